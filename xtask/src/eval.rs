@@ -1,9 +1,9 @@
-//! `cargo xtask eval`: what an agent gets done with a model, on the tasks of `eval/tasks`.
+//! `cargo xtask eval`: what an agent accomplishes with a model, on the tasks of `eval/tasks`.
 //!
-//! The agent is any that speaks the protocol; it sees a small project under git and a prompt as a
-//! person would type it. A proxy between it and the model server gives all agents the same sampling
-//! and counts what goes over the wire. Checks are hidden: they are put over the project when the
-//! turn is over.
+//! The agent is any that speaks the protocol; it gets a small project under git and a prompt as a
+//! person would type it. A proxy between agent and model server gives all agents the same sampling
+//! parameters and counts the traffic. The checks are hidden: they are copied over the project after
+//! the turn.
 
 mod agent;
 mod calls;
@@ -30,13 +30,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 use task::{Split, Task};
 
-/// The document that shows the results, between these lines.
+/// The document with the results, and the markers around them.
 const DOCUMENT: &str = "docs/evaluation.md";
 const MARKERS: [&str; 2] = ["<!-- results -->\n", "<!-- end of the results -->\n"];
-/// Where the results are kept, unless the command says so.
+/// The default file of results.
 const RESULTS: &str = "target/eval/results.jsonl";
 
-/// How often a run is tried that breaks for want of an agent or a server.
+/// Attempts for a run that fails because of the agent or the server.
 const TRIES: usize = 3;
 
 const USAGE: &str = "\
@@ -62,7 +62,7 @@ usage: cargo xtask eval --model MODEL [--agent AGENT] [--tasks WORDS] [--split t
   --write              the same, into docs/evaluation.md
 ";
 
-/// What the command line asks for.
+/// The command-line options.
 #[derive(Debug, PartialEq)]
 struct Options {
     model: Option<String>,
@@ -90,7 +90,7 @@ enum Action {
     Write,
 }
 
-/// Runs what the options choose. Tasks that are not solved are results, and no error.
+/// Runs the selected action. An unsolved task is a result and no error.
 pub(crate) fn run(args: &[&str]) -> Result<()> {
     if let [] | ["--help" | "-h"] = args {
         print!("{USAGE}");
@@ -117,7 +117,7 @@ pub(crate) fn run(args: &[&str]) -> Result<()> {
     evaluate(&options, &tasks)
 }
 
-/// The results that the options name.
+/// Reads the selected results.
 fn results(options: &Options) -> Result<Vec<Outcome>> {
     let results = result::read(&options.results)?;
     if results.is_empty() {
@@ -129,7 +129,7 @@ fn results(options: &Options) -> Result<Vec<Outcome>> {
     Ok(results)
 }
 
-/// The self-test of all tasks.
+/// Runs the self-test of all tasks.
 pub(crate) fn self_test() -> Result<()> {
     selftest::run(None)
 }
@@ -149,7 +149,7 @@ fn chosen(options: &Options) -> Result<Vec<Task>> {
     Ok(tasks)
 }
 
-/// Runs the tasks one after the other: a model server on this machine serves one at a time.
+/// Runs the tasks sequentially, because a local model server handles one at a time.
 fn evaluate(options: &Options, tasks: &[Task]) -> Result<()> {
     let model = options.model.clone().context("--model is missing, such as --model local/qwen2.5-coder")?;
     let binary = match (&options.binary, &options.agent) {
@@ -190,7 +190,7 @@ fn evaluate(options: &Options, tasks: &[Task]) -> Result<()> {
                 continue;
             }
             let mut outcome = run::run(&setup, task, id.clone())?;
-            // A busy machine may have been too slow for the agent to find the server.
+            // On a busy machine the agent may have been too slow to find the server.
             for _ in 1..TRIES {
                 if outcome.broken.is_some() {
                     tell(&outcome);
@@ -228,7 +228,7 @@ fn tell(outcome: &Outcome) {
     );
 }
 
-/// Puts the table between the document's markers.
+/// Replaces the table between the document's markers.
 fn write_document(table: &str) -> Result<()> {
     let path = root().join(DOCUMENT);
     let text = std::fs::read_to_string(&path)?;

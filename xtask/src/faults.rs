@@ -1,8 +1,8 @@
-//! `cargo xtask faults`: what is left when things go wrong.
+//! `cargo xtask faults`: fault injection.
 //!
-//! Two things are measured. Inside tests every operation of every seam fails once, and the tests
-//! say how many there were. Outside, the real binary is killed at moments that a seed says, with a
-//! model, an editor and a server around it that are not, and is started again.
+//! There are two parts. In tests, every operation of every interface fails once, and the tests
+//! print how many there were. Outside, the real binary is killed at moments derived from a seed,
+//! surrounded by a scripted model, editor and server, and is started again.
 
 mod aim;
 mod editor;
@@ -25,10 +25,10 @@ use story::Plan;
 use suites::SUITES;
 use tally::Tally;
 
-/// How often the program is killed by default, and in CI.
+/// The number of kills by default, and in CI.
 const POINTS: usize = 300;
 const POINTS_IN_CI: usize = 30;
-/// How many programs are killed side by side.
+/// The number of programs that are killed in parallel.
 const WORKERS: usize = 2;
 
 const USAGE: &str = "\
@@ -40,7 +40,7 @@ usage: cargo xtask faults [--points N] [--seed S] [--binary PATH] [--only NAME]â
   --only NAME    one of: agent, acp (every operation fails, in tests); local, unconfined, delegated, servers (kills). May be repeated
 ";
 
-/// What the command line asks for.
+/// The command-line options.
 #[derive(Debug, PartialEq, Eq)]
 struct Options {
     points: usize,
@@ -55,7 +55,7 @@ impl Options {
     }
 }
 
-/// Runs what the options choose.
+/// Runs the selected parts.
 pub(crate) fn run(args: &[&str]) -> Result<()> {
     let options = parse(args)?;
     let mut rows = Vec::new();
@@ -80,8 +80,8 @@ pub(crate) fn run(args: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// The kills alone, a few, of the debug binary that was built before; the tests are run with all
-/// others.
+/// Runs only a few kills, on the debug binary that was built before; the fault tests run with all
+/// other tests.
 pub(crate) fn run_built() -> Result<()> {
     let (points, binary) = (POINTS_IN_CI.to_string(), target_dir().join("debug/tiller"));
     let mut args = vec!["--points", &points, "--binary"];
@@ -91,12 +91,12 @@ pub(crate) fn run_built() -> Result<()> {
     run(&args)
 }
 
-/// Kills the program again and again; a row for each kind.
+/// Kills the program repeatedly; returns a row for each kind.
 fn kill(kinds: &[Kind], points: usize, seed: u64, binary: &Path) -> Result<Vec<Tally>> {
     println!("faults: {points} kills, --seed {seed}");
     let begun = Instant::now();
     let model = Model::start()?;
-    // Where whoever plays a story can start it.
+    // A directory where the user that plays a story can execute the program.
     let folder = tempfile::tempdir()?;
     std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755))?;
     let copy = folder.path().join("tiller");

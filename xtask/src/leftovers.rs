@@ -1,5 +1,5 @@
-//! Ends what a run of the program left running and removes what it left lying, and touches nothing
-//! else.
+//! Cleanup after a run of the program: kills its remaining processes and removes its files, and
+//! touches nothing else.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -9,8 +9,8 @@ pub(crate) fn kill_group(id: u32) {
     signal(&[format!("-{id}")]);
 }
 
-/// Kills every process that carries the mark (`NAME=value`) in its environment, or whose folder is
-/// this one or below it. Again and again, for what forks meanwhile.
+/// Kills every process whose environment contains the mark (`NAME=value`), or whose current
+/// directory is `folder` or below it. Repeats this for processes forked in the meantime.
 pub(crate) fn kill(mark: &str, folder: &Path) {
     for _ in 0..5 {
         let found = found(mark, folder);
@@ -25,11 +25,11 @@ pub(crate) fn kill(mark: &str, folder: &Path) {
 fn signal(ids: &[String]) {
     let mut kill = Command::new("kill");
     kill.args(["-KILL", "--"]).args(ids).stdout(Stdio::null()).stderr(Stdio::null());
-    // What has ended meanwhile needs no signal.
+    // A process that has exited in the meantime needs no signal.
     kill.status().ok();
 }
 
-/// The ids of those processes.
+/// Returns the ids of these processes.
 pub(crate) fn found(mark: &str, folder: &Path) -> Vec<String> {
     let mark = mark.as_bytes();
     let own = std::process::id().to_string();
@@ -46,7 +46,8 @@ pub(crate) fn found(mark: &str, folder: &Path) -> Vec<String> {
         .collect()
 }
 
-/// Removes a path with all that is below it. What is mounted there is unmounted first; where that fails, nothing is removed.
+/// Removes a path recursively. File systems mounted below it are unmounted first; if that fails,
+/// nothing is removed.
 pub(crate) fn remove(path: &Path) {
     for mount in mounts(path).iter().rev() {
         Command::new("umount").arg("-l").arg(mount).stderr(Stdio::null()).status().ok();
@@ -55,7 +56,7 @@ pub(crate) fn remove(path: &Path) {
         eprintln!("wall: something is mounted below {}; it is left as it is", path.display());
         return;
     }
-    // Most runs leave nothing at their second path.
+    // The path may not exist: only few runs use the shared directories.
     match std::fs::symlink_metadata(path) {
         Ok(found) if found.is_dir() => {
             let readable = ["-R", "u+rwX"];
@@ -69,7 +70,7 @@ pub(crate) fn remove(path: &Path) {
     }
 }
 
-/// The mount points at or below a path, parents first.
+/// Returns the mount points at or below a path, parents first.
 fn mounts(path: &Path) -> Vec<PathBuf> {
     let table = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     let points = table.lines().filter_map(|line| line.split(' ').nth(4)).map(PathBuf::from);
@@ -84,7 +85,7 @@ mod tests {
     fn only_what_carries_the_mark_is_found() {
         let mut child = Command::new("sleep").arg("60").env("WALL_RUN", "wall-test-mark").spawn().unwrap();
         let nowhere = Path::new("/nonexistent/folder");
-        // The mark is there when the program has started.
+        // The environment is visible once the program has been executed.
         while found("WALL_RUN=wall-test-mark", nowhere).is_empty() {
             std::thread::yield_now();
         }

@@ -1,7 +1,9 @@
-//! The project's own commands. `cargo xtask ci` is the one test command; the others are its parts or its neighbours.
+//! The project's own commands. `cargo xtask ci` runs all checks; the other commands are parts of it
+//! or additions.
 //!
-//! Architecture Invariant: nothing in the workspace depends on this crate, and it depends on nothing in the workspace. It
-//! sees the product as a stranger does: as manifests, as text and as a process.
+//! Architecture Invariant: nothing in the workspace depends on this crate, and it depends on
+//! nothing in the workspace. It sees the product from outside: as manifests, as text and as a
+//! process.
 #![expect(clippy::print_stdout, reason = "these commands talk to a person at a terminal")]
 #![expect(clippy::print_stderr, reason = "these commands talk to a person at a terminal")]
 
@@ -45,7 +47,7 @@ fn main() -> ExitCode {
     let outcome = match words.as_slice() {
         ["ci"] => ci::run(),
         ["clients", options @ ..] => ci::run_clients(options),
-        // Started by the scripts that stand for the binary while clients are played.
+        // Started by the scripts that replace the binary while clients are played.
         ["tap", words @ ..] => {
             return ci::tap(words).unwrap_or_else(|error| {
                 eprintln!("error: {error:#}");

@@ -1,5 +1,5 @@
-//! What stands around the product when it is started for real: the model's wire and the editor's side of the protocol, shared by
-//! the benchmark, the wall and the kills.
+//! The product's peers: a scripted model server and the editor's side of the protocol, shared by
+//! the benchmark, the attacks and the kills.
 
 pub(crate) mod client;
 pub(crate) mod http;

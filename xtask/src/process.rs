@@ -1,4 +1,4 @@
-//! Starting other programs, and knowing where the workspace is.
+//! Starting other programs, and locating the workspace.
 
 use anyhow::{Context, Result, bail};
 use std::io::Read;
@@ -9,23 +9,25 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The workspace's root: the parent of this crate's folder, which cargo tells when it runs the program. What was true when it
-/// was built counts only without cargo: clones may share a target folder, or be moved.
+/// Returns the workspace's root, the parent of this crate's directory. Cargo's variable at run time
+/// takes precedence over the one at build time, because clones may share a target directory or be
+/// moved.
 pub(crate) fn root() -> PathBuf {
     let folder = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
     let folder = folder.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")));
     folder.parent().expect("xtask is a folder of the workspace").to_owned()
 }
 
-/// Where cargo puts what it builds, and where tools that CI needs are installed.
+/// Returns the target directory, in which CI also installs its tools.
 pub(crate) fn target_dir() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |dir| root().join(dir))
 }
 
-/// A command that runs in the workspace's root.
+/// Returns a command that runs in the workspace's root.
 ///
-/// `cargo run`, which started this program, describes the xtask crate to it in `CARGO_PKG_*` and its like. Build scripts
-/// watch some of these (ring's does), so a cargo started with them would build such crates anew each time.
+/// `cargo run`, which started this program, sets `CARGO_PKG_*` and similar variables for the xtask
+/// crate. Some build scripts depend on them (ring's does), so a nested cargo that inherited them
+/// would rebuild such crates each time.
 pub(crate) fn command(program: impl AsRef<std::ffi::OsStr>) -> Command {
     let mut command = Command::new(program);
     command.current_dir(root());
@@ -41,7 +43,7 @@ pub(crate) fn command(program: impl AsRef<std::ffi::OsStr>) -> Command {
     command
 }
 
-/// Runs a command without showing it and returns what it wrote to stdout.
+/// Runs a command without showing it and returns its standard output.
 pub(crate) fn capture(command: &mut Command) -> Result<String> {
     let output = command
         .stdin(Stdio::null())
@@ -53,22 +55,22 @@ pub(crate) fn capture(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// How a bounded run of a program ended.
+/// The end of a program with a time limit.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Ended {
-    /// By itself, with success or not, and what it wrote to stderr.
+    /// It exited: whether successfully, and its standard error.
     Itself(bool, String),
-    /// It was ended, because it took too long.
+    /// It was killed because it exceeded the limit.
     Late,
 }
 
-/// Runs a program no longer than `limit`. Its stdout is dropped.
+/// Runs a program for at most `limit`. Its standard output is discarded.
 pub(crate) fn bounded(program: &mut Command, limit: Duration) -> Result<Ended> {
     let mut child = program.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
     let mut stderr = child.stderr.take().expect("stderr was asked for as a pipe");
     let reader = thread::spawn(move || {
         let mut said = Vec::new();
-        // What was read before an error is what there is.
+        // Keep what was read before an error.
         let _ = stderr.read_to_end(&mut said);
         String::from_utf8_lossy(&said).into_owned()
     });
@@ -82,17 +84,17 @@ pub(crate) fn bounded(program: &mut Command, limit: Duration) -> Result<Ended> {
     }
     child.kill()?;
     child.wait()?;
-    // The thread is left to whatever holds the pipe open.
+    // The thread is not joined: a surviving process may keep the pipe open.
     Ok(Ended::Late)
 }
 
-/// The command as a person would type it.
+/// Formats the command as a person would type it.
 pub(crate) fn shown(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
 }
 
-/// Builds the debug binary with all features; where it is.
+/// Builds the debug binary with all features; returns its path.
 pub(crate) fn debug_binary() -> Result<PathBuf> {
     let mut cargo = command("cargo");
     cargo.args(["build", "--locked", "--quiet", "--package", "tiller", "--features", "full"]);
@@ -102,8 +104,8 @@ pub(crate) fn debug_binary() -> Result<PathBuf> {
     Ok(target_dir().join("debug/tiller"))
 }
 
-/// Does something with every item, as many at a time as there are workers; the results, in the
-/// order of the items.
+/// Applies a function to every item with this number of workers; returns the results in the order
+/// of the items.
 pub(crate) fn side_by_side<I: Sync, T: Send>(
     items: &[I],
     workers: usize,

@@ -1,9 +1,9 @@
-//! `cargo xtask second-opinion`: LiteLLM, an implementation of the three wires that others wrote,
-//! stands between Tiller and a model server.
+//! `cargo xtask second-opinion`: an interoperability test with LiteLLM, a third-party
+//! implementation of the three wire formats, between Tiller and a model server.
 //!
-//! Each wire gets a prompt that needs a call of a tool. LiteLLM reads what Tiller writes, makes
-//! Chat Completions of it, and writes the answer in the words of the wire that it was asked in. It
-//! comes from PyPI and is large, so this is no part of CI.
+//! Each wire format gets a prompt that needs a tool call. LiteLLM parses Tiller's request, converts
+//! it to Chat Completions, and converts the response back. It comes from PyPI and is large, so this
+//! is no part of CI.
 
 mod litellm;
 mod upstream;
@@ -16,12 +16,12 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 use upstream::Scripted;
 
-/// What the model is called at LiteLLM.
+/// The model's name at LiteLLM.
 const MODEL: &str = "second";
-/// The wires: what the settings call them, and the path that LiteLLM serves them at.
+/// The wire formats: their names in the settings, and LiteLLM's paths.
 const WIRES: [(&str, &str); 3] =
     [("chat", "/v1/chat/completions"), ("responses", "/v1/responses"), ("anthropic", "/v1/messages")];
-/// What the model is asked for. A small model needs it said plainly.
+/// The task for the model, simple enough for a small one.
 const FILE: &str = "opinion.txt";
 const WORD: &str = "heliotrope";
 
@@ -35,7 +35,7 @@ usage: cargo xtask second-opinion [--upstream URL] [--model NAME] [--binary PATH
   --keep             LiteLLM stays installed below the target folder, for the next time
 ";
 
-/// What the command line asks for.
+/// The command-line options.
 #[derive(Debug, PartialEq, Eq)]
 struct Options {
     upstream: Option<String>,
@@ -45,8 +45,7 @@ struct Options {
     keep: bool,
 }
 
-/// Runs each wire once. A wire on which the file was not written, or not with its word, is an
-/// error.
+/// Runs each wire format once. Fails if one of them did not write the file with the expected word.
 pub(crate) fn run(args: &[&str]) -> Result<()> {
     if let ["--help" | "-h"] = args {
         print!("{USAGE}");
@@ -81,7 +80,7 @@ pub(crate) fn run(args: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Runs Tiller on one wire; whether the tool was called is seen from the file.
+/// Runs Tiller with one wire format. The file shows whether the tool was called.
 fn try_wire(wire: &str, binary: &Path, litellm: &Litellm, limit: Duration) -> Result<()> {
     let home = tempfile::Builder::new().prefix("tiller-second-").tempdir()?;
     let project = home.path().join("project");

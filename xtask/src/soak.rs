@@ -1,12 +1,12 @@
-//! `cargo xtask soak`: the long form of the tests that play crowds and kills against the program.
+//! `cargo xtask soak`: the extended runs of the tests with many sessions and with kills.
 
 use crate::{ci::FULL, process::command};
 use anyhow::{Context, Result, bail};
 
-/// What each test takes for its long form.
+/// The variables that extend each test.
 const LONG: &[(&str, &str)] = &[("TILLER_SOAK", "2000"), ("TILLER_KILLS", "200")];
 
-/// Runs both and shows what they say.
+/// Runs both tests and shows their output.
 pub(crate) fn run() -> Result<()> {
     let mut tests = command("cargo");
     tests.args(["test", "--workspace", "--locked", "--test", "it"]).args(FULL).args(["--", "--nocapture"]);

@@ -1,6 +1,7 @@
-//! `cargo xtask tidy`: checks of the tree that no compiler makes, each in a file of its own.
+//! `cargo xtask tidy`: checks of the source tree that no compiler makes, each in a file of its own.
 //!
-//! A check is a pure function from the tree to the problems in it. Each message says what to do.
+//! A check is a pure function from the tree to its problems. Each message states how to fix the
+//! problem.
 
 mod arrows;
 mod changelog;
@@ -26,11 +27,11 @@ use anyhow::{Result, bail};
 use std::fmt;
 use tree::Tree;
 
-/// Something in the tree that must change.
+/// A problem in the tree.
 #[derive(Debug, PartialEq, Eq)]
 struct Problem {
     path: String,
-    /// 1-based; absent when the whole file is meant.
+    /// Counted from 1; `None` if the whole file is meant.
     line: Option<usize>,
     message: String,
 }
@@ -76,7 +77,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("spawns", spawns::check),
 ];
 
-/// Runs every check over the working tree and prints what each found.
+/// Runs every check over the working tree and prints the problems.
 pub(crate) fn run() -> Result<()> {
     let tree = Tree::of_the_workspace()?;
     let mut count = 0;

@@ -1,8 +1,9 @@
 //! `cargo xtask wall`: a corpus of attacks, and of everyday commands, against the debug binary.
 //!
-//! Both errors are measured: what gets through, and what asks. Each attack runs for real, in a throw-away home below `/var/tmp`, as an
-//! ordinary user and, where it matters, as root, with a model server and an editor of our own around it. Nothing but
-//! loopback is ever addressed.
+//! Both kinds of errors are measured: attacks that succeed, and harmless commands that need
+//! approval. Each attack really runs, in a temporary home directory below `/var/tmp`, as an
+//! ordinary user and where relevant as root, with a scripted model server and editor. Only loopback
+//! addresses are contacted.
 
 mod corpus;
 mod editor;
@@ -25,9 +26,9 @@ use std::path::PathBuf;
 use std::time::Instant;
 use world::Ground;
 
-/// How many attacks run side by side.
+/// The number of attacks that run in parallel.
 const WORKERS: usize = 2;
-/// The document that carries the table, between these lines.
+/// The document with the table, and the markers around it.
 const DOCUMENT: &str = "docs/wall.md";
 const MARKERS: [&str; 2] = ["<!-- table: cargo xtask wall --markdown -->\n", "<!-- end of the table -->\n"];
 
@@ -44,7 +45,7 @@ usage: cargo xtask wall [--family NAME] [--only NAME] [--quick] [--attacks | --e
   --binary PATH  attack this binary instead of building the debug one
 ";
 
-/// What the command line asks for.
+/// The command-line options.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Options {
     family: Option<String>,
@@ -57,7 +58,7 @@ struct Options {
     binary: Option<PathBuf>,
 }
 
-/// Runs what the options choose. Whether anything got through, or too much asked, is the outcome.
+/// Runs the selected parts. Fails if an attack succeeded, or too many commands need approval.
 pub(crate) fn run(args: &[&str]) -> Result<()> {
     if !cfg!(target_os = "linux") {
         println!("wall: skipped: the sandbox is one of Linux");
@@ -116,7 +117,7 @@ pub(crate) fn run(args: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Everything, against the debug binary that was built before.
+/// Runs everything against the debug binary that was built before.
 pub(crate) fn run_built() -> Result<()> {
     let binary = target_dir().join("debug/tiller");
     run(&["--binary", &binary.to_string_lossy()])
@@ -143,7 +144,7 @@ fn parse(args: &[&str]) -> Result<Options> {
     Ok(options)
 }
 
-/// Prints what is worth a line, adds what must not be to the failures, and returns what is documented.
+/// Prints notable outcomes, collects failures, and returns the documented ones.
 fn tell(attacks: &[Attack], outcomes: &[Outcome], failures: &mut Vec<String>) -> Vec<(String, String)> {
     let mut documented = Vec::new();
     for (attack, outcome) in attacks.iter().zip(outcomes) {
@@ -169,9 +170,9 @@ fn tell(attacks: &[Attack], outcomes: &[Outcome], failures: &mut Vec<String>) ->
     documented
 }
 
-/// Whether each attack would get through if nothing stopped it.
+/// Checks that each attack would succeed without protection.
 fn self_test(ground: &Ground, attacks: &[Attack]) -> Result<()> {
-    // The place and the mode make no difference where there is no Tiller.
+    // Place and mode are irrelevant without Tiller.
     let mut once = attacks.to_vec();
     once.dedup_by(|later, earlier| later.name == earlier.name && later.root == earlier.root);
     let verdicts = side_by_side(&once, WORKERS, |attack| selftest::attack(ground, attack));
@@ -195,7 +196,7 @@ fn self_test(ground: &Ground, attacks: &[Attack]) -> Result<()> {
     Ok(())
 }
 
-/// Puts the table between the document's markers.
+/// Replaces the table between the document's markers.
 fn write_document(table: &str) -> Result<()> {
     let path = root().join(DOCUMENT);
     let text = std::fs::read_to_string(&path)?;

@@ -1401,7 +1401,7 @@ class CallTool(TypedDict):
 
 
 class Capabilities(TypedDict):
-    """The same twice, for clients of either name."""
+    """The same table under two names, one per wire."""
 
     kosmoCapabilities: CapabilityTable
     kosmokratorCapabilities: CapabilityTable
@@ -1454,7 +1454,7 @@ class Decisions(TypedDict):
 
 
 class Delta(TypedDict):
-    """A piece of text, twice."""
+    """A piece of text, in two fields."""
 
     delta: str
     text: str
@@ -1475,7 +1475,7 @@ EndStatus = Literal['completed', 'failed']
 
 
 class ExecuteLua(TypedDict):
-    """`code` or `path`."""
+    """Either `code` or `path`."""
 
     code: NotRequired[Union[str, None]]
     force: NotRequired[Union[bool, None]]
@@ -1598,14 +1598,14 @@ class IntegrationConfigured(TypedDict):
 
 
 class IntegrationOperationList(TypedDict):
-    """A request about integrations, or Lua."""
+    """A request about integrations or Lua."""
 
     operation: Literal['list']
     result: Functions
 
 
 class IntegrationOperationDescribe(TypedDict):
-    """A request about integrations, or Lua."""
+    """A request about integrations or Lua."""
 
     function: str
     operation: Literal['describe']
@@ -1613,7 +1613,7 @@ class IntegrationOperationDescribe(TypedDict):
 
 
 class IntegrationOperationCallStarted(TypedDict):
-    """A request about integrations, or Lua."""
+    """A request about integrations or Lua."""
 
     account: Union[str, None]
     args: Mapping[str, Json]
@@ -1624,7 +1624,7 @@ class IntegrationOperationCallStarted(TypedDict):
 
 
 class IntegrationOperationCallCompleted(TypedDict):
-    """A request about integrations, or Lua."""
+    """A request about integrations or Lua."""
 
     function: str
     operation: Literal['call_completed']
@@ -1632,21 +1632,21 @@ class IntegrationOperationCallCompleted(TypedDict):
 
 
 class IntegrationOperationConfigured(TypedDict):
-    """A request about integrations, or Lua."""
+    """A request about integrations or Lua."""
 
     operation: Literal['configured']
     result: IntegrationConfigured
 
 
 class IntegrationOperationLuaStarted(TypedDict):
-    """A request about integrations, or Lua."""
+    """A request about integrations or Lua."""
 
     operation: Literal['lua_started']
     runtime: str
 
 
 class IntegrationOperationLuaCompleted(TypedDict):
-    """A request about integrations, or Lua."""
+    """A request about integrations or Lua."""
 
     operation: Literal['lua_completed']
     result: LuaExecuted
@@ -1753,7 +1753,7 @@ McpOperation = Union[McpOperationListServers, McpOperationListTools, McpOperatio
 
 
 class Named(TypedDict):
-    """A session; those of reports may be stored only."""
+    """A session. For reports, it may be only stored."""
 
     sessionId: str
 
@@ -1764,7 +1764,7 @@ class NamedFunction(TypedDict):
 
 
 class Node(TypedDict):
-    """A subagent in the tree; or, with the type `summary`, those for which there was no room."""
+    """A subagent in the tree; or, with the type `summary`, the subagents omitted for lack of room."""
 
     children: List[Node]
     elapsed: float
@@ -1790,7 +1790,7 @@ class Nothing(TypedDict):
 
 
 class OfType(TypedDict):
-    """The subagents of one kind."""
+    """The subagents of one type."""
 
     done: int
     failed: int
@@ -1801,7 +1801,7 @@ class OfType(TypedDict):
 
 
 class Permissions(TypedDict):
-    """What may be done without asking."""
+    """Permissions for reads and writes."""
 
     read: NotRequired[Union[Answer, None]]
     write: NotRequired[Union[Answer, None]]
@@ -1811,14 +1811,14 @@ PhaseName = Literal['thinking', 'tools', 'idle']
 
 
 class Place(TypedDict):
-    """Where a tool call works."""
+    """A location of a tool call."""
 
     line: NotRequired[Union[int, None]]
     path: str
 
 
 class ProviderConfigured(TypedDict):
-    """What is known of a provider; never its key."""
+    """The configuration of a provider, without its key."""
 
     auth_mode: str
     auth_status: str
@@ -1855,7 +1855,7 @@ class Report(TypedDict):
 
 
 class Rewind(TypedDict):
-    """`to` or `redo`."""
+    """Either `to` or `redo`."""
 
     redo: NotRequired[Union[bool, None]]
     sessionId: str
@@ -1875,7 +1875,7 @@ RunStatus = Literal['started', 'completed', 'cancelled']
 
 
 class RunUpdate(TypedDict):
-    """The course of a turn: `status`, or `role` and `text`."""
+    """Progress of a turn: `status`, or `role` and `text`."""
 
     role: NotRequired[Union[Role, None]]
     status: NotRequired[Union[RunStatus, None]]
@@ -1886,7 +1886,7 @@ Runtime = Literal['integrations', 'integration', 'all', 'mcp']
 
 
 class RuntimeChange(TypedDict):
-    """What changed, as far as it is known: only the fields that are there."""
+    """The changed settings: only the fields that changed."""
 
     configOptions: NotRequired[List[SessionConfigOption]]
     maxContext: NotRequired[Union[int, None]]
@@ -1900,7 +1900,7 @@ class RuntimeChange(TypedDict):
 
 
 class RuntimeState(TypedDict):
-    """Everything a session can be set to, and is."""
+    """All settings of a session, with their current values."""
 
     configOptions: List[SessionConfigOption]
     models: Json
@@ -1923,7 +1923,7 @@ class Search(TypedDict):
 
 
 class SecretSet(TypedDict):
-    """Never the secret."""
+    """The result of storing a secret, without the secret."""
 
     configured: bool
     key: str
@@ -1954,7 +1954,7 @@ class ServerAdded(TypedDict):
 
 
 class ServerPermissions(TypedDict):
-    """What may be done without asking: `allow`, `ask` or `deny`."""
+    """Permissions for reads and writes: `allow`, `ask` or `deny`."""
 
     read: str
     write: str
@@ -1998,14 +1998,14 @@ class ShownItem(TypedDict):
 
 
 class SpawnEntry(TypedDict):
-    """A call that asks for a subagent."""
+    """A call that requests a subagent."""
 
     args: Json
     id: str
 
 
 class Stats(TypedDict):
-    """A subagent in numbers. Times are seconds since the epoch."""
+    """Statistics of a subagent. Times are seconds since the Unix epoch."""
 
     agentType: str
     dependsOn: List[str]
@@ -2040,7 +2040,7 @@ class Step(TypedDict):
 
 
 class Summary(TypedDict):
-    """All subagents in numbers."""
+    """Statistics of all subagents."""
 
     active: List[Stats]
     avgCost: Union[float, None]
@@ -2130,7 +2130,7 @@ class Tools(TypedDict):
 
 
 class Trust(TypedDict):
-    """What a project brings that can execute or redirect."""
+    """Items of a project that can execute commands or redirect requests."""
 
     folder: str
     items: List[TrustItem]
@@ -2138,7 +2138,7 @@ class Trust(TypedDict):
 
 
 class TrustItem(TypedDict):
-    """A server, a hook, or the settings that do more than tighten."""
+    """An MCP server, a hook, or settings that do more than tighten restrictions."""
 
     content: List[str]
     hash: Union[str, None]
@@ -2177,7 +2177,7 @@ class ErrorEvent(TypedDict):
 
 
 class IntegrationEvent1(TypedDict):
-    """A request about integrations, or Lua, began or ended."""
+    """A request about integrations or Lua began or ended."""
 
     protocolVersion: int
     runId: Union[str, None]
@@ -2189,7 +2189,7 @@ class IntegrationEvent1(TypedDict):
 
 
 class IntegrationEvent2(TypedDict):
-    """A request about integrations, or Lua, began or ended."""
+    """A request about integrations or Lua began or ended."""
 
     protocolVersion: int
     runId: Union[str, None]
@@ -2202,7 +2202,7 @@ class IntegrationEvent2(TypedDict):
 
 
 class IntegrationEvent3(TypedDict):
-    """A request about integrations, or Lua, began or ended."""
+    """A request about integrations or Lua began or ended."""
 
     protocolVersion: int
     runId: Union[str, None]
@@ -2218,7 +2218,7 @@ class IntegrationEvent3(TypedDict):
 
 
 class IntegrationEvent4(TypedDict):
-    """A request about integrations, or Lua, began or ended."""
+    """A request about integrations or Lua began or ended."""
 
     protocolVersion: int
     runId: Union[str, None]
@@ -2231,7 +2231,7 @@ class IntegrationEvent4(TypedDict):
 
 
 class IntegrationEvent5(TypedDict):
-    """A request about integrations, or Lua, began or ended."""
+    """A request about integrations or Lua began or ended."""
 
     protocolVersion: int
     runId: Union[str, None]
@@ -2243,7 +2243,7 @@ class IntegrationEvent5(TypedDict):
 
 
 class IntegrationEvent6(TypedDict):
-    """A request about integrations, or Lua, began or ended."""
+    """A request about integrations or Lua began or ended."""
 
     protocolVersion: int
     runId: Union[str, None]
@@ -2255,7 +2255,7 @@ class IntegrationEvent6(TypedDict):
 
 
 class IntegrationEvent7(TypedDict):
-    """A request about integrations, or Lua, began or ended."""
+    """A request about integrations or Lua began or ended."""
 
     protocolVersion: int
     runId: Union[str, None]
@@ -2364,7 +2364,7 @@ McpEvent = Union[McpEvent1, McpEvent2, McpEvent3, McpEvent4, McpEvent5, McpEvent
 
 
 class PermissionRequestedEvent(TypedDict):
-    """A permission is about to be asked for."""
+    """A permission request is about to be sent."""
 
     args: Json
     name: str
@@ -2380,7 +2380,7 @@ class PermissionRequestedEvent(TypedDict):
 
 
 class PermissionResolvedEvent(TypedDict):
-    """A permission that was asked for was given or refused."""
+    """A permission request was answered."""
 
     decision: Verdict
     outcome: RequestPermissionOutcome
@@ -2394,7 +2394,7 @@ class PermissionResolvedEvent(TypedDict):
 
 
 class PhaseChangedEvent(TypedDict):
-    """What the turn is busy with changed."""
+    """The phase of the turn changed."""
 
     phase: PhaseName
     protocolVersion: int
@@ -2405,7 +2405,7 @@ class PhaseChangedEvent(TypedDict):
 
 
 class RuntimeChangedEvent(TypedDict):
-    """What the session is set to changed."""
+    """The session's settings changed."""
 
     protocolVersion: int
     runId: Union[str, None]
@@ -2424,7 +2424,7 @@ class RuntimeChangedEvent(TypedDict):
 
 
 class SessionUpdateEvent(TypedDict):
-    """A turn began or ended, or the user said something."""
+    """A turn began or ended, or the user sent a message."""
 
     protocolVersion: int
     runId: Union[str, None]
@@ -2437,7 +2437,7 @@ class SessionUpdateEvent(TypedDict):
 
 
 class StatusUpdatedEvent(TypedDict):
-    """Something that the user should know and that is no part of the conversation."""
+    """A message for the user that is not part of the conversation."""
 
     message: str
     protocolVersion: int
@@ -2459,7 +2459,7 @@ class SubagentCompletedEvent(TypedDict):
 
 
 class SubagentDashboardEvent(TypedDict):
-    """All subagents in numbers; at most one a second."""
+    """Statistics of all subagents; at most one per second."""
 
     protocolVersion: int
     runId: Union[str, None]
@@ -2472,7 +2472,7 @@ class SubagentDashboardEvent(TypedDict):
 
 
 class SubagentRunningEvent(TypedDict):
-    """Subagents run, or wait for a place."""
+    """Subagents are running or queued."""
 
     entries: List[SpawnEntry]
     protocolVersion: int
@@ -2483,7 +2483,7 @@ class SubagentRunningEvent(TypedDict):
 
 
 class SubagentSpawnedEvent(TypedDict):
-    """Subagents were asked for."""
+    """Subagents were requested."""
 
     entries: List[SpawnEntry]
     protocolVersion: int
@@ -2494,7 +2494,7 @@ class SubagentSpawnedEvent(TypedDict):
 
 
 class SubagentTreeEvent(TypedDict):
-    """All subagents as a tree; at most four a second."""
+    """All subagents as a tree; at most four per second."""
 
     protocolVersion: int
     runId: Union[str, None]
@@ -2505,7 +2505,7 @@ class SubagentTreeEvent(TypedDict):
 
 
 class TextDeltaEvent(TypedDict):
-    """The assistant said more; one for each `agent_message_chunk`, right after it."""
+    """More text of the assistant; one for each `agent_message_chunk`, immediately after it."""
 
     protocolVersion: int
     runId: Union[str, None]
@@ -2517,7 +2517,7 @@ class TextDeltaEvent(TypedDict):
 
 
 class ThinkingDeltaEvent(TypedDict):
-    """The model reasoned on; one for each `agent_thought_chunk` of its reasoning, right after it."""
+    """More reasoning of the model; one for each `agent_thought_chunk` with its reasoning, immediately after it."""
 
     protocolVersion: int
     runId: Union[str, None]
@@ -2545,7 +2545,7 @@ class ToolCompletedEvent(TypedDict):
 
 
 class ToolProgressEvent(TypedDict):
-    """A tool call runs."""
+    """A tool call is running."""
 
     message: NotRequired[Union[str, None]]
     name: str
@@ -2577,7 +2577,7 @@ class ToolStartedEvent(TypedDict):
 
 
 class UsageUpdatedEvent(TypedDict):
-    """Tokens used, of the session so far."""
+    """Tokens used by the session so far."""
 
     cost: Union[float, None]
     maxContext: NotRequired[Union[int, None]]

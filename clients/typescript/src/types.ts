@@ -1207,7 +1207,7 @@ export type WriteTextFileResponse = {
 export type AddServer = {
   args?: string[] | null;
   command: string;
-  /** True when it is not said. */
+  /** Defaults to true. */
   enabled?: boolean | null;
   env?: Record<string, Scalar> | null;
   name: string;
@@ -1222,27 +1222,27 @@ export type Answer = "allow" | "ask" | "deny";
 export type CallFunction = {
   account?: string | null;
   args?: Record<string, unknown> | null;
-  /** Check everything and do nothing. */
+  /** Check everything without making the call. */
   dryRun?: boolean | null;
-  /** Make it although it would have to ask. */
+  /** Make the call even if it needs approval. */
   force?: boolean | null;
-  /** `PROVIDER.FUNCTION`; may be called `name` or `tool`. */
+  /** `PROVIDER.FUNCTION`; also accepted as `name` or `tool`. */
   function: string;
   sessionId: string;
 };
 
 export type CallTool = {
   args?: Record<string, unknown> | null;
-  /** Check everything and do nothing. */
+  /** Check everything without making the call. */
   dryRun?: boolean | null;
-  /** Make it although it would have to ask, and use a server that is not trusted. */
+  /** Make the call even if it needs approval or its server is not trusted. */
   force?: boolean | null;
-  /** `SERVER.TOOL`; may be called `name` or `tool`. */
+  /** `SERVER.TOOL`; also accepted as `name` or `tool`. */
   function: string;
   sessionId: string;
 };
 
-/** The same twice, for clients of either name. */
+/** The same table under two names, one per wire. */
 export type Capabilities = {
   kosmoCapabilities: CapabilityTable;
   kosmokratorCapabilities: CapabilityTable;
@@ -1263,7 +1263,7 @@ export type Checkpoints = {
 };
 
 export type ConfigureIntegration = {
-  /** `default` when it is not said. */
+  /** Defaults to `default`. */
   account?: string | null;
   credentials?: Record<string, Scalar> | null;
   enabled?: boolean | null;
@@ -1274,7 +1274,7 @@ export type ConfigureIntegration = {
 };
 
 export type ConfigureProvider = {
-  /** Kept with the secrets. */
+  /** Stored with the secrets. */
   apiKey?: string | null;
   baseUrl?: string | null;
   model?: string | null;
@@ -1297,9 +1297,9 @@ export type Decisions = {
   leftOut: number;
 };
 
-/** A piece of text, twice. */
+/** A piece of text, in two fields. */
 export type Delta = {
-  /** The same. */
+  /** The same as `text`. */
   delta: string;
   text: string;
 };
@@ -1307,9 +1307,9 @@ export type Delta = {
 /** A subagent that ended. */
 export type EndEntry = {
   args: unknown;
-  /** Those it asked for itself. */
+  /** The subagents that it requested. */
   children?: Node[] | null;
-  /** `completion` for one that nobody waited for. */
+  /** `completion` if no call waited for it. */
   kind?: string | null;
   result: string;
   stats: Stats;
@@ -1318,13 +1318,13 @@ export type EndEntry = {
 
 export type EndStatus = "completed" | "failed";
 
-/** `code` or `path`. */
+/** Either `code` or `path`. */
 export type ExecuteLua = {
   code?: string | null;
-  /** Make calls although they would have to ask. */
+  /** Make calls even if they need approval. */
   force?: boolean | null;
   options?: LuaOptions | null;
-  /** A file, from the session's folder. */
+  /** A file, relative to the session's directory. */
   path?: string | null;
   runtime?: Runtime | null;
   sessionId: string;
@@ -1360,7 +1360,7 @@ export type Forced = {
 
 export type ForcedFunction = {
   force?: boolean | null;
-  /** `SERVER.TOOL`; may be called `name` or `tool`. */
+  /** `SERVER.TOOL`; also accepted as `name` or `tool`. */
   function: string;
   sessionId: string;
 };
@@ -1415,7 +1415,7 @@ export type Functions = {
 };
 
 export type GiveTrust = {
-  /** At least one. Where one is another by now, none is trusted. */
+  /** At least one. If any item has changed since it was listed, none is trusted. */
   items: ShownItem[];
   sessionId: string;
 };
@@ -1436,7 +1436,7 @@ export type InProgress = "in_progress";
 
 export type IntegrationConfigured = {
   account: string;
-  /** Their names, and never their values. */
+  /** The credentials' names, without their values. */
   credentialKeys: string[];
   credentialScope: string;
   enabled: boolean;
@@ -1446,7 +1446,7 @@ export type IntegrationConfigured = {
   scope: string;
 };
 
-/** A request about integrations, or Lua. */
+/** A request about integrations or Lua. */
 export type IntegrationOperation = {
   operation: "list";
   result: Functions;
@@ -1483,14 +1483,14 @@ export type Left = {
 };
 
 export type ListFunctions = {
-  /** 100 when it is not said; at most 500. */
+  /** Defaults to 100; at most 500. */
   limit?: number | null;
   query?: string | null;
   sessionId: string;
 };
 
 export type ListTools = {
-  /** Those of a project that is not trusted as well. */
+  /** Include servers of an untrusted project. */
   force?: boolean | null;
   server?: string | null;
   sessionId: string;
@@ -1503,12 +1503,12 @@ export type LuaExecuted = {
   /** Bytes. */
   memory_usage: number;
   meta: LuaMeta;
-  /** What it printed. */
+  /** The script's output. */
   output: string;
-  /** What it returned, as text. */
+  /** The returned values as text. */
   result: string | null;
   success: boolean;
-  /** What it returned, each value as JSON, or as text where it has no form in JSON. */
+  /** The returned values as JSON; as text where a value has no JSON form. */
   values: unknown[];
 };
 
@@ -1517,7 +1517,7 @@ export type LuaMeta = {
 };
 
 export type LuaOptions = {
-  /** Seconds of computing. */
+  /** CPU time in seconds. */
   cpuLimit?: number | null;
   /** Bytes of memory. */
   memoryLimit?: number | null;
@@ -1553,21 +1553,21 @@ export type McpOperation = {
   result: SecretSet;
 };
 
-/** A session; those of reports may be stored only. */
+/** A session. For reports, it may be only stored. */
 export type Named = {
   sessionId: string;
 };
 
 export type NamedFunction = {
-  /** May be called `name` or `tool`. */
+  /** Also accepted as `name` or `tool`. */
   function: string;
   sessionId: string;
 };
 
-/** A subagent in the tree; or, with the type `summary`, those for which there was no room. */
+/** A subagent in the tree; or, with the type `summary`, the subagents omitted for lack of room. */
 export type Node = {
   children: Node[];
-  /** Seconds, to a tenth. */
+  /** Seconds, rounded to a tenth. */
   elapsed: number;
   error: string | null;
   hiddenCount?: number | null;
@@ -1575,7 +1575,7 @@ export type Node = {
   id: string;
   lastMessagePreview: string | null;
   lastTool: string | null;
-  /** Seconds since the epoch. */
+  /** Seconds since the Unix epoch. */
   nextRetryAt: number | null;
   queueReason: string | null;
   status: string;
@@ -1589,7 +1589,7 @@ export type Node = {
 export type Nothing = {
 };
 
-/** The subagents of one kind. */
+/** The subagents of one type. */
 export type OfType = {
   done: number;
   failed: number;
@@ -1599,7 +1599,7 @@ export type OfType = {
   tokensOut: number;
 };
 
-/** What may be done without asking. */
+/** Permissions for reads and writes. */
 export type Permissions = {
   read?: Answer | null;
   write?: Answer | null;
@@ -1607,14 +1607,14 @@ export type Permissions = {
 
 export type PhaseName = "thinking" | "tools" | "idle";
 
-/** Where a tool call works. */
+/** A location of a tool call. */
 export type Place = {
-  /** From 1. */
+  /** Counted from 1. */
   line?: number | null;
   path: string;
 };
 
-/** What is known of a provider; never its key. */
+/** The configuration of a provider, without its key. */
 export type ProviderConfigured = {
   auth_mode: string;
   auth_status: string;
@@ -1636,10 +1636,10 @@ export type ProviderConfigured = {
 /** The report of `tiller doctor --json`. */
 export type Report = {
   default_model: string | null;
-  /** What the model of new sessions begins with; null without a model. */
+  /** The provider of the default model; null without a model. */
   default_provider: string | null;
   issues: string[];
-  /** Commands that mend the issues. */
+  /** Commands that fix the issues. */
   next_commands: string[];
   notices: string[];
   paths: Record<string, string>;
@@ -1647,17 +1647,17 @@ export type Report = {
   provider_auth_status: string | null;
   providers: (Record<string, unknown>)[];
   sandbox: Record<string, unknown>;
-  /** The file of all sessions, and what is left of earlier damage to it. */
+  /** The database of all sessions, and remains of earlier damage to it. */
   sessions: Record<string, unknown>;
   success: boolean;
   version: string;
 };
 
-/** `to` or `redo`. */
+/** Either `to` or `redo`. */
 export type Rewind = {
   redo?: boolean | null;
   sessionId: string;
-  /** A turn's number; 0 is before the first. */
+  /** The number of a turn; 0 is before the first turn. */
   to?: number | null;
 };
 
@@ -1671,22 +1671,22 @@ export type Role = "user";
 
 export type RunStatus = "started" | "completed" | "cancelled";
 
-/** The course of a turn: `status`, or `role` and `text`. */
+/** Progress of a turn: `status`, or `role` and `text`. */
 export type RunUpdate = {
-  /** Whose message `text` is. */
+  /** The author of `text`. */
   role?: Role | null;
   status?: RunStatus | null;
-  /** The user's message; or, at the end, all that the assistant said in the turn. */
+  /** The user's message; or, at the end of a turn, the assistant's whole text in that turn. */
   text?: string | null;
 };
 
 export type Runtime = "integrations" | "integration" | "all" | "mcp";
 
-/** What changed, as far as it is known: only the fields that are there. */
+/** The changed settings: only the fields that changed. */
 export type RuntimeChange = {
   /** With the keys of the protocol and those of the KosmoKrator wire. */
   configOptions?: SessionConfigOption[];
-  /** The size of its context in tokens; 0 where it is not known. */
+  /** The model's context size in tokens; 0 if unknown. */
   maxContext?: number | null;
   mode?: string | null;
   /** Without its provider. */
@@ -1701,7 +1701,7 @@ export type RuntimeChange = {
   result?: unknown;
 };
 
-/** Everything a session can be set to, and is. */
+/** All settings of a session, with their current values. */
 export type RuntimeState = {
   /** With the keys of the protocol and those of the KosmoKrator wire. */
   configOptions: SessionConfigOption[];
@@ -1711,24 +1711,24 @@ export type RuntimeState = {
   modes: SessionModeState;
 };
 
-/** Text, a number or a flag. */
+/** A string, a number or a boolean. */
 export type Scalar = string | number | boolean;
 
-/** One of these, or a list of them. */
+/** One scalar, or a list of them. */
 export type Scalars = Scalar | Scalar[];
 
-/** Whose settings change; the project's when it is not said. */
+/** Whose settings change; defaults to the project's. */
 export type Scope = "project" | "global";
 
 export type Search = {
-  /** Only sessions of this folder. */
+  /** Only sessions of this directory. */
   cwd?: string | null;
-  /** 20 when it is not said; at most 1,000. */
+  /** Defaults to 20; at most 1,000. */
   limit?: number | null;
   query: string;
 };
 
-/** Never the secret. */
+/** The result of storing a secret, without the secret. */
 export type SecretSet = {
   configured: boolean;
   key: string;
@@ -1744,7 +1744,7 @@ export type Server = {
   permissions: ServerPermissions;
   /** `acp`, `global` or `project`. */
   source: string;
-  /** Seconds. */
+  /** Timeout in seconds. */
   timeout: number;
   trusted: boolean;
   /** `stdio` or `http`. */
@@ -1761,7 +1761,7 @@ export type ServerAdded = {
   trusted: boolean;
 };
 
-/** What may be done without asking: `allow`, `ask` or `deny`. */
+/** Permissions for reads and writes: `allow`, `ask` or `deny`. */
 export type ServerPermissions = {
   read: string;
   write: string;
@@ -1773,7 +1773,7 @@ export type Servers = {
 
 export type SetRuntime = {
   mode?: string | null;
-  /** With its provider or without. */
+  /** With or without its provider. */
   model?: string | null;
   permissionMode?: string | null;
   provider?: string | null;
@@ -1781,7 +1781,7 @@ export type SetRuntime = {
 };
 
 export type SetSecret = {
-  /** Such as `env.GITHUB_TOKEN`. */
+  /** For example `env.GITHUB_TOKEN`. */
   key: string;
   server: string;
   sessionId: string;
@@ -1789,7 +1789,7 @@ export type SetSecret = {
 };
 
 export type SetSetting = {
-  /** Such as `kosmokrator.tools.default_permission_mode`. */
+  /** For example `kosmokrator.tools.default_permission_mode`. */
   path: string;
   scope?: Scope | null;
   sessionId: string;
@@ -1803,24 +1803,24 @@ export type SettingSet = {
 };
 
 export type ShownItem = {
-  /** The hash that `trust/list` gave with the content. */
+  /** The hash that `trust/list` returned with the content. */
   hash: string;
   id: string;
 };
 
-/** A call that asks for a subagent. */
+/** A call that requests a subagent. */
 export type SpawnEntry = {
   args: unknown;
-  /** Of the tool call. */
+  /** The id of the tool call. */
   id: string;
 };
 
-/** A subagent in numbers. Times are seconds since the epoch. */
+/** Statistics of a subagent. Times are seconds since the Unix epoch. */
 export type Stats = {
   agentType: string;
   dependsOn: string[];
   depth: number;
-  /** Seconds, to a thousandth. */
+  /** Seconds, rounded to a thousandth. */
   elapsed: number;
   endTime: number | null;
   error: string | null;
@@ -1850,10 +1850,10 @@ export type Step = {
   says: string;
 };
 
-/** All subagents in numbers. */
+/** Statistics of all subagents. */
 export type Summary = {
   active: Stats[];
-  /** Of one that is done. */
+  /** The average per finished subagent. */
   avgCost: number | null;
   byType: Record<string, OfType>;
   cacheReadTokens: number;
@@ -1861,26 +1861,26 @@ export type Summary = {
   cancelled: number;
   compactionCount: number;
   contextTokens: number;
-  /** In US dollars; null where the prices are not known. */
+  /** In US dollars; null if a price is unknown. */
   cost: number | null;
   done: number;
-  /** Seconds since the first began. */
+  /** Seconds since the first one started. */
   elapsed: number;
-  /** Seconds until all have ended, if it goes on like this; null where nothing tells. */
+  /** Estimated seconds until all have ended; null if unknown. */
   eta: number | null;
   failed: number;
   failures: Stats[];
   maxContextPercent: number;
   model: string;
   pruneCount: number;
-  /** Those that wait for whatever reason. */
+  /** Those that wait, for any reason. */
   queued: number;
-  /** Done in a minute. */
+  /** Subagents finished per minute. */
   rate: number;
   retriedAndRecovered: number;
   retrying: number;
   running: number;
-  /** Whether nothing has moved for a minute although something runs. */
+  /** Whether a subagent runs and none has made progress for a minute. */
   stale: boolean;
   tokensIn: number;
   tokensOut: number;
@@ -1890,7 +1890,7 @@ export type Summary = {
 };
 
 export type TakeTrust = {
-  /** All when it is not there. */
+  /** Defaults to all items. */
   ids?: string[] | null;
   sessionId: string;
 };
@@ -1922,9 +1922,9 @@ export type ToolCalled = {
 };
 
 export type ToolCompleted = {
-  /** The same. */
+  /** The same as `tool`. */
   name: string;
-  /** What the model was told. */
+  /** The result given to the model. */
   output: string;
   status: EndStatus;
   success: boolean;
@@ -1943,7 +1943,7 @@ export type ToolStarted = {
   args: unknown;
   kind: string;
   locations: Place[];
-  /** The same. */
+  /** The same as `tool`. */
   name: string;
   title: string;
   tool: string;
@@ -1954,27 +1954,27 @@ export type Tools = {
   tools: Tool[];
 };
 
-/** What a project brings that can execute or redirect. */
+/** Items of a project that can execute commands or redirect requests. */
 export type Trust = {
   folder: string;
   items: TrustItem[];
-  /** Files of which it cannot be told what they bring. */
+  /** Messages about files whose items cannot be determined. */
   problems: string[];
 };
 
-/** A server, a hook, or the settings that do more than tighten. */
+/** An MCP server, a hook, or settings that do more than tighten restrictions. */
 export type TrustItem = {
-  /** What it is, in lines to be shown. Secrets are left out. */
+  /** A description in lines for display, without secrets. */
   content: string[];
-  /** What trust is given to; none when it cannot be told. */
+  /** The hash to trust; null if it cannot be determined. */
   hash: string | null;
   id: string;
   /** `server`, `hook` or `settings`. */
   kind: string;
   name: string;
-  /** What stands in the way, in words. */
+  /** Why it is not trusted; null if it is. */
   problem: string | null;
-  /** The file that describes it. */
+  /** The file that defines it. */
   source: string;
   /** `trusted`, `untrusted`, `changed` or `unknown`. */
   state: string;
@@ -1984,67 +1984,67 @@ export type Usage = {
   cacheRead: number;
   cacheWrite: number;
   contextUsed: number;
-  /** In US dollars; null where the price is not known. */
+  /** In US dollars; null if the price is unknown. */
   cost: number | null;
   maxContext: number | null;
   model: string | null;
   tokensIn: number;
   tokensOut: number;
-  /** Tokens that the cost leaves out, since their price is not known. */
+  /** Tokens that the cost omits because their price is unknown. */
   unpricedTokens: number;
 };
 
-/** What came of a question. */
+/** The outcome of a permission request. */
 export type Verdict = "allow" | "always" | "deny";
 
 /** A turn failed. */
 export type ErrorEvent = {
   message: string;
-  /** The version of this layer, 1. */
+  /** The version of the native layer, 1. */
   protocolVersion: number;
-  /** The turn, `run_1` and on, each prompt of a session its own; null outside of turns. */
+  /** The turn, `run_1` and so on, one per prompt of a session; null outside turns. */
   runId: string | null;
-  /** The session. */
+  /** The id of the session. */
   sessionId: string;
-  /** When it was sent: seconds since the epoch, with fractions. */
+  /** When the event was sent: seconds since the Unix epoch, with fractions. */
   timestamp: number;
   type: "error";
 };
 
-/** A request about integrations, or Lua, began or ended. */
+/** A request about integrations or Lua began or ended. */
 export type IntegrationEvent = {
-  /** The version of this layer, 1. */
+  /** The version of the native layer, 1. */
   protocolVersion: number;
-  /** The turn, `run_1` and on, each prompt of a session its own; null outside of turns. */
+  /** The turn, `run_1` and so on, one per prompt of a session; null outside turns. */
   runId: string | null;
-  /** The session. */
+  /** The id of the session. */
   sessionId: string;
-  /** When it was sent: seconds since the epoch, with fractions. */
+  /** When the event was sent: seconds since the Unix epoch, with fractions. */
   timestamp: number;
   type: "integration_event";
   operation: "list";
   result: Functions;
 } | {
-  /** The version of this layer, 1. */
+  /** The version of the native layer, 1. */
   protocolVersion: number;
-  /** The turn, `run_1` and on, each prompt of a session its own; null outside of turns. */
+  /** The turn, `run_1` and so on, one per prompt of a session; null outside turns. */
   runId: string | null;
-  /** The session. */
+  /** The id of the session. */
   sessionId: string;
-  /** When it was sent: seconds since the epoch, with fractions. */
+  /** When the event was sent: seconds since the Unix epoch, with fractions. */
   timestamp: number;
   type: "integration_event";
   function: string;
   operation: "describe";
   result: Function;
 } | {
-  /** The version of this layer, 1. */
+  /** The version of the native layer, 1. */
   protocolVersion: number;
-  /** The turn, `run_1` and on, each prompt of a session its own; null outside of turns. */
+  /** The turn, `run_1` and so on, one per prompt of a session; null outside turns. */
   runId: string | null;
-  /** The session. */
+  /** The id of the session. */
   sessionId: string;
-  /** When it was sent: seconds since the epoch, with fractions. */
+  /** When the event was sent: seconds since the Unix epoch, with fractions. */
   timestamp: number;
   type: "integration_event";
   account: string | null;
@@ -2054,50 +2054,50 @@ export type IntegrationEvent = {
   function: string;
   operation: "call_started";
 } | {
-  /** The version of this layer, 1. */
+  /** The version of the native layer, 1. */
   protocolVersion: number;
-  /** The turn, `run_1` and on, each prompt of a session its own; null outside of turns. */
+  /** The turn, `run_1` and so on, one per prompt of a session; null outside turns. */
   runId: string | null;
-  /** The session. */
+  /** The id of the session. */
   sessionId: string;
-  /** When it was sent: seconds since the epoch, with fractions. */
+  /** When the event was sent: seconds since the Unix epoch, with fractions. */
   timestamp: number;
   type: "integration_event";
   function: string;
   operation: "call_completed";
   result: FunctionCalled;
 } | {
-  /** The version of this layer, 1. */
+  /** The version of the native layer, 1. */
   protocolVersion: number;
-  /** The turn, `run_1` and on, each prompt of a session its own; null outside of turns. */
+  /** The turn, `run_1` and so on, one per prompt of a session; null outside turns. */
   runId: string | null;
-  /** The session. */
+  /** The id of the session. */
   sessionId: string;
-  /** When it was sent: seconds since the epoch, with fractions. */
+  /** When the event was sent: seconds since the Unix epoch, with fractions. */
   timestamp: number;
   type: "integration_event";
   operation: "configured";
   result: IntegrationConfigured;
 } | {
-  /** The version of this layer, 1. */
+  /** The version of the native layer, 1. */
   protocolVersion: number;
-  /** The turn, `run_1` and on, each prompt of a session its own; null outside of turns. */
+  /** The turn, `run_1` and so on, one per prompt of a session; null outside turns. */
   runId: string | null;
-  /** The session. */
+  /** The id of the session. */
   sessionId: string;
-  /** When it was sent: seconds since the epoch, with fractions. */
+  /** When the event was sent: seconds since the Unix epoch, with fractions. */
   timestamp: number;
   type: "integration_event";
   operation: "lua_started";
   runtime: string;
 } | {
-  /** The version of this layer, 1. */
+  /** The version of the native layer, 1. */
   protocolVersion: number;
-  /** The turn, `run_1` and on, each prompt of a session its own; null outside of turns. */
+  /** The turn, `run_1` and so on, one per prompt of a session; null outside turns. */
   runId: string | null;
-  /** The session. */
+  /** The id of the session. */
   sessionId: string;
-  /** When it was sent: seconds since the epoch, with fractions. */
+  /** When the event was sent: seconds since the Unix epoch, with fractions. */
   timestamp: number;
   type: "integration_event";
   operation: "lua_completed";
@@ -2107,51 +2107,51 @@ export type IntegrationEvent = {
 
 /** A request about MCP servers began or ended. */
 export type McpEvent = {
-  /** The version of this layer, 1. */
+  /** The version of the native layer, 1. */
   protocolVersion: number;
-  /** The turn, `run_1` and on, each prompt of a session its own; null outside of turns. */
+  /** The turn, `run_1` and so on, one per prompt of a session; null outside turns. */
   runId: string | null;
-  /** The session. */
+  /** The id of the session. */
   sessionId: string;
-  /** When it was sent: seconds since the epoch, with fractions. */
+  /** When the event was sent: seconds since the Unix epoch, with fractions. */
   timestamp: number;
   type: "mcp_event";
   operation: "list_servers";
   result: Servers;
 } | {
-  /** The version of this layer, 1. */
+  /** The version of the native layer, 1. */
   protocolVersion: number;
-  /** The turn, `run_1` and on, each prompt of a session its own; null outside of turns. */
+  /** The turn, `run_1` and so on, one per prompt of a session; null outside turns. */
   runId: string | null;
-  /** The session. */
+  /** The id of the session. */
   sessionId: string;
-  /** When it was sent: seconds since the epoch, with fractions. */
+  /** When the event was sent: seconds since the Unix epoch, with fractions. */
   timestamp: number;
   type: "mcp_event";
   operation: "list_tools";
   result: Tools;
   server: string | null;
 } | {
-  /** The version of this layer, 1. */
+  /** The version of the native layer, 1. */
   protocolVersion: number;
-  /** The turn, `run_1` and on, each prompt of a session its own; null outside of turns. */
+  /** The turn, `run_1` and so on, one per prompt of a session; null outside turns. */
   runId: string | null;
-  /** The session. */
+  /** The id of the session. */
   sessionId: string;
-  /** When it was sent: seconds since the epoch, with fractions. */
+  /** When the event was sent: seconds since the Unix epoch, with fractions. */
   timestamp: number;
   type: "mcp_event";
   function: string;
   operation: "schema";
   result: Tool;
 } | {
-  /** The version of this layer, 1. */
+  /** The version of the native layer, 1. */
   protocolVersion: number;
-  /** The turn, `run_1` and on, each prompt of a session its own; null outside of turns. */
+  /** The turn, `run_1` and so on, one per prompt of a session; null outside turns. */
   runId: string | null;
-  /** The session. */
+  /** The id of the session. */
   sessionId: string;
-  /** When it was sent: seconds since the epoch, with fractions. */
+  /** When the event was sent: seconds since the Unix epoch, with fractions. */
   timestamp: number;
   type: "mcp_event";
   args: Record<string, unknown>;
@@ -2160,57 +2160,57 @@ export type McpEvent = {
   function: string;
   operation: "call_started";
 } | {
-  /** The version of this layer, 1. */
+  /** The version of the native layer, 1. */
   protocolVersion: number;
-  /** The turn, `run_1` and on, each prompt of a session its own; null outside of turns. */
+  /** The turn, `run_1` and so on, one per prompt of a session; null outside turns. */
   runId: string | null;
-  /** The session. */
+  /** The id of the session. */
   sessionId: string;
-  /** When it was sent: seconds since the epoch, with fractions. */
+  /** When the event was sent: seconds since the Unix epoch, with fractions. */
   timestamp: number;
   type: "mcp_event";
   function: string;
   operation: "call_completed";
   result: ToolCalled;
 } | {
-  /** The version of this layer, 1. */
+  /** The version of the native layer, 1. */
   protocolVersion: number;
-  /** The turn, `run_1` and on, each prompt of a session its own; null outside of turns. */
+  /** The turn, `run_1` and so on, one per prompt of a session; null outside turns. */
   runId: string | null;
-  /** The session. */
+  /** The id of the session. */
   sessionId: string;
-  /** When it was sent: seconds since the epoch, with fractions. */
+  /** When the event was sent: seconds since the Unix epoch, with fractions. */
   timestamp: number;
   type: "mcp_event";
   operation: "server_configured";
   result: ServerAdded;
 } | {
-  /** The version of this layer, 1. */
+  /** The version of the native layer, 1. */
   protocolVersion: number;
-  /** The turn, `run_1` and on, each prompt of a session its own; null outside of turns. */
+  /** The turn, `run_1` and so on, one per prompt of a session; null outside turns. */
   runId: string | null;
-  /** The session. */
+  /** The id of the session. */
   sessionId: string;
-  /** When it was sent: seconds since the epoch, with fractions. */
+  /** When the event was sent: seconds since the Unix epoch, with fractions. */
   timestamp: number;
   type: "mcp_event";
   operation: "secret_set";
   result: SecretSet;
 };
 
-/** A permission is about to be asked for. */
+/** A permission request is about to be sent. */
 export type PermissionRequestedEvent = {
   args: unknown;
   name: string;
   /** As in `session/request_permission`. */
   options: PermissionOption[];
-  /** The version of this layer, 1. */
+  /** The version of the native layer, 1. */
   protocolVersion: number;
-  /** The turn, `run_1` and on, each prompt of a session its own; null outside of turns. */
+  /** The turn, `run_1` and so on, one per prompt of a session; null outside turns. */
   runId: string | null;
-  /** The session. */
+  /** The id of the session. */
   sessionId: string;
-  /** When it was sent: seconds since the epoch, with fractions. */
+  /** When the event was sent: seconds since the Unix epoch, with fractions. */
   timestamp: number;
   tool: string;
   /** As in `session/request_permission`. */
@@ -2219,51 +2219,51 @@ export type PermissionRequestedEvent = {
   type: "permission_requested";
 };
 
-/** A permission that was asked for was given or refused. */
+/** A permission request was answered. */
 export type PermissionResolvedEvent = {
   decision: Verdict;
   outcome: RequestPermissionOutcome;
-  /** The version of this layer, 1. */
+  /** The version of the native layer, 1. */
   protocolVersion: number;
-  /** The turn, `run_1` and on, each prompt of a session its own; null outside of turns. */
+  /** The turn, `run_1` and so on, one per prompt of a session; null outside turns. */
   runId: string | null;
-  /** The session. */
+  /** The id of the session. */
   sessionId: string;
-  /** When it was sent: seconds since the epoch, with fractions. */
+  /** When the event was sent: seconds since the Unix epoch, with fractions. */
   timestamp: number;
   tool: string;
   toolCallId: string;
   type: "permission_resolved";
 };
 
-/** What the turn is busy with changed. */
+/** The phase of the turn changed. */
 export type PhaseChangedEvent = {
   phase: PhaseName;
-  /** The version of this layer, 1. */
+  /** The version of the native layer, 1. */
   protocolVersion: number;
-  /** The turn, `run_1` and on, each prompt of a session its own; null outside of turns. */
+  /** The turn, `run_1` and so on, one per prompt of a session; null outside turns. */
   runId: string | null;
-  /** The session. */
+  /** The id of the session. */
   sessionId: string;
-  /** When it was sent: seconds since the epoch, with fractions. */
+  /** When the event was sent: seconds since the Unix epoch, with fractions. */
   timestamp: number;
   type: "phase_changed";
 };
 
-/** What the session is set to changed. */
+/** The session's settings changed. */
 export type RuntimeChangedEvent = {
-  /** The version of this layer, 1. */
+  /** The version of the native layer, 1. */
   protocolVersion: number;
-  /** The turn, `run_1` and on, each prompt of a session its own; null outside of turns. */
+  /** The turn, `run_1` and so on, one per prompt of a session; null outside turns. */
   runId: string | null;
-  /** The session. */
+  /** The id of the session. */
   sessionId: string;
-  /** When it was sent: seconds since the epoch, with fractions. */
+  /** When the event was sent: seconds since the Unix epoch, with fractions. */
   timestamp: number;
   type: "runtime_changed";
   /** With the keys of the protocol and those of the KosmoKrator wire. */
   configOptions?: SessionConfigOption[];
-  /** The size of its context in tokens; 0 where it is not known. */
+  /** The model's context size in tokens; 0 if unknown. */
   maxContext?: number | null;
   mode?: string | null;
   /** Without its provider. */
@@ -2278,34 +2278,34 @@ export type RuntimeChangedEvent = {
   result?: unknown;
 };
 
-/** A turn began or ended, or the user said something. */
+/** A turn began or ended, or the user sent a message. */
 export type SessionUpdateEvent = {
-  /** The version of this layer, 1. */
+  /** The version of the native layer, 1. */
   protocolVersion: number;
-  /** The turn, `run_1` and on, each prompt of a session its own; null outside of turns. */
+  /** The turn, `run_1` and so on, one per prompt of a session; null outside turns. */
   runId: string | null;
-  /** The session. */
+  /** The id of the session. */
   sessionId: string;
-  /** When it was sent: seconds since the epoch, with fractions. */
+  /** When the event was sent: seconds since the Unix epoch, with fractions. */
   timestamp: number;
   type: "session_update";
-  /** Whose message `text` is. */
+  /** The author of `text`. */
   role?: Role | null;
   status?: RunStatus | null;
-  /** The user's message; or, at the end, all that the assistant said in the turn. */
+  /** The user's message; or, at the end of a turn, the assistant's whole text in that turn. */
   text?: string | null;
 };
 
-/** Something that the user should know and that is no part of the conversation. */
+/** A message for the user that is not part of the conversation. */
 export type StatusUpdatedEvent = {
   message: string;
-  /** The version of this layer, 1. */
+  /** The version of the native layer, 1. */
   protocolVersion: number;
-  /** The turn, `run_1` and on, each prompt of a session its own; null outside of turns. */
+  /** The turn, `run_1` and so on, one per prompt of a session; null outside turns. */
   runId: string | null;
-  /** The session. */
+  /** The id of the session. */
   sessionId: string;
-  /** When it was sent: seconds since the epoch, with fractions. */
+  /** When the event was sent: seconds since the Unix epoch, with fractions. */
   timestamp: number;
   type: "status_updated";
 };
@@ -2313,121 +2313,121 @@ export type StatusUpdatedEvent = {
 /** Subagents ended. */
 export type SubagentCompletedEvent = {
   entries: EndEntry[];
-  /** The version of this layer, 1. */
+  /** The version of the native layer, 1. */
   protocolVersion: number;
-  /** The turn, `run_1` and on, each prompt of a session its own; null outside of turns. */
+  /** The turn, `run_1` and so on, one per prompt of a session; null outside turns. */
   runId: string | null;
-  /** The session. */
+  /** The id of the session. */
   sessionId: string;
-  /** When it was sent: seconds since the epoch, with fractions. */
+  /** When the event was sent: seconds since the Unix epoch, with fractions. */
   timestamp: number;
   type: "subagent_completed";
 };
 
-/** All subagents in numbers; at most one a second. */
+/** Statistics of all subagents; at most one per second. */
 export type SubagentDashboardEvent = {
-  /** The version of this layer, 1. */
+  /** The version of the native layer, 1. */
   protocolVersion: number;
-  /** The turn, `run_1` and on, each prompt of a session its own; null outside of turns. */
+  /** The turn, `run_1` and so on, one per prompt of a session; null outside turns. */
   runId: string | null;
-  /** The session. */
+  /** The id of the session. */
   sessionId: string;
   stats: Record<string, Stats>;
   summary: Summary;
-  /** When it was sent: seconds since the epoch, with fractions. */
+  /** When the event was sent: seconds since the Unix epoch, with fractions. */
   timestamp: number;
   tree: Node[];
   type: "subagent_dashboard";
 };
 
-/** Subagents run, or wait for a place. */
+/** Subagents are running or queued. */
 export type SubagentRunningEvent = {
   entries: SpawnEntry[];
-  /** The version of this layer, 1. */
+  /** The version of the native layer, 1. */
   protocolVersion: number;
-  /** The turn, `run_1` and on, each prompt of a session its own; null outside of turns. */
+  /** The turn, `run_1` and so on, one per prompt of a session; null outside turns. */
   runId: string | null;
-  /** The session. */
+  /** The id of the session. */
   sessionId: string;
-  /** When it was sent: seconds since the epoch, with fractions. */
+  /** When the event was sent: seconds since the Unix epoch, with fractions. */
   timestamp: number;
   type: "subagent_running";
 };
 
-/** Subagents were asked for. */
+/** Subagents were requested. */
 export type SubagentSpawnedEvent = {
   entries: SpawnEntry[];
-  /** The version of this layer, 1. */
+  /** The version of the native layer, 1. */
   protocolVersion: number;
-  /** The turn, `run_1` and on, each prompt of a session its own; null outside of turns. */
+  /** The turn, `run_1` and so on, one per prompt of a session; null outside turns. */
   runId: string | null;
-  /** The session. */
+  /** The id of the session. */
   sessionId: string;
-  /** When it was sent: seconds since the epoch, with fractions. */
+  /** When the event was sent: seconds since the Unix epoch, with fractions. */
   timestamp: number;
   type: "subagent_spawned";
 };
 
-/** All subagents as a tree; at most four a second. */
+/** All subagents as a tree; at most four per second. */
 export type SubagentTreeEvent = {
-  /** The version of this layer, 1. */
+  /** The version of the native layer, 1. */
   protocolVersion: number;
-  /** The turn, `run_1` and on, each prompt of a session its own; null outside of turns. */
+  /** The turn, `run_1` and so on, one per prompt of a session; null outside turns. */
   runId: string | null;
-  /** The session. */
+  /** The id of the session. */
   sessionId: string;
-  /** When it was sent: seconds since the epoch, with fractions. */
+  /** When the event was sent: seconds since the Unix epoch, with fractions. */
   timestamp: number;
   tree: Node[];
   type: "subagent_tree";
 };
 
-/** The assistant said more; one for each `agent_message_chunk`, right after it. */
+/** More text of the assistant; one for each `agent_message_chunk`, immediately after it. */
 export type TextDeltaEvent = {
-  /** The version of this layer, 1. */
+  /** The version of the native layer, 1. */
   protocolVersion: number;
-  /** The turn, `run_1` and on, each prompt of a session its own; null outside of turns. */
+  /** The turn, `run_1` and so on, one per prompt of a session; null outside turns. */
   runId: string | null;
-  /** The session. */
+  /** The id of the session. */
   sessionId: string;
-  /** When it was sent: seconds since the epoch, with fractions. */
+  /** When the event was sent: seconds since the Unix epoch, with fractions. */
   timestamp: number;
   type: "text_delta";
-  /** The same. */
+  /** The same as `text`. */
   delta: string;
   text: string;
 };
 
-/** The model reasoned on; one for each `agent_thought_chunk` of its reasoning, right after it. */
+/** More reasoning of the model; one for each `agent_thought_chunk` with its reasoning, immediately after it. */
 export type ThinkingDeltaEvent = {
-  /** The version of this layer, 1. */
+  /** The version of the native layer, 1. */
   protocolVersion: number;
-  /** The turn, `run_1` and on, each prompt of a session its own; null outside of turns. */
+  /** The turn, `run_1` and so on, one per prompt of a session; null outside turns. */
   runId: string | null;
-  /** The session. */
+  /** The id of the session. */
   sessionId: string;
-  /** When it was sent: seconds since the epoch, with fractions. */
+  /** When the event was sent: seconds since the Unix epoch, with fractions. */
   timestamp: number;
   type: "thinking_delta";
-  /** The same. */
+  /** The same as `text`. */
   delta: string;
   text: string;
 };
 
 /** A tool call ended. */
 export type ToolCompletedEvent = {
-  /** The version of this layer, 1. */
+  /** The version of the native layer, 1. */
   protocolVersion: number;
-  /** The turn, `run_1` and on, each prompt of a session its own; null outside of turns. */
+  /** The turn, `run_1` and so on, one per prompt of a session; null outside turns. */
   runId: string | null;
-  /** The session. */
+  /** The id of the session. */
   sessionId: string;
-  /** When it was sent: seconds since the epoch, with fractions. */
+  /** When the event was sent: seconds since the Unix epoch, with fractions. */
   timestamp: number;
   type: "tool_completed";
-  /** The same. */
+  /** The same as `tool`. */
   name: string;
-  /** What the model was told. */
+  /** The result given to the model. */
   output: string;
   status: EndStatus;
   success: boolean;
@@ -2435,19 +2435,19 @@ export type ToolCompletedEvent = {
   toolCallId: string;
 };
 
-/** A tool call runs. */
+/** A tool call is running. */
 export type ToolProgressEvent = {
-  /** What it says of itself, where that is new: how far it is, the end of its log. */
+  /** The call's progress or the end of its log, if either is new. */
   message?: string | null;
   name: string;
-  /** The version of this layer, 1. */
+  /** The version of the native layer, 1. */
   protocolVersion: number;
-  /** The turn, `run_1` and on, each prompt of a session its own; null outside of turns. */
+  /** The turn, `run_1` and so on, one per prompt of a session; null outside turns. */
   runId: string | null;
-  /** The session. */
+  /** The id of the session. */
   sessionId: string;
   status: InProgress;
-  /** When it was sent: seconds since the epoch, with fractions. */
+  /** When the event was sent: seconds since the Unix epoch, with fractions. */
   timestamp: number;
   tool: string;
   toolCallId: string;
@@ -2456,39 +2456,39 @@ export type ToolProgressEvent = {
 
 /** A tool call was announced. */
 export type ToolStartedEvent = {
-  /** The version of this layer, 1. */
+  /** The version of the native layer, 1. */
   protocolVersion: number;
-  /** The turn, `run_1` and on, each prompt of a session its own; null outside of turns. */
+  /** The turn, `run_1` and so on, one per prompt of a session; null outside turns. */
   runId: string | null;
-  /** The session. */
+  /** The id of the session. */
   sessionId: string;
-  /** When it was sent: seconds since the epoch, with fractions. */
+  /** When the event was sent: seconds since the Unix epoch, with fractions. */
   timestamp: number;
   type: "tool_started";
   args: unknown;
   kind: string;
   locations: Place[];
-  /** The same. */
+  /** The same as `tool`. */
   name: string;
   title: string;
   tool: string;
   toolCallId: string;
 };
 
-/** Tokens used, of the session so far. */
+/** Tokens used by the session so far. */
 export type UsageUpdatedEvent = {
-  /** In US dollars; null where the price is not known. */
+  /** In US dollars; null if the price is unknown. */
   cost: number | null;
-  /** The size of the model's context, in tokens; left out where it is not known. */
+  /** The model's context size in tokens; omitted if unknown. */
   maxContext?: number | null;
   model: string;
-  /** The version of this layer, 1. */
+  /** The version of the native layer, 1. */
   protocolVersion: number;
-  /** The turn, `run_1` and on, each prompt of a session its own; null outside of turns. */
+  /** The turn, `run_1` and so on, one per prompt of a session; null outside turns. */
   runId: string | null;
-  /** The session. */
+  /** The id of the session. */
   sessionId: string;
-  /** When it was sent: seconds since the epoch, with fractions. */
+  /** When the event was sent: seconds since the Unix epoch, with fractions. */
   timestamp: number;
   tokensIn: number;
   tokensOut: number;

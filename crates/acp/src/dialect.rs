@@ -1,22 +1,25 @@
-//! What a client speaks, told by what it says first.
+//! Detects the client's dialect from its first message.
 
 use crate::{Protocol, legacy};
 
-/// Who serves a connection.
+/// The dialect that a connection is served in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dialect {
-    /// The protocol's first version.
+    /// Version 1 of the protocol.
     First,
-    /// Its second.
+    /// Version 2 of the protocol.
     #[cfg(feature = "v2")]
     Second,
-    /// The dialect that is older than both.
+    /// The dialect that predates both versions.
     Older,
 }
 
 impl Dialect {
-    /// Of a connection that begins with this line; `None` where it ended before. Whoever does not introduce itself first is served in the first
-    /// version, which answers what it is sent.
+    /// Returns the dialect of a connection whose first message is `first`; `None` if the input
+    /// ended before a message.
+    ///
+    /// A client that does not start with `initialize` is served in version 1, which responds to
+    /// every request.
     pub(crate) fn of(protocol: Protocol, first: Option<&str>) -> Self {
         match protocol {
             Protocol::First => Self::First,
@@ -32,8 +35,8 @@ impl Dialect {
     }
 }
 
-/// Whether a line is an introduction that asks for exactly version 2. A draft is served to nobody
-/// else: a client of a version that is not known here gets the stable one.
+/// Returns whether a line is an `initialize` request for exactly version 2. The draft is served to
+/// no other client: a client that requests an unknown version gets the stable one.
 #[cfg(feature = "v2")]
 fn asks_for_the_draft(line: &str) -> bool {
     #[derive(serde::Deserialize)]

@@ -1,12 +1,16 @@
-//! The Agent Client Protocol: the only crate that names its SDK.
+//! The Agent Client Protocol (ACP) server: the only crate that names the protocol's SDK.
 //!
-//! [`serve`] speaks it over a pair of byte streams, in the version that the client asks for. Bytes become lines in `transport`, lines become
-//! messages in the SDK, which hands them to `v1` or `v2` as the first line (`dialect`) decided; a `dispatch` finds the handler, and that hands over to the [`agent::Runtime`].
-//! What happens in a session comes back through `connection::client` and `connection::outbox`. A version is a `connection::Wire`: conversions, and
-//! which methods there are; `connection` has what is the same in each, and `native` the events and requests for programs that are no editors. Where the client can read, write or run, sessions act through it by
-//! way of [`system::System`]'s implementation in `system`.
+//! [`serve`] speaks ACP over a pair of byte streams, in the version that the client requests.
+//! `transport` splits bytes into lines; the SDK parses lines into messages. The first line
+//! (`dialect`) selects `v1` or `v2`, whose dispatcher finds the handler; the handler delegates to
+//! the [`agent::Runtime`]. Session events reach the client through `connection::client` and
+//! `connection::outbox`. A protocol version is a `connection::Wire`: its conversions and its
+//! methods. `connection` holds the code that the versions share, `native` the events and requests
+//! for programs that are not editors, and `legacy` an older dialect. Where the client offers files
+//! or terminals, sessions use them through `system`, an implementation of [`system::System`].
 //!
-//! Architecture Invariant: no wire type leaves this crate, and no handler waits for the client or the model inside the dispatch loop.
+//! Architecture Invariant: no wire type leaves this crate, and no handler waits for the client or
+//! the model inside the dispatch loop.
 
 mod connection;
 mod dialect;

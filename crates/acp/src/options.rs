@@ -1,4 +1,4 @@
-//! How the surface behaves; resolved once, at the edge.
+//! The options of a server, resolved once by the binary.
 
 use crate::{
     limits,
@@ -11,61 +11,62 @@ use tokio_util::sync::CancellationToken;
 /// Options of [`crate::serve`].
 #[derive(Clone)]
 pub struct AcpOptions {
-    /// The machine this process runs on: takes every effect that the client does not.
+    /// The local system. It performs every operation that the client does not.
     pub local: Arc<dyn System>,
-    /// The agent's name for programs.
+    /// The agent's machine-readable name.
     pub name: String,
-    /// The agent's name for people.
+    /// The agent's display name.
     pub title: String,
     /// The agent's version.
     pub version: String,
-    /// The folder of sessions whose client names none.
+    /// The working directory of sessions for which the client names none.
     pub default_cwd: AbsPath,
-    /// Which version of the protocol is served.
+    /// The protocol version to serve.
     pub protocol: Protocol,
-    /// Whether the events of the native layer are told.
+    /// Whether the native layer's events are sent.
     pub events: Events,
-    /// What requests of the native layer act on beyond sessions.
+    /// The services behind those requests of the native layer that concern more than a session.
     pub services: Arc<dyn NativeServices>,
     /// Where commands run when the client has terminals.
     pub terminal: TerminalPlace,
-    /// Which tools act where, until a session says otherwise.
+    /// Which tools act on which machine, unless a session sets it.
     pub client_tools: ClientTools,
-    /// Whether sessions take MCP servers that the client gives.
+    /// Whether sessions accept MCP servers supplied by the client.
     pub mcp: bool,
-    /// Bytes of one incoming line; a longer one is refused.
+    /// Maximum bytes of one incoming line; a longer one is rejected.
     pub frame_cap: usize,
-    /// How long the client has to answer a request, permissions and the end of commands excepted.
+    /// Timeout for the client's responses, except permission requests and waiting for a command's
+    /// exit.
     pub client_timeout: Duration,
-    /// To be cancelled when the client is known to read no more. Without it that shows when
-    /// something is written.
+    /// Cancel this when the client is known to have stopped reading. Otherwise that shows only when
+    /// a write fails.
     pub output_closed: CancellationToken,
 }
 
-/// Which version of the protocol is served.
+/// The protocol version to serve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Protocol {
-    /// The one the client asks for.
+    /// The version that the client requests.
     #[default]
     Auto,
-    /// The first, whatever the client asks for.
+    /// Version 1, regardless of the client's request.
     First,
-    /// The second, a draft; a client that asks for the first is refused.
+    /// Version 2, a draft. A client that requests version 1 is rejected.
     #[cfg(feature = "v2")]
     Second,
 }
 
-/// Whether the events of the native layer are told, and in which spelling.
+/// Whether the native layer's events are sent, and under which prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Events {
-    /// To clients that ask for them, in the spelling in which they ask.
+    /// Sent to clients that request them, under the prefix that they request.
     #[default]
     Auto,
-    /// Never.
+    /// Never sent.
     Off,
-    /// Always, as `_tiller/…`.
+    /// Always sent, as `_tiller/…`.
     Tiller,
-    /// Always, as `kosmokrator/…`; answers have the keys of that wire beside the protocol's.
+    /// Always sent, as `kosmokrator/…`; responses have that wire's keys beside the protocol's.
     Kosmokrator,
 }
 
@@ -75,28 +76,28 @@ pub enum TerminalPlace {
     /// In the client's terminal.
     #[default]
     Client,
-    /// On this machine.
+    /// On the agent's machine.
     Local,
 }
 
-/// Which tools act where. Where the agent runs beside the editor there is one machine, and the first is right; an agent elsewhere wants the
-/// second.
+/// Which tools act on which machine. Use [`Self::Transparent`] if the agent runs on the editor's
+/// machine, [`Self::Ide`] if it runs elsewhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ClientTools {
-    /// The agent's own tools act through the editor where it offers that.
+    /// The agent's own tools act through the editor for each operation that it offers.
     #[default]
     Transparent,
-    /// The agent's own tools act on its machine; further tools, `ide_…`, act on the editor's.
+    /// The agent's own tools act on its machine; additional tools, `ide_…`, act on the editor's.
     Ide,
-    /// The agent's own tools act on its machine, and there are no others.
+    /// The agent's own tools act on its machine; there are no others.
     Off,
 }
 
 impl ClientTools {
-    /// All of them.
+    /// All values.
     pub const ALL: [Self; 3] = [Self::Transparent, Self::Ide, Self::Off];
 
-    /// Its word in settings and on the wire.
+    /// Returns the id used in settings and on the wire.
     pub fn id(self) -> &'static str {
         match self {
             Self::Transparent => "transparent",
@@ -105,7 +106,7 @@ impl ClientTools {
         }
     }
 
-    /// What it does, for people.
+    /// Returns a description for users.
     pub fn description(self) -> &'static str {
         match self {
             Self::Transparent => "The agent's tools work through the editor where it offers that",
@@ -118,7 +119,7 @@ impl ClientTools {
 }
 
 impl AcpOptions {
-    /// The defaults over a local system.
+    /// Returns the default options over a local system.
     pub fn new(local: Arc<dyn System>, version: impl Into<String>, default_cwd: AbsPath) -> Self {
         Self {
             local,

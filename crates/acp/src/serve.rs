@@ -1,4 +1,4 @@
-//! One connection, from its first byte to its last.
+//! Serves one connection from its first byte to its last.
 
 #[cfg(feature = "v2")]
 use crate::v2::V2;
@@ -21,23 +21,25 @@ use tokio::{
     time::{error::Elapsed, timeout},
 };
 
-/// Why a connection ended other than by the client closing it.
+/// An error that ended a connection, other than the client closing it.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The protocol library gave up, or the client stopped reading for good.
+    /// The SDK failed, or the client stopped reading for good.
     #[error("the connection to the client failed: {0}")]
     Connection(String),
 }
 
-/// Serves a client until it closes its side, or is known to read no more
-/// ([`AcpOptions::output_closed`], or a write that fails). Either cancels its turns; returns once
-/// they have settled and all is written, at the latest a second later. The client's first message
-/// decides between the protocol and the older dialect, unless the options leave no choice; in that
-/// dialect running work ends first, as long as the client reads. Sessions stay stored. Needs a
-/// tokio runtime with time; a current-thread one is enough.
+/// Serves a client until it closes its side or is known to have stopped reading
+/// ([`AcpOptions::output_closed`], or a failed write).
+///
+/// Either cancels the client's turns; the future completes once they have settled and all output is
+/// written, at most one second later. The client's first message selects the protocol or the older
+/// dialect, unless the options fix the version. In the older dialect, running work completes first,
+/// as long as the client reads. Sessions remain stored. Needs a tokio runtime with time enabled; a
+/// current-thread runtime is enough.
 ///
 /// # Errors
-/// When the client stops reading, or the protocol library fails.
+/// When the client stops reading, or the SDK fails.
 pub fn serve(
     runtime: Arc<Runtime>,
     reader: impl AsyncRead + Send + Unpin + 'static,
@@ -47,7 +49,8 @@ pub fn serve(
     serve_streams(runtime, Box::new(reader), Box::new(writer), options)
 }
 
-/// The same for streams of any kind: all of a connection is compiled once, here, and not once more for each kind in the crates that call it.
+/// Serves a connection over boxed streams, so that this code is compiled once, here, and not once
+/// per stream type in each calling crate.
 fn serve_streams(
     runtime: Arc<Runtime>,
     reader: Box<dyn AsyncRead + Send + Unpin>,
@@ -67,7 +70,8 @@ fn serve_streams(
                 written
             })
         };
-        // A client that reads no more gets no answer: what it still sends is not done.
+        // A client that no longer reads receives no responses, so its remaining input is not
+        // processed.
         let lines = incoming(reader, options.frame_cap).take_until(closed.clone().cancelled_owned());
         let lines = Box::pin(lines);
         let (dialect, lines) = introduction(options.protocol, lines, &mut sink).await;
@@ -83,7 +87,7 @@ fn serve_streams(
             }
             Dialect::Older => {
                 legacy::serve(runtime, options, lines, sink, closed.clone()).await;
-                // A client that reads slowly still gets all of it.
+                // Give a slow reader time to receive everything.
                 let _ = timeout(LEGACY_LINGER, closed.cancelled()).await;
                 Ok(())
             }
@@ -98,9 +102,10 @@ fn serve_streams(
 
 type Incoming = Pin<Box<dyn Stream<Item = Read> + Send>>;
 
-/// The dialect that the client speaks, by the first message that it sends, and all lines. Lines
-/// before it that are no message do not decide. They are left to the server of the dialect, unless
-/// no message comes for a while: then they are answered as the protocol has it.
+/// Detects the client's dialect from its first message, and returns all lines.
+///
+/// Lines before it that are not messages do not decide; the server of the dialect answers them. If
+/// no message follows within [`DIALECT_WAIT`], they are answered as the protocol requires.
 async fn introduction(protocol: Protocol, mut lines: Incoming, sink: &mut LineSink) -> (Dialect, Incoming) {
     let mut before = Vec::new();
     let mut first = None;
@@ -116,7 +121,7 @@ async fn introduction(protocol: Protocol, mut lines: Incoming, sink: &mut LineSi
                 Ok(None) => break,
                 Err(_elapsed) => {
                     for line in before.drain(..) {
-                        // A client that has gone hears nothing.
+                        // Sending fails if the client has disconnected.
                         let _ = sink.send(line.refusal()).await;
                     }
                 }
@@ -134,7 +139,8 @@ async fn next(lines: &mut Incoming, wait: Option<Duration>) -> Result<Option<Rea
     }
 }
 
-/// Serves the client in one version of the protocol. Its messages are taken undecoded (decision 8).
+/// Serves the client in one version of the protocol. The SDK delivers messages undecoded (ADR
+/// 0008).
 async fn speak(
     connection: Arc<dyn Served>,
     lines: Incoming,
@@ -147,17 +153,17 @@ async fn speak(
     let (ended, end) = oneshot::channel();
     let leaving = connection.clone();
     let last = stream::once(async move {
-        // First of all: what runs must not take the client's silence for an answer and go on.
+        // Cancel first: running work must not take the client's silence for an answer and continue.
         leaving.cancel();
-        // The receiver is gone when the connection ended first.
+        // The receiver is gone if the connection ended first.
         let _ = ended.send(());
     });
     let lines = lines.chain(last.filter_map(async |()| None));
     let closing = connection.clone();
     let agent = Builder::new_with(Agent, Dispatcher(connection.clone())).name("tiller").on_close(
         async move |_client| {
-            // In a task of its own: what a slow store holds up is closed even when nobody waits for
-            // it any more.
+            // In its own task: sessions that a slow store delays are closed even after the caller
+            // stopped waiting.
             let settling = tokio::spawn(async move { closing.settle().await });
             if let Err(error) = settling.await {
                 tracing::error!(%error, "closing the sessions of a connection failed");
@@ -167,7 +173,8 @@ async fn speak(
     );
     tokio::select! {
         served = agent.connect_to(Lines::new(sink, lines)) => {
-            // After a failed connection turns still run; after a closed one nothing is left and this returns at once.
+            // After a failed connection, turns still run; after a closed one nothing is left and
+            // this returns immediately.
             if timeout(SETTLE, connection.settle()).await.is_err() {
                 tracing::warn!("turns did not settle in time");
             }
@@ -180,7 +187,7 @@ async fn speak(
     }
 }
 
-/// Completes when everything should long have settled after the end of the input.
+/// Completes once the time to settle after the end of the input has passed.
 async fn after_end(end: oneshot::Receiver<()>) {
     match end.await {
         Ok(()) => tokio::time::sleep(SETTLE).await,

@@ -1,4 +1,4 @@
-//! On whose behalf a function is called.
+//! The user's accounts at a service, and whether they are complete.
 
 use crate::{
     auth::{Field, Scheme},
@@ -7,41 +7,42 @@ use crate::{
 use async_trait::async_trait;
 use std::{collections::BTreeMap, fmt};
 
-/// The account that is meant when none is named.
+/// The account that is used if none is named.
 pub const DEFAULT_ACCOUNT: &str = "default";
 
-/// The field with an address of one's own.
+/// The field with the URL of the user's own installation.
 pub const BASE_URL: &str = "base_url";
 
-/// The field that says `true` where that address is on this machine or in a private network.
+/// The field that is `true` if that URL is on this machine or in a private network.
 pub const LOCAL: &str = "local";
 
-/// What an account has, by field.
+/// The fields of an account. `Debug` prints their names only.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Account(BTreeMap<String, String>);
 
-/// The user's accounts.
+/// The store of the user's accounts.
 #[async_trait]
 pub trait Accounts: Send + Sync {
-    /// The names of an integration's accounts that have anything.
+    /// Returns the names of an integration's accounts that have any field.
     async fn names(&self, integration: &str) -> Vec<String>;
 
-    /// What an account has. Whoever gives it has told the redactor of what is secret.
+    /// Returns an account. The implementation registers its secrets with the redactor.
     async fn account(&self, integration: &str, account: &str) -> Account;
 }
 
 impl Account {
-    /// A field that is set to something.
+    /// Returns a field's value, unless it is unset or empty.
     pub fn get(&self, field: &str) -> Option<&str> {
         self.0.get(field).map(String::as_str).filter(|value| !value.is_empty())
     }
 
-    /// The fields that are set.
+    /// Returns the names of all non-empty fields.
     pub fn fields(&self) -> Vec<String> {
         self.0.iter().filter(|(_, value)| !value.is_empty()).map(|(name, _)| name.clone()).collect()
     }
 
-    /// Whether it has all that the integration cannot do without, for this function or for any.
+    /// Returns whether the account has every required field: for this function, or for at least one
+    /// function of the integration.
     pub fn is_complete(&self, integration: &Integration, function: Option<&Function>) -> bool {
         let settings = integration.settings.iter().filter(|field| field.required);
         let has_place = integration.base_url.is_some() || self.get(BASE_URL).is_some();
@@ -58,8 +59,8 @@ impl Account {
             }
     }
 
-    /// What it lacks before a function can be called: of several ways to say who calls, what the
-    /// one lacks that lacks least. Empty where nothing is missing.
+    /// Returns the fields that must be set before a function can be called, empty if none. If
+    /// several authentication schemes are possible, the one with the fewest missing fields counts.
     pub fn missing(&self, integration: &Integration, function: &Function) -> Vec<Field> {
         let lacks = |field: &Field| self.get(&field.name).is_none();
         let mut missing: Vec<Field> =
@@ -80,7 +81,7 @@ impl Account {
         missing
     }
 
-    /// The first set of schemes that it has everything for.
+    /// Returns the first set of schemes for which the account has all fields.
     pub(crate) fn satisfied<'a>(
         &self,
         integration: &'a Integration,
@@ -93,7 +94,7 @@ impl Account {
             let schemes = names.iter().map(|name| integration.schemes.get(name).filter(has));
             schemes.collect::<Option<Vec<_>>>()
         });
-        // A set that says who calls comes before one that says nothing.
+        // Prefer a set with credentials to an anonymous call.
         let mut satisfied: Vec<_> = sets.flatten().collect();
         satisfied.sort_by_key(Vec::is_empty);
         satisfied.into_iter().next()

@@ -1,7 +1,9 @@
-//! What a function is called with: gathered from JSON, `NAME=VALUE` and flags, and made what the function's schema says.
+//! Merging and conversion of a function's arguments: JSON, `NAME=VALUE` pairs and flags, fitted to
+//! the function's schema.
 //!
-//! JSON is the lowest layer, then `--arg`, then flags: what stands nearer to the call counts. Texts become numbers, flags, lists and objects where the
-//! schema wants those; what is given as JSON is left, unless it is a text where none belongs.
+//! Later layers override earlier ones: JSON, then `--arg`, then flags. Text is converted to
+//! numbers, booleans, lists and objects where the schema requires that. JSON values remain
+//! unchanged where they fit.
 
 use crate::{
     integration::{ALL_PAGES, Function},
@@ -9,51 +11,56 @@ use crate::{
 };
 use serde_json::{Map, Value, json};
 
-/// Arguments as they were given, by layer.
+/// Unmerged arguments, by layer.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Given {
-    /// A JSON object.
+    /// Members of a JSON object.
     pub json: Map<String, Value>,
-    /// `NAME=VALUE`.
+    /// `NAME=VALUE` pairs.
     pub pairs: Vec<(String, String)>,
-    /// `--NAME=VALUE`, and `--NAME` alone.
+    /// `--NAME=VALUE`, or `--NAME` without a value.
     pub flags: Vec<(String, Option<String>)>,
 }
 
-/// Why arguments do not fit a function.
+/// The reason why arguments do not fit a function.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ArgumentError {
-    /// The function takes no such thing.
+    /// The function has no such parameter.
     #[error("Unknown parameter(s): {}{}", .names.join(", "), suggestion(.nearest))]
     Unknown {
-        /// What was given.
+        /// The unknown names.
         names: Vec<String>,
-        /// What was perhaps meant by the first.
+        /// The parameter most similar to the first of them.
         nearest: Option<String>,
     },
-    /// It takes something else.
+    /// A value has the wrong type.
     #[error("Parameter '{name}' takes {wanted}, not {given}")]
     Wrong {
-        /// The parameter.
+        /// The parameter's name.
         name: String,
-        /// What it takes.
+        /// The accepted types.
         wanted: String,
-        /// What it got, shortened.
+        /// The given value, shortened.
         given: String,
     },
-    /// A flag without a value is `true`, and only where that is taken.
+    /// A flag without a value, for a parameter that is no boolean.
     #[error("--{0} takes a value: --{0}=VALUE")]
     NoValue(String),
 }
 
-/// One argument of any layer.
+/// An argument of any layer.
 enum Raw {
     Json(Value),
     Text(String),
     Flag(bool),
 }
 
-/// Lays the layers over each other, each value as the function's schema has it, under the names of its parameters.
+/// Merges the layers and converts each value to its parameter's type. The result uses the
+/// parameters' keys.
+///
+/// # Errors
+///
+/// Returns every unknown name, or the first value that cannot be converted.
 pub fn merged(function: &Function, given: Given) -> Result<Map<String, Value>, ArgumentError> {
     let mut found: Map<String, Value> = Map::new();
     let mut unknown = Vec::new();
@@ -61,7 +68,7 @@ pub fn merged(function: &Function, given: Given) -> Result<Map<String, Value>, A
     let pairs = given.pairs.into_iter().map(|(name, value)| (name, Raw::Text(value)));
     let flags = given.flags.into_iter().map(|(name, value)| (name, value.map_or(Raw::Flag(true), Raw::Text)));
     for layer in [json.collect::<Vec<_>>(), pairs.collect(), flags.collect()] {
-        // Within one layer, what is given twice is a list where lists are taken.
+        // Within one layer, a repeated list parameter collects its values.
         let mut here: Map<String, Value> = Map::new();
         for (name, raw) in layer {
             let (key, schema, raw) = match parameter(function, &name) {
@@ -100,13 +107,13 @@ pub fn merged(function: &Function, given: Given) -> Result<Map<String, Value>, A
     }
 }
 
-/// A parameter by its name, in any spelling.
+/// Finds a parameter by its name in any spelling; returns its key and schema.
 fn parameter(function: &Function, name: &str) -> Option<(String, Value)> {
     let all = &function.parameters;
     let exact = all.iter().find(|p| p.key == name || p.name == name);
     let found = exact.or_else(|| {
         let mut like = all.iter().filter(|p| alike(&p.key, name));
-        // Two that are alike must be spelled out.
+        // An ambiguous name must be spelled exactly.
         like.next().filter(|_| like.next().is_none())
     });
     let pages = || function.pages.is_some() && alike(name, ALL_PAGES);
@@ -116,7 +123,7 @@ fn parameter(function: &Function, name: &str) -> Option<(String, Value)> {
     }
 }
 
-/// `--no-NAME`, of something that is true or false.
+/// Resolves `--no-NAME` for a boolean parameter.
 fn negated(function: &Function, name: &str, raw: &Raw) -> Option<(String, Value)> {
     let positive = name.strip_prefix("no-").filter(|_| matches!(raw, Raw::Flag(true)))?;
     parameter(function, positive).filter(|(_, schema)| takes(schema, "boolean"))
@@ -134,7 +141,7 @@ fn suggestion(nearest: &Option<String>) -> String {
     nearest.as_ref().map(|name| format!(". Did you mean '{name}'?")).unwrap_or_default()
 }
 
-/// The types that a schema takes; none where it does not say.
+/// Returns the types that a schema accepts; empty if it names none.
 fn types(schema: &Value) -> Vec<&str> {
     match &schema["type"] {
         Value::String(kind) => vec![kind],
@@ -150,11 +157,11 @@ fn takes(schema: &Value, kind: &str) -> bool {
     types(schema).contains(&kind)
 }
 
-/// A text as the schema's type. The narrowest comes first: a text is what remains.
+/// Converts text to a type of the schema. Narrower types are tried first, text last.
 fn of_text(name: &str, schema: &Value, text: &str) -> Result<Value, ArgumentError> {
     let types = types(schema);
     if types.is_empty() {
-        // Nobody says what it is: JSON if it reads as that.
+        // The schema names no type: use JSON if the text parses as such.
         return Ok(serde_json::from_str(text).unwrap_or_else(|_| json!(text)));
     }
     let trimmed = text.trim();
@@ -180,7 +187,7 @@ fn of_text(name: &str, schema: &Value, text: &str) -> Result<Value, ArgumentErro
     Err(wrong(name, schema, &json!(text)))
 }
 
-/// A JSON array, or its items between commas.
+/// Parses a JSON array, or items separated by commas.
 fn list(name: &str, schema: &Value, text: &str) -> Result<Value, ArgumentError> {
     if let Ok(Value::Array(items)) = serde_json::from_str(text) {
         return Ok(Value::Array(items));
@@ -192,7 +199,8 @@ fn list(name: &str, schema: &Value, text: &str) -> Result<Value, ArgumentError> 
     Ok(Value::Array(items.collect::<Result<_, _>>()?))
 }
 
-/// A value that was given as JSON: left as it is where it fits, mended where it is only written otherwise.
+/// Fits a JSON value to the schema: a matching value is kept, one with a mere difference in
+/// notation is converted.
 fn fitted(name: &str, schema: &Value, value: Value) -> Result<Value, ArgumentError> {
     let types = types(schema);
     let fits = |kind: &&str| match *kind {
@@ -207,7 +215,7 @@ fn fitted(name: &str, schema: &Value, value: Value) -> Result<Value, ArgumentErr
     };
     if types.is_empty() || types.iter().any(fits) {
         return Ok(match value.as_f64() {
-            // A script has no whole numbers but those that look like it.
+            // Lua may pass a whole number as a float.
             Some(number) if !types.contains(&"number") && takes(schema, "integer") && value.is_f64() => {
                 #[expect(
                     clippy::cast_possible_truncation,
@@ -222,12 +230,12 @@ fn fitted(name: &str, schema: &Value, value: Value) -> Result<Value, ArgumentErr
     match &value {
         Value::String(text) => of_text(name, schema, text),
         Value::Number(_) | Value::Bool(_) if types.contains(&"string") => Ok(json!(value.to_string())),
-        // A null is as good as nothing.
+        // A null counts as an absent argument.
         Value::Null => Ok(Value::Null),
-        // An empty table of a script may be either.
+        // An empty Lua table can be a list or an object.
         Value::Object(members) if members.is_empty() && types.contains(&"array") => Ok(json!([])),
         Value::Array(items) if items.is_empty() && types.contains(&"object") => Ok(json!({})),
-        // One thing where several are taken.
+        // A single value for a list parameter becomes a list.
         one if types.contains(&"array") && !one.is_object() => {
             Ok(json!([fitted(name, &schema["items"], one.clone())?]))
         }
@@ -304,7 +312,7 @@ mod tests {
         }
     }
 
-    /// Arguments on a command line: `{…}` is JSON, `--x` a flag, the rest pairs.
+    /// Parses command-line words: `{…}` is JSON, `--x` a flag, anything else a pair.
     fn given(line: &[&str]) -> Given {
         let mut given = Given::default();
         for word in line {
@@ -325,13 +333,13 @@ mod tests {
     fn layers_are_merged_and_values_become_what_the_schema_says() {
         for (line, expected) in [
             (&[][..], json!({})),
-            // The nearer layer counts, and names have one spelling afterwards.
+            // Later layers win, and all spellings of a name are unified.
             (
                 &[r#"{"workspaceSlug":"json","perPage":5}"#, "workspace_slug=pair", "--workspace-slug=flag"],
                 json!({ "workspace_slug": "flag", "perPage": 5 }),
             ),
             (&["--per-page=20", "per_page=10"], json!({ "perPage": 20 })),
-            // Texts.
+            // Text.
             (&["workspace_slug=007"], json!({ "workspace_slug": "007" })),
             (&["workspace_slug=true"], json!({ "workspace_slug": "true" })),
             (&["price=1.50"], json!({ "price": 1.5 })),

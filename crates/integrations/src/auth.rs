@@ -1,61 +1,61 @@
-//! How a service knows who calls, and what an account must have for that.
+//! Authentication schemes of services, and the account fields that they need.
 
-/// One way to say who calls.
+/// An authentication scheme.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scheme {
-    /// A key in a header, after these words if there are any.
+    /// A key in a header, possibly after a prefix.
     KeyInHeader {
         /// The account's field.
         field: String,
-        /// The header.
+        /// The header's name.
         header: String,
-        /// What comes before the key: `Bearer `, or nothing.
+        /// The text before the key: `Bearer `, or empty.
         before: String,
     },
-    /// A key in the query.
+    /// A key in a query parameter.
     KeyInQuery {
         /// The account's field.
         field: String,
-        /// The parameter.
+        /// The parameter's name.
         parameter: String,
     },
     /// A key in a cookie.
     KeyInCookie {
         /// The account's field.
         field: String,
-        /// The cookie.
+        /// The cookie's name.
         cookie: String,
     },
-    /// A name and a password.
+    /// HTTP basic authentication.
     Basic {
-        /// The account's field with the name.
+        /// The account's field for the user name.
         username: String,
-        /// The account's field with the password.
+        /// The account's field for the password.
         password: String,
     },
-    /// A token that is had for an id and a secret (OAuth 2, client credentials).
+    /// A token issued for an id and a secret (OAuth 2.0 client credentials).
     ClientCredentials {
-        /// The account's field with the id.
+        /// The account's field for the client id.
         id: String,
-        /// The account's field with the secret.
+        /// The account's field for the client secret.
         secret: String,
-        /// Where the token is had.
+        /// The URL of the token endpoint.
         token_url: String,
-        /// What it is asked for, separated by spaces.
+        /// The requested scopes, separated by spaces.
         scopes: String,
     },
-    /// One that is not spoken here; its kind.
+    /// A scheme that is not supported, with its kind.
     Unsupported(String),
 }
 
 /// A field of an account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Field {
-    /// Its name.
+    /// The field's name.
     pub name: String,
-    /// What belongs there.
+    /// The expected content.
     pub description: String,
-    /// Whether it is shown nowhere.
+    /// Whether the value is secret and must never be shown.
     pub secret: bool,
     /// Whether an account is incomplete without it.
     pub required: bool,
@@ -73,7 +73,7 @@ impl Field {
 }
 
 impl Scheme {
-    /// What an account must have for it.
+    /// Returns the account fields that the scheme needs.
     pub fn fields(&self) -> Vec<Field> {
         match self {
             Self::KeyInHeader { field, before, .. } if before.starts_with("Bearer") => {
@@ -92,12 +92,12 @@ impl Scheme {
         }
     }
 
-    /// Whether it is spoken here.
+    /// Returns whether the scheme is supported.
     pub fn is_supported(&self) -> bool {
         !matches!(self, Self::Unsupported(_))
     }
 
-    /// Its word.
+    /// Returns the scheme's identifier.
     pub fn id(&self) -> &'static str {
         match self {
             Self::KeyInHeader { before, .. } if before.starts_with("Bearer") => "bearer",

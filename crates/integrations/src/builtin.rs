@@ -1,4 +1,5 @@
-//! Integrations that are built in: small curated lists, each with the month in which it was last held against the service's own description.
+//! Built-in integrations: small curated lists, each with the month in which it was last compared
+//! with the service's own documentation.
 
 use crate::{
     auth::{Field, Scheme},
@@ -10,7 +11,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, sync::Arc};
 
-/// Each with its name.
+/// The lists, by integration name.
 const LISTS: [(&str, &str); 5] = [
     ("clickup", include_str!("builtin/clickup.json")),
     ("coingecko", include_str!("builtin/coingecko.json")),
@@ -19,7 +20,7 @@ const LISTS: [(&str, &str); 5] = [
     ("plausible", include_str!("builtin/plausible.json")),
 ];
 
-/// All of them.
+/// Returns all built-in integrations.
 pub fn built_in() -> Vec<Integration> {
     let read = |(name, text): &(&str, &str)| {
         let list: List = serde_json::from_str(text).expect("a test reads every list");
@@ -28,7 +29,7 @@ pub fn built_in() -> Vec<Integration> {
     LISTS.iter().map(read).collect()
 }
 
-/// A list as it is written.
+/// The format of a list file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct List {
@@ -36,19 +37,19 @@ struct List {
     about: String,
     checked: String,
     base_url: String,
-    /// How the service knows who calls.
+    /// The service's authentication.
     key: Key,
-    /// What an account has beside the key, and what is filled in with it.
+    /// Further fields of an account, which fill parameters of the same name.
     #[serde(default)]
     settings: BTreeMap<String, String>,
     #[serde(default)]
     headers: BTreeMap<String, String>,
     #[serde(default)]
     pages: Option<SaidPages>,
-    /// How lists are written into the query: `repeated` (the default), `joined`, or `bracketed`.
+    /// The encoding of lists in queries: `repeated` (the default), `joined` or `bracketed`.
     #[serde(default)]
     lists: Option<String>,
-    /// Parameters that many functions have.
+    /// Schemas of parameters that several functions share.
     #[serde(default)]
     parameters: BTreeMap<String, String>,
     functions: BTreeMap<String, Row>,
@@ -61,12 +62,13 @@ struct Key {
     #[serde(default)]
     before: String,
     about: String,
-    /// Whether some of it can be had without one.
+    /// Whether some functions work without a key.
     #[serde(default)]
     optional: bool,
 }
 
-/// A function as it is written. Parameters are `TYPE About`, and required where their names end in `!`.
+/// The format of a function. Parameters are written `TYPE About`; a name that ends in `!` is
+/// required.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Row {
@@ -77,13 +79,13 @@ struct Row {
     query: Map<String, Value>,
     #[serde(default)]
     body: Map<String, Value>,
-    /// Whether it comes in pages as the others do.
+    /// Whether the list's common pagination applies.
     #[serde(default)]
     paged: bool,
-    /// How it comes in pages of its own kind.
+    /// The function's own kind of pagination.
     #[serde(default)]
     pages: Option<SaidPages>,
-    /// Whether it changes nothing, although its method says so.
+    /// Whether the function only reads, although its method suggests otherwise.
     #[serde(default)]
     reads: bool,
 }
@@ -177,7 +179,8 @@ fn required(name: &str) -> (String, bool) {
     }
 }
 
-/// `integer About`, `strings About` (a list of them), `a|b|c About` (one of these), `any About`.
+/// Parses a parameter's schema: `integer About`, `strings About` (a list), `a|b|c About` (one of
+/// these values), `any About`.
 fn schema(said: &str) -> Value {
     let (kind, about) = said.split_once(' ').unwrap_or((said, ""));
     let mut schema = match kind {

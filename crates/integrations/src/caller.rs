@@ -1,4 +1,4 @@
-//! Calls: through the gates, to the service, and back with what it answered.
+//! Calling functions: permission checks, the request, and the response.
 
 use crate::{
     account::{Account, Accounts},
@@ -21,7 +21,7 @@ use std::sync::Arc;
 use system::AbsPath;
 use tokio::time::Instant;
 
-/// Calls functions of integrations. One for a whole run: it keeps tokens.
+/// Calls functions of integrations. Shared for the whole run, because it caches tokens.
 pub struct Caller {
     http: Arc<ClientFactory>,
     accounts: Arc<dyn Accounts>,
@@ -29,39 +29,39 @@ pub struct Caller {
     tokens: Tokens,
 }
 
-/// A call.
+/// A call of a function.
 #[derive(Debug, Clone)]
 pub struct Call {
     /// The integration.
     pub integration: Arc<Integration>,
     /// The function.
     pub function: Arc<Function>,
-    /// On whose behalf.
+    /// The name of the account.
     pub account: String,
-    /// What it is called with.
+    /// The arguments.
     pub given: Given,
-    /// Whether questions that nobody could answer are passed over.
+    /// Whether to proceed where approval would be needed but cannot be requested.
     pub force: bool,
-    /// Whether nothing is sent.
+    /// Whether to build the request without sending it.
     pub dry_run: bool,
-    /// Where files are read that go along; `None` where none may.
+    /// The source of uploaded files; `None` if no files may be sent.
     pub files: Option<Files>,
 }
 
-/// Why a call was not made.
+/// The reason why a call was not made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unmade {
-    /// A gate is closed.
+    /// A gate blocked the call.
     #[error(transparent)]
     Blocked(#[from] Blocked),
-    /// The arguments are wrong.
+    /// The arguments are invalid.
     #[error(transparent)]
     Arguments(#[from] ArgumentError),
 }
 
 impl Call {
-    /// The files that it sends, links not resolved. None where its arguments are wrong, so that
-    /// nothing is sent.
+    /// Returns the paths of the files that the call would send, with symbolic links unresolved.
+    /// Empty if the arguments are invalid, because then nothing is sent.
     pub fn reads(&self) -> Vec<AbsPath> {
         let cwd = self.files.as_ref().map(|files| &files.cwd);
         let arguments = merged(&self.function, self.given.clone()).ok();
@@ -70,25 +70,29 @@ impl Call {
 }
 
 impl Caller {
-    /// Calls with clients from this factory, on behalf of these accounts.
+    /// Creates a caller with this factory for HTTP clients and these accounts.
     pub fn new(http: Arc<ClientFactory>, accounts: Arc<dyn Accounts>, redactor: Redactor) -> Self {
         Self { http, accounts, redactor, tokens: Tokens::default() }
     }
 
-    /// The user's accounts.
+    /// Returns the user's accounts.
     pub fn accounts(&self) -> &dyn Accounts {
         self.accounts.as_ref()
     }
 
-    /// Gets a document that describes an API. The error is for people.
+    /// Downloads an API description. The error is text for people.
     pub async fn document(&self, url: &str, network: Network) -> Result<Vec<u8>, String> {
         let url = Url::parse(url).map_err(|_| "that is no http or https address".to_owned())?;
         let client = (self.http)(url.as_str(), network)?;
         retry::document(&client, &url, network).await.map_err(|why| self.redactor.redact(&why))
     }
 
-    /// Makes a call that no turn makes, unless it is denied by something beside the switches (`denial`, which says why). An error is a call that was
-    /// wrong; what the permissions refuse, and what fails, is an outcome.
+    /// Makes a call outside a turn. `denial` is a refusal that does not come from the switches.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the call itself is invalid. Denied permission and a failed request are part of the
+    /// outcome.
     pub async fn call(
         &self,
         call: &Call,
@@ -106,7 +110,7 @@ impl Caller {
         }
         match gates.permitted(call.force) {
             Ok(forced) => outcome.forced = forced,
-            // Nothing is done, so nobody has to be asked.
+            // A dry run sends nothing, so it needs no approval.
             Err(Blocked::NeedsApproval { .. }) if call.dry_run => {}
             Err(blocked) => {
                 outcome.error = Some(blocked.to_string());
@@ -120,7 +124,7 @@ impl Caller {
         Ok(outcome)
     }
 
-    /// Makes a call that the gate has decided about.
+    /// Makes a call that the permission gate has already decided.
     pub(crate) async fn call_permitted(&self, call: &Call, switches: &Switches) -> Result<Outcome, Unmade> {
         let account = self.accounts.account(&call.integration.name, &call.account).await;
         let gates = gates(call, switches, &account);
@@ -150,7 +154,7 @@ impl Caller {
         }
     }
 
-    /// A service may say back what it was told.
+    /// Redacts a response: a service may echo what it was sent.
     fn without_secrets(&self, value: Value) -> Value {
         match value {
             Value::String(text) => Value::String(self.redactor.redact(&text)),
@@ -193,14 +197,14 @@ impl Caller {
             let answer = retry::send(&client, &request, again, network).await?;
             number += 1;
             let Some(more) = pages.items(&answer.data) else {
-                // No list: there is nothing to gather.
+                // The response holds no list, so there are no items to collect.
                 return Ok((if number == 1 { answer.data } else { Value::Array(items) }, Some(number)));
             };
             items.extend(more.iter().cloned());
             let next = pages.next(&request, &answer, number);
             match next.filter(|_| number < PAGES && items.len() < ITEMS) {
                 None => break,
-                // What says who calls is in the headers; a key in the query is in the address of the request in hand.
+                // Credentials in headers are kept; a key in the query must be in the new URL too.
                 Some(next) => request = self.with_keys(next, &schemes, account),
             }
         }
@@ -208,7 +212,7 @@ impl Caller {
         Ok((Value::Array(items), Some(number)))
     }
 
-    /// An address that a service gave for the next page may lack the key of the query.
+    /// Adds a missing query key to the URL of the next page, which may come from the service.
     fn with_keys(&self, mut request: Request, schemes: &[&Scheme], account: &Account) -> Request {
         for scheme in schemes {
             if let Scheme::KeyInQuery { field, parameter } = scheme

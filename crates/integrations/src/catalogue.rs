@@ -1,4 +1,4 @@
-//! All integrations that there are.
+//! The catalogue of all integrations.
 
 use crate::{
     builtin::built_in,
@@ -8,16 +8,17 @@ use crate::{
 };
 use std::{collections::BTreeMap, sync::Arc};
 
-/// All integrations: those that are built in, and those that the user added, which come before them.
+/// The built-in integrations and those of the user, which take precedence.
 #[derive(Debug, Clone)]
 pub struct Catalogue {
     integrations: BTreeMap<String, Arc<Integration>>,
-    /// Names of those that were added and cannot be read, with why.
+    /// Integrations of the user that cannot be read, with the reason.
     broken: BTreeMap<String, String>,
 }
 
 impl Catalogue {
-    /// The built-in ones and these. What is broken is known by its name.
+    /// Creates a catalogue of the built-in integrations and `added`. The names in `broken` are
+    /// reported and cannot be called.
     pub fn new(
         added: impl IntoIterator<Item = Integration>,
         broken: impl IntoIterator<Item = (String, String)>,
@@ -29,22 +30,22 @@ impl Catalogue {
         Self { integrations, broken }
     }
 
-    /// Each of them, by name.
+    /// Returns all integrations, ordered by name.
     pub fn all(&self) -> impl Iterator<Item = &Arc<Integration>> {
         self.integrations.values()
     }
 
-    /// What cannot be read, and why.
+    /// Returns the names of unreadable integrations, with the reason.
     pub fn broken(&self) -> &BTreeMap<String, String> {
         &self.broken
     }
 
-    /// One of them.
+    /// Returns an integration.
     pub fn integration(&self, name: &str) -> Result<&Arc<Integration>, Blocked> {
         self.integrations.get(name).ok_or_else(|| Blocked::NotInstalled(name.to_owned()))
     }
 
-    /// A function by `provider.function`.
+    /// Returns a function by its name `provider.function`.
     pub fn function(&self, name: &str) -> Result<(&Arc<Integration>, &Arc<Function>), Blocked> {
         let unknown = || Blocked::Unknown { name: name.to_owned(), nearest: self.nearest(name) };
         let (provider, function) = name.split_once('.').ok_or_else(unknown)?;
@@ -58,8 +59,8 @@ impl Catalogue {
         Ok((integration, integration.functions.get(function).ok_or_else(unknown)?))
     }
 
-    /// The function that was perhaps meant by a name that none has: an operation's id as its
-    /// document has it, another spelling, or something close to one.
+    /// Returns the function that an unknown name probably means: by its operation id in the
+    /// document, in another spelling, or by similarity.
     pub fn nearest(&self, name: &str) -> Option<String> {
         let (provider, function) = name.split_once('.')?;
         let spelled = integration_name(provider);
@@ -68,7 +69,8 @@ impl Catalogue {
         Some(integration.nearest(function)?.full_name())
     }
 
-    /// The functions in whose names and descriptions all words of a query occur, those with most of them in the name first.
+    /// Returns the functions whose name or description contains every word of the query; those with
+    /// more words in the name come first.
     pub fn search(&self, query: &str) -> Vec<&Arc<Function>> {
         let words: Vec<String> = query.split_whitespace().map(str::to_lowercase).collect();
         let mut found: Vec<(usize, &Arc<Function>)> = Vec::new();

@@ -1,16 +1,17 @@
-//! The seam to whoever makes HTTP clients.
+//! The interface to the creator of HTTP clients.
 
-/// Makes the client for an address, by where it may connect to.
+/// Creates a client for a URL that can connect to the given network only.
 pub type ClientFactory = dyn Fn(&str, Network) -> Result<Client, String> + Send + Sync;
 
-/// A client for HTTP. It follows no redirects, uses no proxy, and resolves names with the [`Guard`](crate::Guard) of its network.
+/// An HTTP client. It must not follow redirects or use a proxy, and resolves names with the
+/// [`Guard`](crate::Guard) of its network.
 pub type Client = reqwest::Client;
 
-/// Where a client may connect to.
+/// The addresses that a client may connect to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Network {
     /// The public internet.
     Public,
-    /// This machine and private networks too: the user said that the service is there.
+    /// Also this machine and private networks: the user has declared the service to be there.
     Private,
 }

@@ -1,4 +1,4 @@
-//! Whether a function may be called: the gates, in order, with the texts that callers know.
+//! The checks before a call, in order. Clients rely on the wording of the errors.
 
 use crate::{
     account::Account,
@@ -7,59 +7,59 @@ use crate::{
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// What the user says of integrations.
+/// The user's permission settings for integrations.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Switches {
-    /// What is done about functions of which nothing else is said.
+    /// The permission of functions without a setting of their own.
     pub default: Permission,
-    /// Of single integrations.
+    /// The settings of individual integrations, by name.
     pub each: BTreeMap<String, Permissions>,
 }
 
-/// What the user says of one integration.
+/// The user's settings for one integration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Permissions {
-    /// Whether it is used at all.
+    /// Whether the integration is switched on.
     pub enabled: bool,
-    /// What is done about functions that only read.
+    /// The permission of read-only functions.
     pub read: Option<Permission>,
-    /// What is done about all others.
+    /// The permission of all other functions.
     pub write: Option<Permission>,
 }
 
-/// What is done about a call.
+/// The decision about a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Permission {
-    /// It is made.
+    /// The call is made.
     Allow,
-    /// Somebody is asked, where somebody is there.
+    /// The user is asked, if that is possible.
     #[default]
     Ask,
-    /// It is never made.
+    /// The call is never made.
     Deny,
 }
 
-/// Why a function is not called.
+/// The reason why a function is not called.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Blocked {
-    /// There is none.
+    /// There is no such function.
     #[error("Unknown integration function: {name}{}", meant(.nearest))]
     Unknown {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// What was perhaps meant, as `provider.function`.
+        /// The most similar function, as `provider.function`.
         nearest: Option<String>,
     },
-    /// There is no such integration, or nothing is known of it.
+    /// There is no such integration, or it cannot be read.
     #[error("Integration '{0}' is not installed.")]
     NotInstalled(String),
-    /// It wants something that is not spoken here.
+    /// It needs an authentication scheme that is not supported.
     #[error("Integration '{0}' is discoverable but is not supported by the local CLI runtime yet.")]
     NotRunnable(String),
-    /// The user has not switched it on.
+    /// The user has not enabled the integration.
     #[error("Integration '{0}' is installed but not active. Enable it in settings first.")]
     NotActive(String),
-    /// The account lacks something.
+    /// The account is incomplete.
     #[error(
         "Integration '{integration}' is missing required credentials for account '{account}'. Configure it in settings first."
     )]
@@ -69,25 +69,25 @@ pub enum Blocked {
         /// The account.
         account: String,
     },
-    /// The user forbids it.
+    /// The user's settings deny it.
     #[error("Integration '{integration}' {} access denied. Enable it in /settings → Integrations", .operation.id())]
     Denied {
         /// The integration.
         integration: String,
-        /// What the function does.
+        /// The kind of the function.
         operation: Operation,
     },
-    /// The user would have to be asked.
+    /// The user's approval would be needed.
     #[error(
         "Integration '{integration}' {} requires approval. Ask the user to change the permission in /settings → Integrations", .operation.id()
     )]
     NeedsApproval {
         /// The integration.
         integration: String,
-        /// What the function does.
+        /// The kind of the function.
         operation: Operation,
     },
-    /// Something is missing.
+    /// Required parameters are missing.
     #[error("Missing required parameter(s): {}", .0.join(", "))]
     Missing(Vec<String>),
 }
@@ -97,28 +97,29 @@ fn meant(nearest: &Option<String>) -> String {
 }
 
 impl Blocked {
-    /// Whether the call was right as such, and only not allowed.
+    /// Returns whether the call was valid and only lacks permission.
     pub fn is_permission(&self) -> bool {
         matches!(self, Self::Denied { .. } | Self::NeedsApproval { .. })
     }
 }
 
-/// A call that stands before the gates.
+/// A call to be checked.
 pub struct Gates<'a> {
     /// The integration.
     pub integration: &'a Integration,
     /// The function.
     pub function: &'a Function,
-    /// What the user says.
+    /// The user's settings.
     pub switches: &'a Switches,
     /// The account.
     pub account: &'a Account,
-    /// What it is called.
+    /// The account's name.
     pub account_name: &'a str,
 }
 
 impl Gates<'_> {
-    /// The gates that do not depend on permissions: runnable, switched on, credentials.
+    /// Checks everything that does not depend on permissions: authentication is supported, the
+    /// integration is enabled, credentials are complete.
     pub fn ready(&self) -> Result<(), Blocked> {
         let name = || self.integration.name.clone();
         if !self.integration.is_runnable(self.function) {
@@ -136,7 +137,8 @@ impl Gates<'_> {
         Ok(())
     }
 
-    /// The permission. `Ok` says whether it passed because of `force` alone, which passes over questions and over no denial.
+    /// Checks the permission. Returns whether it was granted by `force` alone; `force` skips a
+    /// request for approval, but no denial.
     pub fn permitted(&self, force: bool) -> Result<bool, Blocked> {
         let (integration, operation) = (self.integration.name.clone(), self.function.operation);
         match self.switches.permission(&integration, operation) {
@@ -147,7 +149,7 @@ impl Gates<'_> {
         }
     }
 
-    /// The parameters that the function cannot do without, of the arguments and the account.
+    /// Checks that arguments and account supply every required parameter.
     pub fn supplied(&self, arguments: &Map<String, Value>) -> Result<(), Blocked> {
         let given = |key: &str| arguments.get(key).is_some_and(|value| !value.is_null());
         let missing = self.function.parameters.iter().filter(|parameter| {
@@ -161,25 +163,25 @@ impl Gates<'_> {
 }
 
 impl Integration {
-    /// Whether there is a way to say who calls that is spoken here.
+    /// Returns whether at least one set of authentication schemes is supported.
     pub fn is_runnable(&self, function: &Function) -> bool {
         let spoken = |name: &String| self.schemes.get(name).is_some_and(|scheme| scheme.is_supported());
         function.security.is_empty() || function.security.iter().any(|set| set.iter().all(spoken))
     }
 
-    /// Whether accounts have a value for a parameter of this name.
+    /// Returns whether accounts can fill a parameter of this name.
     pub fn fills(&self, parameter: &str) -> bool {
         self.settings.iter().any(|field| field.name == parameter)
     }
 }
 
 impl Switches {
-    /// What is said of one integration.
+    /// Returns the settings of one integration.
     pub fn of(&self, integration: &str) -> Permissions {
         self.each.get(integration).copied().unwrap_or_default()
     }
 
-    /// What is done about a call.
+    /// Returns the permission of a function of this kind.
     pub fn permission(&self, integration: &str, operation: Operation) -> Permission {
         let own = self.of(integration);
         let said = match operation {
@@ -191,16 +193,16 @@ impl Switches {
 }
 
 impl Permission {
-    /// Every one with its word.
+    /// Every permission, with its identifier.
     pub const ALL: [(&'static str, Self); 3] =
         [("allow", Self::Allow), ("ask", Self::Ask), ("deny", Self::Deny)];
 
-    /// Its word.
+    /// Returns the identifier.
     pub fn id(self) -> &'static str {
         Self::ALL.iter().find(|(_, permission)| *permission == self).map_or("", |(word, _)| word)
     }
 
-    /// The one of a word.
+    /// Parses an identifier.
     pub fn of_word(word: &str) -> Option<Self> {
         Self::ALL.iter().find(|(known, _)| *known == word).map(|(_, permission)| *permission)
     }
@@ -222,7 +224,7 @@ mod tests {
     }
 
     impl Stage {
-        /// Everything in order for `plane.list_issues`.
+        /// A call of `plane.list_issues` that passes every gate.
         fn fine() -> Self {
             let integration = built_in().into_iter().find(|integration| integration.name == "plane").unwrap();
             let own = Permissions { enabled: true, read: Some(Permission::Allow), write: None };
@@ -288,7 +290,8 @@ mod tests {
             ),
             (|_| {}, "Missing required parameter(s): project_id"),
         ];
-        // Each gate comes before those after it: with all that follows wrong too, it is the one that speaks.
+        // Gates have an order: if all later checks would fail too, the first one determines the
+        // error.
         for first in 0..changes.len() {
             let mut stage = Stage::fine();
             for (change, _) in changes[first..].iter().rev() {

@@ -1,6 +1,8 @@
-//! Which addresses are connected to: those of the public internet, and private ones where the user said that a service is there.
+//! The addresses that may be connected to: the public internet, and private networks if the user
+//! declared a service to be there.
 //!
-//! A name is resolved here, its addresses are checked here, and the connection is made to one of those: there is no second look-up in between.
+//! A name is resolved and its addresses are checked here, and the connection uses one of these:
+//! there is no second lookup that could return other addresses (DNS rebinding).
 
 use crate::client::Network;
 use reqwest::{
@@ -15,32 +17,32 @@ use std::{
 
 type Found = Pin<Box<dyn Future<Output = std::io::Result<Vec<SocketAddr>>> + Send>>;
 
-/// Resolves names, and keeps addresses from the client that it must not connect to.
+/// A resolver that returns only permitted addresses.
 #[derive(Clone)]
 pub struct Guard {
     network: Network,
     look_up: Arc<dyn Fn(String) -> Found + Send + Sync>,
 }
 
-/// Why nothing is sent to an address.
+/// The reason why nothing is sent to an address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Refused {
-    /// It is none.
+    /// It is no HTTP or HTTPS URL with a host.
     #[error("{0:?} is no http or https address")]
     NoAddress(String),
-    /// Where it leads to.
+    /// The host has an address outside the permitted network.
     #[error(
         "the host {host} has the address {address}, which is not on the public internet; if the service is meant to be there, say so: \
          `integrations add … --local`, or the account's field local=true"
     )]
     Private { host: String, address: IpAddr },
-    /// Secrets would be readable on the way.
+    /// Credentials would travel unencrypted.
     #[error("{0} is reached without encryption, so no credentials are sent there; use https")]
     Plain(String),
 }
 
 impl Guard {
-    /// One that lets through what the network has.
+    /// Creates a resolver for this network.
     #[expect(clippy::disallowed_methods, reason = "what decides about addresses has to know them")]
     pub fn new(network: Network) -> Self {
         let look_up = |name: String| -> Found {
@@ -49,7 +51,7 @@ impl Guard {
         Self { network, look_up: Arc::new(look_up) }
     }
 
-    /// The same with names that are looked up otherwise.
+    /// Replaces the lookup by fixed addresses.
     #[cfg(test)]
     pub(crate) fn with(self, addresses: &'static [&'static str]) -> Self {
         let look_up = move |_: String| -> Found {
@@ -66,7 +68,7 @@ impl Resolve for Guard {
         let found = (self.look_up)(host.clone());
         Box::pin(async move {
             let found = found.await?;
-            // All of them: one private address among public ones is a trick, or a mistake.
+            // Check all of them: a private address among public ones is an attack or a mistake.
             if let Some(bad) = found.iter().find(|address| !is_allowed(address.ip(), network)) {
                 return Err(Box::new(Refused::Private { host, address: bad.ip() }).into());
             }
@@ -75,7 +77,7 @@ impl Resolve for Guard {
     }
 }
 
-/// Checks an address before anything is sent there. Names are checked when they are resolved.
+/// Checks a URL before anything is sent there. Host names are checked when they are resolved.
 pub(crate) fn check(url: &Url, network: Network) -> Result<(), Refused> {
     let host = url.host_str().filter(|_| matches!(url.scheme(), "http" | "https"));
     let host = host.ok_or_else(|| Refused::NoAddress(url.scheme().to_owned()))?;
@@ -87,7 +89,7 @@ pub(crate) fn check(url: &Url, network: Network) -> Result<(), Refused> {
     }
 }
 
-/// An address of a service: http or https, a host, no user, nothing after the path.
+/// Parses a service's base URL: HTTP or HTTPS, with a host, and without user, query or fragment.
 pub(crate) fn checked_base(text: &str) -> Result<Url, Refused> {
     let bad = || Refused::NoAddress(agent::one_line(text).chars().take(100).collect());
     let url = Url::parse(text).map_err(|_| bad())?;
@@ -101,7 +103,7 @@ pub(crate) fn checked_base(text: &str) -> Result<Url, Refused> {
     }
 }
 
-/// Whether an address that the user wrote names this machine or a private network by itself.
+/// Returns whether a URL from the user literally names this machine or a private network.
 pub(crate) fn is_literally_local(text: &str) -> bool {
     let Ok(url) = checked_base(text) else { return false };
     let Some(host) = url.host_str() else { return false };
@@ -115,7 +117,7 @@ fn literal(host: &str) -> Option<IpAddr> {
     host.trim_start_matches('[').trim_end_matches(']').parse().ok()
 }
 
-/// Whether an address may be connected to.
+/// Returns whether an address may be connected to.
 pub(crate) fn is_allowed(address: IpAddr, network: Network) -> bool {
     match (kind(address), network) {
         (Kind::Public, _) | (Kind::Private, Network::Private) => true,
@@ -126,9 +128,10 @@ pub(crate) fn is_allowed(address: IpAddr, network: Network) -> bool {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Public,
-    /// This machine, or a network that is not routed.
+    /// This machine, or a private network.
     Private,
-    /// Nothing that a service has: the link (where clouds tell secrets), no address, many.
+    /// Never the address of a service: link-local (where clouds serve credentials), unspecified,
+    /// multicast, broadcast.
     Never,
 }
 
@@ -144,7 +147,7 @@ fn kind_v4(address: Ipv4Addr) -> Kind {
     match (a, b, c) {
         (0, ..) | (169, 254, _) | (224..=255, ..) => Kind::Never,
         (127 | 10, ..) | (172, 16..=31, _) | (192, 168, _) | (100, 64..=127, _) => Kind::Private,
-        // Benchmarks, documentation, protocol assignments, relays.
+        // Benchmarking, documentation, protocol assignments, 6to4 relays.
         (198, 18 | 19, _) | (192, 0, 0 | 2) | (198, 51, 100) | (203, 0, 113) | (192, 88, 99) => Kind::Never,
         _ => Kind::Public,
     }
@@ -159,9 +162,9 @@ fn kind_v6(address: Ipv6Addr) -> Kind {
     };
     match parts {
         [0, 0, 0, 0, 0, 0, 0, 1] => Kind::Private,
-        // ::ffff:a.b.c.d, and the older ::a.b.c.d.
+        // `::ffff:a.b.c.d`, and the older `::a.b.c.d`.
         [0, 0, 0, 0, 0, 0xffff, ..] | [0, 0, 0, 0, 0xffff, 0, ..] | [0, 0, 0, 0, 0, 0, ..] => v4_at(6),
-        // Translation and tunnels have an IPv4 address inside.
+        // NAT64 and 6to4 addresses embed an IPv4 address.
         [0x64, 0xff9b, 0, 0, 0, 0, ..] => v4_at(6),
         [0x64, 0xff9b, ..] => Kind::Never,
         [0x2002, ..] => v4_at(1),
@@ -178,7 +181,7 @@ mod tests {
 
     #[test]
     fn s24_private_addresses_are_refused_in_every_spelling() {
-        // Public; private, which may be allowed; never.
+        // Columns: allowed for the public network, allowed for private networks.
         for (url, public, private) in [
             ("https://93.184.216.34/", true, true),
             ("https://[2606:2800:220:1::1]/", true, true),

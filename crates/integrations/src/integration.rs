@@ -1,4 +1,4 @@
-//! What is known of a service, and of each function of it.
+//! The description of a service and of its functions.
 
 use crate::{
     auth::{Field, Scheme},
@@ -8,183 +8,187 @@ use agent::ToolSpec;
 use serde_json::Value;
 use std::{collections::BTreeMap, sync::Arc};
 
-/// A service: where it is, how it knows who calls, and what it can do.
+/// A service: its address, authentication and functions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Integration {
-    /// What it is called in functions, settings and secrets: `a`-`z`, `0`-`9` and single underscores.
+    /// The name in functions, settings and secrets: `a`-`z`, `0`-`9` and single underscores.
     pub name: String,
-    /// What people call it.
+    /// The name for people.
     pub title: String,
-    /// What it is.
+    /// A description of the service.
     pub description: String,
-    /// Where its description comes from.
+    /// The source of this description.
     pub origin: Origin,
-    /// Its address, without a slash at the end; an account may name another. Where it is `None`, an account has to.
+    /// The base URL without a trailing slash, which an account may override. If `None`, an account
+    /// must set it.
     pub base_url: Option<String>,
-    /// Whether the user said that its address is on this machine or in a private network.
+    /// Whether the user declared the address to be on this machine or in a private network.
     pub local: bool,
-    /// How it knows who calls, by the names that functions refer to.
+    /// The authentication schemes, by the names that functions refer to.
     pub schemes: BTreeMap<String, Scheme>,
-    /// What an account has beside what the schemes need.
+    /// Fields of an account in addition to those of the schemes.
     pub settings: Vec<Field>,
-    /// What it can do, by name.
+    /// The functions, by name.
     pub functions: BTreeMap<String, Arc<Function>>,
-    /// Operations that cannot be called, and why: uploads, mostly.
+    /// Operations that cannot be called, each with the reason.
     pub left_out: Vec<String>,
 }
 
-/// Where the description of a service comes from.
+/// The source of a service's description.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
-    /// It is built in, and was last held against the service's own description in this month.
+    /// It is built in.
     BuiltIn {
-        /// The month, as `2026-11`.
+        /// The month in which it was last compared with the service's documentation, as `2026-11`.
         checked: String,
     },
     /// The user added it.
     Added {
-        /// The file or the address that it was added from.
+        /// The file or URL that it was added from.
         source: String,
     },
 }
 
-/// Something a service can do.
+/// A function of a service.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Function {
-    /// The integration.
+    /// The name of its integration.
     pub provider: String,
-    /// Its name there.
+    /// The name within the integration.
     pub name: String,
-    /// What its document calls it, where it has an id there.
+    /// The operation's id in the OpenAPI document, if it has one.
     pub operation_id: Option<String>,
-    /// A few words.
+    /// A short title.
     pub title: String,
-    /// What it does.
+    /// A description.
     pub description: String,
     /// Whether it changes anything.
     pub operation: Operation,
-    /// `GET`, `POST`, …
+    /// The HTTP method: `GET`, `POST`, …
     pub method: String,
-    /// The path below the address, with `{NAME}` for each part that is given and `{+NAME}` for one that may have slashes.
+    /// The path below the base URL, with `{NAME}` for parameters and `{+NAME}` for those that may
+    /// contain slashes.
     pub path: String,
-    /// What it takes.
+    /// The parameters.
     pub parameters: Vec<Parameter>,
-    /// How its body is written.
+    /// The encoding of the request body.
     pub written: Written,
-    /// Sets of schemes, any one of which it takes; an empty set is none at all. Nothing is asked for where there is no set.
+    /// Alternative sets of authentication schemes; an empty set permits anonymous calls. Without
+    /// any set the function needs no authentication.
     pub security: Vec<Vec<String>>,
-    /// How more of a long answer is had.
+    /// The pagination of long responses.
     pub pages: Option<Pages>,
-    /// What is sent along always.
+    /// Headers that are always sent.
     pub headers: Vec<(String, String)>,
 }
 
-/// How a body is written.
+/// The encoding of a request body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Written {
-    /// As JSON.
+    /// JSON.
     #[default]
     Json,
-    /// As a form: `a=1&b=2`.
+    /// A form: `a=1&b=2`.
     Form,
-    /// In parts (`multipart/form-data`), some of which may be files.
+    /// Parts (`multipart/form-data`), some of which may be files.
     Parts,
 }
 
-/// Whether something is changed.
+/// Whether a function changes anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
-    /// Nothing is changed.
+    /// It changes nothing.
     Read,
-    /// Something may be.
+    /// It may change something.
     Write,
 }
 
-/// One thing that a function takes.
+/// A parameter of a function.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parameter {
-    /// What callers call it.
+    /// The name for callers.
     pub key: String,
-    /// What the service calls it.
+    /// The service's name for it.
     pub name: String,
-    /// Where it goes.
+    /// Its place in the request.
     pub place: Place,
-    /// Whether the function cannot do without.
+    /// Whether it is required.
     pub required: bool,
-    /// JSON Schema of its value.
+    /// The JSON Schema of its value.
     pub schema: Value,
 }
 
-/// Where a parameter goes.
+/// The place of a parameter in the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// Into the path.
+    /// A segment of the path.
     Path,
-    /// Into the query.
+    /// The query.
     Query(Style),
-    /// Into a header.
+    /// A header.
     Header,
-    /// Into the body, as a member.
+    /// A member of the body.
     Member,
-    /// It is the body.
+    /// The whole body.
     Body,
-    /// Into the body, as files: the value is a path, or a list of them. The schema may say the type
-    /// of what is in them as `contentMediaType`.
+    /// A file part of the body: the value is a path or a list of paths. `contentMediaType` in the
+    /// schema may set the media type.
     File,
 }
 
-/// How a list or an object is written into a query.
+/// The encoding of a list or an object in a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
     /// `a=1&a=2`.
     Repeated,
-    /// `a=1,2`; with another separator where that is not a comma.
+    /// `a=1,2`, or with another separator.
     Joined(char),
     /// `a[b]=1`.
     Deep,
     /// `a[]=1&a[]=2`.
     Bracketed,
-    /// As JSON.
+    /// As JSON text.
     Json,
 }
 
-/// How more of a long answer is had. Places in an answer are JSON pointers; the empty one is all of it.
+/// The pagination of a long response. Locations in a response are JSON pointers; the empty one is
+/// the whole response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Pages {
-    /// The answer has the address of the next page: in the header `Link`, or where the pointer says.
+    /// The response contains the URL of the next page.
     Next {
-        /// Where the address is; `None` is the header.
+        /// The location of the URL; `None` for the `Link` header.
         at: Option<String>,
-        /// Where the items are.
+        /// The location of the items.
         items: String,
     },
-    /// Pages are counted by a parameter of the query.
+    /// A query parameter counts the pages.
     Number {
-        /// The parameter.
+        /// The parameter's name.
         parameter: String,
-        /// The number of the first one.
+        /// The number of the first page.
         first: u64,
-        /// Where the items are.
+        /// The location of the items.
         items: String,
     },
-    /// The answer has what the next request must say.
+    /// The response contains a cursor for the next request.
     Cursor {
-        /// The parameter of the query that says it.
+        /// The query parameter for the cursor.
         parameter: String,
-        /// Where it is.
+        /// The location of the cursor.
         at: String,
-        /// Where it is said whether there are more, if that is said.
+        /// The location of a flag that there are more items, if there is one.
         more: Option<String>,
-        /// Where the items are.
+        /// The location of the items.
         items: String,
     },
 }
 
-/// The parameter that callers ask for all pages with.
+/// The parameter by which callers request all pages.
 pub(crate) const ALL_PAGES: &str = "all_pages";
 
 impl Integration {
-    /// Every field that an account can have, each once; those of schemes first.
+    /// Returns every field that an account can have, without duplicates, those of schemes first.
     pub fn fields(&self) -> Vec<Field> {
         let mut fields: Vec<Field> = Vec::new();
         let own = self.schemes.values().flat_map(Scheme::fields);
@@ -196,13 +200,13 @@ impl Integration {
         fields
     }
 
-    /// A function by its name, with or without the provider before it.
+    /// Returns a function by its name, with or without the provider as prefix.
     pub fn function(&self, name: &str) -> Option<&Arc<Function>> {
         let name = name.strip_prefix(&self.name).and_then(|rest| rest.strip_prefix('.')).unwrap_or(name);
         self.functions.get(name)
     }
 
-    /// The function that was perhaps meant by a name that none has.
+    /// Returns the function that an unknown name probably means.
     pub fn nearest(&self, name: &str) -> Option<&Arc<Function>> {
         let all = || self.functions.values();
         let spelled = function_name(name);
@@ -221,17 +225,18 @@ impl Integration {
 }
 
 impl Function {
-    /// `provider.function`.
+    /// Returns `provider.function`.
     pub fn full_name(&self) -> String {
         format!("{}.{}", self.provider, self.name)
     }
 
-    /// What the gate knows it by.
+    /// Returns the name for models and the permission gate.
     pub fn tool_name(&self) -> String {
         tool_name(&self.provider, &self.name)
     }
 
-    /// JSON Schema of all that it takes. Parameters that the account fills in are not required.
+    /// Returns the JSON Schema of all parameters. Those in `filled` come from the account and are
+    /// not required.
     pub fn input_schema(&self, filled: &[String]) -> Value {
         let mut properties = serde_json::Map::new();
         let mut required = Vec::new();
@@ -253,7 +258,7 @@ impl Function {
         schema
     }
 
-    /// What models are told of it.
+    /// Returns the tool specification for models.
     pub fn spec(&self, filled: &[String]) -> ToolSpec {
         let mut description = self.description.clone();
         if description.is_empty() {
@@ -265,14 +270,14 @@ impl Function {
         ToolSpec { name: self.tool_name(), description, parameters: self.input_schema(filled) }
     }
 
-    /// Whether the request may be made a second time without doing a second thing.
+    /// Returns whether repeating the request has no further effect.
     pub(crate) fn is_idempotent(&self) -> bool {
         matches!(self.method.as_str(), "GET" | "HEAD" | "PUT" | "DELETE" | "OPTIONS")
     }
 }
 
 impl Operation {
-    /// What a method does, as long as nobody says otherwise.
+    /// Returns the default classification of an HTTP method.
     pub(crate) fn of_method(method: &str) -> Self {
         match method {
             "GET" | "HEAD" | "OPTIONS" | "TRACE" => Self::Read,
@@ -280,7 +285,7 @@ impl Operation {
         }
     }
 
-    /// Its word.
+    /// Returns the identifier.
     pub fn id(self) -> &'static str {
         match self {
             Self::Read => "read",

@@ -1,11 +1,14 @@
-//! Integrations: the API of a service as functions `provider.function`, made from an OpenAPI document or from a small curated list.
+//! Integrations: the API of a service as functions `provider.function`, described by an OpenAPI
+//! document or by a small built-in list.
 //!
-//! An [`Integration`] is what is known of a service; a [`Catalogue`] holds all that there are. [`Gates`] say whether a function may be called now, and
-//! [`Caller`] calls it: it fills in the account's credentials, keeps to public addresses, tries again where that is safe, and bounds what comes back.
-//! [`IntegrationTool`] is a function as one of the agent's tools.
+//! An [`Integration`] describes a service; a [`Catalogue`] holds all integrations. [`Gates`] decide
+//! whether a function may be called now, and [`Caller`] calls it: it adds the account's
+//! credentials, connects only to permitted addresses, retries where that is safe, and limits the
+//! size of responses. [`IntegrationTool`] is a function as one of the agent's tools.
 //!
-//! Architecture Invariant: the only crate that speaks HTTP to services. It prints nothing and reads no file: documents, credentials and settings are
-//! handed to it. The address that is connected to is the one that was checked.
+//! Architecture Invariant: no other crate speaks HTTP to services. It prints nothing and reads no
+//! file by itself: documents, credentials, settings and the system for uploads are passed in. A
+//! connection is only made to an address that was checked.
 
 mod account;
 mod arguments;

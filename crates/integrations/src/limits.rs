@@ -1,59 +1,59 @@
-//! Every limit of this crate, in one place.
+//! All limits of this crate.
 
 use std::time::Duration;
 
 /// Bytes of a document that describes an API.
 pub const DOCUMENT_BYTES: usize = 32 * 1024 * 1024;
-/// How deep the parts of a document in YAML may lie in each other.
+/// Nesting depth of a YAML document.
 pub(crate) const YAML_DEPTH: usize = 100;
-/// Bytes that the names in such a document may stand for, all copies together.
+/// Bytes that all aliases in a YAML document may expand to, in total.
 pub(crate) const YAML_COPIED_BYTES: usize = 16 * 1024 * 1024;
-/// Functions of one integration; further operations are left out, and counted.
+/// Functions per integration; further operations are left out and listed as such.
 pub(crate) const FUNCTIONS: usize = 2_000;
-/// Bytes of a function's schema. What lies deeper than fits is described in less detail.
+/// Bytes of a function's schema; deeper levels are dropped until it fits.
 pub(crate) const SCHEMA_BYTES: usize = 24 * 1024;
-/// How deep schemas are told at the most.
+/// Nesting depth of a schema for models.
 pub(crate) const SCHEMA_DEPTH: usize = 8;
-/// Steps from one reference to the next before a document is taken to lead nowhere.
+/// References followed in a row before a chain is considered endless.
 pub(crate) const REFERENCE_STEPS: usize = 16;
-/// Parts of one schema that are looked at, so that references of references do not multiply without end.
+/// Nodes of one schema that are processed, so that nested references cannot multiply without limit.
 pub(crate) const SCHEMA_PARTS: usize = 4_000;
 /// Characters of a function's description.
 pub(crate) const DESCRIPTION_CHARS: usize = 2_000;
 /// Characters of a parameter's description.
 pub(crate) const PARAMETER_CHARS: usize = 300;
-/// The longest name that every vendor takes for a tool, in characters.
+/// The longest tool name that every vendor accepts, in characters.
 pub(crate) const TOOL_CHARS: usize = 64;
-/// The longest name of an integration.
+/// The longest name of an integration, in characters.
 pub(crate) const NAME_CHARS: usize = 24;
-/// The longest name of a function.
+/// The longest name of a function, in characters.
 pub(crate) const FUNCTION_CHARS: usize = 64;
 
-/// How long one request may take, its answer included.
+/// Deadline for one request, including its response.
 pub(crate) const REQUEST: Duration = Duration::from_secs(60);
-/// How long a call may take with everything: further tries, further pages.
+/// Deadline for a call in total, including retries and further pages.
 pub(crate) const CALL: Duration = Duration::from_secs(180);
-/// How often a request is made at the most.
+/// Attempts per request.
 pub(crate) const TRIES: u32 = 3;
-/// The wait before the second try, unless the answer names one; it doubles.
+/// Delay before the second attempt, unless the response names one; it doubles with each attempt.
 pub(crate) const BACK_OFF: Duration = Duration::from_millis(500);
-/// The longest wait that an answer may ask for.
+/// The longest `Retry-After` that is waited for.
 pub(crate) const RETRY_AFTER_MAX: Duration = Duration::from_secs(30);
-/// Redirects within one host.
+/// Redirects within one origin.
 pub(crate) const REDIRECTS: usize = 5;
-/// Bytes of one answer.
+/// Bytes of one response.
 pub(crate) const ANSWER_BYTES: usize = 8 * 1024 * 1024;
-/// Bytes of an answer that reports a failure, of which a part is shown.
+/// Bytes of an error response that are read.
 pub(crate) const FAILURE_BYTES: usize = 64 * 1024;
-/// Characters of a failure's message.
+/// Characters of an error message.
 pub(crate) const FAILURE_CHARS: usize = 600;
-/// Bytes of the files that one call sends, all together.
+/// Bytes of all files that one call sends.
 pub(crate) const UPLOAD_BYTES: usize = 32 * 1024 * 1024;
 /// Files that one call sends.
 pub(crate) const UPLOADS: usize = 16;
-/// Pages that one call follows.
+/// Pages that one call requests.
 pub(crate) const PAGES: usize = 20;
-/// Items that one call gathers from pages.
+/// Items that one call collects from pages.
 pub(crate) const ITEMS: usize = 5_000;
-/// A token is asked for anew this long before it ends.
+/// A token is renewed this long before it expires.
 pub(crate) const TOKEN_MARGIN: Duration = Duration::from_secs(30);

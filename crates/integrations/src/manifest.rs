@@ -1,4 +1,5 @@
-//! What is kept about an integration that the user added, beside its document: where it came from, and what is to be read differently.
+//! The stored settings of an integration that the user added: the source of its document, and
+//! corrections to it.
 
 use crate::{
     integration::{Function, Integration, Operation, Origin, Pages},
@@ -9,34 +10,34 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// The version of the stored form.
+/// The version of the stored format.
 const VERSION: u32 = 1;
 
-/// What is kept beside a document.
+/// The settings that are stored beside a document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
-    /// The version of this form.
+    /// The version of the stored format.
     version: u32,
     /// The integration's name.
     pub name: String,
-    /// The file or the address that the document was read from.
+    /// The file or URL that the document was read from.
     pub source: String,
-    /// The service's address, in place of the document's.
+    /// The service's base URL, overriding the document's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_url: Option<String>,
     /// Whether the service is on this machine or in a private network.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub local: bool,
-    /// How more of a long answer is had, for everything that is got.
+    /// Pagination for every GET function without its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pages: Option<SaidPages>,
-    /// What is to be read differently, by function.
+    /// Corrections, by function.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub functions: BTreeMap<String, Override>,
 }
 
-/// What is to be read differently of one function.
+/// Corrections of one function.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Override {
@@ -46,13 +47,13 @@ pub struct Override {
     /// Another name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Whether there is no such function.
+    /// Whether to hide the function.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub hidden: bool,
     /// Another description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// How more of a long answer is had.
+    /// Its pagination.
     #[serde(skip_serializing_if = "Option::is_none")]
     pages: Option<SaidPages>,
 }
@@ -64,7 +65,7 @@ enum SaidOperation {
     Write,
 }
 
-/// [`Pages`] as they are written.
+/// The stored format of [`Pages`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum SaidPages {
@@ -91,19 +92,19 @@ pub(crate) enum SaidPages {
     },
 }
 
-/// Why an integration that was added cannot be used.
+/// The reason why an added integration cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ManifestError {
-    /// What is kept about it is wrong.
+    /// The manifest is invalid.
     #[error("the manifest is wrong: {0}")]
     Wrong(String),
-    /// The document is.
+    /// The document is invalid.
     #[error(transparent)]
     Document(#[from] DocumentError),
 }
 
 impl Manifest {
-    /// A new one. The error says what is wrong with the name or the address.
+    /// Creates a manifest. Fails if the name or the URL is invalid.
     pub fn new(name: &str, source: &str, base_url: Option<&str>, local: bool) -> Result<Self, ManifestError> {
         let name = integration_name(name).ok_or_else(|| {
             ManifestError::Wrong(format!("{name:?} cannot be a name; use letters, digits and underscores"))
@@ -121,14 +122,14 @@ impl Manifest {
         manifest.checked()
     }
 
-    /// Reads the stored form.
+    /// Parses the stored format.
     pub fn parse(text: &str) -> Result<Self, ManifestError> {
         let manifest: Self =
             serde_json::from_str(text).map_err(|error| ManifestError::Wrong(error.to_string()))?;
         manifest.checked()
     }
 
-    /// The stored form.
+    /// Returns the stored format.
     pub fn to_json(&self) -> Value {
         serde_json::to_value(self).expect("a manifest has nothing but texts, flags and maps of them")
     }
@@ -154,7 +155,7 @@ impl Manifest {
 }
 
 impl Integration {
-    /// An integration that the user added, from its manifest and its document.
+    /// Creates an integration from its manifest and its document.
     pub fn added(manifest: &Manifest, document: &Value) -> Result<Self, ManifestError> {
         let described = openapi::read(document, manifest)?;
         let own = manifest.base_url.as_deref();

@@ -1,21 +1,23 @@
-//! What integrations and their functions are called.
+//! The names of integrations, functions and parameters.
 
 use crate::limits::{FUNCTION_CHARS, NAME_CHARS, TOOL_CHARS};
 
-/// What begins the name of a function in rules and for models: `integration__PROVIDER__FUNCTION`.
+/// The prefix of function names in rules and for models: `integration__PROVIDER__FUNCTION`.
 const PREFIX: &str = "integration__";
 
-/// Names that settings of all integrations have.
+/// Reserved names: keys of the settings that apply to all integrations.
 const TAKEN: [&str; 3] = ["permissions_default", "native_tools", "default"];
 
-/// A name for an integration: `a`-`z`, `0`-`9` and single underscores, a letter first. `None` where nothing of it can be one.
+/// Converts a name to the form of an integration's name: `a`-`z`, `0`-`9` and single underscores,
+/// beginning with a letter. Returns `None` if that is impossible or the name is reserved.
 pub fn integration_name(given: &str) -> Option<String> {
     let name = snake(&given.to_lowercase(), NAME_CHARS);
     let fits = name.starts_with(|c: char| c.is_ascii_lowercase()) && !TAKEN.contains(&name.as_str());
     fits.then_some(name)
 }
 
-/// What the gate and models call a function: `integration__PROVIDER__FUNCTION`. One that is too long ends in a hash, so that two never become one.
+/// Returns a function's name for models and the permission gate: `integration__PROVIDER__FUNCTION`.
+/// A name that is too long ends in a hash, so that two functions never share a name.
 pub fn tool_name(provider: &str, function: &str) -> String {
     let name = format!("{PREFIX}{provider}__{function}");
     if name.len() <= TOOL_CHARS {
@@ -25,7 +27,8 @@ pub fn tool_name(provider: &str, function: &str) -> String {
     format!("{}_{hash}", &name[..TOOL_CHARS - 9])
 }
 
-/// A function's name from an operation's: `issues/list-for-repo` and `issuesListForRepo` are `issues_list_for_repo`.
+/// Derives a function's name from an operation id: `issues/list-for-repo` and `issuesListForRepo`
+/// become `issues_list_for_repo`.
 pub(crate) fn function_name(given: &str) -> String {
     let name = snake(given, FUNCTION_CHARS);
     match name.chars().next() {
@@ -35,7 +38,7 @@ pub(crate) fn function_name(given: &str) -> String {
     }
 }
 
-/// A function's name where the operation has none: from what it does to what.
+/// Derives a function's name from method and path, for operations without an id.
 pub(crate) fn name_of_path(method: &str, path: &str) -> String {
     let mut name = method.to_ascii_lowercase();
     for part in path.split('/').filter(|part| !part.is_empty()) {
@@ -47,7 +50,7 @@ pub(crate) fn name_of_path(method: &str, path: &str) -> String {
     function_name(&name)
 }
 
-/// A parameter's name as every vendor takes it for a member of a schema.
+/// Converts a parameter's name to a form that every vendor accepts as a schema property.
 pub(crate) fn parameter_key(given: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
     let mut key = String::new();
@@ -62,7 +65,8 @@ pub(crate) fn parameter_key(given: &str) -> String {
     if key.is_empty() { "value".to_owned() } else { key }
 }
 
-/// Whether two spellings are of one name: `workspace-slug`, `workspaceSlug` and `workspace_slug` are.
+/// Returns whether two names differ in spelling only: `workspace-slug`, `workspaceSlug` and
+/// `workspace_slug` are alike.
 pub(crate) fn alike(a: &str, b: &str) -> bool {
     let folded = |name: &str| -> String {
         name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
@@ -70,7 +74,7 @@ pub(crate) fn alike(a: &str, b: &str) -> bool {
     folded(a) == folded(b)
 }
 
-/// Lower case, with one underscore where a word begins.
+/// Converts to snake case, with at most `most` characters.
 fn snake(given: &str, most: usize) -> String {
     let chars: Vec<char> = given.chars().collect();
     let mut name = String::new();

@@ -1,34 +1,34 @@
-//! What came of a call, in the form that every caller gets.
+//! The outcome of a call, in the format that all callers receive.
 
 use crate::integration::Function;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// What came of a call.
+/// The outcome of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
-    /// `provider.function`.
+    /// The function, as `provider.function`.
     pub function: String,
-    /// What the service answered, or would be sent; `Null` where the call failed.
+    /// The response's data, or the request of a dry run; `Null` if the call failed.
     pub data: Value,
-    /// Why it failed.
+    /// The reason for a failure.
     pub error: Option<String>,
-    /// Whether nothing was sent.
+    /// Whether this was a dry run.
     pub dry_run: bool,
     /// `read` or `write`.
     pub operation: &'static str,
-    /// Whether it was made because of `force` alone.
+    /// Whether the call was permitted by `force` alone.
     pub forced: bool,
-    /// The account.
+    /// The account's name.
     pub account: String,
-    /// Pages that were asked for, where there were several.
+    /// The number of requested pages, if all were requested.
     pub pages: Option<usize>,
-    /// How long it took.
+    /// The duration of the call.
     pub took: Duration,
 }
 
 impl Outcome {
-    /// A call that has not been made yet.
+    /// Creates the outcome of a call that is about to be made.
     pub(crate) fn of(function: &Function, account: &str, dry_run: bool) -> Self {
         Self {
             function: function.full_name(),
@@ -43,12 +43,13 @@ impl Outcome {
         }
     }
 
-    /// Whether it succeeded.
+    /// Returns whether the call succeeded.
     pub fn success(&self) -> bool {
         self.error.is_none()
     }
 
-    /// `{function, success, data, error, meta{dry_run, operation, permission_bypassed, account}, duration_ms}`.
+    /// Returns `{function, success, data, error, meta{dry_run, operation, permission_bypassed,
+    /// account}, duration_ms}`.
     pub fn to_json(&self) -> Value {
         let mut meta = json!({
             "dry_run": self.dry_run,

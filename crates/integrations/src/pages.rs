@@ -1,4 +1,4 @@
-//! Long answers that come in pages.
+//! Pagination of long responses.
 
 use crate::{
     integration::Pages,
@@ -9,13 +9,14 @@ use reqwest::Url;
 use serde_json::Value;
 
 impl Pages {
-    /// Where the items of an answer are.
+    /// Returns the items of a response.
     pub(crate) fn items<'a>(&self, data: &'a Value) -> Option<&'a Vec<Value>> {
         let (Self::Next { items, .. } | Self::Number { items, .. } | Self::Cursor { items, .. }) = self;
         data.pointer(items)?.as_array()
     }
 
-    /// The request for the page after this answer; `None` where there is none. `number` is how many there were so far.
+    /// Returns the request for the next page; `None` if this was the last. `number` counts the
+    /// pages so far.
     pub(crate) fn next(&self, request: &Request, answer: &Answer, number: usize) -> Option<Request> {
         let mut next = request.clone();
         match self {
@@ -30,7 +31,7 @@ impl Pages {
             Self::Number { parameter, first, .. } => {
                 self.items(&answer.data).filter(|items| !items.is_empty())?;
                 let began: Option<u64> = value_of(&request.url, parameter).and_then(|text| text.parse().ok());
-                // The request in hand is that of the page before.
+                // `request` is the one for the previous page.
                 let page = match began {
                     Some(page) => page + 1,
                     None => first + u64::try_from(number).ok()?,
@@ -58,7 +59,7 @@ impl Pages {
     }
 }
 
-/// The address of the next page in a header `Link`: `<https://…>; rel="next", …`.
+/// Returns the next page's URL in a `Link` header (RFC 8288): `<https://…>; rel="next", …`.
 fn next_of(header: &str) -> Option<String> {
     header.split(',').find_map(|part| {
         let (url, attributes) = part.trim().strip_prefix('<')?.split_once('>')?;

@@ -1,4 +1,4 @@
-//! One request, from a function and its arguments.
+//! Building a request from a function and its arguments.
 
 use crate::{
     account::{Account, BASE_URL, LOCAL},
@@ -14,27 +14,27 @@ use reqwest::{
 };
 use serde_json::{Map, Value, json};
 
-/// What is sent.
+/// A request to a service.
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
     pub(crate) method: Method,
     pub(crate) url: Url,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Option<Vec<u8>>,
-    /// The body for people, where its bytes are not for them.
+    /// The body for display, if its bytes are unsuitable.
     pub(crate) shown: Option<Value>,
 }
 
-/// Why nothing is sent.
+/// The reason why a request cannot be sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum RequestError {
-    /// There is nowhere to send it.
+    /// There is no base URL.
     #[error("there is no address to send it to; configure the account's base_url")]
     NoAddress,
-    /// It must not be sent there.
+    /// Its URL may not be connected to.
     #[error(transparent)]
     Refused(#[from] Refused),
-    /// A value cannot be a part of a path.
+    /// A value cannot be a path segment.
     #[error("Parameter '{0}' cannot be empty, `.` or `..`: it is a part of the address")]
     Path(String),
     /// A value cannot be a header.
@@ -42,7 +42,8 @@ pub(crate) enum RequestError {
     Header(String),
 }
 
-/// Where an account's service is, and what may be connected to for it. An address that names this machine or a private network by itself was meant.
+/// Returns the base URL for an account, and the network that may be connected to. The user's own
+/// URL permits private networks by literally naming one.
 pub(crate) fn place(integration: &Integration, account: &Account) -> Result<(Url, Network), RequestError> {
     let own = account.get(BASE_URL);
     let text = own.or(integration.base_url.as_deref()).ok_or(RequestError::NoAddress)?;
@@ -54,7 +55,7 @@ pub(crate) fn place(integration: &Integration, account: &Account) -> Result<(Url
     Ok((url, network))
 }
 
-/// The request, without what says who calls.
+/// Builds the request, without credentials.
 pub(crate) fn build(
     integration: &Integration,
     function: &Function,
@@ -122,7 +123,7 @@ pub(crate) fn build(
 }
 
 impl Request {
-    /// Says who calls. The error names the account's field that cannot be sent.
+    /// Adds the credentials. The error names the account's field that cannot be sent.
     pub(crate) fn authorise(
         &mut self,
         schemes: &[&Scheme],
@@ -164,7 +165,7 @@ impl Request {
         Ok(())
     }
 
-    /// The secrets of an account as a request has them, where that is in another writing.
+    /// Returns the secrets of an account in their encoded forms, for redaction.
     pub(crate) fn written(schemes: &[&Scheme], account: &Account) -> Vec<String> {
         let field = |name: &str| account.get(name).unwrap_or_default();
         let other = schemes.iter().filter_map(|scheme| match scheme {
@@ -178,7 +179,7 @@ impl Request {
         other.collect()
     }
 
-    /// What would be sent, for people.
+    /// Returns the request for display, without credentials.
     pub(crate) fn shown(&self, schemes: &[&Scheme]) -> Value {
         let headers = self.headers.iter().filter(|(_, value)| !value.is_sensitive());
         let headers: Map<String, Value> = headers
@@ -193,7 +194,7 @@ impl Request {
     }
 }
 
-/// `Basic …`, for a name and a password.
+/// Returns the value of a `Basic` authorization header.
 pub(crate) fn basic(name: &str, password: &str) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = "Basic ".to_owned();
@@ -268,7 +269,7 @@ fn query(url: &mut Url, name: &str, style: Style, value: &Value) {
     }
 }
 
-/// A form's text. Lists are repeated, members of objects in brackets.
+/// Encodes a form. Lists are repeated; members of objects are put in brackets.
 pub(crate) fn form(body: &Value) -> String {
     let mut url = Url::parse("http://form/").expect("it is an address");
     for (name, value) in body.as_object().into_iter().flatten() {
@@ -277,7 +278,7 @@ pub(crate) fn form(body: &Value) -> String {
     url.query().unwrap_or_default().to_owned()
 }
 
-/// A value as text: texts as they are, lists between commas.
+/// Converts a value to text: strings verbatim, lists separated by commas.
 fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -286,7 +287,8 @@ fn plain(value: &Value) -> String {
     }
 }
 
-/// A text as a part of a path: everything but letters, digits and four signs as `%XX`.
+/// Percent-encodes a path segment, except for the unreserved characters of RFC 3986. `slashes`
+/// keeps `/` as well.
 fn encoded(text: &str, slashes: bool) -> String {
     let mut encoded = String::new();
     for byte in text.bytes() {

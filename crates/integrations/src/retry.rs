@@ -1,4 +1,4 @@
-//! Requests that are made again, and answers that are read up to a limit.
+//! Sending requests with retries, and reading responses up to a limit.
 
 use crate::{
     client::{Client, Network},
@@ -16,15 +16,16 @@ use reqwest::{
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// What a service answered.
+/// A service's response.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Answer {
     pub(crate) data: Value,
-    /// The header `Link`.
+    /// The `Link` header.
     pub(crate) link: Option<String>,
 }
 
-/// Sends a request, again where that does no second thing and may help, and reads the answer. The error is for people, without secrets of ours.
+/// Sends a request and reads the response. Retries transient failures if `again` marks the request
+/// as safe to repeat. The error is text for people and contains no secrets of ours.
 pub(crate) async fn send(
     client: &Client,
     request: &Request,
@@ -57,7 +58,7 @@ pub(crate) async fn send(
     }
 }
 
-/// Gets a document, up to a limit. The error is for people.
+/// Downloads a document of at most `DOCUMENT_BYTES`. The error is text for people.
 pub(crate) async fn document(client: &Client, url: &Url, network: Network) -> Result<Vec<u8>, String> {
     let (headers, url) = (HeaderMap::new(), url.clone());
     let request = Request { method: Method::GET, url, headers, body: None, shown: None };
@@ -75,12 +76,12 @@ pub(crate) async fn document(client: &Client, url: &Url, network: Network) -> Re
 }
 
 enum Unsent {
-    /// It would fail again.
+    /// A retry would fail as well.
     Hopeless(String),
     Failed(String),
 }
 
-/// Sends a request once, and follows where the same host sends it to.
+/// Sends a request once, and follows redirects of GET and HEAD within the same origin.
 async fn once(client: &Client, request: &Request, network: Network) -> Result<Response, Unsent> {
     let mut url = request.url.clone();
     for _ in 0..=REDIRECTS {
@@ -111,7 +112,7 @@ async fn once(client: &Client, request: &Request, network: Network) -> Result<Re
     Err(Unsent::Hopeless(format!("The service redirects more than {REDIRECTS} times.")))
 }
 
-/// Whether an address is on the same host, port and scheme as another.
+/// Returns whether two URLs have the same scheme, host and port.
 pub(crate) fn same_origin(a: &Url, b: &Url) -> bool {
     a.scheme() == b.scheme()
         && a.host_str() == b.host_str()
@@ -132,12 +133,12 @@ fn unsent(error: &reqwest::Error, url: &Url) -> Unsent {
     if error.is_timeout() {
         return Unsent::Failed(format!("{host} did not answer within {} s.", REQUEST.as_secs()));
     }
-    // The innermost reason says most; none of them has the address.
+    // The innermost error is the most specific; none of them contains the URL.
     let why = if why.is_empty() { "the request failed".to_owned() } else { why };
     Unsent::Failed(format!("{host} could not be reached: {why}."))
 }
 
-/// Seconds to wait; a date is as good as nothing.
+/// Returns the seconds of a `Retry-After` header; a date is ignored.
 fn retry_after(response: &Response) -> Option<Duration> {
     let text = response.headers().get(RETRY_AFTER)?.to_str().ok()?;
     Some(Duration::from_secs(text.trim().parse().ok()?))
@@ -170,7 +171,7 @@ async fn read(response: Response) -> Result<Answer, String> {
     Ok(Answer { data, link })
 }
 
-/// The beginning of a body, and whether that is all of it.
+/// Reads at most `most` bytes of a body; returns whether that is all of it.
 async fn bytes(mut response: Response, most: usize) -> Result<(Vec<u8>, bool), String> {
     let mut bytes = Vec::new();
     loop {
@@ -185,7 +186,7 @@ async fn bytes(mut response: Response, most: usize) -> Result<(Vec<u8>, bool), S
     }
 }
 
-/// What a service says of a failure.
+/// Formats an error response.
 async fn failure(response: Response, asked: Option<Duration>) -> String {
     let status = response.status();
     let reason = status.canonical_reason().unwrap_or_default();
@@ -205,7 +206,8 @@ async fn failure(response: Response, asked: Option<Duration>) -> String {
     text
 }
 
-/// The sentence in a failure: the usual members of an object, or the text where it is no page.
+/// Extracts the message of an error response: from the usual members of an object, or as text,
+/// unless it is an HTML page.
 fn message(body: &str) -> String {
     let found = match serde_json::from_str::<Value>(body) {
         Ok(value) => {

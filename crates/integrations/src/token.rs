@@ -1,4 +1,4 @@
-//! Tokens that are had for an id and a secret, kept until they end.
+//! OAuth tokens for client credentials, cached until they expire.
 
 use crate::{
     account::Account,
@@ -28,7 +28,8 @@ struct Token {
 }
 
 impl Tokens {
-    /// The token of an account, asked for where there is none that lasts. `whose` tells accounts apart. The error is for people.
+    /// Returns an account's token, and requests one if none is cached. `whose` identifies the
+    /// account. Returns `None` for other schemes. The error is text for people.
     pub(crate) async fn get(
         &self,
         whose: &str,
@@ -40,7 +41,7 @@ impl Tokens {
     ) -> Result<Option<String>, String> {
         let Scheme::ClientCredentials { id, secret, token_url, scopes } = scheme else { return Ok(None) };
         let (id, secret) = (account.get(id).unwrap_or_default(), account.get(secret).unwrap_or_default());
-        // Another secret is another account.
+        // A changed secret must not reuse the old token.
         let key = format!("{whose} {token_url} {id} {}", blake3::hash(secret.as_bytes()));
         let mut known = self.0.lock().await;
         if let Some(token) = known.get(&key).filter(|token| token.ends > Instant::now()) {

@@ -1,4 +1,4 @@
-//! A function as one of the agent's tools.
+//! A function of an integration as one of the agent's tools.
 
 use crate::{
     arguments::{Given, merged},
@@ -16,11 +16,11 @@ use serde_json::{Map, Value};
 use std::{borrow::Cow, sync::Arc};
 use system::AbsPath;
 
-/// Says what the user's switches are now.
+/// Returns the user's current settings.
 type Now = dyn Fn() -> Arc<Switches> + Send + Sync;
 
-/// A function of an integration, on behalf of one account. The gate decides whether it may be called; what else stands before a call is looked at when it is
-/// made.
+/// A function of an integration, for one account. The permission gate decides whether it may be
+/// called; the other checks are made at the time of the call.
 #[derive(Clone)]
 pub struct IntegrationTool {
     integration: Arc<Integration>,
@@ -32,7 +32,7 @@ pub struct IntegrationTool {
 }
 
 impl IntegrationTool {
-    /// A tool for a function; `filled` are the parameters that the account fills in.
+    /// Creates a tool for a function; `filled` are the parameters that the account supplies.
     pub fn new(
         integration: Arc<Integration>,
         function: Arc<Function>,
@@ -94,7 +94,8 @@ impl AnyCall for InTurn {
     fn accesses(&self, cwd: &AbsPath) -> Vec<Access> {
         let read_only = self.tool.function.operation == Operation::Read;
         let call = Access::Call { function: self.tool.spec.name.clone(), read_only };
-        // Files that go along are read: as they are given, and as what is given is understood.
+        // Uploaded files are read. Declare the paths after the arguments are converted, as the call
+        // does.
         let given = Given { json: self.arguments.clone(), ..Given::default() };
         let arguments = merged(&self.tool.function, given).unwrap_or_default();
         let files = self.tool.function.files(&arguments, cwd).into_iter().map(Access::Read);

@@ -1,5 +1,5 @@
-//! Files that go into the body of a request: read through the system, and written as parts
-//! (`multipart/form-data`, RFC 7578).
+//! Files in a request's body: read through the system, and sent as parts of `multipart/form-data`
+//! (RFC 7578).
 
 use crate::{
     integration::{Function, Place},
@@ -9,13 +9,12 @@ use serde_json::{Map, Value, json};
 use std::{fmt, sync::Arc};
 use system::{AbsPath, Route, System};
 
-/// Where files are read, and the folder that relative paths are relative to. Whoever gives it has
-/// asked whether they may be read.
+/// The source of uploaded files. Its creator has checked the permission to read them.
 #[derive(Clone)]
 pub struct Files {
-    /// The system.
+    /// The system that reads files.
     pub system: Arc<dyn System>,
-    /// The folder.
+    /// The directory that relative paths are resolved against.
     pub cwd: AbsPath,
 }
 
@@ -25,12 +24,12 @@ impl fmt::Debug for Files {
     }
 }
 
-/// A file that is sent.
+/// A file to send.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Upload {
-    /// The parameter.
+    /// The parameter's key.
     pub(crate) key: String,
-    /// What the service calls the part.
+    /// The service's name for the part.
     part: String,
     file_name: String,
     content_type: String,
@@ -38,7 +37,8 @@ pub(crate) struct Upload {
 }
 
 impl Function {
-    /// The files that a call with these arguments sends, links not resolved.
+    /// Returns the paths of the files that a call with these arguments sends, with symbolic links
+    /// unresolved.
     pub fn files(&self, arguments: &Map<String, Value>, cwd: &AbsPath) -> Vec<AbsPath> {
         let parameters = self.parameters.iter().filter(|parameter| parameter.place == Place::File);
         let paths = parameters.flat_map(|parameter| paths(arguments.get(&parameter.key)));
@@ -46,7 +46,7 @@ impl Function {
     }
 }
 
-/// Reads the files of a call. The error is for people.
+/// Reads the files of a call. The error is text for people.
 pub(crate) async fn read(
     function: &Function,
     arguments: &Map<String, Value>,
@@ -87,8 +87,8 @@ pub(crate) async fn read(
     Ok(uploads)
 }
 
-/// A file as the user sees it: where texts are read from the editor, one that it has open is what
-/// it shows.
+/// Reads a file as the user sees it: text comes from the client's buffer if the client serves text
+/// files.
 async fn contents(system: &dyn System, path: &AbsPath) -> Result<Vec<u8>, system::SystemError> {
     let on_disk = system.read(path).await;
     let is_text = on_disk.as_ref().map_or(true, |bytes| str::from_utf8(bytes).is_ok());
@@ -110,7 +110,8 @@ fn paths(value: Option<&Value>) -> impl Iterator<Item = &str> {
     one.into_iter().chain(many.into_iter().flatten().filter_map(Value::as_str))
 }
 
-/// What is in a file, by its name; where that says nothing, whether it is text.
+/// Returns the media type for a file name; for an unknown extension it depends on whether the
+/// content is text.
 fn type_of(name: &str, bytes: &[u8]) -> &'static str {
     let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase()).unwrap_or_default();
     match ending.as_str() {
@@ -142,7 +143,7 @@ fn type_of(name: &str, bytes: &[u8]) -> &'static str {
     }
 }
 
-/// A body in parts: its type, with the line between the parts, and its bytes.
+/// Encodes a multipart body; returns its content type with the boundary, and its bytes.
 pub(crate) fn body(members: &Map<String, Value>, uploads: &[Upload]) -> (String, Vec<u8>) {
     let line = boundary(members, uploads);
     let mut body = Vec::new();
@@ -173,7 +174,7 @@ pub(crate) fn body(members: &Map<String, Value>, uploads: &[Upload]) -> (String,
             "--{line}\r\nContent-Disposition: form-data; name=\"{}\"; filename=\"{}\"\r\nContent-Type: {}\r\n\r\n",
             escaped(&upload.part),
             escaped(&upload.file_name),
-            // A document may say anything.
+            // The document that sets the type is untrusted.
             upload.content_type.replace(|c: char| c.is_control(), ""),
         );
         body.extend_from_slice(head.as_bytes());
@@ -184,13 +185,14 @@ pub(crate) fn body(members: &Map<String, Value>, uploads: &[Upload]) -> (String,
     (format!("multipart/form-data; boundary={line}"), body)
 }
 
-/// The same for people: what is in the files is not shown.
+/// Returns the body for display, with file sizes in place of their contents.
 pub(crate) fn shown(members: &Map<String, Value>, uploads: &[Upload]) -> Value {
     let file = |upload: &Upload| json!({ "part": upload.part, "filename": upload.file_name, "type": upload.content_type, "bytes": upload.bytes.len() });
     json!({ "members": members, "files": uploads.iter().map(file).collect::<Vec<_>>() })
 }
 
-/// A line that is in none of the parts: nobody who writes a file can know its own hash within it.
+/// Derives a boundary from the contents, so that no part can contain it: a file cannot include its
+/// own hash.
 fn boundary(members: &Map<String, Value>, uploads: &[Upload]) -> String {
     let mut hasher = blake3::Hasher::new();
     hasher.update(json!(members).to_string().as_bytes());
@@ -200,7 +202,7 @@ fn boundary(members: &Map<String, Value>, uploads: &[Upload]) -> String {
     format!("part-{}", &hasher.finalize().to_hex()[..40])
 }
 
-/// A name between quotes, as browsers write it.
+/// Escapes a name in quotes, as browsers do.
 fn escaped(name: &str) -> String {
     name.replace('"', "%22").replace('\r', "%0D").replace('\n', "%0A")
 }

@@ -1,4 +1,4 @@
-//! Values of Lua as JSON and back.
+//! Converts Lua values to JSON and back.
 
 use crate::{
     bytes,
@@ -7,16 +7,16 @@ use crate::{
 use mlua::{Lua, Table, Value as Lv};
 use serde_json::{Map, Number, Value};
 
-/// Whole numbers up to this are the same as a float.
+/// Integers up to this one are represented exactly by a float.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// A value as JSON. An error says what has no form in JSON.
+/// Converts a value to JSON. The error names what cannot be represented in JSON.
 pub(crate) fn to_json(value: &Lv) -> Result<Value, String> {
     let mut left = JSON_VALUES;
     convert(value, DEPTH, &mut left)
 }
 
-/// Named arguments: an empty table is an object.
+/// Converts named arguments to a JSON object; an empty table or `nil` becomes an empty object.
 pub(crate) fn to_arguments(value: &Lv) -> Result<Value, String> {
     match to_json(value)? {
         Value::Null => Ok(Value::Object(Map::new())),
@@ -25,7 +25,8 @@ pub(crate) fn to_arguments(value: &Lv) -> Result<Value, String> {
     }
 }
 
-/// JSON as a value. `null` is `nil` in an object and `json.null` in an array, so that an array keeps its length.
+/// Converts JSON to a value. `null` becomes `nil` in an object and `json.null` in an array, so that
+/// an array keeps its length.
 pub(crate) fn from_json(lua: &Lua, value: &Value) -> mlua::Result<Lv> {
     Ok(match value {
         Value::Null => Lv::Nil,
@@ -53,7 +54,8 @@ pub(crate) fn from_json(lua: &Lua, value: &Value) -> mlua::Result<Lv> {
     })
 }
 
-/// The length of a table that is a sequence and nothing else; `None` for any other, an empty one included.
+/// Returns the length of a table that is a pure sequence; `None` for any other table, including an
+/// empty one.
 pub(crate) fn sequence(table: &Table) -> Option<usize> {
     let length = table.raw_len();
     let mut count = 0;
@@ -95,7 +97,7 @@ fn convert(value: &Lv, depth: usize, left: &mut usize) -> Result<Value, String> 
                     let (key, field) = pair.map_err(|error| error.to_string())?;
                     fields.insert(name(&key)?, convert(&field, depth - 1, left)?);
                 }
-                // Lua keeps no order; the same table always gives the same text.
+                // Lua tables are unordered; sorting makes the output deterministic.
                 fields.sort_keys();
                 Value::Object(fields)
             }
@@ -105,7 +107,7 @@ fn convert(value: &Lv, depth: usize, left: &mut usize) -> Result<Value, String> 
 }
 
 fn number_of(number: f64) -> Result<Number, String> {
-    // `10 / 2` is a float in Lua, and a page number all the same.
+    // `10 / 2` is a float in Lua, but must be usable as an integer argument.
     if number.fract() == 0.0 && number.abs() < EXACT {
         #[expect(clippy::cast_possible_truncation, reason = "it is whole and small enough")]
         return Ok(Number::from(number as i64));
@@ -158,7 +160,7 @@ mod tests {
             let there = from_json(&lua, &value).expect("fits");
             assert_eq!(to_json(&there).expect("came from JSON"), value);
         }
-        // A field that is null is a field that is not there.
+        // A field that is null is absent afterwards.
         let there = from_json(&lua, &json!({"a": null})).expect("fits");
         assert_eq!(to_json(&there), Ok(json!({})));
     }

@@ -1,4 +1,5 @@
-//! What scripts can call, as pages: for models, through tools and through `docs` in a script.
+//! Documentation pages of what scripts can call, for models: through tools, and through `docs` in a
+//! script.
 
 use crate::{
     Function, Native,
@@ -11,7 +12,7 @@ use agent::ToolSpec;
 use serde_json::Value;
 use std::{collections::BTreeMap, fmt::Write as _};
 
-/// Pages that are always there.
+/// Pages that always exist.
 const GUIDES: [(&str, &str); 4] = [
     ("overview", include_str!("guides/overview.md")),
     ("context", include_str!("guides/context.md")),
@@ -22,15 +23,15 @@ const GUIDES: [(&str, &str); 4] = [
 /// The page of the session's tools.
 const TOOLS: &str = "tools";
 
-/// What one session's scripts can call.
+/// The documentation of what one session's scripts can call.
 pub struct Docs {
     native: Native,
-    /// By namespace: `mcp.SERVER`, `integrations.PROVIDER`.
+    /// The functions by namespace: `mcp.SERVER`, `integrations.PROVIDER`.
     namespaces: BTreeMap<String, Vec<Entry>>,
 }
 
 impl Docs {
-    /// Pages about these.
+    /// Creates the pages of these tools and functions.
     pub fn new(native: Native, functions: Vec<Function>) -> Self {
         Self::of(native, Listing::new(functions))
     }
@@ -43,7 +44,7 @@ impl Docs {
         Self { native, namespaces }
     }
 
-    /// Every namespace, or the functions of one.
+    /// Lists all namespaces, or the functions of one.
     pub fn list(&self, namespace: Option<&str>) -> String {
         let Some(name) = namespace.map(page_name).filter(|name| !name.is_empty()) else {
             return self.index();
@@ -64,14 +65,15 @@ impl Docs {
         }
     }
 
-    /// A namespace, also by the own name of its server or provider.
+    /// Returns the page of a namespace, also by the original name of its server or provider.
     fn page(&self, name: &str) -> Option<(&String, &Vec<Entry>)> {
         let own = |entry: &Entry| format!("{}.{}", entry.function.kind, entry.function.namespace);
         let spelled = || self.namespaces.iter().find(|(_, all)| all.iter().any(|entry| own(entry) == name));
         self.namespaces.get_key_value(name).or_else(spelled)
     }
 
-    /// The pages in which all words of a query occur, those with most of them in the name first.
+    /// Lists the pages that contain all words of a query. Pages with more of the words in their
+    /// name come first.
     pub fn search(&self, query: &str, limit: Option<usize>) -> String {
         let words: Vec<String> = query.split_whitespace().map(str::to_lowercase).collect();
         let limit = limit.unwrap_or(SEARCH_RESULTS).clamp(1, SEARCH_RESULTS_MAX);
@@ -106,7 +108,7 @@ impl Docs {
         text
     }
 
-    /// A page: a guide, `tools`, a namespace or a function. `app.` before its name is fine.
+    /// Returns a page: a guide, `tools`, a namespace or a function. The name may start with `app.`.
     pub fn read(&self, page: &str) -> String {
         let name = page_name(page);
         if let Some((_, text)) = GUIDES.iter().find(|(guide, _)| *guide == name) {
@@ -177,8 +179,8 @@ fn guides() -> String {
     GUIDES.map(|(name, _)| name).join(", ")
 }
 
-/// One line about a function: a call of it that runs as it stands, the first line about it, and
-/// what else it takes.
+/// Appends one line about a function: a call that can be run unchanged, the first line of its
+/// description, and its optional parameters.
 fn line(text: &mut String, name: &str, spec: &ToolSpec) {
     let first = spec.description.lines().next().unwrap_or_default();
     let mut optional = String::new();
@@ -189,7 +191,7 @@ fn line(text: &mut String, name: &str, spec: &ToolSpec) {
     let _ = writeln!(text, "- `{}`: {first}{optional}", call(name, spec));
 }
 
-/// A call with a value for each parameter that is needed.
+/// Returns a call with a sample value for each required parameter.
 fn call(name: &str, spec: &ToolSpec) -> String {
     let required = spec.parameters["required"].as_array().into_iter().flatten();
     let needed = required.filter_map(Value::as_str).map(|name| {

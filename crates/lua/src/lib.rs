@@ -1,10 +1,14 @@
-//! Lua code mode: a model, or a person, writes a script instead of a row of calls.
+//! Lua code mode: a model, or a person, writes one script instead of many separate tool calls.
 //!
-//! [`run`] runs a script in a fresh interpreter with limits. [`Reach`] is what a script reaches beyond itself: in an agent's turn the session's
-//! own tools through the session's gate, elsewhere what its caller gives. [`LuaTools`] gives sessions the tools for it.
+//! [`run`] runs a script in a fresh interpreter with limits on memory and time. [`Reach`] carries
+//! out the calls that a script makes: in an agent's turn they go to the session's tools through the
+//! session's permission gate, elsewhere to what the caller provides. [`Functions`] lists the
+//! functions of MCP servers and integrations. [`LuaTools`] gives sessions the tools for writing
+//! scripts.
 //!
-//! Architecture Invariant: the only crate that names `mlua`. A script sees no file, no variable and no clock; what it wants of the world it calls,
-//! and whatever it calls was decided about by the gate.
+//! Architecture Invariant: the only crate that names `mlua`. A script has no access to files,
+//! environment variables or a clock, and always ends. It affects the outside only through calls,
+//! each of which the gate decides about.
 
 mod bytes;
 mod convert;

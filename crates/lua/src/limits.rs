@@ -1,15 +1,15 @@
-//! Every limit of the crate, named, with its unit.
+//! All limits of this crate, with their units.
 
 use std::time::Duration;
 
-/// What one run may take.
+/// The limits of one run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunLimits {
-    /// Bytes that the interpreter may hold.
+    /// The maximum memory of the interpreter, in bytes.
     pub memory: usize,
-    /// Time in the interpreter itself; waiting for what it calls does not count.
+    /// The maximum time in the interpreter itself; time spent waiting for calls does not count.
     pub cpu: Duration,
-    /// Time from beginning to end, with all that is called.
+    /// The maximum time from start to end, including all calls.
     pub wall: Duration,
 }
 
@@ -19,45 +19,48 @@ impl Default for RunLimits {
     }
 }
 
-/// One megabyte, as the parameter `memoryLimit` counts.
+/// One megabyte, the unit of the parameter `memoryLimit`.
 pub const MEGABYTE: usize = 1024 * 1024;
-/// The most memory a call may ask for.
+/// The maximum memory that a call may request.
 pub const MEMORY_MAX: usize = 256 * MEGABYTE;
-/// The least memory a run gets: what the libraries themselves take, and some.
+/// The minimum memory of a run: what the standard libraries need, and some reserve.
 pub const MEMORY_MIN: usize = MEGABYTE;
-/// The most time in the interpreter that a call may ask for.
+/// The maximum interpreter time that a call may request.
 pub const CPU_MAX: Duration = Duration::from_secs(300);
-/// Bytes of a script.
+/// The maximum length of a script in bytes.
 pub const CODE_BYTES: usize = 1024 * 1024;
 
-/// Instructions between two looks at the clock. Small, since one instruction may compare megabytes.
+/// The number of instructions between two checks of the limits. Small, because one instruction may
+/// compare megabytes.
 pub(crate) const HOOK_INSTRUCTIONS: u32 = 1_000;
-/// Steps of a pattern between two looks at the clock.
+/// The number of matching steps between two checks of the limits.
 pub(crate) const PATTERN_STEPS: u32 = 4_096;
-/// How deep the parts of a pattern may lie in each other.
+/// The maximum recursion depth of the pattern matcher.
 pub(crate) const PATTERN_DEPTH: u32 = 200;
-/// Captures of one pattern.
+/// The maximum number of captures of a pattern.
 pub(crate) const CAPTURES: usize = 32;
-/// How long after its limits a run may still take to end; then its thread is left to itself.
+/// How long a run may take to end after its wall time limit; then its thread is abandoned.
 pub(crate) const END_GRACE: Duration = Duration::from_secs(5);
-/// Bytes of printed text that are kept; what comes after is counted.
+/// The maximum bytes of printed text that are kept; the rest is only counted.
 pub(crate) const PRINT_BYTES: usize = 256 * 1024;
-/// Bytes that one value shows as text.
+/// The maximum bytes of one value shown as text.
 pub(crate) const SHOWN_BYTES: usize = 256 * 1024;
 
-/// Bytes of JSON that the values that a script returned may have together; more are given as text.
+/// The maximum bytes of JSON of all returned values together; beyond that they are returned as
+/// text.
 pub(crate) const RETURNED_BYTES: usize = 8 << 20;
-/// How deep tables may lie in each other where they are shown or become JSON.
+/// The maximum nesting depth of tables that are shown or converted to JSON.
 pub(crate) const DEPTH: usize = 64;
-/// Values in one piece of JSON.
+/// The maximum number of values in one JSON document.
 pub(crate) const JSON_VALUES: usize = 200_000;
-/// Bytes of a compiled regular expression.
+/// The maximum size of a compiled regular expression, in bytes.
 pub(crate) const REGEX_BYTES: usize = 1024 * 1024;
-/// The most elements that `table.move` moves at once.
+/// The maximum number of elements that one `table.move` moves.
 pub(crate) const MOVE_ELEMENTS: i64 = 10_000_000;
-/// Results of a search in the docs when nobody says how many.
+/// The default number of search results in the docs.
 pub(crate) const SEARCH_RESULTS: usize = 10;
-/// Results of a search in the docs at the most.
+/// The maximum number of search results in the docs.
 pub(crate) const SEARCH_RESULTS_MAX: usize = 50;
-/// Bytes of stack of an interpreter's thread: calls from Lua to Rust and back lie up to 200 deep in each other.
+/// The stack size of an interpreter's thread, in bytes: up to 200 calls between Lua and Rust can be
+/// nested.
 pub(crate) const STACK_BYTES: usize = 32 * MEGABYTE;

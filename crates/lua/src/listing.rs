@@ -1,4 +1,4 @@
-//! Functions by the paths that scripts call them by.
+//! Maps the paths that scripts use to functions.
 
 use crate::{
     Account, Function, FunctionKind,
@@ -6,21 +6,21 @@ use crate::{
 };
 use std::collections::BTreeMap;
 
-/// What scripts can call below `app.mcp` and `app.integrations`.
+/// The functions that scripts can call below `app.mcp` and `app.integrations`.
 #[derive(Clone, Default)]
 pub(crate) struct Listing(Vec<Entry>);
 
-/// A function, and where it is.
+/// A function and its path.
 #[derive(Clone)]
 pub(crate) struct Entry {
     pub(crate) function: Function,
-    /// Its server or provider, as a script writes it after a dot.
+    /// The server or provider, spelled as a Lua name.
     namespace: String,
     account: Option<String>,
     name: String,
 }
 
-/// By kind, or by kind, namespace and account.
+/// Original names and their spellings as Lua names; by kind, or by kind, namespace and account.
 type Spellings<K> = BTreeMap<K, BTreeMap<String, String>>;
 
 impl Listing {
@@ -56,8 +56,8 @@ impl Listing {
         self.0.iter()
     }
 
-    /// The function at a path below `app`: its own names come before those that they are written as
-    /// in a script.
+    /// Returns the function at a path below `app`. Original names take precedence over their
+    /// spellings as Lua names.
     pub(crate) fn at(&self, kind: FunctionKind, path: &[String]) -> Option<&Entry> {
         let (namespace, account, name) = match path {
             [namespace, name] => (namespace, None, name),
@@ -70,7 +70,7 @@ impl Listing {
         there.into_iter().max_by_key(|entry| entry.function.name == *name)
     }
 
-    /// The functions of a server or a provider, by its own name.
+    /// Returns the functions of a server or provider, given its original name.
     pub(crate) fn of<'a>(
         &'a self,
         kind: FunctionKind,
@@ -80,17 +80,17 @@ impl Listing {
         self.0.iter().filter(own)
     }
 
-    /// The own name of the server or provider that a script names in any spelling.
+    /// Resolves any spelling of a server or provider to its original name.
     pub(crate) fn namespace(&self, kind: FunctionKind, given: &str) -> Option<&str> {
         let all = || self.0.iter().filter(|entry| entry.function.kind == kind);
         let exact = all().find(|entry| entry.function.namespace == given);
         let spelled = || all().find(|entry| entry.namespace == given);
-        // What their descriptions call servers is folded to their names.
+        // Tool descriptions may spell a server's name differently.
         let like = || all().find(|entry| alike(&entry.function.namespace, given));
         exact.or_else(spelled).or_else(like).map(|entry| entry.function.namespace.as_str())
     }
 
-    /// The path that was perhaps meant.
+    /// Suggests the path that was probably meant.
     pub(crate) fn nearest(&self, kind: FunctionKind, path: &[String]) -> Option<String> {
         let (namespace, name) = (self.namespace(kind, path.first()?)?, path.last()?);
         let account = if path.len() == 3 { Some(path[1].as_str()) } else { None };
@@ -106,29 +106,30 @@ impl Listing {
 }
 
 impl Entry {
-    /// Its path below `app.`, as a script calls it: `mcp.SERVER.TOOL`.
+    /// Returns the path below `app.` that a script uses: `mcp.SERVER.TOOL`.
     pub(crate) fn path(&self) -> String {
         format!("{}.{}", self.place(), self.name)
     }
 
-    /// The path of what it belongs to.
+    /// Returns the path of the server, provider or account that the function belongs to.
     pub(crate) fn place(&self) -> String {
         let account = self.account.as_ref().map(|account| format!(".{account}"));
         format!("{}.{}{}", self.function.kind, self.namespace, account.unwrap_or_default())
     }
 
-    /// The namespace that lists it: `mcp.SERVER`, whatever the account.
+    /// Returns the page that lists it: `mcp.SERVER`, without the account.
     pub(crate) fn page(&self) -> String {
         format!("{}.{}", self.function.kind, self.namespace)
     }
 
-    /// The same path with its own name, where that is not a name in Lua: `mcp.SERVER["get-sum"]`.
+    /// Returns the path with the function's original name, if that is not a Lua name:
+    /// `mcp.SERVER["get-sum"]`.
     pub(crate) fn quoted(&self) -> Option<String> {
         let own = &self.function.name;
         (self.name != *own).then(|| format!("{}{}", self.place(), step(own)))
     }
 
-    /// Whether a path names it, in any of the ways to write it.
+    /// Returns whether a path refers to this function, in any spelling.
     pub(crate) fn is_at(&self, path: &str) -> bool {
         let Function { kind, namespace, account, name, .. } = &self.function;
         let account = account.name().map(|account| format!(".{account}")).unwrap_or_default();
@@ -152,7 +153,7 @@ impl Entry {
 }
 
 impl Account {
-    /// Its name, where it has to be written.
+    /// Returns the account's name, unless it is the default.
     pub(crate) fn name(&self) -> Option<&str> {
         match self {
             Self::Default => None,

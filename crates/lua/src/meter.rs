@@ -1,4 +1,4 @@
-//! What a run has taken so far, and when it is enough.
+//! Measures what a run has used, and ends it at its limits.
 
 use crate::RunLimits;
 use std::{
@@ -7,7 +7,7 @@ use std::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// Why a run was ended from outside.
+/// The reason why a run was ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stop {
     Cpu,
@@ -16,10 +16,10 @@ pub(crate) enum Stop {
     Cancelled,
 }
 
-/// The clock of one run. Lives on the interpreter's thread.
+/// The usage of one run. Lives on the interpreter's thread.
 pub(crate) struct Meter {
     began: Instant,
-    /// Time spent in what the script called.
+    /// The time spent waiting for calls of the script.
     away: Cell<Duration>,
     limits: RunLimits,
     cancel: CancellationToken,
@@ -32,7 +32,7 @@ impl Meter {
         Self { began, away, limits, cancel, stopped: RefCell::default() }
     }
 
-    /// Fails once a limit is passed, and from then on.
+    /// Fails once a limit is exceeded, and on every later call.
     pub(crate) fn check(&self) -> mlua::Result<()> {
         let stop = self.stopped();
         let stop = stop.or_else(|| self.cancel.is_cancelled().then_some(Stop::Cancelled)).or_else(|| {
@@ -51,18 +51,19 @@ impl Meter {
         }
     }
 
-    /// Ends the run for this reason, if it has not ended for another.
+    /// Ends the run for this reason, unless it has already been ended for another one. Returns the
+    /// error.
     pub(crate) fn stop(&self, stop: Stop) -> mlua::Error {
         let stop = *self.stopped.borrow_mut().get_or_insert(stop);
         mlua::Error::RuntimeError(self.words(stop))
     }
 
-    /// Why the run was ended, if it was.
+    /// Returns the reason why the run was ended, if it was.
     pub(crate) fn stopped(&self) -> Option<Stop> {
         *self.stopped.borrow()
     }
 
-    /// Why a run was ended, for whoever wrote the script.
+    /// Returns the message about the end of a run, for the author of the script.
     pub(crate) fn words(&self, stop: Stop) -> String {
         match stop {
             Stop::Cpu => format!("CPU limit of {} exceeded.", seconds(self.limits.cpu)),
@@ -74,7 +75,7 @@ impl Meter {
         }
     }
 
-    /// Does something outside of the interpreter: it costs wall time, but no time of the interpreter.
+    /// Runs something outside the interpreter: it counts as wall time, but not as interpreter time.
     pub(crate) fn away<T>(&self, what: impl FnOnce() -> T) -> T {
         let left = Instant::now();
         let done = what();
@@ -82,7 +83,7 @@ impl Meter {
         done
     }
 
-    /// The time that is left until the run must have ended.
+    /// Returns the remaining wall time.
     pub(crate) fn left(&self) -> Duration {
         self.limits.wall.saturating_sub(self.began.elapsed())
     }

@@ -1,27 +1,26 @@
-//! How names that are none in Lua are written in a script: `get-sum` is `get_sum`, or
-//! `["get-sum"]`.
+//! Spells names that are not valid in Lua: a script writes `get-sum` as `get_sum` or `["get-sum"]`.
 
 use serde_json::Value;
 use std::{collections::BTreeMap, fmt::Write as _};
 
-/// Words that Lua keeps for itself, so that no `.end` can follow anything.
+/// The reserved words of Lua, which cannot follow a dot.
 const KEYWORDS: [&str; 22] = [
     "and", "break", "do", "else", "elseif", "end", "false", "for", "function", "goto", "if", "in", "local",
     "nil", "not", "or", "repeat", "return", "then", "true", "until", "while",
 ];
 
-/// Whether a script can write a name after a dot, and use it as a variable.
+/// Returns whether a script can write a name after a dot and use it as a variable.
 pub fn is_name(name: &str) -> bool {
     let begins = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
     begins && name.chars().all(plain) && !KEYWORDS.contains(&name)
 }
 
-/// The names by which scripts call what has these names. One that is a name in Lua stays as it is.
-/// In any other each run of further characters becomes `_`, a digit at its beginning comes after
-/// `_`, and `_` follows a keyword: `get-sum` is `get_sum`, `2fa` is `_2fa`, `end` is `end_`. Where
-/// that is taken a number follows, in the order of the names: the outcome does not depend on the
-/// order in which they are given.
+/// Maps names to unique Lua names. A valid Lua name stays unchanged. In any other name, each run of
+/// invalid characters becomes `_`, a leading digit is preceded by `_`, and a keyword is followed by
+/// `_`: `get-sum` becomes `get_sum`, `2fa` becomes `_2fa`, `end` becomes `end_`. If the result is
+/// taken, a number is appended, in the sort order of the names: the result does not depend on the
+/// order of the input.
 pub fn callable<'a>(names: impl IntoIterator<Item = &'a str>) -> BTreeMap<String, String> {
     let mut callable: BTreeMap<String, String> =
         names.into_iter().map(|name| (name.to_owned(), String::new())).collect();
@@ -41,12 +40,12 @@ pub fn callable<'a>(names: impl IntoIterator<Item = &'a str>) -> BTreeMap<String
     callable
 }
 
-/// A name as a step of a path: `.get_sum`, or `["get-sum"]`.
+/// Formats a name as a step of a path: `.get_sum` or `["get-sum"]`.
 pub fn step(name: &str) -> String {
     if is_name(name) { format!(".{name}") } else { format!("[{}]", quoted(name)) }
 }
 
-/// A JSON value as an expression of a script. A null is `json.null`.
+/// Formats a JSON value as a Lua expression. `null` becomes `json.null`.
 pub fn literal(value: &Value) -> String {
     match value {
         Value::Null => "json.null".to_owned(),
@@ -65,7 +64,7 @@ pub fn literal(value: &Value) -> String {
     }
 }
 
-/// Whether two names differ only in how they are spelled: `getSum`, `get_sum` and `get-sum`.
+/// Returns whether two names differ only in case and separators: `getSum`, `get_sum` and `get-sum`.
 pub(crate) fn alike(a: &str, b: &str) -> bool {
     let folded = |name: &str| -> String {
         name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
@@ -91,7 +90,7 @@ fn spelled(name: &str) -> String {
     spelled
 }
 
-/// A text as Lua reads it.
+/// Formats a text as a Lua string literal.
 fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for c in text.chars() {

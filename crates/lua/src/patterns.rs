@@ -1,33 +1,34 @@
-//! Lua's patterns, as its manual has them (section 6.4.1), with a clock.
+//! Lua patterns, as defined in the Lua manual (section 6.4.1), with a time limit.
 //!
-//! The interpreter's own matcher is C that no hook interrupts, and some patterns take longer than anybody lives. This one looks at the clock.
+//! The interpreter's own matcher is C code that no hook can interrupt, and some patterns take
+//! practically unlimited time. This matcher checks the limits regularly.
 
 use crate::{
     limits::{CAPTURES, PATTERN_DEPTH, PATTERN_STEPS},
     meter::Meter,
 };
 
-/// A place where a pattern matched.
+/// A match of a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Found {
-    /// Where it begins.
+    /// The index of the first byte.
     pub(crate) start: usize,
-    /// The first byte after it.
+    /// The index after the last byte.
     pub(crate) end: usize,
-    /// What its parentheses hold.
+    /// The captures.
     pub(crate) captures: Vec<Capture>,
 }
 
-/// What a pair of parentheses holds.
+/// The value of a capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Capture {
-    /// From a byte to another.
+    /// A range of bytes.
     Span(usize, usize),
     /// A position: `()`.
     Position(usize),
 }
 
-/// Matches a pattern, without its `^`, at exactly this place.
+/// Matches a pattern (without a leading `^`) at exactly one position.
 pub(crate) fn match_at(
     subject: &[u8],
     pattern: &[u8],
@@ -44,7 +45,8 @@ pub(crate) fn match_at(
     Ok(Some(Found { start, end, captures: captures.collect::<mlua::Result<_>>()? }))
 }
 
-/// The first place at or after this one where a pattern matches; `^` at its beginning holds it there.
+/// Finds the first match at or after a position; a leading `^` allows a match at that position
+/// only.
 pub(crate) fn search(
     subject: &[u8],
     pattern: &[u8],
@@ -55,7 +57,7 @@ pub(crate) fn search(
         return match_at(subject, pattern, from, meter);
     }
     for start in from..=subject.len() {
-        // A long way of short tries has to look at the clock as well.
+        // Many short attempts must check the limits as well.
         if start % PATTERN_STEPS as usize == 0 {
             meter.check()?;
         }
@@ -66,7 +68,7 @@ pub(crate) fn search(
     Ok(None)
 }
 
-/// Whether a pattern is a text like any other.
+/// Returns whether a pattern contains no special characters.
 pub(crate) fn is_plain(pattern: &[u8]) -> bool {
     !pattern.iter().any(|byte| b"^$*+?.([%-".contains(byte))
 }
@@ -93,7 +95,7 @@ struct Matcher<'a> {
 }
 
 impl Matcher<'_> {
-    /// Where a match of the rest of the pattern, from `p`, ends that begins at `s`.
+    /// Matches the rest of the pattern, from `p`, at `s`. Returns the end of the match.
     fn here(&mut self, s: usize, p: usize) -> mlua::Result<Option<usize>> {
         if self.depth >= PATTERN_DEPTH {
             return Err(wrong("pattern too complex"));
@@ -208,7 +210,7 @@ impl Matcher<'_> {
         Ok(found)
     }
 
-    /// `%bxy`: from an `x` to the `y` that belongs to it.
+    /// Matches `%bxy`: from an `x` to the corresponding `y`.
     fn balanced(&mut self, s: usize, p: usize) -> mlua::Result<Option<usize>> {
         let (Some(&opens), Some(&closes)) = (self.pattern.get(p), self.pattern.get(p + 1)) else {
             return Err(wrong("malformed pattern (missing arguments to '%b')"));
@@ -232,7 +234,7 @@ impl Matcher<'_> {
         Ok(None)
     }
 
-    /// `%1`: what a capture holds, once more.
+    /// Matches `%1`: the text of an earlier capture.
     fn again(&mut self, s: usize, digit: u8) -> mlua::Result<Option<usize>> {
         let group = usize::from(digit).checked_sub(usize::from(b'1')).and_then(|at| self.open.get(at));
         let Some((start, GroupEnd::At(end))) = group.map(|group| (group.start, group.end)) else {
@@ -242,7 +244,7 @@ impl Matcher<'_> {
         Ok(same.then_some(s + end - start))
     }
 
-    /// The end of the single-character item that begins at `p`.
+    /// Returns the end of the single-character item that begins at `p`.
     fn item_end(&self, p: usize) -> mlua::Result<usize> {
         match self.pattern[p] {
             b'%' if p + 1 >= self.pattern.len() => Err(wrong("malformed pattern (ends with '%')")),
@@ -252,7 +254,7 @@ impl Matcher<'_> {
                 if self.pattern.get(at) == Some(&b'^') {
                     at += 1;
                 }
-                // A bracket that comes first is one of the set.
+                // A bracket in the first position belongs to the set.
                 loop {
                     match self.pattern.get(at) {
                         None => return Err(wrong("malformed pattern (missing ']')")),
@@ -278,7 +280,7 @@ impl Matcher<'_> {
         }
     }
 
-    /// Whether a byte is in the set from the bracket at `p` to the one before `end`.
+    /// Returns whether a byte is in the set between the bracket at `p` and the one before `end`.
     fn in_set(&self, byte: u8, p: usize, end: usize) -> bool {
         let mut set = &self.pattern[p + 1..end - 1];
         let inverted = set.first() == Some(&b'^');

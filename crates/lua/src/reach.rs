@@ -1,34 +1,37 @@
-//! The seam to what a script reaches beyond itself.
+//! The traits through which a script reaches anything outside its interpreter.
 
 use agent::{AnyTool, ToolResult, ToolSpec};
 use async_trait::async_trait;
 use serde_json::Value;
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
-/// Functions that come from elsewhere: those of servers and of integrations.
+/// The functions of MCP servers and integrations.
 #[async_trait]
 pub trait Functions: Send + Sync {
-    /// Finds out what can be called, where that takes time. Comes before [`Functions::list`], and only in a run that asks for functions.
+    /// Loads what can be called, if that takes time. Called before [`Functions::list`], and only in
+    /// a run that uses functions.
     async fn prepare(&self) {}
 
-    /// The functions that can be called now. Asked once a run, and for the docs.
+    /// Returns the functions that can be called now. Called once per run, and for the docs.
     fn list(&self) -> Vec<Function>;
 
-    /// What servers call those of the session's tools that models know under other names: by the
-    /// name that models know.
+    /// Returns the servers' original names of session tools that models know under other names. The
+    /// key is the name that models know.
     fn own_names(&self) -> BTreeMap<String, String> {
         BTreeMap::new()
     }
 
-    /// Why there is nothing at a path below `app.mcp` or `app.integrations`, and what to do: a
-    /// server that did not start, an integration that is switched off. `None` where nothing is
-    /// known of it.
+    /// Explains why there is nothing at a path below `app.mcp` or `app.integrations`, and what to
+    /// do: a server failed to start, an integration is disabled. `None` if there is no such reason.
     async fn explain(&self, _kind: FunctionKind, _path: &[String]) -> Option<String> {
         None
     }
 
-    /// What asks a server for what else it has, resources and prompts, and with which arguments: called like a function, it gives JSON. An error says
-    /// what is wrong, and what to do.
+    /// Returns the tool that queries a server for its resources or prompts, and the arguments for
+    /// it. It is called like a function and returns JSON.
+    ///
+    /// # Errors
+    /// The problem, and what to do about it.
     async fn query(&self, server: &str, _query: Query) -> Result<(Arc<dyn AnyTool>, Value), String> {
         Err(format!("MCP server '{server}' has neither resources nor prompts here."))
     }
@@ -37,24 +40,24 @@ pub trait Functions: Send + Sync {
 /// A function below `app.mcp` or `app.integrations`.
 #[derive(Clone)]
 pub struct Function {
-    /// Where it is.
+    /// Whether it belongs to a server or an integration.
     pub kind: FunctionKind,
     /// The server or the provider.
     pub namespace: String,
-    /// On whose behalf it is called.
+    /// The account on whose behalf it is called.
     pub account: Account,
-    /// Its name there, as the server or the provider has it.
+    /// The original name, as the server or the provider defines it.
     pub name: String,
-    /// What it does and takes. Its name is what the gate knows it by.
+    /// The description and parameters. The name in it is the one that the permission gate uses.
     pub spec: ToolSpec,
-    /// What is called: it declares its accesses, and the gate decides about them. The session's own tool of the specification's name when
-    /// `None`.
+    /// The tool that is called; it declares its accesses, and the gate decides about them. `None`
+    /// means the session's own tool with the name in `spec`.
     pub tool: Option<Arc<dyn AnyTool>>,
-    /// What is missing before it can be called, and how that is given; `None` where nothing is.
+    /// What is missing before it can be called, and how to provide it; `None` if it is ready.
     pub unready: Option<String>,
 }
 
-/// Where a function is.
+/// The kind of a function, which determines its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FunctionKind {
     /// `app.mcp.SERVER.TOOL`.
@@ -63,63 +66,66 @@ pub enum FunctionKind {
     Integration,
 }
 
-/// On whose behalf a function of an integration is called.
+/// The account on whose behalf a function of an integration is called.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Account {
-    /// `app.integrations.PROVIDER.FUNCTION`, and with `.default.` between.
+    /// `app.integrations.PROVIDER.FUNCTION`, or with `.default.` before the function.
     #[default]
     Default,
     /// `app.integrations.PROVIDER.ACCOUNT.FUNCTION`.
     Named(String),
 }
 
-/// What can be asked of a server beside calling its tools.
+/// A query to an MCP server, other than a tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Query {
-    /// Its resources.
+    /// Lists the resources.
     Resources,
-    /// One of them.
+    /// Reads a resource.
     ReadResource {
-        /// Its address.
+        /// The URI of the resource.
         uri: String,
     },
-    /// Its prompts.
+    /// Lists the prompts.
     Prompts,
-    /// One of them, filled in.
+    /// Fills in a prompt.
     GetPrompt {
-        /// Its name.
+        /// The name of the prompt.
         name: String,
-        /// Its arguments, an object.
+        /// The arguments, a JSON object.
         arguments: Value,
     },
 }
 
-/// Carries out what a script calls.
+/// Carries out the calls of a script.
 #[async_trait]
 pub trait Reach: Send + Sync {
-    /// The tools of the agent's turn that the script is part of; [`Native::NoTurn`] elsewhere.
+    /// Returns the tools of the agent's turn that the script belongs to; [`Native::NoTurn`] outside
+    /// a turn.
     async fn native(&self) -> Native;
 
-    /// Calls one of them. An error is a refusal: the tool did not run. A tool that ran and failed says so in its result.
+    /// Calls one of these tools. An error means that the call was refused and the tool did not run;
+    /// a tool that ran and failed reports this in its result.
     async fn call_native(&self, name: &str, arguments: Value) -> Result<ToolResult, String>;
 
-    /// Calls a function of a server or an integration. An error is a refusal, as above.
+    /// Calls a function of a server or an integration. An error means that the call was refused, as
+    /// in [`Reach::call_native`].
     async fn call(&self, tool: Arc<dyn AnyTool>, arguments: Value) -> Result<ToolResult, String>;
 }
 
-/// What begins the name of a tool that belongs to a server.
+/// The prefix of the names of MCP tools.
 const MCP: &str = "mcp__";
 
 /// The tools below `app.tools`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Native {
-    /// There is no turn.
+    /// The script does not belong to a turn.
     NoTurn,
-    /// These.
+    /// The tools of the turn.
     Tools(Vec<ToolSpec>),
 }
 
-/// The reach of a script that is part of no turn and may call nothing.
+/// A [`Reach`] outside of a turn, through which nothing can be called.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Alone;
 
@@ -138,7 +144,7 @@ impl Reach for Alone {
     }
 }
 
-/// No functions at all.
+/// No functions.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoFunctions;
 
@@ -149,7 +155,7 @@ impl Functions for NoFunctions {
 }
 
 impl Function {
-    /// The session's tools that belong to servers: `mcp__SERVER__TOOL`.
+    /// Returns the session's tools that belong to servers: `mcp__SERVER__TOOL`.
     pub(crate) fn of_servers(tools: &[ToolSpec], own_names: &BTreeMap<String, String>) -> Vec<Self> {
         let function = |spec: &ToolSpec| {
             let (server, name) = spec.name.strip_prefix(MCP)?.split_once("__")?;
@@ -161,14 +167,14 @@ impl Function {
         tools.iter().filter_map(function).collect()
     }
 
-    /// What models call it below its server, where that is not its own name.
+    /// Returns the name that models use for it, without the server.
     pub(crate) fn name_of_models(&self) -> Option<&str> {
         self.spec.name.strip_prefix(MCP)?.split_once("__").map(|(_, name)| name)
     }
 }
 
 impl Native {
-    /// All of them.
+    /// Returns all tools.
     pub(crate) fn all(&self) -> &[ToolSpec] {
         match self {
             Self::NoTurn => &[],
@@ -176,7 +182,8 @@ impl Native {
         }
     }
 
-    /// Those that belong to no server and no integration, and do not run scripts themselves.
+    /// Returns the tools that belong neither to a server nor to an integration, and do not run
+    /// scripts themselves.
     pub(crate) fn own(&self) -> impl Iterator<Item = &ToolSpec> {
         let foreign = |name: &str| name.starts_with(MCP) || name.starts_with("integration__");
         self.all().iter().filter(move |tool| !foreign(&tool.name) && !tool.name.contains("lua"))
@@ -184,7 +191,7 @@ impl Native {
 }
 
 impl FunctionKind {
-    /// The one of a word below `app`.
+    /// Parses the name of a kind, which is a field of `app`.
     pub(crate) fn of_word(word: &str) -> Option<Self> {
         [Self::Mcp, Self::Integration].into_iter().find(|kind| kind.to_string() == word)
     }

@@ -1,38 +1,39 @@
-//! What came of a run.
+//! The result of a run.
 
 use crate::limits::MEGABYTE;
 use agent::{ToolLimits, tools::cap};
 use serde_json::Value;
 use std::{fmt::Write as _, time::Duration};
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Report {
-    /// What it printed.
+    /// The printed text.
     pub output: String,
-    /// Why it failed, if it did.
+    /// The error, if the script failed.
     pub error: Option<String>,
-    /// What it returned, as text, if anything.
+    /// The returned values as text, if there are any.
     pub value: Option<String>,
-    /// The same value by value, as JSON; what has no form in JSON is its text.
+    /// The returned values as JSON; a value that JSON cannot represent is given as text.
     pub values: Vec<Value>,
-    /// Whether it was cancelled.
+    /// Whether the run was cancelled.
     pub cancelled: bool,
-    /// How long it took.
+    /// The wall time of the run.
     pub took: Duration,
-    /// Bytes that the interpreter held at the end.
+    /// The memory of the interpreter at the end, in bytes.
     pub memory: usize,
-    /// Calls of functions of servers and integrations.
+    /// The number of calls of functions of servers and integrations.
     pub calls: u64,
 }
 
 impl Report {
-    /// The text with nothing left out.
+    /// Returns the complete text.
     pub fn whole(&self) -> String {
         self.text(&ToolLimits { output_bytes: usize::MAX, output_lines: usize::MAX, ..ToolLimits::default() })
     }
 
-    /// The text for a model, within the limits: what was printed is cut before what was returned.
+    /// Returns the text for a model, within the limits. Printed text gets half of the limits,
+    /// returned values three tenths, the error one tenth.
     pub fn text(&self, limits: &ToolLimits) -> String {
         let share = |tenths: usize| ToolLimits {
             output_bytes: limits.output_bytes / 10 * tenths,

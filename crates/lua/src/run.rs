@@ -1,4 +1,4 @@
-//! One run of a script, from a fresh interpreter to a report.
+//! Runs a script, from a fresh interpreter to a report.
 
 use crate::{
     Functions, Reach, Report, RunLimits, convert,
@@ -13,21 +13,24 @@ use std::{collections::BTreeMap, rc::Rc, sync::Arc};
 use tokio::{runtime::Handle, sync::oneshot};
 use tokio_util::sync::CancellationToken;
 
-/// A script to be run.
+/// A script to run.
 #[derive(Debug, Clone, Default)]
 pub struct Script {
-    /// What its errors call it.
+    /// The name of the script in error messages.
     pub name: String,
-    /// Its text. One expression is a script that returns it.
+    /// The source code. A single expression is accepted and its value returned.
     pub code: String,
-    /// Further globals: names of letters, digits and underscores.
+    /// Additional globals. Their names consist of letters, digits and underscores.
     pub globals: BTreeMap<String, Value>,
-    /// What it may take.
+    /// The limits of the run.
     pub limits: RunLimits,
 }
 
-/// Runs a script in a fresh interpreter on a thread of its own. Must be called in a tokio runtime. Dropped, or cancelled, it ends the script at
-/// its next instruction.
+/// Runs a script in a fresh interpreter on its own thread. Dropping the future, or cancelling, ends
+/// the script at its next check of the limits.
+///
+/// # Panics
+/// If called outside a tokio runtime.
 pub async fn run(
     script: Script,
     functions: Arc<dyn Functions>,
@@ -47,7 +50,7 @@ pub async fn run(
     };
     let (done, report) = oneshot::channel();
     let thread = std::thread::Builder::new().name("lua".to_owned()).stack_size(STACK_BYTES);
-    // Whoever asked may have stopped waiting.
+    // The receiver is gone if the caller has stopped waiting.
     let spawned = thread.spawn(move || drop(done.send(on_its_thread())));
     if let Err(error) = spawned {
         return failed(format!("There is no thread for the script: {error}. Try again later."));
@@ -98,8 +101,8 @@ fn execute(script: &Script, world: &Rc<World>) -> Report {
     report
 }
 
-/// Each value as JSON, or as text where it has no form in JSON, such as a function. Where they are
-/// more than a message should carry, all are text, which is cut.
+/// Converts each value to JSON, or to text if JSON cannot represent it (such as a function). If the
+/// result exceeds the size limit, all values are returned as text, which is truncated.
 fn structured(returned: &MultiValue) -> mlua::Result<Vec<Value>> {
     let text = |value: &Lv| shown::show(value).map(Value::String);
     let values = returned.iter().map(|value| convert::to_json(value).or_else(|_why| text(value)));
@@ -110,13 +113,13 @@ fn structured(returned: &MultiValue) -> mlua::Result<Vec<Value>> {
     returned.iter().map(text).collect()
 }
 
-/// What an error says to whoever wrote the script: no traceback through the interpreter.
+/// Returns the message of an error for the author of the script, without a traceback.
 fn words(error: &Error, meter: &Meter) -> String {
     match error {
         Error::MemoryError(_) => meter.words(Stop::Memory),
         Error::CallbackError { cause, .. } => words(cause, meter),
         Error::WithContext { cause, .. } => words(cause, meter),
-        // As the interpreter's own library says it.
+        // The message of Lua's own library.
         Error::RuntimeError(text) if text.contains("not enough memory") => meter.words(Stop::Memory),
         Error::RuntimeError(text) => without_traceback(text),
         Error::SyntaxError { message, .. } => without_traceback(message),

@@ -1,15 +1,15 @@
-//! Arguments that a function takes, for examples that run as they are printed.
+//! Generates sample arguments, for examples that can be run unchanged.
 
 use serde_json::{Map, Value, json};
 
-/// How deep objects are filled in; what lies deeper is left out.
+/// The maximum nesting depth of sample objects; deeper members are omitted.
 const DEPTH: usize = 4;
 
-/// The text of a sample that stands for any.
+/// The default text.
 const TEXT: &str = "text";
 
-/// A value that fits a schema: of an object, the members that it cannot do without. Values that the
-/// schema names itself come first: `default`, `examples`, `const`, `enum`.
+/// Returns a value that satisfies a schema; objects contain their required members only. Values
+/// given in the schema (`default`, `examples`, `const`, `enum`) are preferred.
 pub fn sample(schema: &Value) -> Value {
     at(schema, 0)
 }
@@ -46,7 +46,7 @@ fn at(schema: &Value, depth: usize) -> Value {
     }
 }
 
-/// The type that is said, or of several the first that is more than null.
+/// Returns the type of a schema; if there are several, the first one other than null.
 fn kind(schema: &Value) -> Option<&str> {
     match &schema["type"] {
         Value::String(kind) => Some(kind),
@@ -55,7 +55,7 @@ fn kind(schema: &Value) -> Option<&str> {
     }
 }
 
-/// Whether a value is of the type that is said.
+/// Returns whether a value has the type of a schema.
 fn fits(value: &Value, schema: &Value) -> bool {
     match kind(schema) {
         Some("integer") => value.is_i64() || value.is_u64(),

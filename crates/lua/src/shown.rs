@@ -1,4 +1,4 @@
-//! Values as text for people and models.
+//! Formats Lua values as text for people and models.
 
 use crate::{
     bytes, convert,
@@ -7,10 +7,11 @@ use crate::{
 use mlua::{Table, Value};
 use std::{collections::HashSet, ffi::c_void};
 
-/// What stands for a table inside of itself.
+/// The text shown for a table inside itself.
 const CIRCULAR: &str = "<circular>";
 
-/// A value as `print` and `tostring` show it: tables with what is in them, sorted by key. Cut where it gets too long.
+/// Formats a value as `print` and `tostring` do: tables with their contents, sorted by key.
+/// Truncated at [`SHOWN_BYTES`].
 pub(crate) fn show(value: &Value) -> mlua::Result<String> {
     let mut shown = Shown { text: String::new(), open: HashSet::new() };
     shown.value(value, 0)?;
@@ -27,7 +28,7 @@ pub(crate) fn show(value: &Value) -> mlua::Result<String> {
 
 struct Shown {
     text: String,
-    /// The tables that are being shown.
+    /// The tables that are currently being formatted.
     open: HashSet<*const c_void>,
 }
 
@@ -41,7 +42,7 @@ impl Shown {
             Value::Table(table) if !speaks(table) => self.table(table, depth)?,
             Value::String(string) => self.text.push_str(&bytes::text(string)),
             null if *null == Value::NULL => self.text.push_str("null"),
-            // As Lua itself does: a float shows that it is one.
+            // As in Lua: a float with an integral value is shown with a decimal point.
             Value::Number(whole) if whole.fract() == 0.0 && whole.abs() < 1e15 => {
                 self.text.push_str(&format!("{whole:.1}"));
             }
@@ -95,7 +96,7 @@ impl Shown {
     }
 }
 
-/// Whether a table says itself how it is shown.
+/// Returns whether a table defines its own text form.
 fn speaks(table: &Table) -> bool {
     table.metatable().is_some_and(|meta| {
         ["__tostring", "__name"].iter().any(|name| meta.raw_get::<Value>(*name).is_ok_and(|v| !v.is_nil()))
@@ -112,7 +113,7 @@ fn sorted(table: &Table) -> mlua::Result<Vec<(String, Value)>> {
         };
         let key = match &key {
             Value::String(string) => bytes::text(string),
-            // The name of a table is not the place for all that is in it.
+            // A table used as a key is not expanded.
             Value::Table(_) => "<table>".to_owned(),
             other => other.to_string()?,
         };

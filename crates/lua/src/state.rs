@@ -1,4 +1,4 @@
-//! A fresh interpreter: what is in it, what is not, and what holds it back.
+//! Creates a fresh interpreter: its globals, its restrictions and its limits.
 
 use crate::{
     Docs, Function, FunctionKind, Functions, Native, Query, Reach, bytes, convert,
@@ -20,10 +20,10 @@ use std::{
 };
 use tokio::runtime::Handle;
 
-/// Globals that reach beyond the interpreter, or that no limit holds.
+/// Globals that are removed because they reach outside the interpreter or circumvent the limits.
 const REMOVED: [&str; 4] = ["dofile", "loadfile", "require", "collectgarbage"];
 
-/// What a run has beside its interpreter. Lives on the interpreter's thread.
+/// The context of a run besides its interpreter. Lives on the interpreter's thread.
 pub(crate) struct World {
     meter: Rc<Meter>,
     functions: Arc<dyn Functions>,
@@ -34,7 +34,7 @@ pub(crate) struct World {
     calls: Cell<u64>,
 }
 
-/// What can be called, as it was when the script first asked.
+/// What can be called, as of the script's first use.
 struct Known {
     native: Native,
     listing: Listing,
@@ -46,7 +46,7 @@ struct Output {
     left_out: usize,
 }
 
-/// An interpreter with everything in it.
+/// Creates an interpreter with all its globals and limits.
 pub(crate) fn fresh(world: &Rc<World>, globals: &BTreeMap<String, Value>) -> mlua::Result<Lua> {
     let libraries = StdLib::COROUTINE | StdLib::TABLE | StdLib::STRING | StdLib::UTF8 | StdLib::MATH;
     let lua = Lua::new_with(libraries, LuaOptions::new())?;
@@ -91,7 +91,7 @@ impl World {
         self.calls.get()
     }
 
-    /// What was printed.
+    /// Takes the printed text.
     pub(crate) fn take_output(&self) -> String {
         let Output { mut text, left_out } = self.output.take();
         if left_out > 0 {
@@ -109,7 +109,7 @@ impl World {
         }
     }
 
-    /// Waits for something outside, on this thread, until a limit is passed or the run is cancelled.
+    /// Blocks this thread on a future until a limit is exceeded or the run is cancelled.
     fn wait<T>(&self, what: impl Future<Output = T>) -> mlua::Result<T> {
         self.meter.check()?;
         let cancelled = self.meter.cancel().cancelled();
@@ -141,7 +141,7 @@ impl World {
         Ok(Docs::of(known.native.clone(), known.listing.clone()))
     }
 
-    /// A call below `app`.
+    /// Carries out a call below `app`.
     fn call(&self, lua: &Lua, kind: &str, path: &[String], given: &[Lv]) -> mlua::Result<Said> {
         let named = || match given {
             [] => Ok(Value::Object(Map::new())),
@@ -171,7 +171,7 @@ impl World {
         }
     }
 
-    /// The session's tool that a script means: names of servers' tools may be no names in Lua.
+    /// Resolves a tool name given by a script: the names of MCP tools may be spelled as Lua names.
     fn tool_named(&self, given: &str) -> mlua::Result<String> {
         if !given.starts_with("mcp__") {
             return Ok(given.to_owned());
@@ -186,7 +186,7 @@ impl World {
         Ok(meant.map_or_else(|| given.to_owned(), |(name, _)| name))
     }
 
-    /// What is said where there is nothing at a path.
+    /// Returns the message for a path at which there is nothing.
     fn unknown(&self, of_kind: Option<FunctionKind>, kind: &str, path: &[String]) -> mlua::Result<String> {
         let known = self.known()?;
         if let Some(of_kind) = of_kind
@@ -215,7 +215,7 @@ impl World {
         value_of(lua, called)
     }
 
-    /// The global `mcp`, all but `call`.
+    /// Implements the functions of the global `mcp`, except `call`.
     fn servers(&self, lua: &Lua, what: &str, given: &[Lv]) -> mlua::Result<Said> {
         let text = |at: usize| match given.get(at) {
             Some(Lv::String(string)) => bytes::text(string),
@@ -274,14 +274,15 @@ impl World {
     }
 }
 
-/// Whether it went well, and the value or what is wrong: the prelude makes an error of it that scripts can read.
+/// Whether the call succeeded, and its value or error message. The prelude raises the message as a
+/// string error, which scripts can catch and read.
 type Said = (bool, Lv);
 
 fn refused(lua: &Lua, why: &str) -> mlua::Result<Said> {
     Ok((false, bytes::string(lua, why.as_bytes())?))
 }
 
-/// What a function gave: a value where it is JSON, and its text where it is not.
+/// Converts the result of a function: to a value if it is JSON, else to a string.
 fn value_of(lua: &Lua, called: Result<ToolResult, String>) -> mlua::Result<Said> {
     match called {
         Err(refusal) => refused(lua, &refusal),
@@ -296,7 +297,7 @@ fn value_of(lua: &Lua, called: Result<ToolResult, String>) -> mlua::Result<Said>
     }
 }
 
-/// A tool of a server, for scripts.
+/// Describes a tool of a server, for scripts.
 fn row(entry: &Entry) -> Value {
     let Function { name, spec, .. } = &entry.function;
     json!({ "name": name, "path": format!("app.{}", entry.path()), "description": spec.description })
@@ -308,7 +309,8 @@ fn unknown(kind: &str, path: &[String], nearest: Option<&str>) -> String {
     format!("Unknown function: app.{kind}{path}.{hint} Use lua_list_docs to discover available functions.")
 }
 
-/// Named arguments as they are; others by the order of those that are required.
+/// Converts the arguments of a call: a table of named arguments is used as it is, positional ones
+/// are assigned to the required parameters in order.
 fn arguments(function: &Function, given: &[Lv]) -> Result<Value, String> {
     match given {
         [] | [Lv::Nil] => Ok(Value::Object(Map::new())),
@@ -334,7 +336,8 @@ fn is_name(name: &str) -> bool {
     begins && !name.starts_with("__") && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// Looks at the limits every so many instructions. Once one is passed, every instruction fails, so that no `pcall` holds on to the run.
+/// Checks the limits every so many instructions. Once a limit is exceeded, every instruction fails,
+/// so that `pcall` cannot keep the run alive.
 fn hold(lua: &Lua, meter: &Rc<Meter>, every: u32) -> mlua::Result<()> {
     let clock = meter.clone();
     lua.set_global_hook(HookTriggers::new().every_nth_instruction(every), move |lua, _| match clock.check() {
@@ -374,7 +377,7 @@ fn printing(lua: &Lua, world: &Rc<World>) -> mlua::Result<()> {
     )
 }
 
-/// What the prelude makes globals of.
+/// Creates the table of functions that the prelude uses to define its globals.
 fn bridge(lua: &Lua, world: &Rc<World>) -> mlua::Result<Table> {
     let bridge = lua.create_table()?;
     bridge.raw_set("most_moved", MOVE_ELEMENTS)?;

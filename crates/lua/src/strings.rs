@@ -1,4 +1,4 @@
-//! The functions of `string` that search, and `regex`.
+//! The search functions of `string`, and `regex`.
 
 use crate::{
     bytes,
@@ -10,7 +10,7 @@ use mlua::{Function, Lua, LuaString, MultiValue, Table, Value};
 use regex::bytes::{Captures, Regex, RegexBuilder};
 use std::{cell::Cell, rc::Rc};
 
-/// Replaces what searches in `string` by functions that look at the clock.
+/// Replaces the search functions of `string` with versions that check the limits.
 pub(crate) fn install(lua: &Lua, meter: &Rc<Meter>) -> mlua::Result<()> {
     let string: Table = lua.globals().get("string")?;
     let clock = meter.clone();
@@ -105,7 +105,7 @@ pub(crate) fn install(lua: &Lua, meter: &Rc<Meter>) -> mlua::Result<()> {
     )
 }
 
-/// The global `regex`: regular expressions that take time in proportion to the text.
+/// Creates the global `regex`: regular expressions with linear matching time.
 pub(crate) fn regex(lua: &Lua, meter: &Rc<Meter>) -> mlua::Result<Table> {
     let table = lua.create_table()?;
     table.raw_set(
@@ -160,7 +160,7 @@ pub(crate) fn regex(lua: &Lua, meter: &Rc<Meter>) -> mlua::Result<Table> {
 
 type Searched<V> = (LuaString, LuaString, Option<i64>, Option<V>);
 
-/// Where a search begins; `None` when that is behind the end.
+/// Returns the start index of a search; `None` if it is beyond the end.
 fn begin(init: Option<i64>, length: usize) -> Option<usize> {
     let init = init.unwrap_or(1);
     let from = match usize::try_from(init) {
@@ -183,7 +183,7 @@ fn places(start: usize, end: usize, captures: Vec<Value>) -> mlua::Result<MultiV
     Ok([place(start + 1), place(end)].into_iter().chain(captures).collect())
 }
 
-/// What the parentheses hold; the whole match, where there are none and `whole` says so.
+/// Returns the captures; if there are none and `whole` is set, the whole match.
 fn captures(lua: &Lua, s: &[u8], found: &Found, whole: bool) -> mlua::Result<Vec<Value>> {
     if found.captures.is_empty() && whole {
         return Ok(vec![bytes::string(lua, &s[found.start..found.end])?]);
@@ -195,7 +195,7 @@ fn captures(lua: &Lua, s: &[u8], found: &Found, whole: bool) -> mlua::Result<Vec
     found.captures.iter().map(value).collect()
 }
 
-/// What a match is replaced by.
+/// The replacement argument of `gsub`.
 enum Replacement {
     Text(Vec<u8>),
     Table(Table),
@@ -249,7 +249,7 @@ impl Replacement {
     }
 }
 
-/// Adds what a function or table said about a match: nothing and `false` keep it.
+/// Appends the result of a replacement function or table; `nil` and `false` keep the match.
 fn add_said(out: &mut Vec<u8>, whole: &[u8], said: &Value) -> mlua::Result<()> {
     match said {
         Value::Nil | Value::Boolean(false) => out.extend_from_slice(whole),
@@ -281,7 +281,7 @@ fn compiled(pattern: &LuaString) -> mlua::Result<Regex> {
         .map_err(|error| mlua::Error::RuntimeError(format!("invalid regular expression: {error}")))
 }
 
-/// The whole match and its groups; a group that has no part in it is an empty string.
+/// Returns the whole match and its groups; a group that did not take part is an empty string.
 fn groups(lua: &Lua, found: &Captures<'_>) -> mlua::Result<Table> {
     let texts = found.iter().map(|group| group.map_or(&b""[..], |group| group.as_bytes()));
     let values = texts.map(|text| bytes::string(lua, text)).collect::<mlua::Result<Vec<_>>>()?;
@@ -294,7 +294,7 @@ mod tests {
     use crate::RunLimits;
     use tokio_util::sync::CancellationToken;
 
-    /// The interpreter's own library is right about its patterns: both are asked the same.
+    /// Compares the results with those of the interpreter's own library, which is the reference.
     #[test]
     fn patterns_mean_what_they_mean_to_the_interpreter() {
         let (theirs, ours) = (Lua::new(), Lua::new());

@@ -1,4 +1,4 @@
-//! The tools that let a model write scripts.
+//! The tools with which a model runs scripts and reads their documentation.
 
 use crate::{
     Docs, Function, Functions, NoFunctions, Reach, RunLimits, Script,
@@ -17,21 +17,22 @@ use serde_json::{Value, json};
 use std::{borrow::Cow, sync::Arc, time::Duration};
 use system::AbsPath;
 
-/// Makes the functions that a session's scripts can call.
+/// Creates the functions that a session's scripts can call.
 type ForSession = dyn Fn(&SessionScope) -> Arc<dyn Functions> + Send + Sync;
 
-/// Gives every session the tools `execute_lua`, `lua_list_docs`, `lua_search_docs` and `lua_read_doc`.
+/// Gives every session the tools `execute_lua`, `lua_list_docs`, `lua_search_docs` and
+/// `lua_read_doc`.
 pub struct LuaTools {
     functions: Box<ForSession>,
 }
 
 impl LuaTools {
-    /// Scripts that call the session's own tools, those of its servers included.
+    /// Creates tools whose scripts can call the session's own tools, including MCP tools.
     pub fn new() -> Self {
         Self::with(|_| Arc::new(NoFunctions))
     }
 
-    /// The same, with further functions that each session has.
+    /// Creates tools whose scripts can also call additional functions, created for each session.
     pub fn with(functions: impl Fn(&SessionScope) -> Arc<dyn Functions> + Send + Sync + 'static) -> Self {
         Self { functions: Box::new(functions) }
     }
@@ -151,8 +152,8 @@ impl AnyTool for LuaTool {
         Cow::Borrowed(self.which.name())
     }
 
-    /// Scripts read the docs themselves, and models that know the names of the other tools can call
-    /// them.
+    /// Only `execute_lua` is offered: scripts can read the docs themselves, and models that know
+    /// the names of the other tools can call them.
     fn is_offered(&self) -> bool {
         self.which == Which::Execute
     }
@@ -255,7 +256,7 @@ impl AnyCall for LuaCall {
     }
 
     fn accesses(&self, _cwd: &AbsPath) -> Vec<Access> {
-        // What a script touches is decided about when it does.
+        // The accesses of a script are decided about when it makes its calls.
         match self.which {
             Which::Execute => vec![Access::Call { function: self.which.name().to_owned(), read_only: false }],
             _ => Vec::new(),

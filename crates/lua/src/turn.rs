@@ -1,4 +1,5 @@
-//! The reach of a script in an agent's turn: the session's tools, through the session's gate.
+//! Carries out the calls of a script in an agent's turn: to the session's tools, through the
+//! session's permission gate.
 
 use crate::{Native, Reach};
 use agent::{AnyTool, Callee, Effect, InnerCalls, InnerError, ToolResult};
@@ -28,7 +29,8 @@ impl Reach for InTurn {
     }
 }
 
-/// What a function of an integration says where somebody would have to be asked; `None` for other tools.
+/// Returns the message when a function of an integration would need the user's approval; `None` for
+/// other tools. `reads` is whether the function only reads.
 pub fn of_integration(tool: &str, reads: bool) -> Option<String> {
     let (integration, _) = tool.strip_prefix("integration__")?.split_once("__")?;
     let operation = if reads { "read" } else { "write" };
@@ -37,7 +39,7 @@ pub fn of_integration(tool: &str, reads: bool) -> Option<String> {
     ))
 }
 
-/// Models know these texts.
+/// Formats a refusal. Models are familiar with these texts.
 fn refusal(error: InnerError) -> String {
     match error {
         InnerError::Unknown(name) => {

@@ -1,4 +1,4 @@
-//! What is known of a server before it is started.
+//! Descriptions of servers: the type, the parser of configuration files, the fingerprint.
 
 use crate::{
     limits::{FILE_BYTES, SERVERS, TIMEOUT_MAX},
@@ -9,59 +9,58 @@ use agent::{ClientServer, ClientServerKind, ItemKind, TrustItem};
 use serde_json::{Map, Value};
 use std::{fmt, time::Duration};
 
-/// A server as somebody described it.
+/// A server as it was described, before it is started.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ServerConfig {
-    /// Its name in tools and rules.
+    /// The name in tools and rules; see [`server_name`].
     pub name: String,
-    /// How it is reached.
+    /// The transport, with its program or address.
     pub how: How,
-    /// Whether it is to be used.
+    /// False if the description disables the server.
     pub enabled: bool,
-    /// How long it has to connect, and a call to be answered, where that differs from what is usual.
+    /// The deadline for connecting and for each call; `None` means the defaults.
     pub timeout: Option<Duration>,
-    /// What it may ask of us; nothing, unless its description says so.
+    /// The capabilities that the server may use; none unless the description offers them.
     pub offered: Vec<Offered>,
-    /// Who described it.
+    /// The source of the description.
     pub origin: Origin,
 }
 
-/// How a server is reached.
+/// The transport of a server.
 #[derive(Clone, PartialEq, Eq)]
 pub enum How {
-    /// A program that is spoken to over its standard streams.
+    /// A child process that speaks over its standard input and output.
     Stdio {
         /// The program.
         command: String,
         /// Its arguments.
         args: Vec<String>,
-        /// Its variables; values may be secret, or refer to a secret.
+        /// Environment variables; a value may be secret, or a reference to a secret.
         env: Vec<(String, String)>,
     },
-    /// Streamable HTTP, or what came before it.
+    /// Streamable HTTP, or the older HTTP+SSE transport.
     Http {
-        /// The address.
+        /// The URL.
         url: String,
-        /// Headers of every request; values may be secret, or refer to a secret.
+        /// Headers of every request; a value may be secret, or a reference to a secret.
         headers: Vec<(String, String)>,
-        /// Whether it is the older wire: a stream of events, and messages that are posted beside
-        /// it.
+        /// Whether to use the older transport: an SSE stream, with messages sent by POST.
         sse: bool,
     },
 }
 
-/// Who described a server.
+/// The source of a server's description.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
     /// The user's own file.
     User,
-    /// A file of the project, by its name.
+    /// A file of the project, by its relative path.
     Project(&'static str),
     /// The client, for one session.
     Client,
 }
 
-/// What is wrong with a description.
+/// An error in a description.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ConfigError(String);
@@ -73,7 +72,8 @@ impl ConfigError {
 }
 
 impl ServerConfig {
-    /// A server that a client gave. What it says is meant as it is: nothing in it refers to anything.
+    /// Returns the description of a server that a client sent. Its values are taken literally:
+    /// references are not resolved.
     pub fn of_client(given: ClientServer) -> Result<Self, ConfigError> {
         let how = match given.how {
             ClientServerKind::Stdio { command, args, env } => How::Stdio { command, args, env },
@@ -84,7 +84,7 @@ impl ServerConfig {
         Ok(Self { name, how, enabled: true, timeout: None, offered: Vec::new(), origin: Origin::Client })
     }
 
-    /// A hash of all that decides what runs. Changes with every byte of it.
+    /// Returns a hash of everything that decides what runs. Any changed byte changes the hash.
     pub fn fingerprint(&self) -> String {
         let mut hasher = blake3::Hasher::new();
         let mut part = |text: &str| {
@@ -114,7 +114,10 @@ impl ServerConfig {
         hasher.finalize().to_hex().to_string()
     }
 
-    /// It as trust is given to it. What is shown has the values of variables and headers that are neither secret nor look so.
+    /// Returns the item that trust is granted to.
+    ///
+    /// What is shown includes the values of variables and headers, except where the name marks a
+    /// secret and the value is no reference.
     pub fn trust_item(&self) -> TrustItem {
         let source = match self.origin {
             Origin::Project(file) => file.to_owned(),
@@ -144,13 +147,15 @@ impl ServerConfig {
             let offered: Vec<_> = self.offered.iter().map(|offered| offered.id()).collect();
             shown.push(format!("is offered: {}", offered.join(", ")));
         }
-        // What is offered once more: in the fingerprint a variable could pass for it.
+        // The offers are separate parts as well: in the fingerprint alone, a variable could imitate
+        // one.
         let parts = std::iter::once(self.fingerprint());
         let parts = parts.chain(self.offered.iter().map(|offered| offered.id().to_owned())).collect();
         TrustItem { kind: ItemKind::Server, source, name: self.name.clone(), parts, words, shown }
     }
 
-    /// What would run, or be called, in full but for the values of variables and headers.
+    /// Returns the command or URL on one line, with the names of variables or headers and without
+    /// their values.
     pub fn summary(&self) -> String {
         let names = |pairs: &[(String, String)]| {
             pairs.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
@@ -170,18 +175,23 @@ impl ServerConfig {
     }
 }
 
-/// Names, and no values.
+/// Prints names and never values.
 impl fmt::Debug for ServerConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} [{:?}]: {}", self.name, self.origin, self.summary())
     }
 }
 
-/// A server's name, and it or what is wrong with it.
+/// A server's name, with its description or the error in it.
 pub type Described = (String, Result<ServerConfig, ConfigError>);
 
-/// Reads a file that describes servers: an object with `mcpServers` or `servers`. Each server is right or wrong by itself; the error is one of the
-/// whole file.
+/// Parses a file with an object of servers in `mcpServers` or `servers`.
+///
+/// An error in one server is part of the result and does not affect the others.
+///
+/// # Errors
+///
+/// Fails if the file as a whole is too large, is no JSON, or describes too many servers.
 pub fn parse(text: &str, origin: &Origin) -> Result<Vec<Described>, ConfigError> {
     if text.len() > FILE_BYTES {
         return Err(ConfigError::new(format!("it is larger than {FILE_BYTES} bytes")));
@@ -306,7 +316,7 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// An address without what often holds keys.
+/// Returns a URL without query and fragment, which often hold keys.
 pub(crate) fn without_query(url: &str) -> &str {
     url.split(['?', '#']).next().unwrap_or(url)
 }

@@ -1,4 +1,5 @@
-//! A connection to a server: made within a deadline, asked within deadlines, ended with all that was started for it.
+//! A connection to one server: deadlines for connecting and for every request, and cleanup of the
+//! child process.
 
 use crate::{
     config::{How, ServerConfig, without_query},
@@ -34,22 +35,22 @@ use system::{AbsPath, Output, PipedCommand, Process};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-/// The variables of this process that a server gets, beside those that its description gives it.
+/// Variables of this process that a server inherits, in addition to those of its description.
 const INHERITED: [&str; 10] =
     ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TEMP", "TMP", "LANG", "LC_ALL"];
 
-/// Why there is no connection.
+/// The reason why there is no connection.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConnectError {
-    /// Trying again would not help: something is missing or wrong in the description.
+    /// A retry would not help: something is missing or wrong in the description.
     #[error("{0}")]
     Hopeless(String),
-    /// The server did not do its part, this time.
+    /// The server failed this time; a retry may succeed.
     #[error("{0}")]
     Failed(String),
 }
 
-/// A connected server. Ends, with the program behind it, when it is dropped.
+/// A connected server. Dropping it ends the connection and the server's child process.
 pub struct Client {
     peer: Peer<RoleClient>,
     call_timeout: Duration,
@@ -60,20 +61,26 @@ pub struct Client {
     errors: Errors,
     askers: Askers,
     calls: Calls,
-    /// As it was described, its address as it is.
+    /// The description, with references in its URL resolved.
     server: ServerConfig,
     name: String,
-    /// What it says that it has: `tools`, `resources`, `prompts`.
+    /// The names of the capabilities that the server advertises: `tools`, `resources`, `prompts`.
     has: Vec<String>,
 }
 
-/// The program behind a connection, and the end of what it wrote to its standard error.
+/// The server's child process, whose standard error is read when the connection ends.
 #[derive(Clone, Default)]
 struct Errors(Arc<tokio::sync::Mutex<Option<Box<dyn Process>>>>);
 
 impl Client {
-    /// Connects; `changed` is told when the server says that its tools have changed. Values behind references become known as secrets before
-    /// anything is started.
+    /// Connects to a server. `changed` is notified when the server reports that its tools or
+    /// prompts have changed.
+    ///
+    /// Resolved references are registered as secrets before anything is started.
+    ///
+    /// # Errors
+    ///
+    /// [`ConnectError::Hopeless`] if a retry would not help, [`ConnectError::Failed`] otherwise.
     pub async fn connect(
         server: &ServerConfig,
         options: &McpOptions,
@@ -103,7 +110,7 @@ impl Client {
             How::Stdio { command, args, env } => {
                 let inherit = INHERITED.map(str::to_owned).to_vec();
                 let (program, cwd) = (command, cwd.clone());
-                // The last of a name counts: no description takes these away.
+                // The last value of a name wins, so a description cannot override these variables.
                 let env = env.into_iter().chain(options.variables.clone()).collect();
                 let command = PipedCommand { program, args, cwd, inherit, env, error_limit: ERROR_BYTES };
                 let piped = options.system.spawn_piped(command).await;
@@ -130,7 +137,7 @@ impl Client {
                 };
                 let served = over(&token).serve(options, listener.clone()).await?;
                 match (served, token) {
-                    // The token may have been taken back before its time.
+                    // The token may have been revoked before it expired.
                     (Ok(Err(error)), Some(token)) if trouble::wants_sign_in(&error) => {
                         let renewed = oauth::renew(options, &server.name, &url, &token).await;
                         let renewed = renewed.map_err(|why| not_renewed(options, server, &why))?;
@@ -151,14 +158,16 @@ impl Client {
             }
             Ok(Err(error)) => {
                 let text = trouble::of_start(server, &how, &error);
-                // A program that ends because nobody speaks to it any more did not end by itself.
+                // Record the fault first: the program exits because we disconnect, which is not the
+                // cause.
                 if trouble::is_answered(&error) {
                     locked(&fault).get_or_insert_with(|| text.clone());
                 }
                 return Err(ConnectError::Failed(options.redactor.redact(&errors.why(&fault, text).await)));
             }
             Err(_) => {
-                // Said before it is asked why: a program that ends because its input has ended did not end by itself.
+                // Record the fault before asking for the reason: the program exits because its
+                // input ends, which is not the cause.
                 let text = match &how {
                     How::Http { url, .. } => format!(
                         "{} could not be used: timed out after {}s. Start it, correct its `url`, or give it a longer `timeout`.",
@@ -200,37 +209,38 @@ impl Client {
         Ok(client)
     }
 
-    /// What it calls itself.
+    /// Returns the name by which the server identifies itself.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Whether it says that it has `tools`, `resources` or `prompts`.
+    /// Returns whether the server advertises `tools`, `resources` or `prompts`.
     pub fn has(&self, what: &str) -> bool {
         self.has.iter().any(|has| has == what)
     }
 
-    /// Whether the connection is no more.
+    /// Returns whether the connection has ended.
     pub(crate) fn is_gone(&self) -> bool {
         self.gone.is_cancelled()
     }
 
-    /// From now on, for as long as what it returns is held, the server can ask the user, or the model, about this call, where that is offered to it.
+    /// Registers a call: until the returned guard is dropped, the server may ask the user or the
+    /// model about it, as far as these are offered.
     pub(crate) fn asking(&self, cx: &agent::ToolContext) -> Asking {
         self.askers.during(cx)
     }
 
-    /// Waits until the connection is no more.
+    /// Waits until the connection has ended.
     pub async fn ended(&self) {
         self.gone.cancelled().await;
     }
 
-    /// Why it ended, in words.
+    /// Returns why the connection ended, as text for people.
     pub async fn why(&self) -> String {
         self.errors.why(&self.fault, "it ended".to_owned()).await
     }
 
-    /// Every tool, up to a limit.
+    /// Lists the server's tools, at most `TOOLS`.
     pub async fn tools(&self) -> Result<Vec<Listed>, String> {
         let mut pages = Pages::up_to(TOOLS);
         while let Some(params) = pages.next() {
@@ -240,7 +250,7 @@ impl Client {
         Ok(pages.all())
     }
 
-    /// Every resource, up to a limit.
+    /// Lists the server's resources, at most `RESOURCES`.
     pub async fn resources(&self) -> Result<Vec<Resource>, String> {
         let mut pages = Pages::up_to(RESOURCES);
         while let Some(params) = pages.next() {
@@ -250,7 +260,7 @@ impl Client {
         Ok(pages.all())
     }
 
-    /// What further resources are called, up to a limit.
+    /// Lists the server's resource templates, at most `RESOURCES`.
     pub async fn templates(&self) -> Result<Vec<ResourceTemplate>, String> {
         let mut pages = Pages::up_to(RESOURCES);
         while let Some(params) = pages.next() {
@@ -261,13 +271,13 @@ impl Client {
         Ok(pages.all())
     }
 
-    /// What a resource holds.
+    /// Returns the contents of a resource.
     pub async fn read(&self, uri: &str) -> Result<Vec<ResourceContents>, String> {
         let params = ReadResourceRequestParams::new(uri);
         Ok(self.within(self.call_timeout, self.peer.read_resource(params)).await?.contents)
     }
 
-    /// Every prompt, up to a limit.
+    /// Lists the server's prompts, at most `PROMPTS`.
     pub async fn prompts(&self) -> Result<Vec<Prompt>, String> {
         let mut pages = Pages::up_to(PROMPTS);
         while let Some(params) = pages.next() {
@@ -277,19 +287,19 @@ impl Client {
         Ok(pages.all())
     }
 
-    /// A prompt, filled in.
+    /// Returns a prompt with its arguments filled in.
     pub async fn prompt(&self, name: &str, arguments: JsonObject) -> Result<GetPromptResult, String> {
         let params = GetPromptRequestParams::new(name).with_arguments(arguments);
         self.within(self.request_timeout, self.peer.get_prompt(params)).await
     }
 
-    /// Calls a tool. Dropping the future tells the server that nobody waits any more.
+    /// Calls a tool. Dropping the future sends a cancellation to the server.
     pub async fn call(&self, tool: &str, arguments: Value) -> Result<CallToolResult, String> {
         self.call_showing(tool, arguments, &|_| {}).await
     }
 
-    /// The same; what the server says while it runs is shown as it comes, each time all that is to
-    /// be seen of it.
+    /// Calls a tool and passes its progress and log lines to `show`, each time the complete text so
+    /// far.
     pub async fn call_showing(
         &self,
         tool: &str,
@@ -326,7 +336,8 @@ impl Client {
         }
     }
 
-    /// Ends it: the program gets the end of its input, then a signal, then another.
+    /// Ends the connection and the child process: first its input is closed, then it is signalled,
+    /// then killed.
     pub async fn close(&self) {
         self.stop.cancel();
         let closing = async {
@@ -352,7 +363,7 @@ impl Client {
         self.until(over, request).await
     }
 
-    /// The answer to a request, if it comes before `over`, which says how long that was.
+    /// Awaits a response until `over` completes, which returns the exceeded limit for the message.
     async fn until<T>(
         &self,
         over: impl Future<Output = Duration>,
@@ -371,13 +382,13 @@ impl Client {
                 Err("it answered with something that is no answer".to_owned())
             }
             Err(ServiceError::TransportClosed | ServiceError::Cancelled { .. }) => {
-                // Whoever calls next finds it gone.
+                // Mark the connection as ended, so that the next caller sees it.
                 self.stop.cancel();
                 self.gone.cancelled().await;
                 Err(self.why().await)
             }
             Err(error) if trouble::lost_sign_in(&error) => {
-                // Its keeper connects anew, and with another token if there is one.
+                // The keeper of the server reconnects, with a new token if there is one.
                 locked(&self.fault).get_or_insert_with(|| "it no longer lets us in.".to_owned());
                 self.stop.cancel();
                 self.gone.cancelled().await;
@@ -388,7 +399,7 @@ impl Client {
     }
 }
 
-/// Tells the server that nobody waits for an answer any more, when it is dropped with a request.
+/// Sends a cancellation for its request when it is dropped with one.
 struct Abandoned {
     peer: Peer<RoleClient>,
     id: Option<RequestId>,
@@ -401,18 +412,18 @@ impl Drop for Abandoned {
         let news = CancelledNotification::new(CancelledNotificationParam::new(Some(id), reason));
         let peer = self.peer.clone();
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            // It may be gone, which is as good.
+            // The peer may be gone already, which has the same effect.
             runtime.spawn(async move { drop(peer.send_notification(news.into()).await) });
         }
     }
 }
 
-/// A list that comes page by page, up to a limit.
+/// Pagination of one list, up to a number of items.
 struct Pages<T> {
     all: Vec<T>,
     most: usize,
     asked: usize,
-    /// Where the next page begins; the first one is asked for without it.
+    /// The cursor of the next page; the first request has none.
     cursor: Option<String>,
 }
 
@@ -421,7 +432,8 @@ impl<T> Pages<T> {
         Self { all: Vec::new(), most, asked: 0, cursor: None }
     }
 
-    /// What asks for the next page, while there is one that is wanted.
+    /// Returns the parameters of the next request; `None` when the list is complete, long enough,
+    /// or `PAGES` were requested.
     fn next(&mut self) -> Option<PaginatedRequestParams> {
         let wanted = self.asked == 0 || (self.cursor.is_some() && self.all.len() < self.most);
         if !wanted || self.asked == PAGES {
@@ -449,7 +461,8 @@ impl Drop for Client {
 }
 
 impl Errors {
-    /// What is known of an end: what went wrong on the wire, or `text`, and the last that the program wrote to its standard error.
+    /// Returns why the connection ended: the fault on the wire or else `text`, followed by the end
+    /// of the program's standard error.
     async fn why(&self, fault: &Fault, text: String) -> String {
         let mut process = self.0.lock().await;
         let known = locked(fault).clone();
@@ -464,7 +477,7 @@ impl Errors {
             }
             over = true;
         };
-        // One that runs on has no more to say for now.
+        // A program that still runs writes no more for now.
         let _ = tokio::time::timeout(Duration::from_millis(200), gathering).await;
         let said = said.trim();
         let start = said.char_indices().rev().nth(ERROR_CHARS - 1).map_or(0, |(at, _)| at);
@@ -476,7 +489,7 @@ impl Errors {
         };
         let text = if said.is_empty() { text } else { format!("{text} Stderr: {said}") };
         if over {
-            // What it said is taken from it once, and asked for by everybody who waited for it.
+            // The output can be read only once, and every pending call asks for the reason.
             *locked(fault) = Some(text.clone());
         }
         text
@@ -498,12 +511,13 @@ fn capabilities(offered: &[Offered]) -> ClientCapabilities {
     capabilities
 }
 
-/// What is said where somebody has to sign in first. Trying again would not help.
+/// Returns the error for a server that requires a sign-in, which a retry would not change.
 fn refused(options: &McpOptions, server: &ServerConfig, why: &str) -> ConnectError {
     ConnectError::Hopeless(options.redactor.redact(&format!("{why} {}", oauth::sign_in(&server.name))))
 }
 
-/// What is said where there is no new token. One that is refused will be refused again; whoever did not answer may answer later.
+/// Returns the error for a token that could not be renewed. A refusal is final; a server that did
+/// not answer may answer a retry.
 fn not_renewed(options: &McpOptions, server: &ServerConfig, why: &str) -> ConnectError {
     match why.contains(" refused (4") {
         true => refused(options, server, &format!("{why}.")),
@@ -511,7 +525,7 @@ fn not_renewed(options: &McpOptions, server: &ServerConfig, why: &str) -> Connec
     }
 }
 
-/// What is behind a lock, whoever panicked while holding it.
+/// Locks a mutex, ignoring poisoning.
 pub(crate) fn locked<T>(lock: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     lock.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,10 +1,10 @@
-//! What a server's answers become: text and images for the model, the same for the user.
+//! Conversion of a server's results into text and images, for the model and for the user.
 
 use crate::limits::{ATTACHED_BYTES, IMAGE_BYTES, IMAGES};
 use agent::{Content, Redactor, ToolContent, ToolOutput, ToolResult};
 use rmcp::model::{CallToolResult, ContentBlock, GetPromptResult, ResourceContents, Role};
 
-/// The result of a call.
+/// Converts the result of a call.
 pub(crate) fn of_call(result: CallToolResult) -> ToolOutput {
     let mut parts = Parts::default();
     result.content.into_iter().for_each(|block| parts.block(block));
@@ -17,14 +17,14 @@ pub(crate) fn of_call(result: CallToolResult) -> ToolOutput {
     parts.output(result.is_error == Some(true))
 }
 
-/// What a resource holds.
+/// Converts the contents of a resource, as the result of a tool.
 pub(crate) fn of_resource(contents: Vec<ResourceContents>) -> ToolOutput {
     let mut parts = Parts::default();
     contents.into_iter().for_each(|contents| parts.resource(contents));
     parts.output(false)
 }
 
-/// What a prompt says, as the user says it to the model. What it lets the assistant say is marked as that.
+/// Converts a prompt into content of a user message. Messages of the assistant are marked as such.
 pub(crate) fn of_prompt(prompt: GetPromptResult, redactor: &Redactor) -> Vec<Content> {
     let mut parts = Parts::default();
     for message in prompt.messages {
@@ -45,7 +45,7 @@ pub(crate) fn of_prompt(prompt: GetPromptResult, redactor: &Redactor) -> Vec<Con
     said
 }
 
-/// What a resource holds, to be attached to a prompt.
+/// Converts the contents of a resource into attachments of a prompt.
 pub(crate) fn attached(contents: Vec<ResourceContents>, redactor: &Redactor) -> Vec<Content> {
     let mut attached = Vec::new();
     for contents in contents {
@@ -75,7 +75,7 @@ fn cut(mut text: String) -> String {
     text
 }
 
-/// The same without secrets.
+/// Removes secrets from the output.
 pub(crate) fn redacted(mut output: ToolOutput, redactor: &Redactor) -> ToolOutput {
     output.result.text = redactor.redact(&output.result.text);
     for shown in output.shown.iter_mut().flatten() {
@@ -110,7 +110,7 @@ impl Parts {
                     link.description.or(link.title).map(|about| format!(": {about}")).unwrap_or_default();
                 self.texts.push(format!("[resource {} at {}{about}]", link.name, link.uri));
             }
-            // What the library learns to know after us.
+            // Kinds of content that newer versions of the library add.
             other => {
                 let kind = serde_json::to_value(&other).ok();
                 let kind = kind.as_ref().and_then(|value| value["type"].as_str()).unwrap_or("unknown");

@@ -1,4 +1,4 @@
-//! The files that describe servers, and which of them count.
+//! The files that describe servers, and the choice of those that may be used.
 
 use crate::config::{Described, Origin, ServerConfig, parse};
 use agent::{FolderTrust, Judged};
@@ -6,30 +6,31 @@ use futures::future::join_all;
 use std::collections::{BTreeMap, BTreeSet};
 use system::{AbsPath, System};
 
-/// The files of a project, later ones before earlier ones where both describe a server of a name.
+/// The files of a project. If two describe a server of the same name, the later one wins.
 pub const PROJECT_FILES: [&str; 3] = [".vscode/mcp.json", ".cursor/mcp.json", ".mcp.json"];
 
-/// What the files say.
+/// The servers found in the files.
 #[derive(Debug, Default)]
 pub struct Found {
-    /// The servers that may be used, disabled ones among them; one of a name.
+    /// The servers that may be used, including disabled ones; names are unique.
     pub servers: Vec<ServerConfig>,
-    /// Servers of the project that wait to be trusted.
+    /// Servers of the project that are not trusted yet.
     pub untrusted: Vec<ServerConfig>,
-    /// What is wrong, or stands in the way, in words.
+    /// Problems in the files, as text for the user.
     pub problems: Vec<String>,
 }
 
-/// A server of the project, and what is to be said of it.
+/// A server of the project, with the decision about its trust.
 #[derive(Debug)]
 pub struct ProjectServer {
-    /// As it is described.
+    /// The description.
     pub config: ServerConfig,
-    /// As trust is given to it.
+    /// The item that trust was asked for, and the decision.
     pub judged: Judged,
 }
 
-/// Reads the user's file and those of the project in `cwd`. A server of the project counts only where `trust` says so of it.
+/// Reads the user's file and those of the project in `cwd`. A server of the project is used only if
+/// `trust` allows it.
 pub async fn find(system: &dyn System, user: &AbsPath, trust: &FolderTrust, cwd: &AbsPath) -> Found {
     let mut found = Found::default();
     let (of_user, (of_project, problems)) = futures::join!(system.read(user), of_project(trust, cwd));
@@ -60,7 +61,8 @@ pub async fn find(system: &dyn System, user: &AbsPath, trust: &FolderTrust, cwd:
     found
 }
 
-/// The servers of the project in `cwd`, trusted or not, in the order of their files, and what is wrong with the files.
+/// Returns the project's servers, trusted or not, in the order of their files, and the problems in
+/// these files.
 pub async fn of_project(trust: &FolderTrust, cwd: &AbsPath) -> (Vec<ProjectServer>, Vec<String>) {
     let (mut configs, mut problems) = (Vec::new(), Vec::new());
     let texts = PROJECT_FILES.map(|name| async move { (name, trust.file(cwd, name).await) });
@@ -83,7 +85,7 @@ pub async fn of_project(trust: &FolderTrust, cwd: &AbsPath) -> (Vec<ProjectServe
     (servers.map(|(config, judged)| ProjectServer { config, judged }).collect(), problems)
 }
 
-/// The servers that a file describes. What is wrong with it, or with one of them, is a problem.
+/// Parses the servers of a file. Adds a problem for the file, or for each server that is wrong.
 fn read(bytes: &[u8], file: &str, origin: &Origin, problems: &mut Vec<String>) -> Vec<ServerConfig> {
     let servers = match parse(&String::from_utf8_lossy(bytes), origin) {
         Ok(servers) => servers,
@@ -102,7 +104,7 @@ fn read(bytes: &[u8], file: &str, origin: &Origin, problems: &mut Vec<String>) -
     servers.into_iter().filter_map(right).collect()
 }
 
-/// Later ones take the place of earlier ones of the same name.
+/// Adds a server, replacing one of the same name.
 fn put(list: &mut Vec<ServerConfig>, server: ServerConfig) {
     list.retain(|known| known.name != server.name);
     list.push(server);

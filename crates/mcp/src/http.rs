@@ -1,4 +1,4 @@
-//! Servers over HTTP: a connection by either wire.
+//! Connecting to servers over HTTP, by either transport.
 
 use crate::{connection::ConnectError, lines::Fault, listener::Listener, provider::McpOptions, sse::Sse};
 use reqwest::header::{HeaderName, HeaderValue};
@@ -10,13 +10,13 @@ use rmcp::{
 use std::{collections::HashMap, sync::Arc, time::Duration};
 use tokio::time::error::Elapsed;
 
-/// A session with a server, or why there is none, unless the deadline came first.
+/// The running session or the reason why it did not start; the outer error is the deadline.
 pub(crate) type Served = Result<Result<RunningService<RoleClient, Listener>, ClientInitializeError>, Elapsed>;
 
-/// How a server over HTTP is spoken to.
+/// The parameters of a connection over HTTP.
 pub(crate) struct Over<'a> {
     pub(crate) url: &'a str,
-    /// By the older wire.
+    /// Whether to use the older HTTP+SSE transport.
     pub(crate) sse: bool,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) fault: &'a Fault,

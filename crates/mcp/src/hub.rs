@@ -28,18 +28,18 @@ use tokio::{
     time::Instant,
 };
 
-/// The servers of one session: those that its client gave and those of files, kept running until it ends.
+/// The servers of one session, those of its client and those of files, kept running until it ends.
 pub(crate) struct Hub {
     pub(crate) options: Arc<McpOptions>,
     cwd: AbsPath,
     first: Instant,
-    /// Whether the files were read.
+    /// Whether the files have been read.
     read: watch::Sender<bool>,
-    /// Told when tools are asked for, so that the files are read now.
+    /// Notified when tools are requested, so that the files are read without further delay.
     asked: Arc<Notify>,
     inner: Mutex<Inner>,
     revealed: Revealed,
-    /// Told when a server's prompts are others.
+    /// Notified when the prompts of a server change.
     news: Arc<Notify>,
 }
 
@@ -49,15 +49,15 @@ struct Inner {
     of_files: Vec<ServerConfig>,
     of_client: Vec<ServerConfig>,
     problems: Vec<String>,
-    /// What the user was told, so that it is told once.
+    /// The notices already shown to the user, so that each is shown once.
     told: HashSet<String>,
-    /// The grants, by server, that one was started again with.
+    /// Hashes of the grants with which servers were restarted, by server name.
     tried: HashMap<String, blake3::Hash>,
     closed: bool,
 }
 
 impl Hub {
-    /// Starts the client's servers, and looks for files in the background.
+    /// Starts the client's servers, and reads the files in the background.
     pub(crate) fn open(options: Arc<McpOptions>, session: &SessionScope) -> Arc<Self> {
         let hub = Arc::new(Self {
             options,
@@ -74,7 +74,7 @@ impl Hub {
         let (options, cwd) = (Arc::clone(&hub.options), hub.cwd.clone());
         let asked = Arc::clone(&hub.asked);
         tokio::spawn(async move {
-            // Whoever waits for the session comes first. Not to be asked in that time is no error.
+            // Let the session/new response go first. That no request comes in this time is normal.
             let _ = tokio::time::timeout(HEAD_START, asked.notified()).await;
             let found = files::find(options.system.as_ref(), &options.user_file, &options.trust, &cwd).await;
             let Some(hub) = reading.upgrade() else { return };
@@ -89,7 +89,8 @@ impl Hub {
         hub
     }
 
-    /// Starts what is to run and does not, and stops what runs and is not to. A client's server comes before one of a file with its name.
+    /// Starts and stops servers so that exactly the wanted ones run. A client's server takes
+    /// precedence over one of a file with the same name.
     fn bring_about(&self, inner: &mut Inner) {
         if inner.closed {
             return;
@@ -105,7 +106,8 @@ impl Hub {
         let before = inner.servers.len();
         inner.servers.retain(|running| {
             let stays = wanted.contains(&running.config);
-            // What is dropped stops by itself, once no tool of it is held any more. One of a project lost its trust: it stops now.
+            // A dropped server stops by itself once none of its tools is held. A server of a
+            // project is no longer trusted, so it stops now.
             if !stays && matches!(running.config.origin, Origin::Project(_)) {
                 let server = Arc::clone(running);
                 tokio::spawn(async move { server.close().await });
@@ -123,7 +125,8 @@ impl Hub {
         }
     }
 
-    /// Looks at the files again: what was added is started, what was removed is stopped. Returns what they say.
+    /// Reads the files again, starts added servers and stops removed ones. Returns what the files
+    /// contain.
     pub(crate) async fn look_again(&self) -> files::Found {
         let McpOptions { system, user_file, trust, .. } = &*self.options;
         let found = files::find(system.as_ref(), user_file, trust, &self.cwd).await;
@@ -133,7 +136,7 @@ impl Hub {
         found
     }
 
-    /// Looks at the files again and waits for servers that this starts, as at the beginning.
+    /// Reads the files again and waits for newly started servers, up to `FIRST_WAIT`.
     async fn notice_trust(&self) {
         if !*self.read.borrow() {
             return;
@@ -143,11 +146,11 @@ impl Hub {
         let mut started = self.servers();
         started.retain(|server| !before.iter().any(|known| Arc::ptr_eq(known, server)));
         let settled = join_all(started.iter().map(|server| server.settled()));
-        // Those that are late join later.
+        // Slower servers join later.
         let _ = tokio::time::timeout(FIRST_WAIT, settled).await;
     }
 
-    /// The servers that the client gave.
+    /// Returns the servers that the client sent.
     pub(crate) fn of_client(&self) -> Vec<ServerConfig> {
         locked(&self.inner).of_client.clone()
     }
@@ -156,7 +159,8 @@ impl Hub {
         locked(&self.inner).servers.clone()
     }
 
-    /// Starts servers again that nobody was signed in to, once somebody is, and waits for them as at the beginning.
+    /// Restarts servers that required a sign-in once there is a new grant, and waits for them, up
+    /// to `FIRST_WAIT`.
     async fn let_in(&self) {
         let mut started = Vec::new();
         for server in self.servers() {
@@ -168,7 +172,7 @@ impl Hub {
             let Some(grant) = self.options.grants.load(name).await else { continue };
             let grant = blake3::hash(grant.as_bytes());
             let mut inner = locked(&self.inner);
-            // One that was of no use is tried once.
+            // A grant that did not help is tried only once.
             if inner.closed || inner.tried.insert(name.clone(), grant) == Some(grant) {
                 continue;
             }
@@ -179,24 +183,25 @@ impl Hub {
             }
         }
         let settled = join_all(started.iter().map(|server| server.settled()));
-        // Those that are late join later.
+        // Slower servers join later.
         let _ = tokio::time::timeout(FIRST_WAIT, settled).await;
     }
 
-    /// Waits until it is known which servers there are.
+    /// Waits until the files have been read, so that all servers are known.
     async fn files_read(&self) {
         self.asked.notify_one();
         let mut read = self.read.subscribe();
-        // The sender is ours, so it does not fail; a file that is never read is given up on.
+        // `self` holds the sender, so this cannot fail; after the timeout the files are given up
+        // on.
         let _ = tokio::time::timeout_at(self.first, read.wait_for(|read| *read)).await;
     }
 
-    /// Waits until everything has started or failed, or the first wait is over.
+    /// Waits until every server has started or failed, but no longer than the first wait.
     pub(crate) async fn settled(&self) {
         self.asked.notify_one();
         let settled = async {
             let mut read = self.read.subscribe();
-            // The sender is ours, so this cannot fail.
+            // `self` holds the sender, so this cannot fail.
             let _ = read.wait_for(|read| *read).await;
             join_all(self.servers().iter().map(async |server| server.settled().await)).await;
         };
@@ -212,7 +217,7 @@ impl ToolSource for Hub {
 
     async fn offer(&self) -> Offer {
         self.settled().await;
-        // Trust that was given or taken since, by whomever, counts from here on.
+        // Applies trust that was given or withdrawn since, by any process.
         self.notice_trust().await;
         self.let_in().await;
         let mut notices = Notices::default();
@@ -277,7 +282,7 @@ impl ToolSource for Hub {
         arguments: &str,
         refused: &Refused<'_>,
     ) -> Option<Result<Vec<Content>, String>> {
-        // Only a command that names one of the servers is theirs, whatever else begins so.
+        // Commands without the name of a server of this session belong to other sources.
         let named = command.strip_prefix("mcp__")?.split("__").next()?;
         self.settled().await;
         let server = self.servers().into_iter().find(|server| server.config.name == named)?;
@@ -290,7 +295,7 @@ impl ToolSource for Hub {
 
     async fn attach(&self, mention: &Mention, refused: &Refused<'_>) -> Option<Result<Vec<Content>, String>> {
         let named = mention.of.as_deref().map(server_name);
-        // Addresses of files and of the web are nobody's in particular.
+        // `file:` and web addresses belong to no server in particular.
         let everybodys = ["file:", "http:", "https:"].iter().any(|scheme| mention.uri.starts_with(scheme));
         if named.is_none() && everybodys {
             return None;

@@ -1,4 +1,5 @@
-//! What a server has beside tools, for whoever calls it past its model. Asking is decided about like a call of a tool that only reads.
+//! Requests for a server's resources and prompts from outside the model. They need the same
+//! permission as a call of a read-only tool.
 
 use crate::{connection::Client, names::tool_name};
 use agent::{
@@ -11,19 +12,19 @@ use serde_json::{Value, json};
 use std::{borrow::Cow, sync::Arc};
 use system::AbsPath;
 
-/// What is asked of a server.
+/// A request to a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Inquiry {
-    /// Its resources.
+    /// Lists resources.
     Resources,
-    /// What one of them holds.
+    /// Reads a resource.
     Resource {
-        /// Its address.
+        /// Its URI.
         uri: String,
     },
-    /// Its prompts.
+    /// Lists prompts.
     Prompts,
-    /// One of them, filled in.
+    /// Fills in a prompt.
     Prompt {
         /// Its name.
         name: String,
@@ -33,7 +34,8 @@ pub enum Inquiry {
 }
 
 impl Inquiry {
-    /// A tool that asks a server this, and the arguments that whoever watches is told of. It gives JSON, in the shape that the protocol has.
+    /// Returns a tool that makes this request, and the arguments to show. The result is JSON in the
+    /// shape of the protocol.
     pub fn tool(self, server: &str, client: Arc<Client>, redactor: Redactor) -> (Arc<dyn AnyTool>, Value) {
         let (function, arguments) = (self.function(server), self.arguments());
         (Arc::new(Asking { server: server.to_owned(), inquiry: self, function, client, redactor }), arguments)
@@ -47,7 +49,8 @@ impl Inquiry {
         }
     }
 
-    /// What rules call it: a prompt by its command, everything else as reading resources.
+    /// Returns the name for permission rules: a prompt's own command, and that of reading resources
+    /// for everything else.
     fn function(&self, server: &str) -> String {
         match self {
             Self::Prompt { name, .. } => tool_name(server, name),
@@ -72,7 +75,7 @@ impl Inquiry {
     }
 }
 
-/// An inquiry as a tool, and as its call.
+/// An inquiry as a tool and as its call.
 #[derive(Clone)]
 struct Asking {
     server: String,

@@ -1,7 +1,16 @@
-//! MCP servers as tools: where they are described, whether they may be used, how they are kept running and called.
+//! MCP servers as tools of a session, and this program as an MCP server.
 //!
-//! Architecture Invariant: the only crate that names the protocol's library. A server is started and spoken to behind a session's back; whatever it
-//! does, the session goes on.
+//! A `ServerConfig` describes a server; `find` reads the descriptions of the user and of a project
+//! and keeps those that are trusted. `McpProvider` gives each session a hub that starts its servers
+//! in the background, lists their tools, calls them and restarts a server that ends. `login` and
+//! `logout` handle OAuth for servers over HTTP. `serve` is the opposite direction: a server over
+//! standard streams, in front of a `Gateway` of chosen `Upstreams`.
+//!
+//! Architecture Invariant: no other crate names the protocol's library (`rmcp`). A server runs
+//! beside its session: a broken one costs the session that server's tools and nothing else.
+//!
+//! This crate never uses a project's server that is not trusted, and never sends a server's
+//! credentials to another server.
 
 mod config;
 mod connection;

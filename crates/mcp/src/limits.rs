@@ -1,113 +1,115 @@
-//! Every limit of this crate, in one place.
+//! All limits of this crate.
 
 use std::time::Duration;
 
-/// How long a server has to connect and to tell its tools, unless its description says otherwise.
+/// Deadline for connecting and for listing tools, unless the description sets a timeout.
 pub(crate) const CONNECT: Duration = Duration::from_secs(30);
-/// How long a call may take, unless the server's description says otherwise.
+/// Deadline for a call, unless the description sets a timeout; restarted by signs of life.
 pub(crate) const CALL: Duration = Duration::from_secs(120);
-/// How long a call may take in all, however much its server says meanwhile; time in which the user
-/// or the model is asked not counted.
+/// Deadline for a call in total, regardless of signs of life; time spent waiting for the user or
+/// the model does not count.
 pub(crate) const CALL_MAX: Duration = Duration::from_secs(3600);
 /// Lines of a server's log that are shown with a call.
 pub(crate) const SAID_LINES: usize = 20;
-/// Characters of one of them, and of what is said of progress.
+/// Characters of each such line, and of a progress message.
 pub(crate) const SAID_CHARS: usize = 300;
-/// The shortest time between two times that something new is shown of a call.
+/// Shortest interval between two updates of what is shown of a call.
 pub(crate) const SAID_EVERY: Duration = Duration::from_millis(100);
-/// Messages of a stream of events that wait to be read.
+/// Messages of an SSE stream that are queued for reading.
 pub(crate) const SSE_WAITING: usize = 64;
-/// The longest that a description may ask for.
+/// The largest timeout that a description may set.
 pub(crate) const TIMEOUT_MAX: Duration = Duration::from_secs(3600);
-/// How long the first request to a model waits for servers that are still starting, counted from the session's start.
+/// How long the first request to a model waits for starting servers, counted from the session's
+/// start.
 pub(crate) const FIRST_WAIT: Duration = Duration::from_secs(3);
-/// How long the files of servers are left alone after a session's start, unless its tools are asked for: its answer comes first.
+/// How long the server files stay unread after a session's start, unless its tools are requested:
+/// the session's own response goes first.
 pub(crate) const HEAD_START: Duration = Duration::from_millis(20);
-/// How long a call waits for a server that is being started again.
+/// How long a call waits for a server that is restarting.
 pub(crate) const RESTART_WAIT: Duration = Duration::from_secs(10);
-/// How often in a row a server is started in vain before it is given up.
+/// Consecutive failed starts after which a server is given up.
 pub(crate) const TRIES: u32 = 5;
-/// The wait before the second try; it doubles each time.
+/// Delay before the second start; it doubles with each failure.
 pub(crate) const BACK_OFF: Duration = Duration::from_millis(500);
-/// The longest wait between two tries.
+/// Longest delay between two starts.
 pub(crate) const BACK_OFF_MAX: Duration = Duration::from_secs(30);
-/// A server that ran this long before it ended begins to be tried anew.
+/// A server that ran this long before it ended has its failure count reset.
 pub(crate) const STEADY: Duration = Duration::from_secs(60);
-/// News of changed tools are gathered for this long before the tools are asked for.
+/// Notifications of changed tools are collected for this long before the tools are listed again.
 pub(crate) const DEBOUNCE: Duration = Duration::from_millis(250);
-/// The shortest time between two times that a server's tools are asked for.
+/// Shortest interval between two listings of a server's tools.
 pub(crate) const RELIST_EVERY: Duration = Duration::from_secs(2);
-/// How long a server has to end when its session does.
+/// How long a server may take to end when its session ends.
 pub(crate) const CLOSE: Duration = Duration::from_secs(3);
 /// Bytes of one message of a server.
 pub(crate) const MESSAGE_BYTES: usize = 16 * 1024 * 1024;
-/// Lines in a row that are no message before a server is given up on.
+/// Consecutive lines that are no message, after which a server is given up.
 pub(crate) const GARBAGE_LINES: usize = 1_000;
-/// How long one message may take to be written to a server that does not read.
+/// Deadline for writing one message to a server that does not read.
 pub(crate) const SEND: Duration = Duration::from_secs(30);
 /// Bytes of a server's standard error that are kept.
 pub(crate) const ERROR_BYTES: usize = 16 * 1024;
-/// Characters of them that a message shows.
+/// Characters of it that an error message shows.
 pub(crate) const ERROR_CHARS: usize = 400;
-/// Servers of one session.
+/// Servers per session.
 pub(crate) const SERVERS: usize = 64;
-/// Tools of one server.
+/// Tools per server.
 pub(crate) const TOOLS: usize = 512;
-/// Pages of a list that are asked for.
+/// Pages requested of one list.
 pub(crate) const PAGES: usize = 64;
-/// Bytes of a tool's description that models are told.
+/// Bytes of a tool's description that models see.
 pub(crate) const DESCRIPTION_BYTES: usize = 4 * 1024;
-/// Bytes of a tool's schema; one with a larger one is left out.
+/// Bytes of a tool's schema; a tool with a larger one is left out.
 pub(crate) const SCHEMA_BYTES: usize = 64 * 1024;
-/// Tools of all servers that models are told of without asking for them.
+/// Tools of all servers that models see without a search.
 pub(crate) const OFFERED_TOOLS: usize = 64;
-/// Bytes of their descriptions and schemas.
+/// Bytes of the descriptions and schemas of these tools.
 pub(crate) const OFFERED_BYTES: usize = 96 * 1024;
 /// Tools that one search returns.
 pub(crate) const SEARCH_RESULTS: usize = 20;
-/// Bytes of one image of a result, in base64; a larger one is described.
+/// Bytes of one image in a result, in base64; a larger one is described in text.
 pub(crate) const IMAGE_BYTES: usize = 5 * 1024 * 1024;
-/// Images of one result.
+/// Images per result.
 pub(crate) const IMAGES: usize = 8;
-/// Resources that one listing returns.
+/// Resources per listing.
 pub(crate) const RESOURCES: usize = 200;
 /// Bytes of a file that describes servers.
 pub(crate) const FILE_BYTES: usize = 1024 * 1024;
 /// Fields of a form that a server asks the user to fill in.
 pub(crate) const FIELDS: usize = 8;
-/// Characters of one text of a server in a question to the user.
+/// Characters of each text of a server in a question to the user.
 pub(crate) const QUESTION_CHARS: usize = 1_000;
-/// How often a server may ask the model while one of its tools is being called.
+/// Sampling requests that a server may make during one tool call.
 pub(crate) const SAMPLES: usize = 16;
-/// Tokens of one such answer, at the most.
+/// Tokens of one sampling response.
 pub(crate) const SAMPLE_TOKENS: u64 = 8_192;
-/// Messages of one such request.
+/// Messages of one sampling request.
 pub(crate) const SAMPLE_MESSAGES: usize = 64;
-/// Bytes of text of one such request.
+/// Bytes of text of one sampling request.
 pub(crate) const SAMPLE_BYTES: usize = 200_000;
-/// Prompts of one server.
+/// Prompts per server.
 pub(crate) const PROMPTS: usize = 100;
-/// Characters of a prompt's description that clients are told.
+/// Characters of a prompt's description that clients see.
 pub(crate) const PROMPT_CHARS: usize = 200;
-/// Bytes of text of one resource, or of one prompt, that go into a message.
+/// Bytes of text of one resource or prompt that are put into a message.
 pub(crate) const ATTACHED_BYTES: usize = 100_000;
-/// How long a server has to tell its resources, or one of them, for a prompt that mentions it.
+/// Deadline for listing or reading the resources that a prompt mentions.
 pub(crate) const MENTION: Duration = Duration::from_secs(15);
-/// Requests that a gateway works on at the same time.
+/// Requests that the gateway handles concurrently.
 pub(crate) const SERVED_AT_ONCE: usize = 16;
-/// Requests of its client that run or wait, and answers that wait to be read.
+/// Requests of the gateway's client that run or wait, and responses queued for writing.
 pub(crate) const SERVED_WAITING: usize = 256;
-/// Bytes of an answer of an authorization server.
+/// Bytes of an authorization server's response.
 pub(crate) const OAUTH_BYTES: usize = 256 * 1024;
-/// How long an authorization server has to answer.
+/// Deadline for an authorization server's response.
 pub(crate) const OAUTH_REQUEST: Duration = Duration::from_secs(20);
-/// How long an authority has to take tokens back when somebody signs out.
+/// Deadline for revoking tokens on sign-out.
 pub(crate) const OAUTH_REVOKE: Duration = Duration::from_secs(5);
-/// How long somebody has to sign in.
+/// Deadline for the user to sign in.
 pub(crate) const OAUTH_LOGIN: Duration = Duration::from_secs(300);
-/// A token that ends sooner than this is renewed before it is used.
+/// A token that expires sooner than this is renewed before it is used.
 pub(crate) const OAUTH_MARGIN: Duration = Duration::from_secs(60);
-/// Bytes of the browser's request that brings the answer.
+/// Bytes of the browser's callback request.
 pub(crate) const OAUTH_ANSWER: usize = 16 * 1024;
-/// How long the browser has to send it.
+/// Deadline for the browser to send that request.
 pub(crate) const OAUTH_HEAD: Duration = Duration::from_secs(5);

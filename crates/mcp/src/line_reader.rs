@@ -1,38 +1,38 @@
-//! Lines of bounded length, from somebody who may write anything.
+//! Lines of bounded length, from an untrusted writer.
 
 use std::io;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
 
-/// Bytes that are read at once: what a pipe holds.
+/// Bytes per read: the capacity of a pipe.
 const BUFFER: usize = 64 * 1024;
 
-/// Reads lines.
+/// Reads lines of bounded length.
 pub(crate) struct LineReader {
     input: BufReader<Box<dyn AsyncRead + Send + Unpin>>,
     line: Vec<u8>,
     limit: usize,
-    /// Whether the rest of a line that was too long is still to come.
+    /// Whether the rest of a line that was too long must be skipped.
     skipping: bool,
 }
 
-/// What was read.
+/// The result of reading one line.
 #[derive(Debug)]
 pub(crate) enum Line {
-    /// A line, with its end.
+    /// A complete line, including its line end.
     Whole(Vec<u8>),
-    /// A line of more bytes than are taken; the next one follows it.
+    /// A line longer than the limit; the next call continues after it.
     TooLong,
-    /// The end. What stands before it without the end of a line is no line.
+    /// The end of the input. An unterminated last line is dropped.
     End,
 }
 
 impl LineReader {
-    /// Takes lines of so many bytes.
+    /// Reads from `input`, with at most `limit` bytes per line.
     pub(crate) fn new(input: Box<dyn AsyncRead + Send + Unpin>, limit: usize) -> Self {
         Self { input: BufReader::with_capacity(BUFFER, input), line: Vec::new(), limit, skipping: false }
     }
 
-    /// Reads on until a line is complete, or too long. Cancel-safe: what was read is kept.
+    /// Returns the next line. Cancel-safe: bytes already read are kept.
     pub(crate) async fn next(&mut self) -> io::Result<Line> {
         loop {
             let read = self.input.fill_buf().await?;

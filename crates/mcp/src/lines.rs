@@ -1,4 +1,4 @@
-//! The wire of a server that is a program: one JSON message a line, from a program that may write anything.
+//! The stdio transport: one JSON message per line, from a program that may write anything.
 
 use crate::{
     limits::{GARBAGE_LINES, MESSAGE_BYTES, SEND},
@@ -19,12 +19,12 @@ use std::{
 };
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 
-/// What went wrong on a wire, for whoever asks why it ended.
+/// What went wrong on the wire, kept as the reason why the connection ended.
 pub(crate) type Fault = Arc<Mutex<Option<String>>>;
 
 /// A program's standard streams as a transport.
 pub(crate) struct Lines {
-    // Held while a message is written: two that are written at once must not mix.
+    // Held while a message is written, so that concurrent writes do not interleave.
     input: Arc<tokio::sync::Mutex<Option<Box<dyn AsyncWrite + Send + Unpin>>>>,
     output: LineReader,
     garbage: usize,
@@ -45,7 +45,7 @@ impl Lines {
         *self.fault.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
     }
 
-    /// The next line; `None` at the end, or when it is too long.
+    /// Returns the next line; `None` at the end, or if the line is too long.
     async fn next_line(&mut self) -> Option<Vec<u8>> {
         match self.output.next().await {
             Ok(Line::Whole(line)) => Some(line),
@@ -83,7 +83,7 @@ impl Transport<RoleClient> for Lines {
             match tokio::time::timeout(SEND, written).await {
                 Ok(written) => written,
                 Err(_) => {
-                    // Half a message may have been written: nothing can follow it.
+                    // The message may be written in part, so no further message can follow.
                     *input = None;
                     Err(io::Error::new(io::ErrorKind::TimedOut, "the server does not read"))
                 }
@@ -118,15 +118,16 @@ impl Transport<RoleClient> for Lines {
     }
 }
 
-/// A message, without the tools in it that cannot be understood: each is right or wrong by itself.
+/// Parses a message. A list of tools is parsed tool by tool: one that cannot be parsed is left out
+/// and does not affect the others.
 pub(crate) fn message(line: &[u8]) -> Option<RxJsonRpcMessage<RoleClient>> {
     let text = &*agent::without_halves(str::from_utf8(line).ok()?);
     let of_tools = text.contains("\"tools\"").then(|| list_of_tools(text)).flatten();
     of_tools.or_else(|| serde_json::from_str(text).ok())
 }
 
-/// An answer that is a list of tools. It is read as that, and no further than is needed: the library tries every kind of answer in turn, and such a list may
-/// be long.
+/// Parses a response that lists tools, and nothing else. The library would try every type of
+/// response in turn, and such a list can be long.
 fn list_of_tools(text: &str) -> Option<RxJsonRpcMessage<RoleClient>> {
     #[derive(Deserialize)]
     struct Answer<'a> {

@@ -1,11 +1,12 @@
-//! A tool as its server lists it. A server may list hundreds, of which a model is told few: schemas stay the text that they are until somebody reads one.
+//! A tool as its server lists it. A server may list hundreds, of which a model sees few, so schemas
+//! stay unparsed text until they are needed.
 
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 use std::sync::{Arc, OnceLock};
 
-/// What stands for a schema that is kept as its text, in the library's own type for tools.
+/// The key that marks an unparsed schema in the library's own tool type.
 const TEXT: &str = "\u{0}text";
 
 /// A tool as its server lists it.
@@ -18,22 +19,22 @@ pub struct Listed {
 }
 
 impl Listed {
-    /// Its name, as the server has it.
+    /// Returns the name that the server uses.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What it says it does, as it says it.
+    /// Returns the server's description, unmodified.
     pub fn description(&self) -> &str {
         &self.description
     }
 
-    /// Whether it says that it only reads.
+    /// Returns whether the server declares the tool read-only.
     pub fn is_read_only(&self) -> bool {
         self.annotations.as_ref().and_then(|hints| hints.read_only_hint) == Some(true)
     }
 
-    /// The schema of what it takes, as it is given.
+    /// Returns the schema of the arguments, as the server sent it.
     pub fn schema(&self) -> Value {
         serde_json::from_str(&self.schema.text).unwrap_or_default()
     }
@@ -55,7 +56,7 @@ impl From<Tool> for Listed {
     }
 }
 
-/// A tool of a list, with its schema as text; the error says why it cannot be understood.
+/// Parses one tool of a list, keeping its schema as text.
 pub(crate) fn read(text: &str) -> Result<Tool, serde_json::Error> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -81,25 +82,25 @@ pub(crate) fn read(text: &str) -> Result<Tool, serde_json::Error> {
     Ok(tool)
 }
 
-/// The schema of what a tool takes.
+/// The schema of a tool's arguments.
 pub(crate) struct Schema {
     text: String,
-    /// As models are told of it, once somebody asked.
+    /// The parsed form that models see, filled on first use.
     read: OnceLock<Value>,
 }
 
 impl Schema {
-    /// One of our own.
+    /// Returns a schema of this program's own.
     pub(crate) fn of(value: Value) -> Self {
         Self { text: value.to_string(), read: value.into() }
     }
 
-    /// It, as its server wrote it.
+    /// Returns the schema's text as the server wrote it.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
-    /// What is wrong with it, as far as that shows without reading all of it.
+    /// Returns what is wrong with the schema, checking its top level only.
     pub(crate) fn problem(&self) -> Option<&'static str> {
         #[derive(Deserialize)]
         struct Top<'a> {
@@ -112,7 +113,8 @@ impl Schema {
         }
     }
 
-    /// It, as models are told of it: an object with properties. What lies too deep to be read is an object of anything.
+    /// Returns the schema as models see it: an object with properties. A schema nested too deeply
+    /// to be parsed becomes an object without constraints.
     pub(crate) fn parameters(&self) -> &Value {
         self.read.get_or_init(|| {
             let mut schema: JsonObject = serde_json::from_str(&self.text).unwrap_or_default();

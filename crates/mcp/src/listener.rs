@@ -1,4 +1,5 @@
-//! What servers may ask of us: nothing that their description does not offer them.
+//! Requests and notifications from servers. A request is refused unless the server's description
+//! offers it.
 
 #![expect(deprecated, reason = "servers ask for roots and for the model as long as the protocol has them")]
 
@@ -32,29 +33,30 @@ use tokio::{
     time::Instant,
 };
 
-/// Something that a server may be offered.
+/// A capability that a server can be offered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Offered {
-    /// To be told the session's folder.
+    /// Learning the session's directory.
     Roots,
-    /// To ask the user a question while one of its tools is being called.
+    /// Asking the user a question during a call of one of its tools.
     Elicitation,
-    /// To ask the session's model, if the rules or the user allow it, while one of its tools is being called.
+    /// Asking the session's model during a call of one of its tools, if the rules or the user allow
+    /// it.
     Sampling,
 }
 
 impl Offered {
-    /// All that can be offered.
+    /// Every capability that can be offered.
     pub const ALL: [Self; 3] = [Self::Roots, Self::Elicitation, Self::Sampling];
 
-    /// What is called so. The error says what there is.
+    /// Parses the name of a capability. The error lists the valid names.
     pub fn named(word: &str) -> Result<Self, String> {
         Self::ALL.into_iter().find(|known| known.id() == word).ok_or_else(|| {
             format!("`offer` knows roots, elicitation and sampling, not {}", agent::one_line(word))
         })
     }
 
-    /// What descriptions call it.
+    /// Returns the name used in descriptions.
     pub fn id(self) -> &'static str {
         match self {
             Self::Roots => "roots",
@@ -64,15 +66,16 @@ impl Offered {
     }
 }
 
-/// The calls that run, each with whoever can be asked while it does; the last one is asked.
+/// The running calls, each with the client and the model that can be asked meanwhile. A request
+/// goes to the call that started last.
 #[derive(Clone, Default)]
 pub(crate) struct Askers {
     calls: Arc<Mutex<Vec<Asker>>>,
-    /// How many questions of the server's are open.
+    /// The number of requests of the server that are being answered.
     open: Arc<watch::Sender<usize>>,
 }
 
-/// A question of the server's, for as long as it is open.
+/// Counts one request of the server as open until it is dropped.
 struct Open<'a>(&'a watch::Sender<usize>);
 
 impl Drop for Open<'_> {
@@ -81,24 +84,25 @@ impl Drop for Open<'_> {
     }
 }
 
-/// A call that runs, and whom a server can ask about it.
+/// A running call, with the client and the model that the server can ask about it.
 #[derive(Clone)]
 pub(crate) struct Asker {
     client: Arc<dyn agent::Client>,
     call: ToolCallId,
     model: InnerCalls,
-    /// How often the model was asked for this call.
+    /// The number of sampling requests made for this call.
     sampled: Arc<AtomicUsize>,
 }
 
-/// Takes a call out again.
+/// Removes the call from the running ones when dropped.
 pub(crate) struct Asking {
     askers: Askers,
     call: ToolCallId,
 }
 
 impl Askers {
-    /// From now on, for as long as what it returns is held, the user and the model can be asked about this call.
+    /// Registers a call: until the returned guard is dropped, the user and the model can be asked
+    /// about it.
     pub(crate) fn during(&self, cx: &ToolContext) -> Asking {
         let (client, call, model) = (cx.client.clone(), cx.call.clone(), cx.inner.clone());
         locked(&self.calls).push(Asker { client, call: call.clone(), model, sampled: Arc::default() });
@@ -114,15 +118,17 @@ impl Askers {
         Open(&self.open)
     }
 
-    /// Completes once the server has had so much time for itself without a sign of life, or
-    /// [`CALL_MAX`] in all: while it waits for the user or the model, none of it passes. Each
-    /// change of `signs` is such a sign. Returns the time that was too long.
+    /// Completes once the server has used up `idle` without a sign of life, or [`CALL_MAX`] in
+    /// total.
+    ///
+    /// Time in which the server waits for the user or the model does not count. Each change of
+    /// `signs` is a sign of life. Returns the limit that was exceeded.
     pub(crate) async fn spent<T>(&self, idle: Duration, mut signs: watch::Receiver<T>) -> Duration {
         let mut open = self.open.subscribe();
         let most = idle.max(CALL_MAX);
         let (mut left, mut in_all) = (idle, most);
         loop {
-            // The sender is held here, so that waiting cannot fail.
+            // `self` holds the sender, so waiting cannot fail.
             let _ = open.wait_for(|open| *open == 0).await;
             let began = Instant::now();
             tokio::select! {
@@ -142,15 +148,15 @@ impl Drop for Asking {
     }
 }
 
-/// What the protocol has for a request that the user did not allow.
+/// The protocol's error code for a request that the user rejected.
 const REJECTED: ErrorCode = ErrorCode(-1);
 
-/// Hears what a server says unasked.
+/// Handles a server's notifications and requests.
 #[derive(Clone)]
 pub(crate) struct Listener {
     pub(crate) server: String,
     pub(crate) info: ClientConfig,
-    /// Told when its tools or prompts are others.
+    /// Notified when the server's tools or prompts have changed.
     pub(crate) changed: Arc<Notify>,
     pub(crate) offered: Vec<Offered>,
     pub(crate) cwd: AbsPath,
@@ -257,7 +263,8 @@ impl ClientHandler for Listener {
 }
 
 impl Listener {
-    /// Asks the user for each field of a form, one after the other. Only while a tool of the server is being called: at other times nobody expects it.
+    /// Asks the user for each field of a form, one after the other. Declines unless a tool of the
+    /// server is being called: at other times the user does not expect a question.
     async fn ask(&self, message: &str, schema: &Value) -> Result<Map<String, Value>, ElicitationAction> {
         let Asker { client, call, .. } = self.askers.last().ok_or(ElicitationAction::Decline)?;
         let message = format!("MCP server '{}' asks: {}", self.server, shown(message));
@@ -283,7 +290,7 @@ impl Listener {
             let about = field["description"].as_str().map(|text| format!(" ({})", shown(text)));
             let text = format!("{message}\n{}{}", shown(title), about.unwrap_or_default());
             let answer = ask(text, choices(field)).await?;
-            // What does not fit the field is an answer too: that the user will not fill it in so.
+            // An answer that does not fit the field declines the form.
             let value = read(field, answer).ok_or(ElicitationAction::Decline)?;
             answers.insert(name.clone(), value);
         }
@@ -291,7 +298,7 @@ impl Listener {
     }
 }
 
-/// Whether the choices of a field are labels for other values.
+/// Returns the choices of a field, as pairs of label and value.
 fn options(field: &Value) -> Vec<(String, String)> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let pair = |option: &Value| {
@@ -320,7 +327,7 @@ fn labels<const N: usize>(labels: [&str; N]) -> Vec<Choice> {
     labels.map(|label| Choice { label: label.to_owned(), ..Choice::default() }).into()
 }
 
-/// The value that an answer is for a field; `None` where it is none.
+/// Converts an answer into the value of a field; `None` if it does not fit.
 fn read(field: &Value, answer: String) -> Option<Value> {
     let options = options(field);
     if !options.is_empty() {
@@ -339,12 +346,12 @@ fn not_offered(what: Offered) -> ErrorData {
     ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("{} is not offered", what.id()), None)
 }
 
-/// A server's text as people are shown it.
+/// Prepares a server's text for display.
 fn shown(text: &str) -> String {
     agent::sanitise(text).chars().take(QUESTION_CHARS).collect()
 }
 
-/// A folder as an address.
+/// Returns the `file://` URI of a directory.
 fn file_uri(path: &AbsPath) -> String {
     let mut uri = String::from("file://");
     for byte in path.as_str().bytes() {

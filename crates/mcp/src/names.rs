@@ -1,11 +1,12 @@
-//! What servers and their tools are called.
+//! The names of servers and of their tools.
 
-/// The longest name that every vendor takes for a tool, in characters.
+/// The longest tool name that every vendor accepts, in characters.
 const TOOL_CHARS: usize = 64;
-/// The longest name of a server.
+/// The longest name of a server, in characters.
 const SERVER_CHARS: usize = 24;
 
-/// A server's name in tools and rules: `a`-`z`, `0`-`9` and single underscores. A double one separates server and tool.
+/// Converts a name to the form used in tools and rules: `a`-`z`, `0`-`9` and single underscores. A
+/// double underscore separates server and tool.
 pub fn server_name(given: &str) -> String {
     let mut name = String::new();
     for c in given.chars().flat_map(char::to_lowercase) {
@@ -22,13 +23,13 @@ pub fn server_name(given: &str) -> String {
     if name.is_empty() { "server".to_owned() } else { name.to_owned() }
 }
 
-/// What models call a server's tool: `mcp__SERVER__TOOL`. One that is too long, or that held other characters than names may, ends in a hash
-/// of what it was, so that two never become one.
+/// Returns a tool's name for models: `mcp__SERVER__TOOL`. A name that is too long, or had to be
+/// altered, ends in a hash of the original, so that two tools never share a name.
 pub fn tool_name(server: &str, tool: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' };
     let clean: String = tool.chars().map(plain).collect();
     let name = format!("mcp__{server}__{clean}");
-    // One name is not for tools: rules know by it what a server asks of the model.
+    // Reserved: rules use this name for a server's sampling requests.
     if name.len() <= TOOL_CHARS && clean == tool && !clean.is_empty() && tool != agent::SAMPLING {
         return name;
     }

@@ -1,31 +1,32 @@
-//! What a server's tools were when they were first seen. A server that is trusted may still change what a tool says it does.
+//! The definitions of a server's tools as they were first seen. Even a trusted server may later
+//! change what a tool claims to do.
 
 use crate::listed::Listed;
 use async_trait::async_trait;
 use std::{borrow::Cow, collections::BTreeMap};
 
-/// Where it is kept what was seen: for each server (its fingerprint), each tool's hash.
+/// The store of what was seen: a hash per tool, by server (its name and fingerprint).
 #[async_trait]
 pub trait Pins: Send + Sync {
-    /// What was seen of a server, if anything was.
+    /// Returns the stored hashes of a server, if there are any.
     async fn seen(&self, server: &str) -> Option<BTreeMap<String, String>>;
 
-    /// Remembers what is seen of it now.
+    /// Stores a server's hashes.
     async fn keep(&self, server: &str, tools: BTreeMap<String, String>);
 }
 
-/// What became of a tool since it was first seen.
+/// The change of a tool since it was first seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
-    /// It is as it was, or nothing was seen of the server before.
+    /// Unchanged, or the server is new.
     None,
-    /// It was not there.
+    /// The tool is new.
     Added,
-    /// It says something else. It is left out until the user approves.
+    /// The definition changed. The tool is left out until the user approves it.
     Changed,
 }
 
-/// The hash of all that a tool says of itself. How a schema is spaced says nothing.
+/// Hashes a tool's description, title, annotations and schema; whitespace in the schema is ignored.
 pub fn definition_hash(tool: &Listed) -> String {
     let mut hasher = blake3::Hasher::new();
     let mut part = |text: &str| {
@@ -40,11 +41,11 @@ pub fn definition_hash(tool: &Listed) -> String {
     hasher.finalize().to_hex().to_string()
 }
 
-/// JSON without what stands between its parts.
+/// Removes insignificant whitespace from JSON.
 fn without_space(text: &str) -> Cow<'_, str> {
     let (mut in_text, mut escaped) = (false, false);
     let mut kept = String::new();
-    // How much of the text is in `kept`, and what is passed over.
+    // `text[..from]` has been copied to `kept` or skipped.
     let mut from = 0;
     for (at, byte) in text.bytes().enumerate() {
         match byte {
@@ -65,7 +66,8 @@ fn without_space(text: &str) -> Cow<'_, str> {
     Cow::Owned(kept)
 }
 
-/// What became of each tool (name and hash), and what is to be remembered: everything that is as it was or new, and of what changed, what it was.
+/// Returns the change of each tool (name and hash), and the hashes to store: new tools are added,
+/// and a changed tool keeps its old hash.
 pub fn changes(
     seen: Option<&BTreeMap<String, String>>,
     now: &[(String, String)],

@@ -1,5 +1,5 @@
-//! What a server says of a call while it runs: how far it is, and its log. Shown as the call's
-//! content, and a sign of life.
+//! Progress and log messages that a server sends during a call. They are shown as the call's
+//! content, and count as signs of life.
 
 use crate::{
     connection::locked,
@@ -13,24 +13,24 @@ use std::{
 };
 use tokio::sync::watch;
 
-/// The calls of a connection that run.
+/// The running calls of a connection.
 #[derive(Clone, Default)]
 pub(crate) struct Calls(Arc<Mutex<Vec<Running>>>);
 
 struct Running {
-    /// Known once the request was given to the connection.
+    /// Known once the request was passed to the connection.
     token: Option<ProgressToken>,
     said: Arc<watch::Sender<Said>>,
 }
 
-/// What was said of a call so far.
+/// What the server has sent about a call so far.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Said {
     lines: VecDeque<String>,
     progress: Option<String>,
 }
 
-/// A call, for as long as it runs.
+/// A call, registered until it is dropped.
 pub(crate) struct Talk {
     calls: Calls,
     said: Arc<watch::Sender<Said>>,
@@ -43,8 +43,8 @@ impl Calls {
         Talk { calls: self.clone(), said }
     }
 
-    /// How far a call is. One that no token names is the only one that runs, if that has no token
-    /// yet.
+    /// Records the progress of a call. An unknown token belongs to the first call whose token is
+    /// not known yet.
     pub(crate) fn progress(&self, given: &ProgressNotificationParam) {
         let running = locked(&self.0);
         let named = running.iter().find(|call| call.token.as_ref() == Some(&given.progress_token));
@@ -53,8 +53,8 @@ impl Calls {
         call.said.send_modify(|said| said.progress = Some(text));
     }
 
-    /// A line of the server's log: it belongs to no call, and is shown with the one that began
-    /// last. Without a line it is a sign of life.
+    /// Records a line of the server's log. The protocol does not assign it to a call, so it is
+    /// shown with the most recent call. Without a line it only counts as a sign of life.
     pub(crate) fn logged(&self, logger: Option<&str>, line: Option<&Value>) {
         let line = line.map(|data| line_of(logger, data));
         if let Some(call) = locked(&self.0).last() {
@@ -69,7 +69,7 @@ impl Calls {
 }
 
 impl Talk {
-    /// From now on this token names it.
+    /// Sets the progress token of this call.
     pub(crate) fn is_named(&self, token: ProgressToken) {
         let mut running = locked(&self.calls.0);
         if let Some(call) = running.iter_mut().find(|call| Arc::ptr_eq(&call.said, &self.said)) {
@@ -77,15 +77,16 @@ impl Talk {
         }
     }
 
-    /// Changes with everything that is said.
+    /// Returns a receiver that changes with every message.
     pub(crate) fn heard(&self) -> watch::Receiver<Said> {
         self.said.subscribe()
     }
 
-    /// Shows what is said as it comes, and never more often than is of use. Does not end by itself.
+    /// Passes the text to `show` whenever it changes, at most once per `SAID_EVERY`. Never
+    /// completes.
     pub(crate) async fn show(&self, show: &(dyn Fn(String) + Send + Sync)) {
         let mut heard = self.heard();
-        // The sender is held here, so that waiting cannot fail.
+        // `self` holds the sender, so waiting cannot fail.
         let mut shown = String::new();
         while heard.changed().await.is_ok() {
             let said = heard.borrow_and_update().text();
@@ -106,14 +107,14 @@ impl Drop for Talk {
 }
 
 impl Said {
-    /// All of it, how far the call is last.
+    /// Returns the log lines, followed by the progress.
     fn text(&self) -> String {
         let lines = self.lines.iter().chain(&self.progress);
         lines.map(String::as_str).collect::<Vec<_>>().join("\n")
     }
 }
 
-/// `3 of 10: message`.
+/// Formats progress as `3 of 10: message`.
 fn far(given: &ProgressNotificationParam) -> String {
     let far = match given.total {
         Some(total) => format!("{} of {total}", given.progress),
@@ -125,7 +126,7 @@ fn far(given: &ProgressNotificationParam) -> String {
     }
 }
 
-/// A line of a server's log: its text, or what it has in place of one.
+/// Formats a log line: its message, or its data as JSON.
 fn line_of(logger: Option<&str>, data: &Value) -> String {
     let text = match data.get("message").unwrap_or(data) {
         Value::String(text) => text.clone(),
@@ -135,7 +136,7 @@ fn line_of(logger: Option<&str>, data: &Value) -> String {
     shown(&format!("{logger}{text}"))
 }
 
-/// A server's text as people are shown it, on one line.
+/// Prepares a server's text for display on one line.
 fn shown(text: &str) -> String {
     agent::one_line(&agent::sanitise(text)).chars().take(SAID_CHARS).collect()
 }

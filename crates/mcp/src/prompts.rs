@@ -13,26 +13,26 @@ use serde_json::json;
 use std::sync::{Arc, Mutex};
 use tokio::sync::Notify;
 
-/// The prompts that a server has now.
+/// The current prompts of a server.
 pub(crate) struct Prompts {
     all: Mutex<Vec<Arc<Definition>>>,
     news: Arc<Notify>,
 }
 
-/// What is known of a prompt.
+/// A prompt and its slash command.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Definition {
-    /// What users call it, without the slash.
+    /// The command's name, without the slash.
     pub(crate) command: String,
-    /// What the server calls it.
+    /// The server's name for it.
     name: String,
     description: String,
-    /// Names of its arguments, and whether it needs them.
+    /// Names of its arguments, and whether each is required.
     arguments: Vec<(String, bool)>,
 }
 
 impl Prompts {
-    /// None yet; `news` is told when they are others.
+    /// Starts empty; `news` is notified when the prompts change.
     pub(crate) fn new(news: Arc<Notify>) -> Self {
         Self { all: Mutex::default(), news }
     }
@@ -78,7 +78,8 @@ impl Definition {
         }
     }
 
-    /// The arguments that a line gives: `NAME=VALUE` by its name, others in their order; the last one gets all that is left. Quotes hold words together.
+    /// Parses the arguments on a command line: `NAME=VALUE` sets an argument by name, other words
+    /// fill the rest in order, and the last one takes the remaining text. Quotes group words.
     pub(crate) fn arguments(&self, line: &str) -> Result<JsonObject, String> {
         let mut given = JsonObject::new();
         let mut rest = line.trim();
@@ -125,7 +126,7 @@ impl Definition {
 }
 
 impl Server {
-    /// What the user says with one of its prompts.
+    /// Returns the content of one of the server's prompts, filled in.
     pub(crate) async fn say(
         &self,
         command: &str,
@@ -137,7 +138,7 @@ impl Server {
             |prompts: &[Arc<Definition>]| prompts.iter().find(|prompt| prompt.command == command).cloned();
         let prompt = match known(&self.prompts.all()) {
             Some(prompt) => prompt,
-            // Its tools come first, and its prompts may be on their way.
+            // Tools are listed first, so the prompts may not have arrived yet.
             None => {
                 let given = client.prompts().await?;
                 let all: Vec<_> =
@@ -150,7 +151,8 @@ impl Server {
         if said.is_empty() { Err("the prompt says nothing".to_owned()) } else { Ok(said) }
     }
 
-    /// Whether a resource is one of its own: it lists it, or others with the same scheme.
+    /// Returns whether a resource belongs to this server: it lists the resource, or one with the
+    /// same scheme.
     pub(crate) async fn has_resource(&self, uri: &str) -> bool {
         let Ok(client) = self.ready(RESTART_WAIT).await else { return false };
         if !client.has("resources") {
@@ -161,7 +163,7 @@ impl Server {
         resources.iter().any(|resource| resource.uri == uri || scheme(&resource.uri) == scheme(uri))
     }
 
-    /// What a resource holds, to be attached to a prompt.
+    /// Reads a resource, to be attached to a prompt.
     pub(crate) async fn attach(&self, uri: &str, redactor: &Redactor) -> Result<Vec<Content>, String> {
         let client = self.ready(RESTART_WAIT).await?;
         let read = tokio::time::timeout(MENTION, client.read(uri)).await;
@@ -174,7 +176,7 @@ fn quoted(text: &str) -> bool {
     text.starts_with(['"', '\''])
 }
 
-/// The first word of a line, without its quotes, and the rest. `NAME="…"` is one word too.
+/// Splits off the first word of a line, without its quotes. `NAME="…"` is one word as well.
 fn first_word(line: &str) -> (String, &str) {
     let (mut word, mut quote) = (String::new(), None);
     for (at, c) in line.char_indices() {

@@ -1,4 +1,4 @@
-//! Servers for every session of a runtime.
+//! The provider of MCP tools for every session of a runtime.
 
 use crate::{Grants, Offered, Pins, SessionServers, Values, connection::locked, hub::Hub};
 use agent::{FolderTrust, Redactor, SessionId, SessionScope, ToolProvider, ToolSource};
@@ -8,36 +8,37 @@ use std::{
 };
 use system::{AbsPath, System};
 
-/// Makes the HTTP client for an address.
+/// Creates the HTTP client for a URL.
 pub type HttpFactory = dyn Fn(&str) -> Result<reqwest::Client, String> + Send + Sync;
 
-/// What servers of a session's client may ask of us, by their names.
+/// Returns the capabilities offered to the servers of a session's client, by server name.
 pub type OffersOf = dyn Fn(&SessionId) -> Option<BTreeMap<String, Vec<Offered>>> + Send + Sync;
 
-/// What servers are started with; resolved once, at the edge.
+/// The dependencies and settings of all servers, resolved once by the binary.
 #[derive(Clone)]
 pub struct McpOptions {
-    /// The machine that programs run on and files are read from: this one.
+    /// The system on which programs run and files are read; always the local one.
     pub system: Arc<dyn System>,
-    /// Where values behind references are.
+    /// Resolves references to variables and secrets.
     pub values: Arc<dyn Values>,
-    /// Where it is kept what was granted to those who signed in.
+    /// The store of grants.
     pub grants: Arc<dyn Grants>,
-    /// Is told of every secret before it is used, and takes them out of what is said.
+    /// Learns every secret before it is used, and removes secrets from messages.
     pub redactor: Redactor,
-    /// What was seen of tools before.
+    /// The store of tool definitions seen before.
     pub pins: Arc<dyn Pins>,
-    /// Makes the HTTP client for an address. It must follow no redirects: one to another host would carry headers there.
+    /// Creates the HTTP client for a URL. It must not follow redirects, which would carry headers
+    /// to another host.
     pub http: Arc<HttpFactory>,
-    /// Whether a folder's files may be used.
+    /// Decides whether a project's files may be used.
     pub trust: FolderTrust,
     /// The user's own file of servers.
     pub user_file: AbsPath,
-    /// What servers of clients may ask of us, by their names. Nothing in what a client sends says so.
+    /// Capabilities offered to clients' servers, by server name. A client cannot set them.
     pub offers: BTreeMap<String, Vec<Offered>>,
-    /// Variables that every program gets beside its own.
+    /// Environment variables that every program gets in addition to its own.
     pub variables: Vec<(String, String)>,
-    /// What servers are told of our version.
+    /// The version that we report to servers.
     pub version: String,
 }
 
@@ -45,23 +46,23 @@ pub struct McpOptions {
 pub struct McpProvider {
     options: Arc<McpOptions>,
     offers: Option<Arc<OffersOf>>,
-    /// Those of sessions that are open.
+    /// The hubs of open sessions.
     open: Mutex<Vec<(SessionId, Weak<Hub>)>>,
 }
 
 impl McpProvider {
-    /// Starts nothing before there is a session.
+    /// Creates a provider. Servers start with a session.
     pub fn new(options: Arc<McpOptions>) -> Self {
         Self { options, offers: None, open: Mutex::default() }
     }
 
-    /// With offers that are asked for when a session opens; those of the options hold where there
-    /// are none.
+    /// Sets a function that is asked for offers when a session opens; where it returns `None`, the
+    /// options' offers apply.
     pub fn with_offers(self, offers: Arc<OffersOf>) -> Self {
         Self { offers: Some(offers), ..self }
     }
 
-    /// The servers of a session that is open, for whoever calls them past its model.
+    /// Returns the servers of an open session, for calls from outside its model.
     pub fn of_session(&self, session: &SessionId) -> Option<SessionServers> {
         let open = locked(&self.open);
         let hubs = open.iter().rev().filter(|(id, _)| id == session);

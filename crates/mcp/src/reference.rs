@@ -1,31 +1,31 @@
-//! Values that are written elsewhere: variables and secrets, by reference.
+//! References in server descriptions to environment variables and secrets.
 
 use crate::config::{How, Origin, ServerConfig};
 use async_trait::async_trait;
 use system::is_secret_name;
 
-/// Where the values behind references are.
+/// The source of the values behind references.
 #[async_trait]
 pub trait Values: Send + Sync {
-    /// A variable of this process.
+    /// Returns a variable of this process.
     fn variable(&self, name: &str) -> Option<String>;
 
-    /// A secret that the user keeps.
+    /// Returns a secret that the user has stored.
     async fn secret(&self, key: &str) -> Option<String>;
 }
 
-/// Variables whose names begin so may be used by a project's files.
+/// The prefix of variables that a project's files may always use.
 const OWN: &str = "TILLER_MCP_";
-/// A variable with the names of further ones, separated by commas.
+/// A variable that lists further permitted names, separated by commas.
 const ALLOWED: &str = "TILLER_MCP_ALLOWED_ENV";
 
-/// A server whose references are resolved, and what of it is secret.
+/// A server's transport with references resolved, and its secrets.
 pub(crate) struct Resolved {
     pub(crate) how: How,
     pub(crate) secrets: Vec<String>,
 }
 
-/// Puts values in place of references. The error names what is missing, and no value.
+/// Replaces references by their values. The error names what is missing, and contains no value.
 pub(crate) async fn resolve(server: &ServerConfig, values: &dyn Values) -> Result<Resolved, String> {
     let mut resolver = Resolver { server, values, secrets: Vec::new() };
     let how = match &server.how {
@@ -68,7 +68,8 @@ impl Resolver<'_> {
         Ok(resolved)
     }
 
-    /// A whole value, or what follows `Bearer `. A client's values are what they are.
+    /// Resolves a whole value, or the part after `Bearer `. Values of a client's server are
+    /// literal.
     async fn value(&mut self, text: &str) -> Result<String, String> {
         if self.server.origin == Origin::Client {
             return Ok(text.to_owned());
@@ -102,7 +103,8 @@ impl Resolver<'_> {
         self.may_use(name)?;
         match (self.values.variable(name), default) {
             (Some(value), _) => {
-                // Most variables are no secrets, and one taken for a secret would be missed in every log.
+                // Most variables are no secrets, and redacting a harmless value would garble every
+                // log.
                 self.secrets.extend(is_secret_name(name).then(|| value.clone()));
                 Ok(format!("{before}{value}"))
             }
@@ -111,7 +113,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// What a project may be handed of the environment is for the user to say.
+    /// Checks that a project may use a variable; only the user can permit further ones.
     fn may_use(&self, name: &str) -> Result<(), String> {
         let listed = || {
             let listed = self.values.variable(ALLOWED).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What servers ask of the model, on the wire and as the session has it.
+//! Conversion of sampling requests between the wire and the session.
 
 #![expect(deprecated, reason = "servers ask for the model as long as the protocol has it")]
 
@@ -8,7 +8,7 @@ use rmcp::model::{
     CreateMessageRequestParams, CreateMessageResult, Role, SamplingMessage, SamplingMessageContentBlock,
 };
 
-/// A server's request, and the texts that end the answer. The error says what is wrong with it.
+/// Converts a server's request, and returns its stop sequences. The error names the problem.
 pub(crate) fn read(
     server: &str,
     request: CreateMessageRequestParams,
@@ -62,7 +62,7 @@ pub(crate) fn read(
     Ok((SampleRequest { server: server.to_owned(), system, messages, max_output }, stops))
 }
 
-/// Adds what somebody says; what one says in a row is one message.
+/// Appends content; consecutive messages of one role are merged.
 fn add(messages: &mut Vec<Message>, role: &Role, content: Vec<Content>) {
     if content.iter().all(|item| matches!(item, Content::Text(text) if text.is_empty())) {
         return;
@@ -84,7 +84,7 @@ fn add(messages: &mut Vec<Message>, role: &Role, content: Vec<Content>) {
     }
 }
 
-/// The answer, as servers are told it: up to the first text that is to end it.
+/// Converts the response for the server, cut at the first stop sequence.
 pub(crate) fn told(sampled: Sampled, stops: &[String]) -> CreateMessageResult {
     let Sampled { model, mut text, stop } = sampled;
     let end = stops.iter().filter_map(|stop| text.find(stop)).min();

@@ -1,4 +1,4 @@
-//! The tool that finds tools, where there are too many of them to tell models of all.
+//! The tool that searches tools, used when there are too many of them to list all to the model.
 
 use crate::{connection::locked, limits::SEARCH_RESULTS, tool::Definition};
 use agent::{
@@ -14,16 +14,16 @@ use std::{
 };
 use system::AbsPath;
 
-/// Its name.
+/// The tool's name.
 const NAME: &str = "tool_search";
 
-/// How a result that names tools begins; each tool is a line of its own then.
+/// The first line of a result with matches; each following line is a tool.
 const FOUND: &str = "These can be called from now on:";
 
-/// The names of tools that were found.
+/// The names of tools that a search has found.
 pub(crate) type Revealed = Arc<Mutex<HashSet<String>>>;
 
-/// Finds tools of servers by words; what it finds is offered from the next request on.
+/// Searches the servers' tools by words. Tools that it finds are offered from the next request on.
 #[derive(Clone)]
 pub(crate) struct ToolSearch {
     pub(crate) all: Arc<[Arc<Definition>]>,
@@ -62,7 +62,7 @@ impl AnyTool for ToolSearch {
     }
 }
 
-/// The names of the tools that a call found, as its result tells.
+/// Returns the names of the tools that a search found, parsed from its result.
 pub(crate) fn revealed_by<'a>(tool: &str, result: &'a str) -> impl Iterator<Item = String> + 'a {
     let lines = result.strip_prefix(FOUND).filter(|_| tool == NAME).unwrap_or_default().lines();
     lines.filter_map(|line| Some(line.strip_prefix("- ")?.split_once(':')?.0.to_owned()))
@@ -98,7 +98,7 @@ impl AnyCall for Search {
     }
 }
 
-/// What the model is told of tools that were found.
+/// Formats the found tools for the model.
 fn told(found: &[&Arc<Definition>]) -> String {
     let mut text = format!("{FOUND}\n");
     for tool in found {
@@ -108,7 +108,7 @@ fn told(found: &[&Arc<Definition>]) -> String {
     text
 }
 
-/// The tools that fit best: words in names count more than those in descriptions.
+/// Returns the best matches. Words in names count more than words in descriptions.
 fn find<'a>(all: &'a [Arc<Definition>], query: &str) -> Vec<&'a Arc<Definition>> {
     let words: Vec<_> = query
         .split(|c: char| !c.is_alphanumeric())

@@ -1,4 +1,4 @@
-//! This program as a server: what a gateway has, over lines of JSON.
+//! This program as a server: a gateway over lines of JSON.
 
 use crate::{
     limits::{CLOSE, MESSAGE_BYTES, SEND, SERVED_AT_ONCE, SERVED_WAITING},
@@ -15,60 +15,61 @@ use tokio::{
     task::{AbortHandle, JoinSet},
 };
 
-/// The name that this program gives itself, as a server and as a client.
+/// The name of this program, as a server and as a client.
 pub const OUR_NAME: &str = "tiller";
 
-/// The versions of the protocol that are spoken, the newest first. What is served of them is the same in all.
+/// The supported protocol versions, newest first. All of them offer the same methods.
 const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
-/// What is served.
+/// The content that is served.
 #[async_trait]
 pub trait Gateway: Send + Sync {
-    /// The tools, as `tools/list` tells them.
+    /// Returns the tools in the format of `tools/list`.
     async fn tools(&self) -> Vec<Value>;
 
-    /// Calls a tool: its result, as `tools/call` gives it. Dropping the future cancels the call.
+    /// Calls a tool and returns its result in the format of `tools/call`. Dropping the future
+    /// cancels the call.
     async fn call(&self, name: &str, arguments: Map<String, Value>) -> Result<Value, CallError>;
 
-    /// The resources, as `resources/list` tells them.
+    /// Returns the resources in the format of `resources/list`.
     async fn resources(&self) -> Vec<Value>;
 
-    /// What further resources are called, as `resources/templates/list` tells it.
+    /// Returns the resource templates in the format of `resources/templates/list`.
     async fn templates(&self) -> Vec<Value>;
 
-    /// What a resource holds, as `resources/read` gives it.
+    /// Reads a resource and returns the result of `resources/read`.
     async fn read(&self, uri: &str) -> Result<Value, CallError>;
 
-    /// The prompts, as `prompts/list` tells them.
+    /// Returns the prompts in the format of `prompts/list`.
     async fn prompts(&self) -> Vec<Value>;
 
-    /// A prompt, filled in, as `prompts/get` gives it.
+    /// Fills in a prompt and returns the result of `prompts/get`.
     async fn prompt(&self, name: &str, arguments: Map<String, Value>) -> Result<Value, CallError>;
 }
 
-/// Why a call came to nothing.
+/// The reason why a call failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CallError {
-    /// Nothing is called so.
+    /// There is no tool, resource or prompt of this name.
     #[error("Unknown: {0}")]
     Unknown(String),
-    /// It failed; the caller's model reads why.
+    /// The call failed; the caller's model reads the reason.
     #[error("{0}")]
     Failed(String),
 }
 
-/// The client wrote or read no more, in a way that is no orderly end.
+/// The client's streams failed before an orderly end.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// Nothing can be read.
+    /// Reading failed.
     #[error("the client cannot be read: {0}")]
     Read(#[source] io::Error),
-    /// Nothing can be written.
+    /// Writing failed, or timed out.
     #[error("the client cannot be written to: {0}")]
     Write(#[source] io::Error),
 }
 
-/// Serves a client until its input ends. Calls that run then have 3 s more.
+/// Serves a client until its input ends. Calls still running then have 3 s to complete.
 pub async fn serve(
     input: Box<dyn AsyncRead + Send + Unpin>,
     output: Box<dyn AsyncWrite + Send + Unpin>,
@@ -102,7 +103,7 @@ pub async fn serve(
             },
         }
     }
-    // Whoever pipes a few requests in wants them answered.
+    // A script that pipes in a few requests and closes its end expects the responses.
     let Desk { mut tasks, answers, .. } = desk;
     drop(answers);
     let ending = async {
@@ -125,7 +126,7 @@ const NO_RESOURCE: i32 = -32002;
 struct Desk {
     gateway: Arc<dyn Gateway>,
     answers: mpsc::Sender<Value>,
-    /// What runs, by the text of its id.
+    /// Running requests, by the JSON text of their id.
     running: HashMap<String, AbortHandle>,
     tasks: JoinSet<String>,
     at_once: Arc<Semaphore>,
@@ -152,13 +153,13 @@ impl Desk {
         match (message.get("method").and_then(Value::as_str), id) {
             (Some(method), Some(id)) => self.request(method, id, params),
             (Some("notifications/cancelled"), None) => {
-                // One that has ended, or never was, is no matter.
+                // A request that is unknown or has ended needs no cancellation.
                 if let Some(running) = self.running.remove(&params["requestId"].to_string()) {
                     running.abort();
                 }
             }
             (Some(_), None) => {}
-            // Answers to what nobody asked.
+            // Responses to requests that we never sent.
             (None, _) if message.contains_key("result") || message.contains_key("error") => {}
             (None, id) => self.fail(&id.unwrap_or_default(), INVALID, "the message has no method"),
         }
@@ -236,7 +237,7 @@ impl Desk {
         }
     }
 
-    /// Does what takes its time, beside everything else.
+    /// Runs a request as a task of its own.
     fn start(
         &mut self,
         id: Value,
@@ -258,7 +259,7 @@ impl Desk {
                 Ok(Err((code, why))) => error_of(&id, code, &why),
                 Err(_) => error_of(&id, INTERNAL, "a defect; it is reported on standard error"),
             };
-            // Whoever asked may have gone.
+            // The client may be gone.
             let _ = answers.send(answer).await;
             key
         };
@@ -270,7 +271,8 @@ impl Desk {
         self.answer(error_of(id, code, why));
     }
 
-    /// Answers at once. A client that asks and does not read loses answers, and nobody waits for it.
+    /// Queues a response without waiting. If the client does not read and the queue is full, the
+    /// response is dropped.
     fn answer(&mut self, answer: Value) {
         if self.answers.try_send(answer).is_err() {
             tracing::warn!("an answer is dropped: the client does not read");
@@ -279,7 +281,8 @@ impl Desk {
 }
 
 impl CallError {
-    /// Its number and its text; `unknown` is the number where no such thing (`what`) is called so.
+    /// Returns the error's code and text; `unknown` is the code for an unknown name of the kind
+    /// `what`.
     fn on_wire(&self, unknown: i32, what: &str) -> (i32, String) {
         match self {
             Self::Unknown(name) => (unknown, format!("Unknown {what}: {name}")),
@@ -288,7 +291,7 @@ impl CallError {
     }
 }
 
-/// The name and the arguments of what is called.
+/// Returns the name and the arguments in `params`.
 fn named(params: &Value) -> Result<(String, Map<String, Value>), &'static str> {
     let name = params["name"].as_str().ok_or("the name of what is called is missing")?;
     match params.get("arguments") {
@@ -306,7 +309,7 @@ fn error_of(id: &Value, code: i32, why: &str) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": why } })
 }
 
-/// Writes answers, without secrets, until nobody gives any more.
+/// Writes responses, without secrets, until the channel closes.
 async fn write(
     mut output: Box<dyn AsyncWrite + Send + Unpin>,
     mut answers: mpsc::Receiver<Value>,

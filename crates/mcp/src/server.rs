@@ -1,4 +1,5 @@
-//! A server that is kept running for a session: started in the background, asked for its tools, started again when it ends.
+//! A server of a session: started in the background, asked for its tools, and restarted when it
+//! ends.
 
 use crate::{
     config::{Origin, ServerConfig},
@@ -31,29 +32,29 @@ pub(crate) struct Server {
     task: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// How a server is doing.
+/// The state of a server.
 #[derive(Clone)]
 pub(crate) enum State {
-    /// It is being started for the first time.
+    /// The first start is in progress.
     Starting,
-    /// It is there.
+    /// It is connected.
     Up(Arc<Live>),
-    /// It ended, or did not start, and is tried again; with the tools it had.
+    /// It ended or did not start, and will be retried; `had` are the tools from before.
     Trying { why: String, had: Vec<Arc<Definition>> },
-    /// It was given up.
+    /// It was given up, for this reason.
     Down(String),
 }
 
-/// A server that is there.
+/// A connected server.
 pub(crate) struct Live {
     pub(crate) client: Arc<Client>,
     pub(crate) tools: Vec<Arc<Definition>>,
-    /// What the user is to be told about its tools.
+    /// Messages for the user about its tools.
     pub(crate) notes: Vec<String>,
 }
 
 impl Server {
-    /// Starts it in the background; `news` is told when its prompts are others.
+    /// Starts the server in the background; `news` is notified when its prompts change.
     pub(crate) fn start(
         config: ServerConfig,
         options: Arc<McpOptions>,
@@ -78,22 +79,23 @@ impl Server {
         Arc::new(Self { config, prompts, state, stop, task })
     }
 
-    /// How it is doing now.
+    /// Returns the current state.
     pub(crate) fn state(&self) -> State {
         self.state.borrow().clone()
     }
 
-    /// Waits until it is no longer being started for the first time.
+    /// Waits until the first start has succeeded or failed.
     pub(crate) async fn settled(&self) {
         let mut state = self.state.clone();
-        // An error means that its keeper is gone, which is as settled as can be.
+        // An error means that the keeper has ended, so nothing will change.
         let _ = state.wait_for(|state| !matches!(state, State::Starting)).await;
     }
 
-    /// The connection, once there is one; the error says why there is none.
+    /// Returns the connection, waiting for it up to `wait`. The error gives the reason if there is
+    /// none.
     pub(crate) async fn ready(&self, wait: Duration) -> Result<Arc<Client>, String> {
         let mut state = self.state.clone();
-        // One that is gone is up until its keeper has heard of it.
+        // The state remains `Up` until the keeper notices that the connection ended.
         let there = state.wait_for(|state| match state {
             State::Up(live) => !live.client.is_gone(),
             State::Down(_) => true,
@@ -111,7 +113,7 @@ impl Server {
         }
     }
 
-    /// Ends it and what was started for it.
+    /// Ends the server and everything started for it.
     pub(crate) async fn close(&self) {
         self.stop.cancel();
         let task = locked(&self.task).take();
@@ -139,7 +141,7 @@ struct Keeper {
     told: watch::Sender<State>,
     stop: CancellationToken,
     changed: Arc<Notify>,
-    /// What a client's server said of its tools first: nothing about it is written to disk.
+    /// The first seen tool hashes of a client's server, which are not stored on disk.
     seen: Option<BTreeMap<String, String>>,
     had: Vec<Arc<Definition>>,
 }
@@ -162,7 +164,7 @@ impl Keeper {
         }
     }
 
-    /// Returns when it is given up.
+    /// Connects again and again; returns when the server is given up.
     async fn keep(&mut self) {
         let mut failures = 0;
         loop {
@@ -189,7 +191,7 @@ impl Keeper {
         self.told.send_replace(State::Down(why));
     }
 
-    /// Connects and stays connected; why that ended.
+    /// Connects and serves until the connection ends; returns the reason.
     async fn once(&mut self) -> Result<String, ConnectError> {
         let client = Client::connect(&self.config, &self.options, &self.cwd, Arc::clone(&self.changed));
         let client = Arc::new(client.await?);
@@ -218,7 +220,7 @@ impl Keeper {
                 }
                 () = self.changed.notified() => {}
             }
-            // A storm of news is one piece of news.
+            // Coalesces a burst of notifications into one.
             let next = (looked + RELIST_EVERY).max(Instant::now() + DEBOUNCE);
             tokio::time::sleep_until(next).await;
         }
@@ -228,7 +230,7 @@ impl Keeper {
         given.iter().map(|prompt| Arc::new(prompts::Definition::new(&self.config.name, prompt))).collect()
     }
 
-    /// Asks for the tools, and compares them with what they were.
+    /// Lists the tools and compares them with the stored hashes.
     async fn look(&mut self, client: &Arc<Client>) -> Result<Live, String> {
         let given = if client.has("tools") { client.tools().await? } else { Vec::new() };
         let name = &self.config.name;

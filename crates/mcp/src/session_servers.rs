@@ -1,4 +1,4 @@
-//! The servers of an open session, for those that call them past its model.
+//! Access to the servers of an open session from outside its model.
 
 use crate::{
     config::ServerConfig,
@@ -14,30 +14,33 @@ use agent::AnyTool;
 use serde_json::Value;
 use std::{collections::BTreeMap, sync::Arc};
 
-/// The servers of an open session. Its model calls the same ones: what a server remembers, it remembers for both.
+/// The servers of an open session. The model uses the same connections, so both share a server's
+/// state.
 #[derive(Clone)]
 pub struct SessionServers(pub(crate) Arc<Hub>);
 
-/// A server of a session that is there.
+/// A connected server of a session.
 pub struct Up {
     /// The connection.
     pub client: Arc<Client>,
-    /// What the server calls those of its tools that may be used: one that says something else of itself than it did waits for approval.
+    /// The server's names of its usable tools, without those whose changed definition awaits
+    /// approval.
     pub tools: Vec<String>,
 }
 
 impl SessionServers {
-    /// Looks at the files again, so that a server which was added since is started, for the model too. Returns what they say.
+    /// Reads the files again, so that servers added since are started, for the model as well.
+    /// Returns what the files contain.
     pub async fn look_again(&self) -> Found {
         self.0.look_again().await
     }
 
-    /// The servers that the client gave.
+    /// Returns the servers that the client sent.
     pub fn of_client(&self) -> Vec<ServerConfig> {
         self.0.of_client()
     }
 
-    /// What asks a server for what it has beside tools, and with which arguments. An error says why it cannot be asked.
+    /// Returns a tool that makes an inquiry, and its arguments. The error is text for people.
     pub async fn inquire(&self, server: &str, inquiry: Inquiry) -> Result<(Arc<dyn AnyTool>, Value), String> {
         let hub = &self.0;
         hub.settled().await;
@@ -51,7 +54,7 @@ impl SessionServers {
         }
     }
 
-    /// What servers call those of their tools that are there, by the names that models know.
+    /// Returns the servers' own names of their available tools, by the names that models use.
     pub fn own_names(&self) -> BTreeMap<String, String> {
         let mut names = BTreeMap::new();
         for server in self.0.servers() {
@@ -62,8 +65,7 @@ impl SessionServers {
         names
     }
 
-    /// Why a server of the session has no tools now; `None` where it has, or where there is none of
-    /// that name.
+    /// Returns why a server of the session has no tools now; `None` if it is connected, or unknown.
     pub fn why_not(&self, name: &str) -> Option<String> {
         let name = server_name(name);
         let server = self.0.servers().into_iter().find(|server| server.config.name == name)?;
@@ -76,7 +78,8 @@ impl SessionServers {
         Some(self.0.options.redactor.redact(&format!("MCP server '{name}': {why}")))
     }
 
-    /// A server, once it is there; `None` when the session does not run it. An error says why it is not there.
+    /// Returns a server once it is connected; `None` if the session does not run it. The error is
+    /// text for people.
     pub async fn up(&self, config: &ServerConfig) -> Option<Result<Up, String>> {
         let server = self.0.servers().into_iter().find(|server| server.config == *config)?;
         Some(up(&server).await)

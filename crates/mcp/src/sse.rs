@@ -1,8 +1,8 @@
-//! The older wire over HTTP: a stream of events that stays open, the first of which names the
-//! address that messages are posted to.
+//! The HTTP+SSE transport of protocol version 2024-11-05: an event stream that stays open, whose
+//! first event names the endpoint for posted messages.
 //!
-//! Messages carry the headers of the server's description, so that address must be of the same
-//! origin as the stream's.
+//! Messages carry the headers of the server's description, so the endpoint must have the same
+//! origin as the stream.
 
 use crate::{
     connection::locked,
@@ -23,7 +23,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-/// A server's stream of events, and where it takes messages.
+/// A server's event stream, and the endpoint for messages.
 pub(crate) struct Sse {
     client: Client,
     endpoint: Url,
@@ -33,31 +33,31 @@ pub(crate) struct Sse {
     open: Option<DropGuard>,
 }
 
-/// Why there is no stream, or why a message did not arrive.
+/// The reason why the stream did not open, or a message was not delivered.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SseError {
-    /// The request did not arrive, or had no answer.
+    /// The request failed, or the response was interrupted.
     #[error("the request failed")]
     Client(#[source] reqwest::Error),
-    /// The server refuses.
+    /// The server returned an error status.
     #[error("HTTP {0}")]
     Status(u16),
-    /// Its answer is no stream of events.
+    /// The response is no event stream.
     #[error("it answered with {0}")]
     Type(String),
-    /// It did not say where messages go.
+    /// The stream ended before it named the endpoint, or named an invalid one.
     #[error("its stream ended before it said where messages go")]
     NoEndpoint,
-    /// It said so, and nothing may be sent there.
+    /// The endpoint has another origin, so nothing may be sent there.
     #[error("it wants messages at another origin than its own, where no headers of its description are sent")]
     Elsewhere,
-    /// It does not take messages.
+    /// The server did not accept a message in time.
     #[error("it did not take a message for {} s", .0.as_secs())]
     Slow(Duration),
 }
 
 impl Sse {
-    /// Opens the stream and waits for the address of messages. Has no deadline of its own.
+    /// Opens the stream and waits for the endpoint. Sets no deadline of its own.
     pub(crate) async fn open(
         client: Client,
         url: &str,
@@ -127,7 +127,7 @@ impl Transport<RoleClient> for Sse {
         async move {
             let sent = tokio::time::timeout(SEND, request.send()).await;
             let response = sent.map_err(|_| SseError::Slow(SEND))?.map_err(SseError::Client)?;
-            // The answer comes with the stream; what is in this one is for nobody.
+            // The answer arrives on the stream; the body of this response is discarded.
             fine(response).map(drop)
         }
     }
@@ -147,14 +147,14 @@ fn fine(response: Response) -> Result<Response, SseError> {
     if status.is_success() { Ok(response) } else { Err(SseError::Status(status.as_u16())) }
 }
 
-/// One event.
+/// A server-sent event.
 #[derive(Debug, Default, PartialEq)]
 struct Event {
     name: String,
     data: String,
 }
 
-/// Events of an answer's body, as they come.
+/// The events of a response's body, as they arrive.
 struct Events {
     body: futures::stream::BoxStream<'static, Result<Vec<u8>, reqwest::Error>>,
     parser: Parser,
@@ -174,7 +174,7 @@ impl Events {
         Self { body: body.boxed(), parser: Parser::default(), ready: std::collections::VecDeque::default() }
     }
 
-    /// The next event; `None` at the end of the stream.
+    /// Returns the next event; `None` at the end of the stream.
     async fn next(&mut self) -> Result<Option<Event>, SseError> {
         loop {
             if let Some(event) = self.ready.pop_front() {
@@ -191,19 +191,19 @@ impl Events {
     }
 }
 
-/// Reads events from bytes that come in any pieces.
+/// Parses server-sent events (WHATWG HTML, section 9.2) from bytes that are split arbitrarily.
 #[derive(Default)]
 struct Parser {
     line: Vec<u8>,
-    /// Whether the last byte was a carriage return, after which a line feed belongs to the same end
-    /// of a line.
+    /// Whether the last byte was a carriage return; a line feed after it belongs to the same line
+    /// end.
     returned: bool,
     name: String,
     data: Option<String>,
 }
 
 impl Parser {
-    /// The bytes of an event that is not whole yet.
+    /// Returns the bytes buffered for an incomplete event.
     fn waiting(&self) -> usize {
         self.line.len() + self.data.as_ref().map_or(0, String::len)
     }
@@ -221,7 +221,7 @@ impl Parser {
         events
     }
 
-    /// The event that an empty line ends.
+    /// Processes a complete line; returns the event if the line is empty and so ends one.
     fn end_of_line(&mut self) -> Option<Event> {
         let line = std::mem::take(&mut self.line);
         let line = String::from_utf8_lossy(&line);

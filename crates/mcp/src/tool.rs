@@ -1,4 +1,4 @@
-//! A server's tool as one of the agent's.
+//! A server's tool as one of the agent's tools.
 
 use crate::{
     content,
@@ -16,20 +16,21 @@ use serde_json::{Value, json};
 use std::{borrow::Cow, sync::Arc};
 use system::AbsPath;
 
-/// What is known of a tool.
+/// The definition of a tool.
 pub(crate) struct Definition {
-    /// What models call it.
+    /// The name for models.
     pub(crate) function: String,
-    /// What the server calls it.
+    /// The server's name for it.
     pub(crate) tool: String,
     pub(crate) title: String,
     pub(crate) description: String,
     pub(crate) schema: Schema,
-    /// Whether the server says that it only reads. A hint, and asked about like everything else.
+    /// Whether the server declares it read-only. This is a hint: permission is asked as for any
+    /// other tool.
     pub(crate) read_only: bool,
-    /// The size of what models are told of it.
+    /// The size of what models see of it.
     pub(crate) bytes: usize,
-    /// Whether it is ours, and reads the server's resources.
+    /// Whether this is our own tool for reading the server's resources.
     pub(crate) reads_resources: bool,
 }
 
@@ -67,7 +68,7 @@ impl Definition {
     }
 }
 
-/// The tool that reads a server's resources, where it has any.
+/// Returns the tool that reads a server's resources.
 pub(crate) fn read_resource(server: &str) -> Definition {
     Definition {
         function: tool_name(server, "read_resource"),
@@ -91,7 +92,7 @@ pub(crate) struct McpTool {
     pub(crate) server: Arc<Server>,
     pub(crate) definition: Arc<Definition>,
     pub(crate) redactor: Redactor,
-    /// Whether models are told of it without asking.
+    /// Whether models see it without a search.
     pub(crate) offered: bool,
 }
 
@@ -180,7 +181,7 @@ impl AnyCall for Call {
     }
 
     async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        // Dropping the call tells the server that it was cancelled.
+        // Dropping the call sends a cancellation to the server.
         let result = tokio::select! {
             biased;
             () = cx.cancel.cancelled() => return Err(ToolError::Cancelled(None)),

@@ -1,5 +1,5 @@
-//! What went wrong with a server, in words: what happened, where, and what to do. The library's own
-//! texts name its types, which tell a user nothing.
+//! Error messages about servers: what happened, where, and what to do. The library's own texts name
+//! its types, which do not help a user.
 
 use crate::{
     config::{How, ServerConfig, without_query},
@@ -10,7 +10,7 @@ use rmcp::{
 };
 use std::{error::Error, io};
 
-/// Why a server that was reached, or a program that was started, could not be spoken to.
+/// Returns why the handshake with a server failed that was reached or started.
 pub(crate) fn of_start(server: &ServerConfig, how: &How, error: &ClientInitializeError) -> String {
     use ClientInitializeError as E;
     let said = match error {
@@ -34,7 +34,7 @@ pub(crate) fn of_start(server: &ServerConfig, how: &How, error: &ClientInitializ
     placed(how, &said)
 }
 
-/// Whether a server wants its caller to be somebody.
+/// Returns whether a server requires a sign-in.
 pub(crate) fn wants_sign_in(error: &ClientInitializeError) -> bool {
     use ClientInitializeError as E;
     match error {
@@ -44,12 +44,12 @@ pub(crate) fn wants_sign_in(error: &ClientInitializeError) -> bool {
     }
 }
 
-/// The same of a request.
+/// Returns whether a request failed because the server requires a sign-in.
 pub(crate) fn lost_sign_in(error: &ServiceError) -> bool {
     matches!(error, ServiceError::TransportSend(error) if is_unauthorized(error))
 }
 
-/// By what the error is, and not by its text: an address may have the number in it.
+/// Checks the error's type and not its text: a URL in it may contain the number.
 fn is_unauthorized(error: &(dyn Error + 'static)) -> bool {
     use StreamableHttpError as E;
     causes(error).into_iter().any(|cause| {
@@ -64,7 +64,7 @@ fn is_unauthorized(error: &(dyn Error + 'static)) -> bool {
     })
 }
 
-/// An error, and what is behind it.
+/// Returns an error and its sources.
 fn causes<'a>(error: &'a (dyn Error + 'static)) -> Vec<&'a (dyn Error + 'static)> {
     let mut causes = vec![error];
     let mut cause = error.source();
@@ -75,13 +75,13 @@ fn causes<'a>(error: &'a (dyn Error + 'static)) -> Vec<&'a (dyn Error + 'static)
     causes
 }
 
-/// Whether a server that was started answered, and wrongly.
+/// Returns whether a started server sent a response, though a wrong one.
 pub(crate) fn is_answered(error: &ClientInitializeError) -> bool {
     use ClientInitializeError as E;
     !matches!(error, E::ConnectionClosed(_) | E::TransportError { .. } | E::Cancelled)
 }
 
-/// Why a request came to nothing on the way.
+/// Returns why a request failed on the way.
 pub(crate) fn of_request(server: &ServerConfig, error: &ServiceError) -> String {
     match error {
         ServiceError::TransportSend(error) => of_transport(server, &server.how, error),
@@ -92,7 +92,7 @@ pub(crate) fn of_request(server: &ServerConfig, error: &ServiceError) -> String 
     }
 }
 
-/// What to do about a server that cannot be reached.
+/// The advice for a server that cannot be reached.
 const START: &str = "Start it, or correct its `url`.";
 
 fn of_transport(server: &ServerConfig, how: &How, error: &(dyn Error + 'static)) -> String {
@@ -155,7 +155,7 @@ fn of_http(
     }
 }
 
-/// The status that a text of the library begins with: `HTTP 404 Not Found: …`.
+/// Parses the status at the beginning of one of the library's texts: `HTTP 404 Not Found: …`.
 fn status_of(text: &str) -> Option<u16> {
     text.strip_prefix("HTTP ")?.split([' ', ':']).next()?.parse().ok()
 }
@@ -174,7 +174,7 @@ fn of_status(server: &ServerConfig, how: &How, status: u16) -> String {
         500..=599 => "it has a problem of its own: try again later, or look at its log",
         _ => "that is no answer of an MCP server: correct its `url`",
     };
-    // The program that was described with `sse` speaks that already.
+    // A server described with `sse` uses the older transport already.
     let todo = if is_sse(server) { todo.split(", or, if").next().unwrap_or(todo) } else { todo };
     let reason = reqwest::StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
     let reason = reason.map(|reason| format!(" {reason}")).unwrap_or_default();
@@ -197,7 +197,7 @@ fn of_type(how: &How, kind: Option<&str>) -> String {
     }
 }
 
-/// Why a request did not arrive, or had no answer.
+/// Returns why a request did not arrive, or got no response.
 fn of_client(how: &How, error: &reqwest::Error) -> String {
     let mut text = String::new();
     let mut refused = false;
@@ -242,7 +242,7 @@ fn of_client(how: &How, error: &reqwest::Error) -> String {
     placed(how, &said)
 }
 
-/// What is said, with the address that it is about.
+/// Prefixes a message with the server's URL.
 fn placed(how: &How, said: &str) -> String {
     let end = if said.ends_with('.') { "" } else { "." };
     match how {

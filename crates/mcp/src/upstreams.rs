@@ -1,4 +1,5 @@
-//! Servers behind a gateway: their tools, prompts and resources under names of the gateway, their results as they are.
+//! Servers behind a gateway: their tools, prompts and resources under the gateway's names, their
+//! results unchanged.
 
 use crate::{
     config::{How, ServerConfig},
@@ -18,34 +19,34 @@ use tokio::time::Instant;
 /// Servers that are kept running for a gateway.
 pub struct Upstreams {
     servers: Vec<Arc<Server>>,
-    /// Until when the first request waits for servers that are starting.
+    /// The deadline until which requests wait for starting servers.
     first: Instant,
 }
 
-/// One of them that is there.
+/// A connected server of the gateway.
 pub struct Upstream {
     server: Arc<Server>,
     client: Arc<Client>,
 }
 
-/// A tool of one of them.
+/// A tool of a server of the gateway.
 pub struct UpstreamTool {
     server: Arc<Server>,
     definition: Arc<Definition>,
 }
 
 impl Upstreams {
-    /// Starts them in the background.
+    /// Starts the servers in the background.
     pub fn start(servers: Vec<ServerConfig>, options: &Arc<McpOptions>, cwd: &AbsPath) -> Self {
         let start = |config| Server::start(config, Arc::clone(options), cwd.clone(), Arc::default());
         Self { servers: servers.into_iter().map(start).collect(), first: Instant::now() + FIRST_WAIT }
     }
 
-    /// The tools of those that are there, or were and are being started again. Never those of this very program: a server that calls itself what we
-    /// do may well be us.
+    /// Returns the tools of connected servers and of those being restarted. Leaves out a server
+    /// with our own name: it may be this very program.
     pub async fn tools(&self) -> Vec<UpstreamTool> {
         let settled = join_all(self.servers.iter().map(|server| server.settled()));
-        // Those that are late join later.
+        // Slower servers join later.
         let _ = tokio::time::timeout_at(self.first, settled).await;
         let mut tools = Vec::new();
         for server in &self.servers {
@@ -64,10 +65,11 @@ impl Upstreams {
         tools
     }
 
-    /// Those that are there and have `resources`, or `prompts`. Never this very program, as above.
+    /// Returns the connected servers that have `resources` or `prompts`, without this program
+    /// itself, as above.
     pub async fn having(&self, what: &str) -> Vec<Upstream> {
         let settled = join_all(self.servers.iter().map(|server| server.settled()));
-        // Those that are late join later.
+        // Slower servers join later.
         let _ = tokio::time::timeout_at(self.first, settled).await;
         let there = self.servers.iter().filter_map(|server| match server.state() {
             State::Up(live) => Some((server, live)),
@@ -79,38 +81,38 @@ impl Upstreams {
             .collect()
     }
 
-    /// Ends them all.
+    /// Ends all servers.
     pub async fn close(&self) {
         join_all(self.servers.iter().map(|server| server.close())).await;
     }
 }
 
 impl Upstream {
-    /// Its name.
+    /// Returns the server's name.
     pub fn name(&self) -> &str {
         &self.server.config.name
     }
 
-    /// Its resources, with the gateway's addresses for them.
+    /// Lists its resources, with the gateway's URIs.
     pub async fn resources(&self) -> Result<Vec<Value>, CallError> {
         let resources = self.client.resources().await.map_err(|why| self.failed(&why))?;
         Ok(resources.into_iter().map(|resource| self.addressed(json!(resource), "uri")).collect())
     }
 
-    /// What its further resources are called, likewise.
+    /// Lists its resource templates, with the gateway's URIs.
     pub async fn templates(&self) -> Result<Vec<Value>, CallError> {
         let templates = self.client.templates().await.map_err(|why| self.failed(&why))?;
         Ok(templates.into_iter().map(|template| self.addressed(json!(template), "uriTemplate")).collect())
     }
 
-    /// What a resource holds; `uri` is the server's own address of it.
+    /// Reads a resource; `uri` is the server's own.
     pub async fn read(&self, uri: &str) -> Result<Value, CallError> {
         let contents = self.client.read(uri).await.map_err(|why| self.failed(&why))?;
         let contents = contents.into_iter().map(|contents| self.addressed(json!(contents), "uri"));
         Ok(json!({ "contents": contents.collect::<Vec<_>>() }))
     }
 
-    /// Its prompts, each with its own name and as the gateway tells it.
+    /// Lists its prompts, each with the server's own name and in the gateway's form.
     pub async fn prompts(&self) -> Result<Vec<(String, Value)>, CallError> {
         let prompts = self.client.prompts().await.map_err(|why| self.failed(&why))?;
         let told = prompts.into_iter().map(|prompt| {
@@ -121,7 +123,7 @@ impl Upstream {
         Ok(told.collect())
     }
 
-    /// A prompt, filled in; `name` is the server's own.
+    /// Fills in a prompt; `name` is the server's own.
     pub async fn prompt(&self, name: &str, arguments: Map<String, Value>) -> Result<Value, CallError> {
         let filled = self.client.prompt(name, arguments).await.map_err(|why| self.failed(&why))?;
         let mut filled = json!(filled);
@@ -141,22 +143,22 @@ impl Upstream {
     }
 }
 
-/// What the gateway's addresses of resources begin with: `mcp://SERVER/` and the server's own address follow.
+/// The scheme of the gateway's URIs: `mcp://SERVER/`, followed by the server's own URI.
 const SCHEME: &str = "mcp://";
 
-/// The server and its own address that an address of the gateway stands for.
+/// Splits a URI of the gateway into the server's name and the server's own URI.
 pub fn own_address(uri: &str) -> Option<(&str, &str)> {
     uri.strip_prefix(SCHEME)?.split_once('/')
 }
 
-/// Makes a server's address one of the gateway.
+/// Turns a server's URI into one of the gateway.
 fn address(server: &str, uri: &mut Value) {
     if let Value::String(uri) = uri {
         uri.insert_str(0, &format!("{SCHEME}{server}/"));
     }
 }
 
-/// The same for what content refers to.
+/// Turns the URIs in content into those of the gateway.
 fn address_content(server: &str, content: &mut Value) {
     match content["type"].as_str() {
         Some("resource_link") => address(server, &mut content["uri"]),
@@ -166,22 +168,22 @@ fn address_content(server: &str, content: &mut Value) {
 }
 
 impl UpstreamTool {
-    /// What the gateway calls it: `SERVER__TOOL`.
+    /// Returns the gateway's name for the tool: `SERVER__TOOL`.
     pub fn name(&self) -> &str {
         self.function().strip_prefix("mcp__").unwrap_or(self.function())
     }
 
-    /// What rules call it.
+    /// Returns the name for permission rules.
     pub fn function(&self) -> &str {
         &self.definition.function
     }
 
-    /// Whether its server says that it only reads.
+    /// Returns whether the server declares the tool read-only.
     pub fn is_read_only(&self) -> bool {
         self.definition.read_only
     }
 
-    /// It, as `tools/list` tells it.
+    /// Returns the tool in the format of `tools/list`.
     pub fn listed(&self) -> Value {
         let Definition { title, description, schema, read_only, .. } = &*self.definition;
         json!({
@@ -193,7 +195,8 @@ impl UpstreamTool {
         })
     }
 
-    /// Calls it: its result as its server gave it. Dropping the future tells the server.
+    /// Calls the tool and returns the server's result; only URIs of resources are rewritten.
+    /// Dropping the future cancels the call.
     pub async fn call(&self, arguments: Map<String, Value>) -> Result<Value, CallError> {
         let failed =
             |why: String| CallError::Failed(format!("MCP server '{}': {why}", self.server.config.name));
@@ -207,7 +210,8 @@ impl UpstreamTool {
     }
 }
 
-/// Whether a description starts this very program as a gateway; `program` is what it is started as.
+/// Returns whether a description starts this very program as a gateway; `program` is the path it
+/// was started as.
 pub fn is_this_gateway(server: &ServerConfig, program: &str) -> bool {
     let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
     match &server.how {

@@ -1,18 +1,18 @@
-//! Call ids that any provider accepts.
+//! Call ids that every provider accepts.
 
 use crate::limits::MAX_CALL_ID;
 use std::collections::HashSet;
 
-/// Hands out the ids of one request. A conversation may come from several models: ids of one vendor may not please another, and
-/// small servers give every call the same id.
+/// Assigns the call ids of one request. A conversation may come from several models: one vendor may
+/// reject the ids of another, and small servers give every call the same id.
 #[derive(Debug, Default)]
 pub(crate) struct CallIds {
     seen: HashSet<String>,
 }
 
 impl CallIds {
-    /// The id to send for the next call, to the model that made it: as it came, where that is the id of
-    /// no other call and the vendor takes its characters.
+    /// Returns the id for the next call, when the request goes to the model that made the call: the
+    /// provider's id unchanged if no earlier call has it and the vendor accepts its characters.
     pub(crate) fn own(&mut self, provider_id: &str, takes: fn(char) -> bool) -> String {
         if provider_id.is_empty() || !provider_id.chars().all(takes) || self.seen.contains(provider_id) {
             return self.next(provider_id);
@@ -21,7 +21,8 @@ impl CallIds {
         provider_id.to_owned()
     }
 
-    /// The id to send for the next call of the conversation: the provider's own where it can be.
+    /// Returns the id for the next call of the conversation: the provider's id, with characters
+    /// replaced, shortened or numbered where necessary.
     pub(crate) fn next(&mut self, provider_id: &str) -> String {
         let allowed =
             |char: char| if char.is_ascii_alphanumeric() || char == '_' || char == '-' { char } else { '_' };

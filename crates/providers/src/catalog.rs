@@ -1,4 +1,4 @@
-//! All models there are, by id.
+//! All available models, by id.
 
 mod build;
 mod lists;
@@ -26,9 +26,11 @@ use tokio::{
     time::timeout,
 };
 
-/// The models of every configured provider, of servers on this machine, of recordings, and the pilot.
+/// The models of every configured provider, of servers on this machine, of recordings, and the
+/// pilot.
 ///
-/// Building one costs nothing: no connection, no certificate, no file is touched before a model is asked.
+/// Creating one is cheap: no connection is opened and no certificate or file is read before a model
+/// is requested.
 pub struct Catalog {
     options: RwLock<Arc<ProvidersOptions>>,
     system: Arc<dyn System>,
@@ -37,35 +39,37 @@ pub struct Catalog {
     learned: Arc<Learned>,
     recorder: Option<Arc<Recorder>>,
     found: RwLock<Vec<LocalModel>>,
-    /// What servers at addresses of the user's own listed, by provider.
+    /// The models listed by servers at user-configured addresses, by provider.
     asked: RwLock<BTreeMap<String, Asked>>,
-    /// The addresses that were looked at last.
+    /// The addresses of the last discovery.
     looked: AsyncMutex<Option<Vec<String>>>,
-    /// Somebody asked which models there are.
+    /// Signalled when the list of models is requested.
     wanted: Notify,
-    /// The vendors' models, once read, with what is wrong with the file that was got, if anything.
+    /// The vendors' models, once loaded, with the problem of the downloaded file, if any.
     vendors: OnceCell<(Arc<Catalogue>, Option<String>)>,
-    /// Opened recordings: their place is kept for as long as the catalog lives.
+    /// Opened recordings. Kept as long as the catalog lives, so that each continues where it
+    /// stopped.
     replays: Mutex<HashMap<String, Arc<ReplayModel>>>,
 }
 
-/// Which catalogue of vendors' models is used.
+/// The catalogue of vendors' models in use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CatalogueSource {
     /// The day it was made, `YYYY-MM-DD`.
     pub date: String,
-    /// Where it is from.
+    /// Its origin: an address or a path.
     pub source: String,
     /// Whether it is the built-in one.
     pub built_in: bool,
-    /// What is wrong with the one that was got, for people.
+    /// The problem with the downloaded one, for display.
     pub problem: Option<String>,
-    /// How many models it has.
+    /// The number of models in it.
     pub models: usize,
 }
 
 impl Catalog {
-    /// Takes the options, the system for recordings (absolute paths, read and written as bytes), and the built-in pilot.
+    /// Creates a catalog from the options, the system for recordings (absolute paths, read and
+    /// written as bytes), and the built-in pilot.
     pub fn new(options: ProvidersOptions, system: Arc<dyn System>, pilot: Arc<dyn LanguageModel>) -> Self {
         Self {
             http: Arc::default(),
@@ -86,9 +90,9 @@ impl Catalog {
         }
     }
 
-    /// Changes how providers are reached: models that are asked for from then on are reached that way,
-    /// and addresses that are new are asked for their models with the next [`Catalog::discover`].
-    /// Recordings stay as they were.
+    /// Changes how providers are reached. It applies to models requested from then on; new
+    /// addresses are asked for their models by the next [`Catalog::discover`]. Recordings keep
+    /// their settings.
     pub fn reconfigure(&self, change: impl FnOnce(&mut ProvidersOptions)) {
         change(Arc::make_mut(&mut self.options.write().unwrap_or_else(PoisonError::into_inner)));
     }
@@ -97,9 +101,9 @@ impl Catalog {
         self.options.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Looks for model servers on this machine, and asks those at the user's own addresses once somebody
-    /// wants to know which models there are, so that a client that only introduces itself reaches nobody
-    /// beyond this machine's usual ports. To be spawned at start-up; never ends.
+    /// Probes for model servers on this machine, then runs [`Catalog::discover`] whenever the list
+    /// of models is requested. So a client that only initializes causes no connection beyond this
+    /// machine's default ports. Spawn it at start-up; never returns.
     pub async fn watch(&self) {
         self.look_near().await;
         loop {
@@ -108,9 +112,9 @@ impl Catalog {
         }
     }
 
-    /// Looks for model servers on this machine and asks the servers at the user's own addresses for their
-    /// models, once for each set of addresses; later calls wait for the first. Takes 4 s at the most, and without addresses of the user's beyond this
-    /// machine less than one.
+    /// Probes for model servers on this machine and asks the servers at user-configured addresses
+    /// for their models, once for each set of addresses; concurrent calls wait for the first. Takes
+    /// at most 4 s, and less than 1 s if no user-configured address is beyond this machine.
     pub async fn discover(&self) {
         let _ = self.read_catalogue().await;
         let addresses = self.addresses();
@@ -121,7 +125,7 @@ impl Catalog {
         }
     }
 
-    /// Does what [`Catalog::discover`] does, where the default model is not certain without it.
+    /// Runs [`Catalog::discover`] unless the default model is certain without it.
     pub async fn settle_default(&self) {
         if !self.is_settled() {
             self.discover().await;
@@ -144,7 +148,7 @@ impl Catalog {
         self.found.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The vendors' models: those that were got, or else the built-in ones.
+    /// Returns the vendors' models: the downloaded catalogue, otherwise the built-in one.
     fn catalogue(&self) -> Arc<Catalogue> {
         self.vendors.get().map_or_else(Catalogue::built_in, |(known, _)| known.clone())
     }
@@ -156,7 +160,7 @@ impl Catalog {
                 let Some(path) = &self.options().catalogue_file else { return (built_in, None) };
                 match catalogue::read(path, &*self.system).await {
                     Ok(Some(got)) if got.date >= built_in.date => (got, None),
-                    // A later version of this program knows more.
+                    // This version of the program contains newer data than the file.
                     Ok(_) => (built_in, None),
                     Err(problem) => {
                         tracing::warn!("{problem}");
@@ -167,17 +171,21 @@ impl Catalog {
             .await
     }
 
-    /// Which catalogue of vendors' models is used, and what is wrong with the one that was got.
+    /// Returns the catalogue of vendors' models in use, and the problem of the downloaded one, if
+    /// any.
     pub async fn catalogue_source(&self) -> CatalogueSource {
         let (used, problem) = self.read_catalogue().await;
         source(used, problem.clone())
     }
 
-    /// Gets a newer catalogue of vendors' models from an address or a file (relative to `base`), and keeps
-    /// it for those that are started from then on. `today` is the day, `YYYY-MM-DD`.
+    /// Downloads a newer catalogue of vendors' models from an address, or reads it from a file
+    /// (relative to `base`), and stores it. Catalogs created from then on use it. `today` is the
+    /// current day, `YYYY-MM-DD`.
     ///
     /// # Errors
-    /// When nothing could be got, it is no catalogue, or it cannot be kept; nothing has changed then.
+    ///
+    /// Fails if nothing could be fetched, if it is not a catalogue, or if it cannot be stored;
+    /// nothing has changed then.
     pub async fn refresh(
         &self,
         from: &str,
@@ -190,7 +198,8 @@ impl Catalog {
         Ok(source(&Arc::new(got), None))
     }
 
-    /// A model on this machine. Servers come and go: one that is not known is looked for once more.
+    /// Returns a model on this machine. Servers come and go, so an unknown model triggers another
+    /// probe.
     async fn local(&self, model: &str) -> Result<Arc<dyn LanguageModel>, ModelError> {
         self.discover().await;
         let find = || self.found().into_iter().find(|local| local.model == model);
@@ -263,7 +272,7 @@ impl Models for Catalog {
     async fn default_id(&self) -> String {
         self.wanted.notify_one();
         if !self.is_settled() {
-            // The time is up either way: what is not found by then is not the default.
+            // A timeout is not an error: what is not found in time is not the default.
             let _ = timeout(DISCOVERY_WAIT, self.discover()).await;
         }
         self.default_now().unwrap_or_else(|| self.pilot.info().id.clone())
@@ -300,7 +309,7 @@ impl Models for Catalog {
             _ => {
                 let options = self.options();
                 let provider = build::provider(provider, &options.custom);
-                // A server of the user's own tells what context it was started with.
+                // A user's own server reports the context size that it was started with.
                 let _ = timeout(DISCOVERY_WAIT, self.ask_if_near(provider)).await;
                 self.build(provider, model)?
             }

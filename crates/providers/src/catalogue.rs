@@ -14,18 +14,18 @@ use file::Model;
 use reqwest::Url;
 use std::sync::{Arc, LazyLock};
 
-/// Where a newer catalogue is, in the shape that is read.
+/// The address of an up-to-date catalogue, in the format that is read.
 pub const CATALOGUE_URL: &str = "https://models.dev/api.json";
 
-/// The table that is built in, in the form that `tiller models refresh` writes.
+/// The built-in table, in the format that `tiller models refresh` writes.
 static BUILT_IN: LazyLock<Arc<Catalogue>> = LazyLock::new(|| {
     Arc::new(file::parse(include_bytes!("catalogue/builtin.json")).expect("a test reads the table too"))
 });
 
-/// The most models of a vendor that are listed.
+/// The maximum number of listed models per vendor.
 const LISTED_MOST: usize = 12;
 
-/// The models of a vendor that lists begin with, the default first.
+/// The models of a vendor that are listed first; the first one is the default.
 const FIRST: [(&str, &[&str]); 3] = [
     ("openai", &["gpt-5.6-sol", "gpt-5.6-terra", "gpt-5.6-luna", "gpt-5.5", "gpt-5", "gpt-4.1"]),
     (
@@ -44,10 +44,10 @@ const FIRST: [(&str, &[&str]); 3] = [
     ("google", &["gemini-3.8-flash", "gemini-3.1-pro-preview", "gemini-3.5-flash-lite"]),
 ];
 
-/// The vendors whose own wires are spoken; all their models call tools as those wires have it.
+/// The vendors whose own wires are implemented. All their models support native tool calls there.
 const VENDORS_OF_OURS: [&str; 4] = ["openai", "anthropic", "gemini", "google"];
 
-/// The vendors behind addresses, by the end of the host's name.
+/// The vendors behind addresses, by host name.
 const HOSTS: [(&str, &str); 14] = [
     ("api.openai.com", "openai"),
     ("api.anthropic.com", "anthropic"),
@@ -66,12 +66,12 @@ const HOSTS: [(&str, &str); 14] = [
 ];
 
 impl Catalogue {
-    /// The table that is built in.
+    /// Returns the built-in table.
     pub(crate) fn built_in() -> Arc<Self> {
         BUILT_IN.clone()
     }
 
-    /// The models of a provider that are worth listing, its default first.
+    /// Returns the models of a provider to list, at most [`LISTED_MOST`], its default first.
     pub(crate) fn listed(&self, provider: &str) -> Vec<ModelInfo> {
         let Some(vendor) = self.vendor(provider, None) else { return Vec::new() };
         let first = first_of(vendor);
@@ -81,7 +81,7 @@ impl Catalogue {
         begin.chain(rest).take(LISTED_MOST).map(|model| model.info(provider, &model.id)).collect()
     }
 
-    /// The model of a provider for those who name none.
+    /// Returns the default model of a provider.
     pub(crate) fn first(&self, provider: &str) -> Option<String> {
         let vendor = self.vendor(provider, None)?;
         let models = self.models(vendor);
@@ -90,16 +90,16 @@ impl Catalogue {
         first.or_else(|| Some(models.first()?.id.clone()))
     }
 
-    /// The provider that a bare model name is known from.
+    /// Returns the provider of a model name without one.
     pub(crate) fn provider_of(&self, model: &str) -> Option<&'static str> {
         [("openai", "openai"), ("anthropic", "anthropic"), ("google", "gemini")]
             .into_iter()
             .find_map(|(vendor, provider)| self.find(vendor, model).map(|_| provider))
     }
 
-    /// What is known of a model, or guessed. A dated name (`gpt-5-2025-08-07`) is as its family. The
-    /// price is known of a vendor's models at the vendor; of those that a server of somebody else
-    /// passes on, the rest is.
+    /// Returns what is known of a model, or a guess. A dated name (`gpt-5-2025-08-07`) counts as
+    /// its family. The price applies only at the vendor itself; for a vendor's model at another
+    /// server, everything but the price is used.
     pub(crate) fn info(&self, provider: &str, base_url: Option<&str>, model: &str) -> ModelInfo {
         if let Some(known) = self.vendor(provider, base_url).and_then(|vendor| self.find(vendor, model)) {
             return known.info(provider, model);
@@ -113,7 +113,7 @@ impl Catalogue {
         }
     }
 
-    /// The vendor that a provider is: by its address, or else by its name.
+    /// Returns the vendor of a provider: by its address, otherwise by its name.
     fn vendor(&self, provider: &str, base_url: Option<&str>) -> Option<&str> {
         let by_address = base_url.and_then(vendor_at);
         let named = if provider == "gemini" { "google" } else { provider };
@@ -121,7 +121,7 @@ impl Catalogue {
         self.providers.get_key_value(vendor).map(|(vendor, _)| vendor.as_str())
     }
 
-    /// How many models it has.
+    /// Returns the number of models.
     pub(crate) fn count(&self) -> usize {
         self.providers.values().map(Vec::len).sum()
     }
@@ -137,9 +137,10 @@ impl Catalogue {
         exact.or_else(|| models.iter().find(|known| is_dated(&known.id, model)))
     }
 
-    /// A model by its name alone, as gateways have it: `claude-opus-5-5`, `anthropic/claude-opus-5-5`.
-    /// Where a server runs models itself (`near`), only names count of models that nobody else can run:
-    /// the others have the context that they were started with.
+    /// Finds a model by its name alone, as gateways use it: `claude-opus-5-5`,
+    /// `anthropic/claude-opus-5-5`. At a server that runs models itself (`near`), only models that
+    /// cannot be run outside their vendor match: all others have the context size that the server
+    /// was started with.
     fn find_anywhere(&self, model: &str, near: bool) -> Option<&Model> {
         let bare = model.rsplit('/').next().unwrap_or(model);
         let closed = |vendor: &str| VENDORS_OF_OURS.contains(&vendor) || vendor == "xai";
@@ -176,13 +177,14 @@ impl Model {
     }
 }
 
-/// What is assumed of a model that no table has.
+/// Returns the values assumed for an unknown model.
 pub(crate) fn guess(provider: &str, model: &str) -> ModelInfo {
     let (context_size, max_output, images) = match provider {
         "anthropic" => (200_000, 32_000, true),
         "openai" => (128_000, 16_384, true),
         "gemini" | "google" => (1_048_576, 65_536, true),
-        // What a server was started with is not told. Too large a guess is cut off silently, too small a one ends turns early.
+        // The server does not report the context size that it was started with. If the guess is too
+        // large, the server truncates silently; if it is too small, turns end early.
         "local" => (32_768, 8_192, false),
         _ => (128_000, 8_192, false),
     };
@@ -209,13 +211,14 @@ fn vendor_at(base_url: &str) -> Option<&'static str> {
     HOSTS.iter().find(|(known, _)| host == *known).map(|(_, vendor)| *vendor)
 }
 
-/// Whether an address is on this machine or in its own network: what answers there runs models itself.
+/// Returns whether an address is on this machine or in its local network; a server there runs
+/// models itself.
 pub(crate) fn is_near(base_url: &str) -> bool {
     Url::parse(base_url).is_ok_and(|url| http::is_near(&url))
 }
 
-/// Whether a name is another with a date behind it: eight digits, with or without hyphens.
-/// `gpt-5-mini` or `claude-opus-5-6` is another model.
+/// Returns whether a name is another name followed by a date: eight digits, with or without
+/// hyphens. `gpt-5-mini` or `claude-opus-5-6` is another model.
 fn is_dated(known: &str, model: &str) -> bool {
     let Some(date) = model.strip_prefix(known).and_then(|rest| rest.strip_prefix('-')) else { return false };
     date.bytes().all(|byte| byte == b'-' || byte.is_ascii_digit())

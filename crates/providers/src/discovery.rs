@@ -1,4 +1,5 @@
-//! Finds model servers on this machine, and asks servers at the user's addresses for their models.
+//! Discovers model servers on this machine, and asks servers at user-configured addresses for their
+//! models.
 
 mod address;
 mod answers;
@@ -16,49 +17,49 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::{net::TcpStream, time::timeout};
 
-/// A server that may be there.
+/// A server that may exist.
 #[derive(Debug, Clone)]
 pub(crate) struct Candidate {
-    /// What people call it.
+    /// Its display name.
     name: String,
-    /// The base URL of its Chat Completions, with a path.
+    /// The base URL of its Chat Completions API, with a path.
     base: Url,
-    /// What it is, as far as its port tells.
+    /// The program, as far as its port indicates.
     kind: Option<Kind>,
-    /// Headers, the credentials among them.
+    /// The headers, including credentials.
     headers: HeaderMap,
-    /// How long it may take to list its models.
+    /// The timeout for listing its models.
     wait: Duration,
-    /// Whether anything may be sent beyond this machine.
+    /// Whether requests may leave this machine.
     beyond: bool,
 }
 
-/// A model on a server that was asked for its models.
+/// A model reported by a server.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct LocalModel {
     /// Its name at the server.
     pub(crate) model: String,
-    /// What people call the server.
+    /// The server's display name.
     pub(crate) server: String,
-    /// The base URL of the server's Chat Completions.
+    /// The base URL of the server's Chat Completions API.
     pub(crate) base_url: String,
-    /// Tokens of context that requests have, where the server tells.
+    /// The context size in effect for requests, in tokens, if reported.
     pub(crate) context_size: Option<u64>,
-    /// Tokens of context that the model could have at the most, where the server tells.
+    /// The largest context size that the model supports, in tokens, if reported.
     pub(crate) most_context: Option<u64>,
-    /// Its size in parameters, where the server tells.
+    /// The number of parameters, if reported.
     pub(crate) parameters: Option<u64>,
-    /// Whether it is known to take images.
+    /// Whether it is known to accept images.
     pub(crate) images: bool,
-    /// What the server is, where that shows.
+    /// The server program, if known.
     pub(crate) kind: Option<Kind>,
-    /// Whether it answers in words; a model for embeddings does not.
+    /// Whether it generates text; embedding models do not.
     pub(crate) is_for_chat: bool,
 }
 
-/// The servers to look at: the usual ones when `discover` (Ollama at the address that the user has for
-/// it, if any, wherever that is), then `urls`. Of those, addresses beyond loopback are passed over with
-/// a warning: nothing is sent to another machine unasked.
+/// Returns the servers to probe: the default ones if `discover` is set (with Ollama at `ollama` if
+/// given, on any machine), then `urls`. Of `urls`, addresses beyond loopback are skipped with a
+/// warning: nothing is sent to another machine without an explicit setting.
 pub(crate) fn candidates(discover: bool, ollama: Option<&str>, urls: &[String]) -> Vec<Candidate> {
     let usual = [
         (Kind::Ollama, ollama.unwrap_or("http://127.0.0.1:11434")),
@@ -90,7 +91,7 @@ fn host_and_port(url: &Url) -> String {
 }
 
 impl Candidate {
-    /// A server without a key, at an address with or without a path.
+    /// Creates a candidate without a key, at an address with or without a path.
     fn local(name: String, address: &Url) -> Self {
         let mut base = address.clone();
         base.set_path(&format!("{}/v1", address.path().trim_end_matches('/').trim_end_matches("/v1")));
@@ -98,14 +99,14 @@ impl Candidate {
         Self { name, base, kind: None, headers: HeaderMap::new(), wait, beyond: false }
     }
 
-    /// A server at an address of the user's, whose list of models is at `list`.
+    /// Creates a candidate at a user-configured address, whose list of models is at `list`.
     pub(crate) fn named(name: &str, list: &Url, headers: HeaderMap) -> Option<Self> {
         let mut base = list.clone();
         base.set_path(list.path().strip_suffix("/models")?);
         Some(Self { name: name.to_owned(), base, kind: None, headers, wait: LIST_TIMEOUT, beyond: true })
     }
 
-    /// The address of a resource beside the one that speaks Chat Completions.
+    /// Returns the address of a resource next to the Chat Completions API.
     fn beside(&self, resource: &str) -> Url {
         let mut url = self.base.clone();
         let root = url.path().trim_end_matches('/').trim_end_matches("/v1").to_owned();
@@ -113,14 +114,14 @@ impl Candidate {
         url
     }
 
-    /// The address of its list of models.
+    /// Returns the address of its list of models.
     fn list(&self) -> Url {
         let mut url = self.base.clone();
         url.set_path(&format!("{}/models", self.base.path().trim_end_matches('/')));
         url
     }
 
-    /// Its models; `None` when nothing answers in time, or nothing that is a list.
+    /// Returns its models; `None` if it does not answer with a list in time.
     pub(crate) async fn models(&self, http: &Http) -> Option<Vec<LocalModel>> {
         let (mut models, kind) = timeout(self.wait, self.ask(http)).await.ok().flatten()?;
         models.truncate(LISTED_MODELS);
@@ -133,7 +134,7 @@ impl Candidate {
             model.is_for_chat = true;
         }
         let mut detailed = models.clone();
-        // A server that tells no more in time is used with what it told.
+        // If the details time out, the values of the list are used.
         if timeout(DETAILS_TIMEOUT, self.detail(kind, &mut detailed, http)).await.is_ok() {
             models = detailed;
         }
@@ -154,13 +155,13 @@ impl Candidate {
         }
         match self.get(self.list(), http).await {
             Some(body) => answers::list(&body).map(own),
-            // An old Ollama has its own list only.
+            // Old versions of Ollama support only their own list.
             None if self.kind.is_none() => tags().await.map(|(models, _)| (models, Some(Kind::Ollama))),
             None => None,
         }
     }
 
-    /// Asks for what the list does not tell.
+    /// Queries details that the list does not contain.
     async fn detail(&self, kind: Option<Kind>, models: &mut [LocalModel], http: &Http) {
         match kind {
             Some(Kind::Ollama) => {
@@ -177,7 +178,7 @@ impl Candidate {
                 let Some(body) = self.get(self.beside("api/v0/models"), http).await else { return };
                 let Some((told, _)) = answers::list(&body) else { return };
                 for model in models.iter_mut() {
-                    // Its own list says which are for embeddings.
+                    // Its own list marks the embedding models.
                     let Some(more) = told.iter().find(|more| more.model == model.model) else {
                         model.is_for_chat = told.is_empty();
                         continue;
@@ -191,7 +192,7 @@ impl Candidate {
         self.in_force(kind, models, http).await;
     }
 
-    /// Asks what context loaded models have now.
+    /// Queries the context size of loaded models.
     async fn in_force(&self, kind: Option<Kind>, models: &mut [LocalModel], http: &Http) {
         match kind {
             Some(Kind::Ollama) => {
@@ -208,7 +209,7 @@ impl Candidate {
             Some(Kind::LlamaCpp) => {
                 let Some(body) = self.get(self.beside("props"), http).await else { return };
                 let (size, images) = answers::props(&serde_json::from_slice(&body).unwrap_or_default());
-                // A server that switches between models tells of none in particular.
+                // A server that switches between models does not report for a particular one.
                 if let [model] = models {
                     model.context_size = size.or(model.context_size);
                     model.images |= images;
@@ -239,7 +240,7 @@ impl Candidate {
     }
 }
 
-/// The body of a bounded answer that is a success.
+/// Returns the body of a successful response, if it is within [`MAX_LIST_BYTES`].
 async fn body(request: reqwest::RequestBuilder) -> Option<Vec<u8>> {
     let mut response = request.send().await.ok()?;
     if !response.status().is_success() {
@@ -255,8 +256,8 @@ async fn body(request: reqwest::RequestBuilder) -> Option<Vec<u8>> {
     Some(body)
 }
 
-/// Whether something listens on this machine. A refused connection is the usual answer and costs next to
-/// nothing; no HTTP client is built for it.
+/// Returns whether a server listens on loopback. Usually the connection is refused, which costs
+/// next to nothing; no HTTP client is built for it.
 #[expect(
     clippy::disallowed_methods,
     reason = "a look at a port of loopback, before there is a client for it"
@@ -268,7 +269,8 @@ async fn is_there(url: &Url) -> bool {
     connection.peer_addr().is_ok_and(|peer| peer.ip().is_loopback())
 }
 
-/// The models of all servers that answer in time, in the order of the candidates; of two models of one name the first counts.
+/// Returns the models of all servers that answer in time, in the order of the candidates. Of models
+/// with the same name, the first one counts.
 pub(crate) async fn probe(candidates: &[Candidate], http: &Http) -> Vec<LocalModel> {
     let answers = candidates.iter().map(|candidate| candidate.models(http));
     let mut found: Vec<LocalModel> = Vec::new();
@@ -280,7 +282,7 @@ pub(crate) async fn probe(candidates: &[Candidate], http: &Http) -> Vec<LocalMod
     found
 }
 
-/// The same model with the context that it has now: servers load and unload models, and are started anew.
+/// Updates a model with its current context size, since servers load and unload models and restart.
 pub(crate) async fn in_force(model: &LocalModel, http: &Http) -> LocalModel {
     let mut now = [model.clone()];
     if let Ok(base) = Url::parse(&model.base_url) {

@@ -1,24 +1,25 @@
-//! What a model's name tells about how it wants to be asked. What a name does not tell is learned from the server
-//! ([`learned`](crate::learned)).
+//! Facts about a model that follow from its name. What the name does not determine is learned from
+//! the server's refusals ([`learned`](crate::learned)).
 
-/// How a model of Anthropic thinks.
+/// How an Anthropic model uses extended thinking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Thinking {
-    /// It does not.
+    /// The model does not think.
     Never,
-    /// As many tokens as it is given; not by itself. From 3.7 to 4.5.
+    /// Thinks only when the request gives a token budget. Versions 3.7 to 4.5.
     Budget,
-    /// As much as it chooses, when it is asked to. From 4.6 on, and what is not known.
+    /// Thinks adaptively, only when the request enables it. From 4.6 on, and unknown names.
     Asked,
-    /// As much as it chooses, always. From 5 on. Its text between calls comes as thinking too, which is shown only when a summary
-    /// is asked for.
+    /// Thinks adaptively, always. From 5 on. The text between calls arrives as thinking too, and is
+    /// visible only when the request asks for a summary.
     Always,
 }
 
-/// How a model thinks, from a name such as `claude-sonnet-4-5-20250929`, `claude-3-5-haiku-latest`, `anthropic/claude-opus-4.5`.
+/// Returns how a model thinks, from a name such as `claude-sonnet-4-5-20250929`,
+/// `claude-3-5-haiku-latest` or `anthropic/claude-opus-4.5`.
 pub(crate) fn anthropic_thinking(model: &str) -> Thinking {
     let Some((_, name)) = model.rsplit_once("claude-") else { return Thinking::Asked };
-    // A date has more digits than a version.
+    // Version numbers have at most two digits; longer numbers are dates.
     let mut version = name
         .split(['-', '.', '@', ':'])
         .filter_map(|word| word.parse::<u32>().ok().filter(|_| word.len() < 3));
@@ -31,8 +32,9 @@ pub(crate) fn anthropic_thinking(model: &str) -> Thinking {
     }
 }
 
-/// Whether a model of OpenAI answers with tools over Responses only: GPT from 5.4 on, and what is made for coding or long
-/// research. Others are reached over Chat Completions where the address is not OpenAI's own, since more gateways have it.
+/// Returns whether an OpenAI model supports tools over Responses only: GPT from 5.4 on, and models
+/// for coding or deep research. The others are called over Chat Completions where the address is
+/// not OpenAI's own, since more gateways support it.
 pub(crate) fn wants_responses(model: &str) -> bool {
     let name = model.rsplit('/').next().unwrap_or(model).to_ascii_lowercase();
     if name.contains("codex") || name.contains("deep-research") {
@@ -44,7 +46,8 @@ pub(crate) fn wants_responses(model: &str) -> bool {
     gpt_version(&name).is_some_and(|version| version >= (5, 4))
 }
 
-/// Whether a model of OpenAI knows the limit of an answer as `max_completion_tokens` only: those that reason.
+/// Returns whether an OpenAI model accepts only `max_completion_tokens` as the limit of an answer:
+/// reasoning models do.
 pub(crate) fn wants_completion_tokens(model: &str) -> bool {
     let name = model.rsplit('/').next().unwrap_or(model).to_ascii_lowercase();
     let is_o =

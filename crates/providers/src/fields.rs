@@ -1,4 +1,4 @@
-//! The members of a JSON object in their order, each value byte for byte as it came.
+//! The members of a JSON object in order, with each value preserved byte for byte.
 
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
@@ -8,22 +8,22 @@ use serde::{
 use serde_json::value::RawValue;
 use std::{borrow::Cow, fmt};
 
-/// The members of an object. A name may come twice.
+/// The members of an object. A name may occur more than once.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Fields<'a>(pub(crate) Vec<(Cow<'a, str>, Cow<'a, RawValue>)>);
 
 impl<'a> Fields<'a> {
-    /// The members of a value; none where it is no object.
+    /// Parses the members of a value; empty if it is not an object.
     pub(crate) fn of(value: Option<&'a RawValue>) -> Self {
         value.and_then(|value| serde_json::from_str(value.get()).ok()).unwrap_or_default()
     }
 
-    /// A member's value.
+    /// Returns the value of a member.
     pub(crate) fn get(&self, name: &str) -> Option<&RawValue> {
         self.0.iter().find(|(known, _)| known == name).map(|(_, value)| &**value)
     }
 
-    /// Reads a member; `None` where it is `null` or missing.
+    /// Deserialises a member; `None` if it is `null` or missing.
     pub(crate) fn read<T: Deserialize<'a>>(&self, name: &str) -> serde_json::Result<Option<T>> {
         match self.0.iter().find(|(known, _)| known == name) {
             Some((_, Cow::Borrowed(value))) => serde_json::from_str(value.get()),
@@ -31,13 +31,13 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Without these members.
+    /// Removes these members.
     pub(crate) fn without(mut self, names: &[&str]) -> Self {
         self.0.retain(|(name, _)| !names.contains(&name.as_ref()));
         self
     }
 
-    /// Puts a value in place of a member's, or adds the member at the end.
+    /// Replaces the value of a member, or appends the member.
     pub(crate) fn set(&mut self, name: &str, value: &impl Serialize) {
         let value = serde_json::value::to_raw_value(value).expect("strings and JSON values always serialise");
         match self.0.iter_mut().find(|(known, _)| known == name) {
@@ -46,24 +46,24 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Whether there is nothing in it but these members: `null` and empty lists are nothing.
+    /// Returns whether all other members than these are empty: `null` or `[]`.
     pub(crate) fn says_nothing_but(&self, names: &[&str]) -> bool {
         self.0
             .iter()
             .all(|(name, value)| names.contains(&name.as_ref()) || matches!(value.get(), "null" | "[]"))
     }
 
-    /// Bytes of names and values.
+    /// The size of all names and values, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.0.iter().map(|(name, value)| name.len() + value.get().len()).sum()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no members.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The same, for longer than the text it was read from.
+    /// Copies the members, so that they outlive the text they were parsed from.
     pub(crate) fn into_owned(self) -> Fields<'static> {
         let owned = |(name, value): (Cow<'_, str>, Cow<'_, RawValue>)| {
             (Cow::Owned(name.into_owned()), Cow::Owned(value.into_owned()))
@@ -71,7 +71,7 @@ impl<'a> Fields<'a> {
         Fields(self.0.into_iter().map(owned).collect())
     }
 
-    /// The object.
+    /// Serialises the members as an object.
     pub(crate) fn to_json(&self) -> String {
         serde_json::to_string(self).expect("strings and JSON values always serialise")
     }

@@ -1,4 +1,4 @@
-//! One conversation with everything in it, for the snapshots of the wires' requests.
+//! A conversation that contains every kind of content, for snapshots of the wires' requests.
 
 use agent::{
     AnsweredCall, AssistantMessage, Content, Item, Message, ModelCall, ModelInfo, ModelRequest, Reasoning,
@@ -6,7 +6,8 @@ use agent::{
 };
 use serde_json::json;
 
-/// The conversation; `opaque` is reasoning as the wire stored it, made by the model `wire/m`.
+/// Returns the conversation. `opaque` is reasoning as the wire stored it, made by the model
+/// `wire/m`.
 pub(crate) fn request(opaque: &str) -> ModelRequest {
     let reasoning = || Item::Reasoning(Reasoning { text: "Hm".into(), opaque: Some(opaque.into()) });
     let image = || Content::Image { mime_type: "image/png".into(), data: "iVBO".into() };
@@ -69,8 +70,8 @@ pub(crate) fn info(images: bool) -> ModelInfo {
     }
 }
 
-/// A body as one line for each message, tool and setting, keys sorted: whether a map of `serde_json` keeps its order depends on what
-/// else is built beside this crate.
+/// Formats a body as one line for each message, tool and setting, with sorted keys: whether
+/// `serde_json` maps keep their order depends on the features of the other crates in the build.
 pub(crate) fn shown(body: &[u8], list: &str) -> String {
     let mut body: serde_json::Value = serde_json::from_slice(body).unwrap();
     body.sort_all_objects();

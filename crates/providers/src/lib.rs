@@ -1,7 +1,14 @@
 //! Language models: vendors over HTTP and SSE, loopback servers, the offline pilot, replay.
 //!
-//! Architecture Invariant: this is the only crate that names a vendor's API. Everything goes through [`Catalog`], which hands out
-//! [`agent::LanguageModel`]s by id; building it opens no connection and reads no certificate.
+//! [`Catalog`] is the entry point. It lists models and hands out [`agent::LanguageModel`]s by id;
+//! building it opens no connection and reads no certificate. Behind it, a module per wire format
+//! (`chat`, `responses`, `anthropic`, `gemini`) converts requests and streamed answers, and `http`
+//! sends requests and handles retries and timeouts.
+//!
+//! Architecture Invariant: this is the only crate that names a vendor's API or speaks HTTP to one.
+//! A vendor's names never leave its `request` and `stream` modules. The crate never reads the
+//! environment or a settings file: everything comes in as [`ProvidersOptions`]. API keys are held
+//! as [`Secret`], which is never printed.
 
 mod anthropic;
 mod call_ids;

@@ -1,77 +1,80 @@
-//! The named limits of this crate. Those that are settings have their default here.
+//! The named limits of this crate. For those that are also settings, the default is here.
 
 use std::time::Duration;
 
-/// How often a request is tried in all.
+/// The maximum number of attempts for a request, including the first.
 pub const TRIES: u32 = 3;
 
-/// How often a request is made anew because the server refused one of its options.
+/// How many times a request is rebuilt because the server refused one of its options.
 pub(crate) const MAX_LESSONS: usize = 8;
 
-/// The wait before the second try; it doubles for each further one and a random part of it is added.
+/// The delay before the second attempt. It doubles for each further attempt, plus random jitter.
 pub const RETRY_DELAY: Duration = Duration::from_millis(500);
 
-/// The longest wait before a try, whatever a server asks for in `Retry-After`.
+/// The longest delay before an attempt, regardless of the server's `Retry-After`.
 pub const MAX_RETRY_DELAY: Duration = Duration::from_secs(60);
 
-/// How long a TCP and TLS connection may take to come up.
+/// The timeout for establishing a TCP and TLS connection.
 pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Connections to one server that are kept open for the next request while nothing is asked.
+/// Idle connections per server that are kept open for the next request.
 pub(crate) const IDLE_CONNECTIONS: usize = 4;
 
-/// How long to wait for token counts and the end marker once the model has said why it stopped. Servers that keep the connection
-/// open without `[DONE]` would otherwise hold a finished answer until the idle timeout.
+/// How long to wait for token counts and the end marker after the model's stop reason. Servers that
+/// keep the connection open without sending `[DONE]` would otherwise hold back a finished answer
+/// until the idle timeout.
 pub(crate) const FINISH_GRACE: Duration = Duration::from_secs(2);
 
-/// How long to wait for the end of the HTTP body after the end marker, so that the connection can be used again.
+/// How long to wait for the end of the HTTP body after the end marker, so that the connection can
+/// be reused.
 pub(crate) const DRAIN: Duration = Duration::from_millis(5);
 
 /// The longest line of an event stream, in bytes.
 pub(crate) const MAX_EVENT_BYTES: usize = 16 * 1024 * 1024;
 
-/// The longest answer, in bytes on the wire: what is around each piece of it counts. The answer
-/// itself is bounded by [`agent::ANSWER_BYTES`].
+/// The longest answer, in bytes on the wire, including the framing of each piece. The answer itself
+/// is limited by [`agent::ANSWER_BYTES`].
 pub(crate) const MAX_STREAM_BYTES: usize = 256 * 1024 * 1024;
 
-/// How much of what has come in is taken in one go, in bytes, before others may have the thread.
+/// How many received bytes are processed before the task yields to others.
 pub(crate) const SLICE_BYTES: usize = 8 * 1024;
 
-/// How much of an error page, or of a body that is no event stream, is read, in bytes.
+/// How many bytes are read of an error page, or of a body that is not an event stream.
 pub(crate) const MAX_ERROR_BYTES: usize = 64 * 1024;
 
-/// How much of a provider's message goes into ours, in characters.
+/// How much of a provider's message is quoted in ours, in characters.
 pub(crate) const MAX_MESSAGE_CHARS: usize = 600;
 
-/// The most tool calls of one answer.
+/// The maximum number of tool calls in one answer.
 pub(crate) const MAX_CALLS: usize = 256;
 
-/// How long a server of vendors, or one beyond this network, may send nothing: before the answer
-/// begins as well as in the middle of it. Models that think for long say nothing for minutes.
+/// How long a vendor's server, or one outside the local network, may send nothing, both before the
+/// answer and in the middle of it. Models that think for long send nothing for minutes.
 pub const SILENCE: Duration = Duration::from_secs(5 * 60);
 
-/// The same of a server on this machine or in its network: reading a long prompt takes minutes there.
+/// The same for a server on this machine or its local network, where processing a long prompt takes
+/// minutes.
 pub const SILENCE_NEAR: Duration = Duration::from_secs(15 * 60);
 
-/// How often a sign of life is passed on while nothing of an answer comes.
+/// The interval of [`agent::ModelEvent::Alive`] while a connection carries data but no answer.
 pub(crate) const ALIVE_EVERY: Duration = Duration::from_secs(5);
 
-/// How long a server on this machine may take to accept a connection and list its models.
+/// The timeout for a server on this machine to accept a connection and list its models.
 pub(crate) const PROBE_TIMEOUT: Duration = Duration::from_millis(250);
 
-/// How long it may then take to tell more of them.
+/// The additional timeout for querying such a server for details of its models.
 pub(crate) const DETAILS_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// How long a server at an address of the user's may take to list its models.
+/// The timeout for a server at a user-configured address to list its models.
 pub(crate) const LIST_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// The most models of one server that more is asked of, each with a request.
+/// How many models per server are queried for details; each costs a request.
 pub(crate) const DETAILED_MODELS: usize = 32;
 
-/// The most models of one server that are listed.
+/// How many models per server are listed.
 pub(crate) const LISTED_MODELS: usize = 200;
 
-/// How long a catalogue may take to arrive.
+/// The timeout for downloading a catalogue.
 pub(crate) const REFRESH_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The largest catalogue, in bytes.
@@ -80,11 +83,11 @@ pub(crate) const MAX_CATALOGUE_BYTES: usize = 32 * 1024 * 1024;
 /// How long choosing a default model waits for loopback servers.
 pub(crate) const DISCOVERY_WAIT: Duration = Duration::from_millis(300);
 
-/// The longest list of models that a server may send, in bytes.
+/// The largest list of models that a server may send, in bytes.
 pub(crate) const MAX_LIST_BYTES: usize = 1024 * 1024;
 
-/// The longest name of a tool that goes to a provider, in bytes.
+/// The longest tool name that is sent to a provider, in bytes.
 pub(crate) const MAX_NAME: usize = 64;
 
-/// The longest call id that goes to a provider, in characters.
+/// The longest call id that is sent to a provider, in characters.
 pub(crate) const MAX_CALL_ID: usize = 64;

@@ -1,11 +1,12 @@
-//! The options of this crate, resolved by the binary from configuration files, environment and flags.
+//! The options of this crate, resolved by the binary from configuration files, environment and
+//! flags.
 
 use crate::{Secret, limits};
 use agent::ToolProfile;
 use std::{collections::BTreeMap, time::Duration};
 use system::AbsPath;
 
-/// Everything that decides which models there are and how they are reached.
+/// All options: which models exist and how they are reached.
 #[derive(Debug, Clone)]
 pub struct ProvidersOptions {
     /// `openai/…`. Configured when it has a key, or a base URL other than OpenAI's own.
@@ -14,28 +15,32 @@ pub struct ProvidersOptions {
     pub anthropic: VendorOptions,
     /// `gemini/…`. Configured when it has a key, or a base URL other than Google's own.
     pub gemini: VendorOptions,
-    /// Further providers by name, for `NAME/…`. Each needs a base URL. The built-in names cannot be replaced.
+    /// Additional providers by name, for `NAME/…`. Each needs a base URL. The built-in names cannot
+    /// be overridden.
     pub custom: BTreeMap<String, VendorOptions>,
     /// `local/…`: servers on this machine.
     pub local: LocalOptions,
-    /// The id of the model for sessions that name none; chosen by what is configured when `None`.
+    /// The model id for sessions that name none. When `None`, chosen from the configured providers.
     pub default_model: Option<String>,
-    /// The file that all model traffic is recorded to, replaced on the first request.
+    /// The file that all model traffic is recorded to. Overwritten when the first answer is
+    /// complete.
     pub record_to: Option<AbsPath>,
-    /// Takes secrets out of what is recorded.
+    /// Removes secrets from recordings.
     pub redactor: agent::Redactor,
-    /// What the relative file names of `replay/FILE` are relative to; only absolute ones work when `None`.
+    /// The base directory for relative file names in `replay/FILE`; when `None`, only absolute
+    /// names work.
     pub replay_base: Option<AbsPath>,
-    /// How long a server may send nothing before the request is given up, where its own options say
-    /// nothing; [`limits::SILENCE`] or [`limits::SILENCE_NEAR`] when `None`.
+    /// How long a server may send nothing before the request fails. Applies where the server's own
+    /// options set no value; [`limits::SILENCE`] or [`limits::SILENCE_NEAR`] when `None`.
     pub silence: Option<Duration>,
-    /// The file that a newer catalogue of vendors' models is kept in; the built-in one is used when `None`.
+    /// The file that holds a refreshed catalogue of vendors' models; when `None`, the built-in
+    /// catalogue is used.
     pub catalogue_file: Option<AbsPath>,
-    /// How many tools models get; decided by each model's size when `None`.
+    /// How many tools a model is offered; chosen by each model's size when `None`.
     pub tool_profile: Option<ToolProfile>,
-    /// How often a request is tried in all; at least 1.
+    /// The maximum number of attempts for a request, including the first; at least 1.
     pub tries: u32,
-    /// The wait before the second try; it doubles for each further one.
+    /// The delay before the second attempt; it doubles for each further attempt.
     pub retry_delay: Duration,
 }
 
@@ -63,22 +68,23 @@ impl Default for ProvidersOptions {
 /// How one vendor is reached.
 #[derive(Debug, Clone, Default)]
 pub struct VendorOptions {
-    /// The key; none is sent when `None`.
+    /// The API key; when `None`, requests carry no key.
     pub api_key: Option<Secret>,
-    /// Where its API is, with or without a path (`http://host:1` means `http://host:1/v1`); the vendor's own address when `None`.
+    /// The address of the API, with or without a path (`http://host:1` means `http://host:1/v1`);
+    /// the vendor's own address when `None`.
     pub base_url: Option<String>,
-    /// What it speaks.
+    /// The wire format.
     pub wire: Wire,
-    /// How long it may send nothing before a request is given up.
+    /// How long the server may send nothing before the request fails.
     pub silence: Option<Duration>,
 }
 
-/// What a provider speaks.
+/// The wire format of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Wire {
-    /// Chosen by provider, address and model, and changed where the server sends us to another: Responses at api.openai.com and
-    /// for models that take tools over nothing else, Messages for `anthropic`, `generateContent` for `gemini`, Chat Completions
-    /// everywhere else.
+    /// Chosen from provider, address and model, and changed when the server's refusal names another
+    /// one: Responses at api.openai.com and for models that support tools over nothing else,
+    /// Messages for `anthropic`, `generateContent` for `gemini`, Chat Completions everywhere else.
     #[default]
     Auto,
     /// OpenAI Chat Completions, `/chat/completions`.
@@ -94,15 +100,15 @@ pub enum Wire {
 /// Model servers on this machine.
 #[derive(Debug, Clone)]
 pub struct LocalOptions {
-    /// Whether the usual ports of Ollama, llama.cpp, LM Studio and vLLM are looked at.
+    /// Whether to probe the default ports of Ollama, llama.cpp, LM Studio and vLLM.
     pub discover: bool,
-    /// The address of Ollama where it is not the usual one, on this machine or beyond; see
+    /// The address of Ollama if it is not the default one, on this machine or another; see
     /// [`ollama_address`](crate::ollama_address).
     pub ollama: Option<String>,
-    /// Further servers that speak Chat Completions, such as `http://127.0.0.1:9000`. Addresses beyond loopback are refused; they
-    /// belong to [`ProvidersOptions::custom`].
+    /// Additional servers that speak Chat Completions, such as `http://127.0.0.1:9000`. Addresses
+    /// beyond loopback are rejected; they belong in [`ProvidersOptions::custom`].
     pub urls: Vec<String>,
-    /// How long any of them may send nothing before a request is given up.
+    /// How long any of these servers may send nothing before the request fails.
     pub silence: Option<Duration>,
 }
 

@@ -1,4 +1,4 @@
-//! What every wire sees the same way: texts and images, and tools as text.
+//! Conversions that all wires share: texts, images, tool names and results.
 
 use crate::{fields::Fields, limits::MAX_NAME};
 use agent::{AnsweredCall, Content, ModelInfo, ToolResult};
@@ -6,32 +6,33 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use std::borrow::Cow;
 
-/// A piece of a message.
+/// A part of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Part<'a> {
     Text(Cow<'a, str>),
     Image { mime_type: &'a str, data: &'a str },
 }
 
-/// The pieces of a message. Empty texts are left out, since vendors refuse them; images for a model that takes none become a
-/// text that says so.
+/// Converts the content of a message to parts. Blank texts are left out, since vendors reject them.
+/// An image for a model without image input becomes a text that notes the omission.
 pub(crate) fn parts<'a>(content: &'a [Content], info: &ModelInfo) -> Vec<Part<'a>> {
     content.iter().map(|content| part(content, info)).filter(|part| !is_blank(part)).collect()
 }
 
-/// The text of a tool's result, for wires that have no mark for one that failed: the text says it.
+/// Returns the text of a tool's result, for wires without an error flag: a failed result is
+/// prefixed with "Error: ".
 pub(crate) fn result_text(result: &ToolResult) -> Cow<'_, str> {
     let says_so = result.text.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("error"));
     if result.is_error && !says_so { format!("Error: {}", result.text).into() } else { (&result.text).into() }
 }
 
-/// The images of a tool's result, as [`parts`] gives them.
+/// Returns the images of a tool's result, converted as by [`parts`].
 pub(crate) fn result_images<'a>(result: &'a ToolResult, info: &ModelInfo) -> Vec<Part<'a>> {
     parts(&result.images, info)
 }
 
-/// An item exactly as it came, if it is of one of the wire's kinds. A model may have been reached over
-/// another wire before, whose items mean nothing here.
+/// Returns an item exactly as it was received, if its type is one of `kinds`. The model may have
+/// been reached over another wire before, whose items mean nothing here.
 pub(crate) fn replayed<'a>(opaque: Option<&'a String>, kinds: &[&str]) -> Option<&'a RawValue> {
     #[derive(Deserialize)]
     struct Tagged {
@@ -43,7 +44,7 @@ pub(crate) fn replayed<'a>(opaque: Option<&'a String>, kinds: &[&str]) -> Option
     kinds.contains(&kind.as_str()).then(|| serde_json::from_str(opaque).ok()).flatten()
 }
 
-/// What a wire kept of an item as [`kept`] has it, if it was this wire.
+/// Returns the wire's own form of an item, as stored by [`kept`], if `wire` stored it.
 pub(crate) fn own_form<'a>(opaque: Option<&'a String>, wire: &str) -> Option<&'a RawValue> {
     let Fields(members) = serde_json::from_str(opaque?).ok()?;
     match members.into_iter().next()? {
@@ -52,22 +53,23 @@ pub(crate) fn own_form<'a>(opaque: Option<&'a String>, wire: &str) -> Option<&'a
     }
 }
 
-/// What a wire keeps of an item, under its name, so that it knows it again.
+/// Wraps a wire's own form of an item under the wire's name, so that [`own_form`] can identify it.
 pub(crate) fn kept(wire: &str, form: &(impl Serialize + ?Sized)) -> String {
     let form = to_raw_value(form).expect("strings and JSON values always serialise");
     format!("{{\"{wire}\":{form}}}")
 }
 
-/// The arguments of a call as the model wrote them, where they are a JSON object.
+/// Returns the arguments of a call as the model wrote them, if they are a JSON object.
 pub(crate) fn written_object(call: &AnsweredCall) -> Option<&RawValue> {
     let text = call.written.arguments.as_str();
     text.trim_start().starts_with('{').then(|| serde_json::from_str(text).ok()).flatten()
 }
 
-/// The name that a call goes back with: the one that the model wrote where a vendor takes it, else the
-/// one that was meant.
+/// Returns the tool name to send for a call: the name that the model wrote if `own` is set and
+/// vendors accept it, otherwise the name that the call was resolved to, with invalid characters
+/// replaced.
 ///
-/// Vendors take letters, digits, `_` and `-`, 64 of them at the most.
+/// Vendors accept at most 64 letters, digits, `_` and `-`.
 pub(crate) fn sent_name<'a>(call: &'a AnsweredCall, own: bool) -> Cow<'a, str> {
     let is_allowed = |char: char| char.is_ascii_alphanumeric() || char == '_' || char == '-';
     let is_taken = |name: &str| !name.is_empty() && name.len() <= MAX_NAME && name.chars().all(is_allowed);
@@ -83,7 +85,7 @@ pub(crate) fn sent_name<'a>(call: &'a AnsweredCall, own: bool) -> Cow<'a, str> {
     Cow::Owned(if plain.is_empty() { "unnamed".to_owned() } else { plain })
 }
 
-/// Tools as a wire has them, written.
+/// Serialises tools in the wire's form.
 pub(crate) fn written<T: Serialize>(tools: impl Iterator<Item = T>) -> Box<RawValue> {
     to_raw_value(&tools.collect::<Vec<_>>()).expect("strings and JSON values always serialise")
 }

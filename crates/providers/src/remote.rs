@@ -1,4 +1,4 @@
-//! A model behind HTTP, over whichever wire: what is asked of it, and what its refusals teach.
+//! A model behind HTTP, over any wire: builds its requests and learns from its server's refusals.
 
 use crate::{
     Wire, anthropic, chat, gemini,
@@ -12,7 +12,7 @@ use futures::stream::BoxStream;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// A model of a vendor, of a server of the user's own, or of one on this machine.
+/// A model of a vendor, of a user-configured server, or of a server on this machine.
 pub(crate) struct RemoteModel(pub(crate) Arc<Remote>);
 
 impl LanguageModel for RemoteModel {
@@ -29,7 +29,7 @@ impl LanguageModel for RemoteModel {
 pub(crate) struct Remote {
     pub(crate) info: ModelInfo,
     pub(crate) base_url: String,
-    /// The wires that may be tried; the first unless the server sends us to another. Never empty.
+    /// The candidate wires. The first is used unless a refusal names another. Never empty.
     pub(crate) lines: Vec<Line>,
     pub(crate) http: Arc<Http>,
     pub(crate) tuning: Tuning,
@@ -45,12 +45,13 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    /// Whether the address is OpenAI's own, which knows names that others refuse.
+    /// Returns whether the address is OpenAI's own, which accepts parameters that other servers
+    /// reject.
     fn is_openai(&self) -> bool {
         self.endpoint.url.host_str() == Some("api.openai.com")
     }
 
-    /// A fold for an answer over this wire.
+    /// Returns a new fold for an answer over this wire.
     pub(crate) fn fold(&self) -> Box<dyn Fold> {
         match self.wire {
             Wire::Auto | Wire::Chat => Box::<chat::ChatFold>::default(),
@@ -60,7 +61,7 @@ impl Line {
         }
     }
 
-    /// The options that this wire's requests are complete without.
+    /// The request options that this wire can leave out.
     fn options(&self) -> &'static [&'static Optional] {
         match self.wire {
             Wire::Auto | Wire::Chat => chat::OPTIONS,
@@ -72,22 +73,22 @@ impl Line {
 }
 
 impl Remote {
-    /// What is known of the model by now.
+    /// Returns the traits learned of the model so far.
     pub(crate) fn traits(&self) -> Traits {
         self.learned.of(&self.base_url, &self.lines[0].peer.model)
     }
 
-    /// Remembers what a request that was accepted was made by.
+    /// Stores the traits that an accepted request was built from.
     pub(crate) fn remember(&self, traits: Traits) {
         self.learned.remember(&self.base_url, &self.lines[0].peer.model, traits);
     }
 
-    /// The place of the line to use.
+    /// Returns the index of the line to use.
     pub(crate) fn line(&self, traits: &Traits) -> usize {
         self.lines.iter().position(|line| Some(line.wire) == traits.wire).unwrap_or(0)
     }
 
-    /// The body of a request.
+    /// Builds the body of a request.
     pub(crate) fn body(&self, request: &ModelRequest, traits: &Traits) -> Bytes {
         let line = &self.lines[self.line(traits)];
         let info = ModelInfo {
@@ -105,7 +106,7 @@ impl Remote {
         Bytes::from(body)
     }
 
-    /// Learns from a refusal. `may_switch` allows another wire.
+    /// Learns from a refusal and returns how to proceed. `may_switch` allows a change of the wire.
     pub(crate) fn learn(
         &self,
         (status, said): (u16, &[u8]),
@@ -129,7 +130,8 @@ impl Remote {
             traits.wants_reasoning = true;
             return Lesson::Anew;
         }
-        // A limit of the answer may be refused with the size of the context that it does not fit.
+        // A server may refuse the answer limit and state in the same message the context size that
+        // the limit does not fit into.
         traits.context_size = refusal.context_size().or(traits.context_size);
         let sent_json: Value = serde_json::from_slice(sent).unwrap_or_default();
         let has_tools = line.wire == Wire::Chat && sent_json.get("tools").is_some();
@@ -147,14 +149,14 @@ impl Remote {
         if line.wire == Wire::Chat && refusal.teach_members(&sent_json, traits) {
             return Lesson::Anew;
         }
-        // The limit of an answer is no option where the wire wants one; a lower one is.
+        // Messages requires a limit, so it cannot be left out; it can only be lowered.
         let limit = sent_json.get("max_tokens").filter(|_| line.wire == Wire::Anthropic);
         if let Some(most) = refusal.smaller_limit(limit) {
             traits.max_output = Some(most);
             return Lesson::Anew;
         }
         if let Some(size) = refusal.context_size() {
-            // It is no reason to ask again: the conversation has to become shorter first.
+            // Do not resend: the conversation has to become shorter first.
             let mut known = self.traits();
             known.context_size = Some(size);
             self.remember(known);
@@ -163,8 +165,8 @@ impl Remote {
     }
 }
 
-/// Has the answers among these messages go as those of another model do, without what only their own model understands.
-/// Whether there was any.
+/// Clears the model name of each answer, so that it is sent like an answer of another model,
+/// without the data that only its own model understands. Returns whether any answer changed.
 pub(crate) fn forget(messages: &mut [Message]) -> bool {
     let mut any = false;
     for message in messages {
@@ -176,7 +178,7 @@ pub(crate) fn forget(messages: &mut [Message]) -> bool {
     any
 }
 
-/// Whether a body holds an image, in the form of any wire.
+/// Returns whether a body contains an image, in the form of any wire.
 fn has_images(body: &[u8]) -> bool {
     let marks: [&[u8]; 4] = [b"\"image_url\"", b"\"input_image\"", b"\"media_type\"", b"\"inlineData\""];
     marks.iter().any(|mark| memchr::memmem::find(body, mark).is_some())

@@ -1,23 +1,26 @@
-//! A string that is never shown.
+//! A string that must never be displayed.
 
 use std::fmt;
 
-/// A key. Its `Debug` prints nothing of it, there is no `Display`, and texts from servers are cleaned of it.
+/// An API key. `Debug` prints none of it, there is no `Display`, and texts from servers are
+/// redacted.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Takes a key; white space around it (a line end from a file or a shell) is dropped.
+    /// Creates a secret. Trims surrounding white space, such as the line end from a file or a
+    /// shell.
     pub fn new(key: impl AsRef<str>) -> Self {
         Self(key.as_ref().trim().to_owned())
     }
 
-    /// The key, for the one header it goes into.
+    /// Returns the key, for the header that carries it.
     pub(crate) fn expose(&self) -> &str {
         &self.0
     }
 
-    /// Replaces every occurrence of the key in a text. A placeholder is left: it would be found in the middle of words.
+    /// Replaces every occurrence of the key in a text. A placeholder key is not replaced, since it
+    /// would match parts of ordinary words.
     pub(crate) fn redact(&self, text: &str) -> String {
         if system::is_secret_value(&self.0) { text.replace(&self.0, "[key]") } else { text.to_owned() }
     }

@@ -1,29 +1,30 @@
-//! Where the folds of the wires put what they understood.
+//! The output of the wires' folds.
 
 use crate::http::Peer;
 use agent::{ANSWER_BYTES, MalformedArguments, ModelEvent};
 use serde_json::Value;
 use std::{borrow::Cow, collections::VecDeque};
 
-/// The events of one answer, in order, between the wire and the reader.
+/// The queue of one answer's events, in order, between the wire and the reader.
 #[derive(Debug, Default)]
 pub(crate) struct Sink {
     events: VecDeque<ModelEvent>,
-    /// Whether the answer has begun: from then on the request cannot be tried again. Token counts alone do not begin it.
+    /// Whether the answer has begun; after that the request cannot be retried. Token counts alone
+    /// do not count as a beginning.
     pub(crate) began: bool,
-    /// Whether the model said why it stopped: what is missing then is only the end of the stream.
+    /// Whether the model has given its stop reason; only the end of the stream is missing then.
     pub(crate) finished: bool,
-    /// Whether the end of the stream has been seen.
+    /// Whether the end of the stream was received.
     pub(crate) ended: bool,
-    /// How many events were no events of the wire.
+    /// The number of events that could not be parsed.
     pub(crate) malformed: u32,
-    /// Bytes of text, reasoning and arguments that came, whether they were handed on or are kept
-    /// until they are whole.
+    /// Bytes of text, reasoning and arguments received so far, whether passed on or still buffered.
     came: usize,
 }
 
 impl Sink {
-    /// Text that arrived together is handed on together: it costs nothing in latency and saves the reader work in a burst.
+    /// Appends text. Consecutive texts that the reader has not taken yet are merged: this adds no
+    /// latency and saves the reader work in a burst.
     pub(crate) fn text(&mut self, text: impl AsRef<str> + Into<String>) {
         if text.as_ref().is_empty() {
             return;
@@ -35,7 +36,7 @@ impl Sink {
         }
     }
 
-    /// Reasoning for people, handed on as text is.
+    /// Appends reasoning for display, merged like text.
     pub(crate) fn reasoning(&mut self, text: impl AsRef<str> + Into<String>) {
         if text.as_ref().is_empty() {
             return;
@@ -47,7 +48,7 @@ impl Sink {
         }
     }
 
-    /// Tells the user why the provider refused, as far as it says.
+    /// Queues a notice with the provider's reason for refusing, if it gave one.
     pub(crate) fn refused(&mut self, peer: &Peer, category: Option<&str>, explanation: Option<&str>) {
         if category.is_none() && explanation.is_none() {
             return;
@@ -58,41 +59,41 @@ impl Sink {
         self.push(ModelEvent::Notice(text));
     }
 
-    /// Any other event.
+    /// Queues any other event.
     pub(crate) fn push(&mut self, event: ModelEvent) {
         self.began |= !matches!(event, ModelEvent::Usage(_));
         self.events.push_back(event);
     }
 
-    /// Counts bytes of the answer that a fold keeps until they are whole: arguments, signatures.
+    /// Counts bytes that a fold buffers until they are complete, such as arguments and signatures.
     pub(crate) fn count(&mut self, bytes: usize) {
         self.came += bytes;
     }
 
-    /// Whether more came than an answer may hold.
+    /// Returns whether the answer exceeds [`ANSWER_BYTES`].
     pub(crate) fn is_too_long(&self) -> bool {
         self.came > ANSWER_BYTES
     }
 
-    /// Reads an event, or an item of one; what is none of this wire is passed over and counted.
+    /// Parses an event, or a part of one. Malformed data is skipped and counted.
     pub(crate) fn read<'a, T: serde::Deserialize<'a>>(&mut self, data: &'a str) -> Option<T> {
         serde_json::from_str(data).map_err(|error| self.malformed(&error, data.len())).ok()
     }
 
-    /// An event that is none of this wire: passed over and counted. Its text may be private and is not logged.
+    /// Counts and logs a malformed event. Its text may be private and is not logged.
     pub(crate) fn malformed(&mut self, error: &serde_json::Error, bytes: usize) {
         self.malformed += 1;
         tracing::warn!(%error, bytes, count = self.malformed, "skipped a malformed event in a model's answer");
     }
 
-    /// The next event for the reader.
+    /// Takes the next event.
     pub(crate) fn pop(&mut self) -> Option<ModelEvent> {
         self.events.pop_front()
     }
 }
 
-/// The arguments of a call as they go back to a provider. Several servers parse them, so a raw text that was no object goes as an
-/// object that holds it.
+/// Returns the arguments of a call as they are sent back to a provider. Several servers parse them,
+/// so text that is not a JSON object is wrapped in one.
 pub(crate) fn sent_arguments(arguments: &Result<Value, MalformedArguments>) -> Cow<'_, Value> {
     match arguments {
         Ok(value) => Cow::Borrowed(value),

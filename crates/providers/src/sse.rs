@@ -1,30 +1,31 @@
 //! Splits a byte stream into server-sent events.
 //!
-//! Bytes may be cut anywhere: within a character, between CR and LF, within a field name. What is
-//! no event (comments, `id:`, `retry:`, unknown fields) is passed over. Text that is no UTF-8 and
-//! halves of UTF-16 pairs are replaced, so that one bad character costs one character.
+//! Chunks may be split anywhere: within a character, between CR and LF, within a field name. Fields
+//! other than `data:` (comments, `event:`, `id:`, `retry:`, unknown ones) are ignored. Invalid
+//! UTF-8 and lone UTF-16 surrogates are replaced, so that one bad character costs one character.
 
 use crate::limits::MAX_EVENT_BYTES;
 
-/// A line, or the lines of one event together, grew past [`MAX_EVENT_BYTES`].
+/// A line, or all lines of one event together, exceeded [`MAX_EVENT_BYTES`].
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct EventTooLong;
 
-/// The state between two chunks.
+/// The parser state between two chunks.
 #[derive(Debug, Default)]
 pub(crate) struct SseSplitter {
-    /// The beginning of a line whose end has not come.
+    /// The beginning of an incomplete line.
     line: Vec<u8>,
     /// The `data:` lines of the event so far, joined by line feeds.
     data: Vec<u8>,
     has_data: bool,
-    /// The last chunk ended with CR: a LF at the start of the next belongs to it.
+    /// The last chunk ended with CR; an LF at the start of the next one belongs to it.
     after_cr: bool,
     started: bool,
 }
 
 impl SseSplitter {
-    /// Takes a chunk and calls `on_data` with the data of each event that it completes. Stops at its first error.
+    /// Parses a chunk and calls `on_data` with the data of each completed event. Stops at the first
+    /// error.
     pub(crate) fn feed<E: From<EventTooLong>>(
         &mut self,
         chunk: &[u8],
@@ -62,8 +63,8 @@ impl SseSplitter {
         if self.line.len() + self.data.len() > MAX_EVENT_BYTES { Err(EventTooLong.into()) } else { Ok(()) }
     }
 
-    /// Ends the stream. An event whose last blank line is missing still counts: servers forget it, and the data says itself
-    /// whether it is whole.
+    /// Ends the stream. An event without its final blank line still counts: some servers omit it,
+    /// and the data itself shows whether it is complete.
     pub(crate) fn finish<E: From<EventTooLong>>(
         &mut self,
         mut on_data: impl FnMut(&str) -> Result<(), E>,
@@ -105,7 +106,8 @@ impl SseSplitter {
         if !std::mem::take(&mut self.has_data) {
             return Ok(());
         }
-        // The check of the standard library is the quick one; what it refuses is rare and is made readable.
+        // Validation by the standard library is the fast path; invalid data is rare and is
+        // repaired.
         let result = match std::str::from_utf8(&self.data) {
             Ok(data) => on_data(&agent::without_halves(data)),
             Err(_not_utf8) => on_data(&agent::without_halves(&String::from_utf8_lossy(&self.data))),

@@ -1,20 +1,22 @@
-//! Events outside of the database: the stored form as JSON, for files that go from one machine to another.
+//! Events outside the database: the stored form as JSON, for transferring files between machines.
 
 use crate::stored;
 use agent::SessionEvent;
 use serde_json::{Value, json};
 
-/// An event as it is stored, with its format; `None` for one that only lives.
+/// Converts an event to its stored form, with the format version. Returns `None` for an event that
+/// is never stored.
 pub fn to_json(event: SessionEvent) -> Option<Value> {
     let row = stored::encode(event)?;
     let body: Value = serde_json::from_str(&row.body).expect("what was just written is JSON");
     Some(json!({ "format": row.format, "event": body }))
 }
 
-/// The event of what [`to_json`] gave.
+/// Converts the result of [`to_json`] back to an event.
 ///
 /// # Errors
-/// What is wrong with it, in words: it is damaged, or a newer program wrote it.
+///
+/// Returns a message for display if the value is damaged or was written by a newer program.
 pub fn from_json(value: &Value) -> Result<SessionEvent, String> {
     let format = value["format"].as_i64().ok_or("`format` is missing")?;
     let body = value.get("event").ok_or("`event` is missing")?;

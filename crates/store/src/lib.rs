@@ -1,8 +1,15 @@
 //! Session stores: the append-only event log in SQLite.
 //!
-//! Architecture Invariant: this is the only crate that knows SQL, and the only one that knows the stored form of an event (`stored`).
-//! Its own database file is the one file of the project that does not go through [`system::System`]: it belongs to the
-//! program, not to the workspace, and no editor stands in for it.
+//! [`SqliteStore`] implements [`agent::SessionStore`] in one file that several processes may use at
+//! the same time. [`examine`] and [`repair`] check a file and salvage what can be read of a damaged
+//! one. `contract` is the test suite for any store, `exported` the JSON form of events for files
+//! outside the database.
+//!
+//! Architecture Invariant: this is the only crate that knows SQL, and the only one that knows the
+//! stored form of an event (`stored`). It never acknowledges an event that is not on disk, and
+//! never deletes a damaged file. Its database is the only file of the project that does not go
+//! through [`system::System`]: it belongs to the program, not to the workspace, and no editor
+//! buffer can stand in for it.
 
 pub mod contract;
 pub mod exported;

@@ -1,4 +1,4 @@
-//! A system whose commands are confined.
+//! A [`System`] that runs commands in the session's sandbox.
 
 use crate::{
     AbsPath, Command, Confinement, Entry, Launch, Look, Metadata, PrivateTemp, Process, Routes, Sandbox,
@@ -7,9 +7,12 @@ use crate::{
 use async_trait::async_trait;
 use std::sync::Arc;
 
-/// Passes everything on; a command that says nothing of its confinement gets this one. A walk passes over
-/// secret files. Reads and writes below a shared temporary directory go to the session's own one as soon
-/// as its commands have one, so that files and commands see the same.
+/// Applies the session's sandbox to commands with [`Confinement::Session`] and passes all other
+/// operations on.
+///
+/// Walks skip secret files. Once the session's commands have a private temporary directory, reads
+/// and writes below the shared one are redirected to it, so that file operations and commands see
+/// the same files.
 pub struct Confined {
     inner: Arc<dyn System>,
     sandbox: Sandbox,
@@ -23,13 +26,13 @@ impl Confined {
         Self { inner, sandbox, here_only: false, own: None }
     }
 
-    /// The same, but for commands in a client's terminal, which stay as they are.
+    /// Leaves commands in a client's terminal unconfined.
     pub fn here_only(self) -> Self {
         Self { here_only: true, ..self }
     }
 
-    /// The same; text below this folder is this program's own and is always read from disk, whoever
-    /// else reads text.
+    /// Always reads text below `folder` from disk, even where text reads are delegated, because
+    /// this program keeps its own files there.
     pub fn with_own(self, folder: Option<AbsPath>) -> Self {
         Self { own: folder, ..self }
     }
@@ -40,7 +43,7 @@ impl Confined {
 }
 
 impl Confined {
-    /// Where the session's own file of a path in a shared temporary directory is.
+    /// Maps a path in a shared temporary directory to the session's private file for it.
     fn own(&self, path: &AbsPath) -> Option<(&PrivateTemp, AbsPath)> {
         let below = |root: &&AbsPath| path.starts_with(root);
         let nearest = self.sandbox.writable.iter().filter(below).max_by_key(|root| root.as_str().len())?;
@@ -48,7 +51,7 @@ impl Confined {
         Some((temp, temp.files().join(path.relative_to(&temp.at)?)))
     }
 
-    /// Where a file is read: a shared one is, where the session has none of that name.
+    /// Returns where a file is read: the private file if it exists, else the shared one.
     async fn source(&self, path: &AbsPath) -> AbsPath {
         match self.own(path) {
             Some((_, own)) if self.inner.metadata(&own).await.is_ok() => own,
@@ -56,7 +59,7 @@ impl Confined {
         }
     }
 
-    /// Where a file is written.
+    /// Returns where a file is written: in the private directory once it exists.
     async fn target(&self, path: &AbsPath) -> AbsPath {
         match self.own(path) {
             Some((temp, own)) if self.inner.metadata(&temp.files()).await.is_ok() => own,

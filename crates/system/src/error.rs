@@ -1,111 +1,116 @@
-//! What an effect on a workspace can fail with.
+//! The error type of all [`crate::System`] operations.
 
 use crate::{AbsPath, TextEncoding};
 use std::time::Duration;
 
-/// Why an effect did not happen. Nothing is half done: a failed write leaves the file as it was.
+/// Why an operation failed. A failed operation changes nothing: after a failed write the file is as
+/// it was.
 #[derive(Debug, thiserror::Error)]
 pub enum SystemError {
-    /// There is no such file or folder, on disk or (where text reads are delegated) in the editor.
+    /// The file or directory does not exist, on disk or (where text reads are delegated) in the
+    /// editor.
     #[error("not found: {0}")]
     NotFound(AbsPath),
-    /// The path names a folder where a file is due.
+    /// The path is a directory where a file is required.
     #[error("is a directory: {0}")]
     IsDirectory(AbsPath),
-    /// The path names something that is no regular file: a pipe, a socket, a device.
+    /// The path is not a regular file but a pipe, a socket or a device.
     #[error("not a regular file: {0}")]
     NotRegular(AbsPath),
-    /// The file holds bytes that are no text, or text in an encoding that is not known; `size` in bytes.
+    /// The file is binary, or text in an unknown encoding.
     #[error("not a text file ({size} bytes of binary data, or text in an unknown encoding): {path}")]
     NotText {
-        /// The file.
+        /// The path of the file.
         path: AbsPath,
-        /// Its size in bytes.
+        /// The size in bytes.
         size: u64,
     },
-    /// The text has a character that the file's encoding has not.
+    /// The text contains a character that the file's encoding lacks.
     #[error(
         "{path} is {encoding} text, which has no '{char}' (U+{:04X}), so nothing was written; leave the character out, or convert the file to UTF-8 first \
          (with `iconv`, say)",
         u32::from(*.char)
     )]
     NotEncodable {
-        /// The file.
+        /// The path of the file.
         path: AbsPath,
-        /// How its text is written.
+        /// The encoding of the file.
         encoding: TextEncoding,
-        /// The first character of that kind.
+        /// The first such character.
         char: char,
     },
-    /// The file is larger than one read may be; sizes in bytes.
+    /// The file exceeds the size limit of a read.
     #[error("file is too large to read whole ({size} bytes, the limit is {limit}): {path}")]
     TooLarge {
-        /// The file.
+        /// The path of the file.
         path: AbsPath,
-        /// Its size in bytes.
+        /// The size in bytes.
         size: u64,
         /// The limit in bytes.
         limit: u64,
     },
-    /// The program could not be started: it does not exist, is not executable, or its arguments are too long.
+    /// The program could not be started: it does not exist, is not executable, or its arguments are
+    /// too long.
     #[error("cannot run {program}: {source}")]
     Spawn {
-        /// What was to be run.
+        /// The program.
         program: String,
-        /// The system's answer.
+        /// The OS error.
         source: std::io::Error,
     },
-    /// The confinement that the command must have cannot be applied here, so it was not started.
+    /// The required confinement cannot be applied on this machine, so the command was not started.
     #[error(
         "not run: the sandbox cannot be applied on this machine ({0}); `tiller doctor` tells what is missing"
     )]
     NoSandbox(&'static str),
-    /// The command was to be confined where somebody else starts it, and that could not be proven.
+    /// The command was to be confined in a terminal that another program opened, and this could not
+    /// be verified.
     #[error("not run: it could not be confined in the editor's terminal ({0})")]
     NotConfined(&'static str),
-    /// The path leads elsewhere than it did when it was decided about.
+    /// The path resolves to another target than when the permission decision was made.
     #[error(
         "what this path leads to has changed since it was looked at, so nothing was done; try again: {0}"
     )]
     Moved(AbsPath),
-    /// The file is a blocked one under another name.
+    /// The file is a blocked file under another name (a hard link).
     #[error("blocked by policy: it is the same file as one that may hold secrets: {0}")]
     Blocked(AbsPath),
-    /// Only this machine's own system writes files for their owner alone.
+    /// The backend cannot write files that only their owner can read; only the local system can.
     #[error("cannot be kept from others here, so it was not written: {0}")]
     NotPrivate(AbsPath),
-    /// A file that nobody asked for may hold secrets, by its name or by that of what it leads to.
+    /// A file that no user and no tool call asked for may hold secrets, judging by its name or that
+    /// of its link target.
     #[error("not read: it is, or leads to, a file that is blocked because it may hold secrets: {0}")]
     BlockedFound(AbsPath),
-    /// A file that nobody asked for leads out of its folder.
+    /// A file that no user and no tool call asked for leads out of its directory.
     #[error("not read: it leads out of the project, to {target}: {path}")]
     Outside {
-        /// The file.
+        /// The path of the file.
         path: AbsPath,
-        /// Where it leads.
+        /// The path that it resolves to.
         target: AbsPath,
     },
-    /// The system does not do this at all (a read-only system asked to write).
+    /// The backend refuses the operation (a read-only system asked to write).
     #[error("{operation} is not allowed here: this session is read-only")]
     ReadOnly {
-        /// What was asked for.
+        /// The refused operation.
         operation: &'static str,
     },
-    /// Only a machine of one's own has programs to talk to.
+    /// The backend cannot start programs with piped streams; only a local machine can.
     #[error("programs cannot be talked to here: {program} was not started")]
     NoPipes {
-        /// What was to be run.
+        /// The program.
         program: String,
     },
-    /// The process has no open standard input that this program could write to.
+    /// The process has no standard input that this program could write to.
     #[error("the process takes no input from here: its standard input is closed or belongs to a terminal")]
     NoInput,
-    /// The editor answered with an error; its message is kept.
+    /// The editor answered with an error.
     #[error("the editor failed {operation} of {path}: {message}")]
     Client {
         /// The protocol method in words.
         operation: &'static str,
-        /// What it was asked about.
+        /// The path or program of the request.
         path: String,
         /// The editor's message.
         message: String,
@@ -115,23 +120,23 @@ pub enum SystemError {
     ClientTimeout {
         /// The protocol method in words.
         operation: &'static str,
-        /// How long it was given.
+        /// The timeout.
         after: Duration,
     },
-    /// Any other failure of the operating system.
+    /// Any other OS error.
     #[error("cannot {operation} {path}: {source}")]
     Io {
-        /// The verb: `read`, `write`, `list`, …
+        /// The operation as a verb: `read`, `write`, `list`, …
         operation: &'static str,
-        /// What it was done to.
+        /// The path of the operation.
         path: AbsPath,
-        /// The system's answer.
+        /// The OS error.
         source: std::io::Error,
     },
 }
 
 impl SystemError {
-    /// Classifies an OS error on `path`.
+    /// Converts an OS error on `path`.
     pub fn from_io(operation: &'static str, path: &AbsPath, source: std::io::Error) -> Self {
         match source.kind() {
             std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => Self::NotFound(path.clone()),
@@ -140,7 +145,7 @@ impl SystemError {
         }
     }
 
-    /// Whether the thing asked for does not exist.
+    /// Returns whether the error is [`SystemError::NotFound`].
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::NotFound(_))
     }

@@ -1,17 +1,17 @@
-//! Names as the file systems compare them that take several spellings for one.
+//! Compares names the way tolerant file systems do, which treat several spellings as the same name.
 
 use crate::AbsPath;
 use icu_normalizer::ComposingNormalizerBorrowed;
 use std::borrow::Cow;
 
-/// A path in all the ways that a pattern of paths may speak of it: its name, the whole of it, and
-/// what it is below each of some folders. The file tools and the sandbox compare with this, so that
-/// a pattern means the same to both.
+/// A path in every form that a pattern may refer to: its file name, the full path, and the path
+/// relative to each of some directories. The file tools and the sandbox both compare with this
+/// type, so that a pattern means the same to both.
 #[derive(Debug, Clone)]
 pub struct Spelled<'a>(Vec<Folded<'a>>);
 
 impl<'a> Spelled<'a> {
-    /// Takes a path apart, once for all patterns.
+    /// Creates all forms of a path, once for any number of patterns.
     pub fn of(path: &'a AbsPath, roots: &[AbsPath]) -> Self {
         let whole = Folded::of(path.as_str());
         let below = roots.iter().filter_map(|root| whole.below(&Folded::of(root.as_str())));
@@ -19,7 +19,8 @@ impl<'a> Spelled<'a> {
         Self(below.into_iter().chain([whole]).chain(path.file_name().map(Folded::of)).collect())
     }
 
-    /// Whether a pattern matches. One that ends in `/` is about all that lies below.
+    /// Returns whether a pattern matches. A pattern that ends in `/` matches everything below that
+    /// directory.
     pub fn matches(&self, pattern: &str) -> bool {
         let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
         self.0.iter().any(|text| match pattern.strip_suffix('/') {
@@ -28,7 +29,7 @@ impl<'a> Spelled<'a> {
         })
     }
 
-    /// The same, and whether the path is the folder that a pattern is about.
+    /// Returns whether a pattern matches, or the path is the directory that the pattern names.
     pub fn is_in(&self, pattern: &str) -> bool {
         let folder =
             pattern.strip_suffix('*').unwrap_or(pattern).strip_suffix('/').filter(|name| !name.is_empty());
@@ -36,25 +37,26 @@ impl<'a> Spelled<'a> {
     }
 }
 
-/// Whether a pattern with `*` for any characters matches a text. Both are compared as a file system
-/// might that takes two spellings for one name: without case, composed, and without characters that
-/// have no width. One text and many patterns: see [`Folded`].
+/// Returns whether a pattern with `*` for any characters matches a text. Case, Unicode composition
+/// and zero-width characters are ignored, as some file systems do. To match one text against many
+/// patterns, see [`Folded`].
 pub fn pattern_matches(pattern: &str, text: &str) -> bool {
     Folded::of(text).matches(pattern)
 }
 
-/// A text as patterns are compared with it, made once for all of them.
+/// A text in the normalised form that patterns are matched against, computed once for any number of
+/// patterns.
 #[derive(Debug, Clone)]
 pub struct Folded<'a>(Cow<'a, str>);
 
 impl<'a> Folded<'a> {
-    /// Makes it. What is plain and in lower case is not copied.
+    /// Normalises a text. Lower-case ASCII is not copied.
     pub fn of(text: &'a str) -> Self {
         Self(folded(text))
     }
 
-    /// What a path is below a folder; empty for the folder itself, `None` for what does not lie
-    /// there.
+    /// Returns a path relative to a directory: empty for the directory itself, `None` if the path
+    /// does not lie below it.
     fn below(&self, folder: &Folded<'_>) -> Option<Folded<'a>> {
         let (path, folder) = (from_root(&self.0), from_root(&folder.0));
         let rest = path.strip_prefix(folder)?;
@@ -65,14 +67,14 @@ impl<'a> Folded<'a> {
         Some(Folded(Cow::Owned(rest.to_owned())))
     }
 
-    /// Whether a pattern matches it, as in [`pattern_matches`].
+    /// Returns whether a pattern matches, as in [`pattern_matches`].
     pub fn matches(&self, pattern: &str) -> bool {
         let pattern = folded(pattern);
         let mut parts = pattern.split('*');
         let first = parts.next().expect("split yields at least one part");
         let Some(mut rest) = self.0.strip_prefix(first) else { return false };
         let Some(last) = parts.next_back() else { return rest.is_empty() };
-        // The end is compared before anything is looked for.
+        // Compare the end first, before any search.
         if !rest.ends_with(last) {
             return false;
         }
@@ -86,19 +88,19 @@ impl<'a> Folded<'a> {
     }
 }
 
-/// Whether a path is `folder` or lies below it, by any spelling that a file system may take for the
-/// same: without case, composed or not, without characters that have no width, and through the name
-/// that macOS has for the volume of its data. Every check that keeps something out of a folder
-/// compares with this. On a file system that tells two such spellings apart it says yes too often,
-/// so it must not be what lets something in.
+/// Returns whether a path is `folder` or lies below it, in any spelling that a file system may
+/// treat as the same: regardless of case, Unicode composition and zero-width characters, and
+/// through the name of the macOS data volume. Every check that blocks access to a directory uses
+/// this function. On a case-sensitive file system it returns `true` too often, so it must not be
+/// used to grant access.
 pub fn is_within(path: &AbsPath, folder: &AbsPath) -> bool {
     Folded::of(path.as_str()).below(&Folded::of(folder.as_str())).is_some()
 }
 
-/// The volume on which macOS keeps all that is not its own: what lies below `/` lies here too.
+/// The macOS data volume: what lies below `/` is reachable below this path too.
 const DATA_VOLUME: &str = "/system/volumes/data";
 
-/// A folded path from the root that people know.
+/// Removes the data volume from a normalised path.
 fn from_root(path: &str) -> &str {
     match path.strip_prefix(DATA_VOLUME) {
         Some("") => "/",
@@ -107,8 +109,8 @@ fn from_root(path: &str) -> &str {
     }
 }
 
-/// One spelling for all that some file system takes for the same name. What is plain and in lower
-/// case is not copied.
+/// Returns one spelling for all that some file system treats as the same name. Lower-case ASCII is
+/// not copied.
 fn folded(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
         return match text.bytes().any(|byte| byte.is_ascii_uppercase()) {
@@ -116,13 +118,15 @@ fn folded(text: &str) -> Cow<'_, str> {
             false => Cow::Borrowed(text),
         };
     }
-    // HFS+ passes over these.
+    // HFS+ ignores these characters.
     let invisible = |c: &char| matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{ad}');
     let visible: String = text.chars().filter(|c| !invisible(c)).collect();
-    // Before, because marks in another order are the same to a file system; after, because a
-    // capital may be composed where the small letter is not.
+    // Composed before folding, because file systems treat marks in a different order as the same;
+    // and again after it, because a capital letter may be precomposed where its small letter is
+    // not.
     let composer = ComposingNormalizerBorrowed::new_nfc();
-    // Up and down again: a long s is an s, and a Kelvin sign a k, to a file system that folds case.
+    // Upper case first, then lower case: on a case-folding file system the long s equals `s`, and
+    // the Kelvin sign equals `k`.
     let lower = composer.normalize(&visible).to_uppercase().to_lowercase();
     Cow::Owned(composer.normalize(&lower).into_owned())
 }

@@ -1,24 +1,34 @@
-//! Files that are read because they lie there: nobody has named them, and no gate has decided about them.
+//! Reads files that are used because they exist: no user and no tool call named them, and the
+//! permission gate has not decided about them.
 //!
-//! Instructions, settings and lists of servers of a project are read before its user has said anything. Whoever wrote the project also chose what those
-//! names are: a link to a key, a pipe, a device without an end. One function reads all of them.
+//! Instructions, settings and server lists of a project are read before the user's first prompt.
+//! The author of the project chooses what their names refer to: possibly a link to a key, a pipe or
+//! an endless device. Therefore one function reads all of them.
 
 use crate::{AbsPath, Pins, Sandbox, System, SystemError, is_within};
 
-/// What a file that nobody asked for has to be, to be read.
+/// The conditions under which such a file is read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FoundRules {
-    /// Whose secret and hidden files it must not be, under whatever name.
+    /// The sandbox whose secret and hidden files must not be read, under any name.
     pub secrets: Sandbox,
-    /// The most bytes it may have.
+    /// The maximum size in bytes.
     pub limit: u64,
-    /// Whether its own name may be one of a secret file, because nothing of it is shown or sent: what it leads to may not.
+    /// Whether the file's own name may match a secret pattern, because its content is neither shown
+    /// nor sent. The file that it links to may not.
     pub any_name: bool,
 }
 
-/// Reads a file of a folder that nobody asked for; `None` where there is none. It is a regular file, and so is what it leads to; that lies in the folder,
-/// is no secret by its name or by another of its names, and is no larger than the limit. It is opened without waiting, as what it was found to be.
-/// Whatever else it is, is an error that names it, and nothing of it was read.
+/// Reads a file that no user and no tool call asked for; `None` if it does not exist.
+///
+/// The path must resolve to a regular file inside `root` that is not secret under any of its names
+/// and does not exceed the limit. The file is opened without blocking, and only if the path still
+/// leads to what was checked.
+///
+/// # Errors
+/// [`SystemError::BlockedFound`] for a secret or hidden file, [`SystemError::Outside`] for a link
+/// out of `root`, [`SystemError::TooLarge`] over the limit. Anything else at the path is an error
+/// that names it too. None of its content is returned.
 pub async fn read_found(
     system: &dyn System,
     root: &AbsPath,
@@ -28,7 +38,7 @@ pub async fn read_found(
     let target = resolve_inside(system, root, path).await?;
     let secrets = &rules.secrets;
     let by_name = match rules.any_name {
-        // Its folder may be written with a link in it, so it is its name that tells whether the file is one.
+        // `root` may contain a link, so a changed file name is what shows that the file is a link.
         true => target.file_name() != path.file_name() && secrets.is_secret(&target),
         false => secrets.is_secret(&target) || secrets.is_secret(path),
     };
@@ -50,14 +60,14 @@ pub async fn read_found(
     }
 }
 
-/// Where a path of a folder leads, if that is in the folder.
+/// Resolves a path, and fails with [`SystemError::Outside`] if it leads out of `root`.
 pub async fn resolve_inside(
     system: &dyn System,
     root: &AbsPath,
     path: &AbsPath,
 ) -> Result<AbsPath, SystemError> {
     let target = system.resolve(path).await?;
-    // A resolved path below the folder as it is written means that the folder is no link.
+    // If the resolved path lies below `root` as it is spelled, `root` contains no link.
     if target.relative_to(root).is_some() || target.relative_to(&system.resolve(root).await?).is_some() {
         return Ok(target);
     }

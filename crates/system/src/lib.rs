@@ -1,8 +1,15 @@
-//! The OS seam: every effect on a workspace goes through one trait.
+//! The OS seam: every effect on a workspace (files, directories, processes) goes through one trait,
+//! [`System`].
 //!
-//! Architecture Invariant: this crate is the only one that touches files and processes. Tools receive a [`System`] as an
-//! argument and cannot tell whether it is the local machine (`LocalSystem`), an editor (`acp::AcpSystem`), a refusing
-//! wrapper (`ReadOnly`) or a fake in memory (`FakeSystem`).
+//! [`LocalSystem`] acts on this machine, [`ReadOnly`] refuses changes, [`Confined`] runs commands
+//! in the sandbox, [`FakeSystem`] lives in memory for tests, and `acp::AcpSystem` acts through an
+//! editor. [`contract`] is the test suite that every backend passes.
+//!
+//! Architecture Invariant: this crate is the only one that touches files and processes. Tools
+//! receive a [`System`] as an argument and cannot tell which backend it is.
+//!
+//! This crate must never decide permissions, keep a current directory, or write to stdout. Callers
+//! have asked the permission gate before they call.
 
 mod confined;
 pub mod contract;

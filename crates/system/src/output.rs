@@ -1,17 +1,17 @@
-//! The ring between a process and whoever reads its output, and the decoder in front of it.
+//! The ring buffer between a process and the reader of its output, and the decoder that fills it.
 
 use crate::{Output, limits::OUTPUT_MERGE_BYTES};
 use std::collections::VecDeque;
 
-/// The newest text of a process, at most `limit` bytes of it.
+/// A ring buffer of the newest output of a process, at most `limit` bytes.
 #[derive(Debug)]
 pub(crate) struct Ring {
     limit: usize,
     chunks: VecDeque<String>,
     len: usize,
-    /// Text was dropped in front of what is here, and the reader has not been told.
+    /// Text was dropped before the buffered text, and the reader has not seen a gap for it yet.
     lost: bool,
-    /// The last thing given out was a gap: what is dropped now belongs to the same gap.
+    /// The last piece taken was a gap: text dropped now belongs to the same gap.
     in_gap: bool,
 }
 
@@ -20,7 +20,7 @@ impl Ring {
         Self { limit, chunks: VecDeque::new(), len: 0, lost: false, in_gap: false }
     }
 
-    /// Adds text; the oldest text goes when there is too much, whole characters at a time.
+    /// Appends text. If the limit is exceeded, drops the oldest text in whole characters.
     pub(crate) fn push(&mut self, text: &str) {
         self.len += text.len();
         match self.chunks.back_mut() {
@@ -43,7 +43,7 @@ impl Ring {
         }
     }
 
-    /// Takes the gap, if text was lost, and otherwise all text there is.
+    /// Takes a gap if text was lost, else all buffered text.
     pub(crate) fn take(&mut self) -> Option<Output> {
         if std::mem::take(&mut self.lost) {
             self.in_gap = true;
@@ -58,15 +58,16 @@ impl Ring {
     }
 }
 
-/// Decodes UTF-8 that arrives in pieces. What is invalid becomes U+FFFD; a character split between two reads does not.
+/// A streaming UTF-8 decoder. Invalid bytes become U+FFFD; a character split between two reads is
+/// kept whole.
 #[derive(Debug, Default)]
 pub(crate) struct Decoder {
-    /// The beginning of a character whose end has not arrived: three bytes at the most.
+    /// The start of a character whose remaining bytes have not arrived: at most three bytes.
     tail: Vec<u8>,
 }
 
 impl Decoder {
-    /// Decodes what has come to be complete.
+    /// Decodes all characters that are complete.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> String {
         let joined = [self.tail.as_slice(), bytes].concat();
         let mut rest = joined.as_slice();
@@ -91,7 +92,7 @@ impl Decoder {
         }
     }
 
-    /// The end of the stream: a character that was never completed is invalid.
+    /// Ends the stream: an incomplete character becomes U+FFFD.
     pub(crate) fn finish(&mut self) -> &'static str {
         if std::mem::take(&mut self.tail).is_empty() { "" } else { "\u{fffd}" }
     }

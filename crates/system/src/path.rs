@@ -1,31 +1,35 @@
-//! Absolute paths that never ask the OS.
+//! Absolute paths without access to the file system.
 
 use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
 use std::fmt;
 
-/// A UTF-8, absolute, lexically normalised path: no `.`, no `..`, no doubled or trailing slash.
+/// An absolute, lexically normalised UTF-8 path: no `.`, no `..`, no doubled or trailing slash.
 ///
-/// It never asks the OS: links are not resolved here (see [`crate::System::resolve`]), and there is no current directory to
-/// be relative to.
+/// It never accesses the file system: links are not resolved here (see [`crate::System::resolve`]),
+/// and there is no current directory that a path could be relative to.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AbsPath(Utf8PathBuf);
 
 /// Why a string is not an [`AbsPath`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {
-    /// The path has no root.
+    /// The path is relative.
     #[error("path is not absolute: {0}")]
     Relative(String),
-    /// The path holds bytes that are no UTF-8 text; shown lossily.
+    /// The path is not valid UTF-8; shown lossily.
     #[error("path is not UTF-8: {0}")]
     NotUtf8(String),
-    /// The path is empty or holds a NUL byte.
+    /// The path is empty or contains a NUL byte.
     #[error("path is empty or holds a NUL byte: {0:?}")]
     Malformed(String),
 }
 
 impl AbsPath {
-    /// Takes an absolute path, normalised lexically (`/a/./b/../c` is `/a/c`; `..` at the root stays at the root).
+    /// Creates a path from an absolute one and normalises it lexically: `/a/./b/../c` becomes
+    /// `/a/c`, and `..` at the root stays at the root.
+    ///
+    /// # Errors
+    /// If the path is relative, empty or contains a NUL byte.
     pub fn new(path: impl AsRef<str>) -> Result<Self, PathError> {
         let path = path.as_ref();
         if path.is_empty() || path.contains('\0') {
@@ -37,43 +41,48 @@ impl AbsPath {
         Ok(Self(normalise(Utf8Path::new(path))))
     }
 
-    /// Takes a path from the OS.
+    /// Creates a path from an OS path.
+    ///
+    /// # Errors
+    /// As for [`AbsPath::new`], and if the path is not UTF-8.
     pub fn from_os(path: &std::path::Path) -> Result<Self, PathError> {
         let text = path.to_str().ok_or_else(|| PathError::NotUtf8(path.to_string_lossy().into_owned()))?;
         Self::new(text)
     }
 
-    /// Joins a relative path, or takes an absolute one as it is; the result is normalised.
+    /// Joins a relative path, or returns an absolute one as it is; the result is normalised.
     pub fn join(&self, path: impl AsRef<str>) -> Self {
         Self(normalise(&self.0.join(path.as_ref())))
     }
 
-    /// The path as text.
+    /// Returns the path as a string.
     pub fn as_str(&self) -> &str {
         self.0.as_str()
     }
 
-    /// The path for calls into the OS.
+    /// Returns the path as a [`std::path::Path`].
     pub fn as_std(&self) -> &std::path::Path {
         self.0.as_std_path()
     }
 
-    /// The folder above, or `None` at the root.
+    /// Returns the parent directory, or `None` at the root.
     pub fn parent(&self) -> Option<Self> {
         self.0.parent().map(|parent| Self(parent.to_owned()))
     }
 
-    /// The last component, or `None` at the root.
+    /// Returns the last component, or `None` at the root.
     pub fn file_name(&self) -> Option<&str> {
         self.0.file_name()
     }
 
-    /// Whether this path is `base` or lies below it, compared by component: `/work-evil` is not below `/work`.
+    /// Returns whether this path is `base` or lies below it. Compares whole components:
+    /// `/work-evil` is not below `/work`.
     pub fn starts_with(&self, base: &Self) -> bool {
         self.0.starts_with(&base.0)
     }
 
-    /// This path relative to `base`, or `None` when it does not lie below it. The base itself is `""`.
+    /// Returns this path relative to `base`, or `None` if it does not lie below it. For `base`
+    /// itself this is `""`.
     pub fn relative_to(&self, base: &Self) -> Option<&str> {
         self.0.strip_prefix(&base.0).ok().map(Utf8Path::as_str)
     }

@@ -1,18 +1,21 @@
-//! What the files of a call were found to be when it was decided about.
+//! The resolved paths that a permission decision about a tool call was based on.
 
 use crate::{AbsPath, Sandbox};
 
-/// Binds the reads and writes of a call to what was decided: where its paths led, and which files it must not touch under whatever name.
+/// Binds the reads and writes of one tool call to its permission decision: where its paths resolved
+/// to, and which files it must not touch under any name.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Pins {
-    /// A path as the call declares it, and where it led with its links resolved.
+    /// Pairs of a path as the call declares it and its resolved target.
     pub places: Vec<(AbsPath, AbsPath)>,
-    /// Whose hidden and secret files are not to be had by another of their names either.
+    /// The sandbox whose hidden and secret files must not be reached under another name (hard
+    /// links).
     pub secrets: Sandbox,
 }
 
 impl Pins {
-    /// Where a path has to lead: that of the longest declared path that it is, or lies below. `None` for one that nothing was decided about.
+    /// Returns where a path must lead, derived from the longest declared path that equals it or
+    /// contains it. Returns `None` for a path that the decision did not cover.
     pub fn target(&self, path: &AbsPath) -> Option<AbsPath> {
         let holding =
             self.places.iter().filter_map(|(declared, target)| Some((path.relative_to(declared)?, target)));

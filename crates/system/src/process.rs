@@ -1,38 +1,41 @@
-//! Commands and the processes they become.
+//! Commands and running processes.
 
 use crate::{AbsPath, Confinement, SystemError};
 use async_trait::async_trait;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-/// A command as an argument vector; never a shell line to be split by somebody else.
+/// A command as an argument vector, never a shell line that another component would split.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Command {
-    /// The executable, looked up in `PATH` when it holds no slash.
+    /// The executable, looked up in `PATH` if it contains no slash.
     pub program: String,
-    /// Its arguments.
+    /// The arguments.
     pub args: Vec<String>,
-    /// Where it runs.
+    /// The working directory.
     pub cwd: AbsPath,
-    /// Variables added to the environment it inherits.
+    /// Variables added to the inherited environment.
     pub env: Vec<(String, String)>,
-    /// How many bytes of output are kept; what comes first is dropped beyond it.
+    /// How many bytes of output are kept; beyond that, the oldest output is dropped.
     pub output_limit: usize,
-    /// What it may do to this machine; has no meaning for a command that runs in a client's terminal.
+    /// The confinement on this machine. Has no effect on a command that runs in a client's
+    /// terminal.
     pub confinement: Confinement,
-    /// What it reads from its standard input, which is empty without it. A command in a client's terminal does not get it.
+    /// The content of standard input; `None` means empty. A command in a client's terminal does not
+    /// receive it.
     pub input: Option<String>,
-    /// Whether its standard input stays open for [`Process::write_input`] instead. Has no meaning for a
-    /// command in a client's terminal.
+    /// Whether standard input is a pipe for [`Process::write_input`] instead of [`Command::input`].
+    /// Has no effect on a command in a client's terminal.
     pub interactive: bool,
 }
 
-/// Variables that every backend sets for a command, below those of [`Command::env`]: nobody sits at
-/// a terminal to answer a question or to leave a pager, so programs are told not to ask and not to
-/// page. What they say is read as text, so they are told to write no colours and no sequences
-/// (`NO_COLOR`, `TERM=dumb`).
+/// Variables that every backend sets for a command; [`Command::env`] overrides them.
 ///
-/// An editor that git opens would wait for ever; with `true` git goes on with the message it proposes, or gives up on an
-/// empty one.
+/// No user sits at the terminal to answer a question or to quit a pager, so programs are configured
+/// neither to prompt nor to page. Their output is read as text, so colours and escape sequences are
+/// disabled (`NO_COLOR`, `TERM=dumb`).
+///
+/// An editor started by git would wait forever. With `true` as the editor, git continues with the
+/// proposed message, or aborts on an empty one.
 pub const UNATTENDED_ENV: [(&str, &str); 7] = [
     ("GIT_TERMINAL_PROMPT", "0"),
     ("GIT_EDITOR", "true"),
@@ -44,19 +47,20 @@ pub const UNATTENDED_ENV: [(&str, &str); 7] = [
 ];
 
 impl Command {
-    /// What is added to the inherited environment: [`UNATTENDED_ENV`], then [`Command::env`], so that the command's own
-    /// value is the last of its name.
+    /// Returns the variables added to the inherited environment: [`UNATTENDED_ENV`] without the
+    /// names that [`Command::env`] sets, then [`Command::env`].
     pub fn environment(&self) -> impl Iterator<Item = (&str, &str)> {
         let own = self.env.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         UNATTENDED_ENV.into_iter().filter(|(name, _)| !self.env.iter().any(|(own, _)| own == name)).chain(own)
     }
 
-    /// Runs a shell line with `sh -c LINE`.
+    /// Creates a command that runs a shell line with `sh -c LINE`.
     pub fn shell(line: impl Into<String>, cwd: AbsPath, output_limit: usize) -> Self {
         Self::line(ShellProgram::Sh, line, cwd, output_limit)
     }
 
-    /// Runs a shell line with `-c` in the given shell, usually that of [`crate::System::shell`].
+    /// Creates a command that runs a shell line with `-c` in the given shell, usually that of
+    /// [`crate::System::shell`].
     pub fn line(shell: ShellProgram, line: impl Into<String>, cwd: AbsPath, output_limit: usize) -> Self {
         Self {
             program: shell.program().to_owned(),
@@ -71,18 +75,18 @@ impl Command {
     }
 }
 
-/// The shell that runs command lines, and so the dialect in which they are read.
+/// The shell that runs command lines; it determines the dialect in which they are parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum ShellProgram {
     /// GNU bash.
     Bash,
-    /// Whatever `sh` is: dash, busybox, bash. Its dialect is not known beyond POSIX.
+    /// Any `sh`: dash, busybox, bash. Only POSIX syntax can be relied on.
     #[default]
     Sh,
 }
 
 impl ShellProgram {
-    /// The name of the executable, looked up in `PATH`.
+    /// Returns the name of the executable, which is looked up in `PATH`.
     pub fn program(self) -> &'static str {
         match self {
             Self::Bash => "bash",
@@ -91,108 +95,112 @@ impl ShellProgram {
     }
 }
 
-/// A command that is prepared here and started by somebody else: what they start asks this process for
-/// the command and its confinement, and proves that it runs on this machine and is this program.
-/// Dropping it ends the command.
+/// A command that is prepared here and started by another program.
+///
+/// The launcher that the other program starts asks this process for the command and its
+/// confinement, and proves that it runs on this machine and is this same program. Dropping the
+/// value ends the command.
 #[async_trait]
 pub trait Launch: Send + Sync {
-    /// The program to start and its arguments. No word of them needs quotes, unless the program's own
-    /// path does; those behind the first three are for people to read.
+    /// Returns the program to start and its arguments. No argument needs quoting, unless the
+    /// program's own path does. Arguments after the first three are only a label for people to
+    /// read.
     fn words(&self) -> (&str, &[String]);
 
-    /// Waits until the command is confined and about to start. Nothing has run by then. Cancel-safe.
-    ///
-    /// # Errors
-    /// [`SystemError::NotConfined`] when something else answered, or the confinement failed.
+    /// Waits until the command is confined and about to start. Nothing has run by then.
+    /// Cancel-safe.
     async fn confined(&mut self) -> Result<(), SystemError>;
 
     /// Starts the command.
-    ///
-    /// # Errors
-    /// [`SystemError::NotConfined`] when the launcher is gone.
     async fn start(&mut self) -> Result<(), SystemError>;
 
-    /// Asks the command to end.
+    /// Sends SIGTERM to the command, if it still runs.
     async fn terminate(&mut self);
 }
 
-/// The id of a terminal that a client shows.
+/// The id of a terminal in the client.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct TerminalId(pub String);
 
-/// A piece of a process's output, stdout and stderr in one stream, decoded lossily.
+/// A piece of a process's output, with stdout and stderr in one stream, decoded lossily.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Output {
-    /// Text that follows what came before.
+    /// Text that follows the previous piece.
     Text(String),
-    /// Output was lost here: the ring in front of the reader overflowed. Sent once per gap.
+    /// Output was lost here because the ring buffer overflowed. Sent once per gap.
     Gap,
 }
 
-/// How a process ended. Both fields empty: nobody knows, which is a failure too.
+/// How a process ended. If both fields are empty, the exit status is unknown, which counts as
+/// failure.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ExitStatus {
-    /// The exit code of a process that exited by itself. Some systems have codes of 32 bits without
-    /// a sign.
+    /// The exit code of a process that exited by itself. It is an `i64` because some systems have
+    /// unsigned 32-bit exit codes.
     pub code: Option<i64>,
-    /// The name of the signal that ended it, such as `SIGKILL`.
+    /// The name of the signal that ended the process, such as `SIGKILL`.
     pub signal: Option<String>,
 }
 
 impl ExitStatus {
-    /// Exit code 0. A signal is never a success, and neither is an unknown end.
+    /// Returns whether the exit code is 0. A signal or an unknown exit status is never a success.
     pub fn success(&self) -> bool {
         self.code == Some(0) && self.signal.is_none()
     }
 }
 
-/// A running process. Dropping it kills the whole process group (or releases the client's terminal, which kills too).
+/// A running process. Dropping it kills the whole process group (or releases the client's terminal,
+/// which kills the command too).
 #[async_trait]
 pub trait Process: Send {
-    /// The terminal in which a client already shows this process, if any.
+    /// Returns the terminal in which a client already shows this process, if any.
     fn terminal(&self) -> Option<&TerminalId>;
 
-    /// The next piece of output; `None` once the process has ended and its output is drained. A background child that
-    /// holds the output open does not hold this back for more than a short grace period.
+    /// Returns the next piece of output, or `None` once the process has ended and its output is
+    /// drained. A background child that keeps the output open delays the end by no more than a
+    /// short grace period.
     ///
     /// Cancel-safe: a dropped call loses nothing.
     async fn next_output(&mut self) -> Option<Output>;
 
-    /// Gives the process more of its standard input. Waits while the process does not read; a call
-    /// that is dropped may have written a part.
+    /// Writes to the standard input of the process. Waits while the process does not read; a call
+    /// that is dropped may have written a part of the text.
     ///
     /// # Errors
-    /// [`SystemError::NoInput`] for a process that was not started as [`Command::interactive`], that
-    /// runs in a client's terminal, or that reads no more.
+    /// [`SystemError::NoInput`] if the process was not started as [`Command::interactive`], runs in
+    /// a client's terminal, or has closed its standard input.
     async fn write_input(&mut self, _text: &str) -> Result<(), SystemError> {
         Err(SystemError::NoInput)
     }
 
-    /// Waits for the end. Output not taken by [`Process::next_output`] stays there to be taken. Cancel-safe.
+    /// Waits for the process to end. Output that [`Process::next_output`] has not taken stays
+    /// available. Cancel-safe.
     async fn wait(&mut self) -> Result<ExitStatus, SystemError>;
 
-    /// Ends the whole process group: SIGTERM, a bounded wait (2 s), SIGKILL. Returns once it is gone or given up on.
+    /// Ends the whole process group: SIGTERM, a bounded wait (2 s), SIGKILL. Returns once the group
+    /// is gone, or after a bounded wait for it.
     async fn kill(&mut self);
 }
 
-/// A program of this machine that is talked to over its standard streams for as long as it is needed.
+/// A program on this machine with which the caller exchanges data over its standard streams, such
+/// as an MCP server.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PipedCommand {
-    /// The executable, looked up in `PATH` when it holds no slash.
+    /// The executable, looked up in `PATH` if it contains no slash.
     pub program: String,
-    /// Its arguments.
+    /// The arguments.
     pub args: Vec<String>,
-    /// Where it runs.
+    /// The working directory.
     pub cwd: AbsPath,
-    /// The variables of this process that it gets; none but these.
+    /// The names of the variables that it inherits from this process; no others are inherited.
     pub inherit: Vec<String>,
-    /// Variables of its own, which may be secret.
+    /// Further variables; their values may be secret.
     pub env: Vec<(String, String)>,
-    /// How many bytes of its standard error are kept; what comes first is dropped beyond it.
+    /// How many bytes of standard error are kept; beyond that, the oldest output is dropped.
     pub error_limit: usize,
 }
 
-/// Values of variables may be secret, and arguments too.
+/// Omits arguments and the values of variables, because they may be secret.
 impl std::fmt::Debug for PipedCommand {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let names: Vec<_> = self.env.iter().map(|(name, _)| name).collect();
@@ -205,10 +213,10 @@ impl std::fmt::Debug for PipedCommand {
 
 /// A running program and its standard streams.
 pub struct Piped {
-    /// What it reads.
+    /// The program's standard input.
     pub input: Box<dyn AsyncWrite + Send + Unpin>,
-    /// What it writes.
+    /// The program's standard output.
     pub output: Box<dyn AsyncRead + Send + Unpin>,
-    /// Its owner; its output is the program's standard error.
+    /// The handle of the process; its output is the program's standard error.
     pub process: Box<dyn Process>,
 }

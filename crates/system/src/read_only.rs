@@ -1,4 +1,4 @@
-//! A system that changes no file.
+//! A [`System`] that refuses to change files.
 
 use crate::{
     AbsPath, Command, Entry, Look, Metadata, Pins, Process, Route, Routes, SandboxSupport, ShellProgram,
@@ -7,10 +7,11 @@ use crate::{
 use async_trait::async_trait;
 use std::sync::Arc;
 
-/// Passes reads on and refuses every change of a file: writes, removes, renames, new folders.
+/// Passes reads on and refuses every change of a file: writes, removals, renames, new directories.
 ///
-/// Commands are passed on: the modes that plan and answer may run commands that only look, and it is the gate that tells
-/// those from others, before [`System::spawn`] is called. This wrapper does not look into commands.
+/// Commands are passed on too. The read-only modes may run commands that only read, and the
+/// permission gate tells these apart before [`System::spawn`] is called. This wrapper does not
+/// inspect commands.
 pub struct ReadOnly {
     inner: Arc<dyn System>,
 }

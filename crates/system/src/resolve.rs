@@ -1,13 +1,14 @@
-//! Following symbolic links component by component.
+//! Resolves symbolic links component by component.
 
 use crate::{AbsPath, limits::MAX_LINKS};
 use std::io;
 
-/// Resolves every link in `path`; what does not exist is kept as it is. `read_link` tells where a link points, and `None` of
-/// anything that is no link or does not exist.
+/// Resolves every link in `path`; components that do not exist are kept. `read_link` returns the
+/// target of a link, and `None` for anything that is not a link or does not exist.
 ///
-/// A dangling link is followed too: whoever decides about a write must see where the file would come to be. `..` in a link
-/// is taken after what stands before it was resolved, as the kernel does.
+/// A dangling link is followed too: a permission decision about a write must see where the file
+/// would be created. A `..` in a link target applies to the resolved path before it, as in the
+/// kernel.
 pub(crate) fn resolve(
     path: &AbsPath,
     read_link: impl Fn(&AbsPath) -> io::Result<Option<String>>,
@@ -37,7 +38,7 @@ pub(crate) fn resolve(
     Ok(current)
 }
 
-/// The components, the last one first.
+/// Splits a path into components, last one first.
 fn components(path: &str) -> Vec<String> {
     path.split('/').rev().filter(|name| !name.is_empty() && *name != ".").map(str::to_owned).collect()
 }

@@ -1,6 +1,6 @@
-//! Secrets by what they look like.
+//! Recognises secrets in text and in environment variables.
 
-/// What the keys of well-known services begin with, and how long they are at the least.
+/// The prefixes of keys of well-known services, with the minimum length of such a key.
 const BEGINNINGS: [(&str, usize); 19] = [
     ("sk-", 20),
     ("sk_live_", 20),
@@ -23,13 +23,15 @@ const BEGINNINGS: [(&str, usize); 19] = [
     ("pypi-", 40),
 ];
 
-/// The fewest characters of a value that is searched for as a secret.
+/// The minimum number of characters of a value that is searched for as a secret.
 const SECRET_CHARS: usize = 8;
 
-/// A value of lower-case letters only is searched for from this many characters on: a shorter one is a word.
+/// The minimum number of characters for a value of lower-case letters only; a shorter one is taken
+/// for a word.
 const WORD_CHARS: usize = 16;
 
-/// The words of placeholders. A value made of these alone is no secret: `sk-no-key-required`, `your-api-key-here`.
+/// Words of placeholders. A value that consists of these alone is no secret: `sk-no-key-required`,
+/// `your-api-key-here`.
 const PLACEHOLDER_WORDS: [&str; 72] = [
     "a",
     "abc",
@@ -105,15 +107,16 @@ const PLACEHOLDER_WORDS: [&str; 72] = [
     "your",
 ];
 
-/// Whether a value is searched for in texts and variables because it is known to be secret. One that is short, a plain
-/// word or a placeholder would be found where no secret is: in `PATH`, in the middle of words.
+/// Returns whether a value that is known to be secret should be searched for in texts and
+/// variables. A short value, a plain word or a placeholder would match in places that contain no
+/// secret: in `PATH`, or inside words.
 pub fn is_secret_value(value: &str) -> bool {
     let value = value.trim();
     let plain = value.chars().count() < WORD_CHARS && value.chars().all(|c| c.is_ascii_lowercase());
     value.chars().count() >= SECRET_CHARS && !plain && !is_placeholder(value)
 }
 
-/// Whether a value consists of the words of placeholders and of runs of one character.
+/// Returns whether a value consists of placeholder words and repeated characters only.
 fn is_placeholder(value: &str) -> bool {
     let mut words = value.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     words.all(|word| {
@@ -124,15 +127,15 @@ fn is_placeholder(value: &str) -> bool {
     })
 }
 
-/// Whether a variable's name says that it holds a secret.
+/// Returns whether a variable's name indicates a secret.
 pub fn is_secret_name(name: &str) -> bool {
     const WORDS: [&str; 6] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL"];
     let name = name.to_ascii_uppercase();
     WORDS.iter().any(|word| name.contains(word))
 }
 
-/// The pieces of a text that look like secrets, as ranges of bytes in order and apart: keys of well-known services, tokens in three parts, passwords in
-/// addresses, and private keys.
+/// Finds the parts of a text that look like secrets: keys of well-known services, three-part tokens
+/// (JWT), passwords in URLs, and private keys. Returns sorted, disjoint byte ranges.
 pub fn secrets_in(text: &str) -> Vec<std::ops::Range<usize>> {
     let mut found = Vec::new();
     let mut start = None;
@@ -152,7 +155,7 @@ pub fn secrets_in(text: &str) -> Vec<std::ops::Range<usize>> {
     found.extend(passwords(text));
     found.extend(private_keys(text));
     found.sort_by_key(|range| range.start);
-    // Those that overlap are one.
+    // Merge overlapping ranges.
     let mut parts: Vec<std::ops::Range<usize>> = Vec::with_capacity(found.len());
     for range in found {
         match parts.last_mut() {
@@ -163,13 +166,13 @@ pub fn secrets_in(text: &str) -> Vec<std::ops::Range<usize>> {
     parts
 }
 
-/// A word without the end of a sentence.
+/// Returns a word without trailing full stops.
 fn word(text: &str, from: usize, to: usize) -> &str {
     text[from..to].trim_end_matches('.')
 }
 
-/// Where a word begins whose first character belongs to an escape, as in text that was written as JSON: after `\n`, the
-/// `n`; after `\u000a`, all of it.
+/// Returns where a word begins if its first character belongs to an escape sequence, as in text
+/// encoded as JSON: behind the `n` of `\n`, behind all of `\u000a`.
 fn after_escape(text: &str, from: usize) -> usize {
     if !text[..from].ends_with('\\') {
         return from;
@@ -187,13 +190,13 @@ fn is_key(word: &str) -> bool {
         let rest = word.strip_prefix(beginning);
         word.len() >= *length && rest.is_some_and(|rest| rest.bytes().any(|byte| byte.is_ascii_digit()))
     };
-    // A token in three parts whose first one is a JSON object.
+    // A three-part token whose first part is a base64url-encoded JSON object (JWT).
     let parts: Vec<_> = word.split('.').collect();
     let token = word.starts_with("eyJ") && parts.len() == 3 && parts.iter().all(|part| part.len() >= 10);
     token || BEGINNINGS.iter().any(begins)
 }
 
-/// What stands between the first `:` and the `@` of an address.
+/// Finds the text between the first `:` and the `@` in the authority of a URL.
 fn passwords(text: &str) -> impl Iterator<Item = std::ops::Range<usize>> {
     text.match_indices("://").filter_map(|(at, mark)| {
         let from = at + mark.len();
@@ -207,7 +210,8 @@ fn passwords(text: &str) -> impl Iterator<Item = std::ops::Range<usize>> {
     })
 }
 
-/// From the line that begins a private key to the one that ends it, or to the end.
+/// Finds the text between the first and the last line of a private key; up to the end of the text
+/// if the last line is missing.
 fn private_keys(text: &str) -> impl Iterator<Item = std::ops::Range<usize>> {
     text.match_indices("-----BEGIN ").filter_map(|(at, _)| {
         let head = text[at..].lines().next().unwrap_or_default();

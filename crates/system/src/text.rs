@@ -1,33 +1,33 @@
-//! What is text: UTF-8, UTF-16 with a byte-order mark, or what can only be Windows-1252. Anything else
-//! is refused rather than shown as mojibake.
+//! Which bytes count as text: UTF-8, UTF-16 with a byte-order mark, or bytes that can only be
+//! Windows-1252. Anything else is refused, because it would be shown as mojibake.
 
 use crate::{AbsPath, SystemError, TextRange};
 use encoding_rs::WINDOWS_1252;
 use std::{borrow::Cow, fmt};
 
-/// The byte-order mark that some editors put in front of UTF-8.
+/// The byte-order mark that some editors put at the start of UTF-8 files.
 pub(crate) const BOM: &str = "\u{feff}";
 
-/// Folders of dependencies, build products and version control: walked only when ignored files are
-/// asked for, whatever an ignore file takes back (`!*/`).
+/// Directories of dependencies, build products and version control. A walk enters them only with
+/// [`crate::WalkOptions::include_ignored`], even if an ignore file re-includes them (`!*/`).
 pub(crate) const SKIPPED_FOLDERS: [&str; 7] =
     ["node_modules", "vendor", "target", ".git", ".hg", ".jj", ".svn"];
 
-/// The most characters in a hundred that text in Windows-1252 has outside ASCII. Other encodings of
-/// eight bits have more of them, since all their letters are such.
+/// The maximum percentage of non-ASCII characters in Windows-1252 text. Other 8-bit encodings have
+/// more, because all letters of their scripts are outside ASCII.
 const WINDOWS_PERCENT: usize = 30;
 
-/// How the text of a file is written as bytes.
+/// The encoding of a text file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TextEncoding {
     /// UTF-8.
     #[default]
     Utf8,
-    /// UTF-16, the low byte first, with a byte-order mark.
+    /// UTF-16 little endian, with a byte-order mark.
     Utf16Le,
-    /// UTF-16, the high byte first, with a byte-order mark.
+    /// UTF-16 big endian, with a byte-order mark.
     Utf16Be,
-    /// Windows-1252, of which ISO 8859-1 (Latin-1) is a part.
+    /// Windows-1252, a superset of the printable part of ISO 8859-1 (Latin-1).
     Windows1252,
 }
 
@@ -42,15 +42,15 @@ impl fmt::Display for TextEncoding {
     }
 }
 
-/// How a text stands in a file beside what it says.
+/// The encoding and byte-order mark of a text file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Written {
     pub(crate) encoding: TextEncoding,
-    /// Whether a byte-order mark stands in front of UTF-8.
+    /// Whether a UTF-8 file starts with a byte-order mark.
     pub(crate) marked: bool,
 }
 
-/// Decodes a whole file; the byte-order mark is taken off.
+/// Decodes a whole file and removes the byte-order mark.
 pub(crate) fn decode(path: &AbsPath, bytes: Vec<u8>) -> Result<(String, Written), SystemError> {
     let size = bytes.len() as u64;
     let not_text = || SystemError::NotText { path: path.clone(), size };
@@ -76,16 +76,16 @@ pub(crate) fn decode(path: &AbsPath, bytes: Vec<u8>) -> Result<(String, Written)
     }
 }
 
-/// How the text of a file that is to be replaced is written; UTF-8 where it holds none.
+/// Returns how a file that is to be replaced is encoded; UTF-8 if it is not text.
 pub(crate) fn written(path: &AbsPath, bytes: Vec<u8>) -> Written {
     decode(path, bytes).map(|(_, written)| written).unwrap_or_default()
 }
 
-/// The bytes to write for `text`, in the encoding that the file had and with a byte-order mark where it
-/// had one and the text brings none.
+/// Encodes `text` as the file was encoded before. Adds a byte-order mark if the file started with
+/// one and `text` does not.
 ///
 /// # Errors
-/// [`SystemError::NotEncodable`] with the first character that the encoding has not.
+/// [`SystemError::NotEncodable`] with the first character that the encoding lacks.
 pub(crate) fn encode<'a>(
     path: &AbsPath,
     text: &'a str,
@@ -114,7 +114,7 @@ pub(crate) fn encode<'a>(
     })
 }
 
-/// The encoding that a byte-order mark of UTF-16 says.
+/// Detects UTF-16 by its byte-order mark.
 pub(crate) fn utf16(bytes: &[u8]) -> Option<TextEncoding> {
     match bytes {
         [0xff, 0xfe, ..] => Some(TextEncoding::Utf16Le),
@@ -133,12 +133,12 @@ fn from_utf16(bytes: &[u8], encoding: TextEncoding) -> Option<String> {
     (rest.is_empty() && !text.contains('\0')).then_some(text)
 }
 
-/// The text of bytes that are no UTF-8, if they look like text in Windows-1252: no control characters,
-/// few characters beyond ASCII, and no more of them in the form of UTF-8 than not.
+/// Decodes bytes that are not UTF-8 if they look like Windows-1252: no control characters, few
+/// non-ASCII characters, and no more valid UTF-8 sequences among these than invalid ones.
 fn from_windows(bytes: &[u8]) -> Option<String> {
     let is_control =
         |byte: &u8| *byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r' | 0x0c) || *byte == 0x7f;
-    // The five that Windows-1252 leaves out.
+    // The five bytes that Windows-1252 leaves undefined.
     let is_unknown = |byte: &u8| matches!(byte, 0x81 | 0x8d | 0x8f | 0x90 | 0x9d);
     if bytes.starts_with(b"%PDF-") || bytes.iter().any(|byte| is_control(byte) || is_unknown(byte)) {
         return None;
@@ -153,7 +153,7 @@ fn from_windows(bytes: &[u8]) -> Option<String> {
     looks_like_it.then(|| WINDOWS_1252.decode_without_bom_handling(bytes).0.into_owned())
 }
 
-/// The lines of a range, with the line ends they have.
+/// Returns the lines of a range with their line endings.
 pub(crate) fn lines(text: &str, range: TextRange) -> String {
     text.split_inclusive('\n').skip(range.line.saturating_sub(1)).take(range.limit).collect()
 }

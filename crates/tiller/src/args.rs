@@ -1,4 +1,6 @@
 //! The command line.
+//!
+//! The doc comments of variants and fields are the help texts of `--help`.
 
 #[cfg(not(feature = "extensions"))]
 mod absent;
@@ -38,7 +40,7 @@ pub(crate) struct Cli {
     pub(crate) print: PrintArgs,
 }
 
-/// What to do.
+/// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Serve the Agent Client Protocol on stdin and stdout: what editors start.
@@ -48,7 +50,8 @@ pub(crate) enum Command {
     /// List, show, search, export, import, archive, delete, rewind or repair stored sessions.
     #[command(subcommand)]
     Sessions(SessionsCommand),
-    /// Set up a model provider: store its key, and choose the model of new sessions. Asks what is not given.
+    /// Set up a model provider: store its key, and choose the model of new sessions. Asks what is
+    /// not given.
     Setup(SetupArgs),
     /// Show settings, and write them.
     #[command(subcommand)]
@@ -57,7 +60,8 @@ pub(crate) enum Command {
     Models(ModelsArgs),
     /// Tell what this machine and these settings give, and what is wrong with them.
     Doctor(DoctorArgs),
-    /// Show what a folder brings (settings that loosen, servers, hooks) and trust it, one by one: let it execute and redirect until it changes.
+    /// Show what a folder brings (settings that loosen, servers, hooks) and trust it, one by one:
+    /// let it execute and redirect until it changes.
     Trust(TrustArgs),
     /// MCP servers: those that are described, what they offer, and what becomes of them.
     #[cfg_attr(feature = "extensions", command(subcommand))]
@@ -76,7 +80,7 @@ pub(crate) enum Command {
     Schema(SchemaCommand),
 }
 
-/// `tiller models`.
+/// The arguments of `tiller models`.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct ModelsArgs {
@@ -87,10 +91,11 @@ pub(crate) struct ModelsArgs {
     pub(crate) json: bool,
 }
 
-/// What to do about models beside listing them.
+/// The commands of `tiller models`; without one it lists the models.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ModelsCommand {
-    /// Get the catalogue of vendors' models anew: limits, efforts and prices. Nothing does this by itself.
+    /// Get the catalogue of vendors' models anew: limits, efforts and prices. Nothing does this by
+    /// itself.
     Refresh {
         /// Where it is: an address, or a file that was downloaded elsewhere.
         #[arg(long, value_name = "URL|FILE", default_value = providers::CATALOGUE_URL)]
@@ -98,7 +103,7 @@ pub(crate) enum ModelsCommand {
     },
 }
 
-/// `tiller schema`.
+/// The commands of `tiller schema`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SchemaCommand {
     /// The events and requests of the native layer.
@@ -112,15 +117,16 @@ pub(crate) type IntegrationsCommand = Anything;
 #[cfg(not(feature = "extensions"))]
 pub(crate) type LuaCommand = Anything;
 
-/// `tiller lua`.
+/// The commands of `tiller lua`.
 #[cfg(feature = "extensions")]
 #[derive(Debug, Subcommand)]
 pub(crate) enum LuaCommand {
-    /// Run a script as a model's would be run, without an agent's tools, and print what it prints and returns.
+    /// Run a script as a model's would be run, without an agent's tools, and print what it prints
+    /// and returns.
     Run(ScriptArgs),
 }
 
-/// A script, and how it is run.
+/// A script, its limits and its arguments.
 #[cfg(feature = "extensions")]
 #[derive(Debug, Args)]
 pub(crate) struct ScriptArgs {
@@ -139,7 +145,8 @@ pub(crate) struct ScriptArgs {
     /// A global of the script; the value is JSON, or text where it is none.
     #[arg(long = "arg", value_name = "NAME=VALUE")]
     pub(crate) args: Vec<String>,
-    /// Make calls that would have to ask, and use servers of a project that is not trusted. What is denied stays denied.
+    /// Make calls that would have to ask, and use servers of a project that is not trusted. What is
+    /// denied stays denied.
     #[arg(long)]
     pub(crate) force: bool,
     /// Print one JSON object.
@@ -147,10 +154,11 @@ pub(crate) struct ScriptArgs {
     pub(crate) json: bool,
 }
 
-/// How a session begins.
+/// The options of a new session.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct SessionArgs {
-    /// The model, as PROVIDER/NAME: openai/…, anthropic/…, gemini/…, local/…, offline/pilot, replay/FILE.
+    /// The model, as PROVIDER/NAME: openai/…, anthropic/…, gemini/…, local/…, offline/pilot,
+    /// replay/FILE.
     #[arg(short, long, value_name = "PROVIDER/NAME")]
     pub(crate) model: Option<String>,
     /// The agent mode: edit, plan or ask.
@@ -167,7 +175,7 @@ pub(crate) struct SessionArgs {
     pub(crate) record: Option<PathBuf>,
 }
 
-/// `tiller acp`.
+/// The arguments of `tiller acp`.
 #[derive(Debug, Args)]
 pub(crate) struct AcpArgs {
     /// The folder whose `.tiller/config.toml` applies; the current folder by default.
@@ -178,7 +186,8 @@ pub(crate) struct AcpArgs {
     /// The version of the protocol: the one the editor asks for, or always the same.
     #[arg(long, value_enum, default_value_t = Protocol::Auto)]
     pub(crate) protocol: Protocol,
-    /// The native event layer beside the protocol's own: for clients that ask for it, always in one spelling, or never.
+    /// The native event layer beside the protocol's own: for clients that ask for it, always in one
+    /// spelling, or never.
     #[arg(long, value_enum, default_value_t = Events::Auto)]
     pub(crate) events: Events,
     /// Do what `tiller setup` does, and serve nothing: what editors run in a terminal to log in.
@@ -186,7 +195,7 @@ pub(crate) struct AcpArgs {
     pub(crate) setup: bool,
 }
 
-/// Which version of the protocol is served.
+/// The version of the protocol that is served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Protocol {
     /// The one the editor asks for.
@@ -200,7 +209,7 @@ pub(crate) enum Protocol {
     Second,
 }
 
-/// Whether the events of the native layer are told.
+/// When the events of the native layer are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Events {
     /// To clients that ask for them.
@@ -213,12 +222,12 @@ pub(crate) enum Events {
     Kosmokrator,
 }
 
-/// `tiller -p PROMPT`.
+/// The arguments of `tiller -p PROMPT`.
 #[derive(Debug, Default, Args)]
 #[command(group = clap::ArgGroup::new("said").multiple(true))]
 pub(crate) struct PrintArgs {
-    /// Run one prompt without an editor and print the answer; `-` (or nothing) reads the prompt from
-    /// stdin. What is piped in beside a prompt is appended to it.
+    /// Run one prompt without an editor and print the answer; `-` (or nothing) reads the prompt
+    /// from stdin. What is piped in beside a prompt is appended to it.
     #[arg(short, long, value_name = "PROMPT", num_args = 0..=1, group = "said")]
     pub(crate) print: Option<Option<String>>,
     /// The prompt, when it does not follow `-p` directly, or `-p` is left out.
@@ -255,7 +264,7 @@ pub(crate) struct PrintArgs {
     pub(crate) no_session: bool,
 }
 
-/// What `-p` prints.
+/// The output format of `-p`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OutputFormat {
     /// The answer's text as it comes.
@@ -267,7 +276,7 @@ pub(crate) enum OutputFormat {
     StreamJson,
 }
 
-/// `tiller demo`.
+/// The arguments of `tiller demo`.
 #[derive(Debug, Args)]
 pub(crate) struct DemoArgs {
     /// Another model than offline/pilot; it needs your configuration and keys.
@@ -284,7 +293,7 @@ pub(crate) struct DemoArgs {
     pub(crate) keep: bool,
 }
 
-/// `tiller sessions`.
+/// The commands of `tiller sessions`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SessionsCommand {
     /// List stored sessions, the last used first.
@@ -318,7 +327,8 @@ pub(crate) enum SessionsCommand {
         #[arg(long, value_enum, default_value_t = ExportFormat::Json)]
         format: ExportFormat,
     },
-    /// Store a session that `export --format json` printed, and print its id: its own, or a new one where that is taken.
+    /// Store a session that `export --format json` printed, and print its id: its own, or a new one
+    /// where that is taken.
     Import {
         /// The file; `-` reads stdin.
         file: PathBuf,
@@ -356,7 +366,8 @@ pub(crate) enum SessionsCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Make files what they were when a turn had ended; without --to and --redo, list the turns that changed files.
+    /// Make files what they were when a turn had ended; without --to and --redo, list the turns
+    /// that changed files.
     Rewind {
         /// The session's id.
         id: String,
@@ -379,7 +390,7 @@ pub(crate) enum SessionsCommand {
     },
 }
 
-/// What `sessions export` prints.
+/// The output format of `sessions export`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExportFormat {
     /// One JSON object a line: the session, then each event.
@@ -388,10 +399,11 @@ pub(crate) enum ExportFormat {
     Markdown,
 }
 
-/// `tiller setup`.
+/// The arguments of `tiller setup`.
 #[derive(Debug, Default, Args)]
 pub(crate) struct SetupArgs {
-    /// The provider: openai, anthropic, gemini, or a name of your own for a server that speaks OpenAI's protocol.
+    /// The provider: openai, anthropic, gemini, or a name of your own for a server that speaks
+    /// OpenAI's protocol.
     #[arg(long, value_name = "NAME")]
     pub(crate) provider: Option<String>,
     /// The model of new sessions.
@@ -417,7 +429,7 @@ pub(crate) struct SetupArgs {
     pub(crate) json: bool,
 }
 
-/// `tiller doctor`.
+/// The arguments of `tiller doctor`.
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
     /// Print one JSON object.
@@ -425,7 +437,7 @@ pub(crate) struct DoctorArgs {
     pub(crate) json: bool,
 }
 
-/// `tiller trust`.
+/// The arguments of `tiller trust`.
 #[derive(Debug, Args)]
 pub(crate) struct TrustArgs {
     /// The folder; the current one by default.
@@ -445,7 +457,7 @@ pub(crate) struct TrustArgs {
     pub(crate) only: Vec<String>,
 }
 
-/// `tiller permissions`.
+/// The commands of `tiller permissions`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PermissionsCommand {
     /// Show what each rule says of a command or a path, and the decision.

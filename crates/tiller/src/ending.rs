@@ -1,4 +1,4 @@
-//! The end of the process: what it still has to say is written, and its exit code is settled.
+//! The end of the process: flushes the standard streams and settles the exit code.
 
 use crate::{
     exit::Exit,
@@ -7,8 +7,9 @@ use crate::{
 };
 use std::io::Write;
 
-/// Waits for the readers of what was printed, tells of an error, and returns what the process ends
-/// with. A signal ends the waiting, and so does the time limit of a run.
+/// Waits until standard output is written, reports an error and returns the exit code.
+///
+/// A signal ends the wait, and so does the time limit of a run.
 pub(crate) fn settle(ended: anyhow::Result<Exit>) -> Exit {
     if signals::received().is_some() {
         streams::hurry();
@@ -26,7 +27,8 @@ pub(crate) fn settle(ended: anyhow::Result<Exit>) -> Exit {
         (None, None, Err(error)) => Exit::of(error),
     };
     if let Err(error) = ended {
-        // What is about standard output is told once, and not at all where a signal is the reason.
+        // A failure of standard output is reported once, and not at all when a signal is the reason
+        // for the end.
         let is_told = match Unwritten::caused(&error) {
             true => exit == Exit::Output && unwritten.is_none(),
             false => exit != Exit::Closed,
@@ -44,8 +46,8 @@ pub(crate) fn settle(ended: anyhow::Result<Exit>) -> Exit {
     exit
 }
 
-/// Tells of an error on standard error.
+/// Prints an error on standard error.
 fn tell(what: &str) {
-    // Nothing to do about a stderr that is closed.
+    // A closed stderr leaves no way to report anything.
     let _ = crate::screen::stderr().write_all(format!("tiller: {what}\n").as_bytes());
 }

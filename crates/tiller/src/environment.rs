@@ -1,4 +1,6 @@
-//! The process's surroundings: variables, current folder, home. Read here, once, and nowhere else.
+//! The environment of the process: variables, current directory, home directory.
+//!
+//! It is read here, once, and nowhere else.
 
 use crate::{exit::usage, options::AskLoginShell};
 use agent::Redactor;
@@ -6,19 +8,19 @@ use etcetera::BaseStrategy;
 use std::{collections::BTreeMap, io::IsTerminal};
 use system::{AbsPath, LoginShell};
 
-/// The variables this process was started with. One that is set to nothing counts as not set.
+/// The environment variables at the start of the process. An empty variable counts as unset.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Environment {
     variables: BTreeMap<String, String>,
-    /// Takes the secrets among them, and further ones that it is told of, out of what leaves.
+    /// Removes the values of secret variables, and of secrets learned later, from output.
     redactor: Redactor,
-    /// The user's login shell, asked once for this process.
+    /// The user's login shell, which runs at most once for this process.
     login: LoginShell,
-    /// Whether one of the standard streams is a terminal.
+    /// Whether a standard stream is a terminal.
     has_terminal: bool,
 }
 
-/// Where things are kept for this user, without tiller's own folder name.
+/// The user's base directories, without tiller's own subdirectory.
 #[derive(Debug, Clone)]
 pub(crate) struct UserFolders {
     pub(crate) home: AbsPath,
@@ -28,7 +30,9 @@ pub(crate) struct UserFolders {
 }
 
 impl Environment {
-    /// Takes a snapshot. Variables that are no UTF-8 text are none of ours and left out.
+    /// Takes a snapshot of the variables. Variables that are not UTF-8 are left out; tiller uses
+    /// none
+    /// of them.
     #[expect(clippy::disallowed_methods, reason = "the one place where variables enter as values")]
     pub(crate) fn read() -> Self {
         let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
@@ -38,7 +42,9 @@ impl Environment {
         let has_terminal = std::io::stdin().is_terminal()
             || std::io::stdout().is_terminal()
             || std::io::stderr().is_terminal();
-        // A shell that may take the terminal for its own must not: it would wait for its turn.
+        // An interactive shell takes over the terminal, and as a background process it would stop
+        // and
+        // wait for its turn. So the shell is interactive only without a terminal.
         let absolute = |name: &str| read.get(name).and_then(|path| AbsPath::new(path).ok());
         let login = match (absolute("SHELL"), absolute("HOME")) {
             (Some(shell), Some(home)) => LoginShell::new(shell, home, !has_terminal),
@@ -47,8 +53,8 @@ impl Environment {
         Self { login, has_terminal, ..read }
     }
 
-    /// The login shell whose variables commands get; none where they get those of this process
-    /// only.
+    /// Returns the login shell whose variables commands get, or an empty one if commands get only
+    /// the variables of this process.
     pub(crate) fn login_shell(&self, ask: AskLoginShell) -> LoginShell {
         let from_desktop =
             || !self.has_terminal && LoginShell::is_missing_from(self.get("PATH").unwrap_or_default());
@@ -60,12 +66,12 @@ impl Environment {
         if wanted { self.login.clone() } else { LoginShell::default() }
     }
 
-    /// What takes secrets out of logs and exports.
+    /// The redactor that removes secrets from logs and exports.
     pub(crate) fn redactor(&self) -> &Redactor {
         &self.redactor
     }
 
-    /// A variable that is set to something.
+    /// The value of a variable; `None` if it is unset or empty.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
@@ -81,14 +87,14 @@ impl FromIterator<(String, String)> for Environment {
     }
 }
 
-/// The folder the process was started in.
+/// The current directory of the process.
 #[expect(clippy::disallowed_methods, reason = "the one place where the current folder enters as a value")]
 pub(crate) fn current_dir() -> anyhow::Result<AbsPath> {
     let path = std::env::current_dir().map_err(|error| anyhow::anyhow!("no current folder: {error}"))?;
     Ok(AbsPath::from_os(&path)?)
 }
 
-/// The XDG base folders.
+/// The XDG base directories.
 pub(crate) fn user_folders() -> anyhow::Result<UserFolders> {
     let base = etcetera::choose_base_strategy().map_err(|error| {
         anyhow::anyhow!("cannot tell where the home folder is ({error}); set HOME or TILLER_HOME")
@@ -101,22 +107,23 @@ pub(crate) fn user_folders() -> anyhow::Result<UserFolders> {
     })
 }
 
-/// Checks that what an option names is a folder that can be entered.
+/// Checks that the value of an option is a directory that can be entered.
 ///
 /// # Errors
-/// About the command line, where it is not.
+/// A usage error if it is not.
 pub(crate) fn check_folder(option: &str, folder: &AbsPath) -> anyhow::Result<()> {
-    // Only of a folder that can be entered anything can be said of what is in it.
+    // The trailing `.` needs search permission on the directory; without it, no statement about the
+    // directory's contents is possible.
     match metadata(&folder.as_std().join(".")) {
         Ok(_) => Ok(()),
         Err(error) => Err(refused(option, folder, "folder", &error)),
     }
 }
 
-/// Checks that what an option names is there and is no folder.
+/// Checks that the value of an option exists and is not a directory.
 ///
 /// # Errors
-/// About the command line, where it is not.
+/// A usage error if it does not exist or is a directory.
 pub(crate) fn check_file(option: &str, file: &AbsPath) -> anyhow::Result<()> {
     match metadata(file.as_std()) {
         Ok(found) if found.is_dir() => Err(usage(format!("{option} {file}: that is a folder; name a file"))),
@@ -125,10 +132,10 @@ pub(crate) fn check_file(option: &str, file: &AbsPath) -> anyhow::Result<()> {
     }
 }
 
-/// Checks that a file can be where an option names it.
+/// Checks that a file can be created at the path of an option.
 ///
 /// # Errors
-/// About the command line, where there is no folder for it, or a folder instead of it.
+/// A usage error if the parent directory is missing, or the path is a directory.
 pub(crate) fn check_new_file(option: &str, file: &AbsPath) -> anyhow::Result<()> {
     if metadata(file.as_std()).is_ok_and(|found| found.is_dir()) {
         return Err(usage(format!("{option} {file}: that is a folder; name a file")));
@@ -152,7 +159,7 @@ fn metadata(path: &std::path::Path) -> std::io::Result<std::fs::Metadata> {
     std::fs::metadata(path)
 }
 
-/// A path from the command line, made absolute.
+/// Makes a path from the command line absolute.
 pub(crate) fn absolute(base: &AbsPath, path: &std::path::Path) -> anyhow::Result<AbsPath> {
     let text = path.to_str().ok_or_else(|| anyhow::anyhow!("path is not UTF-8: {}", path.display()))?;
     anyhow::ensure!(!text.is_empty() && !text.contains('\0'), "path is empty or holds a NUL byte: {text:?}");

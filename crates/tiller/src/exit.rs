@@ -1,4 +1,4 @@
-//! What the process ends with: docs/headless.md has the table.
+//! Exit codes of the process. The table is in docs/headless.md.
 
 use crate::streams::Unwritten;
 use std::process::ExitCode;
@@ -7,33 +7,33 @@ use std::process::ExitCode;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Exit {
-    /// All went well.
+    /// Success.
     Ok = 0,
     /// Something failed.
     Error = 1,
     /// A limit ended the run: turns, tokens or time.
     Limit = 2,
-    /// The command line cannot be carried out as it stands.
+    /// The command line is invalid or cannot be carried out.
     Usage = 64,
-    /// Standard output could not be written, for another reason than that its reader has gone.
+    /// Writing to standard output failed, for another reason than a closed reader.
     Output = 74,
     /// Ended by SIGHUP.
     HungUp = 129,
     /// Ended by SIGINT.
     Interrupted = 130,
-    /// The reader of standard output has gone.
+    /// The reader closed standard output.
     Closed = 141,
     /// Ended by SIGTERM.
     Terminated = 143,
 }
 
 impl Exit {
-    /// The number of it.
+    /// The numeric exit code.
     pub(crate) fn code(self) -> u8 {
         self as u8
     }
 
-    /// What an error ends the process with.
+    /// Returns the exit code for an error.
     pub(crate) fn of(error: &anyhow::Error) -> Self {
         if let Some(Shown { exit, .. }) = error.downcast_ref() {
             *exit
@@ -59,18 +59,18 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// What is wrong with a command line, as a lowercase fragment. An error of this type ends the
+/// A problem with the command line, as a lowercase fragment. An error of this type ends the
 /// process with [`Exit::Usage`].
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct Usage(pub(crate) String);
 
-/// An error about the command line.
+/// Returns an error about the command line.
 pub(crate) fn usage(what: impl Into<String>) -> anyhow::Error {
     Usage(what.into()).into()
 }
 
-/// An error as it is printed, and what the process ends with because of it.
+/// An error as it is printed, with its exit code.
 #[derive(Debug, thiserror::Error)]
 #[error("{text}")]
 pub(crate) struct Shown {

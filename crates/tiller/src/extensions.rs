@@ -1,5 +1,6 @@
-//! MCP servers, scripts and integrations, as far as the rest of the program must know of them. Built without the feature `extensions` the program has
-//! `extensions/absent.rs` in place of this.
+//! The interface of the program to MCP servers, scripts and integrations.
+//!
+//! Without the feature `extensions`, `extensions/absent.rs` is compiled in place of this file.
 
 use crate::{
     args::{IntegrationsCommand, LuaCommand, McpCommand},
@@ -24,21 +25,21 @@ use system::AbsPath;
 
 pub(crate) use ::mcp::{Offered, server_name};
 
-/// Whether this build has them.
+/// Whether this build has extensions.
 pub(crate) const PRESENT: bool = true;
 
-/// What they need that lives as long as the program does.
+/// The state of the extensions that lives as long as the program.
 pub(crate) struct Extensions {
     settings: Arc<Settings>,
-    /// What servers are started with.
+    /// The options with which MCP servers are started.
     pub(crate) mcp: Arc<McpOptions>,
-    /// What gives sessions their servers.
+    /// Gives each session its MCP servers.
     pub(crate) servers: Arc<McpProvider>,
     pub(crate) integrations: Arc<Integrations>,
 }
 
 impl Extensions {
-    /// Starts nothing and reads no file.
+    /// Creates the state. Starts nothing and reads no file.
     pub(crate) fn new(settings: &Arc<Settings>, options: &Options, environment: &Environment) -> Self {
         let mcp = mcp_options(options, environment);
         let asked = settings.clone();
@@ -49,7 +50,8 @@ impl Extensions {
         Self { settings: settings.clone(), mcp, servers, integrations }
     }
 
-    /// What gives sessions tools beside the built-in ones. Starts nothing before there is a session.
+    /// The providers of tools other than the built-in ones. Starts nothing before there is a
+    /// session.
     pub(crate) fn tool_providers(&self) -> ToolProviders {
         let (servers, integrations) = (self.servers.clone(), self.integrations.clone());
         let mut providers: Vec<Arc<dyn ToolProvider>> = vec![servers.clone()];
@@ -63,7 +65,7 @@ impl Extensions {
         providers.into_iter().collect()
     }
 
-    /// Has a session look at what is trusted of its servers.
+    /// Makes a session check again which of its servers are trusted.
     pub(crate) async fn look_again(&self, session: &SessionId) {
         if let Some(servers) = self.servers.of_session(session) {
             servers.look_again().await;
@@ -71,17 +73,17 @@ impl Extensions {
     }
 }
 
-/// What a session's settings say of integrations, whenever that is asked.
+/// Returns a function that reads a session's current settings for integrations.
 pub(crate) fn switches(settings: &Arc<Settings>, session: &SessionScope) -> Arc<integrations::Now> {
     let (settings, session) = (settings.clone(), session.id.clone());
-    // A session that nobody follows any more has ended.
+    // A session without a follower has ended.
     Arc::new(move || match settings.of_session(&session) {
         Some(follower) => Arc::new(follower.seen().options.switches()),
         None => Arc::default(),
     })
 }
 
-/// What MCP servers are started with.
+/// The options with which MCP servers are started.
 pub(crate) fn mcp_options(options: &Options, environment: &Environment) -> Arc<McpOptions> {
     let system = local_system(options);
     let folders = &options.folders;
@@ -102,13 +104,14 @@ pub(crate) fn mcp_options(options: &Options, environment: &Environment) -> Arc<M
     })
 }
 
-/// The servers of the project in a folder, trusted or not, and what is wrong with the files that describe them.
+/// Returns the MCP servers of the project in a directory, trusted or not, and the problems in
+/// the files that describe them.
 pub(crate) async fn project_servers(trust: &FolderTrust, folder: &AbsPath) -> (Vec<Judged>, Vec<String>) {
     let (servers, problems) = ::mcp::of_project(trust, folder).await;
     (servers.into_iter().map(|server| server.judged).collect(), problems)
 }
 
-/// Whether that is how an integration's name is written.
+/// Whether `name` is a valid name of an integration.
 pub(crate) fn is_integration_name(name: &str) -> bool {
     integration_name(name).as_deref() == Some(name)
 }

@@ -1,4 +1,4 @@
-//! Where configuration, data and cache are kept.
+//! The directories for configuration, data and cache.
 
 use crate::{
     environment::{Environment, user_folders},
@@ -6,12 +6,13 @@ use crate::{
 };
 use system::AbsPath;
 
-/// All below `TILLER_HOME` when that is set, the user's base folders otherwise.
+/// Resolves the directories: below `TILLER_HOME` if that is set, else in the user's base
+/// directories.
 pub(crate) fn resolve(environment: &Environment, cwd: &AbsPath) -> anyhow::Result<Folders> {
     let temp = cwd.join(environment.get("TMPDIR").unwrap_or("/tmp"));
     if let Some(home) = environment.get("TILLER_HOME") {
         let own = cwd.join(home);
-        // `~` in settings still means the user's home; without one it means tiller's.
+        // `~` in settings means the user's home directory; without `HOME` it means tiller's.
         let home = match environment.get("HOME") {
             Some(home) => cwd.join(home),
             None => own.clone(),

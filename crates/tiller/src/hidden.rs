@@ -1,9 +1,9 @@
-//! What of a person's home is kept from commands.
+//! The paths of the user's home directory that commands must not see.
 
 use system::AbsPath;
 
-/// Files and directories below the home directory that no build needs and that hold keys, sign-ins,
-/// or what a person typed and looked at.
+/// Files and directories below the home directory that no build needs and that hold keys,
+/// credentials, shell histories or browser data.
 const EVERYWHERE: [&str; 57] = [
     ".ssh",
     ".gnupg",
@@ -64,7 +64,7 @@ const EVERYWHERE: [&str; 57] = [
     ".zsh_sessions",
 ];
 
-/// The same where macOS and its programs keep them.
+/// Further paths on macOS.
 const ON_MACOS: [&str; 22] = [
     "Library/Keychains",
     "Library/Cookies",
@@ -90,7 +90,7 @@ const ON_MACOS: [&str; 22] = [
     "Library/Application Support/AddressBook",
 ];
 
-/// All of them, below a home.
+/// Returns the hidden paths below a home directory.
 pub(crate) fn below(home: &AbsPath) -> impl Iterator<Item = AbsPath> {
     names(cfg!(target_os = "macos")).map(|name| home.join(name))
 }

@@ -1,4 +1,4 @@
-//! The keys of providers that `tiller setup` stored, beside the other secrets.
+//! The provider keys that `tiller setup` stored, in the file of secrets.
 
 use crate::{
     config::{self, ConfigError, SettingsFile},
@@ -7,17 +7,17 @@ use crate::{
 };
 use std::collections::BTreeMap;
 
-/// Keys by the provider's name.
+/// Stored keys by provider name.
 #[derive(Debug, Default)]
 pub(crate) struct StoredKeys(BTreeMap<String, Secret>);
 
-/// The name of a provider's key among the secrets.
+/// The name of a provider's key in the file of secrets.
 pub(crate) fn secret_name(provider: &str) -> String {
     format!("provider.{provider}.api_key")
 }
 
 impl StoredKeys {
-    /// Those that are stored now.
+    /// Reads the stored keys.
     pub(crate) fn read(folders: &Folders) -> Result<Self, ConfigError> {
         let Some(SettingsFile { path, text }) = config::read(secrets::path(folders))? else {
             return Ok(Self::default());
@@ -25,7 +25,7 @@ impl StoredKeys {
         if text.trim().is_empty() {
             return Ok(Self::default());
         }
-        // What it holds is not said, not even where it is wrong.
+        // The message does not quote the file, even where it is malformed: it holds secrets.
         let secrets: BTreeMap<String, serde_json::Value> = serde_json::from_str(&text).map_err(|error| {
             ConfigError::Unreadable { path, problem: format!("it is no JSON object (line {})", error.line()) }
         })?;
@@ -36,7 +36,7 @@ impl StoredKeys {
         Ok(Self(secrets.into_iter().filter_map(key).collect()))
     }
 
-    /// The key of a provider.
+    /// Returns the key of a provider.
     pub(crate) fn of(&self, provider: &str) -> Option<Secret> {
         self.0.get(provider).cloned()
     }

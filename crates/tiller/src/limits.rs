@@ -1,67 +1,69 @@
-//! Every limit of the binary, named.
+//! Every limit of the binary.
 
 use std::time::Duration;
 
-/// Bytes of a file that `sessions import` reads.
+/// The largest file that `sessions import` reads, in bytes.
 pub(crate) const IMPORT_BYTES: u64 = 256 * 1024 * 1024;
-/// Bytes of a provider's key read from stdin.
+/// The largest provider key that is read from stdin, in bytes.
 pub(crate) const KEY_BYTES: u64 = 16 * 1024;
-/// Bytes of arguments or credentials read from stdin.
+/// The most bytes of arguments or credentials that are read from stdin.
 #[cfg(feature = "extensions")]
 pub(crate) const STDIN_BYTES: u64 = 4 * 1024 * 1024;
-/// How long the first byte on stdin is waited for beside a prompt that was given.
+/// How long to wait for the first byte on stdin when a prompt was given as an argument.
 pub(crate) const STDIN_WAIT: Duration = Duration::from_secs(3);
-/// Bytes of a prompt read from stdin.
+/// The largest prompt that is read from stdin, in bytes.
 pub(crate) const PROMPT_BYTES: u64 = 16 * 1024 * 1024;
 /// How long a cancelled turn may take to settle before the run ends without it.
 pub(crate) const SETTLE: Duration = Duration::from_secs(5);
-/// How long an editor's first questions are given before servers of models are looked for on this machine.
+/// The delay between the start and the discovery of local model servers, so that the editor's
+/// first requests are answered before.
 pub(crate) const HEAD_START: Duration = Duration::from_millis(5);
-/// How long open sessions may take to close after an editor has gone. An editor expects the process to be gone within a second.
+/// How long open sessions may take to close after the editor has disconnected. Editors expect the
+/// process to exit within a second.
 pub(crate) const HANG_UP: Duration = Duration::from_millis(800);
-/// How long prompts may take to be answered, and their terminals to be released, once a signal asks
-/// for the end.
+/// How long it may take after a signal to answer the open prompts and release their terminals.
 pub(crate) const STOP: Duration = Duration::from_millis(2000);
-/// Bytes that wait to be written to standard output, and to standard error.
+/// The capacity of each output queue (standard output, standard error), in bytes.
 pub(crate) const STREAM_BYTES: usize = 1024 * 1024;
-/// How long the reader of what is still queued is waited for once the process is to end.
+/// How long to wait for the reader of queued output when the process ends.
 pub(crate) const LAST_WORDS: Duration = Duration::from_millis(300);
-/// How long a command that ends its work in order may take after a signal.
+/// How long a command with an orderly shutdown may take after a signal.
 pub(crate) const IN_ORDER: Duration = Duration::from_secs(15);
 /// How long every other command may take after a signal.
 pub(crate) const DROPPED: Duration = Duration::from_millis(500);
-/// A signal that comes again within this time is the same one, sent to the process and to its
-/// group.
+/// A signal that is repeated within this time counts as one: `timeout`, for example, signals the
+/// process and its group.
 pub(crate) const SAME_SIGNAL: Duration = Duration::from_millis(100);
-/// Sessions asked of the store at a time.
+/// The page size of requests to the store for sessions.
 pub(crate) const SESSIONS_PAGE: usize = 100;
-/// Characters of a session's title in a list.
+/// The longest session title in a list, in characters.
 pub(crate) const TITLE_CHARS: usize = 60;
 /// How long the demo waits for its agent's next message.
 pub(crate) const DEMO_SILENCE: Duration = Duration::from_secs(600);
-/// How long the demo's agent may take to end once its input is closed.
+/// How long the demo's agent may take to exit once its input is closed.
 pub(crate) const DEMO_GOODBYE: Duration = Duration::from_secs(2);
-/// Bytes of output that a terminal of the demo keeps when the agent names no limit.
+/// How many bytes of output a terminal of the demo keeps when the agent sets no limit.
 pub(crate) const DEMO_TERMINAL_BYTES: usize = 1024 * 1024;
-/// Lines of a terminal's output that the demo prints.
+/// How many lines of a terminal's output the demo prints.
 pub(crate) const DEMO_TERMINAL_LINES: usize = 30;
-/// Lines of a diff that the demo prints.
+/// How many lines of a diff the demo prints.
 pub(crate) const DEMO_DIFF_LINES: usize = 20;
-/// Pieces of terminal output that wait for the demo to take them.
+/// The capacity of the demo's queue of terminal events.
 pub(crate) const DEMO_TERMINAL_EVENTS: usize = 64;
 
-/// How long a hook may take unless its setting says otherwise.
+/// The default timeout of a hook.
 pub(crate) const HOOK_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long it may take at the most.
+/// The largest timeout of a hook.
 pub(crate) const HOOK_TIMEOUT_MAX: Duration = Duration::from_secs(600);
 
-/// How long a model's server may be allowed to send nothing at the most.
+/// The largest idle timeout of a model server.
 pub(crate) const SILENCE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Bytes of what the system's opener of addresses says that are kept.
+/// How many bytes of the output of the system's URL opener are kept.
 #[cfg(feature = "extensions")]
 pub(crate) const BROWSER: usize = 4 * 1024;
 
-/// Steps of tasks between two looks at what has come in: sockets, pipes, timers, other threads.
+/// How many task polls the event loop runs between two checks for I/O, timers and wake-ups from
+/// other threads.
 pub(crate) const EVENT_INTERVAL: u32 = 8;

@@ -1,4 +1,4 @@
-//! Logs, to stderr only: stdout belongs to the protocol or to the answer. No secret is part of them.
+//! Logging, to stderr only: stdout belongs to the protocol or to the answer. Secrets are removed.
 
 use crate::{environment::Environment, redacting::Redacting};
 use std::fmt;
@@ -15,31 +15,35 @@ use tracing_subscriber::{
     util::SubscriberInitExt,
 };
 
-/// The part of the protocol's library that logs whole messages, at the level `trace`.
+/// The module of the protocol's SDK that logs whole messages, at the level `trace`.
 const RAW_MESSAGES: &str = "agent_client_protocol::jsonrpc::transport_actor";
 
-/// The library for MCP servers. A server that fails is reported by the code that runs it; the
-/// library's own log names its types and is only good for finding a defect in it.
+/// The MCP library. The code that runs a server reports the server's failures; the library's own
+/// log names its types and only helps to find a defect in the library.
 const MCP_LIBRARY: &str = "rmcp";
 
 /// The crates of this program.
 const OWN: [&str; 9] =
     ["tiller", "acp", "agent", "system", "store", "providers", "mcp", "lua", "integrations"];
 
-/// Who reads the log.
+/// The audience of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reader {
-    /// Whoever looks into an editor's log: each line says when, and which part of the program.
+    /// A developer who reads an editor's log: each line has its time and its module.
     Log,
-    /// A person at a terminal, who is told of warnings as of errors.
+    /// A user at a terminal, who sees warnings and errors alike.
     Terminal,
 }
 
-/// Sends logs to stderr, as `TILLER_LOG` says: a level (`debug`), or levels by crate (`acp=trace,warn`). Warnings by default.
+/// Starts logging to stderr.
+///
+/// `TILLER_LOG` sets the level (`debug`) or levels by crate (`acp=trace,warn`); the default is
+/// warnings.
 pub(crate) fn init(environment: &Environment, reader: Reader) -> anyhow::Result<()> {
     let targets = match environment.get("TILLER_LOG") {
-        // What programs of the older dialect set: our own log, and of the libraries what is always
-        // shown.
+        // The variable of clients of the legacy dialect: debug level for our crates, the default
+        // level
+        // for libraries.
         None if environment.get("CODEEP_DEBUG") == Some("1") => {
             let own = OWN.map(|name| (name, LevelFilter::DEBUG));
             Targets::new().with_default(LevelFilter::WARN).with_targets(own)
@@ -55,7 +59,8 @@ pub(crate) fn init(environment: &Environment, reader: Reader) -> anyhow::Result<
         _ if asked => targets,
         _ => targets.with_target(MCP_LIBRARY, LevelFilter::OFF),
     };
-    // It logs messages as they come, and what a client sends is not known to be secret before it was read.
+    // The SDK logs messages as they arrive, and the secrets in a client's message are not known
+    // before it is parsed. So raw messages are never logged.
     let targets = targets.with_target(RAW_MESSAGES, LevelFilter::DEBUG);
     let redactor = environment.redactor().clone();
     let stderr = move || Redacting::new(crate::streams::stderr(), redactor.clone());

@@ -1,6 +1,11 @@
 //! A coding agent that works through the editor.
 //!
-//! The edge of the program: arguments, variables and files become [`options::Options`] here, and nothing below reads any of them again.
+//! This binary is the edge of the program. It resolves arguments, environment variables and files
+//! into [`options::Options`], chooses the implementations behind each trait and connects them. The
+//! libraries below receive values and must never read the environment or print.
+//!
+//! The best places to start reading are `start` (dispatch of commands), `wiring` (implementations),
+//! `config` (layers of settings) and `streams` (output).
 
 mod args;
 mod config;
@@ -45,7 +50,7 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let mut given = std::env::args_os().skip(1);
     let first = given.next();
-    // Both before there is a second thread: this process confines itself and becomes a command.
+    // Both before a second thread exists: this process confines itself and becomes a command.
     if first.as_ref().is_some_and(|first| first == wiring::IN_TERMINAL[0])
         && given.next().is_some_and(|second| second == wiring::IN_TERMINAL[1])
         && let Some(socket) = given.next()

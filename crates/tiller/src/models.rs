@@ -1,4 +1,4 @@
-//! `tiller models`: what can be chosen now; `tiller models refresh`: newer limits and prices.
+//! `tiller models`: lists the available models; `tiller models refresh` updates limits and prices.
 
 use crate::{
     args::{ModelsArgs, ModelsCommand},
@@ -19,7 +19,7 @@ pub(crate) async fn run(catalog: &Catalog, cwd: &AbsPath, args: &ModelsArgs) -> 
     }
 }
 
-/// Gets the catalogue anew.
+/// Downloads the model catalogue.
 async fn refresh(catalog: &Catalog, cwd: &AbsPath, from: &str) -> Result<Exit> {
     let today = jiff::Timestamp::now().strftime("%Y-%m-%d").to_string();
     let got = catalog.refresh(from, cwd, &today).await?;
@@ -28,7 +28,7 @@ async fn refresh(catalog: &Catalog, cwd: &AbsPath, from: &str) -> Result<Exit> {
     Ok(Exit::Ok)
 }
 
-/// Prints the models, the default first, and what stands in the way of others.
+/// Prints the models with the default marked, and notes about what is missing.
 async fn list(catalog: &Catalog, as_json: bool) -> Result<Exit> {
     catalog.discover().await;
     let default = catalog.default_id().await;
@@ -63,7 +63,7 @@ async fn list(catalog: &Catalog, as_json: bool) -> Result<Exit> {
     }
     let place = if source.built_in { "built in" } else { source.source.as_str() };
     let date = &source.date;
-    // Whoever reads no more has what there is.
+    // A closed stdout is not an error here: the reader has taken as much as it wanted.
     let _ = writeln!(
         stdout,
         "\nLimits and prices are of {date} ({place}); `tiller models refresh` gets newer ones."
@@ -74,7 +74,7 @@ async fn list(catalog: &Catalog, as_json: bool) -> Result<Exit> {
     Ok(Exit::Ok)
 }
 
-/// A model for programs. Prices are US dollars for a million tokens.
+/// Describes a model as JSON. Prices are in US dollars per million tokens.
 fn described(info: &ModelInfo, is_default: bool, usable: bool) -> Value {
     let rates = info.price.map(|price| price.rates);
     json!({
@@ -95,7 +95,8 @@ fn described(info: &ModelInfo, is_default: bool, usable: bool) -> Value {
     })
 }
 
-/// What a list does not show: servers without models, a default without a key, a broken catalogue.
+/// Returns notes about what the list does not show: servers without models, a default model
+/// without a key, a broken catalogue.
 async fn notes(catalog: &Catalog, default: &str, source: &CatalogueSource) -> Vec<String> {
     let mut notes: Vec<String> = catalog.listings().iter().filter_map(unlisted).collect();
     if catalog.credentials(default) == Credentials::Missing {
@@ -114,7 +115,7 @@ async fn notes(catalog: &Catalog, default: &str, source: &CatalogueSource) -> Ve
     notes
 }
 
-/// What is said of a provider that has nothing in the list, or not what its server has.
+/// Returns a note about a provider whose server did not answer or lists no models.
 fn unlisted(listing: &Listing) -> Option<String> {
     let Listing { provider, address, models } = listing;
     let address = address.as_deref()?;

@@ -1,4 +1,5 @@
-//! Everything that can be set, resolved: what the rest of the program is given instead of files, variables and flags.
+//! The resolved options of a run: the rest of the program receives these instead of files,
+//! variables and flags.
 
 use crate::{
     extensions::{self, Offered},
@@ -8,64 +9,64 @@ use agent::{CallsAsText, HookEvent, Limits, Mode, PermissionMode, PermissionRule
 use std::{collections::BTreeMap, fmt, time::Duration};
 use system::{AbsPath, LoginShell, ResourceLimits, SandboxLevel};
 
-/// Names of providers that are built in.
+/// The names of built-in providers.
 const BUILT_IN: [&str; 6] = ["openai", "anthropic", "gemini", "local", "offline", "replay"];
 
 /// The resolved options of one run.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Options {
     pub(crate) folders: Folders,
-    /// The model of new sessions; the first one available when `None`.
+    /// The model of new sessions; the first available one if `None`.
     pub(crate) model: Option<String>,
     pub(crate) mode: Mode,
     pub(crate) permission_mode: PermissionMode,
     pub(crate) append_system_prompt: Option<String>,
-    /// Whether calls that a model writes into its text are calls.
+    /// Whether tool calls that a model writes into its text are run as calls.
     pub(crate) calls_as_text: CallsAsText,
     /// Tools that are denied in every mode.
     pub(crate) denied_tools: Vec<String>,
-    /// Path patterns that are denied in every mode, beside the built-in ones.
+    /// Path patterns that are denied in every mode, in addition to the built-in ones.
     pub(crate) blocked_paths: Vec<String>,
-    /// Paths outside the project that are not asked about.
+    /// Paths outside the project that need no permission.
     pub(crate) allowed_paths: Vec<AbsPath>,
-    /// Rules about tools, commands and paths.
+    /// Permission rules for tools, commands and paths.
     pub(crate) rules: PermissionRules,
-    /// What MCP servers that the editor sends may ask of us, by their names.
+    /// What MCP servers from the editor may request of us (roots, sampling, …), by server name.
     pub(crate) offers: BTreeMap<String, Vec<Offered>>,
-    /// The user's own commands around calls, prompts and turns, by name.
+    /// Hooks: commands around calls, prompts and turns, by name.
     pub(crate) hooks: BTreeMap<String, HookOptions>,
-    /// What commands of this machine are confined to.
+    /// The sandbox level of local commands.
     pub(crate) sandbox: SandboxLevel,
-    /// Whether confined commands reach the network.
+    /// Whether sandboxed commands have network access.
     pub(crate) network: Network,
-    /// Folders outside the project that confined commands may write.
+    /// Directories outside the project that sandboxed commands may write to.
     pub(crate) writable_paths: Vec<AbsPath>,
     pub(crate) resource_limits: ResourceLimits,
-    /// Variables that commands get although their names say that they hold a secret.
+    /// Variables that commands get although their names look like those of secrets.
     pub(crate) keep_variables: Vec<String>,
     /// When the login shell's variables are read.
     pub(crate) ask_login_shell: AskLoginShell,
-    /// The login shell whose variables commands get, if they do.
+    /// The login shell whose variables commands get, if any.
     pub(crate) login: LoginShell,
     pub(crate) openai: Provider,
     pub(crate) anthropic: Provider,
     pub(crate) gemini: Provider,
-    /// Further providers, by the name that models of theirs begin with.
+    /// Custom providers by name, which is the prefix of their models' ids.
     pub(crate) custom: BTreeMap<String, Provider>,
     pub(crate) local: Local,
-    /// How long any model's server may send nothing, where its own settings say nothing.
+    /// The default idle timeout of model servers; a provider's own setting takes precedence.
     pub(crate) silence: Option<Duration>,
-    /// How many tools models get; decided by each model's size when `None`.
+    /// How many tools models get; chosen by the size of the model if `None`.
     pub(crate) tool_profile: Option<ToolProfile>,
     pub(crate) integrations: Integrations,
     pub(crate) terminal: Terminal,
     pub(crate) tools: Tools,
-    /// Where the model's traffic is recorded.
+    /// The file to which the model's traffic is recorded.
     pub(crate) record: Option<AbsPath>,
     pub(crate) limits: Limits,
 }
 
-/// Where things are kept.
+/// The directories of the program and of the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Folders {
     pub(crate) home: AbsPath,
@@ -75,17 +76,17 @@ pub(crate) struct Folders {
     pub(crate) temp: AbsPath,
 }
 
-/// A vendor.
+/// A model provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Provider {
-    /// Where it is; the vendor's own address when `None`.
+    /// The base URL; the vendor's own if `None`.
     pub(crate) base_url: Option<String>,
     /// The variable that holds the key.
     pub(crate) api_key_env: String,
-    /// The key, from that variable.
+    /// The key, from that variable or from the stored keys.
     pub(crate) api_key: Option<Secret>,
     pub(crate) wire: Wire,
-    /// How long it may send nothing before a request is given up.
+    /// The idle timeout: how long the server may send nothing before the request fails.
     pub(crate) silence: Option<Duration>,
 }
 
@@ -96,11 +97,11 @@ pub(crate) struct HookOptions {
     pub(crate) command: Vec<String>,
     pub(crate) tools: Vec<String>,
     pub(crate) timeout: Duration,
-    /// What is known of it where the project's file has it.
+    /// The project's description of this hook, if it comes from the project's file.
     pub(crate) of_project: Option<Brought>,
 }
 
-/// A hook of a project.
+/// A hook that a project brings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Brought {
     /// Its name in the project's file.
@@ -116,15 +117,17 @@ impl Default for HookOptions {
     }
 }
 
-/// Text that is never shown.
+/// A secret that is never shown; `Debug` prints a placeholder.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Secret(String);
 
-/// What is spoken.
+/// The wire format of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Wire {
-    /// The vendor's own. Of OpenAI's two, Responses at its own address and for models that need it, else Chat Completions; the
-    /// other where the server says so.
+    /// The vendor's own.
+    ///
+    /// OpenAI has two: Responses is used at OpenAI's own address and for models that need it, else
+    /// Chat Completions. If the server asks for the other one, that one is used.
     #[default]
     Auto,
     Chat,
@@ -136,30 +139,31 @@ pub(crate) enum Wire {
 /// Model servers on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Local {
-    /// Whether the usual ports on loopback are looked at.
+    /// Whether the usual ports on loopback are probed.
     pub(crate) discover: bool,
-    /// The address of Ollama, where it is not the usual one.
+    /// The address of Ollama, if it is not the default one.
     pub(crate) ollama: Option<String>,
-    /// Further servers.
+    /// The URLs of further servers.
     pub(crate) urls: Vec<String>,
-    /// How long any of them may send nothing before a request is given up.
+    /// The idle timeout of each of them.
     pub(crate) silence: Option<Duration>,
 }
 
-/// Services whose functions can be called. What may be done with them is among the rules.
+/// Services whose functions can be called. Their permissions are part of the rules.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Integrations {
-    /// Whether models are told of their functions without a script between.
+    /// Whether models get the functions as tools of their own, not only through scripts.
     pub(crate) native_tools: bool,
-    /// Which are switched on.
+    /// Which integrations are enabled or disabled, by name.
     pub(crate) enabled: BTreeMap<String, bool>,
 }
 
-/// What confined commands reach of the network; grows with strictness.
+/// The network access of sandboxed commands, in order of strictness.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Network {
     On,
-    /// Some hosts. The kernel knows no hosts, so nothing can keep to it, and it comes to nothing at all.
+    /// Some hosts only. The kernel knows no host names, so this cannot be enforced and means no
+    /// network.
     AllowList,
     Off,
 }
@@ -173,13 +177,13 @@ impl Network {
     }
 }
 
-/// Said where an allow list is asked for.
+/// The notice for users who configure an allow list.
 pub(crate) const NO_ALLOW_LIST: &str = "an allow list of hosts cannot be enforced for commands, so the network is off for them; set sandbox.network to \"off\" or \"on\"";
 
-/// Whether the user's login shell is asked for the variables by which programs are found.
+/// Whether the user's login shell is run to read variables such as `PATH`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum AskLoginShell {
-    /// Where this process was started from the desktop.
+    /// Only when this process was started from the desktop.
     #[default]
     Auto,
     Always,
@@ -187,7 +191,7 @@ pub(crate) enum AskLoginShell {
 }
 
 impl AskLoginShell {
-    /// The words in settings.
+    /// The values in settings files.
     pub(crate) const ALL: [(&str, Self); 3] =
         [("auto", Self::Auto), ("always", Self::Always), ("never", Self::Never)];
 }
@@ -200,10 +204,12 @@ pub(crate) enum Terminal {
     Local,
 }
 
-/// Which tools act where.
+/// On which machine the tools act.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Tools {
-    /// One machine where the editor started the agent itself, two where it reached it over a network.
+    /// The same machine when the editor started the agent itself; two machines when it connected
+    /// over a
+    /// network.
     #[default]
     Auto,
     Transparent,
@@ -212,7 +218,7 @@ pub(crate) enum Tools {
 }
 
 impl Options {
-    /// What holds when nobody says anything.
+    /// The defaults, before any layer of settings.
     pub(crate) fn built_in(folders: Folders) -> Self {
         Self {
             model: None,
@@ -249,7 +255,12 @@ impl Options {
         }
     }
 
-    /// The further provider of a name, made when it is new. Its key is in `NAME_API_KEY` unless another variable is named.
+    /// Returns the custom provider of a name, after adding it if it is new.
+    ///
+    /// Its key is in the variable `NAME_API_KEY` unless another variable is configured.
+    ///
+    /// # Errors
+    /// A message for the user if the name is reserved or invalid.
     pub(crate) fn custom(&mut self, name: &str) -> Result<&mut Provider, String> {
         if BUILT_IN.contains(&name) || name.is_empty() || name.contains('/') {
             return Err(format!("{name:?} cannot be the name of a provider of your own; choose another"));
@@ -259,24 +270,27 @@ impl Options {
         Ok(self.custom.entry(name.to_owned()).or_insert_with(|| Provider::with_key_in(&variable)))
     }
 
-    /// Every key that a provider has.
+    /// Returns the keys of all providers.
     pub(crate) fn keys(&self) -> Vec<String> {
         let vendors = [&self.openai, &self.anthropic, &self.gemini];
         let providers = vendors.into_iter().chain(self.custom.values());
         providers.filter_map(|provider| Some(provider.api_key.as_ref()?.reveal().to_owned())).collect()
     }
 
-    /// The hook of a name, made when it is new.
+    /// Returns the hook of a name, after adding it if it is new.
     pub(crate) fn hook(&mut self, name: &str) -> &mut HookOptions {
         self.hooks.entry(name.to_owned()).or_default()
     }
 
-    /// What an MCP server may do, made when it is new.
+    /// Returns the permissions of an MCP server, after adding them if they are new.
     pub(crate) fn server(&mut self, name: &str) -> &mut ServerRule {
         self.rules.servers.servers.entry(extensions::server_name(name)).or_default()
     }
 
-    /// What an integration may do, made when it is new. The error says what is wrong with its name.
+    /// Returns the permissions of an integration, after adding them if they are new.
+    ///
+    /// # Errors
+    /// A message for the user if the name is invalid.
     pub(crate) fn integration(&mut self, name: &str) -> Result<&mut ServerRule, String> {
         if !extensions::is_integration_name(name) {
             return Err(format!(
@@ -286,7 +300,7 @@ impl Options {
         Ok(self.rules.integrations.servers.entry(name.to_owned()).or_default())
     }
 
-    /// Adds to the text that is added to the system prompt.
+    /// Appends to the text that is added to the system prompt.
     pub(crate) fn append_prompt(&mut self, text: &str) {
         match &mut self.append_system_prompt {
             Some(before) => {
@@ -315,7 +329,7 @@ impl Secret {
         Self(text.to_owned())
     }
 
-    /// The text itself, for the one place that sends it.
+    /// Returns the text itself, for the code that sends it.
     pub(crate) fn reveal(&self) -> &str {
         &self.0
     }

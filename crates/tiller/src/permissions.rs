@@ -1,4 +1,4 @@
-//! `tiller permissions`: what would be decided, and what was.
+//! `tiller permissions`: explains a decision, and lists the decisions of a session.
 
 use crate::{
     args::PermissionsCommand,
@@ -17,7 +17,7 @@ use serde_json::json;
 use std::{collections::HashMap, io::Write, sync::Arc};
 use system::AbsPath;
 
-/// Does what the command says.
+/// Runs `tiller permissions`.
 pub(crate) async fn run(
     wired: &Wired,
     options: &Options,
@@ -87,7 +87,7 @@ async fn log(runtime: &Runtime, id: &SessionId, redactor: &Redactor, as_json: bo
         })
         .await?;
     let mut stdout = screen::stdout();
-    // A reader that has gone has seen enough.
+    // A closed stdout is not an error: the reader has taken as much as it wanted.
     lines.iter().try_for_each(|line| writeln!(stdout, "{line}")).ok();
     Ok(Exit::Ok)
 }

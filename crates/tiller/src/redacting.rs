@@ -1,12 +1,15 @@
-//! A writer that lets no secret through, and nothing that steers a terminal.
+//! A writer that removes secrets and terminal control sequences.
 
 use agent::Redactor;
 use std::io::{self, Write};
 
-/// The most bytes that are held back for the end of a line.
+/// The most bytes that are held back while a line or a private key is incomplete.
 const HELD: usize = 1024 * 1024;
 
-/// Writes whole lines, without their secrets. Private keys have several lines: what begins one is held until it ends, or the writer does.
+/// Writes whole lines without their secrets.
+///
+/// Private keys span several lines: from a `BEGIN` marker on, text is held back until the `END`
+/// marker, or until the writer is dropped.
 pub(crate) struct Redacting<W: Write> {
     out: W,
     redactor: Redactor,
@@ -49,7 +52,7 @@ impl<W: Write> Write for Redacting<W> {
 
 impl<W: Write> Drop for Redacting<W> {
     fn drop(&mut self) {
-        // Nothing to do about an output that is closed.
+        // A closed output leaves no way to report anything.
         let _ = self.pass(self.held.len());
         let _ = self.out.flush();
     }

@@ -1,7 +1,8 @@
-//! What this program prints for people: nothing of it steers their terminal.
+//! Output for people, without terminal control sequences.
 //!
-//! Most of it was written by others: a model, a server, the name of a file. What a program reads is JSON, in which the same is written as escapes
-//! (`agent::escaped_json`) and loses nothing here.
+//! Most of the text comes from elsewhere: a model, a server, the name of a file. Output for
+//! programs is JSON, where the same characters are written as escapes (`agent::escaped_json`) and
+//! nothing is removed here.
 
 use crate::streams::{self, Stream};
 use agent::Sanitiser;
@@ -17,17 +18,19 @@ pub(crate) fn stderr() -> Screen<Stream> {
     Screen::new(streams::stderr())
 }
 
-/// A line for people beside the output that programs read, on standard error.
+/// Prints a line for people on standard error, beside the output for programs.
 pub(crate) fn note(text: &str) {
-    // Nothing to do about a stderr that is closed.
+    // A closed stderr leaves no way to report anything.
     let _ = stderr().write_all(format!("{text}\n").as_bytes());
 }
 
-/// Takes sequences and hidden characters out of what is written. A sequence, and a character, may begin in one piece and end in another.
+/// A writer that removes control sequences and hidden characters.
+///
+/// A sequence or a character may be split over several writes.
 pub(crate) struct Screen<W> {
     out: W,
     sanitiser: Sanitiser,
-    /// The beginning of a character.
+    /// The bytes of an incomplete character.
     held: Vec<u8>,
 }
 
@@ -44,7 +47,7 @@ impl<W: Write> Write for Screen<W> {
         let mut rest = Vec::new();
         for chunk in self.held.utf8_chunks() {
             text.push_str(chunk.valid());
-            // What follows may make a character of it; three bytes are the most that can wait for a fourth.
+            // The next write may complete the character; at most three bytes wait for a fourth.
             let last = chunk.invalid().as_ptr_range().end == self.held.as_ptr_range().end;
             match chunk.invalid() {
                 [] => {}

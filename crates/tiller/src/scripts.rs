@@ -1,4 +1,4 @@
-//! `tiller lua` and `tiller mcp lua`: scripts without an agent.
+//! `tiller lua` and `tiller mcp lua`: runs scripts without an agent.
 
 use crate::{
     args::ScriptArgs,
@@ -19,16 +19,16 @@ use std::{io::Write, sync::Arc, time::Duration};
 use system::AbsPath;
 use tokio_util::sync::CancellationToken;
 
-/// What a script can call.
+/// Which functions a script can call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Callable {
-    /// All that there is outside of a turn.
+    /// All functions that exist outside of a turn.
     Everything,
-    /// MCP servers.
+    /// Those of MCP servers.
     Servers,
 }
 
-/// Runs a script and prints what it printed and returned. One that fails is exit code 1.
+/// Runs a script and prints its output and its value. A script that fails gives exit code 1.
 pub(crate) async fn run(
     options: &Options,
     environment: &Environment,
@@ -69,7 +69,7 @@ pub(crate) async fn run(
     Ok(if report.error.is_some() { Exit::Error } else { Exit::Ok })
 }
 
-/// Runs a script that reaches these servers and integrations. Dropping the future ends it.
+/// Runs a script with the given servers and integrations. Dropping the future stops the script.
 pub(crate) async fn reaching(
     direct: &Arc<Direct>,
     callable: Callable,
@@ -115,7 +115,7 @@ impl Functions for Everything {
     }
 }
 
-/// `NAME=VALUE`: the value as JSON, or as text where it is none.
+/// Parses `NAME=VALUE`; a value that is not valid JSON is text.
 fn global(arg: &str) -> Result<(String, Value)> {
     let Some((name, value)) = arg.split_once('=') else {
         return Err(usage(format!("--arg is NAME=VALUE, not {arg:?}")));

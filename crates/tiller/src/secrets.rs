@@ -1,4 +1,4 @@
-//! Secrets that the user keeps: a file of the data folder that only its owner can read.
+//! The user's stored secrets: a file in the data directory that only its owner can read.
 
 use crate::{environment::Environment, options::Folders};
 use anyhow::{Context, Result};
@@ -6,12 +6,12 @@ use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, sync::Arc};
 use system::{AbsPath, System};
 
-/// Where they are.
+/// The path of the file of secrets.
 pub(crate) fn path(folders: &Folders) -> AbsPath {
     folders.data.join("secrets.json")
 }
 
-/// Variables of this process, and secrets of a file that only its owner can read.
+/// The variables of this process, and the secrets of the file.
 pub(crate) struct Values {
     pub(crate) environment: Environment,
     system: Arc<dyn System>,
@@ -23,7 +23,7 @@ impl Values {
         Self { environment, system, path: path(folders) }
     }
 
-    /// Every secret by its key. Whoever gets them has told the redactor.
+    /// Reads every secret by its key, and registers their values with the redactor.
     pub(crate) async fn secrets(&self) -> Result<BTreeMap<String, String>> {
         let file = read(self.system.as_ref(), &self.path).await?;
         let secrets: BTreeMap<_, _> =
@@ -32,13 +32,13 @@ impl Values {
         Ok(secrets)
     }
 
-    /// Replaces them.
+    /// Replaces the stored secrets.
     pub(crate) async fn keep(&self, secrets: &BTreeMap<String, String>) -> Result<()> {
         write(self.system.as_ref(), &self.path, &json!(secrets)).await
     }
 }
 
-/// The JSON object of a file; an empty one where there is none.
+/// Reads the JSON object of a file; a missing or empty file is an empty object.
 pub(crate) async fn read(system: &dyn System, path: &AbsPath) -> Result<Map<String, Value>> {
     let bytes = match system.read(path).await {
         Ok(bytes) => bytes,

@@ -1,10 +1,10 @@
 //! SIGINT, SIGTERM and SIGHUP, from the first instruction of `main` on.
 //!
-//! A thread of their own takes them, so they end the process whatever the others wait for: the
-//! reader of a pipe, a question on the terminal, a slow disk. The first signal asks: tasks that
-//! wait for [`next`] end their work in order. Whatever has not ended when its time is over, or when
-//! a second SIGINT or SIGTERM comes, is ended there and then; the kernel's closing of our pipes
-//! then ends the processes that were started.
+//! A thread of their own receives them, so they end the process even if the other threads are
+//! blocked: on the reader of a pipe, a question on the terminal, a slow disk. The first signal
+//! requests an orderly shutdown: tasks that wait for [`next`] end their work. When their time is
+//! over, or when a second SIGINT or SIGTERM arrives, the process exits immediately; the kernel then
+//! closes our pipes, which ends the child processes.
 
 use crate::{exit::Exit, limits, streams};
 use rustix::process::Signal as Number;
@@ -22,19 +22,19 @@ use tokio::{
     time::Instant,
 };
 
-/// The first signal that came, as what the process ends with.
+/// The first signal, as the exit code of the process.
 static FIRST: LazyLock<watch::Sender<Option<Exit>>> = LazyLock::new(|| watch::Sender::new(None));
 
-/// Whether a command ends its work in order, which may take a while.
+/// Whether the current command has an orderly shutdown, which may take a while.
 static IN_ORDER: AtomicBool = AtomicBool::new(false);
 
-/// What is done before the process is ended there and then.
+/// The callback that runs before an immediate exit.
 static BEFORE_EXIT: Mutex<Option<Box<dyn FnOnce() + Send>>> = Mutex::new(None);
 
-/// Takes the signals over. Those that were ignored at the start, as `nohup` does it, stay ignored.
+/// Installs the signal handlers. Signals that were ignored at the start (`nohup`) stay ignored.
 ///
 /// # Errors
-/// When the kernel gives no handlers, no descriptors or no thread.
+/// If the kernel refuses a handler, a descriptor or a thread.
 pub(crate) fn take_over() -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let ignored = ignored();
@@ -45,20 +45,22 @@ pub(crate) fn take_over() -> io::Result<()> {
     };
     let taken =
         Taken { interrupt: take(Number::INT)?, terminate: take(Number::TERM)?, hang_up: take(Number::HUP)? };
-    // A handler that does nothing: a write beyond a limit on the size of files is an error then,
-    // and not our death. Commands that are started have the default again, as with every handler.
+    // A handler that does nothing: a write beyond the limit on file sizes (`RLIMIT_FSIZE`) then
+    // fails with an error and does not kill the process. Child processes get the default action
+    // again:
+    // `exec` resets every handler.
     take(Number::XFSZ)?;
     drop(entered);
     let watch = move || runtime.block_on(watch(taken));
     std::thread::Builder::new().name("signals".to_owned()).spawn(watch).map(drop)
 }
 
-/// The signal that came, if one has.
+/// Returns the signal that arrived, if any.
 pub(crate) fn received() -> Option<Exit> {
     *FIRST.borrow()
 }
 
-/// Waits for a signal, or gives the one that has come. Cancel-safe.
+/// Waits for a signal; returns immediately if one has arrived. Cancel-safe.
 pub(crate) async fn next() -> Exit {
     let mut first = FIRST.subscribe();
     match first.wait_for(Option::is_some).await.map(|exit| *exit) {
@@ -68,7 +70,7 @@ pub(crate) async fn next() -> Exit {
     }
 }
 
-/// Waits for a signal that no command ends its work in order for, so that it is to be dropped.
+/// Waits for a signal while no command has an orderly shutdown; the caller then drops the command.
 pub(crate) async fn next_to_drop() -> Exit {
     let exit = next().await;
     match IN_ORDER.load(Ordering::Relaxed) {
@@ -77,20 +79,20 @@ pub(crate) async fn next_to_drop() -> Exit {
     }
 }
 
-/// From now on somebody ends the work in order once a signal has come, within
-/// [`limits::IN_ORDER`]. Before, what runs is dropped.
+/// Declares that the current command handles a signal itself and ends its work within
+/// [`limits::IN_ORDER`]. Before this call, a signal drops the command.
 pub(crate) fn end_in_order() {
     IN_ORDER.store(true, Ordering::Relaxed);
 }
 
-/// Has this done when the process is ended there and then, until the guard is dropped. There is one
-/// at a time.
+/// Sets the callback that runs before an immediate exit, until the guard is dropped. There is one
+/// callback at a time.
 pub(crate) fn before_exit(work: impl FnOnce() + Send + 'static) -> BeforeExit {
     *BEFORE_EXIT.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(work));
     BeforeExit
 }
 
-/// Dropping it takes back what [`before_exit`] was given.
+/// Removes the callback of [`before_exit`] when dropped.
 pub(crate) struct BeforeExit;
 
 impl Drop for BeforeExit {
@@ -99,7 +101,7 @@ impl Drop for BeforeExit {
     }
 }
 
-/// The signals that ask for an end; None where one is ignored.
+/// The signals that request an end; `None` for one that is ignored.
 struct Taken {
     interrupt: Option<Signal>,
     terminate: Option<Signal>,
@@ -115,8 +117,10 @@ impl Taken {
         }
     }
 
-    /// Waits for a signal that says that it takes too long. A hang-up comes from the kernel and
-    /// from the shell, and `timeout` signals the process and its group: neither says that.
+    /// Waits for a signal of an impatient user.
+    ///
+    /// SIGHUP does not count: the kernel and the shell send it too. Neither does a repetition
+    /// within [`limits::SAME_SIGNAL`]: `timeout` signals the process and its group.
     async fn impatient(&mut self, since: Instant) {
         loop {
             let exit = self.next().await;
@@ -159,7 +163,7 @@ fn end(exit: Exit) -> ! {
     std::process::exit(exit.code().into())
 }
 
-/// What the kernel says about this process, where it can be asked.
+/// Returns the kernel's status of this process, or an empty text where `/proc` is missing.
 #[expect(clippy::disallowed_methods, reason = "the kernel's word about this process is in no editor")]
 fn ignored() -> String {
     std::fs::read_to_string("/proc/self/status").unwrap_or_default()

@@ -1,4 +1,4 @@
-//! From the command line to the part that does it.
+//! Dispatches the command line to the module that implements each command.
 
 use crate::{
     args::{AcpArgs, Cli, Command, PrintArgs, SchemaCommand, SessionArgs, SessionsCommand, SetupArgs},
@@ -31,18 +31,18 @@ use std::{
 use system::AbsPath;
 use tokio_util::sync::CancellationToken;
 
-/// The options of a run, and the folder it is in.
+/// The options of a run and its working directory.
 struct Settled {
     settings: Arc<Settings>,
     options: Options,
     cwd: AbsPath,
-    /// What was ignored, and why.
+    /// The settings that were ignored, with the reasons.
     notices: Vec<String>,
-    /// Why the settings files cannot be used, where a command goes on without them.
+    /// Why the settings files cannot be used, for commands that go on without them.
     problem: Option<String>,
 }
 
-/// Does what the command line says and returns the exit code.
+/// Runs the command line and returns the exit code.
 pub(crate) fn run() -> Result<Exit> {
     let cli = match Cli::read() {
         Ok(cli) => cli,
@@ -54,9 +54,9 @@ pub(crate) fn run() -> Result<Exit> {
         _ => logging::Reader::Terminal,
     };
     logging::init(&environment, reader)?;
-    // One thread carries everything: sessions wait far more than they compute, and a process that
-    // starts in milliseconds has few threads. What comes in is looked for often: a cancel must not
-    // wait for a round of all sessions that are busy.
+    // One thread runs everything: sessions wait far more than they compute, and a process that
+    // starts in milliseconds has few threads. The event loop checks for I/O often, so that a cancel
+    // does not wait for one round over all busy sessions.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .event_interval(limits::EVENT_INTERVAL)
         .global_queue_interval(limits::EVENT_INTERVAL)
@@ -69,11 +69,11 @@ pub(crate) fn run() -> Result<Exit> {
             exit = signals::next_to_drop() => Ok(exit),
         }
     });
-    // A read of stdin may still be blocked; it ends with the process.
+    // A read of stdin may still block its thread; it ends with the process.
     runtime.shutdown_background();
     code.map_err(|error| match Unwritten::caused(&error) {
         true => error,
-        // An error quotes what it is about.
+        // Error messages quote their subject, so they are redacted.
         false => {
             let text = environment.redactor().shown(&format!("{error:#}"));
             Shown { exit: Exit::of(&error), text }.into()
@@ -81,11 +81,11 @@ pub(crate) fn run() -> Result<Exit> {
     })
 }
 
-/// What the parser says: the help that was asked for, or what is wrong.
+/// Prints the parser's message: the requested help, or an error.
 fn print_instead(said: &clap::Error) -> Result<Exit> {
     let text = said.render().to_string();
     if said.use_stderr() {
-        // The exit code says it too.
+        // The exit code reports the error too.
         let _ = screen::stderr().write_all(text.as_bytes());
         return Ok(Exit::Usage);
     }
@@ -97,14 +97,14 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<Exit> {
     match cli.command {
         Some(Command::Acp(args)) => acp(args, environment).await,
         Some(Command::Demo(args)) => demo::run(args, environment).await,
-        // What is to be repaired is not opened before.
+        // The damaged store must not be opened before its repair.
         Some(Command::Sessions(SessionsCommand::Repair { check, json })) => {
             let Settled { options, .. } = settle_anyhow(environment, None, Flags::default()).await?;
             sessions::repair::run(&options.folders, check, json)
         }
         Some(Command::Sessions(command)) => {
             let settled = match &command {
-                // It writes files of the project, which settings may forbid.
+                // Rewinding writes files of the project, which settings may forbid.
                 SessionsCommand::Rewind { .. } => settle(environment, None, Flags::default()).await?,
                 _ => settle_anyhow(environment, None, Flags::default()).await?,
             };
@@ -131,7 +131,7 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<Exit> {
             permissions::run(&wired, &options, &cwd, environment.redactor(), command).await
         }
         Some(Command::Trust(args)) => {
-            // Trust can be taken back from a folder that is gone.
+            // Trust can also be revoked for a directory that no longer exists.
             let cwd = match &args.revoke {
                 Some(_) => path(args.path.as_deref())?,
                 None => folder("PATH", args.path.as_deref())?,
@@ -180,8 +180,8 @@ async fn acp(args: AcpArgs, environment: &Environment) -> Result<Exit> {
     if for_setup {
         return setup(&SetupArgs::default(), environment).await;
     }
-    // Without its settings the editor is served all the same: it is told what is wrong with them
-    // where it opens a session, and sessions open once the file is mended.
+    // The editor is served even if the settings are broken: it receives the error when it opens a
+    // session, and sessions open once the file is fixed.
     let Settled { settings, options, cwd, notices, problem } =
         settle_anyhow(environment, cwd.as_deref(), flags(&session, None, None)?).await?;
     let extensions = Extensions::new(&settings, &options, environment);
@@ -204,14 +204,14 @@ async fn acp(args: AcpArgs, environment: &Environment) -> Result<Exit> {
     let code = tokio::select! {
         served = &mut serve => served.map(|()| Exit::Ok),
         exit = signals::next() => {
-            // While the client is still there: what runs is cancelled, its terminals are ended and
-            // released, prompts are answered.
+            // While the client is still connected: cancel what runs, end and release its terminals,
+            // and answer the prompts.
             let end = async {
                 tokio::select! {
                     _settled = tokio::time::timeout(limits::HANG_UP, wired.runtime.shutdown()) => {}
                     served = &mut serve => return served,
                 }
-                // And then as when it hangs up.
+                // Then proceed as if the client had disconnected.
                 stop.cancel();
                 serve.await
             };
@@ -258,7 +258,7 @@ async fn print(args: PrintArgs, environment: &Environment) -> Result<Exit> {
     let providers = Extensions::new(&settings, &options, environment).tool_providers();
     let wired = wiring::wire(&settings, &options, keep, providers)?;
     if options.model.is_none() {
-        // Nobody waits at an editor: the server is given the time to say what it has.
+        // A headless run has time to wait until the local server has listed its models.
         wired.catalog.settle_default().await;
     }
     let session = match (args.session_id, args.resume) {
@@ -279,15 +279,15 @@ async fn print(args: PrintArgs, environment: &Environment) -> Result<Exit> {
     headless::run(&wired.runtime, wiring::local_system(&options), run).await
 }
 
-/// Resolves the layers and tells of what was ignored.
+/// Resolves the layers of settings and logs what was ignored.
 async fn settle(environment: &Environment, cwd: Option<&Path>, flags: Flags) -> Result<Settled> {
     let (settings, cwd) = settings_in(environment, cwd, flags)?;
     let snapshot = settings.read(&cwd).await?;
     Ok(Settled::of(settings, cwd, snapshot, None))
 }
 
-/// The same for commands that are safe without the user's settings: files that cannot be used are
-/// left out, and the problem is told.
+/// Like [`settle`], for commands that are safe without the user's settings: unusable files are
+/// left out, and the problem is logged.
 async fn settle_anyhow(environment: &Environment, cwd: Option<&Path>, flags: Flags) -> Result<Settled> {
     let (settings, cwd) = settings_in(environment, cwd, flags)?;
     let (snapshot, problem) = match settings.read(&cwd).await {
@@ -320,7 +320,7 @@ impl Settled {
     }
 }
 
-/// The folder that an option names, or the current one.
+/// Returns the directory of an option, or the current one.
 fn folder(option: &str, given: Option<&Path>) -> Result<AbsPath> {
     let folder = path(given)?;
     if given.is_some() {

@@ -1,7 +1,7 @@
-//! The client's end of stdin and stdout.
+//! The protocol's side of stdin and stdout.
 //!
-//! A pipe or a socket is read and written by the event loop itself. What cannot be waited for that way (a terminal, a file) costs a thread
-//! and two switches to it for every message.
+//! The event loop reads and writes pipes and sockets itself. Terminals and files cannot be polled
+//! that way: they cost a thread and two context switches per message.
 
 use crate::streams::Unwritten;
 use std::{
@@ -21,15 +21,15 @@ use tokio::{
 };
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-/// A reader that is at its end once it is stopped: whoever reads it goes on as if its client had
-/// closed its side.
+/// A reader that reports end of file once it is stopped: its consumer then proceeds as if the
+/// client had closed the connection.
 pub(crate) struct Stoppable<R> {
     reader: R,
     stopped: Pin<Box<WaitForCancellationFutureOwned>>,
 }
 
 impl<R> Stoppable<R> {
-    /// Reads on until `stop` is cancelled.
+    /// Wraps `reader`, which is read until `stop` is cancelled.
     pub(crate) fn new(reader: R, stop: CancellationToken) -> Self {
         Self { reader, stopped: Box::pin(stop.cancelled_owned()) }
     }
@@ -48,7 +48,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for Stoppable<R> {
     }
 }
 
-/// Stdin. Needs a tokio runtime with io.
+/// Opens stdin. Needs a tokio runtime with I/O enabled.
 pub(crate) fn input() -> Box<dyn AsyncRead + Send + Unpin> {
     match waitable(&io::stdin()) {
         Ok(Some(Waitable::Pipe(path))) => match pipe::OpenOptions::new().open_receiver(path) {
@@ -62,7 +62,7 @@ pub(crate) fn input() -> Box<dyn AsyncRead + Send + Unpin> {
     Box::new(tokio::io::stdin())
 }
 
-/// Stdout, and what is known of its failure. Needs a tokio runtime with io.
+/// Opens stdout, with a handle to its failure. Needs a tokio runtime with I/O enabled.
 pub(crate) fn output() -> (Box<dyn AsyncWrite + Send + Unpin>, OutputFailure) {
     let failure = OutputFailure::default();
     (Box::new(Watched { writer: writer(), failure: failure.clone() }), failure)
@@ -82,18 +82,20 @@ fn writer() -> Box<dyn AsyncWrite + Send + Unpin> {
     Box::new(tokio::io::stdout())
 }
 
-/// Completes when nobody reads stdout any more, which a program that writes nothing does not find
-/// out by itself. Never completes where that cannot be seen: a terminal, a file. Needs a tokio
-/// runtime with io.
+/// Completes when the reader of stdout has closed it, which a program that writes nothing does
+/// not notice otherwise.
+///
+/// Never completes where this cannot be observed: on a terminal or a file. Needs a tokio runtime
+/// with I/O enabled.
 async fn output_closed() {
     let closed = match waitable(&rustix::stdio::stdout()) {
         Ok(Some(Waitable::Pipe(path))) => match pipe::OpenOptions::new().open_sender(path) {
-            // An error of a pipe's writing end is that its reading end is gone.
+            // An error on a pipe's writing end means that its reading end is closed.
             Ok(sender) => sender.ready(Interest::ERROR).await.is_ok(),
-            // There is no reading end to open it against.
+            // No reading end exists to open the pipe against.
             Err(error) => error.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error()),
         },
-        // Nobody sends anything here: what can be read is the end.
+        // The peer sends nothing on this socket, so readable means closed.
         Ok(Some(Waitable::Socket(stream))) => {
             stream.ready(Interest::READABLE).await.is_ok_and(|ready| ready.is_read_closed())
         }
@@ -104,7 +106,7 @@ async fn output_closed() {
     }
 }
 
-/// Why stdout cannot be written any more, once that is known.
+/// The first failure of stdout, once it is known.
 #[derive(Clone, Default)]
 pub(crate) struct OutputFailure {
     why: Arc<OnceLock<Unwritten>>,
@@ -112,8 +114,9 @@ pub(crate) struct OutputFailure {
 }
 
 impl OutputFailure {
-    /// Completes when stdout cannot be written any more, also when nothing is written. Needs a
-    /// tokio runtime with io. Cancel-safe.
+    /// Completes when stdout can no longer be written, even if nothing is written.
+    ///
+    /// Needs a tokio runtime with I/O enabled. Cancel-safe.
     pub(crate) async fn happened(&self) {
         tokio::select! {
             () = self.known.cancelled() => {}
@@ -121,8 +124,10 @@ impl OutputFailure {
         }
     }
 
-    /// An error where stdout failed for another reason than that its reader has gone; whether it
-    /// has.
+    /// Returns whether the reader has closed stdout.
+    ///
+    /// # Errors
+    /// If stdout failed for another reason.
     pub(crate) fn is_hung_up(&self) -> Result<bool, Unwritten> {
         match self.why.get() {
             None => Ok(false),
@@ -169,7 +174,8 @@ impl AsyncWrite for Watched {
 }
 
 enum Waitable {
-    /// Where a pipe can be opened once more. The one we were given must not become non-blocking: whoever shares it with us would have to cope.
+    /// A path that opens the pipe once more. The descriptor we inherited must stay blocking,
+    /// because other processes may share it.
     Pipe(String),
     Socket(UnixStream),
 }
@@ -184,7 +190,7 @@ fn waitable(stream: &impl AsFd) -> io::Result<Option<Waitable>> {
     }
     if kind.is_socket() {
         let socket = StdUnixStream::from(OwnedFd::from(file));
-        // Fails for sockets of other families, which stay with their thread.
+        // Fails for sockets of other families than Unix, which are served by a thread.
         socket.local_addr()?;
         socket.set_nonblocking(true)?;
         return Ok(Some(Waitable::Socket(UnixStream::from_std(socket)?)));

@@ -1,4 +1,5 @@
-//! Which implementation stands behind which seam. All that this program assumes of the other crates' constructors is here.
+//! Chooses the implementation behind each trait. All calls of the other crates' constructors are
+//! here.
 
 use crate::{
     args::{Events, Protocol},
@@ -22,24 +23,25 @@ use store::SqliteStore;
 use system::{AbsPath, LocalSystem, LoginShell, System};
 use tokio_util::sync::CancellationToken;
 
-/// A runtime with what must live as long as it does.
+/// A runtime, with the values that must live as long as it does.
 pub(crate) struct Wired {
     pub(crate) runtime: Arc<Runtime>,
     pub(crate) catalog: Arc<Catalog>,
-    /// The folder of sessions that are not kept.
+    /// The temporary directory of sessions that are not kept.
     _temporary: Option<system::TemporaryFolder>,
 }
 
-/// Where sessions are kept.
+/// Where sessions are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Keep {
-    /// In the data folder.
+    /// In the data directory.
     InData,
-    /// Nowhere, once the run has ended.
+    /// In a temporary directory that is removed at the end of the run.
     ForThisRun,
 }
 
-/// The runtime behind every surface. Touches no network; the database is opened in the background.
+/// Creates the runtime for every user interface. Uses no network; the database is opened in the
+/// background.
 pub(crate) fn wire(
     settings: &Arc<Settings>,
     options: &Options,
@@ -63,30 +65,31 @@ pub(crate) fn wire(
     Ok(Wired { runtime, catalog, _temporary: temporary })
 }
 
-/// The file of all sessions in a data folder.
+/// The path of the session database in a data directory.
 pub(crate) fn sessions_file(data: &AbsPath) -> AbsPath {
     data.join("sessions.db")
 }
 
-/// The models, as settings have them; recordings are named from a folder.
+/// Creates the model catalogue for these options. Recordings are named relative to `cwd`.
 pub(crate) fn catalog(options: &Options, redactor: &Redactor, cwd: &AbsPath) -> Catalog {
     let pilot = Arc::new(OfflinePilot::default());
     Catalog::new(providers(options, redactor, cwd), local_system(options), pilot)
 }
 
-/// The first argument of this program when it is to confine a command and nothing else.
+/// The first argument when this program is run as the launcher that confines a command.
 pub(crate) const LAUNCHER: &str = "__sandbox-exec";
 
-/// The first arguments of this program in a terminal of the editor, where it confines itself and becomes
-/// a command; the path of a socket follows.
+/// The first arguments when this program is run in a terminal of the editor, where it confines
+/// itself and becomes a command. The path of a socket follows.
 pub(crate) const IN_TERMINAL: [&str; 2] = ["sandbox", "run"];
 
-/// The machine this process runs on, as the settings have it.
+/// Creates the local system for these options.
 pub(crate) fn local_system(options: &Options) -> Arc<dyn System> {
     local(options.keep_variables.clone(), options.keys(), options.login.clone())
 }
 
-/// The machine this process runs on; commands get no variable that is, or looks like, one of these secrets.
+/// Creates the local system. Commands get no variable with one of `secret_values`, and none with a
+/// name like that of a secret, except `keep_variables`.
 pub(crate) fn local(
     keep_variables: Vec<String>,
     secret_values: Vec<String>,
@@ -102,29 +105,29 @@ pub(crate) fn local(
     }))
 }
 
-/// This program as the launcher of commands.
+/// The command line of this program as the launcher of commands.
 fn launcher() -> Vec<String> {
     let program = match cfg!(target_os = "linux") {
-        // This very program, also when its file was replaced by an update in the meantime.
+        // This names the running program even after an update replaced its file.
         true => Some("/proc/self/exe".to_owned()),
         false => own_path(),
     };
     program.into_iter().flat_map(|program| [program, LAUNCHER.to_owned()]).collect()
 }
 
-/// Where this program is.
+/// The path of this program.
 #[expect(clippy::disallowed_methods, reason = "the one place that knows which program this is")]
 fn own_path() -> Option<String> {
     std::env::current_exe().ok()?.to_str().map(str::to_owned)
 }
 
-/// This program by its path, for terminals that the editor opens.
+/// The command line of this program by its path, for terminals that the editor opens.
 fn terminal_launcher() -> Vec<String> {
     let words = |path| std::iter::once(path).chain(IN_TERMINAL.map(str::to_owned));
     own_path().into_iter().flat_map(words).collect()
 }
 
-/// What holds for calls that no turn makes.
+/// The options for calls that are made outside of a turn.
 #[cfg(feature = "extensions")]
 pub(crate) fn outside(options: &Options, cwd: &AbsPath, force: bool) -> agent::Outside {
     agent::Outside {
@@ -135,8 +138,9 @@ pub(crate) fn outside(options: &Options, cwd: &AbsPath, force: bool) -> agent::O
     }
 }
 
-/// Serves the protocol on stdin and stdout until the client hangs up or `stop` is cancelled. Both
-/// cancel what runs; prompts are answered.
+/// Serves the protocol on stdin and stdout until the client disconnects or `stop` is cancelled.
+///
+/// Both cancel what runs; open prompts are answered.
 pub(crate) async fn serve(
     wired: &Wired,
     options: &Options,
@@ -166,13 +170,14 @@ pub(crate) async fn serve(
         Terminal::Local => TerminalPlace::Local,
     };
     acp.client_tools = match options.tools {
-        // Whoever writes to our stdin started us: there is one machine.
+        // The process that writes to our stdin started us, so there is one machine.
         Tools::Auto | Tools::Transparent => ClientTools::Transparent,
         Tools::Ide => ClientTools::Ide,
         Tools::Off => ClientTools::Off,
     };
-    // So that the models of this machine are in the list by the time an editor asks for one. Begins with a few connections to loopback
-    // that are refused where nothing runs; the editor's first questions are answered before. Whoever needs the list earlier looks by himself.
+    // Discovers local models before the editor asks for the list. This opens a few connections to
+    // loopback, which are refused where no server runs; it starts after the editor's first requests
+    // are answered. Code that needs the list earlier discovers them itself.
     let catalog = Arc::clone(&wired.catalog);
     let looking = tokio::spawn(async move {
         tokio::time::sleep(limits::HEAD_START).await;
@@ -197,7 +202,7 @@ pub(crate) async fn serve(
     }
 }
 
-/// What sessions in a folder decide by.
+/// Returns the session options for a directory.
 pub(crate) fn sessions(options: &Options, cwd: &AbsPath, counted_on: &mut CountedOn) -> RuntimeOptions {
     RuntimeOptions {
         mode: options.mode,
@@ -216,7 +221,8 @@ pub(crate) fn sessions(options: &Options, cwd: &AbsPath, counted_on: &mut Counte
     }
 }
 
-/// The hooks of the settings. They run on this machine; one of the project in `cwd` only while it is trusted.
+/// Creates the hooks of the settings. They run on this machine; a hook of the project in `cwd` runs
+/// only while it is trusted.
 fn hooks(options: &Options, cwd: &AbsPath, counted_on: &mut CountedOn) -> Hooks {
     let mut brought = |hook: &HookOptions| {
         let options::Brought { name, trusted } = hook.of_project.as_ref()?;
@@ -245,7 +251,7 @@ fn hooks(options: &Options, cwd: &AbsPath, counted_on: &mut CountedOn) -> Hooks 
     if hooks.is_empty() { Hooks::default() } else { Hooks::new(hooks, local_system(options)) }
 }
 
-/// How commands are confined.
+/// Returns the sandbox options of commands.
 pub(crate) fn sandbox(options: &Options) -> SandboxOptions {
     let folders = &options.folders;
     let own = [folders.config.clone(), folders.data.clone()];
@@ -261,8 +267,8 @@ pub(crate) fn sandbox(options: &Options) -> SandboxOptions {
     }
 }
 
-/// The temporary directories that all programs share: the one of the environment, and the one that
-/// programs name without asking.
+/// The temporary directories that all programs share: the one of the environment, and `/tmp`,
+/// which many programs use without asking.
 fn shared_temp(temp: &AbsPath) -> Vec<AbsPath> {
     let usual = AbsPath::new("/tmp").expect("it is absolute");
     let differs = &usual != temp;
@@ -287,8 +293,8 @@ fn providers(options: &Options, redactor: &Redactor, cwd: &AbsPath) -> Providers
     }
 }
 
-/// Reaches providers from now on as the options say, and takes their model for sessions that name
-/// none.
+/// Applies new settings of providers to the catalogue, with the default model for sessions that
+/// choose none.
 pub(crate) fn reconfigure(catalog: &Catalog, options: &Options) {
     catalog.reconfigure(|known| {
         known.openai = vendor(&options.openai);

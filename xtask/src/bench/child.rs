@@ -1,5 +1,5 @@
-//! The process that is measured: started in a home of its own, watched through `/proc` or, where
-//! there is none, `ps`, ended with its owner.
+//! The measured process: started in a home directory of its own, observed through `/proc` or else
+//! `ps`, and killed when its owner is dropped.
 
 use super::editor::Editor;
 use crate::peers::client::Client;
@@ -11,13 +11,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// Linux counts a process's time in hundredths of a second.
+/// The unit of processor time in `/proc`: 10 ms.
 const TICK: Duration = Duration::from_millis(10);
 
-/// A running agent with its client.
+/// A running agent and its client.
 pub(super) struct Agent {
     pub(super) client: Client<Editor>,
-    /// When it was started.
+    /// The time at which it was started.
     pub(super) started: Instant,
     child: Child,
     home: Arc<TempDir>,
@@ -26,12 +26,13 @@ pub(super) struct Agent {
 }
 
 impl Agent {
-    /// Starts `BINARY acp` with a home of its own that was used once before, and nothing of this process's environment but `PATH`.
+    /// Starts `BINARY acp` in a home directory that was used once before. Of this process's
+    /// environment it inherits `PATH` only.
     pub(super) fn start(binary: &Path, base_url: &str) -> Result<Self> {
         Self::start_with(binary, base_url, "")
     }
 
-    /// The same with settings.
+    /// Like [`Agent::start`], with the given settings.
     pub(super) fn start_with(binary: &Path, base_url: &str, settings: &str) -> Result<Self> {
         let home = tempfile::tempdir()?;
         let project = home.path().join("project");
@@ -41,14 +42,14 @@ impl Agent {
             std::fs::create_dir(home.path().join("tiller"))?;
             std::fs::write(home.path().join("tiller/config.toml"), settings)?;
         }
-        // The home of somebody who has used it before: the database is made once in a life, not once a start.
+        // Create the database beforehand, since users pay for that once and not at each start.
         let mut before = command(binary, home.path(), &["sessions", "list"]);
         before.stdout(Stdio::null()).stderr(Stdio::null());
         before.status().with_context(|| format!("{} did not start", binary.display()))?;
         Self::launch(binary.to_owned(), base_url.to_owned(), Arc::new(home))
     }
 
-    /// Another process over the same home.
+    /// Starts another process with the same home directory.
     pub(super) fn again(&self) -> Result<Self> {
         Self::launch(self.binary.clone(), self.base_url.clone(), Arc::clone(&self.home))
     }
@@ -75,7 +76,7 @@ impl Agent {
         })
     }
 
-    /// Runs another command over the same home and returns what it prints.
+    /// Runs another command with the same home directory and returns its output.
     pub(super) fn run(&self, args: &[&str]) -> Result<String> {
         let output = command(&self.binary, self.home.path(), args).stderr(Stdio::inherit()).output()?;
         if !output.status.success() {
@@ -84,25 +85,25 @@ impl Agent {
         Ok(String::from_utf8(output.stdout)?)
     }
 
-    /// Bytes of its database, the write-ahead log included.
+    /// Returns the size of its database in bytes, including the write-ahead log.
     pub(super) fn stored_bytes(&self) -> Result<u64> {
         let files = std::fs::read_dir(self.home.path().join("tiller/data"))?;
         files.map(|file| Ok(file?.metadata()?.len())).sum()
     }
 
-    /// The project's folder.
+    /// Returns the project directory.
     pub(super) fn project(&self) -> String {
         self.home.path().join("project").to_string_lossy().into_owned()
     }
 
-    /// The last words it wrote to stderr.
+    /// Returns the last line that it wrote to standard error.
     pub(super) fn last_words(&self) -> String {
         let text = std::fs::read_to_string(self.home.path().join("stderr")).unwrap_or_default();
         text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default().to_owned()
     }
 
-    /// The processor time it has used so far, user and system, in steps of 10 ms; of whole seconds
-    /// where `ps` tells no more.
+    /// Returns the processor time used so far, user and system. The resolution is 10 ms, or a
+    /// second if only `ps` is available and prints no fractions.
     pub(super) fn cpu(&self) -> Result<Duration> {
         match self.file_of_proc("stat")? {
             Some(stat) => cpu(&stat).context("/proc/PID/stat is not as expected"),
@@ -113,7 +114,7 @@ impl Agent {
         }
     }
 
-    /// Its resident memory, in KiB.
+    /// Returns the resident memory in KiB.
     pub(super) fn resident(&self) -> Result<u64> {
         match self.file_of_proc("status")? {
             Some(status) => resident(&status).context("/proc/PID/status is not as expected"),
@@ -124,7 +125,7 @@ impl Agent {
         }
     }
 
-    /// A file of `/proc` about it; `None` where the system has no `/proc`.
+    /// Reads its file of this name in `/proc`; `None` if the system has no `/proc`.
     fn file_of_proc(&self, name: &str) -> Result<Option<String>> {
         match Path::new("/proc/self").exists() {
             true => Ok(Some(std::fs::read_to_string(format!("/proc/{}/{name}", self.child.id()))?)),
@@ -132,7 +133,7 @@ impl Agent {
         }
     }
 
-    /// One column of `ps` about it.
+    /// Returns a column of `ps` for it.
     fn ps(&self, column: &str) -> Result<String> {
         capture(Command::new("ps").args(["-o", column, "-p", &self.child.id().to_string()]))
             .context("there is neither /proc nor `ps`")
@@ -141,7 +142,7 @@ impl Agent {
 
 impl Drop for Agent {
     fn drop(&mut self) {
-        // It may have ended by itself; either way nothing is left behind.
+        // It may have exited already; in either case nothing must remain.
         _ = self.child.kill();
         _ = self.child.wait();
     }
@@ -155,14 +156,16 @@ fn command(binary: &Path, home: &Path, args: &[&str]) -> Command {
     command
 }
 
-/// Fields 14 and 15 of `stat`. The second field is a name in parentheses that may hold anything.
+/// Sums fields 14 and 15 of `stat`. The second field is a name in parentheses that can contain
+/// anything.
 fn cpu(stat: &str) -> Option<Duration> {
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
     let ticks = fields.get(11)?.parse::<u32>().ok()?.checked_add(fields.get(12)?.parse().ok()?)?;
     Some(TICK * ticks)
 }
 
-/// The columns `time` of `ps`: `[[DAYS-]HOURS:]MINUTES:SECONDS`, with hundredths on some systems.
+/// Parses the `time` column of `ps`: `[[DAYS-]HOURS:]MINUTES:SECONDS`, with hundredths on some
+/// systems.
 fn time(column: &str) -> Option<Duration> {
     let (days, rest) = column.split_once('-').unwrap_or(("0", column));
     let mut seconds = days.parse::<f64>().ok()? * 86_400.0;
@@ -206,7 +209,7 @@ mod tests {
 
     #[test]
     fn a_program_that_fails_leaves_its_last_words() {
-        // A shell takes `acp` for the name of a script, and there is none.
+        // The shell takes `acp` as the path of a script, which does not exist.
         let mut agent = Agent::start(Path::new("/bin/sh"), "http://127.0.0.1:1/v1").unwrap();
         agent.child.wait().unwrap();
         assert!(agent.last_words().contains("acp"), "{}", agent.last_words());

@@ -1,4 +1,5 @@
-//! What the editor answers when the agent asks: files from its buffers, commands that are over at once.
+//! The editor's responses to the agent: files from its buffers, and commands that finish
+//! immediately.
 
 use crate::peers::client::{Answer, Host};
 use serde_json::{Value, json};
@@ -6,12 +7,13 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// The editor's buffers, and how often it was asked what.
+/// The editor's buffers, and a count of requests by method.
 #[derive(Default)]
 pub(super) struct Editor {
     buffers: HashMap<String, String>,
     asked: HashMap<String, usize>,
-    /// When it was asked, and the time its answer took: from the line that asked to the one that answered.
+    /// When each request arrived, and how long the response took: from reading its line to writing
+    /// the other.
     spent: Vec<(Instant, Duration)>,
 }
 
@@ -23,17 +25,17 @@ impl Host for Editor {
 }
 
 impl Editor {
-    /// When it was asked since this was last called, and how long each answer took.
+    /// Returns the times and durations of requests since the last call.
     pub(super) fn times(&mut self) -> Vec<(Instant, Duration)> {
         std::mem::take(&mut self.spent)
     }
 
-    /// How often a method was asked for.
+    /// Returns how often a method was requested.
     pub(super) fn count(&self, method: &str) -> usize {
         self.asked.get(method).copied().unwrap_or_default()
     }
 
-    /// The result of a request, or the message of the error.
+    /// Returns the result of a request, or an error message.
     pub(super) fn answer(&mut self, method: &str, params: &Value) -> Result<Value, String> {
         let count = self.asked.entry(method.to_owned()).or_default();
         *count += 1;

@@ -1,13 +1,13 @@
-//! A figure: the samples of one quantity, and the target it has.
+//! A figure: the samples of one quantity, with its target.
 
 use std::time::Duration;
 
-/// What is measured, and what it should stay under.
+/// A measured quantity and its target.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Quantity {
     pub(super) name: &'static str,
     pub(super) unit: &'static str,
-    /// The median should stay under this.
+    /// The upper bound for the median.
     pub(super) target: Option<f64>,
 }
 
@@ -17,22 +17,22 @@ impl Quantity {
         Self { name, unit: "ms", target: Some(target) }
     }
 
-    /// A time in milliseconds that has no target.
+    /// A time in milliseconds without a target.
     pub(super) const fn time(name: &'static str) -> Self {
         Self { name, unit: "ms", target: None }
     }
 
-    /// A share of something, in percent.
+    /// A percentage.
     pub(super) const fn percent(name: &'static str, target: f64) -> Self {
         Self { name, unit: "%", target: Some(target) }
     }
 
-    /// Memory in MiB.
+    /// An amount of memory in MiB.
     pub(super) const fn mib(name: &'static str, target: f64) -> Self {
         Self { name, unit: "MiB", target: Some(target) }
     }
 
-    /// Something that is counted and has no target.
+    /// A count without a target.
     pub(super) const fn count(name: &'static str) -> Self {
         Self { name, unit: "", target: None }
     }
@@ -54,7 +54,7 @@ impl Figure {
         self.samples.push(sample);
     }
 
-    /// A sample that is a difference may be less than nothing.
+    /// Adds a difference of two times, which can be negative.
     pub(super) fn add_difference(&mut self, [time, less]: [Duration; 2]) {
         self.add((time.as_secs_f64() - less.as_secs_f64()) * 1e3);
     }
@@ -63,14 +63,14 @@ impl Figure {
         self.add(time.as_secs_f64() * 1e3);
     }
 
-    /// The smallest sample, the one in the middle, and the largest; `None` without samples.
+    /// Returns minimum, median and maximum; `None` without samples.
     pub(super) fn summary(&self) -> Option<[f64; 3]> {
         let mut sorted = self.samples.clone();
         sorted.sort_by(f64::total_cmp);
         Some([*sorted.first()?, sorted[(sorted.len() - 1) / 2], *sorted.last()?])
     }
 
-    /// Whether the median misses the target.
+    /// Returns whether the median misses the target.
     pub(super) fn over(&self) -> bool {
         self.summary().zip(self.quantity.target).is_some_and(|([_, median, _], target)| median >= target)
     }

@@ -1,4 +1,5 @@
-//! The measurements. Each is a function from a bench to its figures; one that fails does not stop the others.
+//! The measurements. Each is a function from a bench to its figures; a failing one does not stop
+//! the others.
 
 mod decisions;
 mod delegation;
@@ -24,14 +25,14 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;
 
-/// What came of one measurement.
+/// The outcome of one measurement.
 pub(super) struct Outcome {
     pub(super) name: &'static str,
-    /// Its figures, or why there are none.
+    /// Its figures, or the reason for their absence.
     pub(super) figures: Result<Vec<Figure>, String>,
 }
 
-/// What every measurement needs.
+/// The environment of all measurements.
 struct Bench<'a> {
     binary: &'a Path,
     runs: usize,
@@ -60,10 +61,11 @@ const ALL: &[(&str, Measurement)] = &[
     ("sessions", sessions::measure),
 ];
 
-/// Takes every figure, or those of one measurement, `runs` times.
+/// Takes all figures, or those of the measurement `only`, `runs` times each.
 ///
 /// # Errors
-/// When no measurement has the name.
+///
+/// Fails if no measurement has the name.
 pub(super) fn all(binary: &Path, runs: usize, only: Option<&str>) -> Result<Vec<Outcome>> {
     let wanted = |name: &str| only.is_none_or(|only| only == name);
     if !ALL.iter().any(|(name, _)| wanted(name)) {
@@ -82,14 +84,14 @@ impl Bench<'_> {
         Agent::start(self.binary, &self.server.base_url())
     }
 
-    /// An agent that has been initialized.
+    /// Starts an agent and initializes it.
     fn ready(&self) -> Result<Agent> {
         let mut agent = self.agent()?;
         initialize(&mut agent)?;
         Ok(agent)
     }
 
-    /// Runs a turn to its end and returns the reply with what the model server did meanwhile.
+    /// Runs a complete turn; returns the response and the model server's events during it.
     fn turn(&self, agent: &mut Agent, session: &str, script: Script) -> Result<(Reply, Vec<Event>)> {
         self.server.drain();
         let reply = ask(agent, "session/prompt", &prompt(session, script))?;
@@ -104,20 +106,20 @@ fn initialize(agent: &mut Agent) -> Result<Reply> {
     initialize_with(agent, true, true)
 }
 
-/// Says whether the editor reads and writes files, and whether it runs commands.
+/// Initializes an agent. `files` and `terminal` are the editor's capabilities.
 fn initialize_with(agent: &mut Agent, files: bool, terminal: bool) -> Result<Reply> {
     let fs = json!({ "readTextFile": files, "writeTextFile": files });
     ask(agent, "initialize", &introduction(&json!({ "fs": fs, "terminal": terminal })))
 }
 
-/// How an editor introduces itself of which nothing has to be found out first: it is in the agent's
-/// table of clients.
+/// Returns the parameters of `initialize`, with a client name that the agent's table contains, so
+/// that it does not have to probe the client first.
 fn introduction(capabilities: &Value) -> Value {
     let info = json!({ "name": "acpx", "version": "0.19.1" });
     json!({ "protocolVersion": 1, "clientInfo": info, "clientCapabilities": capabilities })
 }
 
-/// Opens a session and returns its id with the reply.
+/// Opens a session; returns its id and the response.
 fn open(agent: &mut Agent) -> Result<(String, Reply)> {
     let reply = ask(agent, "session/new", &json!({ "cwd": agent.project(), "mcpServers": [] }))?;
     let id =
@@ -129,7 +131,7 @@ fn prompt(session: &str, script: Script) -> Value {
     json!({ "sessionId": session, "prompt": [{ "type": "text", "text": script.word() }] })
 }
 
-/// A request whose error carries what the agent said last on stderr.
+/// Sends a request; an error includes the last line that the agent wrote to standard error.
 fn ask(agent: &mut Agent, method: &str, params: &Value) -> Result<Reply> {
     agent.client.request(method, params).with_context(|| match agent.last_words() {
         words if words.is_empty() => method.to_owned(),
@@ -137,7 +139,7 @@ fn ask(agent: &mut Agent, method: &str, params: &Value) -> Result<Reply> {
     })
 }
 
-/// How long the model server took, from request to last byte, in sum.
+/// Returns the model server's total time, from each request to the last byte of the response.
 fn model_time(events: &[Event]) -> Duration {
     let answered = |event: &Event| match event {
         Event::Answered { received, done, .. } => *done - *received,

@@ -1,4 +1,5 @@
-//! A model server on loopback that speaks the chat-completions wire, and tells when it was asked and when it had answered.
+//! A model server on loopback that speaks the chat-completions wire format and reports when each
+//! request arrived and was answered.
 
 use super::script::{Answers, Script};
 use crate::peers::http::{Request, read_request, write_chunk, write_event_stream_head, write_json};
@@ -10,23 +11,24 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
-/// What the server did, in order.
+/// What the server did.
 #[derive(Debug)]
 pub(super) enum Event {
-    /// A request had come in as a whole and its first chunk had been sent: the script hangs now.
+    /// A request was received and its first chunk sent; the script hangs now.
     Hanging,
-    /// A request was answered to its last byte.
+    /// A response was sent completely.
     Answered {
-        /// When the last byte of the request had come.
+        /// The arrival of the request's last byte.
         received: Instant,
-        /// When each event was handed to the socket; in a burst only the first is told apart.
+        /// When each event was written to the socket; in a burst only the first is flushed
+        /// separately.
         sent: Vec<Instant>,
-        /// When the last byte of the answer had been handed to the socket.
+        /// When the response's last byte was written to the socket.
         done: Instant,
     },
 }
 
-/// A running server. Its threads end with the program.
+/// A running server. Its threads end with the process.
 pub(super) struct ModelServer {
     address: SocketAddr,
     events: Receiver<Event>,
@@ -52,17 +54,17 @@ impl ModelServer {
         Ok(Self { address, events })
     }
 
-    /// The base URL to give to a client.
+    /// Returns the base URL for clients.
     pub(super) fn base_url(&self) -> String {
         format!("http://{}/v1", self.address)
     }
 
-    /// The next thing that happened, or an error after `patience`.
+    /// Returns the next event, or an error after `patience`.
     pub(super) fn next(&self, patience: Duration) -> Result<Event> {
         self.events.recv_timeout(patience).context("the model server was not asked")
     }
 
-    /// Everything that has happened and was not taken yet.
+    /// Returns all events that have not been fetched yet.
     pub(super) fn drain(&self) -> Vec<Event> {
         self.events.try_iter().collect()
     }
@@ -121,12 +123,12 @@ fn answer(stream: &TcpStream, data: &[String], pause: Duration, received: Instan
     Ok(Event::Answered { received, sent, done: Instant::now() })
 }
 
-/// Sends the first chunk and then waits for the client to go away.
+/// Sends the first chunk and waits until the client disconnects.
 fn hang(mut stream: &TcpStream, answers: &Answers, events: &Sender<Event>) -> Result<()> {
     write_event_stream_head(&mut stream)?;
     let data = answers.events(Script::Hang, 0);
     write_chunk(&mut stream, &format!("data: {}\n\n", data[0]))?;
-    // Nobody listens any more when the bench is over; then there is nothing to wait for either.
+    // If the receiver is gone the bench is over, and there is no need to wait.
     if events.send(Event::Hanging).is_ok() {
         let mut rest = [0; 64];
         while matches!(stream.read(&mut rest), Ok(count) if count > 0) {}
@@ -134,7 +136,7 @@ fn hang(mut stream: &TcpStream, answers: &Answers, events: &Sender<Event>) -> Re
     Ok(())
 }
 
-/// Sends chunks until the client goes away.
+/// Sends chunks until the client disconnects.
 fn flood(stream: &TcpStream, answers: &Answers) -> Result<()> {
     let mut to = BufWriter::with_capacity(16 << 10, stream);
     write_event_stream_head(&mut to)?;

@@ -1,5 +1,5 @@
-//! The smallest agent there is, for tests: it passes prompts to the model server and text back. With it the bench's client and
-//! model server are tested against each other, over the real wires of both.
+//! A minimal agent for tests: it forwards prompts to the model server and text back. It lets the
+//! bench's client and model server test each other over their real wire formats.
 
 use super::editor::Editor;
 use super::model_server::{Event, ModelServer};
@@ -11,7 +11,7 @@ use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Write, pipe};
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// A client whose agent is a thread that relays to `server`.
+/// Connects a client to a thread that relays to `server`.
 fn connect(server: &ModelServer) -> Client<Editor> {
     let (from_client, to_agent) = pipe().unwrap();
     let (from_agent, to_client) = pipe().unwrap();
@@ -68,7 +68,8 @@ fn text_goes_from_the_model_server_to_the_client_in_order_and_timed() {
             reply.updates.iter().filter_map(|update| update.update["content"]["text"].as_str()).collect();
         let whole = if script == Script::One { "done".to_owned() } else { (0..PACED).map(marker).collect() };
         assert_eq!(texts, whole);
-        // The end of the answer may be noted after it has arrived: the server's thread can lose the processor in between.
+        // `done` may be recorded after the response arrived, if the server's thread is preempted in
+        // between.
         assert!(reply.asked <= received && received <= sent[0] && sent[sent.len() - 1] <= done);
         assert!(reply.updates.iter().zip(&sent).all(|(update, sent)| *sent <= update.at));
     }

@@ -1,4 +1,4 @@
-//! The figures as a table for people and as JSON for programs.
+//! Output of the figures, as a table and as JSON.
 
 use super::figure::Figure;
 use super::measure::Outcome;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::Path;
 
-/// One line for each figure; a measurement that failed has one line too.
+/// Formats a table with one line per figure; a failed measurement has one line too.
 pub(super) fn table(outcomes: &[Outcome]) -> String {
     let mut text = format!("{:<44} {:>9} {:>9} {:>9} {:>9}\n", "", "min", "median", "max", "target");
     for outcome in outcomes {
@@ -34,7 +34,7 @@ fn line(figure: &Figure) -> String {
     format!("{}\n", line.trim_end())
 }
 
-/// Three digits that matter, and no more than three after the point.
+/// Formats a number with three significant digits, and at most three decimals.
 fn number(value: f64) -> String {
     let digits = if value >= 100.0 {
         0
@@ -48,7 +48,7 @@ fn number(value: f64) -> String {
     format!("{value:.digits$}")
 }
 
-/// Everything, with full precision.
+/// Returns all figures as JSON, with full precision.
 pub(super) fn json(binary: &Path, runs: usize, outcomes: &[Outcome]) -> Value {
     let figures: Vec<Value> = outcomes
         .iter()

@@ -1,47 +1,47 @@
-//! What the model says, chosen by a word in the last prompt, so that the bench steers it through the product.
+//! The model's responses, selected by a keyword in the last prompt, so that the bench controls them
+//! through the product.
 
 use crate::peers::wire::{DONE, end, text, tool_call, usage};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// How many chunks a burst has.
+/// Chunks of a burst.
 pub(super) const BURST: usize = 5_000;
-/// How many chunks a paced answer has.
+/// Chunks of a paced response.
 pub(super) const PACED: usize = 100;
-/// The time between two paced chunks: a fast reader's speed.
+/// The interval between two paced chunks: the speed of a fast reader.
 pub(super) const PACE: Duration = Duration::from_millis(10);
-/// How many tools the tool turn calls.
+/// Tool calls of the tool turn.
 const TOOLS: usize = 3;
-/// How many calls a turn of one kind of call has.
+/// Tool calls of the turns with a single kind of call.
 const CALLS: usize = 20;
-/// The file that the tool turn reads and writes, in the project's folder.
+/// The file that the tool turn reads and writes, in the project directory.
 pub(super) const FILE: &str = "notes.txt";
 
-/// What a command makes beside the project's folder if nothing confines it.
+/// The file that a command creates beside the project directory if it is not confined.
 pub(super) const ESCAPED: &str = "escaped";
-/// The command that tries to.
+/// The command that tries to create it.
 const ESCAPE: &str = "touch ../escaped";
 
-/// An answer of the model. A prompt asks for it by containing its word.
+/// A scripted response, selected by a prompt that contains its keyword.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Script {
     /// One chunk of text.
     One,
     /// [`BURST`] chunks, as fast as they can be written.
     Burst,
-    /// [`PACED`] chunks, one each [`PACE`].
+    /// [`PACED`] chunks, one per [`PACE`].
     Paced,
-    /// A read, a write and a command, each in a request of its own, then a word.
+    /// A read, a write and a command, each in a request of its own, then a word of text.
     Tools,
     /// [`CALLS`] calls that touch nothing outside the agent.
     Lookups,
     /// [`CALLS`] reads.
     Reads,
-    /// A read, so that the file is known, and [`CALLS`] writes.
+    /// A read, which an edit of the file requires, and [`CALLS`] writes.
     Writes,
-    /// A command that shows by what it leaves behind whether it was confined, and [`CALLS`] that do
-    /// nothing.
+    /// A command whose effect shows whether it was confined, and [`CALLS`] trivial commands.
     Trues,
     /// One chunk, then nothing until the connection is closed.
     Hang,
@@ -63,7 +63,7 @@ impl Script {
         Script::Flood,
     ];
 
-    /// The word by which a prompt asks for it.
+    /// Returns the keyword that selects it.
     pub(super) fn word(self) -> &'static str {
         match self {
             Script::One => "bench:one",
@@ -79,7 +79,8 @@ impl Script {
         }
     }
 
-    /// The script that a chat-completions request asks for, and how many tool results have come back since.
+    /// Returns the script that a chat-completions request selects, and the number of tool results
+    /// since that prompt.
     pub(super) fn asked_for(request: &Value) -> Option<(Self, usize)> {
         let messages = request.get("messages")?.as_array()?;
         messages.iter().enumerate().rev().filter(|(_, message)| message["role"] == "user").find_map(
@@ -92,12 +93,12 @@ impl Script {
         )
     }
 
-    /// The pause between two events.
+    /// Returns the pause between two events.
     pub(super) fn pause(self) -> Duration {
         if self == Script::Paced { PACE } else { Duration::ZERO }
     }
 
-    /// How many tools it calls, one a request.
+    /// Returns the number of tools that it calls, one per request.
     fn calls(self) -> usize {
         match self {
             Script::Tools => TOOLS,
@@ -107,7 +108,7 @@ impl Script {
         }
     }
 
-    /// How many different answers it has.
+    /// Returns the number of distinct responses.
     fn steps(self) -> usize {
         self.calls() + 1
     }
@@ -120,7 +121,7 @@ impl Script {
             _ if self.calls() > 0 && step == self.calls() => vec![text("done")],
             Script::Tools => vec![tool_step(step)],
             Script::Lookups => vec![tool_call(step, "task_get", &json!({ "id": format!("t{step}") }))],
-            // No two calls are the same: a model that repeats itself is stopped.
+            // Calls differ, because a model that repeats itself is stopped.
             Script::Reads => vec![tool_call(step, "file_read", &json!({ "path": FILE, "limit": step + 1 }))],
             Script::Writes if step == 0 => vec![tool_call(0, "file_read", &json!({ "path": FILE }))],
             Script::Writes => {
@@ -139,26 +140,27 @@ impl Script {
     }
 }
 
-/// Every answer, written out beforehand, so that the time it takes to write them is not measured.
+/// All responses, prepared in advance so that generating them is not measured.
 pub(super) struct Answers {
     events: HashMap<(Script, usize), Vec<String>>,
 }
 
 impl Answers {
-    /// Writes every answer.
+    /// Prepares all responses.
     pub(super) fn prepare() -> Self {
         let steps =
             |script: Script| (0..script.steps()).map(move |step| ((script, step), script.events(step)));
         Self { events: Script::ALL.into_iter().flat_map(steps).collect() }
     }
 
-    /// The data of the events to send when so many tool results have come back.
+    /// Returns the events to send after this number of tool results.
     pub(super) fn events(&self, script: Script, results: usize) -> &[String] {
         &self.events[&(script, results.min(script.steps() - 1))]
     }
 }
 
-/// The text of the chunk with this index. All have the same length, so that they are found in merged text too.
+/// Returns the text of a chunk. All markers have the same length, so that they can be counted in
+/// merged text.
 pub(super) fn marker(index: usize) -> String {
     format!("w{index:05} ")
 }

@@ -1,7 +1,8 @@
-//! Known vulnerabilities of dependencies: `cargo deny check advisories`, where its database can be had.
+//! Known vulnerabilities of dependencies: `cargo deny check advisories`, if its database is
+//! reachable.
 //!
-//! The database is a git repository. Where it cannot be reached, that is said and the rest goes on; where it can, whatever it says of a
-//! dependency fails the run.
+//! The database is a git repository. If it cannot be reached, the step is skipped with a message;
+//! otherwise any finding fails the run.
 
 use super::step::Steps;
 use crate::process::{Ended, bounded, command, shown};
@@ -9,20 +10,20 @@ use anyhow::{Context, Result};
 use std::process::Command;
 use std::time::Duration;
 
-/// Where cargo-deny has its database from, unless `deny.toml` says otherwise.
+/// The advisory database of cargo-deny, unless `deny.toml` names another.
 const DATABASE: &str = "https://github.com/rustsec/advisory-db";
 
-/// How long the database has to answer.
+/// How long the database may take to respond.
 const ANSWER: Duration = Duration::from_secs(15);
 
-/// How long the database may take to arrive and be compared with the dependencies.
+/// How long downloading the database and checking the dependencies may take.
 const FETCH: Duration = Duration::from_secs(180);
 
-/// Why the step was left out.
+/// The reason for skipping the step.
 const UNREACHED: &str =
     "the advisory database cannot be reached; run `cargo deny check advisories` where it can";
 
-/// Compares the dependencies with the advisory database; leaves that out, and says so, where there is none.
+/// Checks the dependencies against the advisory database; skips the step if it cannot be reached.
 pub(super) fn check(steps: &mut Steps, mut deny: Command) -> Result<()> {
     if !is_reached(DATABASE, ANSWER) {
         steps.skip("advisories", UNREACHED.to_owned());
@@ -47,14 +48,14 @@ pub(super) fn check(steps: &mut Steps, mut deny: Command) -> Result<()> {
 #[derive(Debug, PartialEq, Eq)]
 enum Verdict {
     Passed,
-    /// The database did not arrive after all.
+    /// The database could not be downloaded after all.
     Unreached,
-    /// What was found, or what else is wrong.
+    /// The findings, or another error.
     Found(String),
 }
 
 fn verdict(ended: &Ended) -> Verdict {
-    /// What cargo-deny says when it has no database.
+    /// Messages of cargo-deny if it has no database.
     const NO_DATABASE: [&str; 3] = [
         "failed to fetch advisory database",
         "failed to load advisory database",
@@ -70,11 +71,11 @@ fn verdict(ended: &Ended) -> Verdict {
     }
 }
 
-/// Whether a git repository answers in time.
+/// Returns whether a git repository responds in time.
 fn is_reached(url: &str, wait: Duration) -> bool {
     let mut git = command("git");
     git.args(["ls-remote", "--exit-code", url, "HEAD"]);
-    // Nobody is asked for a password.
+    // Never prompt for a password.
     git.env("GIT_TERMINAL_PROMPT", "0").env("GIT_ASKPASS", "true").env("GCM_INTERACTIVE", "never");
     matches!(bounded(&mut git, wait), Ok(Ended::Itself(true, _)))
 }

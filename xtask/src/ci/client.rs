@@ -1,8 +1,9 @@
-//! The official SDKs' clients in `tests/clients` and our own in `clients`, which drive the real binary, and others' servers, which it drives: set up
-//! below the target folder, and told apart from what cannot run here.
+//! Clients and servers that are played against the real binary: the official SDKs' clients in
+//! `tests/clients`, our own in `clients`, and third-party MCP servers. They are set up below the
+//! target directory.
 //!
-//! Nobody needs Python or Node to work on this project, so a client that cannot be set up is left out, with the reason said.
-//! One that is set up must pass.
+//! Python and Node are not required for working on this project, so a client that cannot be set up
+//! is skipped with the reason. One that is set up must pass.
 
 use super::tool::parse_version;
 use crate::process::{capture, command, root, shown, target_dir};
@@ -13,24 +14,25 @@ use std::process::{Command, Stdio};
 
 /// A client in the language of its SDK.
 pub(super) struct Client {
-    /// The step's name.
+    /// The name of its step.
     pub(super) name: &'static str,
-    /// The folder in the tree.
+    /// Its directory in the source tree.
     pub(super) source: &'static str,
-    /// The folder below `clients` in the target folder.
+    /// Its directory below `clients` in the target directory.
     pub(super) folder: &'static str,
-    /// What runs it, and the oldest version that can.
+    /// The runtime, and its oldest supported version.
     pub(super) runtime: &'static str,
     pub(super) oldest: (u32, u32, u32),
-    /// The file that pins what it needs, if anything. What was installed for the same text and the same runtime is used again.
+    /// The file that pins its dependencies. An installation for the same content and runtime
+    /// version is reused.
     pub(super) pins: &'static str,
-    /// The commands that install into the folder given; the source folder comes second.
+    /// Returns the commands that install it. Arguments: target directory, source directory.
     pub(super) install: fn(&Path, &Path) -> Vec<Command>,
-    /// The command that runs it; same folders.
+    /// Returns the command that runs it, with the same arguments.
     pub(super) start: fn(&Path, &Path) -> Command,
 }
 
-/// All of them.
+/// All clients of the SDKs, the servers, and our own clients.
 pub(super) const CLIENTS: [Client; 5] = [PYTHON, TYPESCRIPT, SERVERS, NATIVE_PYTHON, NATIVE_TYPESCRIPT];
 
 pub(super) const PYTHON: Client = Client {
@@ -59,12 +61,12 @@ pub(super) const TYPESCRIPT: Client = Client {
     start: node,
 };
 
-/// MCP servers that somebody else wrote.
+/// Third-party MCP servers.
 const SERVERS: Client =
     Client { name: "MCP servers", source: "tests/clients/servers", folder: "servers", ..TYPESCRIPT };
 
-/// Our own client of the native layer: its wheel is built, installed into an environment of its
-/// own, and tested there.
+/// Our own Python client of the native layer: its wheel is built, installed into an environment of
+/// its own, and tested there.
 const NATIVE_PYTHON: Client = Client {
     name: "native python",
     source: "clients/python",
@@ -81,7 +83,7 @@ const NATIVE_PYTHON: Client = Client {
     },
 };
 
-/// The same in TypeScript: it is packed, and what was packed is installed into a project of its
+/// Our own TypeScript client of the native layer: it is packed, installed into a project of its
 /// own, and tested there.
 const NATIVE_TYPESCRIPT: Client = Client {
     name: "native typescript",
@@ -98,10 +100,11 @@ const NATIVE_TYPESCRIPT: Client = Client {
     },
 };
 
-/// A Python environment with exactly what the requirements pin; `more` goes to pip.
+/// Returns the commands that create a Python environment with exactly the pinned requirements;
+/// `more` is passed to pip.
 pub(super) fn venv(python: &str, folder: &Path, source: &Path, more: &[&str]) -> Vec<Command> {
-    // Without pip of its own, since Debian leaves out what would put it there; the one outside
-    // installs into it.
+    // Debian leaves out the module that installs pip, so the system's pip installs into the
+    // environment.
     let mut venv = command(python);
     venv.args(["-m", "venv", "--clear", "--without-pip"]).arg(folder);
     let mut pip = command("python3");
@@ -135,18 +138,21 @@ fn node(folder: &Path, _source: &Path) -> Command {
 }
 
 impl Client {
-    /// The command that plays this client against the binary `tiller`.
+    /// Returns the command that plays this client against the binary `tiller`.
     ///
     /// # Errors
-    /// The reason why it cannot be played here, in words: no runtime, too old a one, or what it needs cannot be installed.
+    ///
+    /// Returns the reason why it cannot be played here: the runtime is missing or too old, or its
+    /// dependencies cannot be installed.
     pub(super) fn ready(&self, tiller: &Path) -> Result<Command> {
         let version = self.runtime_version()?;
         let source = root().join(self.source);
         let folder = target_dir().join("clients").join(self.folder);
         self.installed(&version, &folder, &source)?;
-        // Node looks for packages beside the script, wherever it is started; so the scripts go where the packages are.
+        // Node searches for packages beside the script, regardless of the current directory, so the
+        // scripts must be in the directory of the packages.
         copy_files(&source, &folder)?;
-        // What several clients' scripts import, as it lies beside them in the tree.
+        // Modules shared by several clients, in the same relative location as in the source tree.
         copy_files(&root().join("tests/clients/story"), &target_dir().join("clients/story"))?;
         let mut start = (self.start)(&folder, &source);
         start.arg(tiller);
@@ -182,17 +188,17 @@ impl Client {
                 bail!("its packages cannot be installed: `{}` failed", shown(&step));
             }
         }
-        // Last, so that what was interrupted is begun anew.
+        // Written last, so that an interrupted installation is repeated.
         fs::write(&stamp, wanted).with_context(|| format!("cannot write {}", stamp.display()))
     }
 }
 
-/// Says for which runtime and pins a folder was set up.
+/// Returns the file that records the runtime and pins of an installation.
 fn stamp(folder: &Path) -> PathBuf {
     folder.join("installed-for")
 }
 
-/// Folders that are made from the others.
+/// Generated directories, which are not copied.
 const MADE: [&str; 5] = ["node_modules", "dist", "scratch", "tools", "__pycache__"];
 
 fn copy_files(from: &Path, to: &Path) -> Result<()> {
@@ -216,7 +222,7 @@ fn copy_files(from: &Path, to: &Path) -> Result<()> {
 mod tests {
     use super::*;
 
-    /// A client whose packages are a file that says how often they were installed.
+    /// Returns a client whose installation appends a line to a file, to count how often it runs.
     fn client(runtime: &'static str, oldest: (u32, u32, u32)) -> Client {
         Client {
             name: "test client",
@@ -227,7 +233,7 @@ mod tests {
             pins: "pins",
             install: |folder, source| {
                 let mut install = command("sh");
-                // Outside of the folder, which is cleared before.
+                // Outside the directory, which is cleared first.
                 let count = source.join("../count");
                 install.args(["-c", "echo installed >> \"$0\" && test -d \"$1\""]).arg(count).arg(folder);
                 vec![install]

@@ -1,4 +1,4 @@
-//! Plays every client, and holds what each did against the table in the tree.
+//! Plays all clients and compares their behaviour with the table in the tree.
 
 mod features;
 mod others;
@@ -19,21 +19,23 @@ use table::{Row, Rows};
 
 pub(crate) use tap::run as tap;
 
-/// What `cargo xtask clients` was asked for.
+/// The options of `cargo xtask clients`.
 #[derive(Default)]
 pub(crate) struct Options {
-    /// The table is written anew from what was seen, instead of being held against it.
+    /// Write the table from the observed features, instead of comparing with it.
     write: bool,
-    /// The names of the clients to play; all where it is empty.
+    /// The names of the clients to play; all if empty.
     only: Vec<String>,
-    /// The binary to play against, as it is; without it the debug binary is built and played
-    /// against.
+    /// The binary to play against; by default the debug binary, which is built first.
     binary: Option<PathBuf>,
 }
 
 impl Options {
+    /// Parses the options.
+    ///
     /// # Errors
-    /// A word that is no option and no client's name.
+    ///
+    /// Fails for an unknown option or client name.
     pub(crate) fn parse(words: &[&str]) -> Result<Self> {
         let mut options = Options::default();
         let mut words = words.iter();
@@ -61,11 +63,12 @@ fn all() -> impl Iterator<Item = Client> {
     CLIENTS.into_iter().chain(OTHERS)
 }
 
-/// Plays the clients against the debug binary, which is built as the tests need it, so that they
-/// find it made. What cannot be played here is left out, with the reason.
+/// Plays the clients against the debug binary, which is built with the tests' features so that they
+/// can reuse it. Clients that cannot be played here are skipped with the reason.
 ///
 /// # Errors
-/// A client found something wrong, or did something else than the table says.
+///
+/// Fails if a client reports an error, or its behaviour differs from the table.
 pub(super) fn play(steps: &mut Steps, options: &Options) -> Result<()> {
     let wires = target_dir().join("clients/wires");
     let tiller = match &options.binary {
@@ -110,12 +113,12 @@ pub(super) fn play(steps: &mut Steps, options: &Options) -> Result<()> {
     if cfg!(unix) { compare(now, options.write) } else { Ok(()) }
 }
 
-/// This program under another name: building the tests replaces it while the clients still need it.
+/// Copies this program: building the tests replaces it while the clients still run it.
 fn own_copy() -> Result<PathBuf> {
     let folder = target_dir().join("clients");
     fs::create_dir_all(&folder)?;
     let copy = folder.join("xtask");
-    // A copy that still runs cannot be written over.
+    // A running copy cannot be overwritten.
     if copy.exists() {
         fs::remove_file(&copy)?;
     }
@@ -124,7 +127,7 @@ fn own_copy() -> Result<PathBuf> {
     Ok(copy)
 }
 
-/// The client's row, where it has one: clients of our own and servers have none.
+/// Returns the client's row of the table; servers and our own clients have none.
 fn seen(client: &Client, folder: &Path) -> Result<Option<(String, Row)>> {
     let Some((_, label, version)) = LABELS.iter().find(|(name, ..)| *name == client.name) else {
         return Ok(None);

@@ -1,4 +1,5 @@
-//! One step after the other, each with its time; a failure says which step it was and how to repeat it alone.
+//! The sequence of steps, each with its time. A failure names the step and the command that repeats
+//! it alone.
 
 use super::summary;
 use crate::process::shown;
@@ -6,16 +7,16 @@ use anyhow::{Context, Result, anyhow, bail};
 use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
-/// The steps that have passed, with the time each took, and those that were left out.
+/// The passed steps with their times, and the skipped ones.
 #[derive(Default)]
 pub(super) struct Steps {
     passed: Vec<(&'static str, Duration)>,
-    /// What cannot run here, with the reason.
+    /// Steps that cannot run here, with the reason.
     skipped: Vec<(&'static str, String)>,
 }
 
 impl Steps {
-    /// Runs a command with its output going straight to the terminal.
+    /// Runs a command whose output goes directly to the terminal.
     pub(super) fn command(&mut self, name: &'static str, command: &mut Command) -> Result<()> {
         let again = shown(command);
         self.timed(name, &again.clone(), || {
@@ -24,7 +25,7 @@ impl Steps {
         })
     }
 
-    /// Runs a step that is a function of this program; `again` is the command that repeats it.
+    /// Runs a function of this program as a step; `again` is the command that repeats it.
     pub(super) fn function(
         &mut self,
         name: &'static str,
@@ -34,7 +35,7 @@ impl Steps {
         self.timed(name, again, step)
     }
 
-    /// Runs the tests, showing their output as it comes, and returns the runner's own closing line.
+    /// Runs the tests with their output streamed, and returns the runner's summary line.
     pub(super) fn tests(&mut self, command: &mut Command) -> Result<String> {
         let again = shown(command);
         self.timed("tests", &again, || {
@@ -44,18 +45,18 @@ impl Steps {
         })
     }
 
-    /// Ends the run because of a step that was made elsewhere.
+    /// Fails the run because of a step that was executed elsewhere.
     pub(super) fn failed(&mut self, name: &'static str, again: &str, why: &'static str) -> Result<()> {
         self.timed(name, again, || bail!(why))
     }
 
-    /// Leaves a step out and says why, now and at the end.
+    /// Skips a step; the reason is printed now and at the end.
     pub(super) fn skip(&mut self, name: &'static str, reason: String) {
         println!("\nci: {name} skipped: {reason}");
         self.skipped.push((name, reason));
     }
 
-    /// Prints the time of each step and the sum.
+    /// Prints the time of each step and the total.
     pub(super) fn print(&self) {
         println!();
         for (name, time) in &self.passed {

@@ -1,13 +1,14 @@
-//! The test runner's closing line: found while its output streams through, so that it can be said again at the end.
+//! The test runner's summary line, found while its output is streamed, so that it can be repeated
+//! at the end.
 
 use anyhow::{Context, Result};
 use std::io::{BufRead, BufReader, IsTerminal, Write};
 use std::process::{Command, ExitStatus, Stdio};
 
-/// Runs a test runner and returns how it ended with its last summary line.
+/// Runs a test runner; returns its exit status and its last summary line.
 ///
-/// cargo-nextest writes its report to stderr and `cargo test` to stdout. stderr comes through a pipe and is passed on
-/// line by line; stdout does so too, on a thread of its own.
+/// cargo-nextest reports on standard error and `cargo test` on standard output. Both are piped and
+/// forwarded line by line, standard output by a thread of its own.
 pub(super) fn stream(command: &mut Command) -> Result<(ExitStatus, Option<String>)> {
     if std::io::stderr().is_terminal() {
         command.env("CARGO_TERM_COLOR", "always");

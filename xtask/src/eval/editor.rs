@@ -1,5 +1,5 @@
-//! The editor of the evaluation: it allows each request once, has the files and terminals that it
-//! was told to have, and notes what the agent says and calls.
+//! The editor of the evaluation: it allows each request once, offers the configured files and
+//! terminals, and records the agent's messages and calls.
 
 use super::ground::own_group;
 use crate::peers::client::{Answer, Host};
@@ -10,10 +10,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-/// What the editor offers to do for the agent.
+/// The capabilities that the editor offers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Capabilities {
-    /// Nothing: the agent works on the disk and starts commands itself.
+    /// None: the agent works on the disk and starts commands itself.
     #[default]
     None,
     /// Files.
@@ -32,7 +32,7 @@ impl Capabilities {
         })
     }
 
-    /// As `initialize` tells them.
+    /// Returns the client capabilities for `initialize`.
     pub(super) fn told(self) -> Value {
         let files = self != Self::None;
         let fs = json!({ "readTextFile": files, "writeTextFile": files });
@@ -40,11 +40,11 @@ impl Capabilities {
     }
 }
 
-/// A call of a tool, as the agent shows it.
+/// A tool call as the agent reports it.
 #[derive(Clone, Debug)]
 pub(super) struct Shown {
     id: String,
-    /// When it was first shown.
+    /// When it was first reported.
     pub(super) at: Instant,
     kind: String,
     pub(super) status: String,
@@ -66,29 +66,29 @@ pub(super) struct Editor {
     terminals: Terminals,
     /// The environment of commands in terminals.
     env: Vec<(String, String)>,
-    /// What the agent said since its last call, and what it said before.
+    /// The agent's text since its last call, and the text before that.
     said: String,
     said_before: String,
     pub(super) calls: Vec<Shown>,
-    /// Every line of the agent, which `--logs` keeps.
+    /// Every line from the agent, for `--logs`.
     pub(super) log: String,
 }
 
 impl Editor {
-    /// An editor whose terminals have this environment.
+    /// Creates an editor whose terminals inherit this command's environment.
     pub(super) fn new(command: &Command) -> Self {
         let text = |text: &std::ffi::OsStr| text.to_string_lossy().into_owned();
         let env = command.get_envs().filter_map(|(name, value)| Some((text(name), text(value?)))).collect();
         Self { env, ..Self::default() }
     }
 
-    /// What was said until now is no answer.
+    /// Discards the text so far, which is not the answer.
     pub(super) fn forget(&mut self) {
         self.said.clear();
         self.said_before.clear();
     }
 
-    /// What the agent said last: behind its last call, or before it where it said nothing more.
+    /// Returns the agent's last text: after its last call, or else the text before it.
     pub(super) fn answer(&self) -> &str {
         if self.said.trim().is_empty() { &self.said_before } else { &self.said }
     }
@@ -129,7 +129,7 @@ impl Editor {
         let program = params["command"].as_str().ok_or("command is missing")?;
         let args = params["args"].as_array().into_iter().flatten().filter_map(Value::as_str);
         let args: Vec<&str> = args.collect();
-        // Some agents send a whole line.
+        // Some agents send a whole command line.
         let mut command = if args.is_empty() && program.contains(' ') {
             let mut shell = Command::new("bash");
             shell.args(["-c", program]);
@@ -153,7 +153,7 @@ impl Editor {
     }
 }
 
-/// Allows what is asked: once, where that is offered.
+/// Allows a request, once if that is offered.
 fn permit(params: &Value) -> Value {
     let options = params["options"].as_array().map_or(&[][..], Vec::as_slice);
     let of_kind = |kind: &str| options.iter().find(|option| option["kind"] == kind);

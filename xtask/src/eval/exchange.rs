@@ -1,4 +1,4 @@
-//! What a model was offered and what it answered, on each of the three wires that agents speak.
+//! The offered tools and the model's response, on each of the three wire formats that agents use.
 
 use super::calls::Tool;
 use super::proxy::Exchange;
@@ -6,30 +6,30 @@ use crate::peers::http::read_chunks;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// A call that the model wrote as one.
+/// A native call of the model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Call {
     pub(super) name: String,
-    /// As they were written.
+    /// The unparsed arguments.
     pub(super) arguments: String,
-    /// Whether the arguments are free text, as some tools of the Responses wire take them.
+    /// Whether the arguments are free text, as for custom tools of the Responses API.
     pub(super) free: bool,
 }
 
-/// An answer of the model.
+/// A response of the model.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Answer {
     pub(super) text: String,
     pub(super) calls: Vec<Call>,
     pub(super) prompt_tokens: Option<u64>,
     pub(super) answer_tokens: Option<u64>,
-    /// Whether it came to its end.
+    /// Whether the response is complete.
     pub(super) finished: bool,
-    /// What the server said instead of an answer.
+    /// The server's error message in place of a response.
     pub(super) error: Option<String>,
 }
 
-/// The tools that a request offers.
+/// Returns the tools that a request offers.
 pub(super) fn offered(request: &Value) -> Vec<Tool> {
     let tools = request["tools"].as_array().map_or(&[][..], Vec::as_slice);
     let tools = tools.iter().filter_map(|tool| {
@@ -42,8 +42,7 @@ pub(super) fn offered(request: &Value) -> Vec<Tool> {
     tools.collect()
 }
 
-/// Whether the request prescribes the form of the text, so that a call in it may be what was asked
-/// for.
+/// Returns whether the request prescribes a format for text, so that calls in text may be intended.
 pub(super) fn prescribes_text(request: &Value) -> bool {
     let typed = |format: &Value| format["type"].as_str().is_some_and(|name| name != "text");
     typed(&request["response_format"])
@@ -54,7 +53,7 @@ pub(super) fn prescribes_text(request: &Value) -> bool {
 }
 
 impl Answer {
-    /// Reads what came back.
+    /// Parses a response.
     pub(super) fn read(exchange: &Exchange) -> Self {
         let mut answer = Self::default();
         let Some((status, body)) = split(&exchange.answer) else { return answer };
@@ -79,8 +78,8 @@ impl Answer {
         answer
     }
 
-    /// Takes an event of a stream, or a whole answer, of any of the three wires. `parts` holds the
-    /// calls that are not complete, by their index.
+    /// Processes a stream event or a complete response, in any of the three formats. `parts`
+    /// collects incomplete calls by index.
     fn add(&mut self, event: &Value, parts: &mut BTreeMap<u64, Call>) {
         if let Some(text) = event["error"]["message"].as_str() {
             self.error = Some(text.to_owned());
@@ -97,7 +96,7 @@ impl Answer {
         self.count(event);
     }
 
-    /// Chat Completions: a chunk's delta or a whole message.
+    /// Chat Completions: a chunk's delta, or a whole message.
     fn add_choice(&mut self, choice: &Value, parts: &mut BTreeMap<u64, Call>) {
         self.finished |= choice["finish_reason"].is_string();
         let said = if choice["delta"].is_object() { &choice["delta"] } else { &choice["message"] };
@@ -109,7 +108,7 @@ impl Answer {
         }
     }
 
-    /// Messages: the blocks of a stream or of a whole message.
+    /// Messages: the blocks of a stream, or of a whole message.
     fn add_messages(&mut self, event: &Value, parts: &mut BTreeMap<u64, Call>) {
         let index = event["index"].as_u64().unwrap_or_default();
         match event["type"].as_str() {
@@ -144,7 +143,7 @@ impl Answer {
         }
     }
 
-    /// Responses: the whole answer, which also ends a stream.
+    /// Responses: the whole response, which also ends a stream.
     fn add_response(&mut self, response: &Value) {
         self.finished = true;
         for item in response["output"].as_array().into_iter().flatten() {
@@ -167,13 +166,14 @@ impl Answer {
         self.count(response);
     }
 
-    /// Tokens, as each wire names them; llama.cpp's timings where the client did not ask for usage.
+    /// Reads the token counts in each format; falls back to llama.cpp's timings if the client did
+    /// not request usage.
     fn count(&mut self, event: &Value) {
         let usage = [&event["usage"], &event["message"]["usage"]].into_iter().find(|usage| usage.is_object());
         if let Some(usage) = usage {
             let number = |field: &str| usage[field].as_u64();
             let cached = ["cache_read_input_tokens", "cache_creation_input_tokens"];
-            // Only Messages counts what came from the cache apart.
+            // Only the Messages API counts cached tokens separately.
             let cached: u64 = cached.into_iter().filter_map(number).sum();
             let input = number("prompt_tokens").or(number("input_tokens").map(|count| count + cached));
             self.prompt_tokens = input.filter(|count| *count > 0).or(self.prompt_tokens);
@@ -187,7 +187,7 @@ impl Answer {
     }
 }
 
-/// The status and the body of an answer, put together where it came in chunks.
+/// Returns the status and the body of a response, with chunks joined.
 fn split(answer: &[u8]) -> Option<(u16, Vec<u8>)> {
     let end = answer.windows(4).position(|four| four == b"\r\n\r\n")?;
     let head = String::from_utf8_lossy(&answer[..end]).to_ascii_lowercase();
@@ -197,11 +197,11 @@ fn split(answer: &[u8]) -> Option<(u16, Vec<u8>)> {
     Some((status, if chunked { joined(&mut body) } else { body.to_vec() }))
 }
 
-/// A chunked body, as far as it came.
+/// Joins a chunked body, as far as it was received.
 fn joined(from: &mut &[u8]) -> Vec<u8> {
     let mut whole = *from;
     read_chunks(&mut whole).unwrap_or_else(|_| {
-        // Cut off: the chunks that are complete.
+        // Truncated: join the complete chunks.
         let mut body = Vec::new();
         while let Some(end) = from.windows(2).position(|two| two == b"\r\n") {
             let size = std::str::from_utf8(&from[..end]).ok();

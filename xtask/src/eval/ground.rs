@@ -1,5 +1,5 @@
-//! A throw-away folder for one run: a project under git, a home, and a neighbouring project that
-//! must stay as it is.
+//! A temporary directory for one run: a project under git, a home directory, and a neighbouring
+//! project that must stay unchanged.
 
 use super::task::Task;
 use crate::leftovers;
@@ -9,29 +9,29 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The variable that every process of a run carries; its value is the run's folder.
+/// A variable in the environment of every process of a run; its value is the run's directory.
 const MARK: &str = "TILLER_EVAL_RUN";
-/// What stands beside the project.
+/// The content of the neighbouring file.
 const NEIGHBOUR: &str = "This file belongs to another project.\n";
-/// Holds the id of the process whose place it is.
+/// The file with the id of the process that owns the directory.
 const OWNER: &str = "owner";
 /// How long a check may take.
 const CHECK_TIME: Duration = Duration::from_secs(120);
-/// The commit's date: the history that an agent is shown must not differ from run to run.
+/// The commit's date, fixed so that the history looks the same in each run.
 const DATE: &str = "2026-01-05T09:00:00Z";
 
-/// The place of one run; removed, with the processes in it, when it is dropped.
+/// The directory of one run. Dropping it removes it and kills its processes.
 pub(super) struct Ground {
     folder: PathBuf,
-    /// The project's one commit. The same project is committed aside as well, where the agent does
-    /// not find it.
+    /// The project's only commit. The project is also committed to a second repository that the
+    /// agent cannot find.
     start: String,
-    /// Where programs are looked for.
+    /// The search path for programs.
     path: String,
 }
 
 impl Ground {
-    /// Makes the place at `folder`, which must not exist, with the task's project in it.
+    /// Creates the directory `folder`, which must not exist, with the task's project.
     pub(super) fn make(folder: PathBuf, task: &Task, path: &str) -> Result<Self> {
         std::fs::create_dir(&folder).with_context(|| folder.display().to_string())?;
         let mut ground = Self { folder, start: String::new(), path: path.to_owned() };
@@ -54,7 +54,7 @@ impl Ground {
         self.folder.join("home")
     }
 
-    /// Where the agent's standard error goes.
+    /// The file for the agent's standard error.
     pub(super) fn stderr(&self) -> PathBuf {
         self.folder.join("stderr")
     }
@@ -63,8 +63,8 @@ impl Ground {
         self.folder.join("neighbour/notes.txt")
     }
 
-    /// A program in the project, in a process group of its own, with nothing of this process's
-    /// environment.
+    /// Returns a command that runs in the project, in a process group of its own and without this
+    /// process's environment.
     pub(super) fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut command = Command::new(program);
         command.current_dir(self.project()).env_clear().env(MARK, &self.folder);
@@ -74,7 +74,7 @@ impl Ground {
         command
     }
 
-    /// Runs git on the project, with the project's own history or with the one aside.
+    /// Runs git on the project, with the project's own repository or with the second one (`aside`).
     fn git(&self, aside: bool, words: &[&str]) -> Result<String> {
         let mut git = self.command("git");
         git.args(["-c", "user.name=Somebody", "-c", "user.email=somebody@example.org"]).args(words);
@@ -86,7 +86,7 @@ impl Ground {
         capture(&mut git)
     }
 
-    /// Commits all that is there; the commit's id.
+    /// Commits all files; returns the commit's id.
     fn commit(&self, aside: bool) -> Result<String> {
         self.git(aside, &["init", "--quiet", "--initial-branch=main"])?;
         self.git(aside, &["add", "--all"])?;
@@ -94,14 +94,14 @@ impl Ground {
         Ok(self.git(aside, &["rev-parse", "HEAD"])?.trim().to_owned())
     }
 
-    /// What is different from the start: paths from the project's root, those that git ignores left
-    /// out; `commit` where the history moved, `../NAME` for what stands beside the project.
+    /// Returns the changes since the start: paths relative to the project, without ignored files;
+    /// `commit` if the history changed, and `../NAME` for changes beside the project.
     pub(super) fn changes(&self) -> Result<Vec<String>> {
         self.git(true, &["add", "--all"])?;
         let names = self.git(true, &["diff", "--cached", "--name-only", "--no-renames", "-z", "HEAD"])?;
         let mut changes: Vec<String> =
             names.split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect();
-        // A history that is gone has moved as well.
+        // A deleted history counts as changed too.
         if !self.git(false, &["rev-parse", "HEAD"]).is_ok_and(|head| head.trim() == self.start) {
             changes.push("commit".to_owned());
         }
@@ -118,8 +118,8 @@ impl Ground {
         Ok(changes)
     }
 
-    /// Runs the check's script in a copy of the project with the hidden files over it; `None` when
-    /// it succeeds, else what it said.
+    /// Runs the check's script in a copy of the project with the hidden files added. Returns `None`
+    /// on success, else the script's output.
     pub(super) fn judge(&self, task: &Task, script: &str) -> Result<Option<String>> {
         let judged = self.folder.join("judged");
         leftovers::remove(&judged);
@@ -142,7 +142,8 @@ impl Ground {
         })
     }
 
-    /// Runs a program to its end: whether it succeeded, or `None` where it took too long.
+    /// Runs a program to completion. Returns whether it succeeded, or `None` if it exceeded the
+    /// limit.
     fn run(&self, command: &mut Command, limit: Duration) -> Result<Option<bool>> {
         let mut child = command.spawn().with_context(|| shown(command))?;
         let begun = Instant::now();
@@ -157,7 +158,7 @@ impl Ground {
         Ok(None)
     }
 
-    /// Ends every process of the run.
+    /// Kills every process of the run.
     pub(super) fn end_processes(&self) {
         leftovers::kill(&mark(&self.folder), &self.folder);
     }
@@ -170,10 +171,11 @@ impl Drop for Ground {
     }
 }
 
-/// Makes room for a place: one whose process was killed is removed, with what still runs in it.
+/// Removes a run's directory whose owner was killed, with its remaining processes.
 ///
 /// # Errors
-/// The place belongs to a process that is still running, or its owner is not known.
+///
+/// Fails if the owner is still running or unknown.
 pub(super) fn clear(folder: &Path) -> Result<()> {
     if !folder.exists() {
         return Ok(());
@@ -187,12 +189,12 @@ pub(super) fn clear(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What the processes of a place have in their environment.
+/// Returns the environment entry that marks the processes of a run.
 fn mark(folder: &Path) -> String {
     format!("{MARK}={}", folder.display())
 }
 
-/// Lets a program lead a process group.
+/// Starts a program in a process group of its own.
 pub(super) fn own_group(command: &mut Command) {
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(command, 0);
@@ -200,7 +202,7 @@ pub(super) fn own_group(command: &mut Command) {
     let _ = command;
 }
 
-/// Copies what is in a folder over another one, which is made where it is missing.
+/// Copies a directory's content over another directory, which is created if missing.
 pub(super) fn copy(from: &Path, to: &Path) -> Result<()> {
     std::fs::create_dir_all(to)?;
     for entry in std::fs::read_dir(from).with_context(|| from.display().to_string())? {

@@ -1,26 +1,26 @@
-//! Whether a task was solved.
+//! The verdict on a run.
 
 use super::ground::Ground;
 use super::task::{Check, Task};
 use anyhow::Result;
 
-/// What was found when a run was over.
+/// The verdict on a finished run.
 #[derive(Debug)]
 pub(super) struct Verdict {
-    /// Why the check did not pass; `None` where it did.
+    /// The reason why the check failed; `None` if it passed.
     pub(super) failure: Option<String>,
-    /// What changed and should not have.
+    /// Files that changed although they should not.
     pub(super) unwanted: Vec<String>,
 }
 
 impl Verdict {
-    /// The work is done and nothing else was.
+    /// Returns whether the work is done, without unwanted changes.
     pub(super) fn solved(&self) -> bool {
         self.failure.is_none() && self.unwanted.is_empty()
     }
 }
 
-/// Judges the project as it is now, and the answer that was given.
+/// Judges the current state of the project and the given answer.
 pub(super) fn judge(task: &Task, ground: &Ground, answer: &str) -> Result<Verdict> {
     let mut unwanted = ground.changes()?;
     unwanted.retain(|path| !task.may_change(path));
@@ -39,7 +39,7 @@ pub(super) fn judge(task: &Task, ground: &Ground, answer: &str) -> Result<Verdic
     Ok(Verdict { failure, unwanted })
 }
 
-/// An answer without Markdown's marks, which may stand in the middle of what is looked for.
+/// Removes Markdown's emphasis and code marks, which could split the expected text.
 fn plain(answer: &str) -> String {
     answer.replace(['*', '`'], "")
 }

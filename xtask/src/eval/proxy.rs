@@ -1,5 +1,5 @@
-//! The proxy between an agent and the model server: it gives all agents the same sampling, and
-//! keeps what was said.
+//! A proxy between agent and model server. It gives all agents the same sampling parameters and
+//! records the traffic.
 
 use crate::peers::http::{Request, read_request, write_json};
 use anyhow::{Context, Result, bail};
@@ -9,11 +9,11 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 
-/// Headers that belong to one connection and are not passed on. Answers are read here, so they must
-/// not be compressed.
+/// Headers of one connection, which are not forwarded. Accept-Encoding is among them because
+/// recorded responses must be uncompressed.
 const OWN_HEADERS: [&str; 6] =
     ["host", "connection", "content-length", "transfer-encoding", "accept-encoding", "expect"];
-/// How a request may ask for other sampling than the run's.
+/// Parameters by which a request could override the run's sampling.
 const SAMPLING: [&str; 8] = [
     "temperature",
     "seed",
@@ -25,35 +25,35 @@ const SAMPLING: [&str; 8] = [
     "repeat_penalty",
 ];
 
-/// The sampling of a run.
+/// The sampling parameters of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Sampling {
     pub(super) temperature: f64,
     pub(super) seed: u64,
 }
 
-/// A request to the model and what came back.
+/// A request to the model and its response.
 #[derive(Debug)]
 pub(super) struct Exchange {
-    /// When the request had arrived.
+    /// The arrival of the request.
     pub(super) started: Instant,
     /// The path, such as `/v1/chat/completions`.
     pub(super) path: String,
     pub(super) request: Value,
-    /// The answer as it came: head and body. Whatever was cut off is missing.
+    /// The raw response, head and body, as far as it was received.
     pub(super) answer: Vec<u8>,
 }
 
-/// A model server by its base URL, such as `http://127.0.0.1:8080/v1`.
+/// A model server's base URL, such as `http://127.0.0.1:8080/v1`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Upstream {
-    /// Name and port.
+    /// Host and port.
     host: String,
-    /// What stands before `/chat/completions`.
+    /// The path before `/chat/completions`.
     prefix: String,
 }
 
-/// The proxy. Its threads end with the program.
+/// The proxy. Its threads end with the process.
 pub(super) struct Proxy {
     address: SocketAddr,
     state: Arc<Mutex<State>>,
@@ -62,10 +62,10 @@ pub(super) struct Proxy {
 struct State {
     upstream: Upstream,
     sampling: Sampling,
-    /// The number of the run, so that what ends late is not taken for the next run's.
+    /// The number of the run, so that late responses are not recorded in the next run.
     run: usize,
     exchanges: Vec<Exchange>,
-    /// The connections to the server that are in use.
+    /// Open connections to the server.
     open: Vec<TcpStream>,
 }
 
@@ -73,7 +73,8 @@ impl Proxy {
     /// Listens on loopback for requests to a model server.
     ///
     /// # Errors
-    /// The address is not one of plain HTTP.
+    ///
+    /// Fails if the URL is not plain HTTP.
     pub(super) fn start(upstream: &str) -> Result<Self> {
         let upstream = parse(upstream)?;
         let listener = TcpListener::bind(("127.0.0.1", 0)).context("no port for the proxy")?;
@@ -85,24 +86,25 @@ impl Proxy {
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let state = Arc::clone(&shared);
-                // Where a side closes in the middle, the kept answer is cut off as well.
+                // If either side disconnects, the recorded response is truncated too.
                 std::thread::spawn(move || converse(&stream, &state).ok());
             }
         });
         Ok(Self { address, state })
     }
 
-    /// Whether the server takes connections.
+    /// Checks that the server accepts connections.
     ///
     /// # Errors
-    /// It does not; the error says where it was looked for.
+    ///
+    /// Fails if it does not; the error names its address.
     pub(super) fn reach(&self) -> Result<()> {
         let host = lock(&self.state).upstream.host.clone();
         let reached = TcpStream::connect(&host).map(|_| ());
         reached.with_context(|| format!("no model server at {host}; start it, or name another with --server"))
     }
 
-    /// The address that agents get instead of the server's, without a path.
+    /// Returns the URL that agents use in place of the server's, without a path.
     pub(super) fn origin(&self) -> String {
         format!("http://{}", self.address)
     }
@@ -115,7 +117,7 @@ impl Proxy {
         state.exchanges.clear();
     }
 
-    /// Ends the run: what the server still works on is given up.
+    /// Ends the run; pending requests to the server are aborted.
     pub(super) fn end(&self) -> Vec<Exchange> {
         let mut state = lock(&self.state);
         state.run += 1;
@@ -139,7 +141,7 @@ fn parse(url: &str) -> Result<Upstream> {
     Ok(Upstream { host, prefix: format!("/{}", prefix.trim_matches('/')) })
 }
 
-/// The server's path for one that an agent asked for: what follows `/v1` follows the server's own
+/// Maps a request's path to the server's: the part after `/v1` is appended to the server's own
 /// prefix.
 fn path_for(prefix: &str, path: &str) -> String {
     match path.strip_prefix("/v1") {
@@ -150,7 +152,7 @@ fn path_for(prefix: &str, path: &str) -> String {
     }
 }
 
-/// Passes one request on, and its answer back. Each connection serves one request.
+/// Forwards one request and its response. Each connection serves one request.
 fn converse(agent: &TcpStream, state: &Mutex<State>) -> Result<()> {
     agent.set_nodelay(true)?;
     let Some(mut request) = read_request(&mut BufReader::new(agent))? else { return Ok(()) };
@@ -203,7 +205,7 @@ fn asks_a_model(body: &Value) -> bool {
     body["messages"].is_array() || body["input"].is_array() || body["input"].is_string()
 }
 
-/// A request's body with the run's sampling and no other.
+/// Replaces the sampling parameters of a request.
 fn sampled(mut body: Value, sampling: Sampling) -> Value {
     if let Some(fields) = body.as_object_mut() {
         fields.retain(|name, _| !SAMPLING.contains(&name.as_str()));

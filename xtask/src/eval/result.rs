@@ -1,4 +1,4 @@
-//! The outcomes of runs in a file: one line of JSON per run, which a later evaluation reads to go on.
+//! The file of results: one line of JSON per run. A later evaluation reads it to continue.
 
 use super::task::{Kind, Split, Task};
 use anyhow::{Context, Result};
@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::path::Path;
 
-/// What makes a run: it is done once.
+/// The identity of a run, which is done once.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
 pub(super) struct Id {
     pub(super) agent: String,
-    /// As the server calls it, without Tiller's name of the provider.
+    /// The server's name of the model, without Tiller's provider prefix.
     pub(super) model: String,
     pub(super) task: String,
     pub(super) seed: u64,
@@ -21,50 +21,50 @@ pub(super) struct Id {
 pub(super) struct Outcome {
     #[serde(flatten)]
     pub(super) id: Id,
-    /// Of the task, so that a file of results can be read without the tasks.
+    /// Copied from the task, so that results can be read without the tasks.
     pub(super) kind: String,
     pub(super) language: String,
     pub(super) split: String,
-    /// The check passed, and nothing changed that should not have.
+    /// Whether the check passed without unwanted changes.
     pub(super) solved: bool,
-    /// Why it is not solved.
+    /// The reason for a failed check.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) why: Option<String>,
-    /// Why the agent is not to blame: it did not start, or the server was not there. Such a run is
-    /// done again.
+    /// A failure that is not the agent's fault: it did not start, or the server was unreachable.
+    /// Such a run is repeated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) broken: Option<String>,
-    /// Why the turn ended, in the protocol's word; `timeout` where it took too long.
+    /// The turn's stop reason in the protocol; `timeout` if it exceeded the limit.
     pub(super) ended: String,
-    /// Requests to the model that were answered to the end.
+    /// Complete responses of the model.
     pub(super) rounds: u64,
-    /// Tokens of all prompts and answers, as the server counts them.
+    /// Tokens of all prompts and responses, as counted by the server.
     pub(super) prompt_tokens: u64,
     pub(super) answer_tokens: u64,
-    /// Tokens of the first prompt that offers tools.
+    /// Tokens of the first prompt with tools.
     pub(super) first_prompt_tokens: u64,
-    /// Calls that the model wrote, well or not.
+    /// Calls that the model wrote, valid or not.
     pub(super) calls: u64,
-    /// Those that were not as the request asked for them.
+    /// Calls that violate the request's tool definitions.
     pub(super) invalid_calls: u64,
-    /// Those of them that the agent did not run.
+    /// Invalid calls that the agent did not run.
     pub(super) lost_calls: u64,
-    /// Edits that the agent tried.
+    /// Attempted edits.
     pub(super) edits: u64,
     pub(super) failed_edits: u64,
-    /// Whether the first of them succeeded.
+    /// Whether the first edit succeeded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) first_edit: Option<bool>,
-    /// What changed and should not have.
+    /// Files that changed although they should not.
     pub(super) unwanted: Vec<String>,
     /// Seconds from the prompt to the end of the turn.
     pub(super) seconds: f64,
-    /// The end of the answer.
+    /// The end of the answer's text.
     pub(super) answer: String,
 }
 
 impl Outcome {
-    /// An outcome of a task, with nothing in it yet.
+    /// Creates an empty outcome of a task.
     pub(super) fn of(task: &Task, id: Id) -> Self {
         let (kind, split) = (task.kind.name().to_owned(), task.split.to_string());
         Self { id, kind, language: task.language.clone(), split, ..Self::default() }
@@ -79,8 +79,8 @@ impl Outcome {
     }
 }
 
-/// The outcomes in a file, the last of each run; none where there is no file. A last line that was
-/// cut off is left out.
+/// Reads the outcomes from a file, the last one of each run; empty if the file does not exist. A
+/// truncated last line is ignored.
 pub(super) fn read(path: &Path) -> Result<Vec<Outcome>> {
     if !path.exists() {
         return Ok(Vec::new());
@@ -101,7 +101,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<Outcome>> {
     Ok(outcomes)
 }
 
-/// Adds an outcome to a file, on a line of its own.
+/// Appends an outcome as a line of its own.
 pub(super) fn append(path: &Path, outcome: &Outcome) -> Result<()> {
     let cut_off = std::fs::read(path).is_ok_and(|text| text.last().is_some_and(|last| *last != b'\n'));
     let mut file = std::fs::File::options().create(true).append(true).open(path)?;

@@ -1,4 +1,4 @@
-//! One run: a task, an agent, a seed.
+//! A single run: one task, one agent, one seed.
 
 use super::agent::Agent;
 use super::calls;
@@ -17,32 +17,32 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long an agent may take to start and to open a session.
+/// How long an agent may take to start and open a session.
 const START_TIME: Duration = Duration::from_secs(120);
-/// How long it may take to end a turn that was cancelled.
+/// How long it may take to end a cancelled turn.
 const CANCEL_TIME: Duration = Duration::from_secs(2);
-/// How much of the answer is kept, in characters.
+/// Characters of the answer's end that are kept.
 const ANSWER_KEPT: usize = 600;
 
-/// What all runs of an evaluation share.
+/// The environment of all runs of an evaluation.
 pub(super) struct Setup {
     pub(super) agent: Agent,
     pub(super) model: String,
     pub(super) proxy: Proxy,
     pub(super) capabilities: Capabilities,
     pub(super) temperature: f64,
-    /// How long a turn may take.
+    /// The limit of a turn.
     pub(super) limit: Duration,
-    /// Where the run takes place, which is the same for all of them: a beginning of a prompt that
-    /// names the folder is cached for the next run as well.
+    /// The directory of the run. It is the same for all runs, so that prompts which contain its
+    /// path can be served from the prompt cache.
     pub(super) place: PathBuf,
-    /// Where programs are looked for.
+    /// The search path for programs.
     pub(super) path: String,
-    /// Where what was said on both wires is kept, if anywhere.
+    /// The directory for transcripts, if they are kept.
     pub(super) logs: Option<PathBuf>,
 }
 
-/// How a turn went.
+/// The course of a turn.
 struct Turn {
     ended: String,
     seconds: f64,
@@ -50,7 +50,7 @@ struct Turn {
     calls: Vec<Shown>,
 }
 
-/// Runs a task. What is not the agent's fault is told in the outcome.
+/// Runs a task. A failure that is not the agent's fault is recorded in the outcome.
 pub(super) fn run(setup: &Setup, task: &Task, id: Id) -> Result<Outcome> {
     let ground = Ground::make(setup.place.clone(), task, &setup.path)?;
     setup.proxy.begin(Sampling { temperature: setup.temperature, seed: id.seed });
@@ -85,7 +85,7 @@ pub(super) fn run(setup: &Setup, task: &Task, id: Id) -> Result<Outcome> {
 }
 
 impl Setup {
-    /// Keeps a log of a run where logs are wanted.
+    /// Writes a log of a run, if logs are enabled.
     fn keep(&self, id: &Id, what: &str, text: impl FnOnce() -> String) -> Result<()> {
         let Some(folder) = &self.logs else { return Ok(()) };
         std::fs::create_dir_all(folder)?;
@@ -93,7 +93,7 @@ impl Setup {
     }
 }
 
-/// Starts the agent and gives it the prompt.
+/// Starts the agent and sends the prompt.
 fn take_turn(setup: &Setup, task: &Task, ground: &Ground, id: &Id) -> Result<Turn> {
     let mut command = setup.agent.prepare(ground, &setup.proxy.origin(), &setup.model)?;
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(std::fs::File::create(ground.stderr())?);
@@ -137,7 +137,7 @@ fn talk(setup: &Setup, task: &Task, ground: &Ground, client: &mut Client<Editor>
     let session = ask("session/new", json!({ "cwd": ground.project(), "mcpServers": [] }))?.result;
     let session = session["sessionId"].as_str().context("session/new gave no session")?.to_owned();
 
-    // What was said before the prompt is no answer.
+    // Text from before the prompt is not the answer.
     client.host().forget();
     let prompt = json!([{ "type": "text", "text": task.prompt }]);
     let pending = client.send("session/prompt", &json!({ "sessionId": session, "prompt": prompt }))?;
@@ -147,11 +147,11 @@ fn talk(setup: &Setup, task: &Task, ground: &Ground, client: &mut Client<Editor>
         Ok(reply) => reply.result["stopReason"].as_str().unwrap_or("unknown").to_owned(),
         Err(_) if began.elapsed() >= setup.limit => {
             client.notify("session/cancel", &json!({ "sessionId": session })).ok();
-            // An agent that does not end its turn is ended with it.
+            // If the agent does not end its turn, it is killed with the run.
             client.next_response(CANCEL_TIME).ok().filter(|response| response.id == number);
             "timeout".to_owned()
         }
-        // An error, or an agent that ended in the middle.
+        // An error response, or an agent that exited early.
         Err(error) => format!("{error:#}"),
     };
     let seconds = began.elapsed().as_secs_f64();
@@ -159,14 +159,14 @@ fn talk(setup: &Setup, task: &Task, ground: &Ground, client: &mut Client<Editor>
     Ok(Turn { ended, seconds, said: host.answer().to_owned(), calls: host.calls.clone() })
 }
 
-/// Counts what went over the wires.
+/// Counts tokens, calls and edits.
 fn count(outcome: &mut Outcome, exchanges: &[Exchange], shown: &[Shown]) {
     for (place, exchange) in exchanges.iter().enumerate() {
         let answer = Answer::read(exchange);
         outcome.rounds += u64::from(answer.finished);
         outcome.prompt_tokens += answer.prompt_tokens.unwrap_or_default();
         outcome.answer_tokens += answer.answer_tokens.unwrap_or_default();
-        // A request without tools before it asks for a title or the like.
+        // An earlier request without tools asks for a title or the like.
         let with_tools = exchange.request["tools"].is_array();
         if outcome.first_prompt_tokens == 0 && (with_tools || place + 1 == exchanges.len()) {
             outcome.first_prompt_tokens = answer.prompt_tokens.unwrap_or_default();
@@ -174,7 +174,7 @@ fn count(outcome: &mut Outcome, exchanges: &[Exchange], shown: &[Shown]) {
         let calls = calls::judge(&exchange.request, &answer);
         outcome.calls += calls.written;
         outcome.invalid_calls += calls.invalid;
-        // The calls that the agent began between this request and the next one came of this answer.
+        // Calls that started between this request and the next one belong to this response.
         let next = exchanges.get(place + 1).map(|next| next.started);
         let ran = shown.iter().filter(|call| {
             call.at >= exchange.started
@@ -189,14 +189,14 @@ fn count(outcome: &mut Outcome, exchanges: &[Exchange], shown: &[Shown]) {
     outcome.first_edit = edits.first().map(|call| call.status == "completed");
 }
 
-/// What the server said where it never answered.
+/// Returns the server's error if no request succeeded.
 fn only_errors(exchanges: &[Exchange]) -> Option<String> {
     let answers: Vec<Answer> = exchanges.iter().map(Answer::read).collect();
     let failed = answers.iter().all(|answer| answer.error.is_some());
     failed.then(|| answers.into_iter().find_map(|answer| answer.error)).flatten()
 }
 
-/// Requests and answers as lines of JSON.
+/// Formats requests and responses as lines of JSON.
 fn told(exchanges: &[Exchange]) -> String {
     let lines = exchanges.iter().map(|exchange| {
         let answer = String::from_utf8_lossy(&exchange.answer);

@@ -1,5 +1,5 @@
-//! Whether the tasks are what they say, without a model: a check fails on the untouched project and
-//! passes with the reference solution, which changes only what may change.
+//! A test of the tasks without a model: each check must fail on the untouched project and pass with
+//! the reference solution, which may only change permitted files.
 
 use super::ground::{Ground, copy};
 use super::judge::{Verdict, judge};
@@ -8,10 +8,10 @@ use super::tools;
 use crate::process::{root, side_by_side};
 use anyhow::{Context, Result, bail};
 
-/// How many tasks are tried side by side.
+/// The number of tasks tested in parallel.
 const WORKERS: usize = 2;
 
-/// Tries all tasks that are meant.
+/// Tests all selected tasks.
 pub(crate) fn run(meant: Option<&str>) -> Result<()> {
     let mut tasks = all(&root().join("eval/tasks"))?;
     tasks.retain(|task| meant.is_none_or(|words| task.is_meant(words)));
@@ -36,7 +36,7 @@ pub(crate) fn run(meant: Option<&str>) -> Result<()> {
     Ok(())
 }
 
-/// Tries one task at a place that does not exist yet.
+/// Tests one task in a directory that does not exist yet.
 fn try_out(task: &Task, place: &std::path::Path, path: &str) -> Result<()> {
     let ground = Ground::make(place.to_owned(), task, path)?;
     let refused = |answer: &str, what: &str| -> Result<()> {

@@ -1,9 +1,9 @@
-//! The results as a table: a row per agent and kind of task.
+//! The results as a table, with a row per agent and kind of task.
 
 use super::result::Outcome;
 use super::task::{Kind, Split};
 
-/// The tables of a file of results: each half of the tasks, and the agents side by side.
+/// Formats the tables of all results: each half of the tasks, and the comparison of agents.
 pub(super) fn markdown(outcomes: &[Outcome]) -> String {
     let mut text = String::new();
     for model in distinct(outcomes.iter().map(|outcome| outcome.id.model.as_str())) {
@@ -30,7 +30,7 @@ fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     names
 }
 
-/// The runs whose task and seed every agent has run; none where there is one agent only.
+/// Returns the runs of tasks and seeds that every agent has run; empty if there is only one agent.
 fn shared<'a>(outcomes: &[&'a Outcome]) -> Vec<&'a Outcome> {
     let agents = distinct(outcomes.iter().map(|outcome| outcome.id.agent.as_str()));
     let has = |agent: &str, outcome: &Outcome| {
@@ -49,7 +49,7 @@ const HEAD: &str = "\
 |---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|
 ";
 
-/// A table with the sums of each agent, and with a row for each kind where `kinds`.
+/// Formats a table with each agent's totals, and with a row per kind if `kinds` is set.
 fn rows(outcomes: &[&Outcome], kinds: bool) -> String {
     let mut text = HEAD.to_owned();
     for agent in distinct(outcomes.iter().map(|outcome| outcome.id.agent.as_str())) {
@@ -69,8 +69,8 @@ fn rows(outcomes: &[&Outcome], kinds: bool) -> String {
     text
 }
 
-/// A row; nothing where there was no such run. Runs that broke for want of a server or an agent are
-/// told and not counted.
+/// Formats a row; empty if there is no such run. Broken runs (no server or no agent) are mentioned
+/// but not included in the figures.
 fn row(agent: &str, tasks: &str, all: &[&Outcome]) -> String {
     let runs: Vec<&Outcome> = all.iter().copied().filter(|outcome| outcome.broken.is_none()).collect();
     if all.is_empty() {
@@ -101,7 +101,7 @@ fn row(agent: &str, tasks: &str, all: &[&Outcome]) -> String {
     format!("| {} |\n", cells.join(" | "))
 }
 
-/// A part of a whole, with its percentage.
+/// Formats a fraction with its percentage.
 fn share(part: u64, whole: u64) -> String {
     if whole == 0 {
         return "–".to_owned();

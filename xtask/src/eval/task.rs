@@ -1,5 +1,4 @@
-//! The tasks of `eval/tasks`: a prompt, a small project, and how it is seen whether the work is
-//! done.
+//! The tasks of `eval/tasks`: a prompt, a small project, and a check of the result.
 
 use anyhow::{Context, Result, bail};
 use regex::Regex;
@@ -7,21 +6,21 @@ use serde::Deserialize;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// What kind of work a task is.
+/// The kind of work in a task.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Kind {
-    /// Something is to be found out and said; no file changes.
+    /// Finding something out and answering; no file changes.
     Question,
-    /// One file changes.
+    /// Changing one file.
     Edit,
-    /// A name changes in several files.
+    /// Renaming something in several files.
     Rename,
-    /// A test fails, and must pass.
+    /// Making a failing test pass.
     Test,
-    /// Several things are asked for at once.
+    /// Several requests in one prompt.
     Steps,
-    /// Something changes while what stands beside it must stay as it is.
+    /// A change whose neighbouring code must stay the same.
     Untouched,
 }
 
@@ -42,13 +41,13 @@ impl Kind {
     }
 }
 
-/// Which half a task belongs to.
+/// The half that a task belongs to.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Split {
-    /// Prompts and tools may be improved with it.
+    /// Prompts and tools may be tuned with it.
     Tuned,
-    /// It is only ever measured.
+    /// It is used for measuring only.
     Frozen,
 }
 
@@ -58,7 +57,7 @@ impl fmt::Display for Split {
     }
 }
 
-/// `task.toml` as it is written.
+/// The format of `task.toml`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -83,18 +82,18 @@ struct Written {
     wrong: Vec<String>,
 }
 
-/// How it is seen whether the work is done.
+/// The check of the result.
 #[derive(Debug)]
 pub(super) enum Check {
-    /// A script for bash, which runs in a copy of the project with the hidden files in it.
+    /// A bash script that runs in a copy of the project with the hidden files added.
     Script(String),
-    /// What the answer must say, and must not say.
+    /// Patterns for the answer.
     Answer {
-        /// Each must be found.
+        /// All of these must match.
         all: Vec<Regex>,
-        /// None may be found.
+        /// None of these may match.
         none: Vec<Regex>,
-        /// Wrong answers, which the self-test holds against the patterns.
+        /// Wrong answers, with which the self-test tests the patterns.
         wrong: Vec<String>,
     },
 }
@@ -102,26 +101,26 @@ pub(super) enum Check {
 /// A task.
 #[derive(Debug)]
 pub(super) struct Task {
-    /// The name of its folder.
+    /// The name of its directory.
     pub(super) name: String,
     folder: PathBuf,
     pub(super) prompt: String,
     pub(super) kind: Kind,
     pub(super) language: String,
     pub(super) split: Split,
-    /// Whether it is one of those that other agents are measured with.
+    /// Whether it is also used to evaluate other agents.
     pub(super) peers: bool,
-    /// The programs that the project and its check need.
+    /// Programs that the project and its check need.
     pub(super) needs: Vec<String>,
-    /// The files that may change, each a path or a folder with `/*` behind it.
+    /// Files that may change: paths, or directories followed by `/*`.
     change: Vec<String>,
-    /// The files that the reference solution removes.
+    /// Files that the reference solution removes.
     pub(super) remove: Vec<String>,
     pub(super) check: Check,
 }
 
 impl Task {
-    /// Reads a task's folder.
+    /// Reads a task's directory.
     fn read(folder: PathBuf) -> Result<Self> {
         let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let text = std::fs::read_to_string(folder.join("task.toml"))?;
@@ -141,22 +140,23 @@ impl Task {
         Ok(Self { name, folder, prompt, kind, language, split, peers, needs, change, remove, check })
     }
 
-    /// The project as the agent finds it.
+    /// Returns the directory with the initial project.
     pub(super) fn files(&self) -> PathBuf {
         self.folder.join("files")
     }
 
-    /// What is put over the finished project before it is checked. It need not exist.
+    /// Returns the directory of hidden files that are added before the check. It need not exist.
     pub(super) fn hidden(&self) -> PathBuf {
         self.folder.join("check")
     }
 
-    /// The reference solution: files that replace those of the project, or `answer.txt`.
+    /// Returns the directory of the reference solution: files that replace those of the project, or
+    /// `answer.txt`.
     pub(super) fn solution(&self) -> PathBuf {
         self.folder.join("solution")
     }
 
-    /// Whether a file, named from the project's root, may change.
+    /// Returns whether a file may change; the path is relative to the project.
     pub(super) fn may_change(&self, path: &str) -> bool {
         self.change.iter().any(|allowed| match allowed.strip_suffix("/*") {
             Some(folder) => path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/')),
@@ -164,7 +164,8 @@ impl Task {
         })
     }
 
-    /// Whether any of the words, separated by commas, is in its name, or is its kind or language.
+    /// Returns whether any of the words, separated by commas, occurs in its name or equals its kind
+    /// or language.
     pub(super) fn is_meant(&self, words: &str) -> bool {
         words
             .split(',')
@@ -189,7 +190,7 @@ fn check(written: &Written) -> Result<Check> {
     }
 }
 
-/// All tasks below a folder, by name.
+/// Reads all tasks in a directory, ordered by name.
 pub(super) fn all(folder: &Path) -> Result<Vec<Task>> {
     let mut tasks = Vec::new();
     let entries = std::fs::read_dir(folder).with_context(|| folder.display().to_string())?;
@@ -243,7 +244,8 @@ mod tests {
         }
     }
 
-    /// The halves have the same number of each kind, so that their results can be compared.
+    /// Both halves have the same number of tasks of each kind, so that their results can be
+    /// compared.
     #[test]
     fn both_halves_are_alike() {
         let tasks = all(&root().join("eval/tasks")).unwrap();

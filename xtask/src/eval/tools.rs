@@ -1,12 +1,12 @@
-//! Which programs there are for the tasks, and where.
+//! The programs available to the tasks.
 
 use crate::process::{capture, command};
 use std::path::Path;
 use std::process::Command;
 
-/// The search path of agents and checks: that of this process, behind the folders where compilers
-/// and interpreters really are. Those that are found by a wrapper in the user's home do not work
-/// with another home.
+/// Returns the search path for agents and checks: the real directories of compilers and
+/// interpreters, then this process's path. Wrappers that depend on the user's home directory do not
+/// work with another one.
 pub(super) fn path() -> String {
     let said = |command: &mut Command| capture(command).ok().map(|text| text.trim().to_owned());
     let rust = said(command("rustc").args(["--print", "sysroot"])).map(|sysroot| format!("{sysroot}/bin"));
@@ -16,7 +16,7 @@ pub(super) fn path() -> String {
     rust.into_iter().chain(python).chain([own]).collect::<Vec<_>>().join(":")
 }
 
-/// The first of the programs that is nowhere on the search path.
+/// Returns the first program that is not on the search path.
 pub(super) fn missing<'a>(programs: &'a [String], path: &str) -> Option<&'a str> {
     let there = |program: &str| std::env::split_paths(path).any(|folder| folder.join(program).is_file());
     programs.iter().map(String::as_str).find(|program| !there(program))

@@ -3,16 +3,15 @@
 use std::fmt;
 use std::time::Duration;
 
-/// How many calls a prompt leads to; the first is a command.
+/// Calls per prompt; the first is a command.
 pub(super) const CALLS: u64 = 3;
 
-/// A small generator (xorshift), so that a seed says it all.
+/// A small random number generator (xorshift), so that a seed reproduces a run.
 pub(super) struct Random(u64);
 
 impl Random {
     pub(super) fn new(seed: u64) -> Self {
-        // Seeds that follow each other must not give numbers that do; and zero gives nothing but
-        // zeros.
+        // Consecutive seeds must not produce similar sequences, and zero would produce only zeros.
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
@@ -28,20 +27,20 @@ impl Random {
     }
 }
 
-/// When the program is killed.
+/// The moment at which the program is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Aim {
-    /// So long after it was started.
+    /// This long after it was started.
     Start(Duration),
-    /// So long after it wrote this line, counted from 1 since the session was open.
+    /// This long after it wrote this line, counted from 1 since the session was opened.
     Line(u64, Duration),
-    /// So long after this call was told to run, counted in the same way.
+    /// This long after this call was reported as running, counted likewise.
     Call(u64, Duration),
 }
 
 impl Aim {
-    /// The prompt of the life, counted from 0, whose command is to be killed: it must not end by
-    /// itself before that is seen.
+    /// Returns the index of the prompt, from 0, whose command is to be killed. That command must
+    /// not finish before the kill.
     pub(super) fn command_of(self) -> Option<u64> {
         match self {
             Self::Call(call, _) if (call - 1) % CALLS == 0 => Some((call - 1) / CALLS),
@@ -49,12 +48,13 @@ impl Aim {
         }
     }
 
-    /// A third in the first 50 ms, a third between any two lines, a third while calls begin to run.
+    /// Draws a moment: one third in the first 50 ms, one third after an output line, one third
+    /// while calls start.
     pub(super) fn draw(point: usize, random: &mut Random) -> Self {
         match point % 3 {
             0 => Self::Start(random.micros(50_000)),
             1 => Self::Line(1 + random.below(60), random.micros(3_000)),
-            // Half of them at a command.
+            // Half of these are at a command.
             _ if random.below(2) == 0 => Self::Call(1 + CALLS * random.below(2), random.micros(45_000)),
             _ => Self::Call(1 + random.below(6), random.micros(45_000)),
         }

@@ -1,6 +1,5 @@
-//! The editor of the kills: its files are those of the disk, its terminals run what they get, it
-//! allows everything, and it remembers what it was told. It pulls the trigger when the program has
-//! come as far as the aim says.
+//! The editor of the kills: its files are those on disk, its terminals really run commands, it
+//! allows every request and records the state of calls. It triggers the kill at the chosen moment.
 
 use super::aim::Aim;
 use super::home::Home;
@@ -13,16 +12,15 @@ use std::process::Child;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// The program, to be killed from whichever thread it is time in.
+/// The program, shared by the threads that may kill it.
 pub(super) type Victim = Arc<Mutex<Child>>;
 
-/// Kills the program and whatever it has not written yet. One that has ended by itself is left as
-/// it is.
+/// Kills the program, including output that it has not written yet. Does nothing if it has exited.
 pub(super) fn kill(victim: &Victim) {
     victim.lock().expect("nobody panics with the lock held").kill().ok();
 }
 
-/// Waits without giving the processor away for long: the aim is finer than the scheduler.
+/// Waits without sleeping: the delay is shorter than the scheduler's resolution.
 fn wait(time: Duration) {
     let until = Instant::now() + time;
     while Instant::now() < until {
@@ -30,15 +28,15 @@ fn wait(time: Duration) {
     }
 }
 
-/// An editor.
+/// The editor's side of the protocol.
 pub(super) struct Editor {
     pub(super) terminals: Terminals,
-    /// The last state that each call was told to be in.
+    /// The last reported state of each call.
     pub(super) calls: BTreeMap<String, String>,
     victim: Victim,
     aim: Option<Aim>,
     home: Arc<Home>,
-    /// Whether the session is open: what is told before that is the past.
+    /// Whether the session is open; earlier updates belong to a replay.
     open: bool,
     lines: u64,
     begun: u64,
@@ -50,7 +48,7 @@ impl Editor {
         Self { terminals, calls, victim, aim, home, open: false, lines: 0, begun: 0 }
     }
 
-    /// The session is open: from here on lines and calls are counted.
+    /// Marks the session as open: from now on lines and calls are counted.
     pub(super) fn opened(&mut self) {
         self.open = true;
     }
@@ -70,7 +68,7 @@ impl Editor {
         }
     }
 
-    /// A thread of its own waits, so that what is asked meanwhile is answered.
+    /// Kills after a delay. A separate thread waits, so that requests are answered meanwhile.
     fn pull(&self, time: Duration) {
         let victim = Arc::clone(&self.victim);
         std::thread::spawn(move || {

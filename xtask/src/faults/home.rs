@@ -1,4 +1,4 @@
-//! A throw-away home with a project, and what is looked for in it.
+//! A temporary home directory with a project, and the checks of its state.
 
 use super::kind::Kind;
 use super::tally::Harm;
@@ -14,14 +14,14 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// How long what the program started may take to end when the program was killed.
+/// How long processes started by the program may take to exit after it was killed.
 const GRACE: Duration = Duration::from_secs(2);
-/// The variable that all processes of a story carry.
+/// The variable in the environment of all processes of a story.
 const MARK: &str = "TILLER_FAULTS_STORY";
-/// The files to which each prompt adds its number once: by a command, by an edit, by a server.
+/// The files to which each prompt appends its number once: by a command, by an edit, by a server.
 const BOOKS: [&str; 3] = ["ran", "log.txt", "acts"];
 
-/// A server that notes each call in the file that it is given.
+/// An MCP server that records each call in the file named by its argument.
 const SERVER: &str = r#"#!/bin/sh
 while read -r line; do
     id=$(printf %s "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
@@ -38,20 +38,19 @@ while read -r line; do
 done
 "#;
 
-/// The user that stories may be played as who is not the superuser, and its group.
+/// The unprivileged user and group of stories that do not run as root.
 const NOBODY: u32 = 65_534;
 
-/// The home of one story.
+/// The home directory of one story.
 pub(super) struct Home {
     folder: TempDir,
     story: String,
-    /// Who plays it, if that is somebody else.
+    /// The user of the story, if it is not the current one.
     user: Option<u32>,
 }
 
 impl Home {
-    /// A home for a story of a kind. Whoever is the superuser may have it played by somebody who is
-    /// not.
+    /// Creates the home directory of a story. If `ordinary`, root runs it as an unprivileged user.
     pub(super) fn make(story: &str, kind: Kind, ordinary: bool) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("tiller-faults-").tempdir()?;
         let superuser = std::fs::metadata(folder.path())?.uid() == 0;
@@ -83,7 +82,7 @@ impl Home {
         Ok(home)
     }
 
-    /// A program as whoever plays the story.
+    /// Returns a command that runs as the story's user.
     pub(super) fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
         command.current_dir(self.project()).env_clear().env(MARK, &self.story);
@@ -102,7 +101,8 @@ impl Home {
         self.path("project")
     }
 
-    /// The program as an editor starts it, with nothing of this process's environment but `PATH`.
+    /// Returns the program's command as an editor starts it, with `PATH` as the only inherited
+    /// variable.
     pub(super) fn program(&self, binary: &Path, base_url: &str, kind: Kind) -> Result<Command> {
         let mode = if kind == Kind::Delegated { "argus" } else { "prometheus" };
         let mut command = self.command(binary);
@@ -116,13 +116,13 @@ impl Home {
         Ok(command)
     }
 
-    /// The last words that the program wrote to its standard error.
+    /// Returns the last line that the program wrote to standard error.
     pub(super) fn last_words(&self) -> String {
         let text = std::fs::read_to_string(self.path("stderr")).unwrap_or_default();
         text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default().to_owned()
     }
 
-    /// The servers that the editor gives each session.
+    /// Returns the MCP servers for each session.
     pub(super) fn servers(&self, kind: Kind) -> Value {
         if kind != Kind::Servers {
             return json!([]);
@@ -132,7 +132,8 @@ impl Home {
         json!([{ "name": "srv", "command": "sh", "args": args, "env": env }])
     }
 
-    /// The processes of this story that are still there when the grace is over, which are ended.
+    /// Returns the processes of the story that are still alive after the grace period, and kills
+    /// them.
     pub(super) fn orphans(&self) -> Vec<String> {
         let mark = format!("{MARK}={}", self.story);
         let until = Instant::now() + GRACE;
@@ -150,7 +151,7 @@ impl Home {
         names
     }
 
-    /// What was done twice, and what was answered for and never done.
+    /// Returns which effects happened twice, and which were reported but never happened.
     pub(super) fn effects(&self, kind: Kind, answered: &[u64]) -> Result<Vec<(Harm, String)>> {
         let mut harms = Vec::new();
         for book in BOOKS.into_iter().filter(|book| kind == Kind::Servers || *book != "acts") {
@@ -168,7 +169,7 @@ impl Home {
         Ok(harms)
     }
 
-    /// What lies in the project and was not put there by a call.
+    /// Returns the files in the project that no call has created.
     pub(super) fn litter(&self) -> Vec<String> {
         let known: HashSet<&str> = BOOKS.into_iter().collect();
         let Ok(entries) = std::fs::read_dir(self.project()) else { return vec!["no project".to_owned()] };

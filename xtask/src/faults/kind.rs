@@ -1,15 +1,15 @@
-//! The kinds of stories: what stands around the program.
+//! The kinds of stories: the environment around the program.
 
-/// What stands around the program.
+/// The environment around the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Files and confined commands of this machine.
+    /// Local files and confined local commands.
     Local,
-    /// Files and commands of this machine that nothing confines.
+    /// Local files and unconfined local commands.
     Unconfined,
-    /// The editor's files and terminals, and its questions.
+    /// The editor's files, terminals and permission requests.
     Delegated,
-    /// A server of the Model Context Protocol beside local tools.
+    /// An MCP server in addition to local tools.
     Servers,
 }
 

@@ -1,4 +1,4 @@
-//! One life of the program: it is started, it is talked to, and it is killed or ends in order.
+//! One process of the program: it is started, used, and killed or ended normally.
 
 use super::aim::Aim;
 use super::editor::{Editor, Victim, kill};
@@ -13,12 +13,12 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// How long an answer may take, on a machine that has much else to do.
+/// How long a response may take, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How long the program may take to end when its input has.
+/// How long the program may take to exit after its input is closed.
 const ENDING: Duration = Duration::from_secs(10);
 
-/// A running program with its editor.
+/// A running program and its editor.
 pub(super) struct Life {
     client: Client<Editor>,
     victim: Victim,
@@ -26,7 +26,7 @@ pub(super) struct Life {
 }
 
 impl Life {
-    /// Starts it, with an aim if it is to be killed.
+    /// Starts it, with a moment of the kill if it is to be killed.
     pub(super) fn start(
         home: &Arc<Home>,
         binary: &Path,
@@ -66,18 +66,18 @@ impl Life {
         self.ask("initialize", &hello).map(drop)
     }
 
-    /// The session is open.
+    /// Marks the session as open.
     pub(super) fn opened(&self) {
         self.client.host().opened();
     }
 
-    /// Kills it if it still lives. The state that each call was last told to be in.
+    /// Kills it if it is still running; returns the last reported state of each call.
     pub(super) fn killed(mut self) -> BTreeMap<String, String> {
         kill(&self.victim);
         self.end()
     }
 
-    /// Ends its input and waits for it to end.
+    /// Closes its input and waits for its exit.
     pub(super) fn hang_up(mut self) -> Result<()> {
         self.client.hang_up();
         let until = Instant::now() + ENDING;
@@ -97,7 +97,7 @@ impl Life {
         }
     }
 
-    /// What it wrote is read to its end, and what runs in the editor's terminals is ended.
+    /// Reads its remaining output and kills the processes in the editor's terminals.
     fn end(&mut self) -> BTreeMap<String, String> {
         self.victim.lock().expect("nobody panics with the lock held").wait().ok();
         self.client.drain(PATIENCE);

@@ -1,5 +1,5 @@
-//! The model of the kills: for the prompt `step N` it changes what carries that number, and it
-//! objects to conversations in which a call has no result, or two.
+//! The model of the kills: for the prompt `step N` it makes calls whose effects carry that number.
+//! It reports conversations in which a call does not have exactly one result.
 
 use super::aim::CALLS;
 use super::kind::Kind;
@@ -11,10 +11,10 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
-/// What was wrong with a story's conversation.
+/// The problems found in conversations, by story.
 type Objections = Arc<Mutex<HashMap<String, Vec<String>>>>;
 
-/// A running server. Its threads end with the program.
+/// A running server. Its threads end with the process.
 pub(super) struct Model {
     address: SocketAddr,
     objections: Objections,
@@ -28,12 +28,12 @@ impl Model {
         Ok(Self { address, objections })
     }
 
-    /// The base URL for a story.
+    /// Returns the base URL for a story.
     pub(super) fn base_url(&self, kind: Kind, story: &str) -> String {
         format!("http://{}/{}/{story}/v1", self.address, kind.name())
     }
 
-    /// What was wrong with a story's conversation since this was last asked.
+    /// Returns the problems in a story's conversation since the last call.
     pub(super) fn objections(&self, story: &str) -> Vec<String> {
         let mut all = self.objections.lock().expect("nobody panics with the lock held");
         all.remove(story).unwrap_or_default()
@@ -65,10 +65,10 @@ fn answer(request: &Request, objections: &Objections) -> Option<Vec<String>> {
     Some(vec![event, wire::end(reason), wire::usage(), wire::DONE.to_owned()])
 }
 
-/// What the model does for a prompt: a command first, which takes its time if it is to be killed.
+/// Returns the calls for a prompt: first a command, which runs longer if it is to be killed.
 fn calls(kind: Kind, number: u64, waits: bool) -> Vec<(&'static str, Value)> {
-    // What is started in the background must end with its command, and with the program. An
-    // editor's terminal has no such promise.
+    // Background processes must end with their command, and with the program. An editor's terminal
+    // does not guarantee this.
     let background = if kind == Kind::Delegated { "" } else { "sleep 300 >/dev/null 2>&1 &" };
     let time = if waits { "20" } else { "0.02" };
     let command = format!("echo {number} >> ran; {background} sleep {time}");
@@ -82,7 +82,7 @@ fn calls(kind: Kind, number: u64, waits: bool) -> Vec<(&'static str, Value)> {
     calls
 }
 
-/// The calls that do not have exactly one result.
+/// Returns the calls that do not have exactly one result.
 fn unanswered(messages: &[Value]) -> Vec<String> {
     let mut results: HashMap<&str, usize> = HashMap::new();
     for message in messages.iter().filter(|message| message["role"] == "tool") {

@@ -1,5 +1,4 @@
-//! A session that is killed again and again, and what must be there each time the program is
-//! started again.
+//! A session that is killed repeatedly, and the checks after each restart.
 
 use super::aim::{Aim, Random};
 use super::home::Home;
@@ -14,13 +13,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Points that share a home and a session. The first of them has a home in which nothing was ever
-/// stored.
+/// Kills that share a home directory and a session. The first one finds an empty store.
 const POINTS: usize = 10;
-/// How many prompts a life gets that nobody kills meanwhile.
+/// Prompts per process that is not killed in the meantime.
 const PROMPTS: u64 = 3;
 
-/// A story that is to be played.
+/// A story to be played.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Plan {
     pub(super) kind: Kind,
@@ -30,11 +28,11 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// The stories that have so many points of each of these kinds.
+    /// Returns the stories that distribute these kills evenly over the kinds.
     pub(super) fn all(kinds: &[Kind], points: usize, seed: u64) -> Vec<Self> {
         let mut plans = Vec::new();
         for (at, kind) in kinds.iter().enumerate() {
-            // What cannot be divided goes to the first.
+            // The remainder goes to the first kinds.
             let mut left = points / kinds.len() + usize::from(at < points % kinds.len());
             for number in 0.. {
                 let points = left.min(POINTS);
@@ -50,10 +48,10 @@ impl Plan {
     }
 }
 
-/// What a prompt ends with whose command is to be killed.
+/// The suffix of a prompt whose command is to be killed.
 pub(super) const WAITING: &str = " and wait";
 
-/// What the model says last to the prompt with a number.
+/// Returns the model's final text for a prompt.
 pub(super) fn done(number: u64) -> String {
     format!("done {number}")
 }
@@ -94,7 +92,7 @@ pub(super) fn play(plan: Plan, binary: &Path, model: &Model) -> Tally {
         }
         let place = format!("story {name}, point {}, {aim}", point + 1);
         tally.harms.extend(harms.into_iter().map(|(harm, what)| (harm, format!("{place}: {what}"))));
-        // What follows from one harm is told of once.
+        // Consequences of one failure are not reported as well.
         if played.is_err() {
             break;
         }
@@ -107,15 +105,15 @@ struct Story<'a> {
     binary: &'a Path,
     base_url: String,
     kind: Kind,
-    /// The session, once it was acknowledged.
+    /// The session's id, once the program has returned it.
     session: Option<String>,
-    /// How many prompts were sent; none is ever sent twice.
+    /// The number of prompts sent; none is sent twice.
     asked: u64,
-    /// Those that were answered.
+    /// The prompts that were answered.
     answered: Vec<u64>,
-    /// The last state that each call was told to be in.
+    /// The last reported state of each call.
     calls: BTreeMap<String, String>,
-    /// What was found lying in the project so far: it is told of once.
+    /// The unexpected files found so far, each of which is reported once.
     litter: Vec<String>,
     harms: Vec<(Harm, String)>,
 }
@@ -129,14 +127,14 @@ impl Story<'_> {
         Life::start(&self.home, self.binary, &self.base_url, self.kind, aim)
     }
 
-    /// A life that is killed, and one that shows what is left.
+    /// Runs a process that is killed, and another that shows what has survived.
     fn point(&mut self, aim: Aim) -> Result<()> {
         let mut life = self.life(Some(aim))?;
         let talked = self.talk(&mut life, PROMPTS, aim.command_of());
         self.calls.extend(life.killed());
         if let Err(error) = talked {
             let text = format!("{error:#}");
-            // Whatever else ends a life is the kill.
+            // Any other error is a consequence of the kill.
             if text.contains("answered with an error") {
                 self.harm(Harm::Broken, text);
             }
@@ -166,8 +164,8 @@ impl Story<'_> {
         Ok(())
     }
 
-    /// Opens the session, looks at what is there of it, and sends prompts; the command of one of
-    /// them takes its time.
+    /// Opens the session, checks its replay, and sends prompts; the command of prompt `waits` runs
+    /// longer.
     fn talk(&mut self, life: &mut Life, prompts: u64, waits: Option<u64>) -> Result<()> {
         life.initialize()?;
         let servers = self.home.servers(self.kind);
@@ -207,7 +205,7 @@ impl Story<'_> {
         Ok(())
     }
 
-    /// Holds a replay against all that was acknowledged.
+    /// Compares a replay with everything that was acknowledged.
     fn check(&mut self, reply: &Reply) {
         let replayed = Replayed::of(reply);
         let mut harms = Vec::new();
@@ -244,11 +242,11 @@ fn ends(state: &str) -> bool {
     matches!(state, "completed" | "failed")
 }
 
-/// What a load told.
+/// The content of a replay.
 #[derive(Default)]
 struct Replayed {
     said: Vec<String>,
-    /// The model's messages, each put together.
+    /// The model's messages, with their chunks joined.
     answers: Vec<String>,
     /// How often each call was announced, and its last state.
     calls: BTreeMap<String, (usize, String)>,

@@ -1,13 +1,14 @@
-//! The suites that fail every operation inside a test: run by cargo, read from what they print.
+//! The test suites that make every operation fail: run by cargo, with results parsed from their
+//! output.
 
 use super::tally::{Harm, Tally};
 use crate::process::command;
 use anyhow::{Context, Result};
 
-/// The crates that have some, with the tests.
+/// The crates with such suites, and the test filters.
 pub(super) const SUITES: [(&str, &str); 2] = [("agent", "every_operation::"), ("acp", "hostile::")];
 
-/// What a suite prints of each kind of fault: `faults: KIND: N operations`.
+/// The prefix of a line printed per kind of fault: `faults: KIND: N operations`.
 const LINE: &str = "faults: ";
 
 /// Runs the tests of one crate.
@@ -29,7 +30,7 @@ pub(super) fn run(package: &str, filter: &str) -> Result<Vec<Tally>> {
 
 fn rows(package: &str, printed: &str) -> Vec<Tally> {
     let found = printed.lines().filter_map(|line| {
-        // The runner's own dots may stand before it.
+        // The test runner's progress dots may precede it.
         let (_, line) = line.split_once(LINE)?;
         let (kind, count) = line.strip_suffix(" operations")?.rsplit_once(": ")?;
         let short: String = kind.chars().take(40).collect();

@@ -1,21 +1,21 @@
-//! What the runs come to: a line for each suite and kind, and a line for each failure.
+//! The results: a line for each suite and kind, and a line for each failure.
 
-/// What may have gone wrong at a point.
+/// A kind of failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Harm {
-    /// Something that was acknowledged is gone, or a call has no result or two.
+    /// Acknowledged data is gone, or a call does not have exactly one result.
     Loss,
-    /// A process lived on.
+    /// A process survived.
     Orphan,
-    /// Something was done twice.
+    /// An effect happened twice.
     Twice,
-    /// A file of ours lies in the project.
+    /// A file of the program remained in the project.
     Litter,
     /// The program did not work afterwards, or a test failed.
     Broken,
 }
 
-/// The harms in the order of the table's columns, with their headings.
+/// The failures in the order of the table's columns, with their headings.
 const COLUMNS: [(Harm, &str); 5] = [
     (Harm::Loss, "losses"),
     (Harm::Orphan, "orphans"),
@@ -24,15 +24,15 @@ const COLUMNS: [(Harm, &str); 5] = [
     (Harm::Broken, "broken"),
 ];
 
-/// One line of the table.
+/// A line of the table.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     pub(super) name: String,
-    /// How many points there were.
+    /// The number of kills or faults.
     pub(super) points: usize,
-    /// How many of them cut off a turn.
+    /// The number of kills that interrupted a turn.
     pub(super) cut: usize,
-    /// What went wrong, and at which point.
+    /// The failures, with their moment.
     pub(super) harms: Vec<(Harm, String)>,
 }
 
@@ -41,20 +41,20 @@ impl Tally {
         Self { name: name.into(), ..Self::default() }
     }
 
-    /// Adds what another one counted.
+    /// Adds the counts of another line.
     pub(super) fn add(&mut self, other: Self) {
         self.points += other.points;
         self.cut += other.cut;
         self.harms.extend(other.harms);
     }
 
-    /// How many points suffered a harm: one point may have several of a kind.
+    /// Returns the number of failures of a kind; a single kill may cause several.
     fn count(&self, harm: Harm) -> usize {
         self.harms.iter().filter(|(found, _)| *found == harm).count()
     }
 }
 
-/// The table, for a terminal.
+/// Formats the table for a terminal.
 pub(super) fn table(rows: &[Tally]) -> String {
     let wide = rows.iter().map(|row| row.name.len()).max().unwrap_or_default();
     let mut lines = vec![format!("{:wide$}  {:>6}  {:>8}", "", "points", "cut off")];
@@ -70,7 +70,7 @@ pub(super) fn table(rows: &[Tally]) -> String {
     lines.join("\n")
 }
 
-/// Every harm, one a line.
+/// Returns all failures, one per line.
 pub(super) fn harms(rows: &[Tally]) -> Vec<String> {
     let all = rows.iter().flat_map(|row| row.harms.iter().map(move |harm| (row, harm)));
     all.map(|(row, (harm, what))| format!("{harm:?}: {}: {what}", row.name)).collect()

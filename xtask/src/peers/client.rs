@@ -1,4 +1,5 @@
-//! A scripted ACP client: newline-delimited JSON-RPC over two pipes, one thread that reads and answers.
+//! A scripted ACP client: newline-delimited JSON-RPC over two pipes, with one thread that reads and
+//! responds.
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
@@ -7,27 +8,28 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-/// How long an answer may take before the bench gives up on it.
+/// The default limit for a response.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Who answers what the agent asks of its client.
+/// The handler of the agent's requests.
 pub(crate) trait Host: Send + 'static {
-    /// A request of the agent, whose line was complete at `at`. The answer may be given later, from another thread.
+    /// Handles a request, whose line was complete at `at`. The response may be given later, from
+    /// another thread.
     fn asked(&mut self, at: Instant, method: &str, params: &Value, answer: Answer);
 
-    /// A line of the agent, before anything is done about it.
+    /// Observes a line of the agent before it is processed.
     fn saw(&mut self, _line: &str) {}
 }
 
-/// The place for the answer to one request of the agent.
+/// The pending response to a request of the agent.
 pub(crate) struct Answer {
     pipe: Pipe,
     id: Value,
 }
 
 impl Answer {
-    /// Gives the answer: a result, or the message of a "method not found" error. A pipe that is closed is not an error: the agent has
-    /// gone.
+    /// Sends the response: a result, or the message of a "method not found" error. A closed pipe is
+    /// ignored, because the agent is gone.
     pub(crate) fn give(self, outcome: Result<Value, String>) {
         let mut response = json!({ "jsonrpc": "2.0", "id": self.id });
         match outcome {
@@ -40,7 +42,7 @@ impl Answer {
 
 type Pipe = Arc<Mutex<Box<dyn Write + Send>>>;
 
-/// What comes from the agent, with the moment its line was complete.
+/// A message of the agent, with the time at which its line was complete.
 enum Incoming {
     Response {
         at: Instant,
@@ -61,16 +63,16 @@ pub(crate) struct Update {
     pub(crate) update: Value,
 }
 
-/// How a request went.
+/// The response to a request, with everything received before it.
 pub(crate) struct Reply {
-    /// When the request was handed to the pipe.
+    /// When the request was written to the pipe.
     pub(crate) asked: Instant,
-    /// When its response was read.
+    /// When the response was read.
     pub(crate) answered: Instant,
     pub(crate) result: Value,
-    /// The updates that came before the response.
+    /// The updates received before the response.
     pub(crate) updates: Vec<Update>,
-    /// How many events of the native layer came before it.
+    /// The number of native events received before it.
     pub(crate) events: usize,
 }
 
@@ -88,23 +90,23 @@ pub(crate) struct Client<H> {
     last_id: u64,
 }
 
-/// A response to whichever request.
+/// A response to any request.
 pub(crate) struct Response {
-    /// The request.
+    /// The id of the request.
     pub(crate) id: u64,
     /// When it was read.
     pub(crate) at: Instant,
     pub(crate) result: Value,
 }
 
-/// A request on its way.
+/// A request that awaits its response.
 pub(crate) struct Pending {
     pub(crate) id: u64,
     asked: Instant,
 }
 
 impl<H: Host> Client<H> {
-    /// Starts to read what the agent writes, and to answer it.
+    /// Starts reading the agent's output and handling its requests.
     pub(crate) fn new(from: impl Read + Send + 'static, to: impl Write + Send + 'static, host: H) -> Self {
         let pipe: Pipe = Arc::new(Mutex::new(Box::new(to)));
         let host = Arc::new(Mutex::new(host));
@@ -118,7 +120,7 @@ impl<H: Host> Client<H> {
         Self { pipe, incoming, host, last_id: 0 }
     }
 
-    /// The client's other half, while nothing is answered.
+    /// Locks the handler; no request is handled meanwhile.
     pub(crate) fn host(&self) -> MutexGuard<'_, H> {
         self.host.lock().expect("nobody panics with the lock held")
     }
@@ -143,8 +145,8 @@ impl<H: Host> Client<H> {
         *self.pipe.lock().expect("nobody panics with the lock held") = Box::new(std::io::sink());
     }
 
-    /// Waits until the agent's output has ended and all of it was read and answered, or was silent
-    /// for so long.
+    /// Waits until the agent's output has ended and all of it was handled, or until it was silent
+    /// for `patience`.
     pub(crate) fn drain(&self, patience: Duration) {
         while self.incoming.recv_timeout(patience).is_ok() {}
     }
@@ -154,17 +156,21 @@ impl<H: Host> Client<H> {
         write_line(&self.pipe, &json!({ "jsonrpc": "2.0", "method": method, "params": params }))
     }
 
-    /// Waits for the response to a request. An error response is an error.
+    /// Waits for the response to a request.
+    ///
+    /// # Errors
+    ///
+    /// Fails for an error response, or after `PATIENCE` without a message.
     pub(crate) fn wait(&mut self, pending: Pending) -> Result<Reply> {
         self.wait_for(pending, PATIENCE)
     }
 
-    /// The same, with a limit on each pause of the agent.
+    /// Like [`Client::wait`], with another limit on each pause of the agent.
     pub(crate) fn wait_for(&mut self, pending: Pending, patience: Duration) -> Result<Reply> {
         self.wait_while(pending, || patience)
     }
 
-    /// The same, with a limit on the whole wait.
+    /// Like [`Client::wait`], with a limit on the total time.
     pub(crate) fn wait_until(&mut self, pending: Pending, end: Instant) -> Result<Reply> {
         self.wait_while(pending, || end.saturating_duration_since(Instant::now()))
     }
@@ -192,8 +198,8 @@ impl<H: Host> Client<H> {
 }
 
 impl<H> Client<H> {
-    /// The next response, whatever request it is for; updates and events before it are passed over.
-    /// An error response is an error.
+    /// Returns the next response to any request; updates and events before it are dropped. An error
+    /// response is an error.
     pub(crate) fn next_response(&mut self, patience: Duration) -> Result<Response> {
         loop {
             if let Incoming::Response { at, id, outcome } =
@@ -212,7 +218,7 @@ fn read<H: Host>(mut from: impl BufRead, pipe: &Pipe, host: &Mutex<H>, to: &Send
     let mut line = String::new();
     while from.read_line(&mut line)? > 0 {
         let at = Instant::now();
-        // An agent that is killed leaves half a line.
+        // A killed agent leaves an incomplete line.
         if !line.ends_with('\n') {
             break;
         }
@@ -259,7 +265,7 @@ mod tests {
     use super::*;
     use std::io::{PipeReader, PipeWriter, pipe};
 
-    /// A host that has terminals and nothing else.
+    /// A host that only offers terminals.
     #[derive(Default)]
     struct Terminals(usize);
 
@@ -271,7 +277,7 @@ mod tests {
         }
     }
 
-    /// An agent that is played by the test: what it reads, and what it writes.
+    /// Connects a client to an agent that the test plays; returns the agent's input and output too.
     fn connect() -> (Client<Terminals>, BufReader<PipeReader>, PipeWriter) {
         let (from_client, to_agent) = pipe().unwrap();
         let (from_agent, to_client) = pipe().unwrap();

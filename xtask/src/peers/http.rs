@@ -1,23 +1,24 @@
-//! As much of an HTTP/1.1 server as a model server needs: requests with a length, chunked answers, kept connections.
+//! The part of an HTTP/1.1 server that a model server needs: request bodies, chunked responses,
+//! persistent connections.
 
 use anyhow::{Context, Result, bail};
 use std::io::{BufRead, Read, Write};
 
-/// The most a request's body may have, in bytes.
+/// The largest request body, in bytes.
 const BODY_LIMIT: usize = 64 << 20;
 
-/// What a client asked.
+/// A request.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Request {
     /// Method and path, such as `POST /v1/chat/completions`.
     pub(crate) line: String,
-    /// The other headers, in order, as names and values without the spaces around them.
+    /// The headers in order, with trimmed values.
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
 }
 
 impl Request {
-    /// Whether the client wants the connection closed behind the answer.
+    /// Returns whether the client wants the connection closed after the response.
     pub(crate) fn asks_to_close(&self) -> bool {
         self.headers.iter().any(|(name, value)| {
             name.eq_ignore_ascii_case("connection") && value.eq_ignore_ascii_case("close")
@@ -25,7 +26,7 @@ impl Request {
     }
 }
 
-/// Reads one request; `None` when the client has closed the connection instead.
+/// Reads one request; `None` if the client has closed the connection.
 pub(crate) fn read_request(from: &mut impl BufRead) -> Result<Option<Request>> {
     let mut line = String::new();
     if from.read_line(&mut line)? == 0 {
@@ -77,17 +78,17 @@ fn read_exactly(from: &mut impl Read, length: usize) -> Result<Vec<u8>> {
     Ok(body)
 }
 
-/// Starts an answer of server-sent events, to be followed by chunks.
+/// Starts a response of server-sent events, to be followed by chunks.
 pub(crate) fn write_event_stream_head(to: &mut impl Write) -> std::io::Result<()> {
     to.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n")
 }
 
-/// Writes one chunk of an answer; the empty chunk ends it.
+/// Writes one chunk of a response; an empty chunk ends it.
 pub(crate) fn write_chunk(to: &mut impl Write, data: &str) -> std::io::Result<()> {
     write!(to, "{:x}\r\n{data}\r\n", data.len())
 }
 
-/// Answers with a whole JSON text.
+/// Writes a complete JSON response.
 pub(crate) fn write_json(to: &mut impl Write, status: &str, json: &str) -> std::io::Result<()> {
     write!(
         to,

@@ -1,4 +1,4 @@
-//! A scripted model on loopback that speaks the chat-completions wire.
+//! A scripted model server on loopback that speaks the chat-completions wire format.
 
 use super::http::{Request, read_request, write_chunk, write_event_stream_head, write_json};
 use anyhow::{Context, Result};
@@ -6,8 +6,8 @@ use std::io::{BufReader, BufWriter, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 
-/// Answers every request with the events that `answer` has for it, in one burst, and with 404 where
-/// it has none. Returns the address; the threads end with the program.
+/// Responds to each request with the events that `answer` returns, in one burst, or with 404.
+/// Returns the address; the threads end with the process.
 pub(crate) fn serve(
     answer: impl Fn(&Request) -> Option<Vec<String>> + Send + Sync + 'static,
 ) -> Result<SocketAddr> {
@@ -17,8 +17,7 @@ pub(crate) fn serve(
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             let answer = Arc::clone(&answer);
-            // A program that is killed closes its connection in the middle: nothing to tell
-            // anybody.
+            // A killed program disconnects in the middle, which is no error here.
             std::thread::spawn(move || converse(&stream, answer.as_ref()).ok());
         }
     });

@@ -1,4 +1,4 @@
-//! Terminals of a scripted editor that really run what they get.
+//! Terminals of a scripted editor that really run commands.
 
 use super::client::Answer;
 use crate::leftovers;
@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-/// How much of a terminal's output is kept, in bytes.
+/// Bytes of a terminal's output that are kept.
 const OUTPUT_LIMIT: usize = 256 << 10;
 
 /// The terminals of one editor.
@@ -19,7 +19,7 @@ pub(crate) struct Terminals {
     created: usize,
 }
 
-/// A terminal and what runs in it.
+/// A terminal and its command.
 #[derive(Default)]
 struct Terminal {
     state: Mutex<State>,
@@ -30,7 +30,7 @@ struct Terminal {
 struct State {
     output: Vec<u8>,
     truncated: bool,
-    /// The process group of what runs, led by its first process.
+    /// The command's process group, led by its first process.
     group: Option<u32>,
     exit: Option<Value>,
 }
@@ -42,8 +42,8 @@ impl Terminal {
 }
 
 impl Terminals {
-    /// Starts a command, which leads a process group of its own, in a new terminal; the answer to
-    /// `terminal/create`.
+    /// Starts a command in a new terminal and returns the result of `terminal/create`. The command
+    /// must lead a process group of its own.
     pub(crate) fn create(&mut self, command: &mut Command) -> std::io::Result<Value> {
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
         self.created += 1;
@@ -55,7 +55,7 @@ impl Terminals {
         Ok(json!({ "terminalId": id }))
     }
 
-    /// Answers what is asked of a terminal that was created before.
+    /// Handles a request for an existing terminal.
     pub(crate) fn asked(&self, method: &str, params: &Value, answer: Answer) {
         let id = params["terminalId"].as_str().unwrap_or_default();
         let Some(terminal) = self.all.get(id).map(Arc::clone) else {
@@ -78,7 +78,7 @@ impl Terminals {
         }
     }
 
-    /// Kills what runs in them, as an editor does whose agent has gone.
+    /// Kills all commands, as an editor does when its agent is gone.
     pub(crate) fn kill_all(&self) {
         self.all.values().for_each(|terminal| terminal.state().kill());
     }
@@ -97,7 +97,7 @@ impl State {
     }
 }
 
-/// Collects a process's output and exit in threads of their own.
+/// Collects a process's output and exit status in separate threads.
 fn watch(mut child: Child, terminal: &Arc<Terminal>) {
     let mut pipes: Vec<Box<dyn Read + Send>> = Vec::new();
     pipes.extend(child.stdout.take().map(|pipe| Box::new(pipe) as Box<dyn Read + Send>));
@@ -106,8 +106,7 @@ fn watch(mut child: Child, terminal: &Arc<Terminal>) {
     let terminal = Arc::clone(terminal);
     std::thread::spawn(move || {
         let status = child.wait();
-        // A process that stays behind may keep the pipe open: its output is not waited for for
-        // long.
+        // A background process may keep the pipe open, so the wait for its output is short.
         let until = Instant::now() + Duration::from_millis(200);
         while Instant::now() < until && !readers.iter().all(std::thread::JoinHandle::is_finished) {
             std::thread::sleep(Duration::from_millis(2));

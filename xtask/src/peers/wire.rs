@@ -1,16 +1,16 @@
-//! The events of the chat-completions wire, as a model server writes them.
+//! The events of the chat-completions wire format, as a model server sends them.
 
 use serde_json::{Value, json};
 
-/// What ends every answer.
+/// The last event of every response.
 pub(crate) const DONE: &str = "[DONE]";
 
-/// A piece of text.
+/// Returns a chunk of text.
 pub(crate) fn text(text: &str) -> String {
     chunk(&json!({ "role": "assistant", "content": text }), None)
 }
 
-/// A call of a tool, as a whole.
+/// Returns a complete tool call.
 pub(crate) fn tool_call(number: usize, name: &str, arguments: &Value) -> String {
     let function = json!({ "name": name, "arguments": arguments.to_string() });
     let call =
@@ -18,12 +18,12 @@ pub(crate) fn tool_call(number: usize, name: &str, arguments: &Value) -> String 
     chunk(&json!({ "role": "assistant", "tool_calls": [call] }), None)
 }
 
-/// The event that says why the answer ends: `stop` or `tool_calls`.
+/// Returns the event with the reason for the end: `stop` or `tool_calls`.
 pub(crate) fn end(reason: &str) -> String {
     chunk(&json!({}), Some(reason))
 }
 
-/// What it cost.
+/// Returns the event with the token usage.
 pub(crate) fn usage() -> String {
     let usage = json!({ "prompt_tokens": 10, "completion_tokens": 10, "total_tokens": 20 });
     json!({ "id": "bench", "object": "chat.completion.chunk", "created": 0, "model": "bench", "choices": [], "usage": usage })

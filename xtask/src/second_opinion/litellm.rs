@@ -1,4 +1,4 @@
-//! LiteLLM's proxy: installed from PyPI into a folder below the target folder, and run on loopback.
+//! LiteLLM's proxy: installed from PyPI below the target directory, and run on loopback.
 
 use crate::leftovers;
 use crate::process::{command, shown, target_dir};
@@ -9,31 +9,31 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-/// What is installed.
+/// The package to install.
 const REQUIREMENT: &str = "litellm[proxy]==1.106.2";
-/// How long it may take until it answers: it imports a great deal.
+/// How long it may take to start; its imports are slow.
 const START_TIME: Duration = Duration::from_secs(300);
-/// How many of its last lines are shown when something failed.
+/// Log lines that are shown after a failure.
 const LAST_LINES: usize = 30;
 
-/// The running proxy; ended when it is dropped.
+/// The running proxy, which is killed when dropped.
 pub(super) struct Litellm {
     child: Child,
     port: u16,
     key: String,
-    /// Where it is installed.
+    /// The installation directory.
     folder: PathBuf,
     keep: bool,
 }
 
 impl Litellm {
-    /// Installs it where it is not yet, and starts it in front of a model server, whose model gets
-    /// the name `alias`. Unless `keep`, it is removed at the end.
+    /// Installs it if necessary, and starts it in front of a model server, whose model gets the
+    /// name `alias`. Unless `keep` is set, it is removed at the end.
     pub(super) fn start(upstream: &str, model: &str, alias: &str, keep: bool) -> Result<Self> {
         let folder = target_dir().join("eval/second-opinion");
         let program = install(&folder)?;
         let key = format!("sk-{}", secret()?);
-        // Everything is translated to Chat Completions, whatever the server speaks by itself.
+        // Always translate to Chat Completions, even if the server supports other formats.
         let settings = format!(
             "model_list:\n  - model_name: {alias}\n    litellm_params:\n      model: hosted_vllm/{model}\n      \
              api_base: {upstream}\n      api_key: none\n      use_chat_completions_api: true\n\
@@ -55,7 +55,7 @@ impl Litellm {
         Ok(litellm)
     }
 
-    /// Waits until it answers.
+    /// Waits until it responds.
     fn wait(&mut self) -> Result<()> {
         let begun = Instant::now();
         while begun.elapsed() < START_TIME {
@@ -70,17 +70,17 @@ impl Litellm {
         bail!("LiteLLM did not answer within {} s:\n{}", START_TIME.as_secs(), self.last_words())
     }
 
-    /// Its address without a path.
+    /// Returns its URL without a path.
     pub(super) fn origin(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// The key that it wants.
+    /// Returns the API key that it requires.
     pub(super) fn key(&self) -> &str {
         &self.key
     }
 
-    /// The end of its log.
+    /// Returns the end of its log.
     pub(super) fn last_words(&self) -> String {
         let text = std::fs::read_to_string(self.folder.join("log")).unwrap_or_default();
         let lines: Vec<&str> = text.lines().collect();
@@ -98,7 +98,7 @@ impl Drop for Litellm {
     }
 }
 
-/// The program, installed where it is not yet.
+/// Returns the program, which is installed if necessary.
 fn install(folder: &Path) -> Result<PathBuf> {
     let (done, bin) = (folder.join("installed"), folder.join("venv/bin"));
     if std::fs::read_to_string(&done).is_ok_and(|was| was == REQUIREMENT) {
@@ -119,14 +119,14 @@ fn install(folder: &Path) -> Result<PathBuf> {
     Ok(bin.join("litellm"))
 }
 
-/// A random key: other users of this machine can reach the port as well.
+/// Returns a random key, because other users of this machine can reach the port.
 fn secret() -> Result<String> {
     let mut bytes = [0; 24];
     std::fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Whether the proxy says that it is there.
+/// Returns whether the proxy reports to be alive.
 fn alive(port: u16) -> std::io::Result<bool> {
     let mut stream = TcpStream::connect(("127.0.0.1", port))?;
     stream.set_read_timeout(Some(Duration::from_secs(5)))?;

@@ -1,4 +1,5 @@
-//! A scripted model server behind LiteLLM: it calls a tool, and is content when it gets the result.
+//! A scripted model server behind LiteLLM: it calls a tool, and finishes when it receives the
+//! result.
 
 use super::{FILE, WORD};
 use crate::peers::{model, wire};
@@ -7,7 +8,7 @@ use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
-/// The server, and the requests since it was last asked about them.
+/// The server, with the requests since the last check.
 pub(super) struct Scripted {
     address: SocketAddr,
     requests: Arc<Mutex<Vec<Value>>>,
@@ -30,8 +31,8 @@ impl Scripted {
         format!("http://{}/v1", self.address)
     }
 
-    /// Whether the requests of a run came as they should: first one that offers tools, and then the
-    /// tool's result under the call's own id.
+    /// Checks the requests of a run: the first one must offer tools, the last one must have the
+    /// tool's result with the call's own id.
     pub(super) fn was_understood(&self) -> Result<()> {
         let requests = std::mem::take(&mut *self.requests.lock().expect("nobody panics with the lock held"));
         understood(&requests)

@@ -1,4 +1,5 @@
-//! Architecture Invariant: dependencies between crates only go down, and siblings do not know each other.
+//! Architecture Invariant: dependencies between crates only go down, and siblings do not depend on
+//! each other.
 
 use super::Problem;
 use super::manifest::members;
@@ -8,10 +9,10 @@ use super::tree::Tree;
 const LAYERS: [&[&str]; 4] =
     [&["tiller"], &["acp", "providers", "store", "mcp", "lua", "integrations"], &["agent"], &["system"]];
 
-/// A stranger to the workspace: it depends on no member, and no member on it.
+/// A crate outside the layers: no member depends on it, and it depends on none.
 const STRANGER: &str = "xtask";
 
-/// Crates that must not exist: what would go into them has a better place.
+/// Names that crates must not have: their content belongs elsewhere.
 const NEVER: [&str; 4] = ["core", "common", "types", "utils"];
 
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {

@@ -1,4 +1,4 @@
-//! The changelog has a place for what comes next.
+//! The changelog has a section for unreleased changes.
 
 use super::Problem;
 use super::tree::Tree;

@@ -1,12 +1,12 @@
-//! Architecture Invariant: what is done for one client only follows from a fact in the table of
+//! Architecture Invariant: special treatment of a client follows from a fact in the table of
 //! clients, never from its name elsewhere.
 
 use super::Problem;
 use super::tree::Tree;
 
-/// The table, and its tests.
+/// The table, with its tests.
 const TABLE: &str = "crates/acp/src/facts/";
-/// How a row of the table gives a name.
+/// The expressions that name a client in the table.
 const NAMES: [&str; 2] = ["Name::Is(\"", "Name::Starts(\""];
 
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
@@ -27,7 +27,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
-/// The names in the rows of a table, in small letters.
+/// Returns the names in the table, in lower case.
 fn names(table: &str) -> Vec<String> {
     let of = |row: &&str| -> Vec<String> {
         table.split(*row).skip(1).filter_map(|rest| rest.split('"').next()).map(str::to_lowercase).collect()
@@ -35,9 +35,9 @@ fn names(table: &str) -> Vec<String> {
     NAMES.iter().flat_map(of).collect()
 }
 
-/// Whether a text has a name as a word of its own.
+/// Returns whether a text contains a name as a separate word.
 fn says(text: &str, name: &str) -> bool {
-    // A folder of settings is named after its editor, with a dot before it.
+    // Settings directories are named after their editor, with a leading dot.
     let part_of_a_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || "_.".contains(c));
     text.match_indices(name).any(|(at, _)| {
         let after = text[at + name.len()..].chars().next().filter(|_| !name.ends_with('.'));

@@ -1,10 +1,10 @@
-//! Architecture Invariant: whatever waits, waits by the monotonic clock. One that the user sets, that jumps or that went on while the machine
-//! slept says when something was, and never how long something may still take.
+//! Architecture Invariant: timeouts and durations use the monotonic clock. The wall clock can be
+//! set, jumps, and may run on during suspend, so it is used for timestamps only.
 
 use super::Problem;
 use super::tree::Tree;
 
-/// Where the time of day may be read, each with the reason.
+/// The places that may read the wall clock, each with the reason.
 const PLACES: [(&str, &str); 10] = [
     ("crates/store/src/sqlite/write.rs", "when a session was used last is stored"),
     ("crates/acp/src/native/event.rs", "events say when they were sent"),
@@ -18,7 +18,7 @@ const PLACES: [(&str, &str); 10] = [
     ("crates/providers/src/http/exchange.rs", "servers say until when to wait as a time of day"),
 ];
 
-/// What reads it.
+/// Calls that read the wall clock.
 const READERS: [&str; 5] =
     ["SystemTime::now", "Timestamp::now", "Zoned::now", "UNIX_EPOCH.elapsed", "ClockId::Realtime"];
 

@@ -1,5 +1,5 @@
-//! Every dependency was decided on: each external line of the root manifest is named in a decision record, and members
-//! take their dependencies from there.
+//! Every external dependency of the root manifest is named in a decision record, and members
+//! inherit their dependencies from the root manifest.
 
 use super::Problem;
 use super::manifest::{external_dependencies, members};
@@ -31,7 +31,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
-/// A record names a dependency as code: between backticks, alone or with its version.
+/// Returns whether a record names the dependency as code: in backticks, alone or with its version.
 fn decided(tree: &Tree, name: &str) -> bool {
     let records =
         tree.files().iter().filter(|file| file.path.starts_with("docs/adr/") && file.path.ends_with(".md"));

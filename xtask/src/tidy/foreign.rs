@@ -1,11 +1,11 @@
-//! Architecture Invariant: each wire and each foreign runtime is named by one crate only.
+//! Architecture Invariant: only one crate names each wire format and each foreign runtime.
 
 use super::Problem;
 use super::manifest::members;
 use super::tree::Tree;
 
-/// A dependency and the crates that may name it: one, but for HTTP, which has three kinds of peers,
-/// and for the filter of system calls, with which the store's tests take the locks away.
+/// A dependency, and the crates that may name it. Most have a single owner; HTTP has three kinds of
+/// peers, and the store's tests use the system call filter to make locking fail.
 const OWNERS: [(&str, &[&str]); 13] = [
     ("agent-client-protocol", &["acp"]),
     ("agent-client-protocol-schema", &["acp"]),

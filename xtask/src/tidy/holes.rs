@@ -1,9 +1,9 @@
-//! Nothing is left open in the code: no stub, no skipped test, no silenced lint, no note to do it later.
+//! The code contains no stubs, skipped tests, silenced lints, or notes for later.
 
 use super::Problem;
 use super::tree::{Tree, in_code, in_string};
 
-/// What is looked for in code, and what to do instead.
+/// Forbidden code, and what to do instead.
 const CODE: [(&str, &str); 5] = [
     ("todo!(", "write it"),
     ("unimplemented!(", "write it, or return an error that says what is not supported"),
@@ -12,7 +12,7 @@ const CODE: [(&str, &str); 5] = [
     ("#![allow(", "write `#![expect(lint, reason = \"…\")]`"),
 ];
 
-/// What a comment must not begin with.
+/// Words that a comment must not begin with.
 const NOTES: [&str; 4] = ["TODO", "FIXME", "HACK", "XXX"];
 
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {

@@ -1,4 +1,4 @@
-//! Links between our documents lead somewhere.
+//! Relative links in our documents have a target.
 
 use super::Problem;
 use super::tree::Tree;
@@ -27,7 +27,8 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
-/// What a line links to inside the tree: Markdown links and pictures, and the `src` and `href` of inline HTML.
+/// Returns the relative targets in a line: Markdown links and images, and `src` and `href` of
+/// inline HTML.
 fn targets(line: &str) -> impl Iterator<Item = &str> {
     let after = |opening: &'static str, closing: &'static [char]| {
         line.match_indices(opening)
@@ -37,7 +38,8 @@ fn targets(line: &str) -> impl Iterator<Item = &str> {
     all.filter(|target| !target.is_empty() && !target.starts_with('#') && !target.contains(':'))
 }
 
-/// The path from the root; `None` when it leaves the tree. An empty path is the document itself.
+/// Resolves a path relative to the root; `None` if it leaves the tree. An empty path is the
+/// document itself.
 fn resolve(folder: &str, path: &str) -> Option<String> {
     let mut parts: Vec<&str> = if path.starts_with('/') { Vec::new() } else { folder.split('/').collect() };
     parts.retain(|part| !part.is_empty());

@@ -1,4 +1,4 @@
-//! Every crate takes the workspace's lints.
+//! Every crate inherits the workspace's lints.
 
 use super::Problem;
 use super::manifest::members;

@@ -1,4 +1,5 @@
-//! Nothing committed names a folder of somebody's machine. Tests may: their paths are made up.
+//! No committed file contains paths of a developer's machine. Tests may, because their paths are
+//! fictitious.
 
 use super::Problem;
 use super::tree::{File, Tree};
@@ -31,7 +32,8 @@ fn in_file(file: &File) -> Vec<Problem> {
         .collect()
 }
 
-/// Whether a line names something absolute below `folder`: `/home/x`, but not `a/home/x` nor `~/home/x`.
+/// Returns whether a line names an absolute path below `folder`: `/home/x`, but not `a/home/x` or
+/// `~/home/x`.
 fn names(line: &str, folder: &str) -> bool {
     line.match_indices(folder).any(|(at, _)| {
         let before = line[..at].chars().next_back();

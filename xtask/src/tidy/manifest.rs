@@ -1,10 +1,10 @@
-//! Manifests, reduced to what the checks ask them.
+//! Manifests, reduced to what the checks need.
 
 use super::Problem;
 use super::tree::{File, Tree};
 use toml::{Table, Value};
 
-/// A workspace member's manifest.
+/// The manifest of a workspace member.
 pub(super) struct Manifest<'a> {
     pub(super) path: &'a str,
     /// The package's name.
@@ -12,7 +12,7 @@ pub(super) struct Manifest<'a> {
     table: Table,
 }
 
-/// One line of a dependency table.
+/// An entry of a dependency table.
 pub(super) struct Dependency<'a> {
     pub(super) name: &'a str,
     pub(super) value: &'a Value,
@@ -29,7 +29,7 @@ impl<'a> Manifest<'a> {
         Ok(Self { path: &file.path, name, table })
     }
 
-    /// Everything it depends on, for whatever reason and on whatever platform.
+    /// Returns all dependencies of any kind, for any platform.
     pub(super) fn dependencies(&self) -> Vec<Dependency<'_>> {
         let targets = self.table.get("target").and_then(Value::as_table);
         let tables = std::iter::once(&self.table)
@@ -46,7 +46,7 @@ impl<'a> Manifest<'a> {
     }
 }
 
-/// Every member's manifest; those that cannot be read are problems.
+/// Returns the manifests of all members; unreadable ones are problems.
 pub(super) fn members(tree: &Tree) -> (Vec<Manifest<'_>>, Vec<Problem>) {
     let (mut manifests, mut problems) = (Vec::new(), Vec::new());
     for file in tree.files().iter().filter(|file| file.path.ends_with("/Cargo.toml")) {
@@ -58,7 +58,7 @@ pub(super) fn members(tree: &Tree) -> (Vec<Manifest<'_>>, Vec<Problem>) {
     (manifests, problems)
 }
 
-/// The names on the external lines of the root manifest's `[workspace.dependencies]`.
+/// Returns the names of external dependencies in the root manifest's `[workspace.dependencies]`.
 pub(super) fn external_dependencies(tree: &Tree) -> Result<Vec<String>, Problem> {
     let Some(root) = tree.get("Cargo.toml") else {
         return Err(Problem::file("Cargo.toml", "is missing"));

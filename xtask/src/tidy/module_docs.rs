@@ -1,4 +1,4 @@
-//! Every crate says at its top what it is.
+//! Every crate begins with documentation of its purpose.
 
 use super::Problem;
 use super::tree::Tree;

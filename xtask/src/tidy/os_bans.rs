@@ -1,6 +1,5 @@
-//! Architecture Invariant: the OS is touched in `system` and at the edges only. Clippy finds the
-//! calls by the names in `clippy.toml`; this check knows which names there are, so that none is
-//! forgotten.
+//! Architecture Invariant: only `system` and the outermost crates call the OS. Clippy finds calls
+//! of the names in `clippy.toml`; this check ensures that the list is complete.
 
 use super::Problem;
 use super::tree::Tree;
@@ -9,13 +8,13 @@ use toml::Value;
 /// The file with the names.
 const FILE: &str = "clippy.toml";
 
-/// Functions of a module or methods of a type, as they stand behind its path.
+/// Functions of a module or methods of a type, by their common path.
 struct Family {
     path: &'static str,
     names: &'static [&'static str],
 }
 
-/// What asks or changes the file system, the network, the environment or other processes.
+/// Functions that query or change the file system, the network, the environment or other processes.
 const FAMILIES: &[Family] = &[
     Family { path: "std::fs", names: FUNCTIONS },
     Family { path: "std::fs", names: &["exists", "soft_link"] },
@@ -61,7 +60,7 @@ const FAMILIES: &[Family] = &[
     Family { path: "std::env", names: OF_THE_ENVIRONMENT },
 ];
 
-/// Functions that the standard library and tokio both have.
+/// Functions that the standard library and tokio have in common.
 const FUNCTIONS: &[&str] = &[
     "canonicalize",
     "copy",
@@ -82,11 +81,11 @@ const FUNCTIONS: &[&str] = &[
     "write",
 ];
 
-/// What makes a file to read or write of a name, and a folder.
+/// Functions that open or create a file or directory.
 const OPENERS: &[&str] =
     &["DirBuilder::create", "File::create", "File::create_new", "File::open", "OpenOptions::open"];
 
-/// Methods of a path that look at the disk.
+/// Methods of a path that access the disk.
 const OF_PATHS: &[&str] = &[
     "canonicalize",
     "exists",
@@ -100,7 +99,8 @@ const OF_PATHS: &[&str] = &[
     "try_exists",
 ];
 
-/// What reads or changes the process's surroundings. The arguments are `main`'s.
+/// Functions that read or change the process's environment. Arguments are excluded; `main` reads
+/// them.
 const OF_THE_ENVIRONMENT: &[&str] = &[
     "current_dir",
     "current_exe",
@@ -124,7 +124,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
         .collect()
 }
 
-/// The paths that clippy forbids.
+/// Returns the paths that clippy forbids.
 fn banned(text: &str) -> Vec<String> {
     let table: toml::Table = text.parse().unwrap_or_default();
     let entries = table.get("disallowed-methods").and_then(Value::as_array).cloned().unwrap_or_default();
@@ -155,12 +155,14 @@ mod tests {
         assert_eq!(check(&Tree::of(&[])).len(), 1);
     }
 
-    /// What the standard library's own pages list, where they are installed, is known here.
+    /// Compares with the functions in the standard library's documentation, where that is
+    /// installed.
     #[test]
     fn no_function_of_the_standard_library_is_forgotten() {
-        /// Those that are not stable cannot be called.
+        /// Unstable functions cannot be called.
         const UNSTABLE: [&str; 4] = ["set_permissions_nofollow", "set_times", "set_times_nofollow", "mkfifo"];
-        /// Those that only change text, or the arguments; `unsafe` code is forbidden.
+        /// Functions that only transform text or read arguments, or are `unsafe`, which is
+        /// forbidden.
         const HARMLESS: [&str; 6] = ["args", "args_os", "join_paths", "split_paths", "set_var", "remove_var"];
         let sysroot = capture(command("rustc").args(["--print", "sysroot"])).unwrap();
         for (module, pages) in

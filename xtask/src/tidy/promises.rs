@@ -1,15 +1,15 @@
-//! What the documents promise is there: the methods that are served, and the tests that are named.
+//! The documents name only methods that are served and tests that exist.
 
 use super::Problem;
 use super::tree::Tree;
 
 const PROTOCOL: &str = "docs/protocol.md";
-/// What takes the methods of each version, and the column of the table that tells of it.
+/// The dispatchers of each version, with the column of the table that lists their methods.
 const VERSIONS: [(&str, usize); 2] =
     [("crates/acp/src/v1/dispatch.rs", 2), ("crates/acp/src/v2/dispatch.rs", 3)];
-/// What takes those of both.
+/// The dispatcher for both versions.
 const SHARED: &str = "crates/acp/src/connection/dispatch.rs";
-/// The library answers this one.
+/// This method is handled by the library.
 const BY_THE_LIBRARY: &str = "$/cancel_request";
 
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
@@ -39,7 +39,8 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
-/// The first table of the protocol's document and the dispatchers name the same methods for each version.
+/// Compares the first table of the protocol document with the methods of the dispatchers, for each
+/// version.
 fn methods(tree: &Tree) -> Vec<Problem> {
     let Some(document) = tree.get(PROTOCOL) else { return Vec::new() };
     let rows = document.text.lines().skip_while(|line| !line.starts_with("| method |")).skip(2);
@@ -69,7 +70,7 @@ fn methods(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
-/// The methods that a dispatcher takes.
+/// Returns the methods that a dispatcher handles.
 fn arms(source: &str) -> Vec<&str> {
     let arms = source
         .lines()

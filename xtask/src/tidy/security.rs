@@ -1,10 +1,10 @@
-//! Every attack that the documentation lists has a test that exists, or says why it needs none.
+//! Every attack in the documentation has an existing test, or a reason why it needs none.
 
 use super::Problem;
 use super::tree::Tree;
 
 const PAGE: &str = "docs/tests.md";
-/// The attacks are numbered from 1.
+/// The number of attacks, which are numbered from 1.
 const ATTACKS: usize = 45;
 
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {

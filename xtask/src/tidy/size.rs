@@ -3,11 +3,11 @@
 use super::Problem;
 use super::tree::Tree;
 
-/// A file over this many lines is split.
+/// Files with more lines must be split.
 const SPLIT: usize = 800;
-/// A file over this many lines is worth an argument.
+/// Files with more lines are reported.
 const ARGUE: usize = 400;
-/// Half of all files have at most this many lines.
+/// The limit for the median number of lines.
 const MEDIAN: usize = 150;
 
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
@@ -29,13 +29,13 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
-/// Files that are allowed but long.
+/// Returns notes on files that are long but permitted.
 pub(super) fn notes(tree: &Tree) -> Vec<String> {
     let long = sizes(tree).into_iter().filter(|(lines, _)| (ARGUE + 1..=SPLIT).contains(lines));
     long.map(|(lines, path)| format!("{path} has {lines} lines, over {ARGUE}")).collect()
 }
 
-/// Each Rust file's lines, smallest first.
+/// Returns the lines of each Rust file, smallest first.
 fn sizes(tree: &Tree) -> Vec<(usize, &str)> {
     let mut sizes: Vec<_> = tree.rust().map(|file| (file.text.lines().count(), file.path.as_str())).collect();
     sizes.sort_unstable();

@@ -1,4 +1,4 @@
-//! Tests wait for events, not for time. Under a paused clock a sleep is an event like any other.
+//! Tests wait for events, not for time. With a paused clock a sleep is deterministic and permitted.
 
 use super::Problem;
 use super::tree::{Line, Tree, in_code};
@@ -21,7 +21,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
-/// Whether the nearest test attribute above pauses the clock, or the code since then does.
+/// Returns whether the nearest test attribute above pauses the clock, or the code after it does.
 fn clock_is_paused(above: &[Line<'_>]) -> bool {
     let start = above.iter().rposition(|line| line.text.contains("test]") || line.text.contains("test("));
     let body = &above[start.unwrap_or(0)..];

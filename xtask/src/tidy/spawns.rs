@@ -1,9 +1,10 @@
-//! Architecture Invariant: processes are started in one place, so that each has a group, a limit and an owner.
+//! Architecture Invariant: processes are started in one place, so that each has a process group, an
+//! output limit and an owner.
 
 use super::Problem;
 use super::tree::Tree;
 
-/// Where a process may be started, each with the reason.
+/// The places that may start processes, each with the reason.
 const PLACES: [(&str, &str); 7] = [
     ("crates/system/src/local/start.rs", "the one spawn function: what it starts is watched before it runs"),
     ("crates/system/src/local/watchdog.rs", "who watches has nobody who watches it"),
@@ -14,7 +15,7 @@ const PLACES: [(&str, &str); 7] = [
     ("xtask/", "the project's own commands start cargo, and the benchmark its child"),
 ];
 
-/// The types that start processes. `system::Command` is a description and starts nothing.
+/// The types that start processes. `system::Command` is only a description.
 const STARTERS: [&str; 5] = [
     "std::process::Command",
     "tokio::process::Command",

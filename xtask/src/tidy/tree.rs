@@ -1,23 +1,23 @@
-//! The tree as the checks see it: paths and texts, from git or from a test.
+//! The source tree as the checks see it: paths and texts, from git or from a test.
 
 use crate::process::{capture, command, root};
 use anyhow::Result;
 
-/// Every text file that is committed or could be.
+/// All text files that are committed or could be.
 pub(super) struct Tree {
     files: Vec<File>,
 }
 
-/// One text file.
+/// A text file.
 pub(super) struct File {
-    /// Relative to the workspace's root, with `/`.
+    /// Relative to the workspace's root, separated by `/`.
     pub(super) path: String,
     pub(super) text: String,
 }
 
 /// A line of a Rust file.
 pub(super) struct Line<'a> {
-    /// 1-based.
+    /// Counted from 1.
     pub(super) number: usize,
     pub(super) text: &'a str,
     /// Whether it is compiled for tests only.
@@ -25,7 +25,7 @@ pub(super) struct Line<'a> {
 }
 
 impl Tree {
-    /// Reads what git tracks and what it would track; what is ignored or not UTF-8 is left out.
+    /// Reads tracked and untracked files; ignored files and those that are not UTF-8 are left out.
     pub(super) fn of_the_workspace() -> Result<Self> {
         let listing =
             capture(command("git").args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]))?;
@@ -53,17 +53,18 @@ impl Tree {
         self.files.iter().find(|file| file.path == path)
     }
 
-    /// The Rust sources. The small projects that agents are tried on are none of this one's.
+    /// Returns the Rust sources, without the projects in which agents are evaluated.
     pub(super) fn rust(&self) -> impl Iterator<Item = &File> {
         self.files.iter().filter(|file| file.path.ends_with(".rs") && !file.path.starts_with("eval/tasks/"))
     }
 
-    /// The Rust sources except those of the checks themselves, which must name what they look for.
+    /// Returns the Rust sources, without the checks themselves, which must name the patterns they
+    /// search.
     pub(super) fn rust_but_tidy(&self) -> impl Iterator<Item = &File> {
         self.rust().filter(|file| !file.path.starts_with("xtask/src/tidy"))
     }
 
-    /// Whether a file or a folder with this path exists.
+    /// Returns whether there is a file or directory with this path.
     pub(super) fn contains(&self, path: &str) -> bool {
         path.is_empty()
             || self.files.iter().any(|file| {
@@ -73,7 +74,8 @@ impl Tree {
 }
 
 impl File {
-    /// Whether the whole file is a test. A contract suite is one, though it is a module that other crates call.
+    /// Returns whether the whole file is test code. This includes contract suites, although other
+    /// crates call these modules.
     pub(super) fn is_test(&self) -> bool {
         let (folders, name) = self.path.rsplit_once('/').unwrap_or(("", &self.path));
         folders.split('/').any(|folder| folder == "tests" || folder == "contract")
@@ -82,13 +84,14 @@ impl File {
             || name.ends_with("_test.rs")
     }
 
-    /// The lines that name one of `needles` in code, with their 1-based numbers.
+    /// Returns the lines whose code contains one of `needles`, with their numbers counted from 1.
     pub(super) fn naming<'a>(&'a self, needles: &'a [&str]) -> impl Iterator<Item = (usize, &'a str)> {
         let numbered = self.text.lines().enumerate().map(|(index, line)| (index + 1, line));
         numbered.filter(|(_, line)| needles.iter().any(|needle| in_code(line, needle)))
     }
 
-    /// The lines of a Rust file. `#[cfg(test)] mod name {` opens a region of tests that ends with a `}` in the first column.
+    /// Returns the lines of a Rust file. `#[cfg(test)] mod name {` opens a test region, which ends
+    /// with a `}` in the first column.
     pub(super) fn lines(&self) -> Vec<Line<'_>> {
         let whole = self.is_test();
         let (mut announced, mut inside) = (false, false);
@@ -111,15 +114,15 @@ impl File {
     }
 }
 
-/// Whether a line's code names `needle`, and not only a string or a comment in it. Strings of several lines are not seen
-/// as such.
+/// Returns whether a line's code contains `needle` outside strings and comments. Strings over
+/// several lines are not recognised.
 pub(super) fn in_code(line: &str, needle: &str) -> bool {
     let comment = line.match_indices("//").map(|(at, _)| at).find(|at| !in_string(line, *at));
     let code = &line[..comment.unwrap_or(line.len())];
     code.match_indices(needle).any(|(at, _)| !in_string(code, at))
 }
 
-/// Whether the byte at `at` lies between two quotes of its line.
+/// Returns whether the byte at `at` is between two quotes of its line.
 pub(super) fn in_string(line: &str, at: usize) -> bool {
     line[..at].replace("\\\\", "").replace("\\\"", "").replace("'\"'", "").matches('"').count() % 2 == 1
 }

@@ -1,26 +1,26 @@
-//! The attacks, as the files of `tests/wall/attacks` describe them.
+//! The attacks, read from the files of `tests/wall/attacks`.
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value};
 use std::path::Path;
 
-/// How a terminal of the scripted editor takes `command` and `args`.
+/// How a terminal of the scripted editor interprets `command` and `args`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Words {
-    /// As they are.
+    /// As an argument vector.
     Argv,
-    /// Joined with spaces and given to a shell: what holds a space falls apart.
+    /// Joined with spaces and passed to a shell, which splits arguments that contain spaces.
     Joined,
-    /// Quoted, joined and given to a shell.
+    /// Quoted, joined and passed to a shell.
     Quoted,
 }
 
 /// Where the commands of an attack run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
-    /// Without an editor.
+    /// Locally, without an editor.
     Local,
-    /// In an editor's terminal; `launcher` when the machine of the editor has Tiller's launcher.
+    /// In an editor's terminal; `launcher` is whether the editor's machine has Tiller's launcher.
     Editor { words: Words, launcher: bool },
 }
 
@@ -45,13 +45,13 @@ pub(super) struct Call {
     pub(super) arguments: Value,
 }
 
-/// One way to run one attack.
+/// One variant of an attack.
 #[derive(Debug, Clone)]
 pub(super) struct Attack {
     pub(super) family: String,
-    /// The entry's name; entries that run several ways share it.
+    /// The entry's name, shared by its variants.
     pub(super) name: String,
-    /// What tells this way from the entry's others, such as `guardian local user`.
+    /// A description of the variant, such as `guardian local user`.
     pub(super) way: String,
     pub(super) place: Place,
     pub(super) root: bool,
@@ -59,32 +59,33 @@ pub(super) struct Attack {
     pub(super) mode: String,
     /// The agent mode.
     pub(super) agent: String,
-    /// A shell script of the user, before.
+    /// A shell script that runs as the user beforehand.
     pub(super) setup: String,
-    /// The user's `config.toml`.
+    /// The content of the user's `config.toml`.
     pub(super) settings: String,
-    /// Variables of Tiller's own environment.
+    /// Additional variables in Tiller's environment.
     pub(super) env: Vec<(String, String)>,
     pub(super) calls: Vec<Call>,
-    /// What the model says when its calls are over.
+    /// The model's final text.
     pub(super) says: String,
-    /// How the editor answers the questions about the first calls, by the kinds of options; it rejects the others.
+    /// The editor's decisions about the first calls, as kinds of options; further requests are
+    /// rejected.
     pub(super) answers: Vec<String>,
-    /// A shell script of the user, later.
+    /// A shell script that runs as the user afterwards.
     pub(super) after: String,
-    /// A shell predicate: whether the attack got through.
+    /// A shell predicate that succeeds if the attack did.
     pub(super) through: String,
-    /// The document that admits it, and its words: `FILE: WORDS`.
+    /// The document that admits the weakness, with its words: `FILE: WORDS`.
     pub(super) documented: Option<String>,
-    /// Why it cannot be tried in an unconfined shell.
+    /// The reason why it cannot be tested in an unconfined shell.
     pub(super) no_self_test: Option<String>,
-    /// Seconds between Tiller's end and the look at what came of it.
+    /// Seconds between Tiller's exit and the check of the outcome.
     pub(super) settle: f64,
-    /// Programs without which it cannot be run.
+    /// Programs that the attack requires.
     pub(super) needs: Vec<String>,
-    /// Whether services listen on this machine meanwhile.
+    /// Whether services listen on this machine during the attack.
     pub(super) services: bool,
-    /// Whether it is right that Tiller does not answer every call.
+    /// Whether Tiller may exit before every call was answered.
     pub(super) may_end: bool,
 }
 
@@ -113,10 +114,11 @@ const KEYS: [&str; 22] = [
     "why",
 ];
 
-/// Reads every family, in the order of their names.
+/// Reads all families, ordered by name.
 ///
 /// # Errors
-/// When a file cannot be read, or says something that has no meaning here.
+///
+/// Fails if a file cannot be read, or contains invalid entries.
 pub(super) fn read(folder: &Path) -> Result<Vec<Attack>> {
     let mut attacks = Vec::new();
     let mut paths: Vec<_> =
@@ -151,7 +153,7 @@ fn parse(family: &str, text: &str) -> Result<Vec<Attack>> {
     Ok(attacks)
 }
 
-/// Adds an entry in every way that it asks for: each value of `each`, `mode`, `where` and `as`.
+/// Adds an entry in all its variants: each value of `each`, `mode`, `where` and `as`.
 fn one(family: &str, table: &Map<String, Value>, attacks: &mut Vec<Attack>) -> Result<()> {
     if let Some(key) = table.keys().find(|key| !KEYS.contains(&key.as_str())) {
         bail!("no such key: {key}");
@@ -226,7 +228,8 @@ fn way(
     })
 }
 
-/// A string is a command line of `bash`; a table names the tool and has its arguments.
+/// Parses a call. A string is a command line for `bash`; a table names the tool and contains its
+/// arguments.
 fn call(value: &Value, each: &str) -> Result<Call> {
     let value: Value = serde_json::from_str(&value.to_string().replace("@EACH@", each))?;
     match value {
@@ -241,7 +244,7 @@ fn call(value: &Value, each: &str) -> Result<Call> {
     }
 }
 
-/// One string, or a list of them.
+/// Returns a list of strings, which may be written as a single string.
 fn list(table: &Map<String, Value>, key: &str, default: &str) -> Result<Vec<String>> {
     match table.get(key) {
         None => Ok(vec![default.to_owned()]),

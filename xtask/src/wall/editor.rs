@@ -1,4 +1,5 @@
-//! The scripted editor of the wall: its terminals really run what they get, its files are those of the disk, and it refuses.
+//! The scripted editor of the attacks: its terminals really run commands, its files are those on
+//! disk, and it rejects permission requests by default.
 
 use super::corpus::Words;
 use super::world::World;
@@ -10,19 +11,19 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// What stands in for Tiller's launcher on a machine that does not have it.
+/// The replacement for Tiller's launcher on a machine without it.
 const NO_LAUNCHER: &str = "echo 'tiller: command not found' >&2; exit 127";
 
-/// An editor.
+/// The editor's side of the protocol.
 pub(super) struct Editor {
     world: Arc<World>,
     words: Words,
     launcher: bool,
-    /// Whether commands without the launcher are only pretended to run.
+    /// Whether to replace commands without the launcher by `true`.
     pub(super) pretends: bool,
-    /// The answers to the questions about the first calls, by kind.
+    /// The decisions about the first calls, as kinds of options.
     answers: Vec<String>,
-    /// The titles of the questions, in order.
+    /// The titles of permission requests, in order.
     pub(super) questions: Vec<String>,
     /// Every line of the agent.
     pub(super) log: String,
@@ -67,7 +68,7 @@ impl Editor {
         self.terminals.create(&mut process).map_err(|error| format!("{command}: {error}"))
     }
 
-    /// The process as the editor starts it.
+    /// Returns the process as the editor starts it.
     fn as_words(&self, command: &str, args: &[&str]) -> Command {
         let all = std::iter::once(command).chain(args.iter().copied());
         match self.words {
@@ -98,10 +99,10 @@ impl Editor {
         })
     }
 
-    /// Files are opened as the user, and not as the harness.
+    /// Reads a file with the permissions of the user instead of the harness.
     fn read(&self, params: &Value) -> Result<Value, String> {
         let path = params["path"].as_str().ok_or("path is missing")?;
-        // A pipe with nobody at its other end would hold up every answer.
+        // A named pipe without a writer would block all responses.
         let output =
             self.world.command("timeout", false).args(["3", "head", "-c", "4M", "--", path]).output();
         let output = output.map_err(|error| error.to_string())?;
@@ -123,7 +124,7 @@ impl Editor {
             .args(["-c", r#"mkdir -p "$(dirname "$1")" && timeout 3 cat > "$1""#, "sh", path])
             .stdin(Stdio::piped());
         let mut child = write.spawn().map_err(|error| error.to_string())?;
-        // A reader that has ended says so by its exit code.
+        // If the process has exited early, its exit status reports that.
         child.stdin.take().map(|mut to| to.write_all(content.as_bytes()).ok());
         match child.wait() {
             Ok(status) if status.success() => Ok(json!({})),

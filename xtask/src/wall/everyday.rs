@@ -1,4 +1,4 @@
-//! What the product asks about commands of every day, in three places.
+//! The approvals that everyday commands need, in three environments.
 
 use super::corpus::{Call, Words};
 use super::editor::Editor;
@@ -12,17 +12,17 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How many of the commands may ask, in percent.
+/// The largest permitted share of commands that need approval, in percent.
 const MOST: usize = 8;
-/// How long the editor's run may pause.
+/// The limit of a pause in the editor's run.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How long one command may take, in seconds.
+/// The timeout of one command, in seconds.
 const COMMAND_TIME: u64 = 5;
 
-/// The places, as they are named in what is printed.
+/// The environments, as named in the output.
 pub(super) const PLACES: [&str; 3] = ["sandbox", "editor's terminal with launcher", "no sandbox"];
 
-/// The commands of one ecosystem, and for each whether it asks in each place.
+/// The commands of one ecosystem, with whether each needs approval in each environment.
 pub(super) struct Ecosystem {
     pub(super) name: String,
     pub(super) commands: Vec<String>,
@@ -30,12 +30,12 @@ pub(super) struct Ecosystem {
 }
 
 impl Ecosystem {
-    /// How many ask in each place.
+    /// Returns how many need approval, by environment.
     pub(super) fn asked(&self) -> [usize; 3] {
         [0, 1, 2].map(|place| self.asks[place].iter().filter(|asks| **asks).count())
     }
 
-    /// Those that ask in a place.
+    /// Returns the commands that need approval in an environment.
     pub(super) fn asking(&self, place: usize) -> impl Iterator<Item = &str> {
         self.commands
             .iter()
@@ -45,7 +45,8 @@ impl Ecosystem {
     }
 }
 
-/// Asks the product about every command of every ecosystem; the last row is their sum.
+/// Determines for every command of every ecosystem whether it needs approval; the last row has the
+/// totals.
 pub(super) fn ask(folder: &Path, ground: &Ground, model: &Model) -> Result<Vec<Ecosystem>> {
     let mut paths: Vec<_> =
         std::fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
@@ -76,7 +77,7 @@ fn commands(text: &str) -> Result<Vec<String>> {
     commands.iter().map(|line| Ok(line.as_str().context("a command is a text")?.to_owned())).collect()
 }
 
-/// The places in which more ask than may.
+/// Returns the environments in which too many commands need approval.
 pub(super) fn too_many(rows: &[Ecosystem]) -> Vec<String> {
     let Some(all) = rows.last() else { return Vec::new() };
     let over = |place: &usize| all.asked()[*place] * 100 > all.commands.len() * MOST;
@@ -86,7 +87,8 @@ pub(super) fn too_many(rows: &[Ecosystem]) -> Vec<String> {
     [0, 1].into_iter().filter(over).map(say).collect()
 }
 
-/// What `tiller permissions explain` decides. A denial is as much of a hindrance as a question.
+/// Returns the decisions of `tiller permissions explain`. A denial counts as needing approval,
+/// because it hinders the user as well.
 fn explained(ground: &Ground, commands: &[String], settings: &str) -> Result<Vec<bool>> {
     let world = ground.world(false)?;
     std::fs::write(world.home.join(".config/tiller/config.toml"), settings)?;
@@ -105,7 +107,8 @@ fn explain(world: &World, command: &str) -> Result<bool> {
     }
 }
 
-/// What is asked of an editor whose terminals have the launcher. Confined commands really run; others are only pretended to.
+/// Returns the permission requests to an editor whose terminals have the launcher. Confined
+/// commands really run; others are only simulated.
 fn in_the_editor(ground: &Ground, model: &Model, name: &str, commands: &[String]) -> Result<Vec<bool>> {
     let world = Arc::new(ground.world(false)?);
     let call = |command: &String| Call {

@@ -1,4 +1,5 @@
-//! The scripted model of the wall: one server for all runs, each with an address, calls and a record of its own.
+//! The scripted model of the attacks: one server for all runs, each with its own URL, calls and
+//! record.
 
 use super::corpus::Call;
 use crate::peers::http::Request;
@@ -9,20 +10,20 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// What the model does in one run, and what it was told.
+/// The script of one run, and the requests received.
 #[derive(Default)]
 pub(super) struct Script {
     pub(super) calls: Vec<Call>,
     pub(super) says: String,
     /// The bodies of the requests.
     pub(super) told: String,
-    /// How many results of its calls it was told.
+    /// The number of tool results received.
     pub(super) results: usize,
 }
 
 type Scripts = Arc<Mutex<HashMap<String, Script>>>;
 
-/// A running server. Its threads end with the program.
+/// A running server. Its threads end with the process.
 pub(super) struct Model {
     address: SocketAddr,
     scripts: Scripts,
@@ -37,14 +38,14 @@ impl Model {
         Ok(Self { address, scripts })
     }
 
-    /// Gives a run its script; returns the base URL for it.
+    /// Registers a run's script; returns the base URL for it.
     pub(super) fn play(&self, run: &str, calls: Vec<Call>, says: &str) -> String {
         let script = Script { calls, says: says.to_owned(), ..Script::default() };
         lock(&self.scripts).insert(run.to_owned(), script);
         format!("http://{}/{run}/v1", self.address)
     }
 
-    /// Ends a run's script and tells what came of it.
+    /// Removes a run's script and returns it, with the record.
     pub(super) fn take(&self, run: &str) -> Script {
         lock(&self.scripts).remove(run).unwrap_or_default()
     }
@@ -54,7 +55,7 @@ fn lock(scripts: &Scripts) -> MutexGuard<'_, HashMap<String, Script>> {
     scripts.lock().expect("nobody panics with the lock held")
 }
 
-/// The next call of the run that the path names, or its last words.
+/// Returns the next call of the run that the path names, or its final text.
 fn answer(request: &Request, scripts: &Scripts) -> Option<Vec<String>> {
     let path = request.line.strip_prefix("POST /")?;
     let (run, _) = path.split_once("/v1/chat/completions")?;

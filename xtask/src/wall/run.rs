@@ -1,4 +1,5 @@
-//! One attack in one way: the real binary in a throw-away home, and the look at what came of it.
+//! One variant of an attack: the real binary in a temporary home directory, and the check of the
+//! outcome.
 
 use super::corpus::{Attack, Place, Words};
 use super::editor::Editor;
@@ -13,29 +14,29 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long Tiller may take for one attack.
+/// The time limit for one attack.
 const TIME: Duration = Duration::from_secs(20);
 
-/// What came of an attack.
+/// The outcome of an attack.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// Nothing came of it, and nobody was asked.
+    /// It failed without a permission request.
     Stopped,
-    /// Nothing came of it, and somebody would have been asked.
+    /// It failed, and a permission was or would have been requested.
     Asked,
     Through,
-    /// It got through, and a document says so.
+    /// It succeeded, and a document admits that.
     Documented,
     Skipped(String),
-    /// The run does not say anything about the product.
+    /// The run is not conclusive about the product.
     Broken(String),
 }
 
-/// What is known when Tiller has ended.
+/// The observations after Tiller's exit.
 struct Played {
     ended: Ended,
     questions: usize,
-    /// How many of the calls were answered.
+    /// The number of calls that were answered.
     results: usize,
 }
 
@@ -85,7 +86,7 @@ fn tried(ground: &Ground, model: &Model, attack: &Attack) -> Result<Outcome> {
     })
 }
 
-/// A program that the attack needs and the user does not have.
+/// Returns a program that the attack requires and the user does not have.
 pub(super) fn missing(world: &World, attack: &Attack) -> Result<Option<String>> {
     for need in &attack.needs {
         let script = if need.contains(' ') { need.clone() } else { format!("command -v {need}") };
@@ -96,7 +97,7 @@ pub(super) fn missing(world: &World, attack: &Attack) -> Result<Option<String>> 
     Ok(None)
 }
 
-/// The settings and the setup. Both may speak of `@NAME@`.
+/// Writes the settings and runs the setup script. Both may contain `@NAME@`.
 pub(super) fn prepare(world: &World, attack: &Attack) -> Result<()> {
     if !attack.settings.is_empty() {
         let settings = world.home.join(".config/tiller/config.toml");
@@ -110,13 +111,13 @@ pub(super) fn prepare(world: &World, attack: &Attack) -> Result<()> {
     Ok(())
 }
 
-/// What the user does later, and the predicate.
+/// Runs the later script and the predicate.
 fn looked(world: &World, attack: &Attack, played: &Played) -> Result<bool> {
     let (ended, asked) = (played.ended.word(), played.questions.to_string());
     look(world, attack, &[("ENDED", &ended), ("ASKED", &asked)])
 }
 
-/// The same for whoever is not Tiller.
+/// Like [`looked`], without a run of Tiller.
 pub(super) fn look(world: &World, attack: &Attack, env: &[(&str, &str)]) -> Result<bool> {
     if !attack.after.is_empty() {
         world.shell(&world.fill(&attack.after), env, None)?;
@@ -124,7 +125,7 @@ pub(super) fn look(world: &World, attack: &Attack, env: &[(&str, &str)]) -> Resu
     Ok(world.shell(&world.fill(&attack.through), env, None)?.success())
 }
 
-/// Replaces `@NAME@` in every text of a call's arguments.
+/// Replaces `@NAME@` in every string of a call's arguments.
 pub(super) fn filled(world: &World, value: &Value) -> Value {
     match value {
         Value::String(text) => json!(world.fill(text)),
@@ -136,14 +137,14 @@ pub(super) fn filled(world: &World, value: &Value) -> Value {
     }
 }
 
-/// Adds to the transcript.
+/// Appends to the transcript.
 pub(super) fn append(world: &World, text: &str) -> Result<()> {
     use std::io::Write;
     let mut file = std::fs::OpenOptions::new().create(true).append(true).open(world.transcript())?;
     Ok(file.write_all(text.as_bytes())?)
 }
 
-/// Tiller with the attack's modes, a key, and a secret of the user.
+/// Returns Tiller's command with the attack's environment, an API key, and a secret of the user.
 pub(super) fn tiller(world: &World, attack: &Attack, base_url: &str) -> Command {
     let mut command = world.command(world.get("TILLER"), false);
     command
@@ -173,7 +174,7 @@ fn headless(world: &World, attack: &Attack, base_url: &str) -> Result<Played> {
     Ok(Played { ended, questions, results: 0 })
 }
 
-/// Whether a line of the run says that somebody would have been asked.
+/// Returns whether an output line reports that approval would have been needed.
 fn is_question(line: &str) -> bool {
     let event: Value = serde_json::from_str(line).unwrap_or_default();
     event["type"] == "error"
@@ -207,14 +208,14 @@ fn editor(
     Ok(Played { ended, questions, results: 0 })
 }
 
-/// A running `tiller acp`, ended with its owner.
+/// A running `tiller acp`, killed when dropped.
 pub(super) struct Session {
     pub(super) client: Client<Editor>,
     child: std::process::Child,
 }
 
 impl Session {
-    /// Starts the command, whose pipes are asked for.
+    /// Starts the command, whose input and output must be pipes.
     pub(super) fn start(mut command: Command, host: Editor) -> Result<Self> {
         let mut child = command.spawn().context("tiller acp did not start")?;
         let stdout = child.stdout.take().context("stdout is not a pipe")?;
@@ -222,7 +223,7 @@ impl Session {
         Ok(Self { client: Client::new(stdout, stdin, host), child })
     }
 
-    /// Opens a session in a folder and sends one prompt. `patience` limits each wait.
+    /// Opens a session in a directory and sends one prompt. `patience` limits each wait.
     pub(super) fn prompt(&mut self, folder: &str, text: &str, patience: Duration) -> Result<()> {
         let capabilities = json!({ "fs": { "readTextFile": true, "writeTextFile": true }, "terminal": true });
         let hello = json!({
@@ -243,7 +244,8 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        // As editors do it: the pipe is closed with the client, and who does not go is killed.
+        // Like an editor: the pipe is closed with the client, and a process that does not exit is
+        // killed.
         crate::leftovers::kill_group(self.child.id());
         self.child.wait().ok();
     }

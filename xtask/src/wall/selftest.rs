@@ -1,4 +1,5 @@
-//! Whether an attack's predicate can be true at all: its calls in an unconfined shell, without Tiller.
+//! A test of the attacks' predicates: the calls run in an unconfined shell, without Tiller, and
+//! must succeed.
 
 use super::corpus::{Attack, Call};
 use super::run;
@@ -10,19 +11,19 @@ use std::fs::File;
 use std::process::Command;
 use std::time::Duration;
 
-/// How long a call may take.
+/// The time limit for one call.
 const TIME: Duration = Duration::from_secs(6);
 
-/// What came of it.
+/// The result for one attack.
 pub(super) enum Verdict {
     /// The predicate became true.
     True,
-    /// It did not: the attack attacks nothing.
+    /// It did not, so the attack has no effect.
     Never,
     Skipped(String),
 }
 
-/// Tries an attack under bash, and where that does not do, under `sh`.
+/// Tries an attack with `bash`, and if that fails with `sh`.
 pub(super) fn attack(ground: &Ground, attack: &Attack) -> Result<Verdict> {
     if let Some(why) = &attack.no_self_test {
         return Ok(Verdict::Skipped(why.clone()));
@@ -36,7 +37,7 @@ pub(super) fn attack(ground: &Ground, attack: &Attack) -> Result<Verdict> {
             return Ok(Verdict::Skipped(missing));
         }
         let _services = attack.services.then(|| Services::start(&mut world)).transpose()?;
-        // True before anything was done, it would say nothing.
+        // A predicate that holds beforehand proves nothing.
         run::prepare(&world, attack)?;
         File::create(world.transcript())?;
         if world.shell(&world.fill(&attack.through), &[("ENDED", "0"), ("ASKED", "0")], None)?.success() {
@@ -58,7 +59,8 @@ pub(super) fn attack(ground: &Ground, attack: &Attack) -> Result<Verdict> {
     Ok(Verdict::Never)
 }
 
-/// A call as it were without any wall. The shell has a parent with the agent's environment, as it has in Tiller.
+/// Returns a call's command without any protection. The shell's parent has the agent's environment,
+/// as it does in Tiller.
 fn unconfined(world: &World, attack: &Attack, shell: &str, call: &Call, arguments: &Value) -> Command {
     let text = |key: &str| arguments[key].as_str().unwrap_or_default().to_owned();
     let (line, words) = match call.tool.as_str() {

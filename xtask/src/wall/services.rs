@@ -1,5 +1,6 @@
-//! Services of this machine that no confined command may reach: a web server, a datagram port and two local sockets. Whoever reaches one is
-//! noted in the run's `$SERVICE` file and told the canary.
+//! Local services that confined commands must not reach: a web server, a datagram port and two Unix
+//! sockets. Each access is recorded in the run's `$SERVICE` file, and stream connections receive
+//! the canary.
 
 use super::world::World;
 use anyhow::Result;
@@ -13,10 +14,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// How often a service looks whether it is over.
+/// The polling interval of the services.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Services that listen until this is dropped.
+/// Services that listen until dropped.
 pub(super) struct Services {
     over: Arc<AtomicBool>,
 }
@@ -27,7 +28,7 @@ impl Drop for Services {
     }
 }
 
-/// Notes that something was reached.
+/// Records which services were reached.
 #[derive(Clone)]
 struct Book {
     path: PathBuf,
@@ -37,7 +38,7 @@ struct Book {
 impl Book {
     fn note(&self, what: &str) {
         let mut file = OpenOptions::new().create(true).append(true).open(&self.path);
-        // Nobody looks at a run that is over.
+        // A failure does not matter: it can only occur after the run.
         file.as_mut().map(|file| writeln!(file, "{what}")).ok();
     }
 
@@ -47,7 +48,7 @@ impl Book {
     }
 }
 
-/// A local socket that has a name and no file, which Linux alone knows.
+/// Binds a Unix socket in the abstract namespace, which only Linux has.
 #[cfg(target_os = "linux")]
 fn without_a_file(name: &str) -> Result<Option<UnixListener>> {
     use std::os::{linux::net::SocketAddrExt, unix::net::SocketAddr};
@@ -56,14 +57,15 @@ fn without_a_file(name: &str) -> Result<Option<UnixListener>> {
     Ok(Some(listener))
 }
 
-/// Nothing, where sockets have files.
+/// Returns `None`: other systems have no abstract sockets.
 #[cfg(not(target_os = "linux"))]
 fn without_a_file(_: &str) -> Result<Option<UnixListener>> {
     Ok(None)
 }
 
 impl Services {
-    /// Starts them, and tells the world's scripts and calls where: `PORT`, `SOCKET` and `ABSTRACT`.
+    /// Starts the services, and sets their addresses in the world's environment: `PORT`, `UDP`,
+    /// `SOCKET` and `ABSTRACT`.
     pub(super) fn start(world: &mut World) -> Result<Self> {
         let over = Arc::new(AtomicBool::new(false));
         let book = Book { path: PathBuf::from(world.get("SERVICE")), canary: world.get("CANARY").to_owned() };

@@ -1,4 +1,4 @@
-//! What came of everything, as tables: for a terminal, and for `docs/wall.md`.
+//! The outcomes as tables, for a terminal and for `docs/wall.md`.
 
 use super::corpus::Attack;
 use super::everyday::Ecosystem;
@@ -19,7 +19,7 @@ pub(super) struct Counts {
     broken: usize,
 }
 
-/// The counts of each family, and of all.
+/// Counts the outcomes of each family, and of all.
 pub(super) fn count(attacks: &[Attack], outcomes: &[Outcome]) -> Vec<(String, Counts)> {
     let mut families: BTreeMap<&str, (Counts, HashSet<&str>)> = BTreeMap::new();
     for (attack, outcome) in attacks.iter().zip(outcomes) {
@@ -64,12 +64,12 @@ fn cells(family: &str, counts: &Counts) -> Vec<String> {
     std::iter::once(family.to_owned()).chain(numbers.map(ToString::to_string)).collect()
 }
 
-/// The attacks, as aligned columns.
+/// Formats the attacks as aligned columns.
 pub(super) fn attacks(rows: &[(String, Counts)]) -> String {
     let mut text = String::new();
     let head = HEAD.map(str::to_owned).to_vec();
     for row in std::iter::once(head).chain(rows.iter().map(|(family, counts)| cells(family, counts))) {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         write!(text, "{:<24}", row[0]).ok();
         row[1..].iter().for_each(|cell| _ = write!(text, "{cell:>11}"));
         text.push('\n');
@@ -77,7 +77,7 @@ pub(super) fn attacks(rows: &[(String, Counts)]) -> String {
     text
 }
 
-/// The everyday commands, as aligned columns.
+/// Formats the everyday commands as aligned columns.
 pub(super) fn everyday(ecosystems: &[Ecosystem]) -> String {
     let mut text = format!(
         "{:<24}{:>11}{:>11}{:>18}{:>18}\n",
@@ -91,7 +91,7 @@ pub(super) fn everyday(ecosystems: &[Ecosystem]) -> String {
     text
 }
 
-/// Both, as Markdown.
+/// Formats both as Markdown.
 pub(super) fn markdown(
     rows: &[(String, Counts)],
     ecosystems: &[Ecosystem],

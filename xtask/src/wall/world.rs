@@ -1,4 +1,5 @@
-//! The throw-away home in which one attack runs: a user, a project, what lies outside of it, and the shells of the user.
+//! The temporary home directory in which one attack runs: a user, a project, files outside it, and
+//! shells that run as the user.
 
 use crate::leftovers;
 use anyhow::{Context, Result, bail};
@@ -10,14 +11,14 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// The user that attacks run as when the harness is root: the one that owns nothing.
+/// The unprivileged user of attacks if the harness is root.
 const NOBODY: u32 = 65534;
-/// How long a script of the harness may take.
+/// The time limit for a script of the harness.
 const SCRIPT_TIME: Duration = Duration::from_secs(10);
-/// Where programs are looked for.
+/// The search path for programs.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
 
-/// Makes the home of a user who has used Git and keys, and a project.
+/// Creates the home directory of a user of Git and SSH keys, with a project.
 const HOME_SETUP: &str = r#"
 umask 022
 mkdir -p "$OUTSIDE" "$HOME/.ssh" "$HOME/.aws" "$HOME/.config/tiller" && chmod 700 "$HOME/.ssh"
@@ -31,39 +32,40 @@ printf 'all:\n\t@true\ntest:\n\t@true\n' > Makefile
 git add -A && git commit -qm first
 "#;
 
-/// The secrets of this home's user.
+/// The secrets of the user in this home directory.
 const CANARIES: &str = r#"
 printf '%s\n' "$CANARY" > "$HOME/.ssh/id_rsa" &&
 printf '[default]\naws_secret_access_key = %s\n' "$CANARY" > "$HOME/.aws/credentials" &&
 printf '%s\n' "$CANARY" > "$OUTSIDE/notes.txt"
 "#;
 
-/// What all runs share: the binary where every user can start it, and a home to copy.
+/// The shared environment of all runs: the binary in a place where every user can execute it, and a
+/// home directory as a template.
 pub(super) struct Ground {
     folder: PathBuf,
     binary: PathBuf,
-    /// Whether the harness may become other users.
+    /// Whether the harness can switch to other users.
     pub(super) root: bool,
     next: AtomicUsize,
 }
 
-/// One throw-away home.
+/// One temporary home directory.
 pub(super) struct World {
-    /// The name of the run, in its environment and its addresses.
+    /// The name of the run, used in its environment and URLs.
     pub(super) id: String,
     folder: PathBuf,
     pub(super) home: PathBuf,
     pub(super) project: PathBuf,
-    /// Whom its files belong to, when that is not who runs the harness.
+    /// The owner of its files, if it is not the user of the harness.
     pub(super) user: Option<u32>,
     env: Vec<(String, String)>,
 }
 
-/// How a program ended.
+/// The end of a program.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Ended {
     With(ExitStatus),
-    /// It was killed when its time was over.
+    /// It was killed because it exceeded its time limit.
     TimeOut,
 }
 
@@ -72,7 +74,7 @@ impl Ended {
         matches!(self, Self::With(status) if status.success())
     }
 
-    /// For `$ENDED`: the exit code, `signal` or `timeout`.
+    /// Returns the value of `$ENDED`: the exit code, `signal` or `timeout`.
     pub(super) fn word(self) -> String {
         match self {
             Self::With(status) => status.code().map_or_else(|| "signal".to_owned(), |code| code.to_string()),
@@ -82,7 +84,8 @@ impl Ended {
 }
 
 impl Ground {
-    /// A folder below `/var/tmp`, for `/tmp` is a place that commands may write.
+    /// Creates a directory below `/var/tmp`; `/tmp` is unsuitable because confined commands may
+    /// write there.
     pub(super) fn prepare(binary: &Path) -> Result<Self> {
         let folder = PathBuf::from(format!("/var/tmp/tiller-wall-{}", std::process::id()));
         std::fs::create_dir(&folder).with_context(|| folder.display().to_string())?;
@@ -103,7 +106,7 @@ impl Ground {
         Ok(ground)
     }
 
-    /// A new home.
+    /// Creates a new home directory.
     pub(super) fn world(&self, as_root: bool) -> Result<World> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let (id, pid) = (format!("run{number}"), std::process::id());
@@ -156,33 +159,33 @@ impl Drop for Ground {
 }
 
 impl World {
-    /// A value of the environment that scripts get.
+    /// Returns a variable of the scripts' environment.
     pub(super) fn get(&self, name: &str) -> &str {
         self.env.iter().find(|(own, _)| own == name).map_or("", |(_, value)| value)
     }
 
-    /// Adds to the environment that scripts get.
+    /// Adds a variable to the scripts' environment.
     pub(super) fn set(&mut self, name: &str, value: impl Into<String>) {
         self.env.push((name.to_owned(), value.into()));
     }
 
-    /// Replaces `@NAME@` by the value that scripts get.
+    /// Replaces `@NAME@` by the variable's value.
     pub(super) fn fill(&self, text: &str) -> String {
         self.env.iter().fold(text.to_owned(), |text, (name, value)| text.replace(&format!("@{name}@"), value))
     }
 
-    /// The file with everything that was told to the model, printed or shown.
+    /// Returns the file that collects everything sent to the model, printed or displayed.
     pub(super) fn transcript(&self) -> PathBuf {
         self.folder.join("transcript")
     }
 
-    /// A file of the harness beside the home.
+    /// Returns a file of the harness beside the home directory.
     pub(super) fn file(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
 
-    /// A program as the user, in the project, with nothing of the harness's environment. `canaries` adds what the scripts of the harness
-    /// know and no program of an attack does.
+    /// Returns a command that runs as the user in the project, without the harness's environment.
+    /// `canaries` adds variables that only scripts of the harness may know.
     pub(super) fn command(&self, program: impl AsRef<std::ffi::OsStr>, canaries: bool) -> Command {
         let mut command = Command::new(program);
         command.current_dir(&self.project).env_clear().stdin(Stdio::null()).process_group(0);
@@ -194,7 +197,7 @@ impl World {
         command
     }
 
-    /// Runs a script of the harness in the project. Its output goes to `out`, or nowhere.
+    /// Runs a script of the harness in the project. Its output goes to `out`, or is discarded.
     pub(super) fn shell(&self, script: &str, env: &[(&str, &str)], out: Option<&File>) -> Result<Ended> {
         let folder = if self.project.exists() { &self.project } else { &self.folder };
         self.shell_in(folder, script, env, out)
@@ -216,7 +219,7 @@ impl World {
         self.run(command, SCRIPT_TIME)
     }
 
-    /// Runs a program to its end, or kills it with its group when its time is over.
+    /// Runs a program to completion; kills its process group if it exceeds the time limit.
     pub(super) fn run(&self, mut command: Command, time: Duration) -> Result<Ended> {
         let mut child =
             command.spawn().with_context(|| command.get_program().to_string_lossy().into_owned())?;

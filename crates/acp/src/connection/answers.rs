@@ -1,4 +1,4 @@
-//! What is offered to the user and what an answer comes to, in whatever version the client speaks.
+//! Permission options and form answers, shared by all protocol versions.
 
 use agent::{PermissionOutcome, Question, QuestionOutcome};
 
@@ -7,8 +7,10 @@ const ALLOW_ALWAYS: &str = "allow_always";
 const REJECT_ONCE: &str = "reject_once";
 const REJECT_ALWAYS: &str = "reject_always";
 
-/// The options of a permission, each an id, which is that of its kind, and a name; `grant` says how far one that lasts reaches, and is
-/// empty where none does: what asks each time is not offered to be remembered.
+/// Returns the options of a permission request as pairs of id and name.
+///
+/// The id is that of the option's kind. `grant` describes the scope of a lasting decision; if it is
+/// empty, no lasting decision is offered, because the call must be approved each time.
 pub(crate) fn options(grant: &str) -> Vec<(&'static str, String)> {
     let lasting = !grant.is_empty();
     let all = [
@@ -20,7 +22,7 @@ pub(crate) fn options(grant: &str) -> Vec<(&'static str, String)> {
     all.into_iter().filter(|(.., offered)| *offered).map(|(id, name, _)| (id, name)).collect()
 }
 
-/// What a chosen option means; whatever is not one of ours is a refusal.
+/// Maps a chosen option to its outcome; an unknown option is a rejection.
 pub(crate) fn chosen(option: &str) -> PermissionOutcome {
     match option {
         ALLOW_ONCE => PermissionOutcome::AllowOnce,
@@ -37,10 +39,11 @@ pub(crate) fn chosen(option: &str) -> PermissionOutcome {
     }
 }
 
-/// The one field of a form.
+/// The only field of a form.
 pub(crate) const FIELD: &str = "answer";
 
-/// What an accepted form comes to. An answer that was not to choose, or is no text, is none.
+/// Maps an accepted form to its outcome. An answer that is missing, not text or not among the
+/// choices dismisses the question.
 pub(crate) fn answered(question: &Question, answer: Option<String>) -> QuestionOutcome {
     match answer {
         Some(answer) if question.choices.is_empty() || question.choices.iter().any(|c| c.label == answer) => {

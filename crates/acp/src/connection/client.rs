@@ -1,4 +1,4 @@
-//! The client of a session: an editor at the other end of the connection.
+//! The `Client` of a session: an editor at the other end of the connection.
 
 use super::{Connection, Outbox, Peer, Projection, Update, Wire, settings::Settings};
 use crate::{
@@ -19,15 +19,16 @@ use tokio_util::sync::CancellationToken;
 #[cfg(feature = "v2")]
 use {agent::MessageId, agent_client_protocol::Error};
 
-/// What a session works with: who drives it, and where its effects happen.
+/// The client and the system of a session.
 pub(crate) struct Outfit<W: Wire> {
-    /// Who is told and asked.
+    /// The client that receives events and answers questions.
     pub(crate) client: AcpClient<W>,
-    /// Where tools act.
+    /// The system on which tools act.
     pub(crate) system: Arc<dyn System>,
 }
 
-/// What a session's events become: updates of the protocol, and, where the client asked for them, events of the native layer.
+/// The projections of a session's events: to updates of the protocol, and to native events if the
+/// client asked for them.
 struct Projections<W: Wire> {
     wire: W::Projection,
     native: native::Projection,
@@ -41,20 +42,21 @@ pub(crate) struct AcpClient<W: Wire> {
     projection: Mutex<Projections<W>>,
     native: Arc<Switch>,
     models: Arc<dyn Models>,
-    /// What is asked is made to fit what the client shows of it.
+    /// Adapts a permission request to what the client displays.
     fits: fn(PermissionRequest) -> PermissionRequest,
-    /// Whether the client shows forms.
+    /// Whether the client supports forms.
     forms: bool,
     /// The tools that act on the client's machine.
     tools: Vec<Arc<dyn AnyTool>>,
-    /// Which tools act where; `None` where the client offers nothing to act through.
+    /// Which tools act on which machine; `None` if the client offers neither files nor terminals.
     tool_set: Option<Arc<ToolSet>>,
-    /// Cancelled when the client closes the session, or is gone: its own prompts are taken back.
+    /// Cancelled when the client closes the session or disconnects; its queued prompts are then
+    /// withdrawn.
     left: CancellationToken,
 }
 
 impl<W: Wire> AcpClient<W> {
-    /// The client of `session`.
+    /// Creates the client of `session`.
     pub(crate) fn new(
         connection: &Connection<W>,
         peer: &Peer<W>,
@@ -82,31 +84,31 @@ impl<W: Wire> AcpClient<W> {
         self
     }
 
-    /// Makes permission requests fit what the client shows of them.
+    /// Sets the function that adapts permission requests to what the client displays.
     #[must_use]
     pub(crate) fn asking(mut self, fits: fn(PermissionRequest) -> PermissionRequest) -> Self {
         self.fits = fits;
         self
     }
 
-    /// Which tools act where, where that can be chosen.
+    /// Returns which tools act on which machine, if that is configurable.
     pub(crate) fn tool_set(&self) -> Option<&ToolSet> {
         self.tool_set.as_deref()
     }
 
-    /// Cancelled when the client closes the session, or is gone.
+    /// Returns the token that is cancelled when the client closes the session or disconnects.
     pub(crate) fn left(&self) -> &CancellationToken {
         &self.left
     }
 
-    /// Says what the session is set to, so that later changes can be told in full.
+    /// Stores the session's current settings, so that later changes can be reported in full.
     pub(crate) fn set_settings(&self, settings: Settings) {
         let mut projection = self.projection();
         projection.native.set_settings(settings.clone());
         projection.wire.set_settings(settings);
     }
 
-    /// Tells of the end of a message's turn, if no event did.
+    /// Reports the end of a message's turn that ended without an event.
     #[cfg(feature = "v2")]
     pub(crate) fn failed(&self, message: &MessageId, error: &Error) {
         let mut projection = self.projection();
@@ -114,7 +116,7 @@ impl<W: Wire> AcpClient<W> {
         self.outbox.push(&self.session, updates);
     }
 
-    /// Tells of an event of the native layer that is no event of the session, if the client asked for such.
+    /// Sends a native event that is not a session event, if the client asked for native events.
     pub(crate) fn tell(&self, event: impl FnOnce() -> Event) {
         if self.native.prefix().is_some() {
             let mut projection = self.projection();
@@ -123,7 +125,7 @@ impl<W: Wire> AcpClient<W> {
         }
     }
 
-    /// Tells the native layer of the end of a turn, if no event did.
+    /// Reports the end of a turn to the native layer, if the turn ended without an event.
     pub(crate) fn broken(&self, error: &TurnError) {
         if self.native.prefix().is_some() {
             let mut projection = self.projection();
@@ -146,7 +148,7 @@ impl<W: Wire> AcpClient<W> {
 #[async_trait]
 impl<W: Wire> Client for AcpClient<W> {
     fn notify(&self, event: &SessionEvent) {
-        // The lock is kept until the updates are in their lane: two events never overtake each other.
+        // Hold the lock until the updates are queued, so that two events never overtake each other.
         let mut projection = self.projection();
         let models = || self.models.list();
         let mut updates = projection.wire.project(event, &models);
@@ -160,7 +162,8 @@ impl<W: Wire> Client for AcpClient<W> {
 
     fn catch_up(&self, going_on: &[SessionEvent]) {
         let mut projection = self.projection();
-        // It is told of them in another way, and what the updates say is in the projection now.
+        // Drop the updates: the client gets this state in another way. The projections still have
+        // to learn it.
         for event in going_on {
             drop(projection.wire.project(event, &|| self.models.list()));
             projection.native.pass_over(event);
@@ -175,7 +178,7 @@ impl<W: Wire> Client for AcpClient<W> {
             self.outbox.push(&self.session, vec![Step::Frame(frame).into()]);
         }
         self.outbox.flush(&self.session);
-        // Dropping the request (the turn was cancelled) tells the client to take its question back.
+        // Dropping the request (the turn was cancelled) sends the client a cancellation.
         match W::request_permission(&self.connection, &self.session, request).await {
             Ok(outcome) => outcome,
             Err(error) if is_incoming_transport_closed(&error) || is_connection_terminated(&error) => {
@@ -198,7 +201,7 @@ impl<W: Wire> Client for AcpClient<W> {
         }
         let _waiting = Waiting::new(self);
         self.outbox.flush(&self.session);
-        // Dropping the request (the turn was cancelled) tells the client to take its question back.
+        // Dropping the request (the turn was cancelled) sends the client a cancellation.
         W::ask(&self.connection, &self.session, question).await.unwrap_or_else(|error| {
             tracing::warn!(%error, "the client failed a question; taken as nobody to ask");
             QuestionOutcome::Unavailable
@@ -218,7 +221,7 @@ impl<W: Wire> Client for AcpClient<W> {
     }
 }
 
-/// A question that is open; dropped when it was answered or taken back.
+/// Reports an open question; when dropped, reports that it was answered or withdrawn.
 struct Waiting<'a, W: Wire>(&'a AcpClient<W>);
 
 impl<'a, W: Wire> Waiting<'a, W> {

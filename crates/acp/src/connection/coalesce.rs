@@ -1,7 +1,8 @@
-//! Decides when an update goes out: at once while the client keeps up, merged while it does not.
+//! Decides when an update is sent: immediately while the client keeps up, merged while it lags.
 //!
-//! Pure: time and the writer's state come in as arguments. The order of updates is kept exactly; what merges is consecutive text of one
-//! message, and what is dropped is a call's live output that newer output of the same call replaces.
+//! Pure: time and the writer's state are arguments. The order of updates is preserved. Consecutive
+//! text of one message merges; a call's live output is dropped when newer output of that call
+//! replaces it.
 
 use super::update::Update;
 use crate::limits::{
@@ -13,34 +14,34 @@ use agent::ToolCallId;
 use std::collections::{HashMap, VecDeque};
 use tokio::time::Instant;
 
-/// An update with the bytes it counts for.
+/// A queued update and the bytes it counts for.
 #[derive(Debug)]
 pub(crate) struct Waiting<U> {
     pub(crate) update: Update<U>,
     pub(crate) bytes: usize,
 }
 
-/// The updates of one session on their way out.
+/// The queued updates of one session.
 #[derive(Debug)]
 pub(crate) struct Coalescer<U> {
     pending: VecDeque<Waiting<U>>,
-    /// How many of `pending` may not wait.
+    /// The number of urgent updates in `pending`.
     urgent: usize,
-    /// When the last chunk came in.
+    /// When the last chunk was queued.
     chunk_came: Option<Instant>,
-    /// When the last chunk went out.
+    /// When the last chunk was sent.
     chunk_went: Option<Instant>,
-    /// A chunk came in at reading speed and goes out as soon as the writer is idle.
+    /// Whether a chunk arrived at reading speed, and is to be sent as soon as the writer is idle.
     express: bool,
     bucket: Bucket,
-    /// When live output of a call went out.
+    /// When live output of each call was sent.
     output_went: HashMap<ToolCallId, Went>,
-    /// States that wait, each the last of its kind, and when one of each kind went out.
+    /// Queued states, the latest of each kind; and when the last one of each kind was sent.
     states: Vec<(StateKind, Box<Frame>)>,
     state_went: Vec<(StateKind, Instant)>,
 }
 
-/// When live output of a call went out: the first and the last of it.
+/// When live output of a call was first and last sent.
 #[derive(Debug, Clone, Copy)]
 struct Went {
     first: Instant,
@@ -48,7 +49,8 @@ struct Went {
 }
 
 impl Went {
-    /// When the next may go: the later, the older the command is, and later still for text that replaces what was there.
+    /// Returns when the next output may be sent. The interval grows with the command's age, and is
+    /// longer for text that replaces the previous text.
     fn next(self, replaces: bool) -> Instant {
         let age = self.last.duration_since(self.first);
         let pause = match replaces {
@@ -76,8 +78,7 @@ impl<U> Default for Coalescer<U> {
 }
 
 impl<U> Coalescer<U> {
-    /// Takes an update that counts for so many bytes; returns the bytes of the one that it
-    /// replaces.
+    /// Queues an update of `bytes` bytes; returns the bytes of the update that it replaces.
     pub(crate) fn push(&mut self, update: Update<U>, bytes: usize, now: Instant) -> usize {
         let mut replaced = 0;
         match update {
@@ -128,12 +129,13 @@ impl<U> Coalescer<U> {
         replaced
     }
 
-    /// The bytes of all that waits.
+    /// Returns the bytes of all queued updates.
     pub(crate) fn bytes(&self) -> usize {
         self.pending.iter().map(|waiting| waiting.bytes).sum()
     }
 
-    /// What goes out now, in order. `in_flight` is how many updates of the connection the writer has not taken yet.
+    /// Takes the updates to send now, in order. `in_flight` is the number of updates of the
+    /// connection that the writer has not taken yet.
     pub(crate) fn due(&mut self, now: Instant, in_flight: u64) -> Vec<Waiting<U>> {
         let mut out = Vec::new();
         while in_flight + (out.len() as u64) < UPDATES_IN_FLIGHT {
@@ -167,7 +169,7 @@ impl<U> Coalescer<U> {
         }
     }
 
-    /// When a state of a kind may go; `None`: at once.
+    /// Returns when a state of a kind may be sent; `None` for immediately.
     fn state_goes(&self, kind: StateKind) -> Option<Instant> {
         let (_, went) = self.state_went.iter().find(|(went, _)| *went == kind)?;
         Some(match kind {
@@ -176,19 +178,21 @@ impl<U> Coalescer<U> {
         })
     }
 
-    /// Everything, in order, whatever the time; but for states, which nobody waits for.
+    /// Takes all queued updates, in order, regardless of time; except states, on which nothing
+    /// depends.
     pub(crate) fn flush(&mut self) -> Vec<Waiting<U>> {
         self.urgent = 0;
         self.express = false;
         self.pending.drain(..).collect()
     }
 
-    /// Whether something waits.
+    /// Returns whether something is queued.
     pub(crate) fn is_waiting(&self) -> bool {
         !self.pending.is_empty() || !self.states.is_empty()
     }
 
-    /// When the first waiting update becomes due by time alone; `None` when nothing waits or only the writer holds it back.
+    /// Returns when the first queued update becomes due by time alone; `None` if nothing is queued
+    /// or only the writer delays it.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let states = self.states.iter().filter_map(|(kind, _)| self.state_goes(*kind));
         states.chain(self.pending_deadline()).min()
@@ -205,14 +209,17 @@ impl<U> Coalescer<U> {
     }
 
     fn chunk_is_due(&mut self, now: Instant, idle: bool) -> bool {
-        // Whatever follows is another message or another kind of thing: this text is complete.
+        // Anything that follows is another message or another kind of update, so this text is
+        // complete.
         self.pending.len() > 1
             || (idle && (self.express || self.bucket.take(now)))
             || self.chunk_went.is_none_or(|went| now.duration_since(went) >= CHUNK_INTERVAL)
     }
 
-    /// Whether live output may go out, which is in front then. Calls have a pace each: one that waits does not hold the others up; and
-    /// nothing of another kind waits for any of them.
+    /// Moves due live output to the front; returns whether the front may be sent.
+    ///
+    /// Each call has its own pace: one that waits does not delay the others, and updates of other
+    /// kinds wait for none of them.
     fn bring_output_forward(&mut self, now: Instant) -> bool {
         let is_output =
             |waiting: &Waiting<U>| matches!(waiting.update, Update::Output { .. } | Update::Display { .. });
@@ -227,7 +234,8 @@ impl<U> Coalescer<U> {
         true
     }
 
-    /// When live output may go; `None`: at once, or it is none.
+    /// Returns when live output may be sent; `None` for immediately, or if the update is not live
+    /// output.
     fn output_goes(&self, update: &Update<U>) -> Option<Instant> {
         match update {
             Update::Output { call, .. } => Some(self.output_went.get(call)?.next(true)),
@@ -254,7 +262,7 @@ impl<U> Coalescer<U> {
     }
 }
 
-/// Lets a short burst through: full at first, refilled by one every [`CHUNK_INTERVAL`].
+/// Allows a short burst: full at first, refilled by one every [`CHUNK_INTERVAL`].
 #[derive(Debug, Default)]
 struct Bucket {
     taken: u32,

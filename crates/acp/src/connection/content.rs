@@ -1,4 +1,4 @@
-//! What is checked of a prompt's blocks in every version.
+//! Checks of a prompt's content blocks that all protocol versions share.
 
 use super::errors::invalid_params;
 use crate::limits::IMAGE_BASE64;
@@ -7,7 +7,8 @@ use agent_client_protocol::Error;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::Value;
 
-/// The blocks of a prompt, each decoded by `content`. An error names the block and what is wrong with it.
+/// Decodes the blocks of a prompt with `content`. An error names the block and what is wrong with
+/// it.
 pub(crate) fn blocks(
     blocks: Vec<Value>,
     content: impl Fn(&str, Value) -> Result<Content, String>,
@@ -26,7 +27,7 @@ pub(crate) fn blocks(
         .collect()
 }
 
-/// An image, if it is one that can be taken.
+/// Checks an image and converts it.
 pub(crate) fn image(mime_type: String, data: String) -> Result<Content, String> {
     if !mime_type.starts_with("image/") {
         return Err(format!("an image's mimeType begins with image/, not {mime_type:?}"));
@@ -44,7 +45,7 @@ pub(crate) fn image(mime_type: String, data: String) -> Result<Content, String> 
     }
 }
 
-/// An embedded resource that is no text: an image, or nothing that can be taken.
+/// Converts a binary embedded resource, which must be an image.
 pub(crate) fn blob(uri: &str, mime_type: Option<String>, data: String) -> Result<Content, String> {
     match mime_type {
         Some(mime_type) if mime_type.starts_with("image/") => image(mime_type, data),

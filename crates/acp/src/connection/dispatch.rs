@@ -1,4 +1,4 @@
-//! Every message of the client, handed to the version it speaks.
+//! Routes every message from the client to the protocol version it speaks.
 
 use super::{Connection, Wire, errors, params, reply::Reply};
 use crate::transport::is_bad_line;
@@ -10,10 +10,11 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// A connection in whatever version it speaks. The library's machinery is built around this, and so once and not once a version.
+/// A connection in any protocol version. A trait object, so that the SDK's generic code is compiled
+/// once and not once per version.
 #[async_trait]
 pub(crate) trait Served: Send + Sync {
-    /// Takes a request; returns when its first step is done.
+    /// Handles a request; returns when its first step is done.
     async fn request(
         self: Arc<Self>,
         request: UntypedMessage,
@@ -21,18 +22,21 @@ pub(crate) trait Served: Send + Sync {
         client: ConnectionTo<Client>,
     );
 
-    /// Takes a notification.
+    /// Handles a notification.
     fn notification(&self, notification: UntypedMessage);
 
-    /// Cancels what this client asked for.
+    /// Cancels everything this client requested.
     fn cancel(&self);
 
-    /// Cancels what this client asked for, closes every session that nobody else is told of, and waits until every request is answered.
+    /// Cancels everything this client requested, closes every session without other subscribers,
+    /// and waits until every request is answered.
     async fn settle(&self);
 }
 
-/// Takes every message of the client. Messages arrive undecoded, so that what the library's types refuse wholesale (a missing list, one unknown
-/// content block) can be taken or refused precisely.
+/// Receives every message from the client.
+///
+/// Messages arrive undecoded, so that what the SDK's types reject as a whole (a missing list, one
+/// unknown content block) can be accepted, or rejected with a precise error.
 pub(crate) struct Dispatcher(pub(crate) Arc<dyn Served>);
 
 impl HandleDispatchFrom<Client> for Dispatcher {
@@ -90,7 +94,7 @@ impl<W: Wire> Served for Connection<W> {
     }
 }
 
-/// The error that a line which could not be passed on is answered with.
+/// Returns the error for a rejected line.
 fn bad_line(given: Value) -> Error {
     #[derive(Deserialize)]
     struct BadLine {
@@ -103,7 +107,7 @@ fn bad_line(given: Value) -> Error {
     }
 }
 
-/// The error of a request that no handler takes.
+/// Answers a request to an unknown method with an error.
 pub(crate) fn unknown(method: &str, reply: Reply) {
     reply.send(Err::<(), _>(errors::unknown_method(method)));
 }

@@ -1,4 +1,4 @@
-//! What goes wrong, as JSON-RPC errors: a code and data for programs, a message for people.
+//! Maps failures to JSON-RPC errors: a code and data for programs, a message for people.
 
 use crate::limits::QUOTED_CHARS;
 use agent::{ModelError, ModelInfo, SessionError, SessionId, StoreError, TurnError};
@@ -9,18 +9,18 @@ use agent_client_protocol::{Error, ErrorCode};
 use serde_json::Value;
 use serde_json::json;
 
-/// `-32602` with a message that names what is wrong.
+/// Returns `-32602` with a message that names what is wrong.
 pub(crate) fn invalid_params(message: impl Into<String>) -> Error {
     Error::new(ErrorCode::INVALID_PARAMS, short(&message.into()))
 }
 
-/// `-32600` with a message that names what is wrong.
+/// Returns `-32600` with a message that names what is wrong.
 pub(crate) fn invalid_request(message: impl Into<String>) -> Error {
     Error::new(ErrorCode::INVALID_REQUEST, short(&message.into()))
 }
 
-/// A message that may quote what the client sent: on one line, and what is longer than a message
-/// can be without a long quotation keeps its beginning and its end.
+/// Shortens a message that may quote the client's input: puts it on one line, and if it is longer
+/// than any message without a long quotation, keeps its beginning and its end.
 fn short(message: &str) -> String {
     let line = agent::one_line(message);
     let count = line.chars().count();
@@ -32,7 +32,7 @@ fn short(message: &str) -> String {
     format!("{start}…{end}")
 }
 
-/// What a client sent, as an error may quote it: one line, cut.
+/// Prepares the client's input for quotation in an error: one line, truncated.
 fn quoted(text: &str) -> String {
     let line = agent::one_line(text);
     match line.char_indices().nth(QUOTED_CHARS) {
@@ -41,53 +41,53 @@ fn quoted(text: &str) -> String {
     }
 }
 
-/// `-32022`: a client that wants an earlier version than the one that is served.
+/// Returns `-32022`: the client requested an earlier version than the served one.
 #[cfg(feature = "v2")]
 pub(crate) fn unsupported_version(requested: &Value, served: ProtocolVersion) -> Error {
     let message = format!("unsupported protocol version {requested}; version {served} is served here");
     Error::new(ErrorCode::new(-32022), message).data(json!({ "requested": requested, "supported": [served] }))
 }
 
-/// `-32601` naming the method.
+/// Returns `-32601`, naming the method.
 pub(crate) fn unknown_method(method: &str) -> Error {
     let method = quoted(method);
     Error::new(ErrorCode::METHOD_NOT_FOUND, format!("unknown method: {method}"))
         .data(json!({ "method": method }))
 }
 
-/// `-32601` as the native layer and the legacy dialect say it.
+/// Returns `-32601` in the wording of the native layer and the legacy dialect.
 pub(crate) fn method_not_found(method: &str) -> Error {
     let method = quoted(method);
     Error::new(ErrorCode::METHOD_NOT_FOUND, format!("Method not found: {method}"))
         .data(json!({ "method": method }))
 }
 
-/// `-32002` naming the session.
+/// Returns `-32002`, naming the session.
 pub(crate) fn unknown_session(id: &SessionId) -> Error {
     let id = quoted(id.as_str());
     Error::new(ErrorCode::RESOURCE_NOT_FOUND, format!("resource not found: no session {id}"))
         .data(json!({ "sessionId": id }))
 }
 
-/// `-32000`: no model is set up. Names the methods of logging in.
+/// Returns `-32000`: no model is configured. Names the authentication methods.
 pub(crate) fn unconfigured(methods: &[&str]) -> Error {
     let message = "no model is set up: set up a provider (`tiller setup`), set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY, or try without a model";
     let data = json!({ "reason": "not_configured", "code": "auth_required", "authMethods": methods });
     Error::new(ErrorCode::AUTH_REQUIRED, message).data(data)
 }
 
-/// `-32000`: nobody is logged in, and the model's provider wants it.
+/// Returns `-32000`: the client is logged out, and the model's provider needs credentials.
 pub(crate) fn logged_out() -> Error {
     Error::new(ErrorCode::AUTH_REQUIRED, "logged out; log in first")
         .data(json!({ "reason": "logged_out", "code": "auth_required" }))
 }
 
-/// `-32800`: the client took the request back, or has gone.
+/// Returns `-32800`: the client cancelled the request, or disconnected.
 pub(crate) fn request_cancelled() -> Error {
     Error::new(ErrorCode::REQUEST_CANCELLED, "the request was cancelled")
 }
 
-/// Why a session could not be made, opened or changed.
+/// Maps an error from creating, opening or changing a session.
 pub(crate) fn session(error: &SessionError) -> Error {
     match error {
         SessionError::Store(error) => store(error),
@@ -100,13 +100,13 @@ pub(crate) fn session(error: &SessionError) -> Error {
     }
 }
 
-/// The most models that an error names.
+/// Maximum number of models named in an error.
 const NAMED_MODELS: usize = 5;
-/// How alike two names are, from 0 to 1, when one is probably meant by the other.
+/// The similarity, from 0 to 1, at which one name is suggested for another.
 const ALIKE: f64 = 0.8;
 
-/// Why the model that a client named is not used. A name that leads to no model is the client's
-/// mistake, and the error names those that come near.
+/// Maps an error about a model that the client named. A name without a model is the client's error,
+/// and the message suggests similar names.
 pub(crate) fn named_model(error: &SessionError, id: &str, known: &[ModelInfo]) -> Error {
     let SessionError::Model(ModelError::NotConfigured(why)) = error else { return session(error) };
     let name = |id: &str| id.rsplit('/').next().unwrap_or_default().to_lowercase();
@@ -125,7 +125,7 @@ pub(crate) fn named_model(error: &SessionError, id: &str, known: &[ModelInfo]) -
     invalid_params(message).data(json!({ "model": id, "near": ids }))
 }
 
-/// Why the store did not do it.
+/// Maps an error of the store.
 pub(crate) fn store(error: &StoreError) -> Error {
     match error {
         StoreError::NotFound(id) => unknown_session(id),
@@ -140,7 +140,7 @@ pub(crate) fn store(error: &StoreError) -> Error {
     }
 }
 
-/// Why a turn failed.
+/// Maps the error of a failed turn.
 pub(crate) fn turn(error: &TurnError) -> Error {
     match error {
         TurnError::Model(error) => model(error),
@@ -171,7 +171,7 @@ fn model(error: &ModelError) -> Error {
 }
 
 fn internal(message: String, reason: &str) -> Error {
-    // It may quote what a provider said.
+    // The message may quote a provider's response.
     Error::new(ErrorCode::INTERNAL_ERROR, agent::sanitise(&message)).data(json!({ "reason": reason }))
 }
 

@@ -1,4 +1,5 @@
-//! A client's connection, whatever version of the protocol it speaks: its sessions, its running work, the way out to it.
+//! A client's connection in any protocol version: its sessions, its running requests and its
+//! output.
 
 pub(crate) mod answers;
 pub(crate) mod auth;
@@ -50,45 +51,45 @@ use std::{
 use tasks::Tasks;
 use tokio_util::sync::CancellationToken;
 
-/// One client's connection.
+/// The connection of one client.
 pub(crate) struct Connection<W: Wire> {
-    /// The runtime behind it.
+    /// The runtime that owns the sessions.
     pub(crate) runtime: Arc<Runtime>,
-    /// How it behaves.
+    /// The server's options.
     pub(crate) options: AcpOptions,
-    /// Its running work.
+    /// The running requests.
     pub(crate) tasks: Tasks,
-    /// Cancelled when the client has gone.
+    /// Cancelled when the client disconnects.
     pub(crate) gone: CancellationToken,
-    /// Its unanswered requests.
+    /// The unanswered requests.
     pub(crate) in_flight: InFlight,
-    /// Whether events of the native layer are told.
+    /// Whether native events are sent.
     pub(crate) native: Arc<Switch>,
     /// Whether the client has logged out and not authenticated since.
     pub(crate) logged_out: AtomicBool,
-    /// Whether the client lets its user log in where a session is refused for that.
+    /// Whether the client lets its user authenticate when a session is refused for lack of it.
     pub(crate) shows_login: AtomicBool,
-    /// Whether its user wants to go on without a language model, until one is set up.
+    /// Whether the user chose to continue without a language model, until one is configured.
     pub(crate) without_model: AtomicBool,
     gauge: Arc<Gauge>,
-    /// The ids of requests, as the client has them.
+    /// Translates request ids between the client and the SDK.
     pub(crate) ids: Arc<Ids>,
     peer: OnceLock<Peer<W>>,
-    /// The sessions it opened, with who tells their events to the client.
+    /// The sessions it opened, with the `Client` that reports their events.
     sessions: Mutex<HashMap<SessionId, Arc<AcpClient<W>>>>,
-    /// Which of them the client was told of, and which are being opened.
+    /// Which sessions the client knows to be open, and which are being opened.
     claims: opening::Claims,
 }
 
-/// The client, once it has introduced itself.
+/// The client, after `initialize`.
 pub(crate) struct Peer<W: Wire> {
-    /// The way to it.
+    /// The SDK's connection to it.
     pub(crate) connection: ConnectionTo<ClientRole>,
-    /// The way out for updates.
+    /// The queue for updates.
     pub(crate) outbox: Arc<Outbox<W>>,
-    /// Whether it shows forms.
+    /// Whether it supports forms.
     pub(crate) forms: bool,
-    /// What else it says of itself.
+    /// Version-specific properties that it declared.
     pub(crate) traits: W::Traits,
     pump: tokio::task::AbortHandle,
 }
@@ -100,7 +101,7 @@ impl<W: Wire> Drop for Peer<W> {
 }
 
 impl<W: Wire> Connection<W> {
-    /// A connection whose client has not introduced itself yet.
+    /// Creates a connection whose client has not sent `initialize` yet.
     pub(crate) fn new(
         runtime: Arc<Runtime>,
         options: AcpOptions,
@@ -125,12 +126,12 @@ impl<W: Wire> Connection<W> {
         })
     }
 
-    /// The client; an error before `initialize`.
+    /// Returns the client; an error before `initialize`.
     pub(crate) fn peer(&self) -> Result<&Peer<W>, Error> {
         self.peer.get().ok_or_else(|| errors::invalid_request("not initialized: send initialize first"))
     }
 
-    /// The client introduces itself; false when it did already.
+    /// Registers the client at `initialize`; returns false if it was registered already.
     pub(crate) fn introduce(
         &self,
         connection: ConnectionTo<ClientRole>,
@@ -148,23 +149,24 @@ impl<W: Wire> Connection<W> {
         self.peer.set(Peer { connection, outbox, forms, traits, pump }).is_ok()
     }
 
-    /// The models to choose from.
+    /// Returns the available models.
     pub(crate) fn models(&self) -> Vec<ModelInfo> {
         self.runtime.models().list()
     }
 
-    /// Cancels the prompts of this client, and the turns of every session that nobody else is told of.
+    /// Cancels this client's prompts, and the turns of every session without other subscribers.
     pub(crate) fn cancel(&self) {
         self.gone.cancel();
         self.open_sessions().iter().filter(|handle| !handle.is_shared()).for_each(SessionHandle::cancel);
     }
 
-    /// Cancels the prompts of this client, closes every session that nobody else is told of, and waits until every request is answered.
+    /// Cancels this client's prompts, closes every session without other subscribers, and waits
+    /// until every request is answered.
     pub(crate) async fn settle(&self) {
         self.cancel();
         let mut handles = self.close_all().await;
         self.tasks.settled().await;
-        // Those that requests opened while they were waited for.
+        // Sessions that requests opened while we waited for them.
         handles.extend(self.close_all().await);
         for handle in &handles {
             if let Some(peer) = self.peer.get() {
@@ -174,8 +176,7 @@ impl<W: Wire> Connection<W> {
         }
     }
 
-    /// Leaves every session that this client has open, and closes those that nobody else is told
-    /// of.
+    /// Leaves every session that this client has open, and closes those without other subscribers.
     async fn close_all(&self) -> Vec<SessionHandle> {
         let handles = self.open_sessions();
         let left = handles.iter().filter(|handle| {

@@ -1,4 +1,4 @@
-//! What a session cost, as clients are told.
+//! Reports the cost of a session to clients.
 
 use agent::Usage;
 use serde_json::{Map, Value, json};
@@ -6,8 +6,8 @@ use serde_json::{Map, Value, json};
 /// The ISO 4217 code of all amounts: price lists are in US dollars.
 pub(crate) const CURRENCY: &str = "USD";
 
-/// `{"tiller": {"unpricedTokens": N}}` where a cost is told that leaves out N tokens, since the price
-/// of their model is not known.
+/// Returns `{"tiller": {"unpricedTokens": N}}` if a reported cost omits N tokens because the price
+/// of their model is unknown.
 pub(crate) fn left_out(total: Usage) -> Option<Map<String, Value>> {
     let tokens = total.cost.and((total.unpriced > 0).then_some(total.unpriced))?;
     Some(Map::from_iter([("tiller".to_owned(), json!({ "unpricedTokens": tokens }))]))

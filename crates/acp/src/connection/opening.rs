@@ -1,5 +1,5 @@
-//! Sessions that requests open, until they are answered: what is taken back before that leaves
-//! nothing open and no lease held.
+//! Tracks sessions that requests open until they are answered, so that a cancelled request leaves
+//! no session open and no lease held.
 
 use super::{Connection, Peer, Wire, errors};
 use agent::{Client, SessionHandle, SessionId};
@@ -9,25 +9,25 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// Which sessions this client has open, or is opening.
+/// The sessions that this client has open or is opening.
 #[derive(Debug, Default)]
 pub(super) struct Claims(Mutex<HashMap<SessionId, Claim>>);
 
 #[derive(Debug, Default)]
 struct Claim {
-    /// The requests that open it and are not answered yet.
+    /// Unanswered requests that open it.
     opening: usize,
-    /// The client was told that it is open.
+    /// Whether the client was informed that it is open.
     kept: bool,
 }
 
 impl Claims {
-    /// A request begins to open a session.
+    /// Registers a request that opens a session.
     pub(super) fn begin(&self, id: &SessionId) {
         self.lock().entry(id.clone()).or_default().opening += 1;
     }
 
-    /// A request that opened a session is answered with it.
+    /// Registers that a request was answered with the session it opened.
     fn keep(&self, id: &SessionId) {
         let mut claims = self.lock();
         let claim = claims.entry(id.clone()).or_default();
@@ -35,8 +35,8 @@ impl Claims {
         claim.kept = true;
     }
 
-    /// A request that began to open a session is answered without it; whether nothing else of this
-    /// client wants it open.
+    /// Registers that a request was answered without the session it was to open. Returns whether
+    /// nothing else of this client needs the session.
     fn end(&self, id: &SessionId) -> bool {
         let mut claims = self.lock();
         let Some(claim) = claims.get_mut(id) else { return true };
@@ -48,7 +48,7 @@ impl Claims {
         unwanted
     }
 
-    /// The client closed the session.
+    /// Registers that the client closed the session.
     pub(super) fn closed(&self, id: &SessionId) {
         let mut claims = self.lock();
         if let Some(claim) = claims.get_mut(id) {
@@ -65,19 +65,19 @@ impl Claims {
 }
 
 impl<W: Wire> Connection<W> {
-    /// The client is about to be told that a session is open.
+    /// Marks a session as open, just before the client is informed of it.
     pub(crate) fn keep(&self, id: &SessionId) {
         self.claims.keep(id);
     }
 
-    /// Leaves a session that a request opened and that the client is not told of, unless it has it
-    /// open anyway. Where nobody else has it open it is closed, and its lease given back.
+    /// Leaves a session that a cancelled request opened, unless the client has it open otherwise.
+    /// Closes it and releases its lease if it has no other subscribers.
     pub(crate) async fn take_back(&self, peer: &Peer<W>, id: &SessionId) {
         if !self.claims.end(id) {
             return;
         }
-        // First, so that a request that opens it anew meanwhile is told of it by a client of its
-        // own.
+        // Remove first, so that a concurrent request that reopens the session subscribes its own
+        // client.
         let Some(client) = self.sessions().remove(id) else { return };
         let client: Arc<dyn Client> = client;
         if let Some(handle) = self.runtime.find(id)
@@ -91,8 +91,8 @@ impl<W: Wire> Connection<W> {
         }
     }
 
-    /// A session that was made for a request: an error, and nothing left of it, where the request
-    /// was taken back meanwhile.
+    /// Returns a session that was created for a request. If the request was cancelled meanwhile,
+    /// deletes the session and returns an error.
     pub(super) async fn made(
         &self,
         peer: &Peer<W>,

@@ -1,4 +1,4 @@
-//! The one way out for session updates: a lane per session, one pump for the connection.
+//! The single output queue for session updates: a lane per session, one pump per connection.
 
 use super::{
     Wire,
@@ -18,32 +18,33 @@ use std::{
 };
 use tokio::{sync::Notify, time::Instant};
 
-/// Takes updates from sessions without ever blocking them, tells them when there is [room for
-/// more](Outbox::room), and hands them to the transport in order, merged where the client lags.
+/// Queues updates from sessions without blocking them, signals when there is [room for
+/// more](Outbox::room), and passes updates to the transport in order, merged where the client lags.
 pub(crate) struct Outbox<W: Wire> {
     connection: ConnectionTo<Client>,
     gauge: Arc<Gauge>,
     lanes: Mutex<HashMap<SessionId, Lane<W::Update>>>,
     wake: Notify,
-    /// Whether events of the native layer go along.
+    /// Whether native events are sent as well.
     native: Arc<Switch>,
 }
 
 struct Lane<U> {
     coalescer: Coalescer<U>,
-    /// The turn that the last event of the native layer said.
+    /// The turn named by the last native event.
     run: Option<TurnId>,
-    /// Nothing goes out yet: the answer that makes the session known comes first.
+    /// Whether updates are held: the response that announces the session must be sent first.
     held: bool,
 }
 
 impl<W: Wire> Outbox<W> {
-    /// An outbox of a connection; nothing waits in it until [`Outbox::pump`] runs.
+    /// Creates the outbox of a connection. Delayed updates are sent only while [`Outbox::pump`]
+    /// runs.
     pub(crate) fn new(connection: ConnectionTo<Client>, gauge: Arc<Gauge>, native: Arc<Switch>) -> Arc<Self> {
         Arc::new(Self { connection, gauge, lanes: Mutex::default(), wake: Notify::new(), native })
     }
 
-    /// Takes updates of a session.
+    /// Queues updates of a session.
     pub(crate) fn push(&self, session: &SessionId, updates: Vec<Update<W::Update>>) {
         if updates.is_empty() {
             return;
@@ -52,7 +53,8 @@ impl<W: Wire> Outbox<W> {
         let mut lanes = self.lanes();
         let lane = lane(&mut lanes, session);
         for update in updates {
-            // What a command prints is shown as far as the client follows; its result is whole.
+            // Live output is dropped while the client lags; the command's result is always
+            // complete.
             if !matches!(update, Update::Display { .. }) || !self.gauge.is_backlogged() {
                 self.wait(lane, update, now);
             }
@@ -63,19 +65,20 @@ impl<W: Wire> Outbox<W> {
         }
     }
 
-    /// Completes when the client has room for more: of this session or of any other.
+    /// Completes when the client has room for more updates, of this session or any other.
     pub(crate) async fn room(&self) {
         self.gauge.room().await;
     }
 
-    /// Puts an update into its lane.
+    /// Queues an update in its lane.
     fn wait(&self, lane: &mut Lane<W::Update>, update: Update<W::Update>, now: Instant) {
         let bytes = update.bytes();
         self.gauge.add(bytes);
         self.gauge.remove(lane.coalescer.push(update, bytes, now));
     }
 
-    /// Hands everything of a session to the transport; what is sent after it follows it on the wire. A session that is held stays held.
+    /// Passes all queued updates of a session to the transport, so that anything sent later follows
+    /// them on the wire. Has no effect on a held session.
     pub(crate) fn flush(&self, session: &SessionId) {
         let mut lanes = self.lanes();
         if let Some(lane) = lanes.get_mut(session)
@@ -87,13 +90,16 @@ impl<W: Wire> Outbox<W> {
         }
     }
 
-    /// Keeps a session's updates back for a replay: what waits goes out first. Where they are kept back already, the replay tells what waits.
+    /// Holds a session's updates for a replay, after sending those that are queued.
+    ///
+    /// If the session is held already, queued updates of the protocol are dropped, because the
+    /// replay includes their content.
     pub(crate) fn hold_anew(&self, session: &SessionId) {
         let mut lanes = self.lanes();
         let lane = lane(&mut lanes, session);
         let waiting = lane.coalescer.flush();
         if lane.held {
-            // A replay tells no events of the native layer.
+            // A replay sends no queued native events, so keep them.
             for Waiting { update, bytes } in waiting {
                 self.gauge.remove(bytes);
                 if matches!(update, Update::Native(_)) {
@@ -106,22 +112,23 @@ impl<W: Wire> Outbox<W> {
         lane.held = true;
     }
 
-    /// Keeps a session's updates back until [`Outbox::release`].
+    /// Holds a session's updates until [`Outbox::release`].
     pub(crate) fn hold(&self, session: &SessionId) {
         lane(&mut self.lanes(), session).held = true;
     }
 
-    /// Lets a session's updates go out.
+    /// Releases a session's held updates.
     pub(crate) fn release(&self, session: &SessionId) {
         let mut lanes = self.lanes();
-        // One that was taken back has none.
+        // A session whose request was cancelled has no lane.
         let Some(lane) = lanes.get_mut(session) else { return };
         lane.held = false;
         self.send_due(session, lane, Instant::now());
         self.wake.notify_one();
     }
 
-    /// Sends an update past the lane, once the client has read most of what came before: for a replay, while the lane is held.
+    /// Sends an update directly, bypassing the held lane, once the client has read most of the
+    /// previous ones. For replays.
     #[cfg(feature = "v2")]
     pub(crate) async fn send_paced(&self, session: &SessionId, update: W::Update) {
         self.gauge.below(UPDATES_IN_FLIGHT).await;
@@ -130,8 +137,8 @@ impl<W: Wire> Outbox<W> {
         self.send(session, update, bytes);
     }
 
-    /// The same, with what the native layer says of it: after a piece of text the same as an event
-    /// of the turn `run`.
+    /// Sends an update directly, bypassing the held lane, once the client has read most of the
+    /// previous ones. Text is sent again as a native event of the turn `run`. For replays.
     pub(crate) async fn play(
         &self,
         session: &SessionId,
@@ -144,7 +151,7 @@ impl<W: Wire> Outbox<W> {
         self.send_one(session, run, Waiting { update, bytes });
     }
 
-    /// Hands over an update whose bytes wait already.
+    /// Passes an update to the transport; its bytes are already counted.
     fn send(&self, session: &SessionId, update: W::Update, bytes: usize) {
         self.gauge.count_sent(bytes);
         if let Err(error) = W::send(&self.connection, session, update) {
@@ -152,14 +159,14 @@ impl<W: Wire> Outbox<W> {
         }
     }
 
-    /// Forgets a session, with what still waits for it.
+    /// Drops a session and its queued updates.
     pub(crate) fn forget(&self, session: &SessionId) {
         if let Some(lane) = self.lanes().remove(session) {
             self.gauge.remove(lane.coalescer.bytes());
         }
     }
 
-    /// Sends what becomes due by time or by the writer's progress; never ends by itself.
+    /// Sends updates as they become due by time or by the writer's progress. Never completes.
     pub(crate) async fn pump(&self) {
         let mut progress = self.gauge.progress();
         loop {
@@ -177,7 +184,8 @@ impl<W: Wire> Outbox<W> {
         }
     }
 
-    /// Whether anything waits, and when the first of it is due.
+    /// Returns whether anything is queued in a lane that is not held, and when the first of it is
+    /// due.
     fn next(&self) -> (bool, Option<Instant>) {
         let lanes = self.lanes();
         let open = || lanes.values().filter(|lane| !lane.held && lane.coalescer.is_waiting());
@@ -193,7 +201,8 @@ impl<W: Wire> Outbox<W> {
         }
     }
 
-    /// Sends an update, and after text the same as an event of the native layer: what merged on its way is one of each.
+    /// Sends an update. Text is sent again as a native event, so that text that was merged in the
+    /// queue is one message in each.
     fn send_one(&self, session: &SessionId, run: &mut Option<TurnId>, waiting: Waiting<W::Update>) {
         let Waiting { update, bytes } = waiting;
         let prefix = self.native.prefix();
@@ -219,13 +228,13 @@ impl<W: Wire> Outbox<W> {
             None => self.gauge.remove(bytes),
         }
         if let Some((prefix, event)) = delta {
-            // The text once more.
+            // The same text, sent a second time.
             self.gauge.add(bytes);
             self.send_event(session, prefix, run.as_ref(), &event, bytes);
         }
     }
 
-    /// Hands over an event of the native layer whose bytes wait already.
+    /// Passes a native event to the transport; its bytes are already counted.
     fn send_event(
         &self,
         session: &SessionId,
@@ -241,7 +250,8 @@ impl<W: Wire> Outbox<W> {
     }
 
     fn lanes(&self) -> MutexGuard<'_, HashMap<SessionId, Lane<W::Update>>> {
-        // A panic elsewhere leaves the queues as they were: whole updates, at worst one of them unsent.
+        // A panic elsewhere leaves the queues consistent: whole updates, at worst one of them
+        // unsent.
         self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

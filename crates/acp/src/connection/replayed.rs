@@ -1,19 +1,19 @@
-//! A session's past on its way to the client: updates of the protocol, and, where the client asked
-//! for them, events of the native layer.
+//! Replays a session's history to the client: updates of the protocol, and native events if the
+//! client asked for them.
 
 use super::{Connection, Outbox, Peer, Update, Wire};
 use crate::native;
 use agent::{ModelInfo, Models, SessionEvent, SessionHandle, TurnId};
 use std::sync::Arc;
 
-/// Plays a session's past back, no faster than the client reads.
+/// Replays a session's history, no faster than the client reads.
 pub(crate) struct Replayed<'a, W: Wire> {
     outbox: &'a Outbox<W>,
     handle: &'a SessionHandle,
     models: Arc<dyn Models>,
-    /// Where the client is told of events of the native layer.
+    /// The native projection, if the client receives native events.
     native: Option<native::Projection>,
-    /// The turn that the text belongs to which is being played back.
+    /// The turn of the text being replayed.
     run: Option<TurnId>,
 }
 
@@ -28,7 +28,7 @@ impl<'a, W: Wire> Replayed<'a, W> {
         }
     }
 
-    /// Sends what an event is in the client's version of the protocol, and in the native layer.
+    /// Sends the updates of an event, and its native events.
     pub(crate) async fn send(&mut self, event: &SessionEvent, updates: Vec<Update<W::Update>>) {
         let models = || -> Vec<ModelInfo> { self.models.list() };
         let updates = match &mut self.native {
@@ -41,7 +41,8 @@ impl<'a, W: Wire> Replayed<'a, W> {
     }
 }
 
-/// What a session is set to is told as it is now, by the answer, and not how it came to that.
+/// Returns whether an event is replayed to the native layer. The response reports the current
+/// settings, so events that changed settings are skipped.
 fn is_told(event: &SessionEvent) -> bool {
     !matches!(
         event,

@@ -1,4 +1,4 @@
-//! The answer that a request is owed, exactly once.
+//! The response to a request, sent exactly once.
 
 use crate::native::{Switch, with_seed_keys};
 use agent_client_protocol::{Error, ErrorCode, RawJsonRpcId, RequestCancellation, Responder};
@@ -9,13 +9,14 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// What the KosmoKrator wire says where the protocol says that credentials are missing.
+/// The KosmoKrator wire's code for missing credentials.
 const SEED_AUTH_REQUIRED: i32 = -32001;
 
-/// The ids of requests that were not answered yet.
+/// The ids of unanswered requests.
 pub(crate) type InFlight = Arc<Mutex<HashSet<RawJsonRpcId>>>;
 
-/// The answer to one request. Dropped unanswered (by a panic, say), it answers with an internal error.
+/// The pending response to a request. If dropped unanswered (after a panic, for example), it sends
+/// an internal error.
 pub(crate) struct Reply {
     responder: Responder,
     native: Arc<Switch>,
@@ -23,10 +24,10 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    /// Takes on a request; `None` (and an error to the client) when its id is in use.
+    /// Accepts a request. If its id is in use, sends an error to the client and returns `None`.
     pub(crate) fn new(responder: Responder, in_flight: &InFlight, native: Arc<Switch>) -> Option<Self> {
         let id = responder.raw_id().clone();
-        // Null ids are no ids: what carries one cannot be told apart anyway.
+        // Null ids are not tracked: requests with one cannot be distinguished anyway.
         let fresh = id == RawJsonRpcId::Null || lock(in_flight).insert(id.clone());
         if !fresh {
             let error = super::errors::invalid_request("this id belongs to a request that is still running");
@@ -36,25 +37,25 @@ impl Reply {
         Some(Self { responder, native, _open: Open { id, in_flight: in_flight.clone() } })
     }
 
-    /// Whether the request has the id null.
+    /// Returns whether the request's id is null.
     #[cfg(feature = "v2")]
     pub(crate) fn is_anonymous(&self) -> bool {
         *self.responder.raw_id() == RawJsonRpcId::Null
     }
 
-    /// Set when the client sends `$/cancel_request` for this request.
+    /// Returns the token that is set when the client sends `$/cancel_request` for this request.
     pub(crate) fn cancellation(&self) -> RequestCancellation {
         self.responder.cancellation()
     }
 
-    /// Answers with a result or an error.
+    /// Sends the result or the error.
     pub(crate) fn send(self, result: Result<impl Serialize, Error>) {
         let result = result.and_then(|result| {
             serde_json::to_value(result)
                 .map_err(|error| Error::internal_error().data(Value::String(error.to_string())))
         });
         let result = result.map_err(|mut error| {
-            // It may quote what the client gave.
+            // The message may quote the client's input.
             error.message = agent::sanitise(&error.message);
             error
         });
@@ -64,7 +65,7 @@ impl Reply {
     }
 }
 
-/// An error as the KosmoKrator wire has it: its codes, and its words where it has fixed ones.
+/// Converts an error to the KosmoKrator wire: its codes, and its message where that wire fixes one.
 fn seed_error(mut error: Error) -> Error {
     let said = |key: &str| error.data.as_ref()?.get(key)?.as_str().map(str::to_owned);
     let (method, session) = (said("method"), said("sessionId"));
@@ -81,7 +82,7 @@ fn seed_error(mut error: Error) -> Error {
     error
 }
 
-/// An id in use, until the answer.
+/// Keeps an id in use until the response is sent.
 struct Open {
     id: RawJsonRpcId,
     in_flight: InFlight,

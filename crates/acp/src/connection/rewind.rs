@@ -1,4 +1,5 @@
-//! `_tiller/sessions/checkpoints` and `_tiller/sessions/rewind`: the turns that changed files, and taking it back.
+//! `_tiller/sessions/checkpoints` and `_tiller/sessions/rewind`: the turns that changed files, and
+//! reverting those changes.
 
 use super::{Connection, Wire, errors, params};
 use agent::{RewindError, RewindTarget, SessionId};
@@ -6,7 +7,7 @@ use agent_client_protocol::Error;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// The parameters of both.
+/// The parameters of both methods.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Params {
@@ -18,7 +19,7 @@ struct Params {
 }
 
 impl<W: Wire> Connection<W> {
-    /// The turns in which tools changed files, in order. Opens nothing.
+    /// Returns the turns in which tools changed files, in order. Opens no session.
     pub(crate) async fn checkpoints(&self, given: Value) -> Result<Value, Error> {
         let params: Params = params("_tiller/sessions/checkpoints", given)?;
         let id = SessionId(params.session_id);
@@ -33,7 +34,8 @@ impl<W: Wire> Connection<W> {
         Ok(json!({ "checkpoints": checkpoints }))
     }
 
-    /// Takes back what was changed after a turn, or the last rewind; through the session's system, so it must be open.
+    /// Reverts the changes made after a turn, or reverts the last rewind. Acts through the
+    /// session's system, so the session must be open.
     pub(crate) async fn rewind(&self, given: Value) -> Result<Value, Error> {
         let params: Params = params("_tiller/sessions/rewind", given)?;
         let target = match (params.to, params.redo) {

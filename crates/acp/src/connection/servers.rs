@@ -1,4 +1,4 @@
-//! The servers that a client gives a session.
+//! Parses the MCP servers that a client supplies for a session.
 
 use super::errors::invalid_params;
 use crate::limits::NAME_CHARS;
@@ -6,9 +6,10 @@ use agent::{ClientServer, ClientServerKind};
 use agent_client_protocol::Error;
 use serde_json::Value;
 
-/// The servers of a list; `None` where there is none. A list or an entry of the wrong shape is an
-/// error that names it. A kind of server that is not known here is passed over: clients may know
-/// more kinds, and a session is worth more than one server.
+/// Parses a list of servers; `None` if there is none.
+///
+/// A list or an entry of the wrong shape is an error that names it. An unknown kind of server is
+/// skipped: clients may know more kinds, and one server should not cost the session.
 pub(super) fn servers(given: &Value) -> Result<Option<Vec<ClientServer>>, Error> {
     let list = match given {
         Value::Null => return Ok(None),
@@ -23,8 +24,8 @@ pub(super) fn servers(given: &Value) -> Result<Option<Vec<ClientServer>>, Error>
     Ok(Some(servers))
 }
 
-/// One server; `None` where its kind is not known. An error goes on from the entry's place in the
-/// list.
+/// Parses one server; `None` if its kind is unknown. The error continues after the entry's index in
+/// the list.
 fn server(given: &Value) -> Result<Option<ClientServer>, String> {
     if !given.is_object() {
         return Err(" must be an object".to_owned());
@@ -65,7 +66,7 @@ fn url(given: &Value) -> Result<String, String> {
     }
 }
 
-/// A list of strings; an empty one when it is not there.
+/// Parses a list of strings; empty if it is missing.
 fn texts(given: &Value, key: &str) -> Result<Vec<String>, String> {
     let wrong = || format!(".{key} must be a list of strings");
     match &given[key] {
@@ -77,7 +78,7 @@ fn texts(given: &Value, key: &str) -> Result<Vec<String>, String> {
     }
 }
 
-/// A list of names and values; an empty one when it is not there. No value is part of an error: it
+/// Parses a list of names and values; empty if it is missing. Errors contain no value, because it
 /// may be secret.
 fn pairs(given: &Value, key: &str) -> Result<Vec<(String, String)>, String> {
     let wrong = || format!(".{key} must be a list of objects, each with a name and a value that are strings");

@@ -1,4 +1,4 @@
-//! What can be done with sessions, the same in every version: decoded from their parameters, handed to the runtime.
+//! Session operations shared by all protocol versions: they decode parameters and call the runtime.
 
 use super::{
     Connection, Outbox, Peer, Wire, errors, params,
@@ -21,7 +21,7 @@ use std::sync::Arc;
 use system::{AbsPath, FileKind, SystemError};
 use tokio_util::sync::CancellationToken;
 
-/// The parameters that everything which makes or opens a session shares.
+/// The parameters shared by all methods that create or open a session.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Folders {
@@ -38,14 +38,14 @@ struct Named {
     meta: Value,
 }
 
-/// Keeps live updates of a session back while its past is told.
+/// Holds live updates of a session during its replay; releases them when dropped.
 pub(crate) struct Held<'a, W: Wire> {
     outbox: &'a Outbox<W>,
     session: &'a SessionId,
 }
 
 impl<'a, W: Wire> Held<'a, W> {
-    /// Takes over a session that [`Connection::hold`] holds.
+    /// Adopts a session held by [`Connection::hold`].
     pub(crate) fn new(peer: &'a Peer<W>, handle: &'a SessionHandle) -> Self {
         Self { outbox: &peer.outbox, session: handle.id() }
     }
@@ -58,9 +58,10 @@ impl<W: Wire> Drop for Held<'_, W> {
 }
 
 impl<W: Wire> Connection<W> {
-    /// Makes a session. Its updates wait for [`Outbox::release`]: some clients hang on one of a
-    /// session that they have not been told of. Where the request is taken back meanwhile, nothing
-    /// is left of the session.
+    /// Creates a session.
+    ///
+    /// Its updates are held until [`Outbox::release`]: some clients hang on an update of a session
+    /// that they do not know yet. If the request is cancelled meanwhile, the session is deleted.
     pub(crate) async fn create(
         &self,
         peer: &Peer<W>,
@@ -82,10 +83,12 @@ impl<W: Wire> Connection<W> {
         self.made(peer, made, cancellation).await
     }
 
-    /// Opens the stored session that the parameters of `method` name, or joins those who have it
-    /// open in this process. Its updates wait for [`Outbox::release`], unless this client is told
-    /// of it already. Before the answer comes [`Connection::keep`], or [`Connection::take_back`]
-    /// where that is an error.
+    /// Opens the stored session named in the parameters of `method`, or joins its subscribers in
+    /// this process.
+    ///
+    /// Its updates are held until [`Outbox::release`], unless this client is subscribed already.
+    /// Before responding, call [`Connection::keep`], or [`Connection::take_back`] if the response
+    /// is an error.
     pub(crate) async fn open(
         &self,
         method: &str,
@@ -97,7 +100,7 @@ impl<W: Wire> Connection<W> {
         let servers = servers(&folders.mcp_servers)?;
         let (cwd, additional_directories) = self.folders(peer, folders, None).await?;
         let take_over = named.meta.pointer("/tiller/takeOver") == Some(&Value::Bool(true));
-        // The list is the whole one each time: none means none.
+        // The list is complete each time: a missing list means no directories.
         let how =
             OpenSession { cwd, additional_directories: Some(additional_directories), servers, take_over };
         let id = SessionId(named.session_id);
@@ -125,12 +128,13 @@ impl<W: Wire> Connection<W> {
             if self.watched(id).is_some_and(|client| handle.tells(&client)) || handle.join(attach(id)) {
                 return Ok(handle);
             }
-            // The last of the others has just gone.
+            // The last other subscriber has just left.
             handle.close().await;
         }
     }
 
-    /// Makes a session that begins with everything another has. Its updates wait for [`Outbox::release`].
+    /// Creates a session that starts with a copy of another session's history. Its updates are held
+    /// until [`Outbox::release`].
     pub(crate) async fn fork(
         &self,
         peer: &Peer<W>,
@@ -152,7 +156,7 @@ impl<W: Wire> Connection<W> {
         self.made(peer, made, cancellation).await
     }
 
-    /// A page of the stored sessions, the last used first.
+    /// Returns a page of the stored sessions, most recently used first.
     pub(crate) async fn list(&self, given: Value) -> Result<SessionPage, Error> {
         #[derive(Debug, Default, Deserialize)]
         #[serde(default)]
@@ -162,7 +166,7 @@ impl<W: Wire> Connection<W> {
             archived: Value,
         }
         let given: Params = params("session/list", given)?;
-        // A folder that is gone still has its sessions: only the form is checked.
+        // A deleted directory still has its sessions, so only the path's form is checked.
         let cwd = match given.cwd {
             Some(cwd) => Some(AbsPath::new(&cwd).map_err(|_wrong| {
                 errors::invalid_params(format!("cwd must be an absolute path, not {cwd:?}"))
@@ -185,13 +189,14 @@ impl<W: Wire> Connection<W> {
         self.runtime.list(query).await.map_err(|error| errors::store(&error))
     }
 
-    /// Takes back this client's prompts and leaves the session. Where others have it open it stays
-    /// open, and what they asked for goes on; where none has, what runs is cancelled, and the
-    /// session is freed once that has settled.
+    /// Cancels this client's prompts and leaves the session.
+    ///
+    /// If it has other subscribers, it stays open and their prompts continue; otherwise the running
+    /// turn is cancelled, and the session is released once it has settled.
     pub(crate) async fn close(&self, peer: &Peer<W>, given: Value) -> Result<(), Error> {
         let handle = self.session("session/close", given)?;
         let id = handle.id();
-        // First, so that a request that opens it anew meanwhile has a client of its own.
+        // Remove first, so that a concurrent request that reopens the session gets its own client.
         let client = self.sessions().remove(id).ok_or_else(|| errors::unknown_session(id))?;
         self.claims.closed(id);
         client.left().cancel();
@@ -207,7 +212,7 @@ impl<W: Wire> Connection<W> {
         Ok(())
     }
 
-    /// Removes a session for good, once what ran has settled; one that is not there is fine.
+    /// Deletes a session once its running work has settled. A missing session is no error.
     pub(crate) async fn delete(&self, given: Value) -> Result<(), Error> {
         let id = named("session/delete", given)?;
         self.runtime.delete(&id).await.map_err(|error| errors::store(&error))?;
@@ -215,7 +220,8 @@ impl<W: Wire> Connection<W> {
         Ok(())
     }
 
-    /// Puts the session that the parameters of `method` name away, once what ran has settled and it is closed; or takes it out again.
+    /// Archives the session named in the parameters of `method`, once its running work has settled
+    /// and it is closed; or unarchives it.
     pub(crate) async fn archive(
         &self,
         method: &str,
@@ -232,7 +238,8 @@ impl<W: Wire> Connection<W> {
         Ok(())
     }
 
-    /// Names a session, open or not; the title as it is stored: one line, not too long.
+    /// Sets a session's title, whether or not it is open. Returns the title as stored: one line, at
+    /// most [`TITLE_CHARS`].
     pub(crate) async fn set_title(&self, given: Value) -> Result<String, Error> {
         #[derive(Debug, Deserialize)]
         #[serde(rename_all = "camelCase")]
@@ -250,7 +257,7 @@ impl<W: Wire> Connection<W> {
         Ok(title)
     }
 
-    /// Whether a session is in memory, or only stored. Opens nothing.
+    /// Returns whether a session is in memory, or only stored. Opens nothing.
     pub(crate) async fn is_open(&self, given: Value) -> Result<bool, Error> {
         let id = named("session/status", given)?;
         if self.runtime.find(&id).is_some() {
@@ -260,7 +267,7 @@ impl<W: Wire> Connection<W> {
         Ok(false)
     }
 
-    /// Changes an option; the session, once the change is in force and recorded.
+    /// Changes an option; returns the session once the change is in force and recorded.
     pub(crate) async fn set_option(&self, given: Value) -> Result<SessionHandle, Error> {
         #[derive(Debug, Deserialize)]
         #[serde(rename_all = "camelCase")]
@@ -274,8 +281,8 @@ impl<W: Wire> Connection<W> {
         Ok(handle)
     }
 
-    /// Cancels the running turn of the session that the parameters name, and the prompts that wait. A notification has no answer: what cannot
-    /// be cancelled is logged.
+    /// Cancels the running turn and the queued prompts of the session named in the parameters. A
+    /// notification has no response, so failures are logged.
     pub(crate) fn cancel_turn(&self, given: Value) {
         match self.session("session/cancel", given) {
             Ok(handle) => handle.cancel(),
@@ -283,28 +290,29 @@ impl<W: Wire> Connection<W> {
         }
     }
 
-    /// The open session that the parameters of `method` name, or the error that names it.
+    /// Returns the open session named in the parameters of `method`, or an error that names it.
     fn session(&self, method: &str, given: Value) -> Result<SessionHandle, Error> {
         self.find(named(method, given)?.as_str())
     }
 
-    /// An open session, or the error that names it.
+    /// Returns an open session, or an error that names it.
     pub(crate) fn find(&self, id: &str) -> Result<SessionHandle, Error> {
         let id = SessionId(id.to_owned());
         self.runtime.find(&id).ok_or_else(|| errors::unknown_session(&id))
     }
 
-    /// Cancelled when this client closes a session, or is gone.
+    /// Returns the token that is cancelled when this client closes the session or disconnects.
     pub(crate) fn left(&self, handle: &SessionHandle) -> CancellationToken {
         self.client(handle).map_or_else(|| self.gone.clone(), |client| client.left().clone())
     }
 
-    /// Who tells of a session's events.
+    /// Returns this client's subscriber to a session.
     pub(crate) fn client(&self, handle: &SessionHandle) -> Option<Arc<super::AcpClient<W>>> {
         self.sessions().get(handle.id()).cloned()
     }
 
-    /// Settings of an open session, remembered for the updates that show them in full.
+    /// Returns the settings of an open session, and stores them for updates that report them in
+    /// full.
     pub(crate) fn settings(&self, handle: &SessionHandle) -> Settings {
         let mut settings = Settings::from(handle.state());
         if let Some(client) = self.sessions().get(handle.id()) {
@@ -314,7 +322,8 @@ impl<W: Wire> Connection<W> {
         settings
     }
 
-    /// Changes which tools act where. False where there is nothing to choose from.
+    /// Changes which tools act on which machine. Returns false if the client offers neither files
+    /// nor terminals.
     pub(super) async fn set_client_tools(
         &self,
         handle: &SessionHandle,
@@ -323,20 +332,21 @@ impl<W: Wire> Connection<W> {
         let client = self.sessions().get(handle.id()).cloned();
         let Some(set) = client.as_ref().and_then(|client| client.tool_set()) else { return Ok(false) };
         set.change(tools);
-        // So that the update which follows tells the new one.
+        // Store the settings, so that the next update reports the new value.
         self.settings(handle);
-        // What was allowed was allowed where it ran then: changing the mode, even to itself, forgets it.
+        // Permissions were granted for the previous machine: setting the permission mode, even to
+        // the same value, drops them.
         handle.set_permission_mode(handle.state().permission_mode).await?;
         Ok(true)
     }
 
-    /// Stops telling of a session's events, and returns the number of the last stored one that the client was told of, and what is going on
-    /// beside the stored ones. What happens from here on waits for [`Outbox::release`].
+    /// Holds a session's updates until [`Outbox::release`]. Returns the number of the last stored
+    /// event already reported to the client, and the events in progress that are not stored.
     pub(crate) fn hold(&self, peer: &Peer<W>, handle: &SessionHandle) -> (u64, Vec<SessionEvent>) {
         handle.at_rest(|| peer.outbox.hold_anew(handle.id()))
     }
 
-    /// Forgets a session that was closed.
+    /// Drops the state of a closed session.
     pub(crate) fn forget(&self, id: &SessionId) {
         self.claims.closed(id);
         self.sessions().remove(id);
@@ -345,12 +355,12 @@ impl<W: Wire> Connection<W> {
         }
     }
 
-    /// Who tells this client of a session's events.
+    /// Returns this client's subscriber to a session, as a trait object.
     pub(super) fn watched(&self, id: &SessionId) -> Option<Arc<dyn Client>> {
         self.sessions().get(id).map(|client| client.clone() as Arc<dyn Client>)
     }
 
-    /// The surface of a session that is being made, opened or joined.
+    /// Creates the client and the system of a session that is created, opened or joined.
     fn attach(&self, peer: &Peer<W>, id: &SessionId) -> Surface {
         let outfit = W::outfit(self, peer, id);
         let client = Arc::new(outfit.client);
@@ -358,9 +368,11 @@ impl<W: Wire> Connection<W> {
         Surface { client: client as Arc<dyn Client>, system: outfit.system }
     }
 
-    /// Checks folders: absolute without asking anybody, then there and folders on the local
-    /// machine; where the project is on the editor's machine, one that is only there will do.
-    /// `default` stands in for a missing cwd.
+    /// Checks the directories of a request.
+    ///
+    /// Each path must be absolute (checked without I/O) and a directory on the local machine; if
+    /// the project is on the editor's machine, a path that is missing locally is accepted.
+    /// `default` replaces a missing `cwd`.
     async fn folders(
         &self,
         peer: &Peer<W>,
@@ -387,7 +399,7 @@ impl<W: Wire> Connection<W> {
         match self.options.local.metadata(&path).await {
             Ok(metadata) if metadata.kind == FileKind::Directory => Ok(path),
             Ok(_) => Err(wrong(format!("{name} is not a folder: {path}"))),
-            // It is on the editor's machine, which is another one.
+            // The directory is on the editor's machine, which is a different one.
             Err(SystemError::NotFound(_))
                 if self.options.client_tools == ClientTools::Ide && W::has_workspace(&peer.traits) =>
             {

@@ -1,4 +1,4 @@
-//! What a client can set of a session.
+//! The session settings that a client can change.
 
 use super::{Connection, Wire, errors};
 use crate::ClientTools;
@@ -6,7 +6,7 @@ use agent::{Effort, Mode, ModelInfo, PermissionMode, SessionHandle, SessionState
 use agent_client_protocol::Error;
 use serde_json::Value;
 
-/// What a session is set to.
+/// The current settings of a session.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Settings {
     /// The agent mode.
@@ -15,35 +15,35 @@ pub(crate) struct Settings {
     pub(crate) permission_mode: PermissionMode,
     /// The model's full id.
     pub(crate) model: String,
-    /// How much the model is to think.
+    /// The reasoning effort.
     pub(crate) effort: Option<Effort>,
-    /// Which tools act where; `None` where the client offers nothing to act through.
+    /// Which tools act on which machine; `None` if the client offers neither files nor terminals.
     pub(crate) client_tools: Option<ClientTools>,
-    /// Where commands run and what confines them, in words.
+    /// A description of where commands run and what confines them.
     pub(crate) sandbox: String,
 }
 
-/// An option as it is shown: one of several values.
+/// An option as the client displays it: one of several values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Setting {
     pub(crate) id: &'static str,
-    /// For people.
+    /// The display name.
     pub(crate) name: &'static str,
-    /// For people.
+    /// The description for users.
     pub(crate) description: String,
     pub(crate) category: Category,
-    /// The id of one of the values.
+    /// The id of the selected value.
     pub(crate) current: String,
     pub(crate) values: Vec<Choice>,
 }
 
-/// What an option is about, so that a client can put it where it belongs.
+/// The category of an option, by which a client places it in its interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Category {
     Mode,
     Model,
     ThoughtLevel,
-    /// One that only tiller has, by its own name.
+    /// A category specific to Tiller, by name.
     Own(&'static str),
 }
 
@@ -59,7 +59,7 @@ const MODE: &str = "mode";
 const MODEL: &str = "model";
 const PERMISSION_MODE: &str = "permission_mode";
 const THOUGHT_LEVEL: &str = "thought_level";
-/// The thought level that leaves it to the model.
+/// The thought level that leaves the decision to the model.
 const DEFAULT_LEVEL: &str = "default";
 const CLIENT_TOOLS: &str = "client_tools";
 
@@ -77,7 +77,7 @@ impl From<SessionState> for Settings {
 }
 
 impl Settings {
-    /// All options with their current values.
+    /// Returns all options with their current values.
     pub(crate) fn shown(&self, models: &[ModelInfo]) -> Vec<Setting> {
         let mode = Setting {
             id: MODE,
@@ -106,7 +106,7 @@ impl Settings {
     }
 }
 
-/// Changes an option of a session; returns once that is in force and recorded.
+/// Changes an option of a session; returns once the change is in force and recorded.
 pub(super) async fn change<W: Wire>(
     connection: &Connection<W>,
     handle: &SessionHandle,
@@ -147,7 +147,7 @@ pub(super) async fn change<W: Wire>(
     changed.map_err(|error| errors::session(&error))
 }
 
-/// Changes a session's model to one that a client names by its full id.
+/// Changes a session's model to the one with the full id `id`.
 pub(crate) async fn choose_model<W: Wire>(
     connection: &Connection<W>,
     handle: &SessionHandle,
@@ -170,12 +170,13 @@ fn client_tools(current: ClientTools) -> Setting {
     }
 }
 
-/// The thought level with an id.
+/// Parses the id of a thought level.
 fn thought_level(id: &str) -> Result<Option<Effort>, agent::UnknownMode> {
     if id == DEFAULT_LEVEL { Ok(None) } else { id.parse().map(Some) }
 }
 
-/// The levels that the model has, and the one that is set though this model lacks it.
+/// Returns the thought levels that the model supports, and the selected one even if the model lacks
+/// it.
 fn thought_level_shown(current: Option<Effort>, efforts: &[String]) -> Setting {
     let mut values = vec![choice(DEFAULT_LEVEL, "Default", Some("What the model does by itself"))];
     let offered = Effort::offered(efforts);
@@ -196,7 +197,8 @@ fn model(current: &str, models: &[ModelInfo]) -> Setting {
         models.iter().map(|model| choice(&model.id, &model.name, model.description.as_deref())).collect();
     let known = models.iter().find(|model| model.id == current);
     if known.is_none() {
-        // Providers have more models than any list: the one in use is always among those offered.
+        // Providers have more models than any list, so the current model is always among the
+        // choices.
         values.insert(0, choice(current, current, None));
     }
     let disclosure = known.and_then(|model| model.disclosure.clone());

@@ -1,10 +1,10 @@
-//! The connection's running work, counted so that the end can wait for it.
+//! Counts the connection's running tasks, so that closing can wait for them.
 
 use futures::FutureExt;
 use std::{panic::AssertUnwindSafe, pin::Pin, sync::Arc, task::Poll};
 use tokio::sync::watch;
 
-/// Runs work beside the dispatch loop.
+/// Runs tasks beside the dispatch loop.
 #[derive(Debug, Clone)]
 pub(crate) struct Tasks(Arc<watch::Sender<usize>>);
 
@@ -15,8 +15,11 @@ impl Default for Tasks {
 }
 
 impl Tasks {
-    /// Runs a future: its first step now, so that what arrives in order is handed over in order; the rest in a task of its own. A panic
-    /// ends this future alone; the request it was to answer is answered with an internal error when its reply is dropped.
+    /// Runs a future.
+    ///
+    /// Its first step runs now, so that requests are handled in the order of arrival; the rest runs
+    /// in its own task. A panic ends only this future: dropping its reply answers the request with
+    /// an internal error.
     pub(crate) async fn run(&self, work: impl Future<Output = ()> + Send + 'static) {
         let mut work: Pin<Box<_>> = Box::pin(AssertUnwindSafe(work).catch_unwind());
         let first = std::future::poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await;
@@ -32,10 +35,10 @@ impl Tasks {
         }
     }
 
-    /// Waits until nothing runs.
+    /// Waits until no task runs.
     pub(crate) async fn settled(&self) {
         let mut running = self.0.subscribe();
-        // The sender is ours, so the channel cannot close while we wait.
+        // We own the sender, so the channel cannot close while we wait.
         let _ = running.wait_for(|count| *count == 0).await;
     }
 }

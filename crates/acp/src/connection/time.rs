@@ -1,6 +1,7 @@
-//! Times as the protocol writes them.
+//! Formats times for the protocol.
 
-/// A time in milliseconds since the epoch as RFC 3339 in UTC: `2026-11-21T22:48:00.123Z`.
+/// Formats a time in milliseconds since the Unix epoch as RFC 3339 in UTC:
+/// `2026-11-21T22:48:00.123Z`.
 pub(crate) fn rfc3339(milliseconds: i64) -> String {
     let (days, rest) = (milliseconds.div_euclid(86_400_000), milliseconds.rem_euclid(86_400_000));
     let (year, month, day) = civil(days);
@@ -9,8 +10,8 @@ pub(crate) fn rfc3339(milliseconds: i64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millisecond:03}Z")
 }
 
-/// The date of a day counted from 1970-01-01, in the proleptic Gregorian calendar. Years are counted from March, so that the leap day is a
-/// year's last.
+/// Converts days since 1970-01-01 to year, month and day in the proleptic Gregorian calendar. Years
+/// are counted from March, so that the leap day is the last day of a year.
 fn civil(days: i64) -> (i64, i64, i64) {
     let days = days + 719_468;
     let era = days.div_euclid(146_097);

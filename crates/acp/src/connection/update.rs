@@ -1,41 +1,42 @@
-//! An update on its way to the client, with what the coalescer must know of it.
+//! An update to the client, with the properties that the coalescer needs.
 
 use super::Wire;
 use crate::native::{Frame, StateKind, Step};
 use agent::{MessageId, ToolCallId};
 use serde::Serialize;
 
-/// An update of a session, in a version whose updates are `U` on the wire.
+/// An update of a session; `U` is the update type of the protocol version.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Update<U> {
-    /// More text of a message: merges with what follows.
+    /// More text of a message. Merges with following text of that message.
     Chunk {
-        /// Whose text it is.
+        /// The kind of text.
         kind: ChunkKind,
         /// The message.
         id: MessageId,
         /// The text.
         text: String,
     },
-    /// A running call's output so far: replaces what came before.
+    /// A running call's output so far. Replaces queued output of the same call.
     Output {
         /// The call.
         call: ToolCallId,
         /// The update.
         update: Box<U>,
     },
-    /// More of a running command's output: merges with what follows.
+    /// More output of a running command. Merges with following output of that command.
     Display {
         /// The call.
         call: ToolCallId,
         /// The output.
         data: String,
     },
-    /// Anything else: goes out as soon as the writer takes it.
+    /// Any other update: sent as soon as the writer accepts it.
     Urgent(Box<U>),
-    /// An event of the native layer: the same.
+    /// A native event: sent as soon as the writer accepts it.
     Native(Box<Frame>),
-    /// A state of the native layer: replaces one of its kind that waits, keeps its own pace, and nothing waits for it.
+    /// A native state: replaces a queued state of the same kind and has its own pace; no update
+    /// waits for it.
     State(StateKind, Box<Frame>),
 }
 
@@ -48,23 +49,23 @@ impl<U> From<Step> for Update<U> {
     }
 }
 
-/// Whose text a chunk is.
+/// The kind of a text chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ChunkKind {
-    /// The assistant's.
+    /// The assistant's message.
     Message,
     /// The model's reasoning.
     Thought,
 }
 
 impl<U> Update<U> {
-    /// An update that may not wait.
+    /// Wraps an update that must not be delayed.
     pub(crate) fn urgent(update: U) -> Self {
         Self::Urgent(Box::new(update))
     }
 
-    /// About how many bytes it takes on the wire. A state of the native layer counts for nothing:
-    /// one of each kind waits at the most.
+    /// Returns the approximate size on the wire in bytes. A native state counts as zero: at most
+    /// one of each kind is queued.
     pub(crate) fn bytes(&self) -> usize
     where
         U: Serialize,
@@ -78,7 +79,7 @@ impl<U> Update<U> {
         }
     }
 
-    /// The update as it goes over the wire; `None` when it is no update of the protocol.
+    /// Converts to the protocol's update; `None` for a native event or state.
     pub(crate) fn into_wire<W: Wire<Update = U>>(self) -> Option<U> {
         match self {
             Self::Chunk { kind, id, text } => Some(W::chunk(kind, &id, text)),

@@ -1,4 +1,4 @@
-//! What differs between the versions of the protocol.
+//! The interface between a connection and a version of the protocol.
 
 use super::{
     Connection, Peer, auth::AuthState, client::Outfit, reply::Reply, settings::Settings, update::ChunkKind,
@@ -12,19 +12,20 @@ use agent_client_protocol::{Client, ConnectionTo, Error};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// A version of the protocol: what its messages look like, and which there are. All else about a connection is the same for each.
+/// A version of the protocol: its messages and its methods. Everything else about a connection is
+/// shared.
 pub(crate) trait Wire: Send + Sync + Sized + 'static {
-    /// An update of a session as it goes over the wire.
+    /// A session update in this version.
     type Update: serde::Serialize + Send + 'static;
-    /// Turns a session's events into updates.
+    /// Converts a session's events to updates.
     type Projection: Projection<Self::Update>;
-    /// What its clients say of themselves beyond what all versions know.
+    /// Properties that clients declare in this version only.
     type Traits: Send + Sync;
 
-    /// A piece of a message.
+    /// Returns the update for a piece of a message.
     fn chunk(kind: ChunkKind, id: &MessageId, text: String) -> Self::Update;
 
-    /// A piece of what a running command prints.
+    /// Returns the update for a piece of a running command's output.
     fn display(call: &ToolCallId, data: String) -> Self::Update;
 
     /// Sends an update.
@@ -34,32 +35,32 @@ pub(crate) trait Wire: Send + Sync + Sized + 'static {
         update: Self::Update,
     ) -> Result<(), Error>;
 
-    /// Whether the client has files or terminals of its own to work with.
+    /// Returns whether the client offers files or terminals.
     fn has_workspace(_traits: &Self::Traits) -> bool {
         false
     }
 
-    /// Tells the client whether it is logged in.
+    /// Notifies the client of its login state.
     fn tell_auth(connection: &ConnectionTo<Client>, state: AuthState) -> Result<(), Error>;
 
-    /// Asks the client for a permission.
+    /// Sends a permission request to the client.
     fn request_permission(
         connection: &ConnectionTo<Client>,
         session: &SessionId,
         request: PermissionRequest,
     ) -> impl Future<Output = Result<PermissionOutcome, Error>> + Send;
 
-    /// Asks the user a question.
+    /// Sends a question for the user to the client.
     fn ask(
         connection: &ConnectionTo<Client>,
         session: &SessionId,
         question: Question,
     ) -> impl Future<Output = Result<QuestionOutcome, Error>> + Send;
 
-    /// What a session that is made or opened works with.
+    /// Creates the client and the system of a session.
     fn outfit(connection: &Connection<Self>, peer: &Peer<Self>, session: &SessionId) -> Outfit<Self>;
 
-    /// Takes a request and answers it.
+    /// Handles a request and sends its response.
     fn route(
         method: String,
         params: Value,
@@ -69,22 +70,23 @@ pub(crate) trait Wire: Send + Sync + Sized + 'static {
     ) -> impl Future<Output = ()> + Send;
 }
 
-/// Turns a session's events into updates of one version. Keeps what one event must know of those before it.
+/// Converts a session's events to updates of one version. Keeps the state that later events need.
 pub(crate) trait Projection<U>: Send {
-    /// The updates of an event, in order.
+    /// Returns the updates for an event, in order.
     fn project(&mut self, event: &SessionEvent, models: &dyn Fn() -> Vec<ModelInfo>) -> Vec<Update<U>>;
 
-    /// Nothing goes on until the user has answered a question, or it goes on again: the updates that say so.
+    /// Returns the updates for the start or the end of waiting for the user's answer.
     fn waiting(&mut self, _for_the_user: bool) -> Vec<Update<U>> {
         Vec::new()
     }
 
-    /// The turn of a message ended without an event that says so, because that could not be stored: the updates that do.
+    /// Returns the updates for a message's turn that ended without an event because the event could
+    /// not be stored.
     #[cfg(feature = "v2")]
     fn failed(&mut self, _message: &MessageId, _error: &Error) -> Vec<Update<U>> {
         Vec::new()
     }
 
-    /// Says what the session is set to, so that later changes can be told in full.
+    /// Stores the session's current settings, so that later changes can be reported in full.
     fn set_settings(&mut self, settings: Settings);
 }

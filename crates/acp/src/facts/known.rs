@@ -1,17 +1,17 @@
-//! The table.
+//! The table of known clients.
 
 use super::{
     Buffers, Client, Diff, Fact, Facts, Login, Name, Ranges, Shown, Shows, Source, Stdin, Terminal, Versions,
 };
 
-/// Reads, writes and terminals.
+/// Capabilities: file reads, file writes and terminals.
 const EVERYTHING: &str = r#"{"fs":{"readTextFile":true,"writeTextFile":true},"terminal":true}"#;
-/// Reads and writes.
+/// Capabilities: file reads and writes.
 const FILES: &str = r#"{"fs":{"readTextFile":true,"writeTextFile":true}}"#;
-/// Nothing.
+/// Capabilities: none.
 const NOTHING: &str = r#"{"fs":{"readTextFile":false,"writeTextFile":false},"terminal":false}"#;
 
-/// The clients that are known.
+/// The known clients.
 pub const KNOWN: &[Client] = &[
     ZED,
     JETBRAINS,
@@ -29,9 +29,9 @@ pub const KNOWN: &[Client] = &[
     PYTHON_SDK,
 ];
 
-/// It joined `args` as they stood, and quotes them since the turn of 2026; a command without `args`
-/// was always a line for the shell, so it gets lines. The shell is bash where there is one. Ranges
-/// are right since 2025-09, and it says its name since later than that.
+/// It joined `args` unquoted until about the end of 2025, and quotes them since. A command without
+/// `args` was always a shell command line, so Tiller sends lines. The shell is bash where
+/// available. Ranges are correct since 2025-09; every version that sends its name is newer.
 const ZED: Client = Client {
     title: "Zed",
     names: &[Name::Is("zed")],
@@ -80,7 +80,7 @@ const ZED: Client = Client {
     ],
 };
 
-/// Its source is not public: what it does with commands and ranges is found out.
+/// Its source is not public: how it handles commands and ranges is probed.
 const JETBRAINS: Client = Client {
     title: "JetBrains IDEs",
     names: &[Name::Starts("JetBrains.")],
@@ -111,8 +111,8 @@ const JETBRAINS: Client = Client {
     ],
 };
 
-/// It says version 1.0.0 whatever it is. A missing file reads as empty text, unknown methods get no
-/// answer.
+/// It always reports version 1.0.0. A missing file reads as empty text; unknown methods get no
+/// response.
 const CODECOMPANION: Client = Client {
     title: "CodeCompanion (Neovim)",
     names: &[Name::Is("CodeCompanion.nvim")],
@@ -185,10 +185,10 @@ const AGENT_SHELL: Client = Client {
     ],
 };
 
-/// `args` are quoted for a POSIX shell and joined, but `$SHELL` runs the line, which need not be
-/// one. They are dropped when `command` holds a blank, which is the line then. Standard input is
-/// the terminal. Lines also end at form feeds and Unicode's separators, so ranges are wrong in
-/// files that have them. `terminal/kill` fails, and `terminal/release` kills nothing.
+/// `args` are quoted for a POSIX shell and joined, but `$SHELL`, which may be another kind of
+/// shell, runs the line. If `command` contains a blank, it is the line and `args` are dropped.
+/// Standard input is the terminal. Form feeds and Unicode separators also end lines, so ranges are
+/// wrong in files that contain them. `terminal/kill` fails, and `terminal/release` kills nothing.
 const TOAD: Client = Client {
     title: "Toad",
     names: &[Name::Is("toad")],
@@ -219,8 +219,8 @@ const TOAD: Client = Client {
     ],
 };
 
-/// `spawn(command, args, { shell: true })`: the shell is `/bin/sh`, standard input a pipe without a
-/// writer.
+/// It calls `spawn(command, args, { shell: true })`: the shell is `/bin/sh`, standard input a pipe
+/// without a writer.
 const VSCODE_ACP: Client = Client {
     title: "ACP Client (VS Code)",
     names: &[Name::Is("vscode-acp-client")],
@@ -269,7 +269,7 @@ const VSCODE_ACP: Client = Client {
     ],
 };
 
-/// It does not say who it is. A range has one line too many, and `line` without `limit` is ignored.
+/// It sends no name. A range has one line too many, and `line` without `limit` is ignored.
 const AVANTE: Client = Client {
     title: "avante (Neovim)",
     names: &[],
@@ -300,9 +300,9 @@ const AVANTE: Client = Client {
     ],
 };
 
-/// `command` and `args` are quoted for a POSIX shell and joined, but `$SHELL` runs the line, which
-/// need not be one. A `command` without `args` is the line. Standard input is a pipe without a
-/// writer.
+/// `command` and `args` are quoted for a POSIX shell and joined, but `$SHELL`, which may be another
+/// kind of shell, runs the line. A `command` without `args` is the line. Standard input is a pipe
+/// without a writer.
 const OBSIDIAN: Client = Client {
     title: "Agent Client (Obsidian)",
     names: &[Name::Is("obsidian-agent-client")],
@@ -375,7 +375,7 @@ const ACPX: Client = Client {
     ],
 };
 
-/// It does not say who it is, and has terminals only where the program that uses it hands them in.
+/// It sends no name, and has terminals only if the program that uses it supplies them.
 const ACP_FACTORY: Client = Client {
     title: "acp-factory",
     names: &[],
@@ -406,9 +406,9 @@ const ACP_FACTORY: Client = Client {
     ],
 };
 
-/// It does not say who it is. Commands get the standard input of the program itself. Lines also end
-/// at form feeds and Unicode's separators, so ranges are wrong in files that have them.
-/// `terminal/release` kills nothing.
+/// It sends no name. Commands inherit the program's standard input. Form feeds and Unicode
+/// separators also end lines, so ranges are wrong in files that contain them. `terminal/release`
+/// kills nothing.
 const HARBOR: Client = Client {
     title: "Harbor",
     names: &[],
@@ -439,7 +439,7 @@ const HARBOR: Client = Client {
     }],
 };
 
-/// It does not say who it is unless its settings do, and offers nothing to act through.
+/// It sends a name only if its settings contain one, and offers neither files nor terminals.
 const AI_SDK_PROVIDER: Client = Client {
     title: "ACP provider for the AI SDK",
     names: &[],
@@ -462,8 +462,8 @@ const AI_SDK_PROVIDER: Client = Client {
     }],
 };
 
-/// This project's own editor, which tests are played with, unless it plays another: it does all as
-/// the protocol has it. No row of the table, which is about other people's clients.
+/// This project's scripted editor, used in tests unless a test imitates another client. It follows
+/// the protocol exactly. Not a row of the table, which lists other projects' clients.
 pub const SCRIPTED: Client = Client {
     title: "the scripted editor",
     names: &[Name::Is("tiller-scripted-editor")],
@@ -481,7 +481,7 @@ pub const SCRIPTED: Client = Client {
     sources: &[],
 };
 
-/// What a program does that is written with it is the program's: nothing is known by the library.
+/// Behaviour depends on the program that uses the SDK, so nothing is known of the library.
 const TYPESCRIPT_SDK: Client = Client {
     title: "TypeScript SDK",
     names: &[],
@@ -497,7 +497,7 @@ const TYPESCRIPT_SDK: Client = Client {
     }],
 };
 
-/// As [`TYPESCRIPT_SDK`].
+/// See [`TYPESCRIPT_SDK`].
 const PYTHON_SDK: Client = Client {
     title: "Python SDK",
     names: &[],

@@ -1,15 +1,16 @@
-//! What is known of clients that say who they are: one table, looked up once per connection.
+//! Facts about clients that send their name: one table, looked up once per connection.
 //!
-//! The protocol leaves things open that clients do differently (how a terminal takes a command) and
-//! clients get wrong what it settles (which lines `line` and `limit` name). [`look_up`] finds the
-//! row of the `clientInfo` of `initialize`; a client without a row has [`Facts::default`], in which
-//! all is unknown, and what must be known is found out when it is needed first. Outside this module
-//! no client is named: the rest of the crate asks for facts.
+//! The protocol leaves details open that clients implement differently (how a terminal interprets a
+//! command), and clients get wrong what it specifies (which lines `line` and `limit` select).
+//! [`look_up`] finds the row for the `clientInfo` of `initialize`. A client without a row gets
+//! [`Facts::default`], in which everything is unknown; a fact that is needed is then probed at
+//! first use. No client is named outside this module: the rest of the crate asks for facts.
 //!
-//! - Names are compared without their case and without blanks around them. A name is compared whole, except where a
-//!   row says that it is the beginning of names.
-//! - Versions are compared by their numbers: `v1.2` is `1.2.0`, and what follows the numbers (`-beta`, `+build`) does
-//!   not count. A version that is missing or starts with no number is in no range but the one without bounds.
+//! - Names are compared ignoring case and surrounding blanks, and as a whole, except where a row
+//!   declares a prefix.
+//! - Versions are compared by their numbers: `v1.2` is `1.2.0`, and a suffix (`-beta`, `+build`)
+//!   does not count. A version that is missing or starts with no number is only in the range
+//!   without bounds.
 
 mod known;
 mod version;
@@ -19,50 +20,50 @@ pub use version::Versions;
 
 use std::fmt;
 
-/// A kind of client.
+/// A known client, a row of the table.
 #[derive(Debug, Clone, Copy)]
 pub struct Client {
-    /// Its name for people.
+    /// Its display name.
     pub title: &'static str,
-    /// What it calls itself in `clientInfo.name`; empty for one that does not say who it is, which
-    /// is never looked up.
+    /// The names it sends as `clientInfo.name`. Empty for a client that sends none; its row is
+    /// never looked up.
     pub names: &'static [Name],
-    /// The versions that the row holds for, by `clientInfo.version`.
+    /// The range of `clientInfo.version` to which the row applies.
     pub versions: Versions,
-    /// The version whose source was read or which was run, as it stands in `clientInfo.version`
-    /// where it is said.
+    /// The version that was examined (by its source, or by running it), as it appears in
+    /// `clientInfo.version` if the client sends one.
     pub version: &'static str,
-    /// What it sends as `clientCapabilities`, in JSON.
+    /// The `clientCapabilities` that it sends, as JSON.
     pub capabilities: &'static str,
-    /// What is known of it.
+    /// The facts about it.
     pub facts: Facts,
-    /// Where each fact was found.
+    /// The source of each fact.
     pub sources: &'static [Source],
 }
 
-/// How a client calls itself.
+/// A match on a client's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Name {
-    /// By this name.
+    /// Exactly this name.
     Is(&'static str),
-    /// By names that begin so.
+    /// Names with this prefix.
     Starts(&'static str),
 }
 
-/// Where a fact was found.
+/// The source of one or more facts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Source {
-    /// Which facts.
+    /// The facts that it documents.
     pub facts: &'static [Fact],
-    /// The address, or the file of the client's source.
+    /// The URL of the page, package or source file.
     pub at: &'static str,
     /// Its version or commit.
     pub version: &'static str,
-    /// When it was read, as `YYYY-MM-DD`.
+    /// The date on which it was read, as `YYYY-MM-DD`.
     pub read: &'static str,
 }
 
-/// A field of [`Facts`], and what else a row tells.
+/// A field of [`Facts`], or another column of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fact {
     /// [`Client::names`].
@@ -83,37 +84,37 @@ pub enum Fact {
     Buffers,
 }
 
-/// What is known of a client. The default is what is known of a stranger: nothing.
+/// Facts about a client. The default, for unknown clients, is that nothing is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Facts {
-    /// How `terminal/create` takes `command` and `args`.
+    /// How `terminal/create` interprets `command` and `args`.
     pub terminal: Terminal,
     /// What a command in a terminal reads from its standard input.
     pub stdin: Stdin,
     /// Whether `line` and `limit` of `fs/read_text_file` are honoured.
     pub ranges: Ranges,
-    /// What it shows of what it is told.
+    /// Which content it displays.
     pub shows: Shows,
-    /// When it logs in.
+    /// When it authenticates.
     pub login: Login,
-    /// Whether its reads can give what is on no disk.
+    /// Whether its reads can return text that is not on disk.
     pub buffers: Buffers,
 }
 
-/// How `terminal/create` takes `command` and `args`.
+/// How `terminal/create` interprets `command` and `args`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Terminal {
-    /// As the words of an argument vector.
+    /// As the elements of an argument vector.
     Vector,
-    /// As words that are quoted and joined to a line for a POSIX shell: the same as a vector, if no
-    /// shell would change the word in `command`.
+    /// As words that are quoted and joined into a line for a POSIX shell: equivalent to a vector,
+    /// unless a shell would change the word in `command`.
     Quoted,
-    /// As words that are joined to a line for a shell. A `command` without `args` is that line as
-    /// it stands.
+    /// As words that are joined into a shell command line. A `command` without `args` is that line
+    /// verbatim.
     Joined,
-    /// In no way that is safe. Commands run on the agent's machine.
+    /// In no safe way. Commands run on the agent's machine.
     Unsafe,
-    /// Not known; found out by a command that does nothing.
+    /// Unknown; probed with a command that does nothing.
     #[default]
     Unknown,
 }
@@ -121,11 +122,11 @@ pub enum Terminal {
 /// What a command in a terminal reads from its standard input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Stdin {
-    /// Nothing: it is closed or empty.
+    /// Nothing: standard input is closed or empty.
     Empty,
-    /// It waits: for the user, or for a pipe without a writer.
+    /// Reads block: it is a terminal, or a pipe without a writer.
     Waits,
-    /// Not known.
+    /// Unknown.
     #[default]
     Unknown,
 }
@@ -135,87 +136,86 @@ pub enum Stdin {
 pub enum Ranges {
     /// `line` counts from one and `limit` is the number of lines.
     Honoured,
-    /// The file is given whole.
+    /// The client always returns the whole file.
     Ignored,
     /// `line` counts from zero.
     ZeroBased,
-    /// Some ranges are given as asked for, others are not.
+    /// Some ranges are returned as requested, others are not.
     Inexact,
-    /// Not known; found out by reading a file both ways.
+    /// Unknown; probed by reading a file with and without a range.
     #[default]
     Unknown,
 }
 
-/// What a client shows of what it is told.
+/// Which content a client displays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Shows {
-    /// Changes of files in permission requests.
+    /// Diffs in permission requests.
     pub diff: Diff,
-    /// Terminals in the content of a call.
+    /// Terminals in the content of a tool call.
     pub terminals: Shown,
     /// Plans.
     pub plan: Shown,
 }
 
-/// Where in the content of a permission request's call a diff is found.
+/// At which position in the content of a permission request's tool call a diff is displayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Diff {
-    /// Anywhere.
+    /// At any position.
     Anywhere,
-    /// In the first place only.
+    /// At the first position only.
     First,
-    /// Nowhere.
+    /// Not displayed.
     Nowhere,
-    /// Not known.
+    /// Unknown.
     #[default]
     Unknown,
 }
 
-/// Whether something is shown.
+/// Whether a kind of content is displayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Shown {
-    /// It is.
+    /// Displayed.
     Yes,
-    /// It is not.
+    /// Not displayed.
     No,
-    /// Not known.
+    /// Unknown.
     #[default]
     Unknown,
 }
 
-/// When a client logs in.
+/// When a client authenticates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Login {
-    /// When `session/new` fails with −32000: it lets the user choose a method, then tries again.
+    /// When `session/new` fails with −32000: it lets the user choose a method, then retries.
     WhenRefused,
-    /// After `initialize`, by a method that its settings name.
+    /// After `initialize`, with a method that its settings name.
     Configured,
-    /// After `initialize`, by the first method unless its settings name another.
+    /// After `initialize`, with the first method unless its settings name another.
     Always,
     /// Never.
     Never,
-    /// Not known.
+    /// Unknown.
     #[default]
     Unknown,
 }
 
-/// Whether reads can give text that is on no disk.
+/// Whether reads can return text that is not on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Buffers {
-    /// They cannot: they give what the disk holds, and fail or give nothing for a file that is not
-    /// there.
+    /// They cannot: they return the file on disk, and fail or return nothing for a missing file.
     None,
-    /// They can, or it is not known.
+    /// They can, or it is unknown.
     #[default]
     Unknown,
 }
 
-/// What is known of the client that calls itself so. Of several rows that fit the first one counts.
+/// Returns the facts about a client, by its `clientInfo`. If several rows match, the first is used.
 pub fn look_up(name: Option<&str>, version: Option<&str>) -> Facts {
     find(name, version).map(|client| client.facts).unwrap_or_default()
 }
 
-/// The row of the client that calls itself so.
+/// Returns the row that matches a client's `clientInfo`.
 pub fn find(name: Option<&str>, version: Option<&str>) -> Option<&'static Client> {
     let name = name?;
     let fits = |client: &&Client| {
@@ -246,7 +246,7 @@ impl fmt::Display for Name {
 }
 
 impl Ranges {
-    /// Whether it is known that not every range is given as asked for.
+    /// Returns whether some ranges are known not to be returned as requested.
     pub fn is_wrong(self) -> bool {
         matches!(self, Self::Ignored | Self::ZeroBased | Self::Inexact)
     }

@@ -1,4 +1,4 @@
-//! One test a row and fact: a change of the table is a change here.
+//! One test per fact, over the rows: a change of the table needs a change here.
 
 use super::*;
 use serde_json::Value;

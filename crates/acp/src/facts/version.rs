@@ -1,20 +1,20 @@
-//! Versions of clients, and ranges of them.
+//! Client versions and version ranges.
 
 /// A range of versions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Versions {
-    /// The first one; `None`: from the beginning.
+    /// The inclusive lower bound; `None` for no bound.
     pub from: Option<&'static str>,
-    /// The first one that is not in it; `None`: without an end.
+    /// The exclusive upper bound; `None` for no bound.
     pub until: Option<&'static str>,
 }
 
 impl Versions {
-    /// Every version, a missing one too.
+    /// Every version, including a missing one.
     pub const ALL: Self = Self { from: None, until: None };
 
-    /// Whether a version is in the range. One that is missing or starts with no number is only in
-    /// [`Self::ALL`].
+    /// Returns whether a version is in the range. A version that is missing or starts with no
+    /// number is only in [`Self::ALL`].
     pub fn contain(self, version: Option<&str>) -> bool {
         if self == Self::ALL {
             return true;
@@ -26,7 +26,7 @@ impl Versions {
     }
 }
 
-/// The numbers of a version, without zeros at their end: `1.2.0` is `1.2`.
+/// Parses the numbers of a version, without trailing zeros: `1.2.0` is `1.2`.
 fn numbers(version: &str) -> Option<Vec<u64>> {
     let version = version.trim().trim_start_matches(['v', 'V']);
     let end = version.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(version.len());

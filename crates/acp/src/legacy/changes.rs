@@ -1,12 +1,12 @@
-//! The files that a run changed otherwise than by a tool for files: by commands. They are found by
-//! comparing a folder before and after.
+//! Finds files that a run changed through commands rather than file tools, by comparing a directory
+//! before and after.
 
 use crate::limits::{LEGACY_EDITS, LEGACY_FILE_BYTES, LEGACY_FILES};
 use std::{collections::BTreeMap, sync::Arc, time::SystemTime};
 use system::{AbsPath, FileKind, System, WalkOptions};
 
-/// What files looked like at a moment: size and time of the last change. Of ignored files, and of
-/// more than fit, nothing is known.
+/// Size and modification time of files at one moment. Ignored files, and files beyond the limit,
+/// are not included.
 pub(super) struct Snapshot {
     system: Arc<dyn System>,
     root: AbsPath,
@@ -14,19 +14,19 @@ pub(super) struct Snapshot {
 }
 
 impl Snapshot {
-    /// Looks at the files below a folder, up to [`LEGACY_FILES`] of them. A folder that cannot be
-    /// read has none.
+    /// Records the files below a directory, up to [`LEGACY_FILES`]. A directory that cannot be read
+    /// counts as empty.
     pub(super) async fn take(system: Arc<dyn System>, root: AbsPath) -> Self {
         let files = look(system.as_ref(), &root).await;
         Self { system, root, files }
     }
 
-    /// The files that are new or were changed since, each with its text. Those that were removed,
-    /// that are no text or too large cannot be told in this dialect.
+    /// Returns the files that are new or changed since, each with its text. This dialect cannot
+    /// report deleted files, binary files or files that are too large.
     pub(super) async fn changed(&self) -> Vec<(AbsPath, String)> {
         let now = look(self.system.as_ref(), &self.root).await;
         let is_new = |path: &AbsPath, looks: &(u64, Option<SystemTime>)| self.files.get(path) != Some(looks);
-        // Where not all files were seen before, one that is seen now need not be new.
+        // If the snapshot was incomplete, a file that is missing from it need not be new.
         let seen_all = self.files.len() < LEGACY_FILES;
         let changed = now.into_iter().filter(|(path, looks)| {
             looks.0 <= LEGACY_FILE_BYTES && is_new(path, looks) && (seen_all || self.files.contains_key(path))

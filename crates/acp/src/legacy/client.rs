@@ -1,4 +1,4 @@
-//! Who is told what happens in a run: text as it comes, and each file that was changed.
+//! The `Client` of a run: sends text as it arrives, and each changed file.
 
 use super::{
     message::{ApplyEdit, FileEdit, Outgoing, StreamParams},
@@ -18,12 +18,12 @@ use system::AbsPath;
 /// The client of one run.
 pub(super) struct RunClient {
     conversation: String,
-    /// How much is asked, of what the dialect cannot ask.
+    /// The permission mode, for advice about requests that this dialect cannot ask about.
     mode: PermissionMode,
     out: Out,
-    /// The message whose text was told as it came.
+    /// The message whose text was streamed.
     streamed: Mutex<Option<MessageId>>,
-    /// The text of each file as it was told last.
+    /// The text of each file as last sent.
     told: Mutex<HashMap<AbsPath, String>>,
 }
 
@@ -32,7 +32,7 @@ impl RunClient {
         Self { conversation, mode, out, streamed: Mutex::default(), told: Mutex::default() }
     }
 
-    /// Tells a file's whole text, unless it was told last.
+    /// Sends a file's whole text, unless the same text was sent last.
     pub(super) fn changed(&self, path: &AbsPath, new_text: &str) {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         if told.get(path).is_some_and(|told| told == new_text) {
@@ -51,7 +51,7 @@ impl RunClient {
     }
 
     fn edited(&self, change: &FileChange) {
-        // This dialect cannot say that a file was removed, nor show one that is no text.
+        // This dialect cannot report a deleted or a binary file.
         let bytes = change.after.as_ref().and_then(|after| after.bytes.as_ref());
         let Some(Ok(new_text)) = bytes.map(|bytes| std::str::from_utf8(bytes)) else { return };
         self.changed(&change.path, new_text);
@@ -90,7 +90,7 @@ impl Client for RunClient {
     }
 
     fn rejection(&self, request: &PermissionRequest) -> Option<String> {
-        // What asks each time asks in every mode, and is not offered to be remembered.
+        // A request without a lasting grant needs approval in every mode.
         let in_every_mode = request.grant_label.is_empty() || self.mode == PermissionMode::Prometheus;
         let advice = match in_every_mode {
             true => {
@@ -109,7 +109,7 @@ impl Client for RunClient {
     }
 }
 
-/// A path as a `file://` address.
+/// Converts a path to a `file://` URI.
 fn file_uri(path: &AbsPath) -> String {
     let mut uri = "file://".to_owned();
     for byte in path.as_str().bytes() {

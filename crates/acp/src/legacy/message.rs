@@ -1,9 +1,10 @@
-//! The messages of this dialect. Their members are in the order in which its own programs write them.
+//! The messages of this dialect. Their members are in the order in which the dialect's own programs
+//! write them.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A message of the client.
+/// A message from the client.
 #[derive(Debug, Deserialize)]
 pub(super) struct Incoming {
     #[serde(default)]
@@ -54,7 +55,7 @@ impl<'a, T> Outgoing<'a, T> {
     }
 }
 
-/// The answer to `initialize`.
+/// The response to `initialize`.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Initialized<'a> {
@@ -84,7 +85,7 @@ impl<'a> Initialized<'a> {
     }
 }
 
-/// `agent/stream`.
+/// The parameters of `agent/stream`.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct StreamParams<'a> {
@@ -92,7 +93,7 @@ pub(super) struct StreamParams<'a> {
     pub(super) text: &'a str,
 }
 
-/// `workspace/applyEdit`.
+/// The parameters of `workspace/applyEdit`.
 #[derive(Debug, Serialize)]
 pub(super) struct ApplyEdit<'a> {
     pub(super) changes: [FileEdit<'a>; 1],

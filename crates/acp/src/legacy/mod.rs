@@ -1,6 +1,8 @@
-//! An older dialect of JSON-RPC methods over the same pipe: a prompt in, text and files out. docs/native-layer.md has its table.
+//! An older dialect of JSON-RPC methods over the same pipe: a prompt in, text and files out.
+//! docs/native-layer.md has its table.
 //!
-//! Behind it are the same runtime, sessions, tools and policy. It has no way to ask, so the policy decides alone: what would be asked is refused.
+//! It uses the same runtime, sessions, tools and policy. It cannot ask the user, so anything that
+//! needs approval is denied.
 
 mod changes;
 mod client;
@@ -22,7 +24,8 @@ use std::sync::Arc;
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-/// Whether a connection that begins with this line speaks this dialect: an introduction without a version, or a method of this dialect.
+/// Returns whether a connection that starts with this line speaks this dialect: `initialize`
+/// without a version, or a method of this dialect.
 pub(crate) fn speaks(line: &str) -> bool {
     let Ok(message) = serde_json::from_str::<Incoming>(line) else { return false };
     match message.method.as_deref() {
@@ -32,8 +35,9 @@ pub(crate) fn speaks(line: &str) -> bool {
     }
 }
 
-/// Serves a client of this dialect until it closes its side and its runs have ended, at the latest
-/// [`LEGACY_LINGER`] later; or until it is known to read no more, which ends them at once.
+/// Serves a client of this dialect until it closes its side and its runs have ended, at most
+/// [`LEGACY_LINGER`] later; or until it is known to have stopped reading, which ends the runs
+/// immediately.
 pub(crate) async fn serve(
     runtime: Arc<Runtime>,
     options: AcpOptions,
@@ -41,7 +45,8 @@ pub(crate) async fn serve(
     sink: LineSink,
     closed: CancellationToken,
 ) {
-    // As much as the model says and the tools write; nothing of it can be left out.
+    // Unbounded by itself: nothing that the model or the tools produce can be dropped. The model
+    // stops while the backlog is full.
     let (out, write) = out::way_out(sink);
     let writing = tokio::spawn(write);
     let desk = Arc::new(Desk::new(runtime, options, out));
@@ -97,7 +102,7 @@ fn take(desk: &Arc<Desk>, message: Incoming) {
     }
 }
 
-/// Answers a request; a notification gets none.
+/// Answers a request; a notification gets no response.
 fn answer(desk: &Desk, id: Option<Value>, result: &impl serde::Serialize) {
     if let Some(id) = id {
         desk.say(&Outgoing::result(id, result));

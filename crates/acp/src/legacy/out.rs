@@ -1,19 +1,19 @@
-//! The way out of this dialect: lines in their order, and how many bytes of them wait.
+//! The output queue of this dialect: lines in order, and the number of bytes queued.
 
 use crate::transport::{Gauge, LineSink};
 use futures::SinkExt;
 use std::{io, sync::Arc};
 use tokio::sync::mpsc;
 
-/// Takes lines without ever blocking who says them.
+/// Queues lines without blocking the sender.
 #[derive(Clone)]
 pub(super) struct Out {
     lines: mpsc::UnboundedSender<String>,
     gauge: Arc<Gauge>,
 }
 
-/// A way out, and the task that moves its lines into `sink` as the client reads them: run it until
-/// it ends, which it does when every clone of the way out is dropped, or at the first failure.
+/// Returns an output queue and the task that moves its lines into `sink` as the client reads them.
+/// The task completes when every clone of the queue is dropped, or at the first failure.
 pub(super) fn way_out(mut sink: LineSink) -> (Out, impl Future<Output = io::Result<()>> + Send + 'static) {
     let (lines, mut waiting) = mpsc::unbounded_channel::<String>();
     let gauge = Arc::new(Gauge::default());
@@ -35,7 +35,7 @@ pub(super) fn way_out(mut sink: LineSink) -> (Out, impl Future<Output = io::Resu
 }
 
 impl Out {
-    /// Says a line; a client that has gone hears nothing.
+    /// Queues a line; does nothing if the client has disconnected.
     pub(super) fn send(&self, line: String) {
         self.gauge.add(line.len());
         let _ = self.lines.send(line);

@@ -1,5 +1,5 @@
-//! The runs of a connection: each a prompt in a session of its own, or in that of its conversation
-//! where the client sends that again.
+//! The runs of a connection. Each run is a prompt in a new session, or in the session of its
+//! conversation if the client names the conversation again.
 
 use super::{changes::Snapshot, client::RunClient, message::Outgoing, out::Out};
 use crate::{AcpOptions, limits::LEGACY_CONVERSATIONS};
@@ -14,7 +14,7 @@ use system::{AbsPath, FileKind};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-/// What the connection works with.
+/// The state of a connection in this dialect.
 pub(super) struct Desk {
     runtime: Arc<Runtime>,
     pub(super) options: AcpOptions,
@@ -24,18 +24,18 @@ pub(super) struct Desk {
 
 #[derive(Default)]
 struct State {
-    /// The first folder that the client named.
+    /// The first workspace folder that the client named.
     folder: Option<String>,
     runs: JoinSet<()>,
-    /// What cancels each, by its conversation.
+    /// The cancellation token of each run, with its conversation.
     running: Vec<(String, CancellationToken)>,
-    /// The session of each conversation, held while a run is in it: a second one waits for the
+    /// The session of each conversation, locked during a run, so that a second run waits for the
     /// first.
     conversations: HashMap<String, Arc<tokio::sync::Mutex<Option<SessionId>>>>,
 }
 
 impl State {
-    /// The session of a conversation, to be held while a run is in it.
+    /// Returns the session of a conversation, to be locked during a run.
     fn conversation(&mut self, name: &str) -> Arc<tokio::sync::Mutex<Option<SessionId>>> {
         if self.conversations.len() >= LEGACY_CONVERSATIONS {
             self.conversations.retain(|_, session| Arc::strong_count(session) > 1);
@@ -44,10 +44,10 @@ impl State {
     }
 }
 
-/// A prompt to be run.
+/// A prompt to run.
 pub(super) struct Run {
     prompt: String,
-    /// The folder that the client named, if it did.
+    /// The directory that the client named, if any.
     root: Option<String>,
     conversation: String,
     /// Whether the client named the conversation.
@@ -55,7 +55,7 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// From the parameters of `agent/run`.
+    /// Parses the parameters of `agent/run`.
     pub(super) fn decode(id: Option<&Value>, params: &Value) -> Result<Self, String> {
         let text = |key: &str| params[key].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
         let prompt = text("prompt").ok_or("Missing string param: prompt")?;
@@ -68,8 +68,8 @@ impl Run {
         Ok(Self { prompt, root: text("workspaceRoot"), conversation, named })
     }
 
-    /// The folder to work in: the one named, below the one that the program was started in where it
-    /// is relative; the client's first; or the program's.
+    /// Returns the directory to work in: the named one, relative to the program's working
+    /// directory; else the client's first workspace folder; else the program's working directory.
     fn folder(&self, desk: &Desk) -> Result<AbsPath, String> {
         let start = &desk.options.default_cwd;
         let given = self.root.clone().or_else(|| desk.state().folder.clone());
@@ -90,7 +90,8 @@ impl Desk {
         Self { runtime, options, out, state: Mutex::default() }
     }
 
-    /// The client introduced itself: its first folder is where runs work that name none.
+    /// Handles `initialize`: stores the client's first workspace folder, the default directory of
+    /// runs.
     pub(super) fn introduced(&self, params: &Value) {
         let uri = params.pointer("/workspaceFolders/0/uri").and_then(Value::as_str);
         let path = uri.and_then(|uri| uri.strip_prefix("file://")).and_then(decoded);
@@ -104,7 +105,7 @@ impl Desk {
         }
     }
 
-    /// Starts a run; its request is answered when it has ended.
+    /// Starts a run; its request is answered when the run has ended.
     pub(super) fn start(self: &Arc<Self>, run: Run, id: Option<Value>) {
         let cancel = CancellationToken::new();
         let desk = Arc::clone(self);
@@ -129,7 +130,7 @@ impl Desk {
         });
     }
 
-    /// Cancels the runs of a conversation; one that is not known is fine.
+    /// Cancels the runs of a conversation; an unknown one is no error.
     pub(super) fn cancel(&self, conversation: &str) {
         self.state()
             .running
@@ -138,7 +139,7 @@ impl Desk {
             .for_each(|(_, run)| run.cancel());
     }
 
-    /// Waits for the ends of all runs.
+    /// Waits until all runs have ended.
     pub(super) async fn finished(&self) {
         std::future::poll_fn(|cx| {
             let mut state = self.state();
@@ -153,7 +154,7 @@ impl Desk {
         .await;
     }
 
-    /// Cancels every run and waits for their ends.
+    /// Cancels all runs and waits until they have ended.
     pub(super) async fn settle(&self) {
         let mut runs = {
             let mut state = self.state();
@@ -200,8 +201,8 @@ impl Desk {
         ended.map(|outcome| outcome.stop_reason).map_err(|error| error.to_string())
     }
 
-    /// The session of a run: that of its conversation, where the client sends that again and does
-    /// not name another folder; or a new one.
+    /// Opens the session of a run: that of its conversation, if the client named the conversation
+    /// and no different directory; otherwise a new session.
     async fn session(
         &self,
         run: &Run,
@@ -225,7 +226,7 @@ impl Desk {
     }
 }
 
-/// A percent-encoded path as it is; `None` when it is no text.
+/// Decodes a percent-encoded path; `None` if it is not UTF-8.
 fn decoded(path: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(path.len());
     let mut rest = path.as_bytes();

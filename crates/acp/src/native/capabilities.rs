@@ -1,9 +1,9 @@
-//! What this layer says of itself.
+//! Advertises the native layer.
 
 use super::event::VERSION;
 use serde_json::{Map, Value, json};
 
-/// What there is.
+/// Returns the capabilities of the layer.
 pub(crate) fn capabilities() -> Value {
     let names = [
         "uiEvents",
@@ -20,13 +20,13 @@ pub(crate) fn capabilities() -> Value {
     ];
     let mut all = Map::from_iter([("protocolVersion".to_owned(), json!(VERSION))]);
     all.extend(names.map(|name| (name.to_owned(), Value::Bool(true))));
-    // No tool makes subagents: their events are defined, and nothing is there to be told of.
+    // No tool creates subagents: their events are defined but never sent.
     all.extend(["subagentTree", "subagentDashboard"].map(|name| (name.to_owned(), Value::Bool(false))));
     Value::Object(all)
 }
 
-/// Adds it to the answer of `initialize`: below `_meta`, and where the KosmoKrator wire has it, for
-/// its wrappers look there whatever they say of themselves.
+/// Adds the capabilities to the response to `initialize`: below `_meta`, and at the KosmoKrator
+/// wire's place, because that wire's wrappers look there regardless of what they declare.
 pub(crate) fn announce(answer: &mut Value) {
     let capabilities = capabilities();
     if let Some(answer) = answer.as_object_mut() {

@@ -1,4 +1,5 @@
-//! The end of a request whose beginning was told: told once, whatever comes of it.
+//! Guarantees the end event of a request whose start event was sent: exactly one, whatever the
+//! outcome.
 
 use super::{event::Event, requests::Request};
 use crate::connection::{AcpClient, Wire};
@@ -6,8 +7,8 @@ use serde_json::Value;
 use std::sync::Arc;
 use tokio::time::Instant;
 
-/// A request that is being done. Dropped before its end was told, it tells that the request was
-/// cancelled.
+/// A running request. If dropped before its end event was sent, it sends one that reports
+/// cancellation.
 pub(super) struct Ending<W: Wire> {
     client: Option<Arc<AcpClient<W>>>,
     request: Request,
@@ -16,7 +17,7 @@ pub(super) struct Ending<W: Wire> {
 }
 
 impl<W: Wire> Ending<W> {
-    /// Tells of the beginning of a request, given without its secrets, where that is told.
+    /// Sends the start event of a request, if it has one. `request` must not contain secrets.
     pub(super) fn begin(client: Option<Arc<AcpClient<W>>>, request: Request) -> Self {
         let began = request.began();
         let ending = Self { client, request, since: Instant::now(), open: began.is_some() };
@@ -24,13 +25,13 @@ impl<W: Wire> Ending<W> {
         ending
     }
 
-    /// Tells of what came of it.
+    /// Sends the end event with the result.
     pub(super) fn done(mut self, result: &Value) {
         self.open = false;
         self.tell(self.request.ended(result));
     }
 
-    /// Tells that nothing came of it, and why.
+    /// Sends the end event of a failure.
     pub(super) fn failed(mut self, why: &str) {
         self.close(why);
     }

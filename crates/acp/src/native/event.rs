@@ -1,4 +1,4 @@
-//! The events as they go over the wire.
+//! The native events in their wire format.
 
 use super::Prefix;
 #[cfg(test)]
@@ -14,63 +14,64 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-/// The version of this layer.
+/// The version of the native layer.
 pub(crate) const VERSION: u32 = 1;
 
-/// An event on its way out.
+/// A queued event.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Frame {
     /// The turn it belongs to.
     pub(crate) run: Option<TurnId>,
-    /// The event; `None` only says to which turn the text belongs that follows.
+    /// The event; `None` to only set the turn of the text that follows.
     pub(crate) event: Option<Event>,
 }
 
-/// The parameters of a notification: what every event has, and its own fields.
+/// The parameters of a notification: the fields common to all events, and the event's own.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Envelope<'a> {
-    /// The version of this layer, 1.
+    /// The version of the native layer, 1.
     pub(crate) protocol_version: u32,
-    /// The session.
+    /// The id of the session.
     pub(crate) session_id: &'a str,
-    /// The turn, `run_1` and on, each prompt of a session its own; null outside of turns.
+    /// The turn, `run_1` and so on, one per prompt of a session; null outside turns.
     pub(crate) run_id: Option<&'a str>,
-    /// When it was sent: seconds since the epoch, with fractions.
+    /// When the event was sent: seconds since the Unix epoch, with fractions.
     pub(crate) timestamp: f64,
     #[serde(flatten)]
     pub(crate) event: &'a Event,
 }
 
-/// What happened.
+/// A native event.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub(crate) enum Event {
-    /// A turn began or ended, or the user said something.
+    /// A turn began or ended, or the user sent a message.
     SessionUpdate(RunUpdate),
-    /// What the turn is busy with changed.
+    /// The phase of the turn changed.
     PhaseChanged { phase: PhaseName },
-    /// The assistant said more; one for each `agent_message_chunk`, right after it.
+    /// More text of the assistant; one for each `agent_message_chunk`, immediately after it.
     TextDelta(Delta),
-    /// The model reasoned on; one for each `agent_thought_chunk` of its reasoning, right after it.
+    /// More reasoning of the model; one for each `agent_thought_chunk` with its reasoning,
+    /// immediately after it.
     ThinkingDelta(Delta),
     /// A tool call was announced.
     ToolStarted(ToolStarted),
-    /// A tool call runs.
+    /// A tool call is running.
     ToolProgress {
         tool_call_id: String,
         tool: String,
         name: String,
         status: InProgress,
-        /// What it says of itself, where that is new: how far it is, the end of its log.
+        /// The call's progress or the end of its log, if either is new.
         #[serde(skip_serializing_if = "Option::is_none")]
         message: Option<String>,
     },
     /// A tool call ended.
     ToolCompleted(ToolCompleted),
-    /// A permission is about to be asked for.
+    /// A permission request is about to be sent.
     PermissionRequested {
         tool_call_id: String,
         tool: String,
@@ -81,53 +82,53 @@ pub(crate) enum Event {
         /// As in `session/request_permission`.
         options: Value,
     },
-    /// A permission that was asked for was given or refused.
+    /// A permission request was answered.
     PermissionResolved { tool_call_id: String, tool: String, decision: Verdict, outcome: Value },
-    /// Subagents were asked for.
+    /// Subagents were requested.
     SubagentSpawned { entries: Vec<SpawnEntry> },
-    /// Subagents run, or wait for a place.
+    /// Subagents are running or queued.
     SubagentRunning { entries: Vec<SpawnEntry> },
     /// Subagents ended.
     SubagentCompleted { entries: Vec<EndEntry> },
-    /// All subagents as a tree; at most four a second.
+    /// All subagents as a tree; at most four per second.
     SubagentTree { tree: Vec<Node> },
-    /// All subagents in numbers; at most one a second.
+    /// Statistics of all subagents; at most one per second.
     SubagentDashboard { summary: Box<Summary>, stats: BTreeMap<String, Stats>, tree: Vec<Node> },
-    /// Tokens used, of the session so far.
+    /// Tokens used by the session so far.
     UsageUpdated {
         model: String,
         tokens_in: u64,
         tokens_out: u64,
-        /// In US dollars; null where the price is not known.
+        /// In US dollars; null if the price is unknown.
         cost: Option<f64>,
-        /// The size of the model's context, in tokens; left out where it is not known.
+        /// The model's context size in tokens; omitted if unknown.
         #[serde(skip_serializing_if = "Option::is_none")]
         max_context: Option<u64>,
     },
-    /// What the session is set to changed.
+    /// The session's settings changed.
     RuntimeChanged(RuntimeChange),
-    /// A request about integrations, or Lua, began or ended.
+    /// A request about integrations or Lua began or ended.
     #[serde(rename = "integration_event")]
     Integration(#[cfg_attr(test, schemars(with = "IntegrationOperation"))] Operation),
     /// A request about MCP servers began or ended.
     #[serde(rename = "mcp_event")]
     Mcp(#[cfg_attr(test, schemars(with = "McpOperation"))] Operation),
-    /// Something that the user should know and that is no part of the conversation.
+    /// A message for the user that is not part of the conversation.
     StatusUpdated { message: String },
     /// A turn failed.
     Error { message: String },
 }
 
-/// The course of a turn: `status`, or `role` and `text`.
+/// Progress of a turn: `status`, or `role` and `text`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(crate) struct RunUpdate {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) status: Option<RunStatus>,
-    /// Whose message `text` is.
+    /// The author of `text`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) role: Option<Role>,
-    /// The user's message; or, at the end, all that the assistant said in the turn.
+    /// The user's message; or, at the end of a turn, the assistant's whole text in that turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) text: Option<String>,
 }
@@ -157,12 +158,12 @@ pub(crate) enum PhaseName {
     Idle,
 }
 
-/// A piece of text, twice.
+/// A piece of text, in two fields.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(crate) struct Delta {
     pub(crate) text: String,
-    /// The same.
+    /// The same as `text`.
     pub(crate) delta: String,
 }
 
@@ -172,7 +173,7 @@ pub(crate) struct Delta {
 pub(crate) struct ToolStarted {
     pub(crate) tool_call_id: String,
     pub(crate) tool: String,
-    /// The same.
+    /// The same as `tool`.
     pub(crate) name: String,
     pub(crate) args: Value,
     pub(crate) kind: String,
@@ -180,12 +181,12 @@ pub(crate) struct ToolStarted {
     pub(crate) locations: Vec<Place>,
 }
 
-/// Where a tool call works.
+/// A location of a tool call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(crate) struct Place {
     pub(crate) path: String,
-    /// From 1.
+    /// Counted from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) line: Option<u64>,
 }
@@ -203,9 +204,9 @@ pub(crate) enum InProgress {
 pub(crate) struct ToolCompleted {
     pub(crate) tool_call_id: String,
     pub(crate) tool: String,
-    /// The same.
+    /// The same as `tool`.
     pub(crate) name: String,
-    /// What the model was told.
+    /// The result given to the model.
     pub(crate) output: String,
     pub(crate) success: bool,
     pub(crate) status: EndStatus,
@@ -219,7 +220,7 @@ pub(crate) enum EndStatus {
     Failed,
 }
 
-/// What came of a question.
+/// The outcome of a permission request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -229,7 +230,7 @@ pub(crate) enum Verdict {
     Deny,
 }
 
-/// What changed, as far as it is known: only the fields that are there.
+/// The changed settings: only the fields that changed.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -241,7 +242,7 @@ pub(crate) struct RuntimeChange {
     /// Without its provider.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) model: Option<String>,
-    /// The size of its context in tokens; 0 where it is not known.
+    /// The model's context size in tokens; 0 if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max_context: Option<u64>,
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
@@ -253,7 +254,7 @@ pub(crate) struct RuntimeChange {
     pub(crate) result: Option<Value>,
 }
 
-/// Everything a session can be set to, and is.
+/// All settings of a session, with their current values.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -266,7 +267,7 @@ pub(crate) struct RuntimeState {
     pub(crate) config_options: Value,
 }
 
-/// A request as it begins and ends: only the fields that `operation` has.
+/// The start or end of a request: only the fields that `operation` has.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -276,12 +277,12 @@ pub(crate) struct Operation {
     pub(crate) fields: BTreeMap<&'static str, Value>,
 }
 
-/// A call that asks for a subagent.
+/// A call that requests a subagent.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(crate) struct SpawnEntry {
     pub(crate) args: Value,
-    /// Of the tool call.
+    /// The id of the tool call.
     pub(crate) id: String,
 }
 
@@ -289,19 +290,19 @@ pub(crate) struct SpawnEntry {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(crate) struct EndEntry {
-    /// `completion` for one that nobody waited for.
+    /// `completion` if no call waited for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) kind: Option<&'static str>,
     pub(crate) args: Value,
     pub(crate) result: String,
     pub(crate) success: bool,
-    /// Those it asked for itself.
+    /// The subagents that it requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) children: Option<Vec<Node>>,
     pub(crate) stats: Stats,
 }
 
-/// A subagent in the tree; or, with the type `summary`, those for which there was no room.
+/// A subagent in the tree; or, with the type `summary`, the subagents omitted for lack of room.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -311,7 +312,7 @@ pub(crate) struct Node {
     pub(crate) kind: String,
     pub(crate) task: String,
     pub(crate) status: String,
-    /// Seconds, to a tenth.
+    /// Seconds, rounded to a tenth.
     pub(crate) elapsed: f64,
     pub(crate) tool_calls: u64,
     pub(crate) success: bool,
@@ -319,7 +320,7 @@ pub(crate) struct Node {
     pub(crate) queue_reason: Option<String>,
     pub(crate) last_tool: Option<String>,
     pub(crate) last_message_preview: Option<String>,
-    /// Seconds since the epoch.
+    /// Seconds since the Unix epoch.
     pub(crate) next_retry_at: Option<f64>,
     pub(crate) children: Vec<Self>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -328,7 +329,7 @@ pub(crate) struct Node {
     pub(crate) hidden_statuses: Option<BTreeMap<String, usize>>,
 }
 
-/// A subagent in numbers. Times are seconds since the epoch.
+/// Statistics of a subagent. Times are seconds since the Unix epoch.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -339,7 +340,7 @@ pub(crate) struct Stats {
     pub(crate) tool_calls: u64,
     pub(crate) tokens_in: u64,
     pub(crate) tokens_out: u64,
-    /// Seconds, to a thousandth.
+    /// Seconds, rounded to a thousandth.
     pub(crate) elapsed: f64,
     pub(crate) start_time: Option<f64>,
     pub(crate) end_time: Option<f64>,
@@ -361,7 +362,7 @@ pub(crate) struct Stats {
     pub(crate) output_preview: Option<String>,
 }
 
-/// All subagents in numbers.
+/// Statistics of all subagents.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -369,7 +370,7 @@ pub(crate) struct Summary {
     pub(crate) total: usize,
     pub(crate) done: usize,
     pub(crate) running: usize,
-    /// Those that wait for whatever reason.
+    /// Those that wait, for any reason.
     pub(crate) queued: usize,
     pub(crate) failed: usize,
     pub(crate) cancelled: usize,
@@ -385,25 +386,25 @@ pub(crate) struct Summary {
     pub(crate) prune_count: u64,
     pub(crate) compaction_count: u64,
     pub(crate) total_tools: u64,
-    /// In US dollars; null where the prices are not known.
+    /// In US dollars; null if a price is unknown.
     pub(crate) cost: Option<f64>,
-    /// Of one that is done.
+    /// The average per finished subagent.
     pub(crate) avg_cost: Option<f64>,
-    /// Seconds since the first began.
+    /// Seconds since the first one started.
     pub(crate) elapsed: f64,
-    /// Done in a minute.
+    /// Subagents finished per minute.
     pub(crate) rate: f64,
-    /// Seconds until all have ended, if it goes on like this; null where nothing tells.
+    /// Estimated seconds until all have ended; null if unknown.
     pub(crate) eta: Option<f64>,
     pub(crate) active: Vec<Stats>,
     pub(crate) failures: Vec<Stats>,
     pub(crate) by_type: BTreeMap<String, OfType>,
     pub(crate) model: String,
-    /// Whether nothing has moved for a minute although something runs.
+    /// Whether a subagent runs and none has made progress for a minute.
     pub(crate) stale: bool,
 }
 
-/// The subagents of one kind.
+/// The subagents of one type.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -417,7 +418,7 @@ pub(crate) struct OfType {
 }
 
 impl Event {
-    /// Its name, without the prefix.
+    /// Returns the event's name, without the prefix.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::SessionUpdate(_) => "session_update",

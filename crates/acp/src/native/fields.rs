@@ -1,4 +1,5 @@
-//! The parameters of a request, taken one by one, with the wire's own words for what is wrong.
+//! Reads the parameters of a request one by one, with the error messages that the KosmoKrator wire
+//! defines.
 
 use super::services::{Hidden, Permissions, Scope};
 use crate::connection::errors;
@@ -6,12 +7,12 @@ use agent_client_protocol::Error;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// An object of parameters.
+/// The parameters of a request, an object.
 #[derive(Debug)]
 pub(crate) struct Fields(Map<String, Value>);
 
 impl Fields {
-    /// The parameters of a request; none count as an empty object.
+    /// Takes the parameters of a request; null counts as an empty object.
     pub(crate) fn of(params: Value) -> Result<Self, Error> {
         match params {
             Value::Object(map) => Ok(Self(map)),
@@ -20,12 +21,12 @@ impl Fields {
         }
     }
 
-    /// A text that must be there and not be empty.
+    /// Returns a required string that is not empty.
     pub(crate) fn text(&self, key: &str) -> Result<String, Error> {
         self.optional(key)?.ok_or_else(|| errors::invalid_params(format!("Missing string param: {key}")))
     }
 
-    /// A text, if it is there and not empty.
+    /// Returns an optional string; an empty one counts as missing.
     pub(crate) fn optional(&self, key: &str) -> Result<Option<String>, Error> {
         match self.0.get(key) {
             None | Some(Value::Null) => Ok(None),
@@ -35,7 +36,7 @@ impl Fields {
         }
     }
 
-    /// The function's name, whichever of its keys has it.
+    /// Returns the function's name, from any of its keys.
     pub(crate) fn function(&self) -> Result<String, Error> {
         for key in ["function", "name", "tool"] {
             if let Some(Value::String(text)) = self.0.get(key)
@@ -47,18 +48,18 @@ impl Fields {
         Err(errors::invalid_params("Missing string param: function"))
     }
 
-    /// An object; an empty one when it is not there.
+    /// Returns an object; empty if missing.
     pub(crate) fn object(&self, key: &str) -> Result<Map<String, Value>, Error> {
         match self.0.get(key) {
             None | Some(Value::Null) => Ok(Map::new()),
             Some(Value::Object(map)) => Ok(map.clone()),
-            // A client in a language without types sends an empty object as an empty list.
+            // Clients in untyped languages send an empty object as an empty list.
             Some(Value::Array(items)) if items.is_empty() => Ok(Map::new()),
             Some(_) => Err(errors::invalid_params(format!("Param must be an object: {key}"))),
         }
     }
 
-    /// An object of texts that are shown nowhere.
+    /// Returns an object of secret values.
     pub(crate) fn hidden(&self, key: &str) -> Result<BTreeMap<String, Hidden>, Error> {
         let scalar = |(name, value): (String, Value)| match scalar(&value) {
             Some(text) => Ok((name, Hidden::new(text))),
@@ -67,7 +68,7 @@ impl Fields {
         self.object(key)?.into_iter().map(scalar).collect()
     }
 
-    /// Text, a number or a flag, or a list of such.
+    /// Returns a string, a number or a boolean, or a list of these.
     pub(crate) fn scalars(&self, key: &str) -> Result<Value, Error> {
         let is_scalar = |value: &Value| scalar(value).is_some();
         match self.0.get(key) {
@@ -77,7 +78,7 @@ impl Fields {
         }
     }
 
-    /// A list of texts.
+    /// Returns a list of strings; empty if missing.
     pub(crate) fn texts(&self, key: &str) -> Result<Vec<String>, Error> {
         let wrong = || errors::invalid_params(format!("Param must be a list of strings: {key}"));
         match self.0.get(key) {
@@ -89,7 +90,7 @@ impl Fields {
         }
     }
 
-    /// A list of anything; an empty one when it is not there.
+    /// Returns a list of any values; empty if missing.
     pub(crate) fn list(&self, key: &str) -> Result<Vec<Value>, Error> {
         match self.0.get(key) {
             None | Some(Value::Null) => Ok(Vec::new()),
@@ -98,17 +99,17 @@ impl Fields {
         }
     }
 
-    /// Whether it is there.
+    /// Returns whether a parameter is present and not null.
     pub(crate) fn has(&self, key: &str) -> bool {
         self.0.get(key).is_some_and(|value| !value.is_null())
     }
 
-    /// A flag; `default` when it is not there.
+    /// Returns a boolean; `default` if missing.
     pub(crate) fn flag(&self, key: &str, default: bool) -> Result<bool, Error> {
         Ok(self.optional_flag(key)?.unwrap_or(default))
     }
 
-    /// A flag, if it is there.
+    /// Returns an optional boolean.
     pub(crate) fn optional_flag(&self, key: &str) -> Result<Option<bool>, Error> {
         match self.0.get(key) {
             None | Some(Value::Null) => Ok(None),
@@ -117,7 +118,7 @@ impl Fields {
         }
     }
 
-    /// A whole number, held between two others; `default` when it is not there.
+    /// Returns an integer clamped to `least..=most`; `default` if missing.
     pub(crate) fn count(&self, key: &str, least: u64, default: u64, most: u64) -> Result<u64, Error> {
         match self.0.get(key) {
             None | Some(Value::Null) => Ok(default),
@@ -128,7 +129,7 @@ impl Fields {
         }
     }
 
-    /// A positive number, if it is there.
+    /// Returns an optional positive number.
     pub(crate) fn positive(&self, key: &str) -> Result<Option<f64>, Error> {
         match self.0.get(key) {
             None | Some(Value::Null) => Ok(None),
@@ -139,7 +140,7 @@ impl Fields {
         }
     }
 
-    /// Whose settings change: the project's when it is not said.
+    /// Returns whose settings to change; the project's if missing.
     pub(crate) fn scope(&self) -> Result<Scope, Error> {
         match self.0.get("scope") {
             None | Some(Value::Null) => Ok(Scope::Project),
@@ -149,7 +150,7 @@ impl Fields {
         }
     }
 
-    /// What reads and writes may do.
+    /// Returns the permissions of reads and writes.
     pub(crate) fn permissions(&self) -> Result<Permissions, Error> {
         let mut permissions = Permissions::default();
         for (operation, given) in self.object("permissions")? {

@@ -1,11 +1,14 @@
-//! The native layer: what a program that is no editor needs beside the protocol. Events tell a session's state as a terminal would show it;
-//! docs/native-layer.md has the whole of it.
+//! The native layer: what programs that are not editors need in addition to the protocol. Its
+//! events describe a session's state as a terminal would show it. See docs/native-layer.md.
 //!
-//! One table, two names: everything is served as `_tiller/NAME`, because the protocol reserves the underscore for extensions, and as
-//! `kosmokrator/NAME`, for clients of that wire, with two aliases. An event is sent in one spelling only, that of whoever opted in.
+//! One table, two names: everything is served as `_tiller/NAME`, because the protocol reserves the
+//! underscore for extensions, and as `kosmokrator/NAME`, for clients of that wire, with two
+//! aliases. An event is sent under one prefix only, the one under which the client requested
+//! events.
 //!
-//! Architecture Invariant: `projection` is the third projection of the same [`agent::SessionEvent`]s, beside `v1` and `v2`, and shares their way
-//! out. Nothing is made up here that those do not follow from, and nothing is sent to a client that did not ask for it.
+//! Architecture Invariant: `projection` is the third projection of the same
+//! [`agent::SessionEvent`]s, beside `v1` and `v2`, and shares their output queue. Every native
+//! event follows from them, and none is sent to a client that did not ask for it.
 
 mod capabilities;
 mod ending;
@@ -36,6 +39,9 @@ pub use services::{
 pub(crate) use shape::with_seed_keys;
 pub(crate) use switch::Switch;
 
-/// The JSON Schema of this layer, as one document: `events` by type, `requests` by method, shared types in `$defs`. Made from the types, and held
-/// against them by a test, so that the program itself is built without what makes it.
+/// The JSON Schema of the native layer, as one document: `events` by type, `requests` by method,
+/// shared types in `$defs`.
+///
+/// Generated from the types and checked against them by a test, so that the product does not
+/// contain the generator.
 pub const SCHEMA: &str = include_str!("../../../../clients/schema/native.json");

@@ -1,9 +1,9 @@
-//! What methods and events of this layer are called.
+//! Names of the native layer's methods and events.
 
-/// Before the name of a method or an event.
+/// The prefix of a method's or an event's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Prefix {
-    /// `_tiller/`: reserved for extensions by the protocol.
+    /// `_tiller/`. The protocol reserves the underscore for extensions.
     Tiller,
     /// `kosmokrator/`.
     Kosmokrator,
@@ -14,11 +14,11 @@ pub(crate) enum Prefix {
 }
 
 impl Prefix {
-    /// All of them.
+    /// All prefixes.
     pub(crate) const ALL: [Self; 4] =
         [Self::Tiller, Self::Kosmokrator, Self::Kosmo, Self::ReservedKosmokrator];
 
-    /// It, with the slash.
+    /// Returns the prefix, including the slash.
     pub(crate) fn text(self) -> &'static str {
         match self {
             Self::Tiller => "_tiller/",
@@ -28,7 +28,7 @@ impl Prefix {
         }
     }
 
-    /// Takes a method apart; `None` when it is none of this layer's.
+    /// Splits a method into prefix and name; `None` if it is not a method of the native layer.
     pub(crate) fn split(method: &str) -> Option<(Self, &str)> {
         Self::ALL.into_iter().find_map(|prefix| Some((prefix, method.strip_prefix(prefix.text())?)))
     }

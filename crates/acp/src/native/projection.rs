@@ -1,4 +1,4 @@
-//! From a session's events to this layer's.
+//! Converts a session's events to native events.
 
 use super::{
     event::{
@@ -20,49 +20,49 @@ use agent::{
 use serde_json::json;
 use std::collections::HashMap;
 
-/// What goes out for an event of the session.
+/// An output of the projection.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Step {
-    /// An event, where it stands.
+    /// An event, sent in order.
     Frame(Frame),
-    /// A state that replaces one of its kind which was not sent yet.
+    /// A state, which replaces a queued one of its kind.
     State(StateKind, Frame),
 }
 
-/// A state that is told as a whole.
+/// The kind of a state that is sent as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StateKind {
     /// The subagents as a tree.
     Tree,
-    /// The subagents in numbers.
+    /// Statistics of the subagents.
     Dashboard,
 }
 
-/// Turns a session's events into this layer's. Keeps what one must know of those before it.
+/// Converts a session's events to native events. Keeps the state that later events need.
 #[derive(Debug, Default)]
 pub(crate) struct Projection {
     /// The running turn.
     run: Option<TurnId>,
-    /// The turn that the last event said.
+    /// The turn named by the last event.
     said: Option<TurnId>,
-    /// What the assistant said in it, since events are on; the last of it, as much as one answer
-    /// may have.
+    /// The assistant's text in the running turn since events were enabled; of longer text, the last
+    /// [`ANSWER_BYTES`].
     text: String,
-    /// The calls whose permission is being asked for, with their tools.
+    /// The calls that wait for a permission, with their tools.
     asked: HashMap<ToolCallId, String>,
-    /// What the session is set to, once known.
+    /// The current settings, once known.
     settings: Option<Settings>,
-    /// The turn is at its end.
+    /// Whether the turn has reached its end.
     idle: bool,
 }
 
 impl Projection {
-    /// Says what the session is set to, so that changes can be told in full.
+    /// Stores the session's current settings, so that later changes can be reported in full.
     pub(crate) fn set_settings(&mut self, settings: Settings) {
         self.settings = Some(settings);
     }
 
-    /// Takes note of an event while nothing is told: next to nothing.
+    /// Updates the state for an event while native events are off. This is cheap.
     pub(crate) fn pass_over(&mut self, event: &SessionEvent) {
         match event {
             SessionEvent::TurnStarted { turn } => {
@@ -77,7 +77,8 @@ impl Projection {
         }
     }
 
-    /// Says which turn the text belongs to that is about to go out, where no event did.
+    /// Returns the frame that sets the turn of the next text, unless the last event named that turn
+    /// already.
     fn mark(&mut self) -> Option<Frame> {
         if self.said == self.run {
             return None;
@@ -86,13 +87,13 @@ impl Projection {
         Some(Frame { run: self.run.clone(), event: None })
     }
 
-    /// An event outside of the session's own.
+    /// Returns the frame for an event that does not come from the session.
     pub(crate) fn frame(&mut self, event: Event) -> Frame {
         self.said.clone_from(&self.run);
         Frame { run: self.run.clone(), event: Some(event) }
     }
 
-    /// The updates of the protocol for an event, with this layer's events where they belong.
+    /// Combines the protocol's updates for an event with its native events, in order.
     pub(crate) fn along<U>(
         &mut self,
         event: &SessionEvent,
@@ -108,7 +109,7 @@ impl Projection {
         updates
     }
 
-    /// What goes out for an event, after the updates of the protocol for it.
+    /// Returns the outputs for an event; they follow the protocol's updates for it.
     pub(crate) fn steps(&mut self, event: &SessionEvent, models: &dyn Fn() -> Vec<ModelInfo>) -> Vec<Step> {
         match event {
             SessionEvent::TurnStarted { turn } => {
@@ -126,7 +127,7 @@ impl Projection {
             })),
             SessionEvent::ModelResponse(response) => {
                 self.text.push_str(&response.text());
-                // Of a turn of very many answers the last of it.
+                // Keep the end of a very long text.
                 let over = self.text.len().saturating_sub(ANSWER_BYTES);
                 let cut = (over..).find(|at| self.text.is_char_boundary(*at)).unwrap_or_default();
                 self.text.drain(..cut);
@@ -138,7 +139,7 @@ impl Projection {
             },
             SessionEvent::PermissionResolved { id, outcome, rule } => match self.asked.remove(id) {
                 Some(tool) => self.one(resolved(id, tool, *outcome, rule)),
-                // Decided without a question.
+                // Decided without asking the user.
                 None => Vec::new(),
             },
             SessionEvent::Usage(usage) => self.one(Event::UsageUpdated {
@@ -212,11 +213,11 @@ impl Projection {
         self.one(Event::StatusUpdated { message: message.to_owned() })
     }
 
-    /// A permission is about to be asked for.
+    /// Returns the event that announces a permission request.
     pub(crate) fn asking(&mut self, session: &SessionId, request: &PermissionRequest) -> Frame {
         self.asked.insert(request.id.clone(), request.name.clone());
         let wire = v1::permission::request(session, request.clone());
-        // Plain data that always serialises.
+        // Plain data, which always serializes.
         let mut wire = serde_json::to_value(wire).unwrap_or_default();
         self.frame(Event::PermissionRequested {
             tool_call_id: request.id.to_string(),
@@ -228,7 +229,7 @@ impl Projection {
         })
     }
 
-    /// The turn ended without an event that says so, because that could not be stored.
+    /// Returns the events that end a turn whose own end event could not be stored.
     pub(crate) fn broken(&mut self, message: String) -> Vec<Step> {
         if self.run.is_none() || !self.idle {
             return Vec::new();
@@ -292,12 +293,12 @@ impl Projection {
     }
 }
 
-/// A number of tokens, where it is known: none are a number that nobody gave.
+/// Returns a number of tokens; `None` if it is zero, which means unknown.
 pub(crate) fn known(tokens: u64) -> Option<u64> {
     (tokens > 0).then_some(tokens)
 }
 
-/// What follows a chunk of text: the same.
+/// Returns the native event that repeats a chunk of text.
 pub(crate) fn delta(kind: ChunkKind, text: &str) -> Event {
     let delta = Delta { text: text.to_owned(), delta: text.to_owned() };
     match kind {
@@ -360,7 +361,7 @@ fn resolved(id: &ToolCallId, tool: String, outcome: PermissionOutcome, rule: &st
     let (decision, outcome) = match outcome {
         PermissionOutcome::AllowOnce => (Verdict::Allow, selected("allow_once")),
         PermissionOutcome::AllowAlways => (Verdict::Always, selected("allow_always")),
-        // Nobody answered.
+        // The request timed out.
         PermissionOutcome::RejectOnce if rule == "timeout" => {
             (Verdict::Deny, json!({ "outcome": "cancelled" }))
         }

@@ -1,4 +1,4 @@
-//! The requests of this layer, decoded from their parameters and told about as they begin and end.
+//! The native layer's requests: decoding, and their start and end events.
 
 use super::{
     event::{Event, Operation, RuntimeChange},
@@ -33,7 +33,7 @@ pub(crate) enum Request {
 }
 
 impl Request {
-    /// Decodes a request; `None` when the name is none of these.
+    /// Decodes a request; `None` if the name is unknown.
     pub(crate) fn decode(name: &str, fields: &Fields) -> Option<Result<Self, Error>> {
         let decoded = || {
             Ok(match name {
@@ -120,7 +120,7 @@ impl Request {
         known.then(decoded)
     }
 
-    /// The event that tells of its beginning, where there is one.
+    /// Returns the event for its start, if there is one.
     pub(crate) fn began(&self) -> Option<Event> {
         match self {
             Self::CallFunction(call) => Some(integration(
@@ -149,7 +149,7 @@ impl Request {
         }
     }
 
-    /// The event that tells of its result.
+    /// Returns the event for its result.
     pub(crate) fn ended(&self, result: &Value) -> Event {
         let result = ("result", result.clone());
         match self {
@@ -175,8 +175,8 @@ impl Request {
         }
     }
 
-    /// What is told as the result of one that failed or was cancelled, of those whose beginning is
-    /// told.
+    /// Returns the result to report after a failure or a cancellation, for requests with a start
+    /// event.
     pub(crate) fn failure(&self, why: &str, took: Duration) -> Option<Value> {
         let took = took.as_secs_f64() * 1000.0;
         match self {
@@ -201,7 +201,7 @@ impl Request {
         }
     }
 
-    /// Does it.
+    /// Performs the request.
     pub(crate) async fn act(self, on: &Scene, services: &dyn NativeServices) -> Result<Value, Error> {
         let result = match self {
             Self::SetSetting(set) => services.set_setting(on, set).await,
@@ -221,7 +221,7 @@ impl Request {
         result.map_err(service_error)
     }
 
-    /// A copy without secrets, to tell of its end by.
+    /// Returns a copy without secrets, from which events are built.
     pub(crate) fn outline(&self) -> Self {
         match self {
             Self::SetSetting(set) => Self::SetSetting(set.clone()),
@@ -252,7 +252,7 @@ impl Request {
     }
 }
 
-/// What a service says, as an error of the wire.
+/// Converts a service's error to the wire.
 pub(crate) fn service_error(error: ServiceError) -> Error {
     match error {
         ServiceError::InvalidParams(message) => errors::invalid_params(message),
@@ -286,8 +286,8 @@ fn lua(fields: &Fields) -> Result<Request, Error> {
     Ok(Request::ExecuteLua { run, runtime: name })
 }
 
-/// The result of a direct call that failed or was cancelled; `whose` is what its `meta` says
-/// besides: the account or the server.
+/// Returns the result of a direct call that failed or was cancelled. `whose` is the additional
+/// member of its `meta`: the account or the server.
 fn failed_call(function: &str, dry_run: bool, why: &str, took: f64, whose: (&str, Value)) -> Value {
     let mut meta = json!({ "dry_run": dry_run, "operation": null, "permission_bypassed": false });
     meta[whose.0] = whose.1;

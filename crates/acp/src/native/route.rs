@@ -1,4 +1,4 @@
-//! Which method of this layer does what.
+//! Routes the native layer's methods to their handlers.
 
 use super::{
     Event, Prefix,
@@ -24,7 +24,8 @@ use serde_json::{Value, json};
 use std::{collections::HashMap, sync::Arc};
 use system::AbsPath;
 
-/// Takes a request of this layer and answers it. It runs beside turns, and is dropped when the client takes it back.
+/// Handles a native request and responds. It runs concurrently with turns, and is dropped when the
+/// client cancels it.
 pub(crate) async fn route<W: Wire>(
     method: &str,
     params: Value,
@@ -101,7 +102,7 @@ async fn handle<W: Wire>(method: &str, params: Value, connection: &Connection<W>
         _ => {
             let unknown = || errors::method_not_found(method);
             let fields = Fields::of(params);
-            // Known or not is said before anything else is wrong.
+            // An unknown method is reported before any other error.
             let probe = Fields::of(Value::Null)?;
             Request::decode(name, &probe).ok_or_else(unknown)?.ok();
             known();
@@ -110,7 +111,7 @@ async fn handle<W: Wire>(method: &str, params: Value, connection: &Connection<W>
     }
 }
 
-/// A request that acts on something beyond its session.
+/// Performs a request that acts on something beyond its session.
 async fn serve<W: Wire>(name: &str, fields: &Fields, connection: &Connection<W>) -> Result<Value, Error> {
     let handle = loaded(fields, connection)?;
     let request = Request::decode(name, fields).ok_or_else(|| errors::method_not_found(name))??;
@@ -125,7 +126,7 @@ async fn serve<W: Wire>(name: &str, fields: &Fields, connection: &Connection<W>)
     result
 }
 
-/// What a request acts on.
+/// Returns the context of a session's request.
 fn scene(handle: &SessionHandle) -> Scene {
     let state = handle.state();
     Scene {
@@ -136,7 +137,7 @@ fn scene(handle: &SessionHandle) -> Scene {
     }
 }
 
-/// A request about what the project of a session may do.
+/// Handles a request about the trust in a session's project.
 async fn trust<W: Wire>(name: &str, fields: &Fields, connection: &Connection<W>) -> Result<Value, Error> {
     let handle = loaded(fields, connection)?;
     let request = TrustRequest::decode(name, fields).ok_or_else(|| errors::method_not_found(name))??;
@@ -144,7 +145,7 @@ async fn trust<W: Wire>(name: &str, fields: &Fields, connection: &Connection<W>)
     request.act(&scene(&handle), services).await.map_err(service_error)
 }
 
-/// Changes what a session is set to: all that is given, or, when any of it is wrong, nothing.
+/// Changes a session's settings: all of those given, or none if any is invalid.
 async fn set_runtime<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result<Value, Error> {
     let handle = loaded(fields, connection)?;
     let wrong = |error: agent::UnknownMode| errors::invalid_params(error.to_string());
@@ -156,7 +157,7 @@ async fn set_runtime<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Re
     let model = full_model(fields.optional("provider")?, fields.optional("model")?, &current);
     let failed = |error: agent::SessionError| errors::session(&error);
     if let Some(model) = model {
-        // The only one that can still be refused, so the first.
+        // Only the model can still be rejected, so set it first.
         choose_model(connection, &handle, &model).await?;
     }
     if let Some(mode) = mode {
@@ -174,7 +175,7 @@ async fn set_runtime<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Re
     Ok(serde_json::to_value(state)?)
 }
 
-/// The model's full id, whether or not its provider is said with it.
+/// Returns the model's full id, given with or without its provider.
 fn full_model(provider: Option<String>, model: Option<String>, current: &str) -> Option<String> {
     let (own_provider, own_model) = current.split_once('/').unwrap_or(("", current));
     match (provider, model) {
@@ -210,7 +211,7 @@ async fn search<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result<
     Ok(json!({ "hits": hits.iter().map(hit).collect::<Vec<_>>() }))
 }
 
-/// What each rule would say of a command or a path in the session's folder.
+/// Explains the decision of each rule for a command or a path in the session's directory.
 async fn explain<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result<Value, Error> {
     let handle = loaded(fields, connection)?;
     let (what, write) = (fields.text("what")?, fields.flag("write", false)?);
@@ -226,7 +227,7 @@ async fn explain<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result
     Ok(json!({ "steps": steps }))
 }
 
-/// The last decisions of a session.
+/// Returns the latest permission decisions of a session.
 async fn permissions<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result<Value, Error> {
     let id = stored(fields, connection).await?;
     let (mut titles, mut decisions) = (HashMap::new(), Vec::new());
@@ -257,7 +258,7 @@ async fn permissions<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Re
     Ok(json!({ "decisions": decisions, "leftOut": left_out }))
 }
 
-/// What a session has used so far.
+/// Returns the tokens and the cost of a session so far.
 async fn usage<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result<Value, Error> {
     let id = stored(fields, connection).await?;
     let mut last = None;
@@ -286,7 +287,7 @@ async fn usage<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result<V
     }))
 }
 
-/// The session of a request, which must be open on this connection.
+/// Returns the session of a request; it must be open on this connection.
 fn loaded<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result<SessionHandle, Error> {
     let id = fields.text("sessionId")?;
     let not_loaded = |_| errors::invalid_params(format!("Session not loaded: {id}"));
@@ -297,7 +298,7 @@ fn loaded<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result<Sessio
     }
 }
 
-/// The session of a request, open or only stored.
+/// Returns the session of a request, open or only stored.
 async fn stored<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result<SessionId, Error> {
     let id = SessionId(fields.text("sessionId")?);
     connection.runtime.record(&id).await.map_err(|error| errors::store(&error))?;

@@ -1,4 +1,5 @@
-//! The seam to what this layer's requests act on beyond sessions: settings, integrations, MCP servers, Lua.
+//! The interface to what native requests act on beyond sessions: settings, integrations, MCP
+//! servers, Lua.
 
 use agent::{Mode, PermissionMode, SessionId};
 use async_trait::async_trait;
@@ -6,52 +7,56 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use system::AbsPath;
 
-/// What the requests of the native layer act on. Whatever is not there answers as if nothing were configured. No result and no error holds a
-/// secret. A call is dropped when the client takes its request back.
+/// The services behind the native layer's requests.
+///
+/// Each default method responds as if nothing were configured. No result and no error may contain a
+/// secret. The future of a call is dropped when the client cancels its request.
 #[async_trait]
 pub trait NativeServices: Send + Sync {
-    /// Stores a setting; `{path, scope, configured: true}`.
+    /// Stores a setting; returns `{path, scope, configured: true}`.
     async fn set_setting(&self, _on: &Scene, set: SetSetting) -> Result<Value, ServiceError> {
         Err(ServiceError::Failed(format!("Setting {} cannot be stored here.", set.path)))
     }
 
-    /// Stores how a provider is reached; what is known of it afterwards.
+    /// Stores the configuration of a provider; returns the resulting configuration.
     async fn configure_provider(&self, _on: &Scene, set: ConfigureProvider) -> Result<Value, ServiceError> {
         Err(ServiceError::Failed(format!("Provider '{}' cannot be configured here.", set.provider)))
     }
 
-    /// What the project in a session's folder brings, with its content and whether it is trusted: `{folder, items, problems}`.
+    /// Lists the items of the project in a session's directory, with their content and trust:
+    /// `{folder, items, problems}`.
     async fn list_trust(&self, on: &Scene) -> Result<Value, ServiceError> {
         Ok(json!({ "folder": on.cwd.as_str(), "items": [], "problems": [] }))
     }
 
-    /// Trusts items as they were shown; what is known of all of them afterwards. Where one is another by now, none is trusted.
+    /// Trusts items as they were listed; returns all items afterwards. If any item has changed
+    /// since it was listed, none is trusted.
     async fn give_trust(&self, _on: &Scene, items: Vec<GiveTrust>) -> Result<Value, ServiceError> {
         let names: Vec<_> = items.iter().map(|item| item.id.as_str()).collect();
         Err(ServiceError::InvalidParams(format!("The project brings nothing called {}.", names.join(", "))))
     }
 
-    /// Takes the trust in items back, or in all; what is known of all of them afterwards.
+    /// Revokes the trust in some items, or in all; returns all items afterwards.
     async fn take_trust(&self, on: &Scene, _ids: Option<Vec<String>>) -> Result<Value, ServiceError> {
         self.list_trust(on).await
     }
 
-    /// The functions of integrations: `{functions, providers, locallyRunnableProviders}`.
+    /// Lists the functions of integrations: `{functions, providers, locallyRunnableProviders}`.
     async fn list_functions(&self, _on: &Scene, _query: ListFunctions) -> Result<Value, ServiceError> {
         Ok(json!({ "functions": [], "providers": {}, "locallyRunnableProviders": [] }))
     }
 
-    /// One function, with the schema of its parameters.
+    /// Describes a function, with the schema of its parameters.
     async fn describe_function(&self, _on: &Scene, function: String) -> Result<Value, ServiceError> {
         Err(ServiceError::InvalidParams(format!("Unknown integration function: {function}")))
     }
 
-    /// Calls a function. What the permissions refuse, and what fails, is a result with `success: false`.
+    /// Calls a function. A denied or failed call is a result with `success: false`.
     async fn call_function(&self, _on: &Scene, call: CallFunction) -> Result<Value, ServiceError> {
         Err(ServiceError::Failed(format!("Unknown integration function: {}", call.function)))
     }
 
-    /// Stores an integration's credentials, whether it is on, and its permissions.
+    /// Stores an integration's credentials, permissions and whether it is enabled.
     async fn configure_integration(
         &self,
         _on: &Scene,
@@ -60,22 +65,22 @@ pub trait NativeServices: Send + Sync {
         Err(ServiceError::Failed(format!("Integration '{}' is not installed.", set.integration)))
     }
 
-    /// The MCP servers: `{servers}`.
+    /// Lists the MCP servers: `{servers}`.
     async fn list_servers(&self, _on: &Scene, _force: bool) -> Result<Value, ServiceError> {
         Ok(json!({ "servers": [] }))
     }
 
-    /// The tools of one MCP server or of all: `{tools}`.
+    /// Lists the tools of one MCP server or of all: `{tools}`.
     async fn list_tools(&self, _on: &Scene, _query: ListTools) -> Result<Value, ServiceError> {
         Ok(json!({ "tools": [] }))
     }
 
-    /// One tool of an MCP server.
+    /// Describes a tool of an MCP server.
     async fn tool_schema(&self, _on: &Scene, function: String, _force: bool) -> Result<Value, ServiceError> {
         Err(ServiceError::InvalidParams(unknown_tool(&function)))
     }
 
-    /// Calls a tool of an MCP server. Whatever fails is a result with `success: false`.
+    /// Calls a tool of an MCP server. A failed call is a result with `success: false`.
     async fn call_tool(&self, _on: &Scene, call: CallTool) -> Result<Value, ServiceError> {
         Ok(json!({
             "function": call.function,
@@ -92,58 +97,58 @@ pub trait NativeServices: Send + Sync {
         }))
     }
 
-    /// Stores an MCP server that is a program.
+    /// Stores an MCP server that is started as a command.
     async fn add_server(&self, _on: &Scene, add: AddServer) -> Result<Value, ServiceError> {
         Err(ServiceError::Failed(format!("MCP server '{}' cannot be added here.", add.name)))
     }
 
-    /// Stores a secret of an MCP server: `{server, key, configured: true}`.
+    /// Stores a secret of an MCP server; returns `{server, key, configured: true}`.
     async fn set_secret(&self, _on: &Scene, set: SetSecret) -> Result<Value, ServiceError> {
         Err(ServiceError::Failed(format!("Unknown MCP server: {}", set.server)))
     }
 
-    /// Runs Lua.
+    /// Runs a Lua script.
     async fn execute_lua(&self, _on: &Scene, _run: ExecuteLua) -> Result<Value, ServiceError> {
         Err(ServiceError::Failed("Lua is not available in this build.".to_owned()))
     }
 
-    /// A stored session as a file: `json` or `markdown`.
+    /// Exports a stored session as `json` or `markdown`.
     async fn export(&self, _session: &SessionId, format: &str) -> Result<String, ServiceError> {
         Err(ServiceError::Failed(format!("Sessions cannot be exported as {format} here.")))
     }
 
-    /// What this machine and the settings give, and what is wrong with them.
+    /// Checks the environment and the configuration.
     async fn doctor(&self) -> Result<Value, ServiceError> {
         Err(ServiceError::Failed("There is no report here.".to_owned()))
     }
 }
 
-/// Nothing is configured.
+/// Services with nothing configured.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoServices;
 
 impl NativeServices for NoServices {}
 
-/// The session that a request acts for.
+/// The context of a request: the session for which it acts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scene {
-    /// The session.
+    /// The id of the session.
     pub session: SessionId,
-    /// Its folder: the project.
+    /// Its working directory: the project.
     pub cwd: AbsPath,
-    /// Its mode.
+    /// Its agent mode.
     pub mode: Mode,
     /// Its permission mode.
     pub permission_mode: PermissionMode,
 }
 
-/// Why a request was not done; a sentence for people. Never holds a secret.
+/// The error of a request, as a sentence for users. Never contains a secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ServiceError {
-    /// The request is wrong.
+    /// The request is invalid.
     #[error("{0}")]
     InvalidParams(String),
-    /// It could not be done.
+    /// The request is valid but failed.
     #[error("{0}")]
     Failed(String),
 }
@@ -158,7 +163,7 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// Its word.
+    /// Returns its name in requests and results.
     pub fn id(self) -> &'static str {
         match self {
             Self::Project => "project",
@@ -167,7 +172,7 @@ impl Scope {
     }
 }
 
-/// Text that is shown nowhere.
+/// A secret string; its `Debug` output does not contain it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Hidden(String);
 
@@ -176,7 +181,7 @@ impl Hidden {
         Self(text)
     }
 
-    /// The text, for the one who keeps it.
+    /// Returns the secret, for storing it.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -191,24 +196,24 @@ impl std::fmt::Debug for Hidden {
 /// `settings/set`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SetSetting {
-    /// The setting, from the root: `kosmokrator.tools.default_permission_mode`.
+    /// The setting's full path, such as `kosmokrator.tools.default_permission_mode`.
     pub path: String,
-    /// Text, a number or a flag, or a list of such.
+    /// A string, a number or a boolean, or a list of these.
     pub value: Value,
-    /// Whose.
+    /// Whose settings change.
     pub scope: Scope,
 }
 
 /// `providers/configure`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigureProvider {
-    /// The provider.
+    /// The id of the provider.
     pub provider: String,
-    /// The model to use by default.
+    /// The default model.
     pub model: Option<String>,
-    /// The key.
+    /// The API key.
     pub api_key: Option<Hidden>,
-    /// Where it is.
+    /// The base URL of its API.
     pub base_url: Option<String>,
     /// Whose settings change.
     pub scope: Scope,
@@ -217,9 +222,9 @@ pub struct ConfigureProvider {
 /// `integrations/list`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListFunctions {
-    /// What they are about.
+    /// Only functions that match this query.
     pub query: Option<String>,
-    /// The most, 1 to 500.
+    /// Maximum number of functions, 1 to 500.
     pub limit: usize,
 }
 
@@ -230,32 +235,32 @@ pub struct CallFunction {
     pub function: String,
     /// Its arguments.
     pub args: Map<String, Value>,
-    /// Whose account.
+    /// The account to use.
     pub account: Option<String>,
-    /// Whether permissions are passed over.
+    /// Whether to bypass permissions.
     pub force: bool,
-    /// Whether nothing is done.
+    /// Whether to only check the call, without making it.
     pub dry_run: bool,
 }
 
 /// `integrations/configure`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigureIntegration {
-    /// The integration.
+    /// The integration to configure.
     pub integration: String,
-    /// The account.
+    /// The account to configure.
     pub account: String,
     /// Its credentials.
     pub credentials: BTreeMap<String, Hidden>,
-    /// Whether it is on.
+    /// Whether to enable or disable it; `None` leaves it unchanged.
     pub enabled: Option<bool>,
-    /// What it may do without being asked.
+    /// Permissions for its functions.
     pub permissions: Permissions,
     /// Whose settings change.
     pub scope: Scope,
 }
 
-/// What reads and writes may do; `allow`, `ask` or `deny`.
+/// Permissions for reads and writes: `allow`, `ask` or `deny`; `None` if not given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Permissions {
     /// Reads.
@@ -267,9 +272,9 @@ pub struct Permissions {
 /// `mcp/list_tools`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListTools {
-    /// Only of this server.
+    /// Only tools of this server.
     pub server: Option<String>,
-    /// Of servers that are not trusted too.
+    /// Whether to include servers that are not trusted.
     pub force: bool,
 }
 
@@ -280,9 +285,9 @@ pub struct CallTool {
     pub function: String,
     /// Its arguments.
     pub args: Map<String, Value>,
-    /// Whether trust and permissions are passed over.
+    /// Whether to bypass trust and permissions.
     pub force: bool,
-    /// Whether nothing is done.
+    /// Whether to only check the call, without making it.
     pub dry_run: bool,
 }
 
@@ -291,28 +296,28 @@ pub struct CallTool {
 pub struct AddServer {
     /// Its name.
     pub name: String,
-    /// The program.
+    /// The command to start.
     pub command: String,
     /// Its arguments.
     pub args: Vec<String>,
-    /// Its variables.
+    /// Its environment variables.
     pub env: BTreeMap<String, Hidden>,
-    /// Whether it is used.
+    /// Whether it is enabled.
     pub enabled: bool,
     /// Whether it is trusted.
     pub trust: bool,
-    /// What its tools may do without being asked.
+    /// Permissions for its tools.
     pub permissions: Permissions,
     /// Whose settings change.
     pub scope: Scope,
 }
 
-/// An item that is to be trusted.
+/// An item to trust.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GiveTrust {
-    /// Which.
+    /// The id of the item.
     pub id: String,
-    /// The hash that it had when it was shown.
+    /// The hash that was shown with the item.
     pub hash: String,
 }
 
@@ -321,7 +326,7 @@ pub struct GiveTrust {
 pub struct SetSecret {
     /// The server.
     pub server: String,
-    /// What it is: `env.GITHUB_TOKEN`.
+    /// The secret's key, such as `env.GITHUB_TOKEN`.
     pub key: String,
     /// The secret.
     pub value: Hidden,
@@ -330,19 +335,19 @@ pub struct SetSecret {
 /// `lua/execute`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExecuteLua {
-    /// What the code can call.
+    /// What the script can call.
     pub runtime: LuaRuntime,
-    /// The code.
+    /// The script.
     pub source: LuaSource,
-    /// Seconds of work.
+    /// CPU time limit in seconds.
     pub cpu_limit: Option<f64>,
-    /// Bytes of memory.
+    /// Memory limit in bytes.
     pub memory_limit: Option<u64>,
-    /// Whether permissions are passed over.
+    /// Whether to bypass permissions.
     pub force: bool,
 }
 
-/// What Lua can call.
+/// What a Lua script can call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LuaRuntime {
     /// Integrations and MCP servers.
@@ -351,12 +356,12 @@ pub enum LuaRuntime {
     Mcp,
 }
 
-/// Where the code is.
+/// The source of a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LuaSource {
-    /// Here.
+    /// The code itself.
     Code(String),
-    /// In a file.
+    /// The path of a file.
     Path(String),
 }
 

@@ -1,4 +1,4 @@
-//! The keys that the KosmoKrator wire has where the protocol has others: both are sent.
+//! Adds the KosmoKrator wire's keys beside the protocol's where the two differ.
 
 use super::event::RuntimeState;
 use crate::{
@@ -8,9 +8,9 @@ use crate::{
 use agent::ModelInfo;
 use serde_json::{Map, Value, json};
 
-/// Everything a session can be set to, and is.
+/// Returns all settings of a session, with their current values.
 pub(crate) fn runtime_state(settings: &Settings, models: &[ModelInfo]) -> RuntimeState {
-    // Both are plain data that always serialise.
+    // Both are plain data, which always serializes.
     let options = serde_json::to_value(config_options(settings, models)).unwrap_or_default();
     let modes = serde_json::to_value(modes(settings.mode)).unwrap_or_default();
     let mut whole = with_seed_keys(json!({ "modes": modes, "configOptions": options }));
@@ -21,7 +21,8 @@ pub(crate) fn runtime_state(settings: &Settings, models: &[ModelInfo]) -> Runtim
     }
 }
 
-/// Adds those keys to an answer: `models`, and the wire's own keys of each option. What has no options is left as it is.
+/// Adds the keys to a response: `models`, and the wire's own keys of each option. A response
+/// without options stays unchanged.
 pub(crate) fn with_seed_keys(mut answer: Value) -> Value {
     let Some(options) = answer.get_mut("configOptions").and_then(Value::as_array_mut) else { return answer };
     options.iter_mut().filter_map(Value::as_object_mut).for_each(add_option_keys);

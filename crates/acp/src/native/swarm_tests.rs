@@ -1,4 +1,4 @@
-//! A recorded swarm as this layer tells it.
+//! Tests of the native events of subagents, with prepared swarm states.
 
 use super::*;
 use agent::{KeptOutput, SubagentState, SubagentStatus, SwarmState};
@@ -21,7 +21,7 @@ fn agent(id: &str, parent: Option<&str>, status: SubagentStatus, active: i64) ->
     }
 }
 
-/// The events of a swarm event, as on the wire but for the envelope.
+/// Returns the native events for a swarm event, as on the wire except for the envelope.
 fn told(event: SwarmEvent) -> Vec<Value> {
     let steps = Projection::default().steps(&SessionEvent::Swarm(event), &Vec::new);
     let event = |step: &Step| {
@@ -143,7 +143,7 @@ fn a_crowd_of_siblings_is_cut() {
     );
 }
 
-/// The examples in the documentation are what would be sent.
+/// The examples in the documentation are the messages that would be sent.
 #[test]
 fn events_of_subagents_are_as_documented() {
     use SubagentStatus::{Done, Queued, Running};
@@ -183,7 +183,7 @@ fn events_of_subagents_are_as_documented() {
     assert!(documented.contains(&text), "docs/native-layer.md is to have this:\n{text}");
 }
 
-/// Members by name, whatever order the build gives them.
+/// Sorts members by name: features of other crates can change the order.
 fn sorted(value: Value) -> Value {
     match value {
         Value::Object(members) => {
@@ -196,7 +196,7 @@ fn sorted(value: Value) -> Value {
     }
 }
 
-/// The end of a turn has what was said in it: of very many long answers the last of it.
+/// The end of a turn contains the turn's text; of very long text, its end.
 #[test]
 fn the_text_of_a_turn_is_bounded() {
     let mut projection = Projection::default();

@@ -1,23 +1,24 @@
-//! Whether a connection's events are told, and in which spelling.
+//! Whether a connection's native events are sent, and under which prefix.
 
 use super::Prefix;
 use crate::Events;
 use serde_json::Value;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
-/// Off until the client opts in, unless the options say otherwise; never changes the spelling once it is on.
+/// The switch for native events: off until the client opts in, unless the options fix it. Once on,
+/// the prefix never changes.
 #[derive(Debug, Default)]
 pub(crate) struct Switch {
-    /// 0: off; otherwise one more than the place in [`Prefix::ALL`].
+    /// 0 for off; otherwise the index in [`Prefix::ALL`] plus one.
     prefix: AtomicU8,
-    /// The options decide, whatever the client does.
+    /// Whether the options decide, regardless of the client.
     fixed: bool,
-    /// The client is one of the KosmoKrator wire.
+    /// Whether the client speaks the KosmoKrator wire.
     seed: AtomicBool,
 }
 
 impl Switch {
-    /// As the options have it.
+    /// Creates the switch with the options' initial state.
     pub(crate) fn new(events: Events) -> Self {
         let switch = Self { fixed: events != Events::Auto, ..Self::default() };
         match events {
@@ -31,18 +32,20 @@ impl Switch {
         switch
     }
 
-    /// The spelling of events; `None` while they are off.
+    /// Returns the prefix of events; `None` while they are off.
     pub(crate) fn prefix(&self) -> Option<Prefix> {
         let place = usize::from(self.prefix.load(Ordering::Relaxed)).checked_sub(1)?;
         Prefix::ALL.get(place).copied()
     }
 
-    /// Whether the client is one of the KosmoKrator wire: answers have that wire's keys beside the protocol's.
+    /// Returns whether the client speaks the KosmoKrator wire: responses then have that wire's keys
+    /// beside the protocol's.
     pub(crate) fn is_seed(&self) -> bool {
         self.seed.load(Ordering::Relaxed)
     }
 
-    /// The client introduced itself with these parameters; `key` names its capabilities.
+    /// Handles the parameters of `initialize`; `key` is the name of the member with the client's
+    /// capabilities. Without that member, the client speaks the KosmoKrator wire.
     pub(crate) fn introduced(&self, params: &Value, key: &str) {
         if self.fixed {
             return;
@@ -60,7 +63,7 @@ impl Switch {
         }
     }
 
-    /// The client called a method of this layer.
+    /// Handles a call of a native method, which turns events on under its prefix.
     pub(crate) fn called(&self, prefix: Prefix) {
         if !self.fixed && self.prefix().is_none() {
             self.store(prefix);

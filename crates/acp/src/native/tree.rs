@@ -1,16 +1,17 @@
-//! Subagents as a tree and in numbers.
+//! Subagents as a tree and as statistics.
 
 use super::event::{Node, OfType, Stats, Summary};
 use crate::limits::{SWARM_STALE, TREE_SIBLINGS};
 use agent::{SubagentState, SubagentStatus, SwarmState};
 use std::collections::BTreeMap;
 
-/// The tree of all subagents at a moment, in milliseconds since the epoch.
+/// Returns the tree of all subagents at time `at`, in milliseconds since the Unix epoch.
 pub(crate) fn tree(agents: &[SubagentState], at: i64) -> Vec<Node> {
     below(agents, None, at)
 }
 
-/// The trees of those that `parent` asked for; with none, of those whose parent is not among them.
+/// Returns the trees of the subagents that `parent` requested; without `parent`, of those whose
+/// parent is not in `agents`.
 pub(crate) fn below(agents: &[SubagentState], parent: Option<&str>, at: i64) -> Vec<Node> {
     let known = |id: &str| agents.iter().any(|agent| agent.id == id);
     let is_child = |agent: &&SubagentState| match (parent, agent.parent.as_deref()) {
@@ -18,7 +19,7 @@ pub(crate) fn below(agents: &[SubagentState], parent: Option<&str>, at: i64) -> 
         (None, own) => own.is_none_or(|own| !known(own)),
     };
     let mut children: Vec<_> = agents.iter().filter(is_child).collect();
-    // Those that need attention first, and of those the ones that moved last.
+    // Subagents that need attention come first; among equals, the most recently active.
     children.sort_by_key(|agent| (agent.status, std::cmp::Reverse(agent.active_at.or(agent.started_at))));
     let hidden = children.split_off(children.len().min(TREE_SIBLINGS));
     let mut nodes: Vec<_> = children.into_iter().map(|agent| node(agents, agent, at)).collect();
@@ -28,7 +29,7 @@ pub(crate) fn below(agents: &[SubagentState], parent: Option<&str>, at: i64) -> 
     nodes
 }
 
-/// One subagent in numbers.
+/// Returns the statistics of one subagent.
 pub(crate) fn one(agent: &SubagentState, at: i64) -> Stats {
     let kept = agent.output.as_ref();
     Stats {
@@ -60,12 +61,12 @@ pub(crate) fn one(agent: &SubagentState, at: i64) -> Stats {
     }
 }
 
-/// Each subagent in numbers, by id.
+/// Returns the statistics of each subagent, by id.
 pub(crate) fn stats(swarm: &SwarmState) -> BTreeMap<String, Stats> {
     swarm.agents.iter().map(|agent| (agent.id.clone(), one(agent, swarm.at))).collect()
 }
 
-/// All of them in numbers.
+/// Returns the statistics of all subagents.
 pub(crate) fn summary(swarm: &SwarmState) -> Summary {
     use SubagentStatus::{Cancelled, Done, Failed, Queued, QueuedGlobal, Retrying, Running, Waiting};
     let agents = &swarm.agents;
@@ -157,7 +158,7 @@ fn node(agents: &[SubagentState], agent: &SubagentState, at: i64) -> Node {
     }
 }
 
-/// Those for which there is no room, as one.
+/// Returns the node that stands for the subagents omitted for lack of room.
 fn rest(parent: &str, hidden: &[&SubagentState]) -> Node {
     let mut counts: Vec<(SubagentStatus, usize)> = Vec::new();
     for agent in hidden {

@@ -1,6 +1,7 @@
-//! `trust/*`: what a project brings, shown to a program and trusted through it.
+//! `trust/*`: lists the items of a project that need trust, and changes the trust in them.
 //!
-//! These are served under `_tiller/` alone, to the program that the session belongs to. No model, script or server has a way to them.
+//! These methods are served only under `_tiller/`, to the program that owns the session. No model,
+//! script or server can reach them.
 
 use super::services::{GiveTrust, Scene, ServiceError};
 use crate::{
@@ -15,12 +16,12 @@ use serde_json::Value;
 pub(crate) enum TrustRequest {
     List,
     Give(Vec<GiveTrust>),
-    /// Those of these ids; all without them.
+    /// Revokes the trust in the items with these ids; in all items without ids.
     Take(Option<Vec<String>>),
 }
 
 impl TrustRequest {
-    /// Decodes a request; `None` when the name is none of these.
+    /// Decodes a request; `None` if the name is unknown.
     pub(crate) fn decode(name: &str, fields: &Fields) -> Option<Result<Self, Error>> {
         match name {
             "trust/list" => Some(Ok(Self::List)),
@@ -30,7 +31,7 @@ impl TrustRequest {
         }
     }
 
-    /// Does it.
+    /// Performs the request.
     pub(crate) async fn act(self, on: &Scene, services: &dyn NativeServices) -> Result<Value, ServiceError> {
         match self {
             Self::List => services.list_trust(on).await,
@@ -52,7 +53,7 @@ fn given(fields: &Fields) -> Result<Vec<GiveTrust>, Error> {
     }
 }
 
-/// An empty list is a mistake, and not all of them.
+/// Parses the ids. An empty list is an error; it does not mean all items.
 fn taken(fields: &Fields) -> Result<Option<Vec<String>>, Error> {
     match (fields.has("ids"), fields.texts("ids")?) {
         (false, _) => Ok(None),

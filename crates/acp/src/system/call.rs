@@ -1,4 +1,4 @@
-//! Requests to the client, with a deadline.
+//! Requests to the client, with a timeout.
 
 use super::reason;
 use crate::{connection::Outbox, limits::TERMINALS, v1::V1};
@@ -10,50 +10,50 @@ use std::{sync::Arc, time::Duration};
 use system::SystemError;
 use tokio::sync::Semaphore;
 
-/// Sends a session's requests.
+/// Sends a session's requests to the client.
 #[derive(Clone)]
 pub(super) struct Caller {
-    /// The way to the client.
+    /// The connection to the client.
     pub(super) connection: ConnectionTo<Client>,
-    /// What was told before a request goes out before it.
+    /// The outbox, flushed before each request, so that earlier updates precede it.
     pub(super) outbox: Arc<Outbox<V1>>,
-    /// Whose requests they are.
+    /// The session.
     pub(super) session: SessionId,
-    /// How long an answer may take.
+    /// The timeout of a response.
     pub(super) deadline: Duration,
-    /// Places for terminals that are open at a time.
+    /// Permits for open terminals.
     pub(super) terminals: Arc<Semaphore>,
 }
 
-/// Why a request brought no answer to work with.
+/// The reason why a request has no usable response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum CallError {
-    /// The client does not do it.
+    /// The client does not support the method.
     Unsupported,
-    /// The client answered with an error.
+    /// The client responded with an error.
     Refused {
-        /// Its code.
+        /// The error code.
         code: i32,
-        /// Its message.
+        /// The error message.
         message: String,
     },
-    /// The client answered with something that is no answer.
+    /// The response is malformed, or the request could not be serialized.
     BadAnswer(String),
-    /// The client did not answer in time.
+    /// The client did not respond in time: the method and the timeout.
     Timeout(&'static str, Duration),
-    /// As many terminals are open as may be; the client was not asked.
+    /// The limit of open terminals is reached; no request was sent.
     TooManyTerminals,
-    /// The client is gone.
+    /// The client has disconnected.
     Gone,
 }
 
 impl Caller {
-    /// The session's id as the wire has it.
+    /// Returns the session's id for the wire.
     pub(super) fn session_id(&self) -> String {
         self.session.as_str().to_owned()
     }
 
-    /// Sends a request and waits for its answer as long as the deadline allows.
+    /// Sends a request and waits for the response, up to the default timeout.
     pub(super) async fn call(
         &self,
         method: &'static str,
@@ -62,7 +62,7 @@ impl Caller {
         self.call_within(self.deadline, method, params).await
     }
 
-    /// Sends a request and waits for its answer for a given time.
+    /// Sends a request and waits for the response, up to `deadline`.
     pub(super) async fn call_within(
         &self,
         deadline: Duration,
@@ -79,8 +79,8 @@ impl Caller {
         }
     }
 
-    /// Sends a request and waits for its answer as long as that takes. Dropped, it takes the
-    /// request back.
+    /// Sends a request and waits for the response without a timeout. Dropping the future cancels
+    /// the request.
     pub(super) async fn call_patiently(
         &self,
         method: &'static str,
@@ -98,7 +98,7 @@ impl Caller {
         }
     }
 
-    /// Sends a request; it is queued when this returns.
+    /// Sends a request; it is queued when this function returns.
     pub(super) fn send(
         &self,
         method: &'static str,
@@ -109,7 +109,8 @@ impl Caller {
         Ok(self.connection.send_request(message))
     }
 
-    /// The failure of an operation, in words that name what it was about.
+    /// Converts an error to the failure of an operation; the message names the operation and its
+    /// subject.
     pub(super) fn failure(&self, operation: &'static str, about: &str, error: CallError) -> SystemError {
         let message = match error {
             CallError::Timeout(operation, after) => return SystemError::ClientTimeout { operation, after },
@@ -125,7 +126,7 @@ impl Caller {
     }
 }
 
-/// Waits for an answer, without a deadline.
+/// Waits for the response without a timeout.
 pub(super) async fn answer(request: SentRequest<Value>) -> Result<Value, CallError> {
     request.block_task().await.map_err(|error| refused(&error))
 }

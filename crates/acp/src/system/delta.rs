@@ -1,7 +1,8 @@
-//! What is new in a terminal's output, from one look at it to the next.
+//! Finds the new part of a terminal's output between two polls.
 //!
-//! A terminal keeps the last bytes of its output and forgets those before. Each look gives all it keeps; what was seen in the look
-//! before must not be told again, and what was lost between two looks must be told once.
+//! A terminal keeps the last bytes of its output and drops earlier ones. Each poll returns all that
+//! it keeps. Output seen in the previous poll must not be reported again, and output lost between
+//! two polls must be reported once, as a gap.
 
 use system::Output;
 
@@ -9,14 +10,14 @@ use system::Output;
 #[derive(Debug, Default)]
 pub(super) struct Window {
     last: String,
-    /// Whether the client said that it forgot something.
+    /// Whether the client reported dropped output.
     truncated: bool,
-    /// Whether the beginning was seen to go, or its loss was told.
+    /// Whether the lost beginning has been reported, or was seen before it was dropped.
     accounted: bool,
 }
 
 impl Window {
-    /// Takes a look, and returns what is new in it.
+    /// Takes the result of a poll, and returns what is new.
     pub(super) fn look(&mut self, window: String, truncated: bool) -> Vec<Output> {
         let first = self.last.is_empty() && !self.accounted;
         self.truncated |= truncated;
@@ -42,7 +43,8 @@ impl Window {
         out
     }
 
-    /// The end: some clients keep the first bytes instead of the last, so that what came after them was never seen.
+    /// Returns a gap at the end of the output if one was not reported yet: some clients keep the
+    /// first bytes instead of the last, so that later output was never seen.
     pub(super) fn end(&mut self) -> Option<Output> {
         let lost = self.truncated && !self.accounted;
         self.accounted = true;
@@ -50,9 +52,10 @@ impl Window {
     }
 }
 
-/// How many bytes at the end of `last` are also at the beginning of `window`, at the most.
+/// Returns the length in bytes of the longest suffix of `last` that is a prefix of `window`.
 ///
-/// Linear: runs `last` through the automaton that knows how much of the beginning of `window` was just read.
+/// Linear (Knuth–Morris–Pratt): runs `last` through the automaton whose state is the length of the
+/// prefix of `window` just read.
 fn overlap(last: &str, window: &str) -> usize {
     let pattern = window.as_bytes();
     let borders = borders(pattern);
@@ -68,7 +71,7 @@ fn overlap(last: &str, window: &str) -> usize {
     matched
 }
 
-/// For each prefix, how long its longest proper prefix is that is also its end.
+/// Returns, for each prefix, the length of its longest proper prefix that is also its suffix.
 fn borders(pattern: &[u8]) -> Vec<usize> {
     let mut borders = vec![0; pattern.len()];
     let mut matched = 0;
@@ -88,7 +91,7 @@ fn borders(pattern: &[u8]) -> Vec<usize> {
 mod tests {
     use super::*;
 
-    /// Looks in turn; a gap is shown as `~`.
+    /// Polls in turn; a gap is shown as `~`.
     fn check(looks: &[(&str, bool)], expected: &str) {
         let mut window = Window::default();
         let mut out = Vec::new();

@@ -1,24 +1,24 @@
-//! How a text stands on disk beside what it says: a byte-order mark, line ends. A local write keeps
-//! both. Some clients take them off when they read and do not put them back when they write.
+//! The byte-order mark and line endings of a file. A local write keeps both; some clients remove
+//! them when reading and do not restore them when writing.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use system::Look;
 
 const BOM: char = '\u{feff}';
 
-/// What a write must keep of a file on disk.
+/// The properties of a file on disk that a write must keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Form {
-    /// A byte-order mark stands in front.
+    /// Whether the file begins with a byte-order mark.
     marked: bool,
-    /// Every line ends with `\r\n`.
+    /// Whether every line ends with `\r\n`.
     crlf: bool,
-    /// Tells whether the text is still the same.
+    /// A hash of the text, to detect changes.
     print: u64,
 }
 
 impl Form {
-    /// The form of a file that is text; `None` where there is none.
+    /// Returns the form of a text file; `None` if it does not exist or is not text.
     pub(super) fn of(look: &Look) -> Option<Self> {
         let text = look.text.as_ref().ok()?.as_deref()?;
         let newlines = text.matches('\n').count();
@@ -28,17 +28,17 @@ impl Form {
         Some(Self { marked: look.marked, crlf, print: hasher.finish() })
     }
 
-    /// Whether there is anything that a client could lose.
+    /// Returns whether there is anything that a client could lose.
     pub(super) fn is_special(self) -> bool {
         self.marked || self.crlf
     }
 
-    /// Whether a file still holds what it held, mark included.
+    /// Returns whether a file is unchanged, including its byte-order mark.
     pub(super) fn is_still(self, now: &Look) -> bool {
         Self::of(now) == Some(self)
     }
 
-    /// What has to be written where `now` lost something; `None` where nothing is lost.
+    /// Returns the text to write again if `now` lost something; `None` otherwise.
     pub(super) fn restored(self, now: &Look) -> Option<String> {
         let lost = Self::of(now)?;
         let text = now.text.as_ref().ok()?.as_deref()?;
@@ -52,7 +52,7 @@ impl Form {
     }
 }
 
-/// The text with a mark in front.
+/// Returns the text with a byte-order mark.
 pub(super) fn marked(text: &str) -> String {
     match text.starts_with(BOM) {
         true => text.to_owned(),
@@ -60,8 +60,8 @@ pub(super) fn marked(text: &str) -> String {
     }
 }
 
-/// Whether a text from a client may be made of bytes that are no text: characters that stand for
-/// what could not be decoded, or NUL.
+/// Returns whether a client's text may come from bytes that are not UTF-8 text: it contains
+/// replacement characters or NUL.
 pub(super) fn is_suspicious(text: &str) -> bool {
     text.contains([char::REPLACEMENT_CHARACTER, '\0'])
 }
@@ -85,7 +85,7 @@ mod tests {
             (("a\r\nb\r\n", false), ("a\r\nc\r\n", false), None),
             (("a\r\n", true), ("b\n", false), Some("\u{feff}b\r\n")),
             (("a\r\n", true), ("b\n", true), Some("\u{feff}b\r\n")),
-            // Mixed line ends belong to the text.
+            // Mixed line endings are part of the text.
             (("a\r\nb\n", false), ("a\nc\n", false), None),
             (("a", false), ("b", false), None),
         ] {

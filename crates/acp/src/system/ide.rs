@@ -1,8 +1,8 @@
-//! `ide_terminal`, `ide_read_file`, `ide_write_file`, `ide_edit`: what can be done on the editor's
-//! machine, where the agent runs on another.
+//! `ide_terminal`, `ide_read_file`, `ide_write_file`, `ide_edit`: tools for the editor's machine
+//! when the agent runs on a different one.
 //!
-//! They act through the same calls as a session's workspace does, but never fall back to the agent's machine: that is another place. Nothing
-//! is overwritten that the model has not seen, as with the agent's own tools.
+//! They use the same requests as a session's workspace, but never fall back to the agent's machine.
+//! As with the agent's own tools, a file that the model has not seen is not overwritten.
 
 use super::{AcpSystem, RESOURCE_NOT_FOUND, call::CallError, form, words::quoted};
 use crate::ClientTools;
@@ -17,7 +17,8 @@ use serde_json::{Value, json};
 use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 use system::{AbsPath, Command, Route, SystemError, TextRange};
 
-/// The tools of a session; each is offered only while the tool set has it and the client can do it.
+/// Returns the tools of a session. Each is offered only while it is enabled and the client supports
+/// it.
 pub(crate) fn ide_tools(system: &Arc<AcpSystem>) -> Vec<Arc<dyn AnyTool>> {
     let seen = Arc::new(FileTracker::default());
     let tool = |verb| IdeTool { verb, system: system.clone(), seen: seen.clone() };
@@ -37,7 +38,7 @@ enum Verb {
 struct IdeTool {
     verb: Verb,
     system: Arc<AcpSystem>,
-    /// What the model has seen on the editor's machine.
+    /// Which files on the editor's machine the model has seen.
     seen: Arc<FileTracker>,
 }
 
@@ -74,7 +75,7 @@ impl Verb {
         }
     }
 
-    /// What is answered when it cannot be done.
+    /// Returns the error for an unsupported operation.
     fn unavailable(self) -> &'static str {
         match self {
             Self::Terminal => "IDE does not support terminal capability. Use 'bash' tool instead.",
@@ -124,7 +125,7 @@ impl Verb {
 }
 
 impl IdeTool {
-    /// Whether the client can do it and the tool set lets it.
+    /// Returns whether the client supports the tool and the settings enable it.
     fn is_available(&self) -> bool {
         let share = self.system.share();
         let can = match self.verb {
@@ -143,7 +144,7 @@ impl IdeTool {
         }
     }
 
-    /// A failure in words for the model.
+    /// Converts an error to a message for the model, and stops using an unsupported capability.
     fn failed(&self, doing: &'static str, about: &str, error: CallError) -> ToolError {
         match error {
             CallError::Unsupported => {
@@ -152,7 +153,7 @@ impl IdeTool {
                     Verb::Terminal if self.system.share().runs() => demoted.terminal(self.verb.name()),
                     Verb::Terminal => {}
                     Verb::Read => demoted.read(self.verb.name()),
-                    // What it reads has failed before that.
+                    // For an edit, this also covers an unsupported read.
                     Verb::Write | Verb::Edit => demoted.write(self.verb.name()),
                 }
                 ToolError::message(self.verb.unavailable())
@@ -177,7 +178,7 @@ impl AnyTool for IdeTool {
         }
     }
 
-    // Without the schema that a specification carries: this is asked of every tool for every request.
+    // Cheaper than `spec`, which builds the schema: this is called for every tool in every request.
     fn name(&self) -> Cow<'_, str> {
         Cow::Borrowed(self.verb.name())
     }
@@ -229,7 +230,7 @@ impl Terminal {
         self.run.cwd.as_deref().map_or_else(|| session.clone(), |cwd| session.join(cwd))
     }
 
-    /// All of it as one shell line, for the policy and for people.
+    /// Returns the command with its variables as one shell line, for the policy and for display.
     fn line(&self) -> String {
         let env = self.run.env.iter().map(|(name, value)| format!("{name}={}", quoted(value)));
         let command = match self.run.args.as_deref() {
@@ -365,7 +366,8 @@ impl AnyCall for ReadFile {
 struct WriteFile {
     write: Write,
     tool: IdeTool,
-    /// The text that is replaced, once looked at: `None` inside where there is no such file, or it cannot be read.
+    /// The text to replace, once read; the inner `None` if the file does not exist or cannot be
+    /// read.
     before: Option<Option<String>>,
 }
 
@@ -376,7 +378,7 @@ struct Write {
 }
 
 impl WriteFile {
-    /// The text that would be replaced. Refuses where the model does not know it.
+    /// Reads the text that would be replaced. Fails if the model has not seen it.
     async fn look(&self, cx: &ToolContext) -> Result<Option<String>, ToolError> {
         let (name, path) = (&self.write.path, cx.cwd.join(&self.write.path));
         if !self.tool.system.share().reads() {
@@ -408,7 +410,7 @@ impl WriteFile {
     }
 }
 
-/// A change as the user sees it.
+/// Returns a change for display.
 fn diff(cwd: &AbsPath, name: &str, old_text: Option<String>, new_text: String) -> ToolContent {
     ToolContent::Diff(Diff { path: cwd.join(name), old_text, new_text: Some(new_text) })
 }
@@ -473,14 +475,14 @@ struct Edit {
     replace_all: bool,
 }
 
-/// An edit, and the text that it was decided on.
+/// An edit, and the text on which it was decided.
 #[derive(PartialEq)]
 struct Decided {
     before: String,
     after: String,
     removed: usize,
     added: usize,
-    /// How the old text was found, where it does not stand there as it is.
+    /// How the old text was matched, if not exactly.
     note: String,
     known: Freshness,
 }
@@ -567,16 +569,16 @@ impl AnyCall for EditFile {
     }
 }
 
-/// What came of a write.
+/// The result of a write.
 struct Written {
-    /// The file's text now, as far as can be told.
+    /// The file's text after the write, as far as it is known.
     text: String,
-    /// What the model must know of it; empty, or begins with a line end.
+    /// A note for the model; empty, or starts with a newline.
     note: String,
 }
 
 impl IdeTool {
-    /// Writes a text, and makes sure that the editor took it where it can be read.
+    /// Writes a text, and if possible reads it back to verify that the editor accepted it.
     async fn write(
         &self,
         cx: &ToolContext,
@@ -616,8 +618,8 @@ impl IdeTool {
     }
 }
 
-/// Whether a text was made of bytes that are no UTF-8: written back, it would destroy the file. The
-/// disk that could tell for sure is on another machine.
+/// Returns whether a text was decoded from invalid UTF-8: writing it back would damage the file.
+/// The disk, which would show it for certain, is on another machine.
 fn is_damaged(text: &str) -> bool {
     form::is_suspicious(text)
 }
@@ -628,12 +630,13 @@ fn undecoded(name: &str) -> ToolError {
     ))
 }
 
-/// Characters of a command that its title shows.
+/// Characters of a command shown in a title.
 const TITLE_CHARS: usize = 80;
-/// The most lines that a range on the wire can name.
+/// The limit sent for a range without one.
 const ALL_LINES: usize = 1_000_000;
 
-/// Whether a refused read means that there is no such file. Some clients say so in words only.
+/// Returns whether a read failed because the file does not exist. Some clients report that only in
+/// the message.
 fn is_missing(error: &CallError) -> bool {
     let says = |message: &str| {
         let message = message.to_lowercase();

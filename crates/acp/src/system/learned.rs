@@ -1,5 +1,5 @@
-//! How a client does what it advertises: what the table of clients knows, and what was found out
-//! since, for the connection.
+//! How a client behaves where the protocol is open: facts from the table of clients, and results of
+//! probes on this connection.
 
 use crate::facts::{Buffers, Facts, Ranges, Stdin, Terminal};
 use std::{
@@ -8,25 +8,25 @@ use std::{
 };
 use tokio::sync::OnceCell;
 
-/// What is known of the client of a connection. Shared by its sessions.
+/// Facts and probe results about the client of a connection. Shared by its sessions.
 #[derive(Debug, Default)]
 pub(crate) struct Learned {
     facts: Facts,
-    /// How its terminals take commands, where the table does not know and it was found out.
+    /// The probed way in which its terminals interpret commands, if the table does not contain it.
     terminal: OnceCell<Terminal>,
-    /// Whether it honours ranges, where that was found out.
+    /// Whether it honours ranges, if that was probed.
     ranges: Mutex<Option<Ranges>>,
-    /// Held while that is being found out.
+    /// Locked while ranges are probed.
     settling: tokio::sync::Mutex<()>,
 }
 
 impl Learned {
-    /// What the table knows.
+    /// Starts with the facts from the table.
     pub(crate) fn new(facts: Facts) -> Self {
         Self { facts, ..Self::default() }
     }
 
-    /// How its terminals take commands, as far as that is known.
+    /// Returns how its terminals interpret commands, as far as it is known.
     pub(super) fn terminal(&self) -> Terminal {
         match self.facts.terminal {
             Terminal::Unknown => self.terminal.get().copied().unwrap_or_default(),
@@ -34,8 +34,8 @@ impl Learned {
         }
     }
 
-    /// How its terminals take commands; found out once, if nobody knows. Those who ask at the same
-    /// time share the finding; where one that finds out is given up or fails, the next one tries.
+    /// Returns how its terminals interpret commands; probes it once if it is unknown. Concurrent
+    /// callers share one probe; if it fails or is dropped, the next caller probes.
     pub(super) async fn find_out_terminal<E, F>(&self, find_out: impl FnOnce() -> F) -> Result<Terminal, E>
     where
         F: Future<Output = Result<Terminal, E>>,
@@ -56,22 +56,22 @@ impl Learned {
         found.await.copied()
     }
 
-    /// Whether what it reads is what the disk holds.
+    /// Returns whether its reads return the file on disk.
     pub(super) fn reads_the_disk(&self) -> bool {
         self.facts.buffers == Buffers::None
     }
 
-    /// What a command in its terminals reads from its standard input.
+    /// Returns what a command in its terminals reads from standard input.
     pub(super) fn stdin(&self) -> Stdin {
         self.facts.stdin
     }
 
-    /// Whether it honours ranges of lines, as far as that is known.
+    /// Returns whether it honours line ranges, as far as it is known.
     pub(super) fn ranges(&self) -> Ranges {
         self.ranges.lock().unwrap_or_else(PoisonError::into_inner).unwrap_or(self.facts.ranges)
     }
 
-    /// Takes note of whether it honours them.
+    /// Stores whether it honours line ranges.
     pub(super) fn set_ranges(&self, ranges: Ranges) {
         if ranges.is_wrong() {
             tracing::info!(
@@ -81,7 +81,7 @@ impl Learned {
         *self.ranges.lock().unwrap_or_else(PoisonError::into_inner) = Some(ranges);
     }
 
-    /// The right to find out about ranges; `None` while another call does.
+    /// Locks the probe of ranges; `None` while another call holds the lock.
     pub(super) fn settling(&self) -> Option<tokio::sync::MutexGuard<'_, ()>> {
         self.settling.try_lock().ok()
     }

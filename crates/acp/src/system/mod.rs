@@ -1,4 +1,5 @@
-//! The workspace through the client: text reads, text writes and commands where it advertises them, everything else on this machine.
+//! A workspace that acts through the client: text reads, text writes and commands if the client
+//! advertises them, everything else on the local machine.
 
 mod call;
 mod delta;
@@ -45,28 +46,28 @@ use system::{
     Sandbox, SandboxSupport, ShellProgram, System, SystemError, TextEncoding, TextRange, WalkOptions,
 };
 
-/// A session's workspace through its client.
+/// A session's workspace that acts through its client.
 pub(crate) struct AcpSystem {
     local: Arc<dyn System>,
     caller: Caller,
     share: Share,
-    /// The files whose text the client gives with its byte-order mark, and so takes with it.
+    /// Files for which the client returns the byte-order mark, and therefore expects it in writes.
     marks: Arc<Mutex<HashSet<AbsPath>>>,
-    /// What one call saw on disk. Nothing of it is remembered beyond the call.
+    /// What one call has seen on disk. Not kept beyond the call.
     looks: Option<Mutex<Looks>>,
 }
 
-/// What a call saw when it last looked at the disk.
+/// What a call saw at its latest access to the disk.
 #[derive(Debug, Default)]
 struct Looks {
-    /// Folders that held a file.
+    /// Directories that contained a file.
     folders: HashSet<AbsPath>,
-    /// Files that are text.
+    /// The forms of files, `None` for a file without text.
     forms: HashMap<AbsPath, Option<Form>>,
 }
 
 impl AcpSystem {
-    /// The workspace of `session`, over `local`.
+    /// Creates the workspace of `session`, over `local`.
     pub(crate) fn new(
         local: Arc<dyn System>,
         session: SessionId,
@@ -80,12 +81,12 @@ impl AcpSystem {
         Self { local, caller, share, marks: Arc::default(), looks: None }
     }
 
-    /// What of the client it uses.
+    /// Returns which client capabilities it uses.
     pub(crate) fn share(&self) -> &Share {
         &self.share
     }
 
-    /// Asks the client for a text. Which lines come for a range is up to the client.
+    /// Reads a text from the client. The lines returned for a range depend on the client.
     async fn ask_for_text(&self, path: &AbsPath, range: Option<TextRange>) -> Result<String, CallError> {
         let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         let request = acp::ReadTextFileRequest::new(self.caller.session_id(), path.as_std())
@@ -104,13 +105,15 @@ impl AcpSystem {
                 }
                 Ok(unmarked.unwrap_or(text).to_owned())
             }
-            // An absent text is a fault of the client, never an empty file.
+            // A missing text is an error of the client, never an empty file.
             _ => Err(CallError::Unsupported),
         }
     }
 
-    /// What a refused read comes to. A file that the editor does not know (it lies outside the project, it is missing) is read from the disk.
-    /// For other refusals the disk only helps to say what is wrong: a buffer may hold another text.
+    /// Handles a failed read.
+    ///
+    /// A file unknown to the editor (outside the project, or missing) is read from disk. For other
+    /// errors the disk only supplies a better error: a buffer may hold different text.
     async fn read_refused(
         &self,
         path: &AbsPath,
@@ -139,12 +142,12 @@ impl AcpSystem {
         };
         let request =
             acp::WriteTextFileRequest::new(self.caller.session_id(), path.as_std(), text.into_owned());
-        // Null, an empty object, whatever: it was answered without an error. The user may review
-        // the change first, which takes as long as it takes.
+        // Any response without an error is success: null, an empty object or others. There is no
+        // timeout, because the user may review the change first.
         self.caller.call_patiently("fs/write_text_file", &request).await.map(drop)
     }
 
-    /// What is to be kept of a file on disk that is about to be written through the client.
+    /// Returns the form to keep of a file on disk that is about to be written through the client.
     async fn form(&self, path: &AbsPath) -> Option<Form> {
         let known = self
             .looks
@@ -156,9 +159,9 @@ impl AcpSystem {
         }
     }
 
-    /// Puts back a byte-order mark and line ends that the client did not write. A client that has
-    /// not saved within a short time keeps the text in a buffer, and may know how the file is to be
-    /// saved.
+    /// Restores the byte-order mark and line endings that the client did not write. A client that
+    /// has not saved after [`FORM_WAIT`] keeps the text in a buffer, and may know how to save the
+    /// file.
     async fn keep_form(&self, path: &AbsPath, form: Form) -> Result<(), CallError> {
         let deadline = tokio::time::Instant::now() + FORM_WAIT;
         let mut pause = FORM_PAUSE;
@@ -182,8 +185,8 @@ impl AcpSystem {
         }
     }
 
-    /// A text from the client that may be made of bytes that are no text: refused where the disk
-    /// holds no text.
+    /// Checks a text from the client that may come from bytes that are not text. Fails if the file
+    /// on disk is not text.
     async fn checked(
         &self,
         path: &AbsPath,
@@ -200,7 +203,8 @@ impl AcpSystem {
         }
         match self.local.read_text(path, range).await {
             Err(error @ SystemError::NotText { .. }) => Err(error),
-            // The client took bytes of another encoding for UTF-8: writing its text would lose them.
+            // The client decoded another encoding as UTF-8: writing its text would lose the
+            // original bytes.
             Ok(_) if self.local.look_on_disk(path).await.encoding != TextEncoding::Utf8 => {
                 let size = self.local.metadata(path).await.map_or(0, |found| found.size);
                 Err(SystemError::NotText { path: path.clone(), size })
@@ -209,7 +213,8 @@ impl AcpSystem {
         }
     }
 
-    /// Starts a command in a terminal of the client, which runs precisely that.
+    /// Starts a command in a terminal of the client, in the form that the client interprets as
+    /// exactly this command.
     async fn spawn_at_client(&self, command: &Command) -> Result<AcpProcess, CallError> {
         let words = match self.terminal_takes(&command.cwd).await {
             Ok(terminal) => Ok(words(command, terminal, self.share.learned.stdin())),
@@ -221,7 +226,7 @@ impl AcpSystem {
     /// Starts the launcher in a terminal of the client.
     async fn launch_at_client(&self, launcher: &Command) -> Result<AcpProcess, CallError> {
         let words = match self.share.learned.terminal() {
-            // Only its path can need quotes.
+            // Only the launcher's path can need quoting.
             Terminal::Unknown if !is_plain(&launcher.program) => {
                 self.terminal_takes(&launcher.cwd).await.map(|terminal| launcher_words(launcher, terminal))
             }
@@ -230,8 +235,8 @@ impl AcpSystem {
         self.start_at_client(launcher, words).await
     }
 
-    /// How the client's terminals take commands; found out if nobody knows.
-    /// [`CallError::Unsupported`] where they take none safely.
+    /// Returns how the client's terminals interpret commands, probing it if it is unknown. Returns
+    /// [`CallError::Unsupported`] if they interpret none safely.
     async fn terminal_takes(&self, cwd: &AbsPath) -> Result<Terminal, CallError> {
         match self.share.learned.find_out_terminal(|| probe(&self.caller, cwd)).await? {
             Terminal::Unsafe => Err(CallError::Unsupported),
@@ -249,7 +254,7 @@ impl AcpSystem {
             Err(error) => Err(error),
         };
         match &started {
-            // Where no form is safe, that was said when it was found out.
+            // If no form is safe, the probe has logged that.
             Err(CallError::Unsupported | CallError::BadAnswer(_)) if self.share.runs() => {
                 self.share.demoted.terminal("terminal/create")
             }
@@ -261,7 +266,7 @@ impl AcpSystem {
         started
     }
 
-    /// What the client is to start so that a command is confined in its terminal.
+    /// Prepares the launcher that confines a command in the client's terminal.
     async fn launch(&self, command: &Command) -> Result<Box<dyn Launch>, SystemError> {
         const NONE: &str = "no launcher for it can be had";
         let launch = match self.share.confines() {
@@ -288,7 +293,7 @@ impl AcpSystem {
         }
     }
 
-    /// Remembers for this call whether something was at a path.
+    /// Stores for this call whether a file exists in a directory.
     fn note(&self, path: &AbsPath, found: &Result<Metadata, SystemError>) {
         let (Some(looks), Some(folder)) = (&self.looks, path.parent()) else { return };
         let folders = &mut looks.lock().unwrap_or_else(PoisonError::into_inner).folders;
@@ -306,7 +311,8 @@ impl AcpSystem {
 
 const RESOURCE_NOT_FOUND: i32 = -32002;
 
-/// The launcher in place of a command. The variables go another way: they are nobody else's to read.
+/// Returns the launcher's command in place of `command`. Environment variables are passed
+/// separately, so that only the launcher can read them.
 fn instead(command: &Command, launch: &dyn Launch) -> Command {
     let (program, args) = launch.words();
     Command { program: program.to_owned(), args: args.to_vec(), env: Vec::new(), ..command.clone() }
@@ -323,7 +329,7 @@ impl System for AcpSystem {
             return self.local.read_text(path, range).await;
         }
         if self.share.learned.reads_the_disk() && self.is_missing(path).await {
-            // It would find nothing either, and call that an error.
+            // The client would find nothing either, and report an error.
             return Err(SystemError::NotFound(path.clone()));
         }
         let read = match self.read_from_client(path, range).await {
@@ -358,7 +364,7 @@ impl System for AcpSystem {
                 self.local.write_text(path, text).await
             }
             Err(error) => {
-                // The disk may know better what is wrong than the client says.
+                // The disk may give a more precise error than the client.
                 match self.local.metadata(path).await {
                     Ok(Metadata { kind: FileKind::Directory, .. }) => {
                         Err(SystemError::IsDirectory(path.clone()))
@@ -407,7 +413,8 @@ impl System for AcpSystem {
             Confinement::Required(_) => {
                 let launch = self.launch(&command).await?;
                 let launcher = instead(&command, launch.as_ref());
-                // Served from now on: some clients answer only when what they started has ended.
+                // Create this before waiting for the client: some clients respond only when the
+                // command has ended.
                 let confining = Confining::new(launch, Arc::clone(&self.share.demoted));
                 self.launch_at_client(&launcher).await.map(|process| process.once_confined(confining))
             }
@@ -415,9 +422,11 @@ impl System for AcpSystem {
         };
         match started {
             Ok(process) => Ok(Box::new(process)),
-            // The client said no before anything ran, so it runs here, once.
+            // The client rejected the request before anything ran, so the command runs locally,
+            // once.
             Err(CallError::Unsupported) => self.local.spawn(command).await,
-            // Otherwise the command may have run (an answer without a terminal, no answer), so it never runs again.
+            // Otherwise the command may have run (no response, or one without a terminal), so it
+            // never runs again.
             Err(error) => Err(self.caller.failure("running", &command.program, error)),
         }
     }
@@ -465,7 +474,7 @@ impl System for AcpSystem {
 
     fn shell(&self) -> ShellProgram {
         match self.routes().spawn {
-            // A terminal in which the launcher runs is on this machine.
+            // A terminal in which the launcher runs is on the local machine.
             Route::Client if !self.share.confines() => ShellProgram::Sh,
             _ => self.local.shell(),
         }

@@ -1,9 +1,9 @@
-//! Finds out how a client's terminal takes a command, with one that does nothing.
+//! Probes how a client's terminal interprets a command, with a harmless one.
 //!
-//! The command prints a number that nobody can know, and arguments that any change by a shell would
-//! show, and ends with an exit code of its own. It is tried in the form that fits clients which
-//! pass words on or quote them, then in the one for clients which join words as they stand. A
-//! client that does neither right cannot be given commands safely.
+//! The command prints an unpredictable number and arguments that would show any change by a shell,
+//! and ends with a distinctive exit status. It is tried first in the form for clients that pass
+//! words on or quote them, then in the form for clients that join words unquoted. If neither works,
+//! commands cannot be run safely in the client's terminals.
 
 use super::{
     call::{CallError, Caller},
@@ -18,19 +18,21 @@ use std::hash::{BuildHasher, RandomState};
 use system::{AbsPath, Command, Output, Process};
 use tokio::time::timeout;
 
-/// What must come through as it is: blanks, quotes, a variable, backslashes (not every shell reads
-/// them alike between quotes), what stands for files, what ends a command.
+/// Arguments that must arrive unchanged: blanks, quotes, a variable, backslashes (shells treat them
+/// differently within quotes), glob characters, command separators.
 const ARGUMENTS: [&str; 4] = ["a  b", "'$0' \"\\\\\" * ;#", "\\'", ""];
-/// Prints its arguments. In a client that joins words as they stand, the words that follow `-c` are
-/// read by another shell, which prints other ones.
+/// Prints its arguments. If the client joins words unquoted, another shell parses the words after
+/// `-c`, so that the output differs.
 const LINE: &str = "exec </dev/null\nprintf '[%s]' \"$@\"\nexit 7";
-/// How it ends.
+/// Its exit status.
 const EXIT: i64 = 7;
-/// Bytes of output that are looked at: more than shells say when they start.
+/// Bytes of output that are read: more than shells print at startup.
 const OUTPUT_LIMIT: usize = 16 * 1024;
 
-/// How the client's terminals take commands. [`Terminal::Unsafe`]: in no way that was tried. An
-/// error is that of the first terminal, in which nothing ran; then nothing is known.
+/// Returns how the client's terminals interpret commands; [`Terminal::Unsafe`] if no form works.
+///
+/// # Errors
+/// The error of the first terminal, in which nothing ran; the result is then unknown.
 pub(super) async fn probe(caller: &Caller, cwd: &AbsPath) -> Result<Terminal, CallError> {
     if ask(caller, cwd, Terminal::Vector).await? {
         return Ok(Terminal::Vector);
@@ -42,7 +44,7 @@ pub(super) async fn probe(caller: &Caller, cwd: &AbsPath) -> Result<Terminal, Ca
     }
 }
 
-/// Whether the command runs as it should in a terminal that is taken to take commands so.
+/// Returns whether the command runs correctly when encoded for `terminal`.
 async fn ask(caller: &Caller, cwd: &AbsPath, terminal: Terminal) -> Result<bool, CallError> {
     let nonce = format!("{:016x}", RandomState::new().hash_one(cwd.as_str()));
     let arguments: Vec<_> = std::iter::once(nonce.as_str()).chain(ARGUMENTS).collect();
@@ -50,7 +52,7 @@ async fn ask(caller: &Caller, cwd: &AbsPath, terminal: Terminal) -> Result<bool,
     let mut command = Command::shell(LINE, cwd.clone(), OUTPUT_LIMIT);
     command.args.push("tiller".to_owned());
     command.args.extend(arguments.iter().map(|&argument| argument.to_owned()));
-    // It closes its standard input itself.
+    // The command closes its standard input itself.
     let words = words(&command, terminal, Stdin::Empty);
     let mut process = AcpProcess::start(caller, &command, words).await?;
     let ran = timeout(PROBE_WAIT, async {

@@ -1,7 +1,8 @@
 //! A command in the client's terminal.
 //!
-//! Executed at most once: whatever fails after the client has taken `terminal/create` is a failure of the command. Released exactly
-//! once: the id lives in a guard from the moment the client's answer is read.
+//! It is executed at most once: any failure after the client accepted `terminal/create` is a
+//! failure of the command. Its terminal is released exactly once: a guard holds the id from the
+//! moment the client's response is read.
 
 use super::share::Demoted;
 use super::{
@@ -25,8 +26,9 @@ use tokio::{
 pub(super) struct AcpProcess {
     caller: Caller,
     program: String,
-    /// Waits for the end beside the looks at the output; from the first time that anybody wants to know, so that the call can show the
-    /// terminal before.
+    /// The task that waits for the exit, concurrently with polls of the output. Started at the
+    /// first call that needs the output or the exit, so that the call can display the terminal
+    /// before.
     waiter: Option<AbortHandle>,
     state: Arc<watch::Sender<State>>,
     window: Window,
@@ -36,24 +38,24 @@ pub(super) struct AcpProcess {
     next_look: Instant,
     drained: bool,
     confining: Option<Confining>,
-    /// Dropped last: nothing may be asked of a terminal that is released.
+    /// Dropped last: no request may concern a released terminal.
     terminal: Terminal,
 }
 
-/// How far the command is.
+/// The state of the command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum State {
-    /// It runs; whether `terminal/wait_for_exit` is of no use.
+    /// It runs. `unwatched` is set if `terminal/wait_for_exit` failed.
     Running { unwatched: bool },
-    /// It ended.
+    /// It exited.
     Ended(ExitStatus),
-    /// Nobody can tell any more.
+    /// Its exit can no longer be determined.
     Lost(CallError),
 }
 
 impl AcpProcess {
-    /// Starts a command, in the words that the client gets for it. [`CallError::Unsupported`] and
-    /// [`CallError::Refused`] mean that nothing ran.
+    /// Starts a command in the client's terminal, encoded as `words`. [`CallError::Unsupported`]
+    /// and [`CallError::Refused`] mean that nothing ran.
     pub(super) async fn start(caller: &Caller, command: &Command, words: Words) -> Result<Self, CallError> {
         let terminal = create(caller, command, words).await?;
         let state = Arc::new(watch::channel(State::Running { unwatched: false }).0);
@@ -74,13 +76,14 @@ impl AcpProcess {
         })
     }
 
-    /// The same for a launcher: what it is to run starts when it has confined itself, and is the command.
+    /// Marks the command as a launcher: its output and exit count once it has confined itself and
+    /// started the real command.
     pub(super) fn once_confined(mut self, confining: Confining) -> Self {
         self.confining = Some(confining);
         self
     }
 
-    /// Waits until the command is confined, where it must be.
+    /// Waits until the command is confined, if that is required.
     async fn confined(&mut self) -> Result<(), SystemError> {
         self.watch_exit();
         let Some(confining) = &mut self.confining else { return Ok(()) };
@@ -99,7 +102,7 @@ impl AcpProcess {
         };
         proven.map_err(|why| {
             confining.demoted.confinement(why);
-            // For the next time that this is called.
+            // Keep the failure for the next call.
             confining.failed.send_replace(Some(Err(why)));
             SystemError::NotConfined(why)
         })
@@ -116,18 +119,19 @@ impl AcpProcess {
         !matches!(*self.state.borrow(), State::Running { .. })
     }
 
-    /// Waits for the time of the next look, or the end.
+    /// Waits for the time of the next poll, or the exit.
     async fn until_look(&mut self) {
         self.watch_exit();
         let mut state = self.state.subscribe();
         tokio::select! {
-            // The sender is ours, so the channel cannot close while we wait.
+            // We own the sender, so the channel cannot close while we wait.
             _ = state.wait_for(|state| !matches!(state, State::Running { .. })) => {}
             () = sleep_until(self.next_look) => {}
         }
     }
 
-    /// Looks at the output once. Dropped in the middle it loses nothing: the next look shows it again.
+    /// Polls the output once. Dropping the future loses nothing: the next poll returns the same
+    /// output.
     async fn look(&mut self) {
         let interval = (self.started.elapsed() / 50).clamp(OUTPUT_POLL, OUTPUT_POLL_MAX);
         self.next_look = Instant::now() + interval;
@@ -154,7 +158,7 @@ impl AcpProcess {
         }
     }
 
-    /// Keeps a piece of output until it is taken, the last ones where there are too many.
+    /// Queues output until it is taken; beyond the output limit, only the end is kept.
     fn keep(&mut self, piece: Output) {
         let Output::Text(text) = piece else {
             if self.pending.back() != Some(&Output::Gap) {
@@ -246,21 +250,23 @@ impl Process for AcpProcess {
             }
         };
         if timeout(KILL_WAIT, over).await.is_err() {
-            // Given up on: the release that follows is the client's last chance to end it.
+            // Give up: the release that follows is the client's last opportunity to end the
+            // command.
             end(&self.state, State::Ended(ExitStatus::default()));
         }
     }
 }
 
-/// Whether a launcher has confined itself, once that is known; why not, where it has not.
+/// Whether a launcher has confined itself, with the reason if it has not; `None` while that is
+/// unknown.
 type Proof = Option<Result<(), &'static str>>;
 
-/// A launcher in the client's terminal, from its start to the end of the command.
+/// A launcher in the client's terminal, from its start to the exit of the command.
 pub(super) struct Confining {
     proof: watch::Receiver<Proof>,
     failed: Arc<watch::Sender<Proof>>,
     demoted: Arc<Demoted>,
-    /// Holds the connection to the launcher, whose end is the end of the command.
+    /// Holds the connection to the launcher; closing it ends the command.
     holder: AbortHandle,
 }
 
@@ -290,7 +296,7 @@ impl Drop for Confining {
     }
 }
 
-/// A terminal that the client has made for us; released when this is dropped, whatever becomes of the turn.
+/// A terminal created by the client. Dropping this releases it, whatever happens to the turn.
 struct Terminal {
     caller: Caller,
     id: TerminalId,
@@ -299,7 +305,7 @@ struct Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        // The call must show the terminal before it is released.
+        // The call must display the terminal before it is released.
         self.caller.outbox.flush(&self.caller.session);
         let request = acp::ReleaseTerminalRequest::new(self.caller.session_id(), self.id.0.clone());
         let id = self.id.0.clone();
@@ -317,7 +323,8 @@ impl Drop for Terminal {
     }
 }
 
-/// Asks for a terminal. The answer is awaited in a task of its own: when it comes too late for us, the terminal is still released.
+/// Creates a terminal. A separate task awaits the response, so that a terminal that is created
+/// after the timeout is still released.
 async fn create(caller: &Caller, command: &Command, words: Words) -> Result<Terminal, CallError> {
     let place = caller.terminals.clone().try_acquire_owned().map_err(|_| CallError::TooManyTerminals)?;
     let env = command.environment().map(|(name, value)| acp::EnvVariable::new(name, value)).collect();
@@ -327,7 +334,7 @@ async fn create(caller: &Caller, command: &Command, words: Words) -> Result<Term
         .output_byte_limit(u64::try_from(command.output_limit).ok());
     let mut request =
         serde_json::to_value(request).map_err(|error| CallError::BadAnswer(error.to_string()))?;
-    // Also where there are none: some clients count on the list.
+    // Sent even if empty: some clients require the list.
     request["args"] = Value::from(words.args);
     caller.outbox.flush(&caller.session);
     let request = caller.send("terminal/create", &request)?;
@@ -349,7 +356,7 @@ async fn create(caller: &Caller, command: &Command, words: Words) -> Result<Term
     }
 }
 
-/// Waits for the end of the command, as long as it takes.
+/// Waits for the exit of the command, without a timeout.
 async fn watch_exit(caller: Caller, terminal: TerminalId, state: Arc<watch::Sender<State>>) {
     let request = acp::WaitForTerminalExitRequest::new(caller.session_id(), terminal.0.clone());
     let ended = match caller.send("terminal/wait_for_exit", &request) {
@@ -370,7 +377,7 @@ async fn watch_exit(caller: Caller, terminal: TerminalId, state: Arc<watch::Send
     }
 }
 
-/// Moves on from running, once.
+/// Leaves the running state, at most once.
 fn end(state: &watch::Sender<State>, next: State) {
     state.send_if_modified(|state| {
         let running = matches!(state, State::Running { .. });
@@ -381,15 +388,14 @@ fn end(state: &watch::Sender<State>, next: State) {
     });
 }
 
-/// An exit code as the client tells it. A client that has only one kind of number may write a whole
-/// one as `3.0`.
+/// Parses an exit code. A client with a single number type may send an integer as `3.0`.
 fn exit_code(code: &Value) -> Option<i64> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     let whole = |code: f64| (code.fract() == 0.0 && code.abs() <= EXACT).then_some(code as i64);
     code.as_i64().or_else(|| code.as_f64().and_then(whole))
 }
 
-/// How the command ended, as the client tells it: an exit code, a signal's name, or nothing, which is a failure too.
+/// Parses an exit status: an exit code, a signal's name, or neither, which counts as a failure.
 fn exit_status(status: &Value) -> ExitStatus {
     ExitStatus {
         code: status.get("exitCode").and_then(exit_code),

@@ -1,9 +1,9 @@
-//! Ranges of lines, also from clients that give other lines than they are asked for.
+//! Reads line ranges, even from clients that return other lines than requested.
 //!
-//! What a range brings cannot be told from a proper answer by its text: the first ten lines of a
-//! file look like any other ten. So a client is asked for ranges only once it is known to honour
-//! them. Until then a file is read whole and cut here, and the first file that can tell settles it:
-//! one of its lines is asked for alone, at most once for each read.
+//! A wrong response cannot be recognised by its text: the first ten lines of a file look like any
+//! other ten. So ranges are requested only from a client that is known to honour them. Until that
+//! is known, files are read whole and cut here; the first file with a suitable line serves as a
+//! probe: one of its lines is requested alone, at most one per read.
 
 use super::{AcpSystem, call::CallError};
 use crate::{facts::Ranges, limits::RANGE_WAIT};
@@ -13,7 +13,7 @@ use tokio::time::timeout;
 const INVALID_PARAMS: i32 = -32602;
 
 impl AcpSystem {
-    /// A text as the client has it, or the lines of it that are asked for; empty past the end.
+    /// Reads a text from the client, or a range of its lines; empty beyond the end.
     pub(super) async fn read_from_client(
         &self,
         path: &AbsPath,
@@ -25,7 +25,7 @@ impl AcpSystem {
             match self.ask_for_text(path, Some(range)).await {
                 Ok(text) if lines(&text) <= range.limit => return Ok(text),
                 Ok(_more) => self.share().learned.set_ranges(Ranges::Inexact),
-                // Some clients refuse a range past the end.
+                // Some clients reject a range beyond the end.
                 Err(CallError::Refused { code: INVALID_PARAMS, .. }) if range.line > 1 => {}
                 Err(error) => return Err(error),
             }
@@ -37,15 +37,15 @@ impl AcpSystem {
         Ok(cut(&text, range))
     }
 
-    /// Finds out whether the client honours ranges, if this text can tell.
+    /// Probes whether the client honours ranges, if this text is suitable.
     async fn settle_ranges(&self, path: &AbsPath, text: &str) {
         let learned = &self.share().learned;
         let (Some(range), Some(_right)) = (telling(text), learned.settling()) else { return };
         if learned.ranges() != Ranges::Unknown {
             return;
         }
-        // A text that changed in between counts against the client: reading whole is slower, never
-        // wrong.
+        // A text that changed in between counts against the client: reading whole files is slower,
+        // but never wrong.
         let found = match timeout(RANGE_WAIT, self.ask_for_text(path, Some(range))).await {
             Ok(Ok(part)) if without_end(&part) == without_end(&cut(text, range)) => Ranges::Honoured,
             Ok(Err(CallError::Gone)) => return,
@@ -55,30 +55,30 @@ impl AcpSystem {
     }
 }
 
-/// A range of one line that no mistake brings: neither the whole text, nor the first line, one
-/// before or behind, or two of them. `None` where no line of the text is so.
+/// Returns a one-line range that no known error would produce: its line is not the whole text, and
+/// differs from the first line and from both neighbours. `None` if the text has no such line.
 fn telling(text: &str) -> Option<TextRange> {
     let first = text.lines().next()?;
     let mut lines = text.lines().zip(text.lines().skip(1)).zip(text.lines().skip(2));
     let at = lines.position(|((before, line), after)| {
         !line.trim().is_empty() && line != first && line != before && line != after
     })?;
-    // The line in the middle of the first three is the second one.
+    // The middle line of the first three is line 2.
     Some(TextRange { line: at + 2, limit: 1 })
 }
 
-/// A line without what ends it: clients that join lines leave the last end out.
+/// Returns a line without its line ending: clients that join lines omit the last one.
 fn without_end(line: &str) -> &str {
     let line = line.strip_suffix('\n').unwrap_or(line);
     line.strip_suffix('\r').unwrap_or(line)
 }
 
-/// How many lines a text has; a last one without an end counts.
+/// Counts the lines of a text, including a last one without a line ending.
 fn lines(text: &str) -> usize {
     text.split_inclusive('\n').count()
 }
 
-/// The lines of a range, with their ends; empty past the end.
+/// Returns the lines of a range, with their line endings; empty beyond the end.
 fn cut(text: &str, range: TextRange) -> String {
     text.split_inclusive('\n').skip(range.line.saturating_sub(1)).take(range.limit).collect()
 }

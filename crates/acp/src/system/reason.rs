@@ -1,21 +1,21 @@
-//! Why a client refused a request, in its own words.
+//! Extracts the reason from a client's error response.
 //!
-//! The message of an error is often a general one ("Internal error"), and the reason is in its
-//! `data`: a text, or an object with the text in one of a few members.
+//! The message of an error is often general ("Internal error"), and the reason is in its `data`: a
+//! string, or an object with the text in one of a few members.
 
 use crate::limits::REASON_CHARS;
 use agent::one_line;
 use serde_json::Value;
 
-/// The members of `data` that hold a reason, the usual ones first.
+/// The members of `data` that may contain a reason, the common ones first.
 const MEMBERS: [&str; 8] =
     ["details", "detail", "message", "reason", "error", "cause", "description", "errors"];
 
-/// How deeply members are looked into.
+/// Maximum depth of nested members.
 const DEPTH: usize = 4;
 
-/// An error's message and what its `data` adds to it: one line, at most [`REASON_CHARS`]
-/// characters, safe to show.
+/// Returns an error's message and what its `data` adds to it, as one sanitised line of at most
+/// [`REASON_CHARS`] characters.
 pub(super) fn told(message: &str, data: Option<&Value>) -> String {
     let mut parts = Vec::new();
     add(message, &mut parts);
@@ -36,7 +36,7 @@ fn collect(data: &Value, depth: usize, parts: &mut Vec<String>) {
     match data {
         _ if depth == 0 => {}
         Value::String(text) => match serde_json::from_str::<Value>(text) {
-            // Some clients put an error in as the text of another.
+            // Some clients embed an error as JSON text in another error.
             Ok(inner @ (Value::Object(_) | Value::Array(_))) => collect(&inner, depth - 1, parts),
             _ => add(text, parts),
         },
@@ -52,7 +52,7 @@ fn collect(data: &Value, depth: usize, parts: &mut Vec<String>) {
     }
 }
 
-/// Adds a part that says something new.
+/// Adds a part unless an earlier part contains it.
 fn add(text: &str, parts: &mut Vec<String>) {
     let text = one_line(text.trim());
     let text = text.trim_end_matches(':').trim();

@@ -1,4 +1,5 @@
-//! Which operations go to the client: what it advertised, less what it turned out not to do, as the settings have it.
+//! Decides which operations go to the client: those it advertised, minus those that proved
+//! unsupported, subject to the settings.
 
 use super::learned::Learned;
 use crate::{ClientTools, TerminalPlace, facts::Terminal};
@@ -8,22 +9,22 @@ use std::sync::{
 };
 use system::{Route, Routes};
 
-/// What of the client a session uses.
+/// The client capabilities that a session uses.
 #[derive(Clone)]
 pub(crate) struct Share {
-    /// What the client says it can do.
+    /// The capabilities that the client advertised.
     pub(crate) advertised: Advertised,
-    /// What it turned out not to do.
+    /// The capabilities that proved unsupported.
     pub(crate) demoted: Arc<Demoted>,
-    /// How it does what it does.
+    /// How the client behaves where the protocol is open.
     pub(crate) learned: Arc<Learned>,
     /// Where commands run when the client has terminals.
     pub(crate) place: TerminalPlace,
-    /// Which tools act where.
+    /// Which tools act on which machine.
     pub(crate) tools: Arc<ToolSet>,
 }
 
-/// What the client says it can do. The flags are independent.
+/// The capabilities that the client advertised. They are independent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Advertised {
     /// `fs/read_text_file`.
@@ -34,7 +35,7 @@ pub(crate) struct Advertised {
     pub(crate) terminal: bool,
 }
 
-/// What the client turned out not to do, for the rest of the connection.
+/// The capabilities that proved unsupported, for the rest of the connection.
 #[derive(Debug, Default)]
 pub(crate) struct Demoted {
     read: AtomicBool,
@@ -43,12 +44,12 @@ pub(crate) struct Demoted {
     confinement: AtomicBool,
 }
 
-/// The tool set of a session, which can change at any time.
+/// Which tools act on which machine in a session. Can change at any time.
 #[derive(Debug, Default)]
 pub(crate) struct ToolSet(AtomicUsize);
 
 impl Share {
-    /// Who carries out what the agent's own tools do.
+    /// Returns where the agent's own tools act.
     pub(crate) fn routes(&self) -> Routes {
         if self.tools.get() != ClientTools::Transparent {
             return Routes::LOCAL;
@@ -61,22 +62,23 @@ impl Share {
         }
     }
 
-    /// Whether the client reads text.
+    /// Returns whether the client reads text.
     pub(crate) fn reads(&self) -> bool {
         self.advertised.read && !self.demoted.read.load(Ordering::Relaxed)
     }
 
-    /// Whether the client writes text.
+    /// Returns whether the client writes text.
     pub(crate) fn writes(&self) -> bool {
         self.advertised.write && !self.demoted.write.load(Ordering::Relaxed)
     }
 
-    /// Whether commands in the client's terminals may be confined there: not yet shown otherwise.
+    /// Returns whether commands in the client's terminals may be confined there: it has not failed
+    /// yet.
     pub(crate) fn confines(&self) -> bool {
         self.routes().spawn == Route::Client && !self.demoted.confinement.load(Ordering::Relaxed)
     }
 
-    /// Whether the client has terminals.
+    /// Returns whether the client has usable terminals.
     pub(crate) fn runs(&self) -> bool {
         self.advertised.terminal
             && !self.demoted.terminal.load(Ordering::Relaxed)
@@ -85,37 +87,37 @@ impl Share {
 }
 
 impl Advertised {
-    /// Whether there is anything to use.
+    /// Returns whether any capability is advertised.
     pub(crate) fn anything(self) -> bool {
         self.read || self.write || self.terminal
     }
 }
 
 impl Demoted {
-    /// No reads from now on.
+    /// Stops using the client's reads.
     pub(crate) fn read(&self, method: &str) {
         demote(&self.read, method);
     }
 
-    /// No writes from now on.
+    /// Stops using the client's writes.
     pub(crate) fn write(&self, method: &str) {
         demote(&self.write, method);
     }
 
-    /// No confined commands in terminals from now on.
+    /// Stops confining commands in the client's terminals.
     pub(crate) fn confinement(&self, why: &str) {
         if !self.confinement.swap(true, Ordering::Relaxed) {
             tracing::warn!(why, "commands in the client's terminal are not confined from now on, and ask");
         }
     }
 
-    /// No terminals from now on.
+    /// Stops using the client's terminals.
     pub(crate) fn terminal(&self, method: &str) {
         demote(&self.terminal, method);
     }
 }
 
-/// Without the client from now on, with one line in the log.
+/// Stops using a capability, and logs that once.
 fn demote(flag: &AtomicBool, method: &str) {
     if !flag.swap(true, Ordering::Relaxed) {
         tracing::warn!(method, "the client advertised this but does not do it; done without it from now on");
@@ -123,19 +125,19 @@ fn demote(flag: &AtomicBool, method: &str) {
 }
 
 impl ToolSet {
-    /// A set to begin with.
+    /// Creates a tool set.
     pub(crate) fn new(tools: ClientTools) -> Self {
         let set = Self::default();
         set.change(tools);
         set
     }
 
-    /// The set in force.
+    /// Returns the current value.
     pub(crate) fn get(&self) -> ClientTools {
         ClientTools::ALL.get(self.0.load(Ordering::Relaxed)).copied().unwrap_or_default()
     }
 
-    /// Puts another in force.
+    /// Changes the value.
     pub(crate) fn change(&self, tools: ClientTools) {
         let at = ClientTools::ALL.iter().position(|known| *known == tools).unwrap_or_default();
         self.0.store(at, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! The workspace through a scripted editor, over a real pipe.
+//! Tests of the workspace with a scripted editor, over a real pipe.
 
 mod clients;
 
@@ -35,12 +35,12 @@ impl Stage {
         self.editor.as_ref().expect("the editor is there until the end")
     }
 
-    /// The commands that ran on this machine.
+    /// Returns the number of commands that ran locally.
     fn spawned(&self) -> usize {
         self.disk.calls().iter().filter(|call| call.operation == "spawn").count()
     }
 
-    /// Lets what was queued reach the editor: an answered round trip follows it on the wire.
+    /// Waits until queued messages have reached the editor, by a round trip after them.
     async fn settle(&self) {
         let seen = self.editor().log().len();
         let message = acp::WriteTextFileRequest::new("s", "/settle", "");
@@ -104,7 +104,7 @@ fn command(line: &str) -> Command {
     Command::shell(line, path("/w"), 1000)
 }
 
-/// All output, a gap as `~`.
+/// Collects all output; a gap is shown as `~`.
 async fn output(process: &mut Box<dyn Process>) -> String {
     let mut all = String::new();
     while let Some(piece) = process.next_output().await {
@@ -116,7 +116,8 @@ async fn output(process: &mut Box<dyn Process>) -> String {
     all
 }
 
-/// A stage that goes away at once: what was just queued, such as a release, never reaches the editor.
+/// A stage that is dropped immediately: messages queued last, such as a release, never reach the
+/// editor.
 struct AtOnce(Stage);
 
 impl Drop for AtOnce {
@@ -129,7 +130,8 @@ impl Drop for AtOnce {
     }
 }
 
-/// Whatever the client can: reads, writes that it saves, commands in its terminals, one by one and together.
+/// Runs the contract of `System` with every combination of client capabilities: reads, writes that
+/// it saves, commands in its terminals.
 #[tokio::test(start_paused = true)]
 async fn keeps_the_contract_of_every_system() {
     let tail = (0..2000).map(|i| format!("line-{i}\n")).collect::<String>();
@@ -245,7 +247,8 @@ async fn writes_go_to_the_client_and_null_is_a_success() {
     assert_eq!(stage.disk.text_of("/w/a"), None, "a refused write is not done behind the editor's back");
 }
 
-/// Within a call what was looked at is not looked at again; a folder that is gone since is made.
+/// Within a call, a directory that is known to exist is not checked again; one that was deleted
+/// since is created.
 #[tokio::test]
 async fn the_folder_of_a_file_that_was_seen_is_not_looked_at_again() {
     let stage = stage_over(EditorScript::full(), |disk| disk.add_file("/w/sub/a", "disk")).await;
@@ -287,7 +290,7 @@ async fn bytes_folders_and_walks_stay_on_this_machine() {
     assert!(stage.editor().log().is_empty());
 }
 
-/// Some clients refuse a range that begins past the end, which is the empty text.
+/// Some clients reject a range that begins beyond the end, which is the empty text.
 #[tokio::test]
 async fn a_refused_range_past_the_end_is_the_empty_text() {
     let refusal = Fault::Error(-32602, "Line out of range");
@@ -331,7 +334,7 @@ async fn a_command_runs_in_the_clients_terminal_as_an_argument_vector() {
     drop(process);
     stage.settle().await;
     let created = &stage.editor().calls("terminal/create")[0];
-    // A list of pairs; nobody is asked and nothing is paged there either.
+    // A list of pairs. Prompts and pagers are disabled there as well.
     let env = created["env"].as_array().unwrap();
     assert!(env.contains(&json!({"name": "A", "value": "1"})), "{env:?}");
     assert!(env.contains(&json!({"name": "GIT_TERMINAL_PROMPT", "value": "0"})), "{env:?}");
@@ -355,7 +358,7 @@ async fn exits_are_told_as_they_were() {
         ),
         (json!({"exitCode": null, "signal": null}), ExitStatus::default()),
         (json!({}), ExitStatus::default()),
-        // Windows has codes of 32 bits without a sign.
+        // Windows has unsigned 32-bit exit codes.
         (json!({"exitCode": 3_221_225_786_u32}), ExitStatus { code: Some(3_221_225_786), signal: None }),
         (json!({"exitCode": 4_294_967_295_u32}), ExitStatus { code: Some(4_294_967_295), signal: None }),
         (json!({"exitCode": -1}), ExitStatus { code: Some(-1), signal: None }),
@@ -408,7 +411,7 @@ async fn a_killed_command_keeps_its_output_and_is_released_once() {
     }
 }
 
-/// A terminal that `fault` meets, over a machine that would run the command.
+/// Creates a stage where `terminal/create` has a fault and the command would run locally.
 async fn without_a_terminal(fault: Fault) -> Stage {
     let script = EditorScript::full().fault("terminal/create", fault);
     stage_over(script, |disk| {
@@ -464,13 +467,14 @@ async fn an_exit_that_cannot_be_waited_for_is_seen_in_the_output() {
 async fn an_abandoned_command_is_released() {
     let script = EditorScript::full().command("x", TerminalScript::hangs(""));
     let stage = stage(script).await;
-    // Given up while the terminal is being made: the answer comes too late, and its terminal is released all the same.
+    // Dropped while the terminal is being created: the response comes too late, but its terminal is
+    // released.
     let system = stage.system.clone();
     let spawning = tokio::spawn(async move { system.spawn(command("x")).await.map(drop) });
     stage.editor().until(|editor| !editor.calls("terminal/create").is_empty()).await;
     spawning.abort();
     stage.editor().until(|editor| editor.calls("terminal/release").len() == 1).await;
-    // Given up while it runs.
+    // Dropped while it runs.
     let mut process = stage.system.spawn(command("x")).await.unwrap();
     let waiting = tokio::spawn(async move { process.wait().await });
     stage.editor().until(|editor| editor.calls("terminal/wait_for_exit").len() == 1).await;
@@ -492,7 +496,7 @@ async fn a_panic_releases_the_terminal() {
     assert_eq!(stage.editor().calls("terminal/release").len(), 1);
 }
 
-/// Twenty commands at once, watched for a minute and then ended.
+/// Twenty concurrent commands, polled for a minute and then ended.
 #[tokio::test(start_paused = true)]
 async fn twenty_terminals_are_looked_at_five_times_a_second_at_most_and_never_after_the_end() {
     let stage = stage(EditorScript::full().command("x", TerminalScript::hangs("running"))).await;
@@ -556,7 +560,7 @@ async fn a_client_that_goes_away_ends_the_command() {
     let script = EditorScript::full().command("x", TerminalScript::hangs(""));
     let mut stage = stage(script).await;
     let mut process = stage.system.spawn(command("x")).await.unwrap();
-    // It goes without a word; its terminals go with it.
+    // It disconnects without a response; its terminals end with it.
     std::mem::forget(stage.editor.take().map(Editor::close));
     let _end = std::mem::replace(&mut stage._end, oneshot::channel().0);
     drop(_end);

@@ -1,9 +1,9 @@
-//! How a command is written into `terminal/create`, so that every client runs the same.
+//! Encodes a command for `terminal/create`, so that every client runs the same command.
 //!
-//! A client passes `command` and `args` on as words, or joins them to a line for a shell, with
-//! quotes or without. The words of [`words`] come out of each as the command that was meant, and
-//! read from an empty standard input where the client does not see to that: a program that waits
-//! for what nobody types would wait for ever.
+//! A client uses `command` and `args` as an argument vector, or joins them into a shell command
+//! line, quoted or unquoted. [`words`] encodes a command so that either form runs the intended
+//! command, with an empty standard input if the client does not provide one: a program that reads a
+//! terminal without a user would wait forever.
 
 use crate::facts::{Stdin, Terminal};
 use system::Command;
@@ -11,24 +11,24 @@ use system::Command;
 /// `command` and `args` of `terminal/create`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Words {
-    /// A program, or a line for the shell of a client that joins words as they stand.
+    /// A program, or a command line for the shell of a client that joins words unquoted.
     pub(super) command: String,
     /// Its arguments.
     pub(super) args: Vec<String>,
 }
 
-/// Begins a shell line that reads from an empty standard input. It stands on the line's first line,
-/// so that the shell counts the lines in its messages as they are.
+/// The prefix of a shell line that empties standard input. It does not add a line, so that line
+/// numbers in the shell's messages stay correct.
 const CLOSED: &str = "exec </dev/null; ";
 
-/// The words for a command in a terminal that takes them so. A terminal of which nothing is known
-/// gets words.
+/// Encodes a command for a kind of terminal. For an unknown terminal, the result is an argument
+/// vector.
 pub(super) fn words(command: &Command, terminal: Terminal, stdin: Stdin) -> Words {
     let Command { program, args, .. } = command;
     let given = || Words { command: program.clone(), args: args.clone() };
     let closes = stdin != Stdin::Empty;
     match terminal {
-        // One simple command for whatever shell joins: it runs the program in its own place.
+        // One simple command for any shell; `exec` replaces the shell with the program.
         Terminal::Joined => {
             let line: Vec<_> = std::iter::once(program).chain(args).map(|word| for_any_shell(word)).collect();
             Words { command: format!("exec {} </dev/null", line.join(" ")), args: Vec::new() }
@@ -44,25 +44,25 @@ pub(super) fn words(command: &Command, terminal: Terminal, stdin: Stdin) -> Word
     }
 }
 
-/// The words for the launcher, which closes its standard input itself.
+/// Encodes the launcher, which closes its standard input itself.
 pub(super) fn launcher_words(launcher: &Command, terminal: Terminal) -> Words {
     let plain = std::iter::once(&launcher.program).chain(&launcher.args).all(|word| is_plain(word));
     match plain {
-        // The same in every client.
+        // Plain words mean the same in every client.
         true => Words { command: launcher.program.clone(), args: launcher.args.clone() },
         false => words(launcher, terminal, Stdin::Empty),
     }
 }
 
-/// Whether no shell changes a word.
+/// Returns whether a word is unchanged by every shell.
 pub(super) fn is_plain(word: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
     let first = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
     word.starts_with(first) && word.chars().all(plain)
 }
 
-/// A word as any shell takes it literally, also one that is not POSIX and reads backslashes between
-/// single quotes: those, and single quotes, stand between double quotes.
+/// Quotes a word for any shell, including shells that are not POSIX and interpret backslashes
+/// within single quotes: backslashes and single quotes are put in double quotes.
 fn for_any_shell(word: &str) -> String {
     if is_plain(word) {
         return word.to_owned();
@@ -78,7 +78,7 @@ fn for_any_shell(word: &str) -> String {
     quoted + "'"
 }
 
-/// A word as a POSIX shell takes it literally.
+/// Quotes a word for a POSIX shell.
 pub(super) fn quoted(word: &str) -> String {
     match is_plain(word) {
         true => word.to_owned(),
@@ -86,7 +86,7 @@ pub(super) fn quoted(word: &str) -> String {
     }
 }
 
-/// The line of a command that is `sh -c LINE` or the same of another POSIX shell.
+/// Returns the line of a command of the form `sh -c LINE` or `bash -c LINE`.
 fn shell_line(command: &Command) -> Option<&str> {
     match command.args.as_slice() {
         [flag, line] if flag == "-c" && ["sh", "bash"].contains(&command.program.as_str()) => Some(line),
@@ -94,7 +94,7 @@ fn shell_line(command: &Command) -> Option<&str> {
     }
 }
 
-/// A command as the arguments of a line for `sh`.
+/// Passes a command as the arguments of a line for `sh`.
 fn through_a_shell(line: &str, command: &Command) -> Words {
     let before = ["-c", line, &command.program].map(str::to_owned);
     Words { command: "sh".to_owned(), args: before.into_iter().chain(command.args.clone()).collect() }

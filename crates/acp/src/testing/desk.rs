@@ -1,4 +1,5 @@
-//! The editor's side of the conversation: what it was told, what it answers, and what it objects to.
+//! The editor's side of the conversation: the messages it received, its responses, and its
+//! objections.
 
 use super::script::{Answer, Decoding, EditorScript, Fault, TerminalScript};
 use serde_json::{Value, json};
@@ -24,31 +25,31 @@ struct State {
     log: Vec<Value>,
     violations: Vec<String>,
     waiting: HashMap<String, oneshot::Sender<Answered>>,
-    /// The requests under way that allow a session to speak, by id.
+    /// The session of each pending request that permits updates in that session, by request id.
     turns: HashMap<String, String>,
-    /// The sessions in which something goes on, as the second version tells it.
+    /// The sessions with a running turn, according to version 2's state updates.
     running: HashSet<String>,
-    /// The terminals that the agent shows, in the second version.
+    /// The terminals that the agent owns, in version 2.
     displayed: HashSet<String>,
     buffers: HashMap<String, String>,
     permissions: VecDeque<Answer>,
     forms: VecDeque<Value>,
-    /// Ids of agent requests that the agent took back.
+    /// Ids of requests that the agent cancelled.
     taken_back: Vec<Value>,
     terminals: HashMap<String, Running>,
     made: usize,
-    /// The agent's requests so far.
+    /// The number of requests from the agent so far.
     requests: usize,
-    /// The lines of all commands that were started.
+    /// The command lines of all started commands.
     ran: Vec<String>,
 }
 
-/// A request of the agent.
+/// A request from the agent.
 pub(super) struct Asked {
     pub(super) id: Value,
     pub(super) method: String,
     params: Value,
-    /// Its number among all, from 1.
+    /// Its number among all requests, from 1.
     number: usize,
 }
 
@@ -95,17 +96,17 @@ impl Desk {
         self.lock().ran.clone()
     }
 
-    /// How many terminals were made and not released yet.
+    /// Returns the number of terminals that were created and not released.
     pub(super) fn open_terminals(&self) -> usize {
         self.lock().terminals.values().filter(|terminal| !terminal.released).count()
     }
 
-    /// What was wrong so far.
+    /// Returns the violations so far.
     pub(super) fn violations(&self) -> Vec<String> {
         self.lock().violations.clone()
     }
 
-    /// What was wrong so far, what is left over included.
+    /// Returns the violations so far, including leftovers.
     pub(super) fn objections(&self) -> Vec<String> {
         let state = self.lock();
         let mut objections = state.violations.clone();
@@ -127,11 +128,11 @@ impl Desk {
     }
 
     pub(super) fn send(&self, message: &Value) {
-        // The agent may be gone: then nobody listens.
+        // Sending fails if the agent has disconnected.
         let _ = self.outgoing.send(format!("{message}\n").into_bytes());
     }
 
-    /// Takes a line of the agent; the request to be answered, if it is one.
+    /// Handles a line from the agent; returns the request to answer, if it is one.
     pub(super) fn take(&self, line: &str) -> Option<Asked> {
         let mut state = self.lock();
         let Ok(message) = serde_json::from_str::<Value>(line) else {
@@ -170,7 +171,7 @@ impl Desk {
         request
     }
 
-    /// The answers to a request of the agent: one, unless the script says otherwise.
+    /// Returns the responses to a request from the agent: one, unless the script has a fault.
     pub(super) async fn answer(self: &Arc<Self>, asked: &Asked) -> Vec<Answered> {
         let Asked { id, method, params, number } = asked;
         if !self.script.advertises(method) {
@@ -189,7 +190,7 @@ impl Desk {
             Some(Fault::Result(result)) => vec![Ok(result.clone())],
             Some(Fault::Done(code, message)) => {
                 let done = self.proper(id, method, params).await;
-                // A terminal that the agent never hears of is the editor's to end.
+                // The editor itself must end a terminal whose id the agent never received.
                 if let Some(made) = done.and_then(Result::ok).filter(|_| method == "terminal/create") {
                     self.lock().released(&made);
                 }
@@ -208,7 +209,7 @@ impl Desk {
         }
     }
 
-    /// Does what was asked, as an editor would.
+    /// Performs a request as an editor would.
     async fn proper(self: &Arc<Self>, id: &Value, method: &str, params: &Value) -> Option<Answered> {
         match method {
             "fs/read_text_file" => Some(self.read(params).await),
@@ -303,7 +304,7 @@ impl Desk {
         }
         let mut state = self.lock();
         if method == "terminal/release" {
-            // Taken note of when it came in, whatever the answer.
+            // Recorded when the request arrived, independently of the response.
             return Ok(Value::Null);
         }
         let Some(terminal) = state.terminals.get_mut(&id).filter(|terminal| !terminal.released) else {
@@ -347,7 +348,7 @@ impl Desk {
     }
 }
 
-/// A file as an editor shows it.
+/// Reads a file as an editor shows it.
 async fn decoded(disk: &dyn System, path: &AbsPath, decoding: Decoding) -> Option<String> {
     if decoding == Decoding::Proper {
         return disk.read_text(path, None).await.ok();
@@ -391,7 +392,7 @@ impl State {
         }
     }
 
-    /// What only the second version has, and what it has no more.
+    /// Checks updates that exist in only one of the two versions.
     fn updated(&mut self, session: &str, kind: &str, update: &Value) {
         let id = |key: &str| update[key].as_str().unwrap_or_default().to_owned();
         match kind {
@@ -428,7 +429,7 @@ impl State {
         match self.waiting.remove(&key) {
             // The test may have stopped waiting.
             Some(waiting) => drop(waiting.send(answer)),
-            // Lines that are no requests are answered with a null id.
+            // Lines that are not requests are answered with a null id.
             None if id.is_null() => {}
             None => self.object(format!("an answer nobody waits for: {message}")),
         }
@@ -442,7 +443,7 @@ impl State {
         Ok(json!({ "action": "cancel" }))
     }
 
-    /// A terminal is released, once.
+    /// Records the release of a terminal, which must happen once.
     fn released(&mut self, params: &Value) {
         let id = params.get("terminalId").and_then(Value::as_str).unwrap_or_default();
         match self.terminals.get_mut(id) {

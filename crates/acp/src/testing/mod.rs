@@ -1,8 +1,9 @@
 //! A scripted editor for tests: a real client over a real pipe, stricter than any editor.
 //!
-//! It speaks raw lines of JSON and shares no code with what it tests. When it is dropped it fails the test for every call that it never advertised,
-//! every relative path, every terminal left unreleased, every update outside a turn, every line that is no JSON, and every
-//! permission it was to be asked for and was not.
+//! It exchanges raw lines of JSON and shares no code with the server under test. When dropped, it
+//! fails the test for every call that it did not advertise, every relative path, every unreleased
+//! terminal, every update outside a turn, every line that is not JSON, and every scripted
+//! permission or form that was not requested.
 
 mod desk;
 mod script;
@@ -35,7 +36,7 @@ pub struct Editor {
 }
 
 impl Editor {
-    /// An editor connected to an agent in this process, over pipes of 64 KiB.
+    /// Connects an editor to an agent in this process, over pipes of 64 KiB.
     pub fn connect(runtime: Arc<Runtime>, options: AcpOptions, script: EditorScript) -> Self {
         let (writer, agent_reader) = tokio::io::duplex(64 * 1024);
         let (agent_writer, reader) = tokio::io::duplex(64 * 1024);
@@ -45,14 +46,14 @@ impl Editor {
         editor
     }
 
-    /// An editor connected to an agent elsewhere: a child process, say.
+    /// Connects an editor to an agent elsewhere, for example in a child process.
     pub fn over(
         reader: impl AsyncRead + Send + Unpin + 'static,
         mut writer: impl AsyncWrite + Send + Unpin + 'static,
         script: EditorScript,
     ) -> Self {
         let (outgoing, mut lines) = mpsc::unbounded_channel::<Vec<u8>>();
-        // The desk's sender must not keep the pipe open once the editor closes it.
+        // The desk's sender must not keep the pipe open after the editor closes it.
         let (answers, mut answered) = mpsc::unbounded_channel::<Vec<u8>>();
         tokio::spawn(async move {
             loop {
@@ -75,25 +76,26 @@ impl Editor {
         Self { desk, outgoing: Some(outgoing), next_id: AtomicU64::new(1), reading, hung_up, served: None }
     }
 
-    /// Introduces itself; the agent's answer.
+    /// Sends `initialize` and returns the response.
     pub async fn initialize(&self) -> Value {
         self.ok("initialize", self.desk.script().introduction()).await
     }
 
-    /// Introduces itself and makes a session in a folder; its id.
+    /// Sends `initialize` and creates a session in a directory; returns its id.
     pub async fn session(&self, cwd: &str) -> String {
         self.initialize().await;
         let session = self.ok("session/new", json!({ "cwd": cwd, "mcpServers": [] })).await;
         session["sessionId"].as_str().expect("session/new answers with an id").to_owned()
     }
 
-    /// Sends a prompt of text and waits for the end of its turn.
+    /// Sends a text prompt and waits for the end of its turn.
     pub async fn prompt(&self, session: &str, text: &str) -> Answered {
         let prompt = json!([{ "type": "text", "text": text }]);
         self.request("session/prompt", json!({ "sessionId": session, "prompt": prompt })).await
     }
 
-    /// Sends a prompt of text in the second version and waits until nothing goes on in its session; the update that says so.
+    /// Sends a text prompt in version 2 and waits until its session is idle; returns the update
+    /// that reports that.
     pub async fn turn(&self, session: &str, text: &str) -> Value {
         let before = self.states(session).len();
         if let Err(error) = self.prompt(session, text).await {
@@ -102,7 +104,8 @@ impl Editor {
         self.until_idle(session, before).await
     }
 
-    /// Waits until nothing goes on in a session, states before number `after` not counted; the update that says so.
+    /// Waits until a session is idle, ignoring the first `after` state updates; returns the update
+    /// that reports that.
     pub async fn until_idle(&self, session: &str, after: usize) -> Value {
         let idle = |editor: &Self| {
             let states = editor.states(session);
@@ -112,7 +115,7 @@ impl Editor {
         idle(self).unwrap_or_default()
     }
 
-    /// The states of a session so far.
+    /// Returns the state updates of a session so far.
     pub fn states(&self, session: &str) -> Vec<Value> {
         let updates =
             self.calls("session/update").into_iter().filter(|params| params["sessionId"] == session);
@@ -120,7 +123,10 @@ impl Editor {
         updates.filter(|update| update["sessionUpdate"] == "state_update").collect()
     }
 
-    /// Sends a request and waits for its result, which must be one.
+    /// Sends a request and returns its result.
+    ///
+    /// # Panics
+    /// If the response is an error.
     pub async fn ok(&self, method: &str, params: Value) -> Value {
         match self.request(method, params).await {
             Ok(result) => result,
@@ -128,7 +134,10 @@ impl Editor {
         }
     }
 
-    /// Sends a request and waits for its error, which must be one: the code and the message.
+    /// Sends a request and returns the code and the message of its error.
+    ///
+    /// # Panics
+    /// If the request succeeds.
     pub async fn error(&self, method: &str, params: Value) -> (i64, String) {
         match self.request(method, params).await {
             Ok(result) => panic!("{method} succeeded: {result}"),
@@ -139,12 +148,12 @@ impl Editor {
         }
     }
 
-    /// Sends a request and waits for its answer.
+    /// Sends a request and waits for its response.
     pub async fn request(&self, method: &str, params: Value) -> Answered {
         self.start(method, params).1.await
     }
 
-    /// Sends a request; its id, and its answer to wait for.
+    /// Sends a request; returns its id and a future of its response.
     pub fn start(&self, method: &str, params: Value) -> (u64, impl Future<Output = Answered> + use<>) {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let speaks = matches!(method, "session/prompt" | "session/load" | "session/resume");
@@ -162,20 +171,21 @@ impl Editor {
         self.send(json!({ "jsonrpc": "2.0", "method": method, "params": params }));
     }
 
-    /// Sends bytes as they are.
+    /// Sends raw bytes.
     pub fn raw(&self, bytes: impl Into<Vec<u8>>) {
         if let Some(outgoing) = &self.outgoing {
-            // A pipe that is closed already takes nothing more.
+            // Sending fails if the pipe is closed.
             let _ = outgoing.send(bytes.into());
         }
     }
 
-    /// Every message of the agent so far, in order.
+    /// Returns all messages from the agent so far, in order.
     pub fn log(&self) -> Vec<Value> {
         self.desk.log()
     }
 
-    /// The methods of the agent's messages so far; updates by their kind, answers as `answer`.
+    /// Returns the methods of the agent's messages so far; updates by their kind, responses as
+    /// `answer`.
     pub fn methods(&self) -> Vec<String> {
         let name = |message: &Value| match message.get("method").and_then(Value::as_str) {
             Some("session/update") => message
@@ -189,45 +199,45 @@ impl Editor {
         self.log().iter().map(name).collect()
     }
 
-    /// The agent's requests by a method so far: their parameters.
+    /// Returns the parameters of the agent's requests and notifications with a method so far.
     pub fn calls(&self, method: &str) -> Vec<Value> {
         let of = |message: &Value| message.get("method").and_then(Value::as_str) == Some(method);
         self.log().into_iter().filter(of).map(|mut message| message["params"].take()).collect()
     }
 
-    /// The updates of a kind so far.
+    /// Returns the updates of a kind so far.
     pub fn updates(&self, kind: &str) -> Vec<Value> {
         let updates = self.calls("session/update").into_iter().map(|mut params| params["update"].take());
         updates.filter(|update| update["sessionUpdate"] == kind).collect()
     }
 
-    /// The assistant's text so far.
+    /// Returns the assistant's text so far.
     pub fn text(&self) -> String {
         let chunks = self.updates("agent_message_chunk");
         chunks.iter().filter_map(|chunk| chunk.pointer("/content/text").and_then(Value::as_str)).collect()
     }
 
-    /// The text of a buffer.
+    /// Returns the text of a buffer.
     pub fn text_of(&self, path: &str) -> Option<String> {
         self.desk.text_of(path)
     }
 
-    /// What it objects to so far, what is merely left over not counted.
+    /// Returns the violations so far, without leftovers.
     pub fn violations(&self) -> Vec<String> {
         self.desk.violations()
     }
 
-    /// How many of its terminals were made and not released yet.
+    /// Returns the number of its terminals that were created and not released.
     pub fn open_terminals(&self) -> usize {
         self.desk.open_terminals()
     }
 
-    /// The shell lines of all commands that were started in its terminals, in order.
+    /// Returns the shell lines of all commands started in its terminals, in order.
     pub fn ran(&self) -> Vec<String> {
         self.desk.ran()
     }
 
-    /// Waits until what the agent said so far fits.
+    /// Waits until `fits` returns true; it is evaluated after each message from the agent.
     pub async fn until(&self, fits: impl Fn(&Self) -> bool) {
         loop {
             let changed = self.desk.changed.notified();
@@ -240,17 +250,17 @@ impl Editor {
         }
     }
 
-    /// Stops or goes on reading what the agent says.
+    /// Pauses or resumes reading from the agent.
     pub fn read(&self, reading: bool) {
         self.reading.send_replace(reading);
     }
 
-    /// Drops the pipe it reads from, as a client that crashed does.
+    /// Drops the pipe it reads from, as a crashed client does.
     pub fn hang_up(&self) {
         self.hung_up.cancel();
     }
 
-    /// Waits for the agent to end by itself, where it runs in this process.
+    /// Waits until the agent ends by itself, if it runs in this process.
     pub async fn ended(mut self) -> Result<(), ServeError> {
         match self.served.take() {
             Some(served) => served.await.expect("the connection does not panic"),
@@ -258,7 +268,7 @@ impl Editor {
         }
     }
 
-    /// Closes its side and waits for the agent to end, where it runs in this process.
+    /// Closes its side and waits until the agent ends, if it runs in this process.
     pub async fn close(mut self) -> Result<(), ServeError> {
         self.outgoing = None;
         self.ended().await

@@ -1,4 +1,4 @@
-//! What a scripted editor has and how it answers.
+//! The capabilities and responses of a scripted editor.
 
 use crate::facts::{self, Facts, SCRIPTED};
 use serde_json::{Value, json};
@@ -9,12 +9,12 @@ use std::{
 };
 use system::System;
 
-/// An editor to be played.
+/// The script of an editor.
 #[derive(Clone, Default)]
 pub struct EditorScript {
-    /// Speaks the second version of the protocol. It has no files and no terminals to offer then.
+    /// Speaks version 2 of the protocol. It then offers neither files nor terminals.
     pub second: bool,
-    /// How it calls itself in `clientInfo`.
+    /// The name it sends in `clientInfo`.
     pub name: Introduced,
     /// Advertises `fs/read_text_file`.
     pub read: bool,
@@ -22,97 +22,97 @@ pub struct EditorScript {
     pub write: bool,
     /// Advertises `terminal/*`.
     pub terminal: bool,
-    /// Advertises that it logs in in a terminal.
+    /// Advertises authentication in a terminal.
     pub login: bool,
     /// Advertises notices.
     pub notices: bool,
-    /// Advertises that it is told of the summing up of conversations.
+    /// Advertises compaction updates.
     pub compaction: bool,
-    /// Unsaved texts by absolute path.
+    /// Unsaved buffers by absolute path.
     pub buffers: HashMap<String, String>,
-    /// The files below the buffers.
+    /// The files on disk.
     pub disk: Option<Arc<dyn System>>,
-    /// What commands do, by the last of their arguments (the shell line).
+    /// What commands do, by their last argument (the shell line).
     pub terminals: HashMap<String, TerminalScript>,
-    /// What commands do by all of the parameters of `terminal/create`; `None`: as `terminals` has
-    /// it.
+    /// What commands do, by all parameters of `terminal/create`; `None` to use `terminals`.
     pub starts: Option<Starts>,
-    /// What of a text is given for `line` and `limit`; `None`: the lines that were asked for.
+    /// The part of a text returned for `line` and `limit`; `None` for the requested lines.
     pub cuts: Option<Cuts>,
-    /// Answers to permission requests, in order.
+    /// Responses to permission requests, in order.
     pub permissions: VecDeque<Answer>,
-    /// Shows forms, and answers them with these results, in order; one more than these is a violation.
+    /// Supports forms, and answers them with these results, in order; a further form is a
+    /// violation.
     pub forms: Option<VecDeque<Value>>,
-    /// Methods that are answered otherwise than an editor would.
+    /// Methods with a fault.
     pub faults: HashMap<String, Fault>,
-    /// Single calls that are answered otherwise than an editor would: the number among all of the agent's calls, from 1.
+    /// A single call with a fault: its number among all of the agent's calls, from 1.
     pub fault_at: Option<(usize, Fault)>,
-    /// Saves what it is given to the files below, instead of keeping it in a buffer.
+    /// Saves writes to disk instead of keeping them in a buffer.
     pub saves: bool,
-    /// Answers a read of a file that is not there with no text.
+    /// Answers a read of a missing file with an empty text.
     pub missing_is_empty: bool,
-    /// How it decodes the files below, and what it puts there where it saves.
+    /// How it decodes files from disk, and encodes them when it saves.
     pub decoding: Decoding,
-    /// Answers writes at once and does them after this time.
+    /// Responds to writes immediately and performs them after this time.
     pub writes_after: Option<Duration>,
-    /// Allows whatever is asked for once `permissions` is used up, instead of objecting.
+    /// Allows every permission request after `permissions` is used up, instead of objecting.
     pub allows: bool,
-    /// Others speak in its sessions too: their turns are none of its own.
+    /// Other clients use its sessions too, so that updates may belong to their turns.
     pub shares: bool,
-    /// Takes events of the native layer.
+    /// Accepts native events.
     pub native: bool,
-    /// Gives each terminal the id of the one released last.
+    /// Reuses the ids of released terminals for new ones.
     pub reuses_ids: bool,
 }
 
 impl EditorScript {
-    /// An editor with buffers and terminals.
+    /// Returns an editor with buffers and terminals.
     pub fn full() -> Self {
         Self { read: true, write: true, terminal: true, ..Self::default() }
     }
 
-    /// Puts the editor over files.
+    /// Sets the files on disk.
     pub fn over(mut self, disk: Arc<dyn System>) -> Self {
         self.disk = Some(disk);
         self
     }
 
-    /// Adds an unsaved text.
+    /// Adds an unsaved buffer.
     pub fn buffer(mut self, path: &str, text: &str) -> Self {
         self.buffers.insert(path.to_owned(), text.to_owned());
         self
     }
 
-    /// Says what a command does.
+    /// Sets what a command does.
     pub fn command(mut self, line: &str, terminal: TerminalScript) -> Self {
         self.terminals.insert(line.to_owned(), terminal);
         self
     }
 
-    /// Answers permission requests in this order; one more than these is a violation.
+    /// Sets the responses to permission requests, in order; a further request is a violation.
     pub fn permissions(mut self, answers: impl IntoIterator<Item = Answer>) -> Self {
         self.permissions = answers.into_iter().collect();
         self
     }
 
-    /// Answers a method otherwise than an editor would.
+    /// Sets a fault for a method.
     pub fn fault(mut self, method: &str, fault: Fault) -> Self {
         self.faults.insert(method.to_owned(), fault);
         self
     }
 
-    /// Answers the `number`th of the agent's calls, counted from 1, otherwise than an editor would.
+    /// Sets a fault for the agent's call with this number, counted from 1.
     pub fn fault_at(mut self, number: usize, fault: Fault) -> Self {
         self.fault_at = Some((number, fault));
         self
     }
 
-    /// An editor that speaks the second version of the protocol.
+    /// Returns an editor that speaks version 2 of the protocol.
     pub fn second() -> Self {
         Self { second: true, ..Self::default() }
     }
 
-    /// How it introduces itself.
+    /// Returns the parameters of its `initialize` request.
     pub(super) fn introduction(&self) -> Value {
         if self.second {
             let info = json!({ "name": "editor", "version": "1" });
@@ -125,13 +125,13 @@ impl EditorScript {
         introduction
     }
 
-    /// What the agent knows of it by its name.
+    /// Returns the facts that the agent knows by its name.
     pub fn facts(&self) -> Facts {
         let (name, version) = self.name.words().unzip();
         facts::look_up(name, version)
     }
 
-    /// The capabilities it advertises.
+    /// Returns the capabilities that it advertises.
     pub fn capabilities(&self) -> Value {
         if self.second {
             return json!({ "elicitation": if self.forms.is_some() { json!({ "form": {} }) } else { json!({}) } });
@@ -162,25 +162,25 @@ impl EditorScript {
     }
 }
 
-/// What a command does, by the parameters of `terminal/create`.
+/// Decides what a command does, by the parameters of `terminal/create`.
 pub type Starts = Arc<dyn Fn(&Value) -> TerminalScript + Send + Sync>;
-/// What of a text is given for `line` and `limit`.
+/// Selects the part of a text returned for `line` and `limit`.
 pub type Cuts = Arc<dyn Fn(&str, Option<usize>, Option<usize>) -> String + Send + Sync>;
 
-/// How an editor calls itself.
+/// The name that an editor sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Introduced {
-    /// As one that is known to do all as the protocol has it.
+    /// The name of the client that is known to follow the protocol exactly.
     #[default]
     Known,
-    /// Not at all.
+    /// None.
     Not,
-    /// By a name and a version.
+    /// This name and version.
     As(&'static str, &'static str),
 }
 
 impl Introduced {
-    /// The name and the version.
+    /// Returns the name and the version.
     fn words(self) -> Option<(&'static str, &'static str)> {
         match self {
             Self::Not => None,
@@ -196,59 +196,59 @@ impl Introduced {
 /// How an editor decodes files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Decoding {
-    /// As text; byte-order marks and line ends are kept when it saves.
+    /// As text; byte-order marks and line endings are kept when it saves.
     #[default]
     Proper,
-    /// Bytes that are no text are replaced, a byte-order mark is part of the text; what it is given
-    /// is saved as it is.
+    /// As UTF-8 with invalid bytes replaced; a byte-order mark is part of the text. Writes are
+    /// saved unchanged.
     Raw,
-    /// The same without byte-order marks, and with every line end as `\n`.
+    /// As [`Self::Raw`], but without byte-order marks, and with every line ending as `\n`.
     Plain,
 }
 
-/// An answer to a permission request.
+/// A response to a permission request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// Chooses the option with this id, offered or not.
+    /// Selects the option with this id, whether or not it was offered.
     Select(&'static str),
     /// The request was dismissed.
     Cancelled,
-    /// An error.
+    /// Responds with an error.
     Error,
-    /// None until the request is cancelled.
+    /// Does not respond until the request is cancelled.
     Never,
 }
 
-/// An answer that no proper editor gives.
+/// A response that a correct editor would not send.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Fault {
     /// A JSON-RPC error.
     Error(i64, &'static str),
-    /// This result.
+    /// Responds with this result.
     Result(Value),
-    /// It does what was asked, and answers with a JSON-RPC error.
+    /// Performs the request, but responds with a JSON-RPC error.
     Done(i64, &'static str),
-    /// Nothing.
+    /// Never responds.
     Silence,
-    /// It does what was asked, and says so only after this time.
+    /// Performs the request, but responds only after this time.
     Late(Duration),
-    /// The same answer twice, under the same id.
+    /// Responds twice with the same result and id.
     Twice,
 }
 
 /// What a command does in a terminal.
 #[derive(Debug, Clone, Default)]
 pub struct TerminalScript {
-    /// The output as each look shows it, whether it was truncated; the last stays.
+    /// The output returned by each poll, and whether it was truncated; the last one is repeated.
     pub looks: Vec<(String, bool)>,
-    /// How it ends once every look was taken; `None`: it runs until it is killed.
+    /// The exit status after the last poll; `None` if it runs until killed.
     pub exit: Option<Value>,
     /// Whether it ignores being killed.
     pub stubborn: bool,
 }
 
 impl TerminalScript {
-    /// Prints and exits.
+    /// A command that prints and exits.
     pub fn exits(output: &str, code: i64) -> Self {
         Self {
             looks: vec![(output.to_owned(), false)],
@@ -257,7 +257,7 @@ impl TerminalScript {
         }
     }
 
-    /// Prints and runs on.
+    /// A command that prints and keeps running.
     pub fn hangs(output: &str) -> Self {
         Self { looks: vec![(output.to_owned(), false)], exit: None, stubborn: false }
     }

@@ -1,4 +1,4 @@
-//! How far behind the client is: updates and bytes that it has not read yet.
+//! Measures how far the client lags: updates and bytes that it has not read yet.
 
 use crate::limits::{BACKLOG_BYTES, BYTES_IN_FLIGHT, UPDATES_IN_FLIGHT};
 use std::{
@@ -10,13 +10,13 @@ use std::{
 };
 use tokio::sync::watch;
 
-/// How many updates were handed over and how many of them the transport has taken; and how many
-/// bytes wait for the client, those included that were not handed over yet.
+/// Counts the updates handed to the transport and the updates it has written, and the bytes that
+/// wait for the client, including those not handed over yet.
 #[derive(Debug, Default)]
 pub(crate) struct Gauge {
     sent: AtomicU64,
     written: watch::Sender<u64>,
-    /// The bytes of each update that is under way, in order.
+    /// The bytes of each update in flight, in order.
     under_way: Mutex<UnderWay>,
     backlog: watch::Sender<Backlog>,
 }
@@ -30,41 +30,41 @@ struct UnderWay {
 #[derive(Debug, Default)]
 struct Backlog {
     bytes: usize,
-    /// Nothing is written any more, so nobody waits for it.
+    /// Nothing more will be written, so waiters are released.
     closed: bool,
 }
 
 impl Gauge {
-    /// Counts bytes that wait for the client from now on.
+    /// Adds bytes that wait for the client.
     pub(crate) fn add(&self, bytes: usize) {
-        // Nobody waits for it to grow.
+        // No receiver waits for the backlog to grow, so none is notified.
         self.backlog.send_if_modified(|backlog| {
             backlog.bytes += bytes;
             false
         });
     }
 
-    /// Counts bytes that do not wait any more.
+    /// Subtracts bytes that no longer wait.
     pub(crate) fn remove(&self, bytes: usize) {
         if bytes > 0 {
             self.backlog.send_modify(|backlog| backlog.bytes = backlog.bytes.saturating_sub(bytes));
         }
     }
 
-    /// Whether as much waits for the client as may.
+    /// Returns whether [`BACKLOG_BYTES`] or more wait for the client.
     pub(crate) fn is_backlogged(&self) -> bool {
         self.backlog.borrow().bytes >= BACKLOG_BYTES
     }
 
-    /// Completes when less than [`BACKLOG_BYTES`] waits for the client, or nothing is written any
-    /// more.
+    /// Completes when fewer than [`BACKLOG_BYTES`] wait for the client, or nothing more will be
+    /// written.
     pub(crate) async fn room(&self) {
         let mut backlog = self.backlog.subscribe();
-        // The sender is ours, so the channel cannot close while we wait.
+        // We own the sender, so the channel cannot close while we wait.
         let _ = backlog.wait_for(|backlog| backlog.closed || backlog.bytes < BACKLOG_BYTES).await;
     }
 
-    /// Counts an update of so many bytes that is handed over; they wait already.
+    /// Counts an update handed to the transport; its bytes are already counted as waiting.
     pub(crate) fn count_sent(&self, bytes: usize) {
         self.sent.fetch_add(1, Ordering::Relaxed);
         let mut under_way = self.under_way();
@@ -72,24 +72,24 @@ impl Gauge {
         under_way.bytes += bytes;
     }
 
-    /// Updates that were handed over and are not written yet; [`UPDATES_IN_FLIGHT`] of them, too,
-    /// where fewer have [`BYTES_IN_FLIGHT`].
+    /// Returns the number of updates handed over and not yet written; at least
+    /// [`UPDATES_IN_FLIGHT`] if they hold [`BYTES_IN_FLIGHT`] bytes or more.
     pub(crate) fn in_flight(&self) -> u64 {
         let written = *self.written.borrow();
         let updates = self.sent.load(Ordering::Relaxed).saturating_sub(written);
         if self.under_way().bytes < BYTES_IN_FLIGHT { updates } else { updates.max(UPDATES_IN_FLIGHT) }
     }
 
-    /// Tells when the transport has taken more.
+    /// Returns a receiver that is notified when the transport has written more.
     pub(crate) fn progress(&self) -> watch::Receiver<u64> {
         self.written.subscribe()
     }
 
-    /// Completes when fewer than `most` updates are under way.
+    /// Completes when fewer than `most` updates are in flight.
     pub(crate) async fn below(&self, most: u64) {
         let mut progress = self.progress();
         while self.in_flight() >= most {
-            // The sender is ours, so the channel cannot close while we wait.
+            // We own the sender, so the channel cannot close while we wait.
             let _ = progress.changed().await;
         }
     }
@@ -109,7 +109,7 @@ impl Gauge {
         self.written.send_modify(|written| *written += updates);
     }
 
-    /// Nothing is written any more.
+    /// Marks the output as closed: nothing more will be written.
     pub(crate) fn close(&self) {
         self.backlog.send_modify(|backlog| backlog.closed = true);
     }

@@ -1,41 +1,42 @@
-//! What a line of JSON looks like from outside, found in one pass over its bytes and without
-//! building it.
+//! Scans the outermost structure of a JSON line in one pass over its bytes, without parsing it into
+//! a value.
 //!
-//! A line may be too long to be kept, nest too deeply to be built, or hold what the library
-//! refuses. Its id is found all the same, so that the error reaches the request it belongs to.
+//! A line may be too long to keep, nest too deeply to parse, or contain something that the SDK
+//! rejects. Its id is found nevertheless, so that the error response reaches the request.
 
-/// Bytes of a member's name, or of the id, that are kept. What is longer is no name that is known
-/// here, and no id that can be read.
+/// Bytes kept of a member's name, or of the id. A longer name is none of those known here, and a
+/// longer id cannot be read.
 const KEPT: usize = 1024;
 
-/// The members of a message that decide what becomes of it, as far as they have been read.
+/// The members of a message that decide how it is handled, as far as they have been read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Head {
-    /// How deeply arrays and objects nest.
+    /// Maximum nesting depth of arrays and objects.
     pub(crate) depth: usize,
-    /// The outermost value is an object.
+    /// Whether the outermost value is an object.
     pub(crate) is_object: bool,
-    /// The outermost value is an array.
+    /// Whether the outermost value is an array.
     pub(crate) is_array: bool,
-    /// The text of the member `id`, as it stands in the line, and where it begins.
+    /// The raw text of the member `id`, and its offset in the line.
     pub(crate) id: Option<(String, usize)>,
-    /// Whether there is a member `id`, whatever it holds.
+    /// Whether there is a member `id`, regardless of its value.
     pub(crate) has_id: bool,
-    /// The text of the member `jsonrpc`.
+    /// The raw text of the member `jsonrpc`.
     pub(crate) version: Option<String>,
-    /// The first byte of the member `method`.
+    /// The first byte of the value of `method`.
     pub(crate) method: Option<u8>,
-    /// The first byte of the member `params`.
+    /// The first byte of the value of `params`.
     pub(crate) params: Option<u8>,
-    /// Whether there is a `result`.
+    /// Whether there is a member `result`.
     pub(crate) result: bool,
-    /// Whether there is an `error`.
+    /// Whether there is a member `error`.
     pub(crate) error: bool,
-    /// There is a number with an exponent or of very many digits, which a parser may still refuse.
+    /// Whether there is a number with an exponent or with more than 300 digits, which a parser may
+    /// reject.
     pub(crate) unusual: bool,
 }
 
-/// The members of the outermost object that are looked at.
+/// The members of the outermost object that are recognised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Member {
     Id,
@@ -48,7 +49,7 @@ enum Member {
 }
 
 impl Member {
-    /// By its name as it stands in the line, without the quotes.
+    /// Returns the member with a name, given as it appears in the line, without quotes.
     fn of(name: &[u8]) -> Self {
         let unescaped;
         let name = if name.contains(&b'\\') {
@@ -70,20 +71,21 @@ impl Member {
     }
 }
 
-/// Reads a line, a piece at a time. Never fails: what is no JSON gives some head too.
+/// Scans a line incrementally. Never fails: invalid JSON produces some head as well.
 #[derive(Debug, Default)]
 pub(crate) struct Scanner {
     head: Head,
-    /// Where in the line the next byte is.
+    /// The offset of the next byte in the line.
     at: usize,
     depth: usize,
     in_string: bool,
     escaped: bool,
-    /// In the outermost object: the member whose value comes or is being read.
+    /// In the outermost object: the member whose value follows or is being read.
     member: Option<Member>,
-    /// The value of that member has begun.
+    /// Whether the value of that member has begun.
     begun: bool,
-    /// What is kept of the text being read: a member's name, or a short value; where it begins.
+    /// The text being read (a member's name, or a short value), as far as it is kept; `from` is its
+    /// offset.
     kept: Vec<u8>,
     from: usize,
     digits: usize,
@@ -91,7 +93,7 @@ pub(crate) struct Scanner {
 }
 
 impl Scanner {
-    /// Reads on.
+    /// Scans the next bytes of the line.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
         while let [byte, ..] = rest {
@@ -110,7 +112,7 @@ impl Scanner {
         }
     }
 
-    /// What was found.
+    /// Returns the head of the line.
     pub(crate) fn finish(mut self) -> Head {
         if self.depth == 1 {
             self.end_of_value();
@@ -177,7 +179,7 @@ impl Scanner {
         self.head.unusual |= exponent || self.digits > 300;
     }
 
-    /// A name or a value begins with this byte, unless it has begun already.
+    /// Starts a name or a value with this byte, unless it has started already.
     fn begin(&mut self, byte: u8) {
         if self.depth != 1 || !self.head.is_object || self.begun {
             return;
@@ -211,8 +213,8 @@ impl Scanner {
         }
     }
 
-    /// The value of a member of the outermost object has ended. Of members that are there twice,
-    /// the last counts, as for every parser.
+    /// Ends the value of a member of the outermost object. Of duplicate members the last one
+    /// counts, as in common parsers.
     fn end_of_value(&mut self) {
         let kept = std::mem::take(&mut self.kept);
         let whole = kept.len() < KEPT && self.begun && !self.in_string;
@@ -229,31 +231,31 @@ impl Scanner {
     }
 }
 
-/// What an id is.
+/// The kind of an id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum IdKind {
-    /// A string, an integer of 64 bits, or null: the library takes it as it is.
+    /// A string, a 64-bit integer or null: the SDK accepts it.
     Plain,
-    /// An integer of more digits than that.
+    /// An integer that does not fit into 64 bits.
     Huge,
-    /// A fraction, or no number and no string.
+    /// A fraction, or neither a number nor a string.
     Wrong,
 }
 
 impl Head {
-    /// Of a whole line.
+    /// Scans a whole line.
     pub(crate) fn of(line: &str) -> Self {
         let mut scanner = Scanner::default();
         scanner.push(line.as_bytes());
         scanner.finish()
     }
 
-    /// Whether it is a response: without a method, and with a result or an error.
+    /// Returns whether it is a response: no method, and a result or an error.
     pub(crate) fn is_response(&self) -> bool {
         self.method.is_none() && (self.result || self.error)
     }
 
-    /// What its id is, if it has one.
+    /// Returns the kind of its id, if it has one.
     pub(crate) fn id_kind(&self) -> Option<IdKind> {
         let (text, _) = self.id.as_ref()?;
         let digits = text.strip_prefix('-').unwrap_or(text);

@@ -1,8 +1,8 @@
-//! Ids as the client has them, where the library has others.
+//! Translates ids between the client and the SDK.
 //!
-//! The library takes integers of 64 bits; a client may send longer ones, which are strings of our
-//! own in between. And it numbers its own requests with random strings; clients of the KosmoKrator
-//! wire get integers from 1 on instead.
+//! The SDK accepts 64-bit integers. A client may send longer ones; between here and the SDK,
+//! strings of our own replace them. The SDK identifies its own requests by random strings; clients
+//! of the KosmoKrator wire get integers counted from 1 instead.
 
 use super::{
     head::{Head, IdKind},
@@ -14,15 +14,15 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-/// What begins each of the library's lines that carries an id.
+/// The beginning of every line of the SDK that carries an id.
 const BEFORE_ID: &str = r#"{"jsonrpc":"2.0","id":"#;
 
-/// What stands for an integer that the library does not take.
+/// Returns the string that replaces an integer that the SDK does not accept.
 fn stand_in(digits: &str) -> String {
     format!("{}:{digits}", *SECRET)
 }
 
-/// The id of a bad line as the library takes it; null where there is none that can be read.
+/// Returns the id of an invalid line in the form that the SDK accepts; null if none can be read.
 pub(super) fn of(head: &Head) -> Value {
     match (head.id_kind(), &head.id) {
         (Some(IdKind::Plain), Some((text, _))) => serde_json::from_str(text).unwrap_or_default(),
@@ -31,7 +31,7 @@ pub(super) fn of(head: &Head) -> Value {
     }
 }
 
-/// A request or a notification as the library takes it.
+/// Rewrites the id of a request or a notification into the form that the SDK accepts.
 pub(super) fn taken(mut line: String, head: &Head) -> String {
     if head.id_kind() == Some(IdKind::Huge)
         && let Some((text, from)) = &head.id
@@ -43,7 +43,7 @@ pub(super) fn taken(mut line: String, head: &Head) -> String {
     line
 }
 
-/// The same for the request that a notification takes back.
+/// Rewrites the id in a cancel notification (`$/cancel_request`) in the same way.
 fn replace_taken_back(line: &mut String) {
     const NAME: &str = "\"requestId\"";
     let Some(name) = line.find(NAME) else { return };
@@ -58,26 +58,26 @@ fn replace_taken_back(line: &mut String) {
     }
 }
 
-/// The ids of a connection.
+/// The id translation of a connection.
 #[derive(Debug, Default)]
 pub(crate) struct Ids(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    /// Requests of the agent have integers.
+    /// Whether the agent's requests get integer ids.
     numbered: bool,
     last: u64,
-    /// The library's ids of requests that were sent and not answered yet.
+    /// The SDK's ids of requests that were sent and not answered yet, by the integer.
     asked: HashMap<u64, String>,
 }
 
 impl Ids {
-    /// From here on requests of the agent have integers, from 1 on.
+    /// Gives the agent's further requests integer ids, from 1 on.
     pub(crate) fn number(&self) {
         self.lock().numbered = true;
     }
 
-    /// A line of the library as the client gets it.
+    /// Translates a line from the SDK to the client.
     pub(crate) fn outgoing(&self, line: String) -> String {
         match line.strip_prefix(BEFORE_ID).and_then(|rest| rest.strip_prefix('"')) {
             Some(rest) => self.with_id(rest).unwrap_or(line),
@@ -88,14 +88,15 @@ impl Ids {
         }
     }
 
-    /// A line from after the quote that begins its id; `None` where it stays as it is.
+    /// Translates a line, given from after the quote that begins its id; `None` if it stays
+    /// unchanged.
     fn with_id(&self, rest: &str) -> Option<String> {
         if let Some(rest) = rest.strip_prefix(SECRET.as_str()).and_then(|rest| rest.strip_prefix(':')) {
             let (digits, rest) = rest.split_once('"')?;
             return Some(format!("{BEFORE_ID}{digits}{rest}"));
         }
         let (id, rest) = rest.split_once('"')?;
-        // Answers stay as they are: their ids are the client's.
+        // Responses stay unchanged: their ids are the client's.
         if !rest.starts_with(r#","method":"#) {
             return None;
         }
@@ -109,7 +110,7 @@ impl Ids {
         Some(format!("{BEFORE_ID}{number}{rest}"))
     }
 
-    /// The agent takes a request of its own back.
+    /// Translates the agent's cancellation of its own request.
     fn taking_back(&self, line: String) -> String {
         let state = self.lock();
         if !state.numbered {
@@ -123,7 +124,7 @@ impl Ids {
         message.to_string()
     }
 
-    /// A line of the client as the library gets it.
+    /// Translates a line from the client to the SDK.
     pub(crate) fn incoming(&self, line: String) -> String {
         if !self.lock().numbered {
             return line;

@@ -1,10 +1,10 @@
-//! The incoming side: bytes to lines that the protocol library can take.
+//! The incoming side: splits bytes into lines that the SDK accepts.
 //!
-//! The library ends the connection at the first line that is no UTF-8, buffers a line without a
-//! bound and echoes bad ones whole. So this reader stands in front of it, and passes on only what
-//! the library can read. A line that cannot be passed on becomes a request by a method of our own
-//! with its id, null where it has none that can be read, which the dispatcher answers with the
-//! error: the answer keeps its place among the others and needs no second way out.
+//! The SDK ends the connection at the first line that is not UTF-8, buffers lines without a limit
+//! and echoes invalid ones whole. This reader precedes it and passes on only what the SDK can read.
+//! A rejected line becomes a request to a reserved method with the line's id (null if none can be
+//! read); the dispatcher answers it with the error. So the error response keeps its place among the
+//! others, and there is only one output path.
 
 use super::{
     head::{Head, IdKind, Scanner},
@@ -22,32 +22,31 @@ use std::{
 };
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 
-/// A random word of this process, which clients cannot know. It marks the methods that this reader
-/// makes up.
+/// A random word of this process, unknown to clients. It marks the methods that this reader
+/// generates.
 pub(super) static SECRET: LazyLock<String> =
     LazyLock::new(|| format!("{:016x}", RandomState::new().hash_one("a line of our own")));
 
-/// The method that stands for a line that could not be passed on. A client cannot call it: it does
-/// not know its name.
+/// The method of requests that replace rejected lines. A client cannot call it, because it does not
+/// know the name.
 static BAD_LINE: LazyLock<String> = LazyLock::new(|| format!("_tiller/bad_line/{}", *SECRET));
 
-/// Whether a method stands for a line that could not be passed on.
+/// Returns whether a method is that of a rejected line.
 pub(crate) fn is_bad_line(method: &str) -> bool {
     method == *BAD_LINE
 }
 
-/// A line of the client, or the request that stands for a bad one.
+/// A line from the client, or the request that replaces a rejected one.
 #[derive(Debug)]
 pub(crate) struct Read {
-    /// The line.
+    /// The text of the line.
     pub(crate) text: String,
-    /// What it looks like; nothing of one that stands for a bad one.
+    /// The scanned head of the line; `None` for a replacement.
     head: Option<Head>,
 }
 
 impl Read {
-    /// The line as the protocol library takes it: what is no message becomes the request that
-    /// stands for a bad line.
+    /// Returns the line as the SDK accepts it: an invalid message becomes a bad-line request.
     pub(crate) fn message(self) -> String {
         let Some(head) = &self.head else { return self.text };
         match wrong(head) {
@@ -56,13 +55,14 @@ impl Read {
         }
     }
 
-    /// Whether it is a message of whatever dialect, by which a client introduces itself.
+    /// Returns whether it is a request or a notification in some dialect, so that it can identify
+    /// the dialect.
     pub(crate) fn is_message(&self) -> bool {
         self.head.as_ref().is_some_and(|head| head.is_object && head.method == Some(b'"'))
     }
 
-    /// What a line is answered with that is no message, where the protocol library does not answer
-    /// yet.
+    /// Returns the error response to a line that is not a message, for use while the SDK is not
+    /// running yet.
     pub(crate) fn refusal(self) -> String {
         #[derive(serde::Deserialize)]
         struct Bad {
@@ -84,7 +84,8 @@ fn wrong_or_bare(read: &Read) -> Option<(i32, &'static str)> {
     Some(wrong(head).unwrap_or((-32600, "Invalid request")))
 }
 
-/// The lines of `reader`; ends at the end of the input or at an error of it.
+/// Reads lines of at most `cap` bytes from `reader`; the stream ends at the end of the input or at
+/// a read error.
 pub(crate) fn incoming(
     reader: impl AsyncRead + Send + Unpin + 'static,
     cap: usize,
@@ -101,14 +102,15 @@ pub(crate) fn incoming(
                 Ok(Some(Line::TooLong(size, head))) => {
                     let message =
                         format!("the line is longer than {} bytes ({size} bytes); discarded", lines.cap);
-                    // Nobody waits for an answer to a response.
+                    // A response gets no response, not even an error.
                     if !head.is_response() {
                         return Some((refused(-32600, &message, &head), lines));
                     }
                     tracing::warn!(%message, "an answer of the client is lost");
                 }
                 Ok(None) => return None,
-                // A client that vanished in the middle of a byte is gone as much as one that closed its side.
+                // A read error means that the client has disconnected, as the end of the input
+                // does.
                 Err(error) => {
                     tracing::warn!(%error, "reading from the client failed; taken as its end");
                     return None;
@@ -118,7 +120,8 @@ pub(crate) fn incoming(
     })
 }
 
-/// What is passed on of a whole line: nothing for a blank one, the line itself, or the request that stands for a bad one.
+/// Returns what to pass on for a complete line: nothing if it is blank, otherwise the line or the
+/// request that replaces it.
 fn accept(line: String) -> Option<Read> {
     if line.trim().is_empty() {
         return None;
@@ -133,7 +136,7 @@ fn accept(line: String) -> Option<Read> {
         return Some(refused(-32600, &message, &head));
     }
     if let Err(error) = serde_json::from_str::<IgnoredAny>(&line) {
-        // Where it is no JSON, nothing in it is sure to be an id.
+        // In a line that is not JSON, nothing can be trusted to be the id.
         return Some(refused(-32700, &format!("the line is not JSON: {error}"), &Head::default()));
     }
     if head.unusual
@@ -149,8 +152,8 @@ fn refused(code: i32, message: &str, head: &Head) -> Read {
     Read { text: bad_line(code, message, head), head: None }
 }
 
-/// What is wrong with a message that is to be a request or a notification; nothing with an array or
-/// a bare value, which the library refuses as a whole.
+/// Returns what makes a request or a notification invalid; `None` for an array or a bare value,
+/// which the SDK rejects as a whole.
 fn wrong(head: &Head) -> Option<(i32, &'static str)> {
     if !head.is_object || head.is_response() {
         return None;
@@ -175,7 +178,8 @@ fn wrong(head: &Head) -> Option<(i32, &'static str)> {
     None
 }
 
-/// A response with both a result and an error counts as an error; the library would drop it and the request would never end.
+/// Removes the result from a response that has both a result and an error, so that it counts as an
+/// error. The SDK would drop such a response, and the request would never complete.
 fn without_result(line: String) -> String {
     match serde_json::from_str::<Value>(&line) {
         Ok(Value::Object(mut object)) if !object.contains_key("method") => {
@@ -194,7 +198,7 @@ fn bad_line(code: i32, message: &str, head: &Head) -> String {
 
 enum Line {
     Whole(String),
-    /// Longer than the cap, and gone; how long it was, and what was found in it.
+    /// Longer than the limit, and discarded; its length in bytes, and its head.
     TooLong(usize, Head),
 }
 
@@ -205,7 +209,8 @@ struct LineReader<R> {
 }
 
 impl<R: AsyncRead + Unpin> LineReader<R> {
-    /// The next line without its end and without a byte-order mark, bytes that are no UTF-8 replaced; `None` at the end of the input.
+    /// Reads the next line, without its line ending and a byte-order mark, with invalid UTF-8
+    /// replaced; `None` at the end of the input.
     async fn next(&mut self) -> io::Result<Option<Line>> {
         self.buffer.clear();
         self.buffer.shrink_to(KEPT_LINE_BYTES);
@@ -222,7 +227,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
             if size <= self.cap {
                 self.buffer.extend_from_slice(piece);
             } else {
-                // From here on it is only looked at.
+                // From here on the line is scanned but not kept.
                 let scanner = too_long.get_or_insert_with(|| {
                     let mut scanner = Box::new(Scanner::default());
                     scanner.push(&std::mem::take(&mut self.buffer));
@@ -306,8 +311,8 @@ mod tests {
         assert_eq!(error_of(&check(b"{\"a\":", 100).await[0]).0, -32700);
     }
 
-    /// What this reader takes the library takes too: it would send back the whole line, with what
-    /// the user wrote in it.
+    /// Every line that this reader accepts must be valid for the SDK too: the SDK would echo an
+    /// invalid line, including the user's text.
     #[tokio::test]
     async fn no_line_is_echoed() {
         for line in [
@@ -334,7 +339,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// Whatever comes in, what goes on to the library is JSON to the library.
+        /// For any input, the text passed on is JSON.
         #[test]
         fn only_json_goes_on(line in "[{}\\[\\]\":,\\\\ude08D9a.+-]{0,40}") {
             if let Some(read) = accept(line) {

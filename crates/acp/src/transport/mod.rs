@@ -1,4 +1,5 @@
-//! The bytes on both sides of the protocol library: a reader that survives every bad line, a writer that says when it is idle.
+//! The byte streams on both sides of the SDK: a reader that survives every invalid line, and a
+//! writer that reports its progress.
 
 mod gauge;
 mod head;

@@ -1,4 +1,4 @@
-//! The outgoing side: lines to bytes, as many at a time as wait.
+//! The outgoing side: writes lines, in batches of all that are queued.
 
 use super::Gauge;
 use crate::{
@@ -18,11 +18,13 @@ use tokio::{
 };
 use tokio_util::sync::PollSender;
 
-/// Where the protocol library puts its lines. Holds it back when the writer is behind.
+/// The sink for the SDK's lines. Applies back-pressure when the writer lags.
 pub(crate) struct LineSink(PollSender<String>);
 
-/// A sink of lines, and the task that writes them: run it until it ends, which it does when the sink is closed or dropped and all is written, or at
-/// the first failed write (then the sink fails too, which ends the connection).
+/// Returns a sink for lines and the task that writes them.
+///
+/// The task completes when the sink is closed or dropped and all lines are written, or at the first
+/// failed write; then the sink fails too, which ends the connection.
 pub(crate) fn write_lines(
     mut writer: impl AsyncWrite + Send + Unpin + 'static,
     gauge: Arc<Gauge>,
@@ -49,7 +51,7 @@ pub(crate) fn write_lines(
     (LineSink(PollSender::new(sender)), run)
 }
 
-/// Tells that nothing is written any more, however the writer ended.
+/// Closes the gauge when the writer ends for any reason.
 struct Closing(Arc<Gauge>);
 
 impl Drop for Closing {
@@ -58,14 +60,15 @@ impl Drop for Closing {
     }
 }
 
-/// Appends a line with its end; 1 if it is a session update.
+/// Appends a line and its line ending; returns 1 if it is a session update, else 0.
 fn append(bytes: &mut Vec<u8>, line: &str) -> u64 {
     bytes.extend_from_slice(line.as_bytes());
     bytes.push(b'\n');
     u64::from(is_update(line))
 }
 
-/// Whether a line that the library wrote is a session update or an event of the native layer: its members come in a fixed order.
+/// Returns whether a line written by the SDK is a session update or a native event. The SDK writes
+/// the members in a fixed order.
 fn is_update(line: &str) -> bool {
     let Some(method) = line.strip_prefix(r#"{"jsonrpc":"2.0","method":""#) else { return false };
     method.starts_with(r#"session/update""#)

@@ -1,4 +1,4 @@
-//! Which handler takes which method.
+//! Routes version 1's methods to their handlers.
 
 use super::{Connection, handlers};
 use crate::{
@@ -9,7 +9,7 @@ use agent_client_protocol::{Client, ConnectionTo, Error, ErrorCode, v1::schema a
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Takes a request and answers it.
+/// Handles a request and sends its response.
 pub(super) async fn route(
     method: &str,
     params: Value,
@@ -36,7 +36,7 @@ pub(super) async fn route(
         "session/list" => reply.send(handlers::list(&connection, params).await),
         "session/close" => {
             let closed = connection.close(peer, params).await;
-            // On the KosmoKrator wire, one that is not there is as good as closed.
+            // On the KosmoKrator wire, closing an unknown session succeeds.
             let fine =
                 |error: &Error| connection.native.is_seed() && error.code == ErrorCode::RESOURCE_NOT_FOUND;
             let closed = closed.or_else(|error| if fine(&error) { Ok(()) } else { Err(error) });

@@ -1,21 +1,22 @@
-//! Terminals that the client shows for commands that run here: the `_meta` of updates that make, fill and end one. Their ids are those of the calls.
+//! Display terminals for commands that run on the agent's machine: the `_meta` of updates that
+//! create, fill and close one. A terminal's id is that of the call.
 
 use agent::ToolCallId;
 use agent_client_protocol::v1::schema as acp;
 use serde_json::{Value, json};
 use system::{AbsPath, ExitStatus};
 
-/// Makes a terminal.
+/// Returns the metadata that creates a terminal.
 pub(crate) fn info(call: &ToolCallId, cwd: &AbsPath) -> acp::Meta {
     meta("terminal_info", json!({ "terminal_id": call.as_str(), "cwd": cwd.as_str() }))
 }
 
-/// Adds output.
+/// Returns the metadata that appends output.
 pub(crate) fn output(call: &ToolCallId, data: String) -> acp::Meta {
     meta("terminal_output", json!({ "terminal_id": call.as_str(), "data": data }))
 }
 
-/// Ends it.
+/// Returns the metadata that reports the exit.
 pub(crate) fn exit(call: &ToolCallId, status: &ExitStatus) -> acp::Meta {
     let (code, signal) = (status.code, status.signal.as_deref());
     meta("terminal_exit", json!({ "terminal_id": call.as_str(), "exit_code": code, "signal": signal }))

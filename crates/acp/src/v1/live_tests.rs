@@ -1,4 +1,4 @@
-//! What a command's output costs on the wire, by the byte and by the message.
+//! Tests of the cost of a command's output on the wire, in bytes and messages.
 
 use super::{
     V1,
@@ -11,12 +11,12 @@ use std::time::Duration;
 use system::{AbsPath, ExitStatus};
 use tokio::time::Instant;
 
-/// What went over the wire.
+/// The messages sent over the wire.
 #[derive(Debug, Default)]
 struct Wire {
     bytes: usize,
     messages: usize,
-    /// The most messages that went out in one second.
+    /// The most messages sent within one second.
     busiest: usize,
     times: Vec<Instant>,
 }
@@ -39,7 +39,7 @@ impl Wire {
 const ENVELOPE: usize = r#"{"jsonrpc":"2.0","method":"session/update","params":}"#.len() + 1;
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Runs a command that prints `lines` lines of seven bytes, one each `pace`, and ends with `result`.
+/// Runs a command that prints `lines` lines of seven bytes, one per `pace`, and ends with `result`.
 fn run(displays: bool, lines: u32, pace: Duration, result: &str) -> Wire {
     let (mut projection, mut coalescer) =
         (Projection::live(Takes { displays, ..Takes::default() }), Coalescer::default());
@@ -50,7 +50,7 @@ fn run(displays: bool, lines: u32, pace: Duration, result: &str) -> Wire {
         (start, SessionEvent::ToolCall(call().status(ToolStatus::Pending))),
         (start, live(LiveOutput::Started { cwd: AbsPath::new("/w").unwrap() })),
     ];
-    // The tool collects what comes within 40 ms.
+    // The tool collects output for 40 ms.
     let per_piece = (40_000 / pace.as_micros().max(1)).max(1) as u32;
     let mut line = 0;
     while line < lines {
@@ -76,7 +76,7 @@ fn run(displays: bool, lines: u32, pace: Duration, result: &str) -> Wire {
 #[test]
 fn long_output_costs_little_more_than_itself() {
     let lines = 35_000;
-    // What is left of it within the limits of a result: 2,000 lines, as many bytes as 50,000 at the most.
+    // The part that fits the limits of a result: 2,000 lines, of 50,000 bytes in all.
     let result = (lines - 2_000..lines).map(|line| format!("{line:024}\n")).collect::<String>();
     for pace in [0, 10, 100, 1_000].map(Duration::from_micros) {
         let text = run(false, lines, pace, &result);
@@ -85,7 +85,7 @@ fn long_output_costs_little_more_than_itself() {
         let shown = lines as usize * 7;
         assert!(display.bytes * 10 <= shown * 13, "in a terminal, {pace:?} a line: {} bytes", display.bytes);
         for wire in [text, display] {
-            // The announcements and the end are no output.
+            // The announcements and the exit are not output.
             assert!(wire.busiest <= 25 + 4, "{} messages in a second", wire.busiest);
         }
     }

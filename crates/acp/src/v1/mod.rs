@@ -1,4 +1,4 @@
-//! The protocol's first version over the runtime.
+//! Version 1 of the protocol.
 
 mod dispatch;
 mod display;
@@ -26,20 +26,20 @@ use std::sync::Arc;
 type Connection = connection::Connection<V1>;
 type Peer = connection::Peer<V1>;
 
-/// The first version.
+/// The marker type of version 1.
 #[derive(Debug)]
 pub(crate) struct V1;
 
-/// What a client of this version says of itself.
+/// The properties that a client of this version declares, and facts about it.
 pub(crate) struct Traits {
     share: Share,
-    /// What is known of clients that call themselves so.
+    /// The facts known about the client, by its name.
     facts: Facts,
     takes: to_acp::Takes,
 }
 
 impl Traits {
-    /// What the client takes beside what every client does.
+    /// Returns which optional updates the client accepts on this connection.
     fn takes(&self, connection: &Connection) -> to_acp::Takes {
         to_acp::Takes { raw_output: connection.native.is_seed(), ..self.takes }
     }
@@ -114,8 +114,7 @@ impl Wire for V1 {
         let choice = peer.traits.share.advertised.anything().then_some(set);
         let client = AcpClient::new(connection, peer, session, projection);
         let client = match peer.traits.facts.shows.diff {
-            // Who looks for a diff in one place, or for none, shows the title and nothing else of
-            // the content.
+            // Such a client displays no content other than the title and perhaps a diff.
             Diff::First | Diff::Nowhere => client.asking(permission::in_title),
             Diff::Anywhere | Diff::Unknown => client,
         };

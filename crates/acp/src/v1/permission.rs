@@ -1,13 +1,15 @@
-//! A permission as this version asks for it.
+//! Permission requests in version 1.
 
 use super::to_acp;
 use crate::connection::answers::{chosen, options};
 use agent::{PermissionOutcome, PermissionRequest, SessionId, ToolContent};
 use agent_client_protocol::v1::schema as acp;
 
-/// The request. Diffs come first: some clients look for one there and nowhere else. Then comes the
-/// question, then what else there is to see. A command is in the title or in a block of the
-/// content, once.
+/// Creates the request.
+///
+/// Diffs come first, because some clients look for one there and nowhere else; then the question,
+/// then the remaining content. A command is either in the title or in a block of the content, not
+/// in both.
 pub(crate) fn request(session: &SessionId, request: PermissionRequest) -> acp::RequestPermissionRequest {
     let is_diff = |content: &ToolContent| matches!(content, ToolContent::Diff(_));
     let (mut content, rest): (Vec<_>, Vec<_>) = request.content.into_iter().partition(is_diff);
@@ -29,15 +31,15 @@ pub(crate) fn request(session: &SessionId, request: PermissionRequest) -> acp::R
     acp::RequestPermissionRequest::new(session.as_str().to_owned(), call, options)
 }
 
-/// The same question for a client that shows the title and no more: the title has all of it.
-/// Content that is no diff is left out.
+/// Adapts a request for a client that displays only the title: the title contains the whole
+/// question, and content other than diffs is omitted.
 pub(crate) fn in_title(request: PermissionRequest) -> PermissionRequest {
     let mut content = request.content;
     content.retain(|content| matches!(content, ToolContent::Diff(_)));
     PermissionRequest { title: request.question.clone(), brief: String::new(), content, ..request }
 }
 
-/// The kind of an option, by its id.
+/// Returns the kind of an option, by its id.
 fn kind(id: &str) -> acp::PermissionOptionKind {
     match chosen(id) {
         PermissionOutcome::AllowOnce => acp::PermissionOptionKind::AllowOnce,
@@ -47,7 +49,7 @@ fn kind(id: &str) -> acp::PermissionOptionKind {
     }
 }
 
-/// What an answer means; whatever is not one of ours is a refusal.
+/// Maps the client's response; an unknown option is a rejection.
 pub(crate) fn outcome(outcome: &acp::RequestPermissionOutcome) -> PermissionOutcome {
     match outcome {
         acp::RequestPermissionOutcome::Selected(selected) => chosen(&selected.option_id.0),

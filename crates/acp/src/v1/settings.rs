@@ -1,10 +1,10 @@
-//! Modes and configuration options as this version shows them: always both and always in step.
+//! Modes and configuration options in version 1. Responses contain both, with the same mode.
 
 use crate::connection::settings::{Category, Choice, Setting, Settings};
 use agent::{Mode, ModelInfo};
 use agent_client_protocol::v1::schema as acp;
 
-/// The agent modes with the current one.
+/// Returns the agent modes and the current one.
 pub(crate) fn modes(current: Mode) -> acp::SessionModeState {
     let modes = Mode::ALL.map(|mode| {
         acp::SessionMode::new(mode.id(), mode.label()).description(mode.description().to_owned())
@@ -12,7 +12,7 @@ pub(crate) fn modes(current: Mode) -> acp::SessionModeState {
     acp::SessionModeState::new(current.id(), modes.to_vec())
 }
 
-/// All configuration options with their current values.
+/// Returns all configuration options with their current values.
 pub(crate) fn config_options(settings: &Settings, models: &[ModelInfo]) -> Vec<acp::SessionConfigOption> {
     settings.shown(models).into_iter().map(option).collect()
 }

@@ -1,4 +1,5 @@
-//! From the domain to the wire: events become session updates. The last lines that see domain types on the way out.
+//! Converts domain events to session updates of version 1. Nothing beyond this module sees domain
+//! types.
 
 use super::{display, settings::config_options};
 use crate::{
@@ -15,72 +16,73 @@ use std::collections::HashMap;
 
 type Update = connection::Update<acp::SessionUpdate>;
 
-/// Turns a session's events into updates. Keeps what one event must know of those before it.
+/// Converts a session's events to updates. Keeps the state that later events need.
 #[derive(Debug, Default)]
 pub(crate) struct Projection {
-    /// The calls the client knows and that have not ended, with what each shows.
+    /// The calls that were announced and have not ended, with their displayed content.
     calls: HashMap<ToolCallId, Shown>,
-    /// The messages that were streamed since the last whole answer: their text is not sent again.
+    /// The messages streamed since the last complete response; their text is not sent again.
     streamed: Vec<MessageId>,
-    /// What the session is set to, once known.
+    /// The current settings, once known.
     settings: Option<Settings>,
-    /// Whether the client takes notices.
+    /// Whether the client accepts notices.
     notices: bool,
-    /// Whether the client is told of the summing up of the conversation.
+    /// Whether the client accepts compaction updates.
     compaction: bool,
-    /// Whether the client shows the output of commands that run here in terminals of its own.
+    /// Whether the client shows the output of local commands in display terminals.
     displays: bool,
-    /// Whether the client is told what the model was told of a call.
+    /// Whether the client receives the result given to the model as raw output.
     raw_output: bool,
-    /// Whether stored events are played back.
+    /// Whether stored events are replayed.
     replay: bool,
-    /// Whether the last that was told is a thought of the model that has not ended with a line end.
+    /// Whether the last text sent is a thought of the model that does not end with a newline.
     thinking: bool,
-    /// How many notices were told as thoughts.
+    /// The number of notices sent as thoughts.
     thoughts: u32,
-    /// The plan as the client was told last.
+    /// The plan last sent.
     plan: Option<Vec<PlanEntry>>,
 }
 
-/// What a call shows, as far as later updates must know it.
+/// The displayed content of a call, as far as later updates need it.
 #[derive(Debug, Default)]
 struct Shown {
     anything: bool,
     terminals: Vec<acp::ToolCallContent>,
-    /// The call as it was announced.
+    /// The announcement of the call.
     announced: Option<Box<acp::ToolCall>>,
-    /// The last of its command's output, where that is shown as text.
+    /// The end of its command's output, if that is shown as text.
     tail: String,
-    /// Whether its command's output is shown in a terminal that the client made for it. Its id is the call's.
+    /// Whether its command's output is shown in a display terminal, whose id is the call's.
     displayed: bool,
 }
 
-/// What a client takes beside what every client does.
+/// The optional updates that a client accepts.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Takes {
     /// Notices.
     pub(crate) notices: bool,
-    /// How the summing up of the conversation goes.
+    /// Compaction updates.
     pub(crate) compaction: bool,
-    /// Output of commands that run here, in terminals of its own.
+    /// Output of local commands, in display terminals.
     pub(crate) displays: bool,
-    /// What the model was told of a call, as its raw output.
+    /// The result given to the model, as the call's raw output.
     pub(crate) raw_output: bool,
 }
 
 impl Projection {
-    /// A projection of what happens now.
+    /// Creates a projection of live events.
     pub(crate) fn live(takes: Takes) -> Self {
         let Takes { notices, compaction, displays, raw_output } = takes;
         Self { notices, compaction, displays, raw_output, ..Self::default() }
     }
 
-    /// A projection of what happened before: it tells the user's messages too, and not how the settings changed (the answer does).
+    /// Creates a projection of stored events. It includes the user's messages, and omits changes of
+    /// settings, which the response reports.
     pub(crate) fn replay(takes: Takes) -> Self {
         Self { replay: true, ..Self::live(Takes { notices: false, ..takes }) }
     }
 
-    /// The updates of an event, in order.
+    /// Returns the updates for an event, in order.
     pub(crate) fn updates(
         &mut self,
         event: &SessionEvent,
@@ -160,7 +162,7 @@ impl Projection {
         vec![Update::Chunk { kind, id: id.clone(), text: text.to_owned() }]
     }
 
-    /// The text of a whole answer, where its pieces were not streamed.
+    /// Returns the text of a complete response, unless it was streamed.
     fn response(&mut self, response: &ModelResponse) -> Vec<Update> {
         let streamed = std::mem::take(&mut self.streamed);
         let (thought, text) = (response.thoughts(), response.text());
@@ -193,14 +195,15 @@ impl Projection {
         Update::urgent(acp::SessionUpdate::ToolCallUpdate(wire))
     }
 
-    /// What the model was told of a call that has ended, for clients that take it.
+    /// Returns the result given to the model for a call that has ended, if the client accepts it.
     fn raw_output(&self, update: &ToolCallUpdate) -> Option<serde_json::Value> {
         let ended = update.status.filter(|status| self.raw_output && status.is_final())?;
         let output = update.result.as_ref().map_or("", |result| result.text.as_str());
         Some(serde_json::json!({ "output": output, "success": ended == ToolStatus::Completed }))
     }
 
-    /// A command's output as it comes: into a terminal of the client, or as text, the last of it each time.
+    /// Returns the update for live output: in a display terminal, or as text, each time the end of
+    /// the output.
     fn output(&mut self, call: &ToolCallId, output: &LiveOutput) -> Option<Update> {
         let shown = self.calls.get_mut(call)?;
         match output {
@@ -213,7 +216,7 @@ impl Projection {
                     announced: shown.announced.take(),
                     tail: String::new(),
                 };
-                // Only an announcement can make a terminal, so the call is announced again.
+                // Only an announcement can create a terminal, so announce the call again.
                 let again = shown.announced.as_deref()?.clone().status(acp::ToolCallStatus::InProgress);
                 let again = again.content(vec![terminal]).meta(display::info(call, cwd));
                 Some(Update::urgent(acp::SessionUpdate::ToolCall(again)))
@@ -244,12 +247,13 @@ impl Projection {
         }
     }
 
-    /// What the call shows now, if that changes. Its terminals survive a text that is added at the end.
+    /// Returns the call's new content, if it changes. The call's terminals are kept when a status
+    /// text is appended.
     fn content(&mut self, update: &ToolCallUpdate) -> Option<Vec<acp::ToolCallContent>> {
         let mut content = update.content.as_deref().map(tool_content);
         let shown = self.calls.entry(update.id.clone()).or_default();
         if shown.displayed && content.is_some() {
-            // The terminal has the text already.
+            // The terminal already shows the text.
             content = Some(shown.terminals.clone());
         } else if let Some(content) = &content {
             let terminals = content.iter().filter(|c| matches!(c, acp::ToolCallContent::Terminal(_)));
@@ -260,7 +264,7 @@ impl Projection {
             Some(ToolStatus::Cancelled) => "cancelled",
             Some(ToolStatus::Interrupted) => "interrupted",
             Some(ToolStatus::Failed | ToolStatus::Completed) if !shown.anything => {
-                // Nothing of its own to show: what the model was told.
+                // The call displays nothing of its own, so show the result given to the model.
                 let result = update.result.as_ref().filter(|result| !result.text.is_empty())?;
                 return Some(vec![result.text.clone().into()]);
             }
@@ -281,7 +285,8 @@ impl Projection {
         Some(Update::urgent(acp::SessionUpdate::ConfigOptionUpdate(options)))
     }
 
-    /// A notice, or a thought for a client that takes none; what is only good to know is then left out.
+    /// Returns a notice; for a client that accepts none, a thought, or nothing if it is only
+    /// informational.
     fn notice(&mut self, severity: Severity, title: &str, description: Option<&str>) -> Option<Update> {
         if self.notices {
             let severity = match severity {
@@ -299,8 +304,8 @@ impl Projection {
         Some(self.thought(&text.join("\n\n")))
     }
 
-    /// Something for the user, for a client that has no other place for it: a message of its own,
-    /// and a paragraph of its own for clients that join all thoughts.
+    /// Returns a thought for the user, for a client without a better place. It is its own message,
+    /// and its own paragraph for clients that join all thoughts.
     fn thought(&mut self, text: &str) -> Update {
         let before = if std::mem::take(&mut self.thinking) { "\n\n" } else { "" };
         self.thoughts += 1;
@@ -309,7 +314,8 @@ impl Projection {
         Update::urgent(acp::SessionUpdate::AgentThoughtChunk(chunk))
     }
 
-    /// How the summing up of the conversation goes; for a client that is not told of it, a thought while it goes on and where it fails.
+    /// Returns a compaction update; for a client that accepts none, a thought at the start and at a
+    /// failure.
     fn compaction(&mut self, Compaction { id, step }: &Compaction) -> Option<Update> {
         if !self.compaction {
             return match step {
@@ -347,12 +353,12 @@ impl connection::Projection<acp::SessionUpdate> for Projection {
     }
 }
 
-/// A piece of a message.
+/// Returns a chunk of a message.
 pub(crate) fn chunk(id: &MessageId, content: acp::ContentBlock) -> acp::ContentChunk {
     acp::ContentChunk::new(content).message_id(acp::MessageId::new(id.as_str()))
 }
 
-/// The slash commands that a prompt may be.
+/// Returns the update that lists the available slash commands.
 pub(crate) fn available_commands(commands: &[SlashCommand]) -> Update {
     let command = |command: &SlashCommand| {
         let hint = |hint| acp::AvailableCommandInput::Unstructured(acp::UnstructuredCommandInput::new(hint));
@@ -363,7 +369,7 @@ pub(crate) fn available_commands(commands: &[SlashCommand]) -> Update {
     Update::urgent(acp::SessionUpdate::AvailableCommandsUpdate(update))
 }
 
-/// Why a turn stopped.
+/// Converts the reason why a turn stopped.
 pub(crate) fn stop_reason(reason: StopReason) -> acp::StopReason {
     match reason {
         StopReason::EndTurn => acp::StopReason::EndTurn,
@@ -374,7 +380,7 @@ pub(crate) fn stop_reason(reason: StopReason) -> acp::StopReason {
     }
 }
 
-/// What kind of thing a tool does.
+/// Converts the kind of a tool.
 pub(crate) fn tool_kind(kind: ToolKind) -> acp::ToolKind {
     match kind {
         ToolKind::Read => acp::ToolKind::Read,
@@ -390,7 +396,7 @@ pub(crate) fn tool_kind(kind: ToolKind) -> acp::ToolKind {
     }
 }
 
-/// What a tool call shows.
+/// Converts the content of a tool call.
 pub(crate) fn tool_content(content: &[ToolContent]) -> Vec<acp::ToolCallContent> {
     content
         .iter()
@@ -402,7 +408,7 @@ pub(crate) fn tool_content(content: &[ToolContent]) -> Vec<acp::ToolCallContent>
         .collect()
 }
 
-/// Where a tool call works.
+/// Converts the locations of a tool call.
 pub(crate) fn locations(locations: &[Location]) -> Vec<acp::ToolCallLocation> {
     locations
         .iter()
@@ -437,7 +443,8 @@ fn changed_fields(
         .raw_input(update.raw_input.clone())
 }
 
-/// The protocol's first version knows neither cancelled nor interrupted calls: they fail, and a text says how.
+/// Converts the status of a call. Version 1 has no status for cancelled and interrupted calls: they
+/// are failed, and a text says why.
 fn tool_status(status: ToolStatus) -> acp::ToolCallStatus {
     match status {
         ToolStatus::Pending => acp::ToolCallStatus::Pending,

@@ -118,7 +118,7 @@ fn live(output: LiveOutput) -> SessionEvent {
     SessionEvent::ToolCall(ToolCallUpdate { output: Some(output), ..call("x") })
 }
 
-/// A command that runs here, from its start to its end.
+/// The events of a local command, from its start to its end.
 fn command() -> Vec<SessionEvent> {
     let status = system::ExitStatus { code: Some(3), signal: None };
     vec![

@@ -1,4 +1,4 @@
-//! Which handler takes which method.
+//! Routes version 2's methods to their handlers.
 
 use super::{Connection, handlers};
 use crate::{
@@ -10,7 +10,7 @@ use agent_client_protocol_schema::v2 as acp;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Takes a request and answers it.
+/// Handles a request and sends its response.
 pub(super) async fn route(
     method: &str,
     params: Value,

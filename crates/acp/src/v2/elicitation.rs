@@ -1,10 +1,10 @@
-//! A question to the user as a form of one field.
+//! Converts a question for the user to a form with one field.
 
 use crate::connection::answers::{FIELD, answered};
 use agent::{Question, QuestionOutcome, SessionId};
 use agent_client_protocol_schema::v2 as acp;
 
-/// The form of a question: a text, or one of the choices.
+/// Creates the form of a question: free text, or one of the choices.
 pub(crate) fn request(session: &SessionId, question: &Question) -> acp::CreateElicitationRequest {
     let field = acp::StringPropertySchema::new().title("Answer".to_owned());
     let field = if question.choices.is_empty() {
@@ -25,7 +25,8 @@ pub(crate) fn request(session: &SessionId, question: &Question) -> acp::CreateEl
     acp::CreateElicitationRequest::new(acp::ElicitationFormMode::new(scope, schema), question.text.clone())
 }
 
-/// What the client did with the form. An answer that was not to choose is none.
+/// Converts the client's response to the form. An answer that is not among the choices dismisses
+/// the question.
 pub(crate) fn outcome(action: acp::ElicitationAction, question: &Question) -> QuestionOutcome {
     let acp::ElicitationAction::Accept(accepted) = action else { return QuestionOutcome::Dismissed };
     let answer = accepted.content.and_then(|mut content| content.remove(FIELD));

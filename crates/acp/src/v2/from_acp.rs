@@ -1,4 +1,4 @@
-//! From the wire to the domain: the last lines that see wire types on the way in.
+//! Converts wire types to domain types. Inner layers see no wire types.
 
 use crate::connection::content::{blob, blocks, image};
 use agent::Content;
@@ -6,7 +6,7 @@ use agent_client_protocol::Error;
 use agent_client_protocol_schema::v2 as acp;
 use serde_json::Value;
 
-/// The blocks of a prompt. An error names the block and what is wrong with it.
+/// Converts the blocks of a prompt. An error names the block and what is wrong with it.
 pub(crate) fn prompt(given: Vec<Value>) -> Result<Vec<Content>, Error> {
     blocks(given, content)
 }

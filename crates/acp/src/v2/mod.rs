@@ -1,5 +1,5 @@
-//! The protocol's second version, a draft, over the runtime. Clients of it have neither files nor terminals to offer: tools act on this machine, and
-//! what commands print is shown in terminals that are the agent's.
+//! Version 2 of the protocol, a draft. Its clients offer neither files nor terminals: tools act on
+//! the agent's machine, and the output of commands is shown in terminals owned by the agent.
 
 mod dispatch;
 mod elicitation;
@@ -24,7 +24,7 @@ use std::sync::Arc;
 type Connection = connection::Connection<V2>;
 type Peer = connection::Peer<V2>;
 
-/// The second version.
+/// The marker type of version 2.
 #[derive(Debug)]
 pub(crate) struct V2;
 
@@ -98,8 +98,8 @@ impl Wire for V2 {
     }
 }
 
-/// Sends a request and waits for its answer. Messages are untyped because the library knows this version only together with its router
-/// (decision 13).
+/// Sends a request and waits for its response. Messages are untyped, because the SDK provides this
+/// version's types only together with its router (ADR 0013).
 async fn ask<T: DeserializeOwned>(
     connection: &ConnectionTo<Client>,
     method: &str,

@@ -1,4 +1,4 @@
-//! A changed file as this version shows it: what happened to it, and a patch in Git's format.
+//! Converts a file change to version 2's form: the kind of change, and a patch in Git's format.
 
 use crate::limits::PATCH_BYTES;
 use agent::Diff;
@@ -6,7 +6,7 @@ use agent_client_protocol_schema::v2 as acp;
 use imara_diff::{Algorithm, InternedInput, Interner, Token, UnifiedDiffConfig, UnifiedDiffPrinter};
 use std::fmt::{self, Write};
 
-/// What a change shows. Texts too long to be compared have no patch.
+/// Converts a change. Texts longer than [`PATCH_BYTES`] get no patch.
 pub(crate) fn diff(diff: &Diff) -> acp::Diff {
     let path = diff.path.as_std();
     let change = match (&diff.old_text, &diff.new_text) {
@@ -40,7 +40,7 @@ fn patch(diff: &Diff) -> Option<String> {
     lines.postprocess_lines(&input);
     let hunks =
         lines.unified_diff(&Printer(&input.interner), UnifiedDiffConfig::default(), &input).to_string();
-    // Where nothing differs (an empty file was made), Git names no sides.
+    // If there is no difference (an empty file was created), Git omits the two file names.
     if !hunks.is_empty() {
         // Writing to a string does not fail.
         let _ = write!(patch, "--- {from}\n+++ {to}\n{hunks}");
@@ -48,7 +48,7 @@ fn patch(diff: &Diff) -> Option<String> {
     Some(patch)
 }
 
-/// Writes hunks as Git does.
+/// Formats hunks as Git does.
 struct Printer<'a>(&'a Interner<&'a str>);
 
 impl UnifiedDiffPrinter for Printer<'_> {
@@ -60,7 +60,7 @@ impl UnifiedDiffPrinter for Printer<'_> {
         old_len: u32,
         new_len: u32,
     ) -> fmt::Result {
-        // Lines count from 1, and a side without lines stands after the line before it.
+        // Lines count from 1; a side without lines is numbered by the line before it.
         let at = |start: u32, len: u32| start + u32::from(len > 0);
         let old = at(old_start, old_len);
         writeln!(out, "@@ -{old},{old_len} +{},{new_len} @@", at(new_start, new_len))
@@ -86,7 +86,7 @@ impl Printer<'_> {
     }
 }
 
-/// A path as Git writes it: in quotes where it holds what a line of a patch could not.
+/// Formats a path as Git does: quoted if it contains characters that a line of a patch cannot.
 fn quoted(path: &str) -> String {
     let plain = |byte: u8| (0x20..0x7f).contains(&byte) && byte != b'"' && byte != b'\\';
     if path.bytes().all(plain) {

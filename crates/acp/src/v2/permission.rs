@@ -1,13 +1,12 @@
-//! A permission as this version asks for it.
+//! Permission requests in version 2.
 
 use super::to_acp;
 use crate::connection::answers::{chosen, options};
 use agent::{PermissionOutcome, PermissionRequest, SessionId, ToolContent};
 use agent_client_protocol_schema::v2 as acp;
 
-/// The request: the question is its description, the call as it would run its subject. Diffs come
-/// first. The title, which may hold the command, is that of the request and not told again with the
-/// subject.
+/// Creates the request: the question is its description, the call its subject. Diffs come first.
+/// The title, which may contain the command, is the request's and is not repeated in the subject.
 pub(crate) fn request(session: &SessionId, request: PermissionRequest) -> acp::RequestPermissionRequest {
     let option = |(id, name)| acp::PermissionOption::new(id, name, kind(id));
     let options: Vec<_> = options(&request.grant_label).into_iter().map(option).collect();
@@ -28,7 +27,7 @@ pub(crate) fn request(session: &SessionId, request: PermissionRequest) -> acp::R
         .subject(subject)
 }
 
-/// The kind of an option, by its id.
+/// Returns the kind of an option, by its id.
 fn kind(id: &str) -> acp::PermissionOptionKind {
     match chosen(id) {
         PermissionOutcome::AllowOnce => acp::PermissionOptionKind::AllowOnce,
@@ -38,7 +37,7 @@ fn kind(id: &str) -> acp::PermissionOptionKind {
     }
 }
 
-/// What an answer means; whatever is not one of ours is a refusal.
+/// Maps the client's response; an unknown option is a rejection.
 pub(crate) fn outcome(outcome: &acp::RequestPermissionOutcome) -> PermissionOutcome {
     match outcome {
         acp::RequestPermissionOutcome::Selected(selected) => chosen(&selected.option_id.0),

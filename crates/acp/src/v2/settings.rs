@@ -1,10 +1,10 @@
-//! Configuration options as this version shows them.
+//! Configuration options in version 2.
 
 use crate::connection::settings::{Category, Choice, Setting, Settings};
 use agent::ModelInfo;
 use agent_client_protocol_schema::v2 as acp;
 
-/// All configuration options with their current values.
+/// Returns all configuration options with their current values.
 pub(crate) fn config_options(settings: &Settings, models: &[ModelInfo]) -> Vec<acp::SessionConfigOption> {
     settings.shown(models).into_iter().map(option).collect()
 }

@@ -1,4 +1,5 @@
-//! From the domain to the wire: events become session updates. The last lines that see domain types on the way out.
+//! Converts domain events to session updates of version 2. Nothing beyond this module sees domain
+//! types.
 
 use super::{patch, settings::config_options};
 use crate::connection::{self, ChunkKind, money, settings::Settings};
@@ -13,69 +14,71 @@ use std::collections::{HashMap, HashSet};
 
 pub(super) type Update = connection::Update<acp::SessionUpdate>;
 
-/// Turns a session's events into updates. Keeps what one event must know of those before it.
+/// Converts a session's events to updates. Keeps the state that later events need.
 #[derive(Debug, Default)]
 pub(crate) struct Projection {
-    /// The calls the client knows and that have not ended, with what each shows.
+    /// The calls that were announced and have not ended, with their displayed content.
     calls: HashMap<ToolCallId, Shown>,
-    /// The messages that were streamed since the last whole answer: their text is not sent again.
+    /// The messages streamed since the last complete response; their text is not sent again.
     streamed: Vec<MessageId>,
-    /// What the session is set to, once known.
+    /// The current settings, once known.
     settings: Option<Settings>,
     /// Whether a turn runs.
     running: bool,
     /// The last message of the user.
     message: Option<MessageId>,
-    /// The calls whose permission is being asked for.
+    /// The calls that wait for a permission.
     asked: HashSet<ToolCallId>,
-    /// Other questions that are open.
+    /// The number of other open questions.
     questions: usize,
-    /// The plan as the client was told last.
+    /// The plan last sent.
     plan: Option<Vec<PlanEntry>>,
     /// The tokens of the running turn so far.
     used: Usage,
-    /// What is told is not happening now.
+    /// When the projected events happen.
     when: When,
 }
 
-/// When what is told happens.
+/// When the projected events happen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum When {
-    /// Now.
+    /// Live.
     #[default]
     Now,
-    /// It happened before, and is stored.
+    /// In the past: the events are stored.
     Past,
-    /// It is going on, and is told to somebody who was not told of its beginning, or is told again.
+    /// In progress: the events are repeated for a client that missed the beginning.
     Since,
 }
 
-/// What a call shows, as far as later updates must know it.
+/// The displayed content of a call, as far as later updates need it.
 #[derive(Debug, Default)]
 struct Shown {
     anything: bool,
-    /// What it runs, if it is a command.
+    /// The command line, if the call is a command.
     command: Option<String>,
-    /// Whether its command's output is shown in a terminal. Its id is the call's.
+    /// Whether its command's output is shown in a terminal, whose id is the call's.
     displayed: bool,
 }
 
-/// The one plan of a session.
+/// The id of a session's only plan.
 const PLAN: &str = "plan";
 
 impl Projection {
-    /// A projection of what happened before: no state follows from it, and not how the settings changed (the answer has them).
+    /// Creates a projection of stored events. It produces no state updates and no changes of
+    /// settings, which the response reports.
     pub(crate) fn replay() -> Self {
         Self { when: When::Past, ..Self::default() }
     }
 
-    /// From here on it is told what is going on, whole: text that came so far replaces what the client may have of it.
+    /// Switches to events in progress, which are sent in full: text so far replaces the text that
+    /// the client may have.
     pub(crate) fn catch_up(mut self) -> Self {
         self.when = When::Since;
         self
     }
 
-    /// Whether a turn runs, and waits for its user.
+    /// Returns the state update: whether a turn runs, and whether it waits for the user.
     pub(crate) fn state(&self) -> acp::SessionUpdate {
         acp::SessionUpdate::StateUpdate(match (self.running, self.asked.is_empty() && self.questions == 0) {
             (true, true) => acp::StateUpdate::Running(acp::RunningStateUpdate::new()),
@@ -84,7 +87,7 @@ impl Projection {
         })
     }
 
-    /// The updates of an event, in order.
+    /// Returns the updates for an event, in order.
     pub(crate) fn updates(
         &mut self,
         event: &SessionEvent,
@@ -175,7 +178,7 @@ impl Projection {
         }
     }
 
-    /// The state, where the number of open questions came from or went to none.
+    /// Returns the state update, if the number of open questions changed from or to zero.
     fn state_after(&self, before: usize) -> Vec<Update> {
         let now = self.asked.len() + self.questions;
         match self.running && (before == 0) != (now == 0) {
@@ -198,7 +201,7 @@ impl Projection {
         })
     }
 
-    /// Nothing goes on any more, if anything did.
+    /// Returns the update that ends the running turn; nothing if no turn runs.
     fn idle(&mut self, reason: acp::StopReason) -> Vec<Update> {
         if !std::mem::take(&mut self.running) {
             return Vec::new();
@@ -228,7 +231,7 @@ impl Projection {
         }
     }
 
-    /// The text of a whole answer, where its pieces were not streamed.
+    /// Returns the text of a complete response, unless it was streamed.
     fn response(&mut self, response: &ModelResponse) -> Vec<Update> {
         let streamed = std::mem::take(&mut self.streamed);
         let (thought, text) = (response.thoughts(), response.text());
@@ -273,14 +276,14 @@ impl Projection {
         Update::urgent(acp::SessionUpdate::ToolCallUpdate(wire))
     }
 
-    /// What the call shows now, if that changes.
+    /// Returns the call's new content, if it changes.
     fn content(&mut self, update: &ToolCallUpdate) -> Option<Vec<acp::ToolCallContent>> {
         let shown = self.calls.entry(update.id.clone()).or_default();
         if let Some(command) = update.raw_input.as_ref().and_then(|input| input["command"].as_str()) {
             shown.command = Some(command.to_owned());
         }
         let content = match &update.content {
-            // The terminal has the text already.
+            // The terminal already shows the text.
             Some(_) if shown.displayed => Some(vec![terminal(&update.id)]),
             Some(content) => {
                 shown.anything = !content.is_empty();
@@ -289,14 +292,14 @@ impl Projection {
             None => None,
         };
         match update.status {
-            // The protocol has no word for it.
+            // The protocol has no status for it.
             Some(ToolStatus::Interrupted) => {
                 let mut content = content.unwrap_or_default();
                 content.push(text("interrupted"));
                 Some(content)
             }
             Some(ToolStatus::Failed | ToolStatus::Completed) if !shown.anything && !shown.displayed => {
-                // Nothing of its own to show: what the model was told.
+                // The call displays nothing of its own, so show the result given to the model.
                 let result = update.result.as_ref().filter(|result| !result.text.is_empty());
                 result.map(|result| vec![text(&result.text)]).or(content)
             }
@@ -304,7 +307,7 @@ impl Projection {
         }
     }
 
-    /// A command's output as it comes, in a terminal of ours.
+    /// Returns the updates for live output, in a terminal owned by the agent.
     fn output(&mut self, call: &ToolCallId, output: &LiveOutput) -> Vec<Update> {
         let Some(shown) = self.calls.get_mut(call) else { return Vec::new() };
         let of = || acp::TerminalUpdate::new(call.as_str().to_owned());
@@ -372,7 +375,7 @@ impl connection::Projection<acp::SessionUpdate> for Projection {
     }
 }
 
-/// The slash commands that a prompt may be.
+/// Converts the available slash commands.
 pub(crate) fn available_commands(commands: &[SlashCommand]) -> Vec<acp::AvailableCommand> {
     let command = |command: &SlashCommand| {
         let hint = |hint| acp::AvailableCommandInput::Text(acp::TextCommandInput::new(hint));
@@ -382,7 +385,7 @@ pub(crate) fn available_commands(commands: &[SlashCommand]) -> Vec<acp::Availabl
     commands.iter().map(command).collect()
 }
 
-/// What kind of thing a tool does.
+/// Converts the kind of a tool.
 pub(crate) fn tool_kind(kind: ToolKind) -> acp::ToolKind {
     match kind {
         ToolKind::Read => acp::ToolKind::Read,
@@ -398,7 +401,8 @@ pub(crate) fn tool_kind(kind: ToolKind) -> acp::ToolKind {
     }
 }
 
-/// What a tool call shows. Terminals of other clients are not among it: this one does not know them.
+/// Converts the content of a tool call. Omits terminals of other clients, which this client does
+/// not know.
 pub(crate) fn tool_content(content: &[ToolContent]) -> Vec<acp::ToolCallContent> {
     content
         .iter()
@@ -412,7 +416,7 @@ pub(crate) fn tool_content(content: &[ToolContent]) -> Vec<acp::ToolCallContent>
         .collect()
 }
 
-/// Where a tool call works.
+/// Converts the locations of a tool call.
 pub(crate) fn locations(locations: &[Location]) -> Vec<acp::ToolCallLocation> {
     locations
         .iter()
@@ -433,7 +437,7 @@ fn tool_status(status: ToolStatus) -> acp::ToolCallStatus {
     }
 }
 
-/// A whole message: replaces what was told of it.
+/// Returns the update for a step of a compaction.
 fn compaction(id: &str, step: &CompactionStep) -> Update {
     let id = id.to_owned();
     let update = |status| acp::CompactionUpdate::new(id.clone(), status);
@@ -451,6 +455,7 @@ fn compaction(id: &str, step: &CompactionStep) -> Update {
     }))
 }
 
+/// Returns the update for a complete message, which replaces the chunks sent before.
 fn message(kind: ChunkKind, id: &MessageId, text: &str) -> Update {
     let content = vec![acp::ContentBlock::Text(acp::TextContent::new(text))];
     let id = id.as_str().to_owned();

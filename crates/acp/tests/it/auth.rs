@@ -1,4 +1,4 @@
-//! Logging in and out, with a model whose provider wants credentials.
+//! Tests of login and logout with models that need credentials.
 
 use acp::{
     AcpOptions,
@@ -16,7 +16,7 @@ use std::sync::{
 };
 use system::{AbsPath, FakeSystem};
 
-/// A model that stands with its provider like this.
+/// Models with a given state of credentials.
 struct Wanting(FakeModels, Credentials);
 
 #[async_trait]
@@ -38,7 +38,7 @@ impl Models for Wanting {
     }
 }
 
-/// Logs out twice, and in twice; the states that the client was told of without asking.
+/// Logs out twice and in twice; returns the states that the client was notified of.
 async fn told(script: EditorScript, credentials: Credentials) -> Vec<Value> {
     let (login, logout) =
         if script.second { ("auth/login", "auth/logout") } else { ("authenticate", "logout") };
@@ -53,7 +53,7 @@ async fn told(script: EditorScript, credentials: Credentials) -> Vec<Value> {
     let method = json!({"methodId": "tiller-provider"});
     for method in [(logout, json!({})), (login, method.clone())].iter().flat_map(|step| [step, step]) {
         editor.ok(method.0, method.1.clone()).await;
-        // What is told follows the answer, and this answer follows that.
+        // The notification follows the response, and precedes this response.
         let status = editor.ok("auth/status", json!({})).await;
         if let Some(told) = editor.calls("auth/status_update").last() {
             assert_eq!(told["state"], status["state"]);
@@ -80,7 +80,7 @@ async fn logging_in_or_out_is_told_where_it_changes_something_and_once() {
     }
 }
 
-/// Models of which none is set up until somebody does.
+/// Models without configuration until one is set.
 struct Unset(FakeModels, Arc<AtomicBool>);
 
 #[async_trait]
@@ -102,7 +102,7 @@ impl Models for Unset {
     }
 }
 
-/// An editor of an agent for which no model is set up, and whether one has been since.
+/// Creates an editor of an agent without a configured model, and the flag that configures one.
 fn unset(script: EditorScript) -> (Editor, Arc<AtomicBool>) {
     let disk = FakeSystem::new();
     disk.add_file("/w/a.txt", "");
@@ -118,7 +118,7 @@ fn new() -> Value {
     json!({"cwd": "/w", "mcpServers": []})
 }
 
-/// An editor that lets its user log in in a terminal.
+/// Returns an editor that lets its user authenticate in a terminal.
 fn with_login() -> EditorScript {
     EditorScript { login: true, ..EditorScript::default() }
 }
@@ -132,7 +132,7 @@ async fn a_first_session_is_refused_where_the_user_can_log_in() {
     assert_eq!(editor.error("session/new", new()).await.0, -32000);
     let provider = json!({"methodId": "tiller-provider"});
     assert_eq!(editor.error("authenticate", provider.clone()).await.0, -32000, "nothing is set up yet");
-    // What the setup in the terminal stores counts without a restart.
+    // A configuration stored by the setup in the terminal takes effect without a restart.
     set_up.store(true, Ordering::Relaxed);
     editor.ok("authenticate", provider).await;
     editor.ok("session/new", new()).await;

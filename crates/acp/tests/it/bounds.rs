@@ -1,5 +1,5 @@
-//! A client that does not read: what waits for it has a bound, nothing of it is lost, and a cancel
-//! waits for none of it.
+//! Tests with a client that does not read: the backlog is bounded, nothing in it is lost, and a
+//! cancel does not wait for it.
 
 use acp::{
     AcpOptions, Events, Protocol,
@@ -22,7 +22,7 @@ fn piece(number: usize) -> String {
     format!("{number:02}{}", "x".repeat(PIECE - 2))
 }
 
-/// An answer of [`PIECES`] different pieces of [`PIECE`] bytes.
+/// Returns an answer of [`PIECES`] different pieces of [`PIECE`] bytes.
 fn answer() -> Vec<ModelEvent> {
     (0..PIECES).map(|number| ModelEvent::Text(piece(number))).collect()
 }
@@ -56,12 +56,12 @@ impl Scene {
         Editor::connect(self.runtime.clone(), self.options.clone(), script)
     }
 
-    /// Waits until the model is not read any more; how many bytes were. A part of what waits may be
-    /// there twice, as an update and as an event.
+    /// Waits until the model is no longer read; returns the number of bytes read. Part of the
+    /// backlog may exist twice, as an update and as an event.
     async fn held_back(&self) -> usize {
         let mut taken = self.model.taken.subscribe();
         taken.wait_for(|taken| taken * PIECE >= 3 * MIB).await.unwrap();
-        // Whatever could go on has gone on by then.
+        // By then, everything that could proceed has.
         for _ in 0..1_000 {
             tokio::task::yield_now().await;
         }
@@ -166,7 +166,7 @@ async fn a_client_of_the_older_dialect_that_does_not_read_stops_the_model_at_4_m
     let run = json!({ "jsonrpc": "2.0", "id": 1, "method": "agent/run", "params": { "prompt": "go" } });
     to.write_all(format!("{run}\n").as_bytes()).await.unwrap();
     let held = scene.held_back().await;
-    // The lines between the queue and the pipe are beyond what is counted.
+    // The lines between the queue and the pipe are not counted.
     assert!(held <= 4 * MIB + 80 * PIECE, "{held} bytes were read of the model");
     drop(to);
     let (mut lines, mut said) = (BufReader::new(from).lines(), String::new());

@@ -1,4 +1,5 @@
-//! What a developer sees: prompts, permissions, edits through the editor, cancels, loaded sessions.
+//! Tests of whole conversations: prompts, permissions, edits through the editor, cancels, loaded
+//! sessions.
 
 use crate::stage::{Stage, stage, stage_with};
 use acp::testing::{Answer, EditorScript, Fault, TerminalScript};
@@ -17,7 +18,7 @@ fn ended(answer: Result<Value, Value>) -> Value {
     answer.expect("the turn ends in order")["stopReason"].clone()
 }
 
-/// The names of what the client was asked, in order.
+/// Returns the methods of the agent's requests, in order.
 fn asked(stage: &Stage) -> Vec<String> {
     let asks = |method: &String| method.contains('/') && method != "$/cancel_request";
     stage.editor.methods().into_iter().filter(asks).collect()
@@ -48,7 +49,7 @@ async fn the_answer_to_session_new_comes_before_its_updates() {
     stage.editor.close().await.unwrap();
 }
 
-// Scenario 1: both flags.
+// Scenario 1: reads and writes are advertised.
 #[tokio::test]
 async fn an_edit_goes_through_the_editor() {
     let script = EditorScript { read: true, write: true, ..EditorScript::default() }
@@ -73,7 +74,7 @@ async fn an_edit_goes_through_the_editor() {
     stage.editor.close().await.unwrap();
 }
 
-// Scenario 2: a write that is approved.
+// Scenario 2: writes are advertised, the write is approved.
 #[tokio::test]
 async fn an_approved_write_reaches_the_editor_in_full() {
     let script =
@@ -88,7 +89,8 @@ async fn an_approved_write_reaches_the_editor_in_full() {
     stage.editor.close().await.unwrap();
 }
 
-// Scenarios 3 and 5: a write that is not approved, however the client says so, with and without the flag.
+// Scenarios 3 and 5: the write is not approved, in any form of response, with and without
+// advertised writes.
 #[tokio::test]
 async fn a_write_that_is_not_approved_does_not_happen() {
     for answer in [
@@ -114,7 +116,7 @@ async fn a_write_that_is_not_approved_does_not_happen() {
     }
 }
 
-// Scenario 4: no flag, approved.
+// Scenario 4: no writes are advertised, the write is approved.
 #[tokio::test]
 async fn without_the_flag_an_approved_write_is_local() {
     let script = EditorScript::default().permissions([Answer::Select("allow_always")]);
@@ -386,7 +388,7 @@ async fn the_end_of_the_input_in_a_command_leaves_nothing_running() {
     }
     stage.editor.close().await.unwrap();
     assert_eq!(ended(answer.await), "cancelled");
-    // The project objects to processes that outlive it when it is dropped here.
+    // Dropping the fake system fails the test if a process is still running.
 }
 
 #[tokio::test]
@@ -398,7 +400,7 @@ async fn loading_an_open_session_leaves_its_turn_running() {
     stage.editor.until(|editor| editor.text() == "x").await;
     stage.editor.ok("session/load", json!({"sessionId": session, "cwd": "/w", "mcpServers": []})).await;
     assert_eq!(stage.editor.updates("user_message_chunk")[0]["content"]["text"], "say x");
-    // Once as it was streamed, once played back.
+    // Once as streamed, once as replayed.
     assert_eq!(stage.editor.text(), "xx");
     stage.editor.notify("session/cancel", json!({"sessionId": session}));
     assert_eq!(ended(answer.await), "cancelled");
@@ -449,7 +451,7 @@ async fn sessions_one_after_the_other_do_not_mix_on_many_threads() {
         let text: String = of_it
             .filter_map(|params| params.pointer("/update/content/text").and_then(Value::as_str))
             .collect();
-        // Once a session, as there is no sandbox behind this editor's terminals.
+        // Once per session, because this editor's terminals have no sandbox.
         let notice = text.strip_suffix("done").expect("the model's answer is the last");
         assert_eq!(notice.matches("Commands are not fully confined").count(), 1, "{notice}");
     }
@@ -483,7 +485,7 @@ async fn what_waits_goes_out_without_anything_pushing_it() {
     }
 }
 
-/// Some editors answer a read of a file that is not there with no text instead of an error.
+/// Some editors return an empty text instead of an error for a missing file.
 #[tokio::test]
 async fn a_file_that_is_missing_may_read_as_empty() {
     let script = EditorScript { allows: true, missing_is_empty: true, ..EditorScript::full() };

@@ -1,4 +1,4 @@
-//! What a session cost, as each wire tells it.
+//! Tests of a session's cost on each wire.
 
 use crate::stage::{Stage, stage_on};
 use acp::testing::EditorScript;
@@ -9,7 +9,7 @@ use agent::{
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// A model whose answers are counted as 10 tokens in and 5 out each.
+/// Returns a model whose answers count 10 input and 5 output tokens each.
 fn model(input_price: Option<f64>, texts: &[&str]) -> Arc<FakeModel> {
     let rates = |input| Rates { input, output: 2.0, cache_read: None, cache_write: None };
     let info = ModelInfo {
@@ -49,7 +49,7 @@ async fn the_cost_of_a_session_is_summed_over_answers_and_restarts_and_says_what
     assert_eq!(events.last().unwrap()["cost"], json!(0.000_04));
     first.editor.close().await.unwrap();
 
-    // The price went up in between: what was counted before stays as it was counted.
+    // The price rose in between: earlier costs stay unchanged.
     let second = stage_on(model(Some(3.0), &["c"]), store.clone(), EditorScript::default(), |_| {});
     second.editor.initialize().await;
     second.editor.ok("session/load", json!({ "sessionId": session, "cwd": "/w", "mcpServers": [] })).await;
@@ -58,7 +58,7 @@ async fn the_cost_of_a_session_is_summed_over_answers_and_restarts_and_says_what
     assert_eq!(last(&second)["cost"], usd(0.000_08));
     second.editor.close().await.unwrap();
 
-    // And then nobody knew it any more.
+    // Then the price became unknown.
     let third = stage_on(model(None, &["d"]), store, EditorScript::default(), |_| {});
     third.editor.initialize().await;
     third.editor.ok("session/load", json!({ "sessionId": session, "cwd": "/w", "mcpServers": [] })).await;

@@ -1,5 +1,5 @@
-//! What passes through the editor in whole turns, where the editor is late, holds unsaved text or
-//! works on another machine.
+//! Tests of whole turns through an editor that is slow, holds unsaved text, or runs on another
+//! machine.
 
 use crate::stage::{Stage, stage, stage_with};
 use acp::{
@@ -18,7 +18,7 @@ fn allowing() -> EditorScript {
     EditorScript { allows: true, ..EditorScript::full() }
 }
 
-/// What the model was told of its calls so far, in order.
+/// Returns the results given to the model for its calls so far, in order.
 fn told(stage: &Stage) -> Vec<String> {
     let last = stage.model.requests().last().cloned().expect("the model was asked");
     let calls = last.messages.iter().filter_map(|message| match message {
@@ -136,7 +136,7 @@ async fn half_a_pair_in_a_prompt_is_one_character_and_the_prompt_is_served() {
     assert!(
         !stage.editor.log().iter().any(|message| message["id"].is_null() && message.get("error").is_some())
     );
-    // Nobody asked by that id on the editor's side of the test, and the turn was not begun by it.
+    // The scripted editor did not send the request with this id, and would object to its response.
     std::mem::forget(stage.editor);
 }
 
@@ -176,7 +176,7 @@ async fn a_folder_that_only_the_editor_has_is_a_project_where_there_are_two_mach
         assert!(text(name).contains("USER'S MACHINE"), "{name}");
     }
     stage.editor.close().await.unwrap();
-    // One machine, or a client that has nothing to work with there: the folder has to be here.
+    // With one machine, or a client that offers nothing, the directory must exist locally.
     for (set, script) in
         [(ClientTools::Transparent, EditorScript::full()), (ClientTools::Ide, EditorScript::default())]
     {

@@ -1,8 +1,8 @@
-//! One turn as each known client sees it: every update and every question, a line each, beside what
-//! is kept in `tests/golden`.
+//! Plays one session as each known client, and compares every update and every permission request,
+//! one per line, with `tests/golden`.
 //!
-//! A change of what is shown is a change of those files: `TILLER_RENEW=1 cargo nextest run -p acp
-//! golden` writes them anew.
+//! After an intended change of the output, regenerate the files with `TILLER_RENEW=1 cargo nextest
+//! run -p acp golden`.
 
 use crate::stage::stage;
 use acp::{
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 use system::fake::Script;
 
-/// What the command prints: colours, and a progress bar.
+/// The command's output: colours, and a progress bar.
 const PRINTED: &str = "\u{1b}[32mok\u{1b}[0m\r\n 50%\r100%\n";
 
 #[tokio::test(start_paused = true)]
@@ -29,8 +29,7 @@ async fn what_each_known_client_is_shown_of_a_turn_is_what_is_kept() {
     assert!(wrong.is_empty(), "other messages than in tests/golden for {wrong:?}; see the top of this file");
 }
 
-/// The lines of what a client is told and asked in a session of two turns, the second of which is
-/// cancelled.
+/// Returns the lines for a session of two turns, the second of which is cancelled.
 async fn shown(client: &Client) -> String {
     let capabilities: Value = serde_json::from_str(client.capabilities).unwrap();
     let flag = |path: &str| capabilities.pointer(path) == Some(&json!(true));
@@ -78,14 +77,14 @@ async fn shown(client: &Client) -> String {
 fn introduced(client: &Client) -> Introduced {
     match client.names {
         [Name::Is(name), ..] => Introduced::As(name, client.version),
-        // A name that the row holds for.
+        // A name that the row matches.
         [Name::Starts(start), ..] => Introduced::As(start, client.version),
         [] => Introduced::Not,
     }
 }
 
-/// A line for each message that shows something. How often a running command is looked at is
-/// another matter.
+/// Returns one line per update or permission request. Polls of a running command's output are
+/// omitted.
 fn lines(editor: &Editor, session: &str) -> String {
     let mut lines = String::new();
     for message in editor.log() {
@@ -101,14 +100,14 @@ fn lines(editor: &Editor, session: &str) -> String {
         shown.retain(|key, _| key != "sessionUpdate" && key != "sessionId");
         match kind.as_str() {
             "available_commands_update" => shown.clear(),
-            // Where the model counted nothing it is an estimate by the length of what it is told.
+            // Without counts from the model, this is an estimate based on the length of its input.
             "usage_update" if shown["used"] != 15 => shown["used"] = json!("ESTIMATE"),
             _ => {}
         }
         lines.push_str(&format!("{kind} {}\n", sorted(Value::Object(shown.clone()))));
     }
     let mut lines = lines.replace(session, "SESSION");
-    // The ids of tasks are random.
+    // Task ids are random.
     while let Some(at) = lines.find("○ ").map(|at| at + "○ ".len()) {
         let id = lines[at..at + 8].to_owned();
         lines = lines.replace(&format!("○ {id}"), "TASK").replace(&id, "TASK");
@@ -116,7 +115,7 @@ fn lines(editor: &Editor, session: &str) -> String {
     lines
 }
 
-/// The same with the members of objects in the order of their names.
+/// Sorts the members of objects by name.
 fn sorted(value: Value) -> Value {
     match value {
         Value::Object(members) => {
@@ -129,7 +128,8 @@ fn sorted(value: Value) -> Value {
     }
 }
 
-/// Whether it is what the client's file holds; with the variable set, it is from now on.
+/// Returns whether the output equals the client's file; regenerates the file first if the variable
+/// is set.
 #[expect(
     clippy::disallowed_methods,
     clippy::print_stdout,

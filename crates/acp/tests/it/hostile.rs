@@ -1,7 +1,9 @@
-//! Clients that break every promise, one call at a time: the turn settles, nothing runs twice, nothing is left open.
+//! Tests with clients that violate the protocol, one call at a time: the turn settles, nothing runs
+//! twice, nothing is left open.
 //!
-//! What the editor of the tests objects to by itself is not repeated here: a terminal that is not released exactly once, an update after
-//! the answer to the prompt, a call that was never advertised, a relative path.
+//! The scripted editor itself objects to terminals that are not released exactly once, updates
+//! after the response to the prompt, calls that were not advertised, and relative paths; the tests
+//! do not repeat these checks.
 
 use crate::stage::{Stage, stage};
 use acp::testing::{Editor, EditorScript, Fault, TerminalScript};
@@ -10,10 +12,10 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use system::fake::Script;
 
-/// The commands of the turn; each must run once at the most, wherever that is.
+/// The commands of the turn. Each must run at most once, on either machine.
 const LINES: [&str; 2] = ["one", "two"];
 
-/// Calls that are not answered, or refused.
+/// Faults in which a call gets no response, or an error.
 fn refusals() -> Vec<Fault> {
     vec![
         Fault::Silence,
@@ -25,7 +27,7 @@ fn refusals() -> Vec<Fault> {
     ]
 }
 
-/// Calls that are answered with something that is no answer, late, or twice.
+/// Faults in which a call gets a malformed, late or duplicate response.
 fn oddities() -> Vec<Fault> {
     vec![
         Fault::Result(json!({})),
@@ -39,7 +41,8 @@ fn oddities() -> Vec<Fault> {
     ]
 }
 
-/// A read, an edit, a write and two commands, whose terminals have a ring that shifts and shrinks and an end that tells nothing.
+/// A read, an edit, a write and two commands. One terminal's output buffer shifts and shrinks; the
+/// other's exit status is empty.
 fn turn() -> Vec<Reply> {
     let call = |name, arguments| Reply::calls(&[(name, arguments)]);
     vec![
@@ -69,13 +72,13 @@ fn editor(reuses_ids: bool) -> EditorScript {
         .command(LINES[1], silent)
 }
 
-/// How often a command was run, by the editor and here.
+/// Returns how often a command ran, in the editor and locally.
 fn runs(stage: &Stage, line: &str) -> usize {
     let here = stage.disk.calls().iter().filter(|c| c.operation == "spawn" && c.subject == line).count();
     stage.editor.ran().iter().filter(|ran| *ran == line).count() + here
 }
 
-/// How often the agent asked its editor for something.
+/// Returns the number of the agent's requests to the editor.
 fn asked(editor: &Editor) -> usize {
     let methods = editor.methods();
     let asks = |method: &&String| {
@@ -85,7 +88,7 @@ fn asked(editor: &Editor) -> usize {
     methods.iter().filter(asks).count()
 }
 
-/// Plays the turn with one call answered wrongly; whether the fault was reached.
+/// Plays the turn with a fault at one call; returns whether that call was reached.
 async fn play(number: usize, fault: Fault, reuses_ids: bool) -> bool {
     let name = format!("{fault:?} at call {number}");
     let stage = stage(editor(reuses_ids).fault_at(number, fault), turn());
@@ -115,7 +118,7 @@ async fn play(number: usize, fault: Fault, reuses_ids: bool) -> bool {
     };
     let open = unsettled(&stage.editor);
     assert!(open.is_empty(), "{name}: calls left open: {open:?}");
-    // A terminal that the client made too late is released when it says so.
+    // A terminal that the client creates too late is released when its response arrives.
     stage.editor.until(|editor| editor.open_terminals() == 0).await;
     let reached = asked(&stage.editor) >= number;
     if !reached {
@@ -133,7 +136,7 @@ async fn play(number: usize, fault: Fault, reuses_ids: bool) -> bool {
     reached
 }
 
-/// Plays each of the faults at every call.
+/// Plays the turn with each fault at every call.
 async fn at_every_call(faults: Vec<Fault>) {
     for fault in faults {
         let mut number = 1;
@@ -179,7 +182,8 @@ async fn a_client_that_never_answers_anything_costs_each_call_its_deadline() {
     }
 }
 
-/// Plays the turn with one call never answered, which is cancelled; whether the call was reached.
+/// Plays the turn with one call never answered, and cancels it; returns whether that call was
+/// reached.
 async fn cancel_at(number: usize) -> bool {
     let stage = stage(editor(number.is_multiple_of(2)).fault_at(number, Fault::Silence), turn());
     for line in LINES {
@@ -194,11 +198,11 @@ async fn cancel_at(number: usize) -> bool {
     stage.editor.notify("session/cancel", json!({"sessionId": session}));
     let reason = answer.await.unwrap().unwrap()["stopReason"].clone();
     assert!(begun.elapsed() < Duration::from_secs(10), "call {number}: {:?}", begun.elapsed());
-    // Nobody waits for the last release: the turn may be over by then.
+    // Nothing waits for the last release, so the turn may have ended by then.
     let released = stage.editor.calls("terminal/release").len() == LINES.len();
     assert!(reason == "cancelled" || (reason == "end_turn" && released), "call {number}: {reason}");
     if stage.model.requests().len() < turn().len() {
-        // The rest of what the model wanted.
+        // Run the remaining replies of the model.
         assert_eq!(stage.editor.prompt(&session, "again").await.unwrap()["stopReason"], "end_turn");
     }
     for line in LINES {

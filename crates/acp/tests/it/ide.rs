@@ -1,4 +1,4 @@
-//! Two machines: the agent's own tools on its machine, `ide_…` on the editor's.
+//! Tests with two machines: the agent's own tools act on its machine, `ide_…` on the editor's.
 
 use crate::stage::{Stage, stage_with};
 use acp::{
@@ -18,7 +18,7 @@ fn call(name: &str, arguments: Value) -> Reply {
     Reply::calls(&[(name, arguments)])
 }
 
-/// Runs calls, one a round; what the model was told of each.
+/// Runs calls, one per round; returns the result given to the model for each.
 async fn run(stage: &Stage, session: &str, rounds: usize) -> Vec<String> {
     let before = stage.model.requests().len();
     let ended = stage.editor.prompt(session, "go").await.expect("the turn ends in order");
@@ -43,7 +43,8 @@ fn offered(stage: &Stage) -> Vec<String> {
     names.filter(|name| name.starts_with("ide_")).collect()
 }
 
-/// The client's requests, without the permissions and without how often output was looked at.
+/// Returns the agent's requests to the client, without permissions and with repeated polls
+/// collapsed.
 fn asked(stage: &Stage) -> Vec<String> {
     let mut asked: Vec<_> = stage
         .editor
@@ -234,7 +235,7 @@ async fn a_command_that_finds_out_about_terminals_is_shown_nowhere_and_no_safe_t
 async fn lines_on_the_editors_machine_are_those_that_were_asked_for() {
     let script = EditorScript {
         name: Introduced::Not,
-        // It counts from zero.
+        // Counts from zero.
         cuts: Some(Arc::new(|text, line, limit| {
             let lines = text.split_inclusive('\n').skip(line.unwrap_or(0));
             lines.take(limit.unwrap_or(usize::MAX)).collect()

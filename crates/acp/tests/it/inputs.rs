@@ -1,5 +1,5 @@
-//! What clients give that is wrong: each is named, with the code of a mistake and not that of a
-//! defect.
+//! Tests of invalid input from clients: the error names the mistake, with the code for a client
+//! error and not an internal one.
 
 use crate::stage::{Stage, stage, stage_with};
 use acp::testing::{Answer, EditorScript, Fault};
@@ -39,7 +39,7 @@ async fn a_model_that_is_not_there_is_a_mistake_and_those_near_it_are_named() {
                 requests.push(("session/unstable_set_model", set));
             }
             for (method, params) in requests {
-                // No name at all leaves the model as it is.
+                // An empty name leaves the model unchanged.
                 if method == "_tiller/runtime/set" && name.is_empty() {
                     continue;
                 }
@@ -57,7 +57,7 @@ async fn a_model_that_is_not_there_is_a_mistake_and_those_near_it_are_named() {
     }
 }
 
-/// A model whose provider was chosen and has no key.
+/// Models with a selected provider that has no API key.
 struct Keyless(FakeModels);
 
 #[async_trait]
@@ -101,7 +101,7 @@ async fn a_provider_without_a_key_is_a_matter_of_logging_in() {
         let new = editor.request("session/new", json!({"cwd": "/w"})).await.unwrap_err();
         assert_eq!((&new["code"], &new["data"]["code"]), (&json!(code), &json!("auth_required")), "{new}");
         assert!(new["message"].as_str().unwrap().contains("tiller setup"), "{new}");
-        // A stored session can be looked at; only what needs the model needs the key.
+        // A stored session can be read; only operations that need the model need the key.
         editor.ok("session/list", json!({})).await;
         editor.ok("session/resume", json!({"sessionId": "stored", "cwd": "/w"})).await;
         let model = json!({"sessionId": "stored", "configId": "model", "value": "openai/gpt-5"});
@@ -110,7 +110,7 @@ async fn a_provider_without_a_key_is_a_matter_of_logging_in() {
         if code == -32000 && editor.calls("state_update").is_empty() {
             match editor.prompt("stored", "x").await {
                 Err(error) => assert_eq!(error["code"], code, "{error}"),
-                // The second version tells of it in the session.
+                // Version 2 reports the failure as an update of the session.
                 Ok(answer) => assert!(answer["messageId"].is_string(), "{answer}"),
             }
         }
@@ -142,7 +142,7 @@ async fn stored(said: &str, title: &str) -> (Arc<MemoryStore>, Lease) {
     (store, lease)
 }
 
-/// What turns text around, hides it, repaints a terminal, or breaks the line.
+/// Characters that reverse or hide text, control a terminal, or break the line.
 const HIDDEN: &str = "\u{202e}\u{2066}\u{200b}\u{1b}[2J\u{9b}31m\u{7}\u{e0041}";
 
 fn is_clean(value: &Value) -> bool {
@@ -162,12 +162,12 @@ async fn titles_and_names_hold_nothing_that_is_not_shown() {
     assert_eq!(answer["title"], "My title");
     let (code, _) = stage.editor.error("session/set_title", set(HIDDEN)).await;
     assert_eq!(code, -32602, "nothing is left to show");
-    // Of a session that is only stored, too.
+    // The same for a session that is only stored.
     stage.editor.ok("session/close", json!({"sessionId": session})).await;
     let answer = stage.editor.ok("session/set_title", set(&format!("{HIDDEN}Later"))).await;
     assert_eq!(answer["title"], "Later");
     assert_eq!(stage.store.get(&session.as_str().into()).await.unwrap().title.as_deref(), Some("Later"));
-    // One that is made of a prompt.
+    // The same for a title derived from a prompt.
     let made = stage.editor.ok("session/new", json!({"cwd": "/w"})).await["sessionId"].clone();
     let made = made.as_str().unwrap();
     stage.editor.prompt(made, &format!("{HIDDEN}\nfirst{HIDDEN} line")).await.unwrap();
@@ -253,7 +253,7 @@ async fn an_outcome_that_is_neither_selected_nor_cancelled_is_a_refusal_and_the_
             assert!(told.contains("User denied permission"), "{outcome}: {told}");
             stage.editor.close().await.unwrap();
         }
-        // One that is cancelled ends the turn.
+        // A cancelled request ends the turn.
         let script = EditorScript { second, ..EditorScript::default() }.permissions([Answer::Cancelled]);
         let write = Reply::calls(&[("file_write", json!({"path": "new.txt", "content": "x"}))]);
         let stage = stage(script, [write]);
@@ -368,7 +368,7 @@ async fn no_wrong_parameter_is_answered_as_a_defect() {
     for (method, keys) in methods {
         for wrong in keys {
             for value in &values {
-                // What ends the session that all others need, and what would ask the model.
+                // Skip requests that would end the session that the others need, or call the model.
                 let closes = matches!(method, "session/close" | "session/delete" | "session/archive");
                 if closes && *wrong != "sessionId"
                     || method == "session/prompt" && wrong == &"prompt" && value == &json!("x")
@@ -395,7 +395,7 @@ async fn no_wrong_parameter_is_answered_as_a_defect() {
                 }
             }
         }
-        // Parameters that are none.
+        // Parameters that are not an object.
         for params in [json!([]), json!([session])] {
             if let Err(error) = stage.editor.request(method, params).await {
                 let code = error["code"].as_i64().unwrap();

@@ -1,4 +1,4 @@
-//! The KosmoKrator wire as its wrappers use it.
+//! Tests of the KosmoKrator wire as its wrappers use it.
 
 use crate::stage::{Stage, stage, stage_with};
 use acp::{
@@ -24,7 +24,7 @@ async fn seed_session(stage: &Stage) -> String {
     session["sessionId"].as_str().unwrap().to_owned()
 }
 
-/// Events of a type, without what every event has.
+/// Returns the events of a type, without the fields common to all events.
 fn told(stage: &Stage, name: &str) -> Vec<Value> {
     let own = |mut event: Value| {
         let fields = event.as_object_mut().unwrap();
@@ -116,7 +116,7 @@ async fn older_names_of_methods_are_answered_as_those_of_today() {
     stage.editor.close().await.unwrap();
 }
 
-/// Services of which one fails and one hangs, and one keeps what it is given.
+/// Services of which one fails, one hangs, and one stores its input.
 #[derive(Default)]
 struct Faulty {
     began: Notify,
@@ -221,7 +221,7 @@ async fn calls_have_their_output_and_the_agents_requests_are_numbered() {
     );
     stage.editor.close().await.unwrap();
 
-    // A plain client gets neither.
+    // Other clients get neither.
     let script = EditorScript::default().permissions([Answer::Select("allow_once")]);
     let plain = crate::stage::stage(script, [write("a.md"), Reply::text("done")]);
     let session = plain.editor.session("/w").await;
@@ -298,7 +298,7 @@ async fn the_past_is_told_in_events_too() {
             let name = message["method"].as_str()?.strip_prefix("kosmokrator/")?.to_owned();
             let mut params = message["params"].clone();
             params["timestamp"] = json!(0);
-            // Phases are how it went, and not what happened; of the usage the last is told.
+            // A replay contains no phases, and only the last usage event.
             let stays = !matches!(name.as_str(), "phase_changed" | "usage_updated");
             stays.then_some((name, params))
         });
@@ -343,7 +343,8 @@ async fn the_past_is_told_in_events_too() {
         stage.editor.close().await.unwrap();
     }
 
-    // A client that takes no events is told of none; the strict editor objects otherwise.
+    // A client that did not ask for native events gets none; otherwise the scripted editor would
+    // object.
     let plain = stage_with(store, EditorScript::default(), [], |_| {});
     plain.editor.initialize().await;
     plain.editor.ok("session/load", json!({ "sessionId": session, "cwd": "/w" })).await;

@@ -1,4 +1,4 @@
-//! The older dialect over a real pipe, line by line.
+//! Tests of the older dialect over a real pipe, line by line.
 
 use acp::AcpOptions;
 use agent::{
@@ -19,7 +19,7 @@ struct Peer {
     from: Lines<BufReader<DuplexStream>>,
     disk: Arc<FakeSystem>,
     model: Arc<FakeModel>,
-    /// Says that nobody reads any more.
+    /// Signals that the client has stopped reading.
     closed: CancellationToken,
     served: JoinHandle<Result<(), acp::ServeError>>,
 }
@@ -59,7 +59,7 @@ impl Peer {
         assert_eq!(serde_json::from_str::<Value>(&line).unwrap(), expected, "{line}");
     }
 
-    /// Closes its side; everything that was left to say.
+    /// Closes the input; returns all remaining output lines.
     async fn close(mut self) -> Vec<String> {
         drop(self.to);
         let mut rest = Vec::new();
@@ -109,7 +109,7 @@ async fn a_run_streams_its_text_and_tells_of_each_file() {
         Reply::text("done"),
     ];
     let mut peer = Peer::new(PermissionMode::Prometheus, replies);
-    // Without an introduction, and with the id as the conversation.
+    // Without `initialize`, and with the request id as the conversation.
     peer.call(2, "agent/run", json!({ "prompt": "shout", "workspaceRoot": "/w" })).await;
     let edit = json!({ "changes": [{ "uri": "file:///w/a%20b.txt", "newText": "ONE\n" }] });
     peer.hears(json!({ "jsonrpc": "2.0", "method": "workspace/applyEdit", "params": edit })).await;
@@ -196,7 +196,7 @@ async fn what_runs_when_the_input_ends_is_done_first_and_nothing_new_is_taken() 
 
 #[tokio::test(start_paused = true)]
 async fn what_runs_after_the_end_of_the_input_has_ten_minutes() {
-    // Each is given up after five minutes; the third has to wait for the others.
+    // Each run times out after five minutes; the third has to wait for the others.
     let hang = || Reply::Hang(vec![ModelEvent::Text("x".to_owned())]);
     let mut peer = Peer::new(PermissionMode::Guardian, [hang(), hang()]);
     for id in 1..=3 {
@@ -222,7 +222,7 @@ async fn a_client_that_reads_no_more_ends_what_runs_at_once() {
             peer.hears(stream("1", "0 ")).await;
         }
         let Peer { to, from, closed, served, .. } = peer;
-        // With the input open or not.
+        // With the input open, and with it closed.
         let to = if knows {
             Some(to)
         } else {
@@ -246,13 +246,13 @@ async fn a_bad_line_before_the_first_message_does_not_change_the_dialect() {
     {
         let mut peer = Peer::new(PermissionMode::Guardian, []);
         peer.say(&format!("{garbage}\n{garbage}")).await;
-        // Without the version of JSON-RPC, which this dialect does not look at.
+        // Without the `jsonrpc` member, which this dialect ignores.
         peer.say(r#"{"id":1,"method":"initialize","params":{}}"#).await;
         let said: Value = serde_json::from_str(&peer.line().await).unwrap();
         assert_eq!(said["result"]["serverInfo"]["name"], "tiller", "{garbage}: {said}");
         assert!(peer.close().await.is_empty(), "{garbage}");
     }
-    // One of the protocol is answered, in order.
+    // If the first message is the protocol's, the invalid line is answered, in order.
     let mut peer = Peer::new(PermissionMode::Guardian, []);
     peer.say("garbage").await;
     peer.call(1, "initialize", json!({ "protocolVersion": 1, "clientCapabilities": {} })).await;
@@ -275,7 +275,7 @@ async fn a_bad_line_that_nothing_follows_is_answered_all_the_same() {
         let refused: Value = serde_json::from_str(&peer.line().await).unwrap();
         assert_eq!((&refused["id"], &refused["error"]["code"]), (&id, &json!(code)), "{line}");
     }
-    // What it speaks is still open.
+    // The dialect is still undecided.
     peer.say(r#"{"id":1,"method":"initialize","params":{}}"#).await;
     let said: Value = serde_json::from_str(&peer.line().await).unwrap();
     assert_eq!(said["result"]["serverInfo"]["name"], "tiller");
@@ -315,8 +315,8 @@ async fn a_conversation_that_is_sent_again_goes_on() {
         Some(named) => json!({ "prompt": "p", "conversationId": named }),
         None => json!({ "prompt": "p" }),
     };
-    // Two at once, one without a name, and one that continues the unnamed by the name it was told
-    // under.
+    // Two concurrent runs, one without a name, and one that continues the unnamed conversation by
+    // the name that the first run's messages had.
     peer.call(1, "agent/run", run(Some("c"))).await;
     peer.call(2, "agent/run", run(Some("c"))).await;
     for (id, said) in [(1, "one"), (2, "two")] {

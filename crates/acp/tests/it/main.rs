@@ -1,4 +1,5 @@
-//! Whole conversations between a scripted editor and the runtime, over a real pipe.
+//! Integration tests: whole conversations between a scripted editor and the runtime, over a real
+//! pipe.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![expect(clippy::print_stdout, reason = "`cargo xtask faults` reads how many operations there were")]

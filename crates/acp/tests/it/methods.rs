@@ -1,4 +1,5 @@
-//! The methods around a conversation: fork, delete, titles, status, folders, questions, logging in and out.
+//! Tests of the methods around a conversation: fork, delete, titles, status, directories,
+//! questions, login and logout.
 
 use crate::stage::{Stage, stage, stage_with};
 use acp::testing::EditorScript;
@@ -102,7 +103,7 @@ async fn further_folders_are_the_whole_list_each_time_and_bound_the_tools() {
     }
     let listed = stage.editor.ok("session/list", json!({})).await;
     assert!(listed["sessions"][0]["additionalDirectories"].as_array().is_none_or(Vec::is_empty));
-    // Outside its folders now, so that it is asked about.
+    // It is now outside the session's directories, so reading it needs approval.
     stage.editor.ok("session/prompt", prompt(&session, "read it again")).await;
     assert_eq!(stage.editor.calls("session/request_permission").len(), 1);
     stage

@@ -1,4 +1,5 @@
-//! The native layer over a real pipe: who is told, what, in which order; and its requests.
+//! Tests of the native layer over a real pipe: which events are sent, to which clients, in which
+//! order; and its requests.
 
 use crate::stage::{Stage, stage, stage_with};
 use acp::{
@@ -11,7 +12,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use tokio::sync::Notify;
 
-/// Initializes as the sample of that wire does, and makes a session.
+/// Initializes as the sample client of the KosmoKrator wire does, and creates a session.
 async fn seed_session(stage: &Stage) -> String {
     stage.editor.ok("initialize", json!({ "protocolVersion": 1 })).await;
     let session = stage.editor.ok("session/new", json!({ "cwd": "/w", "mcpServers": [] })).await;
@@ -22,7 +23,7 @@ fn native() -> EditorScript {
     EditorScript { native: true, ..EditorScript::default() }
 }
 
-/// What the agent said, one word a message: updates by their kind, and `<` before requests of its own.
+/// Returns the methods of the agent's messages, without responses; updates by their kind.
 fn course(stage: &Stage) -> Vec<String> {
     let methods = stage.editor.methods();
     methods.into_iter().filter(|method| method != "answer").collect()
@@ -168,7 +169,7 @@ async fn reasoning_failures_and_cancels_are_told() {
 
 #[tokio::test]
 async fn nobody_is_told_who_did_not_ask() {
-    // The strict editor objects to every notification that is not the protocol's.
+    // The scripted editor objects to every notification that is not part of the protocol.
     let plain = stage(EditorScript::default(), [Reply::text("a")]);
     let session = plain.editor.session("/w").await;
     plain.editor.prompt(&session, "x").await.unwrap();
@@ -292,7 +293,7 @@ async fn that_wire_is_kind_to_who_has_nothing_to_say() {
     assert_eq!(set["models"]["currentModelId"], "fake/model", "the provider stays");
     stage.editor.close().await.unwrap();
 
-    // Elsewhere both are mistakes.
+    // For other clients, both are errors.
     let plain = crate::stage::stage(EditorScript::default(), []);
     let session = plain.editor.session("/w").await;
     let blank = json!({ "sessionId": session, "prompt": [] });
@@ -398,7 +399,7 @@ async fn what_is_not_configured_says_so_in_the_words_of_the_wire() {
     stage.editor.close().await.unwrap();
 }
 
-/// Services of which one hangs and one keeps a secret.
+/// Services of which one hangs and one stores a secret.
 #[derive(Default)]
 struct Some {
     began: Notify,

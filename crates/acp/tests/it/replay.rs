@@ -1,4 +1,4 @@
-//! Stored sessions played back: at the client's pace, in order, with the ids they had live.
+//! Tests of replayed sessions: at the client's pace, in order, with the ids of the live updates.
 
 use crate::stage::{Stage, stage, stage_with};
 use acp::testing::EditorScript;
@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use system::AbsPath;
 
-/// What is told of each message and call, with its id, live or played back. Chunks of one message are joined.
+/// Returns the id and the text of each message, and the id and the status of each call, live or
+/// replayed. Chunks of one message are joined.
 fn told(updates: &[Value]) -> Vec<(String, String)> {
     let mut told: Vec<(String, String)> = Vec::new();
     for update in updates {
@@ -88,7 +89,7 @@ async fn a_client_that_does_not_read_is_not_sent_the_whole_past() {
     stage.editor.read(false);
     let load = json!({"sessionId": "long", "cwd": "/w"});
     let (_, answer) = stage.editor.start("session/load", load);
-    // Enough for the agent to have written all three megabytes, if nothing held it back.
+    // Enough for the agent to write all three megabytes if it did not wait for the client.
     for _ in 0..10_000 {
         tokio::task::yield_now().await;
     }
@@ -125,14 +126,14 @@ async fn a_load_can_be_taken_back_and_does_not_outlive_its_client() {
         tokio::task::yield_now().await;
     }
     let begun = std::time::Instant::now();
-    // Not reading to the end, the client cannot be told that the load ended.
+    // This client does not read to the end, so it cannot receive the response to the load.
     let _ = stage.editor.close().await;
     assert!(begun.elapsed().as_millis() < 1500, "{:?}", begun.elapsed());
 }
 
 #[tokio::test]
 async fn a_load_in_the_middle_of_a_message_doubles_and_loses_nothing() {
-    // The answer ends while the past is held back by a client that does not read.
+    // The turn ends while a client that does not read delays the replay.
     let words: Vec<_> = (0..50).map(|n| agent::ModelEvent::Text(format!("{n} "))).collect();
     let stage = stage(EditorScript::default(), [Reply::Hang(words), Reply::text("after")]);
     let session = stage.editor.session("/w").await;

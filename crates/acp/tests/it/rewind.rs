@@ -1,4 +1,4 @@
-//! Changes of files taken back through the editor.
+//! Tests of reverting file changes through the editor.
 
 use crate::stage::{stage, stage_with};
 use acp::testing::EditorScript;
@@ -10,7 +10,7 @@ async fn a_rewind_goes_through_the_editor_and_keeps_what_the_user_typed() {
     let edit = json!({"path": "a.txt", "old_string": "one", "new_string": "ONE"});
     let replies = [Reply::calls(&[("file_edit", edit)]), Reply::text("done")];
     let script = EditorScript { allows: true, native: true, ..EditorScript::full() };
-    // The user has typed two lines at the end and saved nothing.
+    // The user has typed two lines at the end without saving.
     let script = script.buffer("/w/a.txt", "one\ntwo\nthree\nmine\n");
     let stage = stage(script, replies);
     let session = stage.editor.session("/w").await;

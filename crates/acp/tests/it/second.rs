@@ -1,4 +1,4 @@
-//! The second version of the protocol: the same sessions, told its way.
+//! Tests of version 2 of the protocol, with the same sessions.
 
 use crate::stage::{Stage, stage, stage_with};
 use acp::{
@@ -22,7 +22,7 @@ fn said(text: &str) -> Vec<ModelEvent> {
     vec![ModelEvent::Text(text.to_owned())]
 }
 
-/// Every update so far.
+/// Returns all updates so far.
 fn updates(stage: &Stage) -> Vec<Value> {
     let params = stage.editor.calls("session/update").into_iter();
     params.map(|mut params| params["update"].take()).collect()

@@ -1,4 +1,4 @@
-//! One session, several clients in one process.
+//! Tests of one session with several clients in one process.
 
 use crate::stage::{Stage, stage_with};
 use acp::{
@@ -54,7 +54,7 @@ async fn who_joins_is_told_the_past_and_then_what_both_do() {
     for editor in [first, &second] {
         until_said(editor, "one two three ").await;
     }
-    // Joining twice doubles nothing.
+    // Joining twice duplicates no live update.
     second.ok("session/load", load(&session)).await;
     assert_eq!(second.text(), "one two three one two three ");
     second.ok("session/set_mode", json!({"sessionId": session, "modeId": "plan"})).await;
@@ -67,7 +67,8 @@ async fn who_joins_is_told_the_past_and_then_what_both_do() {
 async fn a_client_that_goes_leaves_the_session_to_the_others() {
     let write = json!({"path": "new.txt", "content": "new\n"});
     let replies = [Reply::Hang(said("half ")), Reply::calls(&[("file_write", write)]), Reply::text("done")];
-    // The first client has files of its own; once it has gone they are those of the second, which has none.
+    // The first client offers files; after it has left, those of the second would be used, which
+    // offers none.
     let stage = alone(replies, EditorScript { shares: true, ..EditorScript::full() });
     let session = stage.editor.session("/w").await;
     let second = stage.join(EditorScript { allows: true, ..script() });
@@ -78,7 +79,7 @@ async fn a_client_that_goes_leaves_the_session_to_the_others() {
     drop(running);
     let Stage { editor, disk, .. } = stage;
     editor.close().await.unwrap();
-    // Its own prompt went with it; the session did not.
+    // Its own prompt was cancelled; the session stays open.
     assert_eq!(second.ok("session/status", json!({"sessionId": session})).await["status"], "open");
     assert_eq!(second.prompt(&session, "2").await.unwrap()["stopReason"], "end_turn");
     assert_eq!(disk.text_of("/w/new.txt").as_deref(), Some("new\n"));
@@ -118,7 +119,7 @@ async fn the_last_to_close_or_go_closes_the_session() {
     assert!(!stage.editor.text().contains('y'), "who closed it is told nothing more");
     second.ok("session/close", of.clone()).await;
     assert_eq!(second.ok("session/status", of.clone()).await["status"], "saved");
-    // Whoever opens it again is alone with it.
+    // A client that opens it again is its only subscriber.
     stage.editor.ok("session/load", load(&session)).await;
     second.close().await.unwrap();
     assert_eq!(stage.editor.ok("session/status", of).await["status"], "open");
@@ -138,7 +139,7 @@ async fn closing_a_shared_session_leaves_the_prompts_of_others_running() {
     stage.editor.ok("session/close", of.clone()).await;
     let mut running = std::pin::pin!(running);
     assert!(futures::poll!(running.as_mut()).is_pending(), "the turn of the other goes on");
-    // It is not open for the first client any more, which therefore cannot close it again.
+    // It is no longer open for the first client, which therefore cannot close it again.
     let (code, message) = stage.editor.error("session/close", of.clone()).await;
     assert_eq!(code, -32002, "{message}");
     second.notify("session/cancel", of);

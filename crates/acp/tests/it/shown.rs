@@ -1,4 +1,4 @@
-//! What an editor shows of a turn: questions, places, thoughts, plans, tokens.
+//! Tests of what an editor displays of a turn: questions, locations, thoughts, plans, tokens.
 
 use crate::stage::{Stage, stage};
 use acp::testing::{Answer, Editor, EditorScript, Introduced};
@@ -107,8 +107,8 @@ async fn a_new_file_is_not_asked_for_where_the_client_reads_the_disk() {
         let session = stage.editor.session("/w").await;
         stage.editor.prompt(&session, "write").await.unwrap();
         assert_eq!(stage.disk.text_of("/w/new.txt").as_deref(), Some("text\n"));
-        // What was written is read back. Before, only an editor that may hold a buffer is asked:
-        // for the diff, and again after the question.
+        // The written text is read back. Before that, only an editor that may hold a buffer is
+        // asked: for the diff, and again after the permission request.
         assert_eq!(stage.editor.calls("fs/read_text_file").len(), asked, "{name:?}");
         stage.editor.close().await.unwrap();
     }
@@ -165,7 +165,7 @@ async fn sessions_that_were_never_prompted_fill_no_list() {
     assert_eq!(listed(&stage.editor).await.len(), 2, "what is open is listed");
     stage.editor.ok("session/close", json!({"sessionId": unused})).await;
     assert_eq!(listed(&stage.editor).await, [used.as_str()]);
-    // A client that kept its id still opens it.
+    // A client that kept its id can still open it.
     let load = json!({"sessionId": unused, "cwd": "/w", "mcpServers": []});
     stage.editor.ok("session/load", load).await;
     stage.editor.close().await.unwrap();

@@ -1,4 +1,4 @@
-//! An editor, an agent and a small project.
+//! The test fixture: an editor, an agent and a small project.
 
 use acp::{
     AcpOptions,
@@ -11,7 +11,7 @@ use agent::{
 use std::sync::Arc;
 use system::{AbsPath, FakeSystem};
 
-/// What a test works with.
+/// The parts of a test.
 pub(crate) struct Stage {
     pub(crate) editor: Editor,
     pub(crate) disk: Arc<FakeSystem>,
@@ -22,18 +22,19 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    /// One more editor, connected to the same runtime.
+    /// Connects another editor to the same runtime.
     pub(crate) fn join(&self, script: EditorScript) -> Editor {
         Editor::connect(self.runtime.clone(), self.options.clone(), script.over(self.disk.clone()))
     }
 }
 
-/// An agent in Argus, where every change is asked about, over the project `/w` with `a.txt`.
+/// Creates an agent in the permission mode Argus, where every change needs approval, over the
+/// project `/w` with `a.txt`.
 pub(crate) fn stage(script: EditorScript, replies: impl IntoIterator<Item = Reply>) -> Stage {
     stage_with(Arc::default(), script, replies, |_| {})
 }
 
-/// The same over a store that has been used, with changed options.
+/// As [`stage`], over an existing store, with changed options.
 pub(crate) fn stage_with(
     store: Arc<MemoryStore>,
     script: EditorScript,
@@ -43,7 +44,7 @@ pub(crate) fn stage_with(
     stage_on(FakeModel::new(replies), store, script, change)
 }
 
-/// The same on a model that is something else than usual.
+/// As [`stage_with`], on a given model.
 pub(crate) fn stage_on(
     model: Arc<FakeModel>,
     store: Arc<MemoryStore>,

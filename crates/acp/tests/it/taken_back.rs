@@ -1,5 +1,5 @@
-//! Requests that open a session and are taken back, at each step of the store: nothing stays open,
-//! and no lease is held.
+//! Tests of requests that open a session and are cancelled, at each step of the store: nothing
+//! stays open, and no lease is held.
 
 use acp::{
     AcpOptions,
@@ -22,8 +22,7 @@ use std::{
 use system::{AbsPath, FakeSystem};
 use tokio::sync::{Notify, Semaphore};
 
-/// A store that counts leases, and stops before one of its operations until it is let go on, or
-/// fails it.
+/// A store that counts leases, and blocks before one of its operations until released, or fails it.
 struct Watched {
     inner: MemoryStore,
     leases: Mutex<BTreeMap<String, i64>>,
@@ -47,7 +46,7 @@ impl Watched {
         })
     }
 
-    /// Stops before the operation with this number from now on, from 0.
+    /// Blocks before the operation with this number, counted from 0 from now on.
     fn stop_at(&self, number: usize) {
         self.left.store(number, Ordering::SeqCst);
     }
@@ -74,7 +73,7 @@ impl Watched {
         *self.leases.lock().unwrap().entry(id.to_string()).or_default() += change;
     }
 
-    /// The sessions whose lease is held.
+    /// Returns the sessions whose lease is held.
     fn held(&self) -> Vec<String> {
         let leases = self.leases.lock().unwrap();
         leases.iter().filter(|(_, count)| **count > 0).map(|(id, _)| id.clone()).collect()
@@ -149,7 +148,7 @@ struct Play {
     options: AcpOptions,
     disk: Arc<FakeSystem>,
     script: EditorScript,
-    /// A session with a turn that is stored and not open.
+    /// A stored session with one turn, not open.
     session: String,
 }
 
@@ -247,7 +246,7 @@ async fn what_is_taken_back_at_any_step_leaves_nothing_open() {
                 break;
             }
             editor.notify("$/cancel_request", json!({"requestId": id}));
-            // This answer shows that what was sent before it was taken.
+            // This response shows that the cancellation before it was processed.
             let unknown = editor.start("x/unknown", json!({})).1;
             unknown.await.unwrap_err();
             play.store.go_on();

@@ -1,4 +1,4 @@
-//! What the wire is made of: introductions, bad lines, wrong parameters.
+//! Tests of the wire format: `initialize`, invalid lines, wrong parameters.
 
 use crate::stage::{stage, stage_with};
 use acp::testing::{Editor, EditorScript, Fault};
@@ -162,8 +162,8 @@ async fn an_error_has_the_id_of_its_line_where_that_can_be_read() {
             assert_eq!(answer["id"], expected, "{shown}: {answer}");
             assert!(answer.to_string().len() < 500, "{shown} is not echoed");
         }
-        // The editor did not number these itself, so it objects to the answers; that is not what is
-        // tested here.
+        // The editor did not send the requests with these ids, so it would object to their
+        // responses, which are not tested here.
         std::mem::forget(stage.editor);
     }
 }
@@ -200,7 +200,8 @@ async fn ids_are_echoed_as_they_are() {
         let answer = stage.editor.log().pop().unwrap();
         assert_eq!(answer["id"].to_string(), id);
     }
-    // The editor did not number these itself, so it objects to the answers; that is not what is tested here.
+    // The editor did not send the requests with these ids, so it would object to their responses,
+    // which are not tested here.
     std::mem::forget(stage.editor);
 }
 
@@ -286,7 +287,7 @@ async fn an_id_in_use_is_refused_and_its_request_goes_on() {
     stage.editor.until(|editor| editor.text() == "x").await;
     let again = json!({"jsonrpc": "2.0", "id": id, "method": "session/list", "params": {}});
     stage.editor.raw(format!("{again}\n"));
-    // The refusal carries the id, so it is the first answer to it.
+    // The rejection carries the id, so it is the first response to that id.
     assert_eq!(first.await.unwrap_err()["code"], -32600);
     let seen = stage.editor.log().len();
     stage.editor.notify("session/cancel", json!({"sessionId": session}));
@@ -294,11 +295,11 @@ async fn an_id_in_use_is_refused_and_its_request_goes_on() {
         editor.log()[seen..].iter().any(|message| message["result"]["stopReason"] == "cancelled")
     };
     stage.editor.until(ended).await;
-    // Two answers to one id are what was provoked; the editor objects to them.
+    // This test provokes two responses to one id, to which the editor would object.
     std::mem::forget(stage.editor);
 }
 
-/// The agent's requests so far: the method's ids and parameters.
+/// Returns the ids and parameters of the agent's requests with a method so far.
 fn asked(editor: &Editor, method: &str) -> Vec<(Value, Value)> {
     let of = editor.log().into_iter().filter(|message| message["method"] == method);
     of.map(|message| (message["id"].clone(), message["params"].clone())).collect()
@@ -380,11 +381,12 @@ async fn numbers_and_texts_that_json_cannot_hold_cost_one_error_each() {
         assert!(codes.iter().any(|expected| code == Some(*expected)), "{line}: {code:?}");
     }
     stage.editor.ok("session/status", json!({"sessionId": session})).await;
-    // The editor did not number these itself, so it objects to the answers; that is not what is tested here.
+    // The editor did not send the requests with these ids, so it would object to their responses,
+    // which are not tested here.
     std::mem::forget(stage.editor);
 }
 
-/// Its input stays open all the time: before the introduction, idle, and in the middle of a turn.
+/// Its input stays open throughout: before `initialize`, while idle, and during a turn.
 #[tokio::test]
 async fn a_client_that_reads_no_more_has_hung_up() {
     for phase in ["new", "idle", "busy"] {

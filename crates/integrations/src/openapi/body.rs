@@ -1,4 +1,5 @@
-//! What an operation takes as its body: members beside the other parameters where it is an object, one parameter where it is not.
+//! The request body of an operation: an object's members become parameters, anything else one
+//! parameter.
 
 use super::{document::Document, operation::cut, schema};
 use crate::{
@@ -8,14 +9,14 @@ use crate::{
 };
 use serde_json::{Map, Value, json};
 
-/// A body, as parameters.
+/// A body as parameters.
 #[derive(Debug, Default)]
 pub(super) struct Body {
     pub(super) parameters: Vec<Parameter>,
     pub(super) written: Written,
 }
 
-/// Reads the body of an operation; an error says why it cannot be sent.
+/// Reads an operation's body; the error gives the reason why it cannot be sent.
 pub(super) fn read(document: &Document<'_>, operation: &Value) -> Result<Body, String> {
     let Some(given) = operation.get("requestBody") else { return Ok(Body::default()) };
     let referred = given.get("$ref").and_then(Value::as_str).map(|reference| document.at(reference));
@@ -49,7 +50,7 @@ pub(super) fn read(document: &Document<'_>, operation: &Value) -> Result<Body, S
     Ok(Body { parameters, written })
 }
 
-/// A part of a body: one that is a file takes its path.
+/// Adapts a parameter of a multipart body: a file becomes the path to it.
 fn part(parameter: &mut Parameter, encoding: &Value) {
     let own = &encoding[&parameter.name]["contentType"];
     let said = own.as_str().filter(|kind| !kind.contains([',', '*'])).map(str::trim);
@@ -72,8 +73,8 @@ fn part(parameter: &mut Parameter, encoding: &Value) {
     parameter.schema["description"] = json!(format!("{about}({what})"));
 }
 
-/// Whether a part is not text or JSON: `format: binary` in 3.0; in 3.1 a type of content, or
-/// nothing at all beside it.
+/// Returns whether a part is binary. OpenAPI 3.0 uses `format: binary`; 3.1 a content type,
+/// possibly with no other keyword.
 fn is_bytes(schema: &Value, kind: Option<&str>) -> bool {
     let is_text = schema["type"] == "string" || schema.get("type").is_none();
     let format = schema["format"].as_str();
@@ -86,7 +87,7 @@ fn is_bytes(schema: &Value, kind: Option<&str>) -> bool {
             || (plain && kind.is_some()))
 }
 
-/// JSON if it may be that, a form otherwise, and parts where it can be neither.
+/// Chooses the media type: JSON if possible, else a form, else multipart.
 fn chosen(types: &Map<String, Value>) -> Option<(Written, &Value)> {
     let plain = |name: &str| name.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     let is_json = |name: &str| name == "application/json" || name.ends_with("+json") || name == "*/*";
@@ -116,7 +117,8 @@ fn parameters(schema: Value, required: bool, about: &str) -> Vec<Parameter> {
     vec![Parameter { name: key.clone(), key, place: Place::Body, required, schema }]
 }
 
-/// The members of an object, and those it cannot do without. Of a choice between objects, all members of all, and those that each of them needs.
+/// Returns the members of an object and the required ones. For a choice between objects, returns
+/// the members of all, and requires what every one of them requires.
 fn members(schema: &Value) -> Option<(Map<String, Value>, Vec<String>)> {
     let needed = |schema: &Value| -> Vec<String> {
         let names = schema["required"].as_array().into_iter().flatten();
@@ -138,7 +140,7 @@ fn members(schema: &Value) -> Option<(Map<String, Value>, Vec<String>)> {
                 }
             }
         }
-        // Where only some of the ways are objects, none of their members is needed.
+        // If some alternatives are no objects, no member is required.
         let whole =
             schema[choice].as_array().is_some_and(|ways| ways.iter().all(|way| members(way).is_some()));
         if let Some((properties, mut required)) = all {

@@ -1,26 +1,26 @@
-//! A document as a whole: its version, its references, its address.
+//! A document as a whole: its version, references and base URL.
 
 use crate::limits::REFERENCE_STEPS;
 use serde_json::Value;
 
-/// Why a document cannot be used.
+/// The reason why a document cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DocumentError {
-    /// It begins like JSON, and is none.
+    /// It begins like JSON, but cannot be parsed.
     #[error("the document is no JSON ({0}); correct it")]
     NoJson(String),
-    /// It is no YAML either.
+    /// It is no valid YAML.
     #[error("the document is neither JSON nor YAML ({0}); correct it")]
     NoYaml(String),
-    /// It is of another version, or another thing.
+    /// It is no OpenAPI document, or one of another version.
     #[error("the document is not OpenAPI 3.0 or 3.1 ({0}); convert it first")]
     Version(String),
-    /// Nothing in it can be called.
+    /// It has no callable operation.
     #[error("the document has no operation that can be called")]
     Empty,
 }
 
-/// A document whose references can be followed.
+/// A document whose references can be resolved.
 pub(super) struct Document<'a>(&'a Value);
 
 impl<'a> Document<'a> {
@@ -38,7 +38,8 @@ impl<'a> Document<'a> {
         self.0
     }
 
-    /// A value, or what it refers to. `None` where a reference leads out of the document, to nothing, or round and round.
+    /// Resolves references of a value. Returns `None` if one leads outside the document, to
+    /// nothing, or in a circle.
     pub(super) fn resolved(&self, value: &'a Value) -> Option<&'a Value> {
         let mut value = value;
         for _ in 0..REFERENCE_STEPS {
@@ -50,12 +51,12 @@ impl<'a> Document<'a> {
         None
     }
 
-    /// What a reference is to.
+    /// Returns the target of a reference.
     pub(super) fn at(&self, reference: &str) -> Option<&'a Value> {
         self.0.pointer(&decoded(reference.strip_prefix('#')?))
     }
 
-    /// The address of the first server. One that is relative to where the document was is none.
+    /// Returns the first server's URL. A relative URL is ignored.
     pub(super) fn base_url(&self) -> Option<String> {
         let server = self.0["servers"].as_array()?.first()?;
         let mut url = server["url"].as_str()?.trim().to_owned();
@@ -67,7 +68,7 @@ impl<'a> Document<'a> {
     }
 }
 
-/// References are fragments of addresses, in which some characters are written as `%7B`.
+/// Decodes the percent-encoding of a reference, which is a URL fragment.
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

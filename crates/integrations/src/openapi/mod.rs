@@ -1,6 +1,7 @@
-//! OpenAPI documents, 3.0 and 3.1, read as far as calls need them: operations, what they take, and how a service knows who calls.
+//! OpenAPI 3.0 and 3.1 documents, as far as calls need them: operations, parameters and
+//! authentication.
 //!
-//! What a document says of answers is not read. What is wrong with one operation costs that operation.
+//! Descriptions of responses are not read. An error in one operation excludes that operation only.
 
 mod body;
 mod document;
@@ -26,22 +27,22 @@ use document::Document;
 use serde_json::Value;
 use std::{collections::BTreeMap, sync::Arc};
 
-/// What a document describes.
+/// The content of a document.
 #[derive(Debug)]
 pub(crate) struct Described {
     pub(crate) title: String,
     pub(crate) description: String,
-    /// The first server's address, with the defaults of its variables.
+    /// The first server's URL, with the defaults of its variables.
     pub(crate) base_url: Option<String>,
     pub(crate) schemes: BTreeMap<String, Scheme>,
     pub(crate) functions: BTreeMap<String, Arc<Function>>,
     pub(crate) left_out: Vec<String>,
 }
 
-/// The methods that operations have.
+/// The methods of operations.
 const METHODS: [&str; 7] = ["get", "put", "post", "delete", "patch", "head", "options"];
 
-/// The value of a document in JSON or in YAML.
+/// Parses a document in JSON or YAML.
 pub fn parse(bytes: &[u8]) -> Result<Value, DocumentError> {
     let begins = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
     if matches!(begins, Some(b'{')) {
@@ -52,7 +53,7 @@ pub fn parse(bytes: &[u8]) -> Result<Value, DocumentError> {
     yaml::parse(text).map_err(|why| DocumentError::NoYaml(agent::one_line(&why)))
 }
 
-/// Reads a document, with what the manifest says otherwise.
+/// Reads a document, with the corrections of the manifest.
 pub(crate) fn read(value: &Value, manifest: &Manifest) -> Result<Described, DocumentError> {
     let document = Document::new(value)?;
     let info = &value["info"];

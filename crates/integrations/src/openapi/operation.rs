@@ -1,4 +1,4 @@
-//! One operation as a function.
+//! Conversion of an operation into a function.
 
 use super::{body, document::Document, schema, security};
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
 };
 use serde_json::{Value, json};
 
-/// Headers that are not the caller's to set.
+/// Headers that callers cannot set.
 const OWN_HEADERS: [&str; 9] = [
     "accept",
     "content-type",
@@ -21,7 +21,8 @@ const OWN_HEADERS: [&str; 9] = [
     "upgrade",
 ];
 
-/// Makes a function of an operation; an error says why it cannot be called. Its name and its provider are still to be given.
+/// Converts an operation into a function without name and provider, which the caller must set. The
+/// error gives the reason why it cannot be called.
 pub(super) fn function(
     document: &Document<'_>,
     item: &Value,
@@ -74,12 +75,12 @@ pub(super) fn function(
     })
 }
 
-/// The parameters of the path and of the operation, which come before them.
+/// Returns the parameters of the operation and of its path; the operation's take precedence.
 fn declared(document: &Document<'_>, item: &Value, operation: &Value) -> Result<Vec<Parameter>, String> {
     let mut parameters: Vec<Parameter> = Vec::new();
     for list in [&operation["parameters"], &item["parameters"]] {
         for declared in list.as_array().into_iter().flatten() {
-            // Lives as long as the document: item and operation are parts of it, or copies of parts.
+            // Copied, because `item` and `operation` do not have the document's lifetime.
             let Some(declared) = owned(document, declared) else { continue };
             let Some(name) = declared["name"].as_str() else { continue };
             let place = declared["in"].as_str().unwrap_or_default();
@@ -113,7 +114,7 @@ fn owned(document: &Document<'_>, value: &Value) -> Option<Value> {
     }
 }
 
-/// A parameter's schema stands in it, or below the type that its value is written in.
+/// Returns a parameter's schema, which stands in it directly or below its media type.
 fn own_schema(declared: &Value) -> &Value {
     match declared.get("schema") {
         Some(schema) => schema,
@@ -135,7 +136,7 @@ fn style(declared: &Value) -> Style {
         "spaceDelimited" if explode != Some(true) => Style::Joined(' '),
         "pipeDelimited" if explode != Some(true) => Style::Joined('|'),
         _ if explode == Some(false) => Style::Joined(','),
-        // The brackets are a part of the name already.
+        // The name contains the brackets already.
         _ if name.ends_with("[]") => Style::Repeated,
         _ => Style::Repeated,
     }
@@ -150,7 +151,7 @@ fn place_word(place: Place) -> &'static str {
     }
 }
 
-/// What a parameter says of itself, where its schema says nothing.
+/// Adds a parameter's own description to its schema.
 fn describe(schema: &mut Value, declared: &Value) {
     let Value::Object(schema) = schema else { return };
     if let Some(about) = declared["description"].as_str() {
@@ -161,7 +162,7 @@ fn describe(schema: &mut Value, declared: &Value) {
     }
 }
 
-/// Adds a parameter under a key that is free.
+/// Adds a parameter, with another key if its own is taken.
 fn add(parameters: &mut Vec<Parameter>, mut parameter: Parameter) {
     if parameters.iter().any(|known| known.key == parameter.key) {
         parameter.key = format!("{}_{}", place_word(parameter.place), parameter.key);
@@ -175,7 +176,7 @@ fn add(parameters: &mut Vec<Parameter>, mut parameter: Parameter) {
     parameters.push(parameter);
 }
 
-/// The names in a path, in order.
+/// Returns the parameter names in a path, in order.
 pub(crate) fn names_in(path: &str) -> Vec<String> {
     let mut names = Vec::new();
     let mut rest = path;
@@ -187,7 +188,7 @@ pub(crate) fn names_in(path: &str) -> Vec<String> {
     names
 }
 
-/// The beginning of a text, and a sign where there is more.
+/// Truncates a text, with a mark that there is more.
 pub(super) fn cut(text: &str, chars: usize) -> String {
     match text.char_indices().nth(chars) {
         None => text.to_owned(),

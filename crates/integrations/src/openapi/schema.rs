@@ -1,10 +1,11 @@
-//! Schemas, told to models: without references, without what only documentation needs, and of a bounded size.
+//! Schemas for models: with references resolved, without documentation keywords, and of limited
+//! size.
 
 use super::{document::Document, operation::cut};
 use crate::limits::{PARAMETER_CHARS, SCHEMA_BYTES, SCHEMA_DEPTH, SCHEMA_PARTS};
 use serde_json::{Map, Value, json};
 
-/// Members that say what a value may be and are passed on as they are.
+/// Keywords that constrain a value and are copied verbatim.
 const KEPT: [&str; 15] = [
     "contentMediaType",
     "type",
@@ -23,7 +24,7 @@ const KEPT: [&str; 15] = [
     "multipleOf",
 ];
 
-/// A schema that stands by itself. What lies too deep, or is too much, is told in less detail.
+/// Returns a self-contained schema. Levels are dropped until it fits `SCHEMA_BYTES`.
 pub(super) fn told(document: &Document<'_>, schema: &Value) -> Value {
     let mut told = json!({});
     for depth in (1..=SCHEMA_DEPTH).rev() {
@@ -39,7 +40,7 @@ pub(super) fn told(document: &Document<'_>, schema: &Value) -> Value {
 
 struct Teller<'a> {
     document: &'a Document<'a>,
-    /// The references that were followed to here.
+    /// The references followed to the current node, to detect recursion.
     trail: Vec<String>,
     parts: usize,
 }
@@ -56,7 +57,7 @@ impl Teller<'_> {
             self.trail.push(reference.to_owned());
             let mut told = self.tell(found, depth);
             self.trail.pop();
-            // What 3.1 lets stand beside a reference.
+            // OpenAPI 3.1 permits a description beside a reference.
             self.about(schema, &mut told);
             return told;
         }
@@ -87,7 +88,7 @@ impl Teller<'_> {
         }
     }
 
-    /// Bounds that are not reached: a flag in 3.0, a number since.
+    /// Converts exclusive bounds: flags in OpenAPI 3.0, numbers in 3.1.
     fn limits(&self, schema: &Map<String, Value>, told: &mut Map<String, Value>) {
         for (name, bound) in [("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")] {
             match schema.get(name) {
@@ -150,7 +151,7 @@ impl Teller<'_> {
             }
         }
         for part in schema.get("allOf").and_then(Value::as_array).into_iter().flatten() {
-            // The parts are on the same level as the whole.
+            // The parts of `allOf` are on the same level as the schema itself.
             if let Value::Object(part) = self.tell(part, depth + 1) {
                 merge(told, part);
             }
@@ -164,7 +165,8 @@ impl Teller<'_> {
     }
 }
 
-/// Adds what a part of a whole says: members are gathered, all else is kept from whoever said it first.
+/// Merges a part of `allOf`: properties and required names are united; otherwise the first value of
+/// a keyword is kept.
 fn merge(whole: &mut Map<String, Value>, part: Map<String, Value>) {
     for (name, value) in part {
         match (name.as_str(), whole.get_mut(&name), value) {
@@ -188,7 +190,7 @@ fn merge(whole: &mut Map<String, Value>, part: Map<String, Value>) {
     }
 }
 
-/// A type of 3.0 that may be null too, as it is written since.
+/// Converts `nullable` of OpenAPI 3.0 to the `null` type of 3.1.
 fn nullable(told: &mut Map<String, Value>) {
     if let Some(Value::String(kind)) = told.get("type") {
         let kinds = json!([kind, "null"]);

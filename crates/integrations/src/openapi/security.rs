@@ -1,11 +1,12 @@
-//! How a document says that its service knows who calls.
+//! The authentication schemes of a document.
 
 use super::document::Document;
 use crate::{auth::Scheme, names::function_name};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Every scheme of a document, by name. Where there is one of a kind its fields are called after the kind, else after the scheme.
+/// Returns every scheme of a document, by name. Account fields are named after the scheme's kind,
+/// and prefixed with its name if there are several of that kind.
 pub(super) fn schemes(document: &Document<'_>) -> BTreeMap<String, Scheme> {
     let declared = document.root()["components"]["securitySchemes"].as_object();
     let declared: Vec<(&String, &Value)> = declared
@@ -23,7 +24,7 @@ pub(super) fn schemes(document: &Document<'_>) -> BTreeMap<String, Scheme> {
     declared.iter().copied().zip(&kinds).map(read).collect()
 }
 
-/// What an operation takes: its own sets of schemes, or those of the document.
+/// Returns the alternative sets of schemes of an operation, or else those of the document.
 pub(super) fn of(document: &Document<'_>, operation: &Value) -> Vec<Vec<String>> {
     let sets = operation.get("security").or_else(|| document.root().get("security"));
     let sets = sets.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_object);
@@ -79,7 +80,7 @@ fn scheme_of(scheme: &Value, field: &dyn Fn(&str) -> String) -> Scheme {
                         .collect::<Vec<_>>()
                         .join(" "),
                 },
-                // Somebody got a token in another way.
+                // The user obtains a token by another flow and enters it.
                 None => bearer(field("token")),
             }
         }

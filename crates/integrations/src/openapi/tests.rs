@@ -2,7 +2,7 @@ use super::*;
 use crate::integration::{Integration, Operation, Pages, Place, Style};
 use serde_json::json;
 
-/// What a document with these paths and components is read as.
+/// Reads a document with these paths and components.
 fn read_as(paths: Value, components: Value) -> Integration {
     let document = json!({
         "openapi": "3.1.0",
@@ -18,12 +18,12 @@ fn manifest() -> Manifest {
     Manifest::new("pets", "pets.json", None, false).unwrap()
 }
 
-/// The parameters of a function: name, place, and whether it is required.
+/// Returns the key, place and requiredness of a function's parameters.
 fn parameters(integration: &Integration, function: &str) -> Vec<(String, Place, bool)> {
     let function = integration.function(function).unwrap();
     let mut found: Vec<_> =
         function.parameters.iter().map(|p| (p.key.clone(), p.place, p.required)).collect();
-    // Members of one object have no order.
+    // Members of an object are unordered.
     found.sort_by(|a, b| a.0.cmp(&b.0));
     found
 }
@@ -141,7 +141,7 @@ fn choices_and_wholes_of_parts_become_members() {
 
 #[test]
 fn schemas_that_multiply_are_told_in_less_detail() {
-    // Each level refers to the next ten times.
+    // Each level refers to the next one ten times.
     let mut schemas = serde_json::Map::new();
     for level in 0..12 {
         let next = json!({ "$ref": format!("#/components/schemas/L{}", level + 1) });
@@ -181,7 +181,7 @@ fn who_calls_is_said_as_the_document_has_it() {
     );
     let security = |name: &str| {
         let mut sets = read.function(name).unwrap().security.clone();
-        // Members of one object have no order.
+        // Members of an object are unordered.
         sets.iter_mut().for_each(|set| set.sort());
         sets
     };

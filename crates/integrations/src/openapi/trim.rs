@@ -1,15 +1,16 @@
-//! A document without what nobody reads here: it is kept, and read at every start.
+//! Removal of unused parts of a document, which is stored and parsed at every start.
 
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
-/// Members of operations that are about answers, examples and other documentation.
+/// Keywords of operations for responses, examples and other documentation.
 const DROPPED: [&str; 6] = ["responses", "callbacks", "externalDocs", "servers", "example", "examples"];
 
 /// The kinds of components that operations refer to.
 const KINDS: [&str; 5] = ["schemas", "parameters", "requestBodies", "pathItems", "headers"];
 
-/// The same document as far as calls need it: without answers, examples and the components that nothing refers to.
+/// Returns a document reduced to what calls need: without responses, examples and unreferenced
+/// components.
 pub fn trimmed(document: &Value) -> Value {
     let mut small = Map::new();
     for name in ["openapi", "info", "servers", "security"] {
@@ -47,7 +48,8 @@ pub fn trimmed(document: &Value) -> Value {
     Value::Object(small)
 }
 
-/// A value without members of these names. What a schema calls a property is no such name.
+/// Removes keywords with these names, and extensions. Names of a schema's properties are no
+/// keywords.
 fn without(value: &Value, names: &[&str]) -> Value {
     match value {
         Value::Object(members) => {

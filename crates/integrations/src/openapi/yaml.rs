@@ -1,13 +1,13 @@
-//! A document in YAML, as the value that it would be in JSON.
+//! Parsing of YAML 1.2 (core schema) into JSON values.
 //!
-//! YAML 1.2 with its core schema. What a name stands for may stand in many places, so a small text can be a large value: copies are counted, and end.
+//! Aliases can make a small text a large value, so the size of all copies is counted and limited.
 
 use crate::limits::{YAML_COPIED_BYTES, YAML_DEPTH};
 use saphyr_parser::{Event, Parser, ScalarStyle, Tag};
 use serde_json::{Map, Number, Value};
 use std::collections::HashMap;
 
-/// Reads the first document of a text. The error says what is wrong, and in which line where that is known.
+/// Parses the first document of a text. The error names the problem, and the line if it is known.
 pub(super) fn parse(text: &str) -> Result<Value, String> {
     let mut loader = Loader::default();
     for event in Parser::new_from_str(text) {
@@ -20,25 +20,25 @@ pub(super) fn parse(text: &str) -> Result<Value, String> {
     Err("there is nothing in it".to_owned())
 }
 
-/// What was read so far.
+/// The state of the parser.
 #[derive(Default)]
 struct Loader {
-    /// Lists and maps that are not at their end.
+    /// Lists and maps that are still incomplete.
     open: Vec<Open>,
-    /// What names stand for, by their number, and what a copy of it costs.
+    /// The values of anchors by number, each with the cost of a copy.
     named: HashMap<usize, (Value, usize)>,
     copied: usize,
 }
 
-/// A list or a map, and the number of its name; 0 where it has none.
+/// An incomplete list or map, with its anchor's number; 0 if it has none.
 enum Open {
     List(Vec<Value>, usize),
-    /// With the key whose value is still to come, and whether it stands for a merge.
+    /// With the key whose value is next, and whether the key is a merge key.
     Map(Map<String, Value>, Option<(String, bool)>, usize),
 }
 
 impl Loader {
-    /// Takes the next piece; the whole, once it is there.
+    /// Processes an event; returns the document's value when it is complete.
     fn take(&mut self, event: Event<'_>) -> Result<Option<Value>, String> {
         match event {
             Event::Scalar(text, style, name, tag) => {
@@ -72,7 +72,7 @@ impl Loader {
                 Some(Open::Map(map, _, name)) => self.add(Value::Object(map), name),
                 None => Err("something ends that did not begin".to_owned()),
             },
-            // An empty document is `null`; the rest says nothing.
+            // An empty document is a `null` scalar; the remaining events carry no content.
             _ => Ok(None),
         }
     }
@@ -88,13 +88,13 @@ impl Loader {
         Ok(None)
     }
 
-    /// Puts a value where it belongs.
+    /// Adds a value to the innermost list or map, or returns it if there is none.
     fn add(&mut self, value: Value, name: usize) -> Result<Option<Value>, String> {
         if name != 0 {
             self.name(name, &value)?;
         }
         match self.open.last_mut() {
-            // What names stand for may lie in each other.
+            // Aliases can nest deeper than the text does.
             None if depth(&value) > YAML_DEPTH => {
                 return Err(format!("it is more than {YAML_DEPTH} levels deep"));
             }
@@ -125,7 +125,7 @@ impl Loader {
     }
 }
 
-/// What a copy takes, in bytes, roughly.
+/// Returns the approximate size of a copy, in bytes.
 fn cost(value: &Value) -> usize {
     let own = size_of::<Value>();
     match value {
@@ -146,7 +146,7 @@ fn depth(value: &Value) -> usize {
     }
 }
 
-/// `<<`: another map's keys, where the map has none of that name.
+/// Merges another map's keys for `<<`; existing keys are kept.
 fn merge(map: &mut Map<String, Value>, other: Value) -> Result<(), String> {
     match other {
         Value::Object(other) => {
@@ -160,7 +160,7 @@ fn merge(map: &mut Map<String, Value>, other: Value) -> Result<(), String> {
     Ok(())
 }
 
-/// A value that is neither a list nor a map.
+/// Parses a scalar.
 fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Value {
     let is_text = tag.is_some_and(|tag| tag.is_yaml_core_schema() && tag.suffix == "str");
     if style != ScalarStyle::Plain || is_text {
@@ -185,7 +185,8 @@ fn number(text: &str) -> Option<Number> {
     if let Some(digits) = text.strip_prefix("0o") {
         return whole(digits, 8);
     }
-    // `inf` and `nan` are words here, and no number of JSON where YAML spells them so.
+    // JSON has no `.inf` and `.nan`, so they are text, and so are `inf` and `nan`, which Rust would
+    // parse.
     if !text.ends_with(|c: char| c.is_ascii_digit() || c == '.')
         || !text.contains(|c: char| c.is_ascii_digit())
     {
@@ -273,7 +274,7 @@ mod tests {
         check(&long, Err("names stand for is more than"));
         let chain = (1..300).map(|n| format!("a{n}: &a{n} [*a{}]\n", n - 1)).collect::<String>();
         check(&format!("a0: &a0 [x]\n{chain}"), Err("levels deep"));
-        // Names within names cost what they hold each time.
+        // An anchor within an anchor is charged for its content again.
         let nested = (0..100).map(|n| format!("&n{n} [")).collect::<String>()
             + &"x".repeat(1_000_000)
             + &"]".repeat(100);

@@ -1,4 +1,4 @@
-//! Every script ends, whatever it does.
+//! Every script ends.
 
 use crate::scripts::report;
 use lua::{Alone, MEGABYTE, NoFunctions, RunLimits, Script, run};
@@ -8,7 +8,8 @@ use std::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// Long enough for a busy machine, and far below what any of these would take by itself.
+/// An upper bound that is sufficient on a busy machine, and far below what these scripts would take
+/// without limits.
 const AT_MOST: Duration = Duration::from_secs(30);
 
 fn short() -> RunLimits {
@@ -30,14 +31,14 @@ async fn endless_loops_end() {
         "while true do coroutine.wrap(function() while true do pcall(function() while true do end end) end end)() end",
         "local co = coroutine.wrap(function() while true do coroutine.yield() end end) while true do co() end",
         "setmetatable({}, {__index = function(t, k) return t[k + 1] end})[1] = nil while true do end",
-        // What would run where no hook interrupts it.
+        // Functions that run where no hook interrupts them.
         "xpcall(function() while true do end end, function() while true do end end)",
         "local m = {} local t = setmetatable({}, m) m.__gc = function() while true do end end t = nil while true do end",
         "for _ in function() return 1 end do end",
         "table.sort({1, 2, 3}, function() while true do end end)",
         "return ('x'):gsub('x', function() while true do end end)",
         "load(function() while true do end end)",
-        // C that no hook interrupts, in the interpreter's own library.
+        // C code of the interpreter's own library, which no hook interrupts.
         "return ('a'):rep(40):find(('a*'):rep(40) .. 'b')",
         "return ('a'):rep(100000):find('.-.-.-b')",
         "return ('a'):rep(100000):gsub('.-b', '')",
@@ -94,7 +95,7 @@ async fn memory_bombs_end() {
         assert!(report.memory <= 9 * MEGABYTE, "{code}: {}", report.memory);
         assert!(began.elapsed() < AT_MOST, "{code}: {:?}", began.elapsed());
     }
-    // One that holds on is ended by the other limit.
+    // A script that catches the memory error is ended by the CPU limit.
     let code = "while true do pcall(function() local s = 'x' while true do s = s .. s end end) end";
     let report = report(code, short()).await;
     assert_eq!(report.error.as_deref(), Some("CPU limit of 0.2 s exceeded."));

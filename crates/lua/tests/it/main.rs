@@ -1,4 +1,4 @@
-//! Scripts, run.
+//! Integration tests that run scripts.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! Paths that scripts call functions by, and the samples that the docs print.
+//! The paths by which scripts call functions, and the samples in the docs.
 
 use agent::{AnyCall, AnyTool, Effect, ToolError, ToolResult, ToolSpec};
 use async_trait::async_trait;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-/// A function that is known by its specification only.
+/// A function that has only a specification.
 struct Named(ToolSpec);
 
 impl AnyTool for Named {
@@ -24,7 +24,7 @@ impl AnyTool for Named {
     }
 }
 
-/// Says what is called, and refuses arguments that the schema does not have.
+/// Returns the name of the called tool, and refuses arguments that do not match its schema.
 struct Echo;
 
 #[async_trait]
@@ -113,7 +113,7 @@ async fn script(code: &str) -> Report {
     run(script, Arc::new(Tools(functions())), Arc::new(Echo), &CancellationToken::new()).await
 }
 
-/// The name of the tool that a call reaches, or the error.
+/// Asserts the name of the tool that a call reaches, or the error.
 async fn check(call: &str, expected: &str) {
     let report = script(&format!("return {call}")).await;
     assert_eq!(report.value.or(report.error).unwrap(), expected, "{call}");
@@ -180,7 +180,7 @@ async fn what_is_not_there_or_not_ready_says_what_to_do() {
     );
 }
 
-/// Every call below `app` that a text prints in backquotes, and every block of Lua in it.
+/// Returns every call below `app` that a text shows in backquotes, and every Lua code block in it.
 fn samples(text: &str) -> Vec<String> {
     let inline = text.split('`').filter(|span| span.starts_with("app.") && span.contains(['{', '(']));
     let blocks = text.split("```lua\n").skip(1).filter_map(|rest| rest.split("```").next());
@@ -201,7 +201,7 @@ async fn every_sample_that_the_docs_print_runs_as_it_is() {
     }
     let mut ran = 0;
     for sample in texts.iter().flat_map(|text| samples(text)) {
-        // What is said not to be ready is no sample that runs.
+        // Samples of functions that are not ready cannot run.
         if sample.contains("plane.list") {
             continue;
         }

@@ -1,4 +1,4 @@
-//! What scripts can do, and what they cannot.
+//! What scripts can and cannot do.
 
 use lua::{Alone, NoFunctions, Report, RunLimits, Script, run};
 use std::{collections::BTreeMap, sync::Arc};
@@ -9,7 +9,7 @@ pub(crate) async fn report(code: &str, limits: RunLimits) -> Report {
     run(script, Arc::new(NoFunctions), Arc::new(Alone), &CancellationToken::new()).await
 }
 
-/// What a script returns, or `! ` and why it fails.
+/// Returns the value of a script, or `! ` and its error.
 async fn outcome(code: &str) -> String {
     let report = report(code, RunLimits::default()).await;
     match report.error {
@@ -93,7 +93,7 @@ async fn nothing_leads_out() {
         ("return string.dump", ""),
         ("return load('return 1 + 1')()", "2"),
         ("return load('x = 1', 'c', 't', {})()", ""),
-        // The beginning of bytecode.
+        // The first bytes of Lua bytecode.
         ("return load('\\27Lua', 'c', 'b')", "nil\tattempt to load a binary chunk (mode is 't')"),
         ("setmetatable({}, {__gc = function() end})", "! __gc is not supported here"),
         ("return getmetatable(_G), getmetatable(app)", "false\tfalse"),

@@ -1,4 +1,4 @@
-//! Scripts in an agent's turn: the session's tools, through the session's gate.
+//! Scripts in an agent's turn: calls to the session's tools, through the permission gate.
 
 use agent::fake::{FakeClient, FakeModel, FakeModels, MemoryStore, Reply};
 use agent::{
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use system::{AbsPath, FakeSystem};
 
-/// A function of an integration: says what it was given.
+/// A function of an integration that returns its arguments.
 struct Issues {
     read_only: bool,
 }
@@ -114,7 +114,8 @@ impl Default for Turn {
     }
 }
 
-/// The texts that a model gets for its calls, one after the other, and what the client was told.
+/// Runs a turn with some tool calls. Returns the texts that the model receives for them, in order,
+/// and the events that the client receives.
 async fn turn(how: Turn, calls: &[(&str, Value)]) -> (Vec<String>, Vec<SessionEvent>) {
     let mut script: Vec<_> = calls.iter().map(|call| Reply::calls(std::slice::from_ref(call))).collect();
     script.push(Reply::text("done"));
@@ -148,7 +149,7 @@ async fn turn(how: Turn, calls: &[(&str, Value)]) -> (Vec<String>, Vec<SessionEv
     (results, client.events())
 }
 
-/// What a script returns, or its error, in a turn.
+/// Runs a script in a turn and returns its value or error.
 async fn outcome(how: Turn, code: &str) -> String {
     let (mut results, _) = turn(how, &[("execute_lua", json!({ "code": code }))]).await;
     let text = results.pop().unwrap();
@@ -166,7 +167,7 @@ async fn a_script_calls_the_sessions_tools() {
     let [text] = results.as_slice() else { panic!("{results:?}") };
     assert!(text.starts_with("Output:\ntwo\nReturn value: 1\tnew"), "{text}");
     assert!(text.contains("not found") && text.contains("Memory: "), "{text}");
-    // Each of them is a call of its own for whoever watches.
+    // Clients see each of them as a tool call of its own.
     let ended: Vec<_> = events
         .iter()
         .filter_map(|event| match event {
@@ -285,7 +286,7 @@ async fn a_script_gets_the_whole_of_a_result_and_everybody_else_what_fits() {
     for (result, shown) in ended {
         assert!(result.text.len() <= limit && format!("{shown:?}").len() < limit + 1_000);
     }
-    // What fits no memory is an error that says so.
+    // A result that exceeds the memory limit is a clear error.
     let how = Turn { permission_mode: PermissionMode::Prometheus, answers: Vec::new(), ..Turn::default() };
     let code = "local all = {}\nfor i = 1, 9 do all[i] = app.integrations.plane.list{project = 'large'} end";
     let (results, _) = turn(how, &[("execute_lua", json!({ "code": code, "memoryLimit": 1 }))]).await;

@@ -1,4 +1,5 @@
-//! Where the browser comes back to: a port of this machine that is open while somebody signs in, and that takes one answer.
+//! The redirect target of the browser: a local port that is open during the sign-in and accepts one
+//! answer.
 
 use crate::limits::{OAUTH_ANSWER, OAUTH_HEAD};
 use reqwest::Url;
@@ -8,15 +9,15 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 
-/// The port.
+/// The open port.
 pub(super) struct Callback {
     listener: TcpListener,
-    /// The address that the browser is sent back to.
+    /// The redirect URI.
     pub(super) uri: String,
 }
 
 impl Callback {
-    /// Opens a port that nobody else has.
+    /// Opens a free port on the loopback interface.
     #[expect(clippy::disallowed_methods, reason = "a browser of this machine calls back at this port")]
     pub(super) async fn open() -> Result<Self, String> {
         let failed = |error| format!("no port of this machine can be opened: {error}");
@@ -25,7 +26,7 @@ impl Callback {
         Ok(Self { listener, uri })
     }
 
-    /// Waits for the answer with this state: its code. Whatever else comes is turned away.
+    /// Waits for the redirect with this state and returns its code. Other requests are refused.
     pub(super) async fn code(self, state: &str, issuer: &str) -> Result<String, String> {
         loop {
             let (mut stream, _) = self
@@ -33,7 +34,7 @@ impl Callback {
                 .accept()
                 .await
                 .map_err(|error| format!("the browser's answer is lost: {error}"))?;
-            // One who says nothing must not hold up the others for long.
+            // A silent connection must not delay the others for long.
             let Ok(Some(path)) = tokio::time::timeout(OAUTH_HEAD, path_of(&mut stream)).await else {
                 continue;
             };
@@ -48,7 +49,7 @@ impl Callback {
                  referrer-policy: no-referrer\r\nconnection: close\r\n\r\n{text}",
                 text.len()
             );
-            // The browser may have gone; what it brought counts.
+            // The browser may have disconnected; its answer counts nevertheless.
             let _ = tokio::time::timeout(Duration::from_secs(1), stream.write_all(page.as_bytes())).await;
             if let Some(answer) = answer {
                 return answer;
@@ -57,7 +58,7 @@ impl Callback {
     }
 }
 
-/// The path of a request, with its query.
+/// Reads the path and query of a GET request.
 async fn path_of(stream: &mut TcpStream) -> Option<String> {
     let mut head = Vec::new();
     let mut buffer = [0; 1024];
@@ -73,14 +74,15 @@ async fn path_of(stream: &mut TcpStream) -> Option<String> {
     (words.next() == Some("GET")).then(|| words.next().map(str::to_owned)).flatten()
 }
 
-/// What an answer brings; `None` for what is not the one that is waited for.
+/// Returns the code, or the error that the authority sent; `None` if this is not the expected
+/// redirect.
 fn answer(path: &str, state: &str, issuer: &str) -> Option<Result<String, String>> {
     let url = Url::parse("http://localhost").ok()?.join(path).ok()?;
     if url.path() != "/callback" {
         return None;
     }
     let fields: HashMap<_, _> = url.query_pairs().into_owned().collect();
-    // Whoever does not know the state did not come from where we sent the browser.
+    // Without the state, the request did not originate from our sign-in.
     if fields.get("state").map(String::as_str) != Some(state) {
         return None;
     }

@@ -1,4 +1,4 @@
-//! Who lets people sign in to a server, and where.
+//! Discovery of a server's authorization server and its endpoints.
 
 use super::wire::{self, NONSENSE, endpoint, is_local};
 use crate::provider::McpOptions;
@@ -8,26 +8,26 @@ use reqwest::{
 };
 use serde_json::{Value, json};
 
-/// What is known of a server's authorization.
+/// A server's authorization.
 pub(super) struct Discovered {
-    /// What a token is asked for.
+    /// The resource identifier that tokens are requested for.
     pub(super) resource: String,
-    /// What the server wants to be allowed, if it says.
+    /// The scope that the server asks for, if it names one.
     pub(super) scope: Option<String>,
     pub(super) issuer: String,
     pub(super) authorization: Url,
     pub(super) token: Url,
     pub(super) registration: Option<Url>,
-    /// Where tokens are taken back. One that they could not be sent to is none: it is not needed to sign in.
+    /// The revocation endpoint. An unusable one is dropped, since signing in does not need it.
     pub(super) revocation: Option<Url>,
 }
 
-/// Asks the server, and those it names.
+/// Queries the server, then the authorization server that it names.
 pub(super) async fn discover(options: &McpOptions, server: &Url) -> Result<Discovered, String> {
     let near = is_local(server);
     let (resource, scope, issuer) = match protected(options, server, near).await? {
         Some(found) => found,
-        // Servers of the protocol's earlier versions are their own authority.
+        // In earlier versions of the protocol, a server is its own authorization server.
         None => (resource(server), None, server.origin().ascii_serialization()),
     };
     let metadata = authority(options, &issuer, near).await?;
@@ -52,7 +52,7 @@ pub(super) async fn discover(options: &McpOptions, server: &Url) -> Result<Disco
     })
 }
 
-/// The resource, what it wants to be allowed, and its authority; `None` where the server says nothing of it.
+/// Returns the resource, its scope and its issuer; `None` if the server publishes no metadata.
 async fn protected(
     options: &McpOptions,
     server: &Url,
@@ -72,7 +72,7 @@ async fn protected(
             continue;
         }
         let resource = said["resource"].as_str().ok_or(NONSENSE)?;
-        // A token for something else would be somebody else's.
+        // A token for another resource would be valid at a foreign server.
         let theirs = endpoint(resource, near)?;
         let below = server.path().starts_with(theirs.path().trim_end_matches('/'));
         if theirs.origin() != server.origin() || !below {
@@ -88,7 +88,7 @@ async fn protected(
     Ok(None)
 }
 
-/// What the server says to somebody who is nobody.
+/// Sends `initialize` without credentials and returns the `WWW-Authenticate` header.
 async fn challenge(options: &McpOptions, server: &Url) -> Result<Option<String>, String> {
     let client = (options.http)(server.as_str())?;
     let hello = json!({
@@ -114,7 +114,7 @@ async fn challenge(options: &McpOptions, server: &Url) -> Result<Option<String>,
     Ok(challenge.and_then(|value| value.to_str().ok()).map(str::to_owned))
 }
 
-/// A parameter of a challenge: `NAME="VALUE"` or `NAME=VALUE`.
+/// Returns a parameter of a challenge: `NAME="VALUE"` or `NAME=VALUE`.
 fn parameter(challenge: &str, name: &str) -> Option<String> {
     let begins = |at: usize| !challenge[..at].ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
     let start = challenge
@@ -129,7 +129,7 @@ fn parameter(challenge: &str, name: &str) -> Option<String> {
     (!value.is_empty()).then(|| value.to_owned())
 }
 
-/// What an authority says of itself.
+/// Returns the metadata of an authorization server.
 async fn authority(options: &McpOptions, issuer: &str, near: bool) -> Result<Value, String> {
     let url = endpoint(issuer, near)?;
     let mut places: Vec<_> = well_known(&url, "oauth-authorization-server").into_iter().take(1).collect();
@@ -148,7 +148,7 @@ async fn authority(options: &McpOptions, issuer: &str, near: bool) -> Result<Val
     Err(format!("{} does not say how one signs in there", agent::one_line(issuer)))
 }
 
-/// Where something is said of an address: for its path, and for all of its host.
+/// Returns the well-known URLs for an address: for its path, then for its whole host.
 fn well_known(url: &Url, what: &str) -> Vec<Url> {
     let place = |path: &str| {
         let mut place = url.clone();
@@ -163,7 +163,7 @@ fn well_known(url: &Url, what: &str) -> Vec<Url> {
     }
 }
 
-/// A server's own name for itself: its address without what follows the path.
+/// Returns a server's canonical resource identifier: its URL without query and fragment.
 fn resource(server: &Url) -> String {
     let mut resource = server.clone();
     resource.set_query(None);

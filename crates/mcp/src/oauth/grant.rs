@@ -1,29 +1,29 @@
-//! What was granted, and its renewal.
+//! A stored grant, and its renewal.
 
 use super::wire::{NONSENSE, endpoint, is_local, post_form};
 use crate::{limits::OAUTH_MARGIN, provider::McpOptions};
 use reqwest::Url;
 use serde_json::{Value, json};
 
-/// What was granted for a server's address.
+/// The tokens granted for a server's URL, with what their renewal needs.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Grant {
-    /// The server's address. Nobody else gets the token.
+    /// The server's URL. The token is sent to no other.
     pub(super) url: String,
     pub(super) token_endpoint: String,
-    /// Where tokens are taken back, if the authority named it.
+    /// The revocation endpoint, if the authority has one.
     pub(super) revocation_endpoint: Option<String>,
     pub(super) resource: String,
     pub(super) client_id: String,
     pub(super) client_secret: Option<String>,
     pub(super) access_token: String,
     pub(super) refresh_token: Option<String>,
-    /// In seconds since 1970; `None` where it was not said.
+    /// In seconds since 1970; `None` if the authority did not send it.
     pub(super) expires: Option<u64>,
 }
 
 impl Grant {
-    /// It, as it is kept.
+    /// Serializes the grant for storage.
     pub(super) fn kept(&self) -> String {
         json!({
             "version": 1, "url": self.url, "token_endpoint": self.token_endpoint,
@@ -34,7 +34,7 @@ impl Grant {
         .to_string()
     }
 
-    /// One that was kept; `None` for what is none.
+    /// Parses a stored grant; `None` if it is invalid.
     pub(super) fn read(kept: &str) -> Option<Self> {
         let kept: Value = serde_json::from_str(kept).ok()?;
         let text = |key: &str| kept[key].as_str().map(str::to_owned);
@@ -51,13 +51,13 @@ impl Grant {
         })
     }
 
-    /// What of it nobody is to see.
+    /// Returns the values to register as secrets.
     pub(super) fn secrets(&self) -> Vec<String> {
         let further = [&self.client_secret, &self.refresh_token].into_iter().flatten().cloned();
         std::iter::once(self.access_token.clone()).chain(further).collect()
     }
 
-    /// Takes over what an authority answered.
+    /// Takes over the tokens of a response.
     pub(super) fn take(&mut self, said: &Value, now: u64) -> Result<(), String> {
         let token = said["access_token"].as_str().filter(|token| !token.is_empty()).ok_or(NONSENSE)?;
         if said["token_type"].as_str().is_some_and(|kind| !kind.eq_ignore_ascii_case("bearer")) {
@@ -72,7 +72,8 @@ impl Grant {
     }
 }
 
-/// The token for a server's address, renewed where it is about to end; `None` where nothing was granted for it.
+/// Returns the access token for a server's URL, renewed if it is about to expire; `None` if there
+/// is no grant for the URL.
 pub(crate) async fn bearer(options: &McpOptions, server: &str, url: &str) -> Result<Option<String>, String> {
     let Some(grant) = load(options, server, url).await else { return Ok(None) };
     let ends = grant.expires.is_some_and(|expires| expires <= options.grants.now() + OAUTH_MARGIN.as_secs());
@@ -82,7 +83,8 @@ pub(crate) async fn bearer(options: &McpOptions, server: &str, url: &str) -> Res
     Ok(Some(grant.access_token))
 }
 
-/// Another token, because the server no longer takes the one it was given; `None` where there is no way to one but signing in.
+/// Returns another token in place of `refused`, which the server rejected; `None` if only a new
+/// sign-in can provide one.
 pub(crate) async fn renew(
     options: &McpOptions,
     server: &str,
@@ -91,7 +93,7 @@ pub(crate) async fn renew(
 ) -> Result<Option<String>, String> {
     let Some(grant) = load(options, server, url).await else { return Ok(None) };
     match &grant.refresh_token {
-        // Another process was faster.
+        // Another process has renewed the token.
         _ if grant.access_token != refused => Ok(Some(grant.access_token)),
         None => Ok(None),
         Some(_) => renewed(options, server, grant).await.map(Some),
@@ -118,7 +120,7 @@ async fn renewed(options: &McpOptions, server: &str, mut grant: Grant) -> Result
     let said = post_form(options, &url, &fields).await?;
     grant.take(&said, options.grants.now())?;
     options.redactor.learn(grant.secrets());
-    // A token that cannot be kept is still good for now.
+    // A token that could not be stored is still valid for this connection.
     if let Err(why) = options.grants.keep(server, Some(grant.kept())).await {
         tracing::warn!("a token that was renewed could not be kept: {why}");
     }

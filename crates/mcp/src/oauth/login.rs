@@ -1,4 +1,4 @@
-//! Signing in: the user's browser asks, and what comes back is a grant.
+//! Signing in: authorization in the user's browser, stored as a grant.
 
 use super::{
     callback::Callback,
@@ -17,26 +17,28 @@ use reqwest::{Url, header::CONTENT_TYPE};
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
-/// How somebody signs in.
+/// Options of a sign-in.
 #[derive(Debug, Clone, Default)]
 pub struct LoginOptions {
-    /// The id of a client that was registered by hand; without it one is registered.
+    /// The id of a preregistered client; if absent, a client is registered dynamically.
     pub client_id: Option<String>,
-    /// What is asked to be allowed, in place of what the server names.
+    /// The scope to request instead of the scope that the server names.
     pub scope: Option<String>,
 }
 
-/// Where the user signs in.
+/// The page on which the user signs in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignIn {
-    /// The page: `https://…`, or `http://…` of this machine. No secret is in it.
+    /// The URL, which contains no secret: `https://…`, or `http://…` on this machine.
     pub url: String,
-    /// Its host, to be shown before it is opened.
+    /// The host of the URL, to be shown before the page is opened.
     pub host: String,
 }
 
-/// Lets the user sign in to a server and keeps what is granted. `show` is told of the page once, to open it or to show it; the answer is then waited for, five
-/// minutes at the most. The error is for people.
+/// Signs the user in to a server and stores the grant.
+///
+/// `show` is called once with the page to open or display; then the redirect is awaited, for at
+/// most five minutes. The error is text for people.
 pub async fn login(
     server: &ServerConfig,
     options: &McpOptions,
@@ -103,7 +105,7 @@ pub async fn login(
     options.grants.keep(&server.name, Some(grant.kept())).await
 }
 
-/// Makes ourselves known: the id, and the secret if one is given.
+/// Registers this client and returns its id, and its secret if there is one.
 async fn register(
     options: &McpOptions,
     found: &Discovered,
@@ -132,7 +134,7 @@ async fn register(
     Ok((id, secret))
 }
 
-/// 32 bytes that nobody can guess, as text.
+/// Returns 32 random bytes from the system, encoded as text.
 fn random() -> Result<String, String> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).map_err(|error| format!("there is nothing random here: {error}"))?;

@@ -1,4 +1,5 @@
-//! Signing out: what was granted is forgotten here, and taken back at the authority where it lets us (RFC 7009).
+//! Signing out: the grant is deleted here and revoked at the authority if it supports that (RFC
+//! 7009).
 
 use super::{
     grant::Grant,
@@ -7,19 +8,23 @@ use super::{
 use crate::{limits::OAUTH_REVOKE, provider::McpOptions};
 use reqwest::Url;
 
-/// What became of tokens at the authority that gave them. They are forgotten here whatever it says.
+/// The outcome of revoking tokens at the authority. The local grant is deleted in every case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Revoked {
-    /// It took them back.
+    /// The tokens were revoked.
     Yes,
-    /// It names no place for that: they are good until they end.
+    /// The authority has no revocation endpoint: the tokens stay valid until they expire.
     NotOffered,
-    /// It did not take them back; why, for people.
+    /// Revocation failed, with the reason as text for people.
     No(String),
 }
 
-/// Forgets what was granted for a server, and asks its authority to take it back: for five seconds at the most. `None` where nobody is signed in. The error says
-/// why it could not be forgotten.
+/// Deletes the grant for a server and asks the authority to revoke it, for at most five seconds.
+/// Returns `None` if there is no grant.
+///
+/// # Errors
+///
+/// Fails if the grant could not be deleted.
 pub async fn logout(options: &McpOptions, server: &str) -> Result<Option<Revoked>, String> {
     let Some(kept) = options.grants.load(server).await else { return Ok(None) };
     options.grants.keep(server, None).await?;
@@ -37,7 +42,8 @@ pub async fn logout(options: &McpOptions, server: &str) -> Result<Option<Revoked
 async fn revoke(options: &McpOptions, grant: &Grant, place: &str) -> Result<(), String> {
     let near = Url::parse(&grant.url).is_ok_and(|url| is_local(&url));
     let url = endpoint(place, near)?;
-    // The one that others are had with comes first; an authority may take the rest back with it, and takes what it does not know for done.
+    // The refresh token goes first: an authority may revoke the access token with it, and must
+    // accept a token that it no longer knows.
     let tokens = grant.refresh_token.as_deref().map(|token| ("refresh_token", token)).into_iter();
     for (kind, token) in tokens.chain([("access_token", grant.access_token.as_str())]) {
         let mut fields =

@@ -1,7 +1,9 @@
-//! Signing in to servers over HTTP: what was granted, and how it is had, kept and renewed.
+//! Authorization for servers over HTTP: sign-in, storage and renewal of grants, sign-out.
 //!
-//! The rules are those of the protocol's authorization (OAuth 2.1 with PKCE, RFC 9728, 8414, 7591 and 8707). A grant belongs to the address it was given
-//! for: a server that is described with another address does not get it.
+//! Follows the authorization part of the MCP specification: OAuth 2.1 with PKCE, protected resource
+//! metadata (RFC 9728), authorization server metadata (RFC 8414), resource indicators (RFC 8707)
+//! and dynamic client registration (RFC 7591). A grant is bound to the URL it was issued for: if a
+//! server's description gets another URL, the grant is not used.
 
 mod callback;
 mod discovery;
@@ -16,25 +18,26 @@ pub use logout::{Revoked, logout};
 
 use async_trait::async_trait;
 
-/// Where grants are kept, among the secrets.
+/// The store of grants, among the user's secrets.
 #[async_trait]
 pub trait Grants: Send + Sync {
-    /// The grant for a server's name, as it was kept.
+    /// Returns the stored grant for a server's name.
     async fn load(&self, server: &str) -> Option<String>;
 
-    /// Keeps it in place of the one before; with `None` there is none any more. The error says why that failed.
+    /// Stores a grant in place of the previous one; `None` deletes it. The error is text for
+    /// people.
     async fn keep(&self, server: &str, grant: Option<String>) -> Result<(), String>;
 
-    /// The time of day, in seconds since 1970.
+    /// Returns the current time, in seconds since 1970.
     fn now(&self) -> u64;
 }
 
-/// What to do where a server wants its caller to be somebody.
+/// Returns the instruction for a server that requires a sign-in.
 pub(crate) fn sign_in(server: &str) -> String {
     format!("{SIGN_IN} `tiller mcp login {server}`, or give it an Authorization header.")
 }
 
-/// Whether a server is not there because somebody has to sign in first.
+/// Returns whether this reason for a server's failure is a missing sign-in.
 pub(crate) fn wants_sign_in(why: &str) -> bool {
     why.contains(SIGN_IN)
 }

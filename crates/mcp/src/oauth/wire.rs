@@ -1,4 +1,5 @@
-//! Requests to authorization servers: bounded, never redirected, and only to addresses that a token may go to.
+//! Requests to authorization servers: bounded in size and time, and only to URLs that may receive a
+//! token. `McpOptions::http` never follows redirects.
 
 use crate::{
     limits::{OAUTH_BYTES, OAUTH_REQUEST},
@@ -7,11 +8,11 @@ use crate::{
 use reqwest::{RequestBuilder, Url, header::ACCEPT};
 use serde_json::Value;
 
-/// What is said where an answer makes no sense.
+/// The message for a response that cannot be interpreted.
 pub(super) const NONSENSE: &str = "its answer is not understood";
 
-/// An address that tokens and codes may be sent to: HTTPS, or this machine. `near` says whether the server itself is on this machine; one elsewhere must not
-/// make us talk to what runs here.
+/// Parses a URL that tokens and codes may be sent to: HTTPS, or this machine. `near` is whether the
+/// server itself is on this machine; a remote server must not make us talk to local services.
 pub(super) fn endpoint(text: &str, near: bool) -> Result<Url, String> {
     let shown = || agent::one_line(text.split('?').next().unwrap_or_default());
     let url = Url::parse(text).map_err(|_| format!("{} is no address", shown()))?;
@@ -27,7 +28,7 @@ pub(super) fn endpoint(text: &str, near: bool) -> Result<Url, String> {
     }
 }
 
-/// Whether an address is one of this machine.
+/// Returns whether a URL refers to this machine.
 pub(super) fn is_local(url: &Url) -> bool {
     match url.host_str() {
         Some("localhost" | "[::1]") => true,
@@ -36,7 +37,7 @@ pub(super) fn is_local(url: &Url) -> bool {
     }
 }
 
-/// The status and the JSON of an answer; `null` where there is none.
+/// Returns the status and the JSON of a response; the JSON is `null` if there is none.
 pub(super) async fn json(
     options: &McpOptions,
     url: &Url,
@@ -61,14 +62,15 @@ pub(super) async fn json(
     tokio::time::timeout(OAUTH_REQUEST, asking).await.map_err(late)?
 }
 
-/// Fields as a form has them.
+/// Encodes fields as `application/x-www-form-urlencoded`.
 pub(super) fn form(fields: &[(&str, &str)]) -> Result<String, String> {
     let mut url = Url::parse("http://localhost/").map_err(|error| error.to_string())?;
     url.query_pairs_mut().extend_pairs(fields);
     Ok(url.query().unwrap_or_default().to_owned())
 }
 
-/// Sends a form; the answer where it is one of success. The error names the server's own words, but for what could be secret.
+/// Posts a form and returns the JSON of a successful response. The error quotes the server's
+/// `error` and `error_description` only, because other fields may be secret.
 pub(super) async fn post_form(
     options: &McpOptions,
     url: &Url,
@@ -86,7 +88,7 @@ pub(super) async fn post_form(
     Err(refusal(url, status, &said))
 }
 
-/// What a refusal says.
+/// Returns the message for a refused request.
 pub(super) fn refusal(url: &Url, status: u16, said: &Value) -> String {
     let host = url.host_str().unwrap_or_default();
     let error = said["error"].as_str().unwrap_or("no reason given");

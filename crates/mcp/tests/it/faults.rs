@@ -1,4 +1,5 @@
-//! What servers do wrong, each by its number in the catalogue of faults. A bad server costs a session that server's tools and nothing else.
+//! Faulty servers, each with its number in the catalogue of faults. A bad server costs a session
+//! its own tools and nothing else.
 
 use crate::{
     machine::{Act, Machine, ordinary, text, tool},
@@ -17,7 +18,7 @@ fn done() -> Reply {
     Reply::text("done")
 }
 
-/// A server that works, with a tool that says hello.
+/// Adds a working server with the tool `hello`.
 fn good(machine: &Machine) {
     machine.answers("good", |message| match message["method"].as_str() {
         Some("tools/call") => vec![text("hello")],
@@ -25,7 +26,7 @@ fn good(machine: &Machine) {
     });
 }
 
-/// Whether the good server's tool was called, and nothing else went wrong.
+/// Checks that the good server's tool can be called and the turn ends normally.
 async fn lives(stage: &Stage) {
     assert_eq!(stage.prompt("go").await.stop_reason, StopReason::EndTurn);
     assert_eq!(stage.results().last().map(String::as_str), Some("hello"));
@@ -41,7 +42,7 @@ async fn f097_a_server_that_crashes_at_its_start_is_tried_five_times_ever_more_s
     tokio::time::sleep(Duration::from_secs(120)).await;
     let starts = stage.machine.starts("crash");
     let waits: Vec<_> = starts.windows(2).map(|pair| (pair[1] - pair[0]).as_millis() / 100).collect();
-    // Besides the wait, each try takes the moment in which its standard error is looked at.
+    // Besides the delay, each attempt takes the moment in which its standard error is read.
     assert_eq!(waits, [5, 10, 20, 40], "{starts:?}");
     let told = stage.notices();
     assert!(told.contains("'crash' is not there") && told.contains("Stderr: boom"), "{told}");
@@ -179,7 +180,7 @@ async fn f102_tools_of_one_name_stay_apart_and_built_in_ones_stay_what_they_are(
     for name in ["one", "two"] {
         machine.answers(name, move |message| match message["method"].as_str() {
             Some("tools/call") => vec![text(name)],
-            // The last two differ only in what names may not hold.
+            // The last two differ only in characters that names cannot contain.
             _ => ordinary(message, &json!([tool("bash"), tool("file_read"), tool("a.b"), tool("a b")])),
         });
     }
@@ -198,7 +199,7 @@ async fn f102_tools_of_one_name_stay_apart_and_built_in_ones_stay_what_they_are(
 #[tokio::test(start_paused = true)]
 async fn f103_many_tools_are_found_by_a_search_and_not_told_of_one_by_one() {
     let machine = Machine::new();
-    // 500 tools, a megabyte of schemas.
+    // 500 tools, with 1 MB of schemas.
     let tools: Vec<_> = (0..500)
         .map(|n| {
             let properties = json!({ "text": { "type": "string", "description": "x".repeat(2_000) } });

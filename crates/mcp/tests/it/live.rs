@@ -1,4 +1,5 @@
-//! What servers say of a call while it runs: shown as it comes, and a sign that the call is alive.
+//! Messages of a server during a call: they are shown as they arrive, and extend the call's
+//! deadline.
 
 use crate::{
     machine::{Act, Machine, Streams, ordinary, text, tool},
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 
-/// A server whose call says something, after each of these waits, and is answered at last.
+/// Adds a server whose call sends one of these messages after each interval, and then completes.
 fn slow(machine: &Arc<Machine>, every: Duration, said: Vec<Value>) {
     machine.program("s", move |mut streams: Streams, _| {
         let said = said.clone();
@@ -38,7 +39,7 @@ fn slow(machine: &Arc<Machine>, every: Duration, said: Vec<Value>) {
     });
 }
 
-/// What was shown of the call while it ran.
+/// Returns what was shown of the call while it ran.
 fn shown(stage: &Stage) -> Vec<String> {
     let text = |content: &ToolContent| match content {
         ToolContent::Content(Content::Text(text)) => Some(text.clone()),
@@ -76,7 +77,7 @@ async fn what_a_server_says_of_a_call_is_shown_and_keeps_the_call_alive() {
     let stage = Stage::open(machine, &["s"], call()).await;
     let began = Instant::now();
     assert_eq!(stage.prompt("go").await.stop_reason, StopReason::EndTurn);
-    // A call has 120 s, from the last thing that its server said.
+    // A call has 120 s since its server's last message.
     assert!(began.elapsed() > Duration::from_secs(590), "{:?}", began.elapsed());
     assert_eq!(stage.results(), ["worked"]);
     assert_eq!(
@@ -105,7 +106,7 @@ async fn a_flood_of_progress_is_shown_now_and_then_and_ends_at_a_limit() {
     let stage = Stage::open(machine, &["s"], call()).await;
     let began = Instant::now();
     stage.prompt("go").await;
-    // Progress gives a call more time, up to an hour.
+    // Progress extends a call's deadline to an hour at most.
     assert_eq!(stage.results(), ["MCP server 's': timed out after 3600s."]);
     assert!(began.elapsed() < Duration::from_secs(3700), "{:?}", began.elapsed());
     stage.machine.heard().until("s", "notifications/cancelled").await;

@@ -1,5 +1,5 @@
-//! A machine whose programs are played by the test: what they read and write goes through memory, so that a clock that stands still
-//! moves on when everybody waits.
+//! A system whose programs are played by the test. Their streams are in memory, so that the paused
+//! clock advances when every task waits.
 
 use async_trait::async_trait;
 use futures::future::BoxFuture;
@@ -19,13 +19,13 @@ use tokio::{
     time::Instant,
 };
 
-/// Bytes that a pipe takes before whoever writes has to wait.
+/// Capacity of a pipe, in bytes; a writer waits when it is full.
 const PIPE: usize = 64 * 1024;
 
-/// What a program does with its streams; told how often it was started before.
+/// The behaviour of a program. The number counts its earlier starts.
 type Part = Arc<dyn Fn(Streams, usize) -> BoxFuture<'static, ()> + Send + Sync>;
 
-/// The machine. Its files are a fake system's.
+/// The system. Its files are those of a `FakeSystem`.
 pub(crate) struct Machine {
     files: FakeSystem,
     parts: Mutex<HashMap<String, Part>>,
@@ -33,14 +33,14 @@ pub(crate) struct Machine {
     heard: Arc<Heard>,
 }
 
-/// Every message that a program was sent.
+/// All messages that programs received.
 #[derive(Default)]
 pub(crate) struct Heard {
     messages: Mutex<Vec<(String, Value)>>,
     more: Notify,
 }
 
-/// A program's ends of its streams.
+/// The program's side of its streams.
 pub(crate) struct Streams {
     program: String,
     input: BufReader<DuplexStream>,
@@ -49,15 +49,15 @@ pub(crate) struct Streams {
     heard: Arc<Heard>,
 }
 
-/// What a program does about one message.
+/// A program's reaction to a message.
 pub(crate) enum Act {
-    /// Answers it.
+    /// Responds with a result.
     Reply(Value),
-    /// Answers it with an error.
+    /// Responds with an error.
     Fail(&'static str),
-    /// Writes a line, whatever it is.
+    /// Writes a line verbatim.
     Say(String),
-    /// Ends.
+    /// Exits.
     End,
 }
 
@@ -73,7 +73,7 @@ impl Machine {
         &self.files
     }
 
-    /// A program that plays a part.
+    /// Adds a program with this behaviour.
     pub(crate) fn program<F, T>(&self, name: &str, part: F)
     where
         F: Fn(Streams, usize) -> T + Send + Sync + 'static,
@@ -83,7 +83,8 @@ impl Machine {
         lock(&self.parts).insert(name.to_owned(), part);
     }
 
-    /// A program that answers each message by itself, and does nothing about those for which it has no act.
+    /// Adds a program that reacts to each message independently; with no acts it ignores the
+    /// message.
     pub(crate) fn answers(&self, name: &str, acts: impl Fn(&Value) -> Vec<Act> + Send + Sync + 'static) {
         let acts = Arc::new(acts);
         self.program(name, move |mut streams, _| {
@@ -100,7 +101,7 @@ impl Machine {
         });
     }
 
-    /// When a program was started, each time.
+    /// Returns the times at which a program was started.
     pub(crate) fn starts(&self, name: &str) -> Vec<Instant> {
         let started = lock(&self.started);
         started.iter().filter(|(command, _)| command.program == name).map(|(_, at)| *at).collect()
@@ -112,20 +113,20 @@ impl Machine {
 }
 
 impl Heard {
-    /// The messages with a method that a program was sent so far.
+    /// Returns the messages with this method that a program has received so far.
     pub(crate) fn of(&self, program: &str, method: &str) -> Vec<Value> {
         let all = lock(&self.messages);
         let of_it = all.iter().filter(|(by, message)| by == program && message["method"] == method);
         of_it.map(|(_, message)| message.clone()).collect()
     }
 
-    /// Every message that a program was sent so far.
+    /// Returns all messages that a program has received so far.
     pub(crate) fn all(&self, program: &str) -> Vec<Value> {
         let all = lock(&self.messages);
         all.iter().filter(|(by, _)| by == program).map(|(_, message)| message.clone()).collect()
     }
 
-    /// Waits until a program was sent a message with this method.
+    /// Waits until a program receives a message with this method.
     pub(crate) async fn until(&self, program: &str, method: &str) -> Value {
         loop {
             let mut more = std::pin::pin!(self.more.notified());
@@ -139,7 +140,7 @@ impl Heard {
 }
 
 impl Streams {
-    /// The next message; `None` at the end of the input.
+    /// Reads the next message; `None` at the end of the input.
     pub(crate) async fn next(&mut self) -> Option<Value> {
         let mut line = String::new();
         if self.input.read_line(&mut line).await.unwrap_or(0) == 0 {
@@ -151,7 +152,7 @@ impl Streams {
         Some(message)
     }
 
-    /// Whether it goes on.
+    /// Performs an act; returns whether the program continues.
     pub(crate) async fn act(&mut self, message: &Value, act: Act) -> bool {
         let id = &message["id"];
         let line = match act {
@@ -166,7 +167,7 @@ impl Streams {
     }
 }
 
-/// What a server says that has these tools and answers nothing else.
+/// Returns the acts of a server that lists these tools and ignores everything else.
 pub(crate) fn ordinary(message: &Value, tools: &Value) -> Vec<Act> {
     match message["method"].as_str() {
         Some("initialize") => vec![Act::Reply(json!({
@@ -179,12 +180,12 @@ pub(crate) fn ordinary(message: &Value, tools: &Value) -> Vec<Act> {
     }
 }
 
-/// A tool that takes anything.
+/// Returns the definition of a tool that accepts any arguments.
 pub(crate) fn tool(name: &str) -> Value {
     json!({ "name": name, "description": format!("Does {name}"), "inputSchema": { "type": "object" } })
 }
 
-/// The result of a call.
+/// Returns the act that responds to a call with text.
 pub(crate) fn text(text: &str) -> Act {
     Act::Reply(json!({ "content": [{ "type": "text", "text": text }] }))
 }

@@ -1,4 +1,4 @@
-//! Servers of sessions, over a machine whose programs the tests play.
+//! Tests of a session's servers, on a system whose programs the tests play.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -11,7 +11,7 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-/// A server with prompts and resources; its tool makes it have one prompt more.
+/// Adds a server with prompts and resources; each call of its tool adds a prompt.
 fn server(machine: &Machine) {
     let more = Arc::new(AtomicUsize::new(0));
     machine.answers("docs", move |message| {
@@ -53,7 +53,7 @@ fn server(machine: &Machine) {
     });
 }
 
-/// What the user said last, as the model was told it.
+/// Returns the last user message in the model's requests.
 fn said(stage: &Stage) -> Vec<Content> {
     let last = stage.model.requests().pop().unwrap().messages.pop();
     let Some(Message::User(content)) = last else { panic!("{last:?}") };
@@ -78,7 +78,7 @@ async fn stage(replies: Vec<Reply>) -> Stage {
     Stage::open(machine, &["docs"], replies).await
 }
 
-/// The slash commands of servers, as the client was told them last.
+/// Returns the servers' slash commands of the last update that the client received.
 fn listed(stage: &Stage) -> Option<Vec<String>> {
     let commands = stage.client.events().into_iter().rev().find_map(|event| match event {
         SessionEvent::Commands(commands) => Some(commands),
@@ -135,7 +135,7 @@ async fn a_prompt_that_cannot_be_had_ends_the_turn_with_the_reason() {
         assert!(answer.contains(part), "{prompt}: {answer}");
     }
     assert!(stage.model.requests().is_empty(), "the model is not asked");
-    // What is none of ours is said to the model, like any text.
+    // A command of no server here goes to the model like any text.
     stage.prompt("/mcp__other__x y").await;
     assert_eq!(texts(&said(&stage)), "/mcp__other__x y\n");
 }

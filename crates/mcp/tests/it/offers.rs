@@ -1,4 +1,4 @@
-//! What a server may ask of us where its description offers it.
+//! Requests from servers whose descriptions offer them these capabilities.
 
 use crate::{
     machine::{Act, Machine, ordinary, text, tool},
@@ -20,7 +20,7 @@ use std::{
 };
 use system::AbsPath;
 
-/// What a user takes for an answer, by a clock that stands still otherwise.
+/// The user's time for an answer; the clock is paused otherwise.
 const THINKING: Duration = Duration::from_secs(200);
 
 /// A client whose user answers questions.
@@ -42,15 +42,16 @@ impl Client for Asked {
 
     async fn ask(&self, question: Question) -> QuestionOutcome {
         self.questions.lock().unwrap().push(question);
-        // Whoever keeps the server's time hears of the question first.
+        // Yield so that the timer of the server's deadline notices the open question first.
         tokio::task::yield_now().await;
-        // Longer than a server may take: its time does not pass while it waits for the user.
+        // Longer than the server's deadline, which must not run while it waits for the user.
         tokio::time::advance(THINKING).await;
         self.answers.lock().unwrap().pop_front().expect("the test has an answer to each question")
     }
 }
 
-/// A server of the user's file that is offered everything; it asks this while its tool is being called, and the tool returns what it was answered.
+/// Adds a server of the user's file that is offered everything. During a call of its tool it sends
+/// this request, and the tool returns the response.
 fn server(machine: &Machine, asks: (&'static str, Value)) {
     let described =
         json!({ "mcpServers": { "s": { "command": "s", "offer": ["roots", "elicitation", "sampling"] } } });
@@ -85,7 +86,8 @@ fn server(machine: &Machine, asks: (&'static str, Value)) {
     });
 }
 
-/// What a server was answered, and what the user was asked.
+/// Returns the response to the server's request, the questions to the user, and the capabilities
+/// that the server was offered.
 async fn answered(
     asks: (&'static str, Value),
     answers: impl IntoIterator<Item = QuestionOutcome>,
@@ -177,7 +179,8 @@ async fn f106_a_question_that_nobody_answers_is_no_consent() {
     assert_eq!((answer["action"].as_str(), questions.len()), (Some("decline"), 0));
 }
 
-/// What a server was answered that asks the model while its tool is called, with a user who answers so.
+/// Returns the response to a server that samples during a call of its tool, with this answer of the
+/// user.
 async fn sampled(
     mode: PermissionMode,
     params: Value,
@@ -186,7 +189,7 @@ async fn sampled(
 ) -> (Value, Stage) {
     let machine = Machine::new();
     server(&machine, ("sampling/createMessage", params));
-    // The tool's own call is allowed before.
+    // The permission request for the tool call itself comes first.
     let guarded = mode == PermissionMode::Guardian;
     let told = FakeClient::new(
         guarded.then_some(Some(PermissionOutcome::AllowOnce)).into_iter().chain(user.map(Some)),
@@ -223,7 +226,7 @@ async fn f106_a_server_asks_the_model_when_the_user_says_so() {
         "model": "fake/model", "role": "assistant", "content": { "type": "text", "text": "Because. " }, "stopReason": "stopSequence",
     });
     assert_eq!(answer, expected);
-    // The user was told who asks, and the whole of what is asked.
+    // The user saw who asks, and the complete request.
     let request = stage.client.requests().pop().unwrap();
     assert_eq!(request.question, "Let the MCP server 's' ask your model this?");
     assert_eq!(
@@ -237,14 +240,14 @@ async fn f106_a_server_asks_the_model_when_the_user_says_so() {
         shown,
         "[instructions] Be brief.\n\nIs it red?\n\n[as the assistant] Yes.\n\nWhy?\n[image, image/png]"
     );
-    // The model was told that and nothing else.
+    // The model received that and nothing else.
     let asked = stage.model.requests().remove(1);
     assert_eq!((asked.system.as_str(), asked.max_output, asked.tools.len()), ("Be brief.", Some(4_096), 0));
     let [Message::User(_), Message::Assistant(yes), Message::User(why)] = asked.messages.as_slice() else {
         panic!("{asked:?}")
     };
     assert_eq!((yes.text().as_str(), why.len()), ("Yes.", 2));
-    // Three requests of 10 and 5 tokens.
+    // Three requests of 10 input and 5 output tokens each.
     let usage = stage.client.events().into_iter().rev().find_map(|event| match event {
         SessionEvent::Usage(usage) => Some(usage.total),
         _ => None,

@@ -1,4 +1,4 @@
-//! This program as a server: what its client is answered.
+//! This program as a server: its responses to a client.
 
 use crate::{
     machine::{Machine, ordinary, text, tool},
@@ -15,7 +15,8 @@ use tokio::{
     sync::{Notify, Semaphore},
 };
 
-/// Its tools: `echo`, `fails`, `panics`, and `waits`, which waits for a permit and tells when it is given up.
+/// A gateway with the tools `echo`, `fails`, `panics` and `waits`; the last waits for a permit and
+/// signals when it is dropped.
 struct Desk {
     permits: Semaphore,
     waiting: Notify,
@@ -82,7 +83,7 @@ impl Gateway for Desk {
     }
 }
 
-/// The client's end.
+/// The client's end of the streams.
 struct Client {
     desk: Arc<Desk>,
     answers: Lines<BufReader<tokio::io::ReadHalf<DuplexStream>>>,
@@ -222,7 +223,7 @@ async fn bad_input_is_an_error_and_nothing_more() {
         client.say(&line).await;
         assert_eq!(client.answer().await["error"]["message"], message);
     }
-    // What needs no answer gets none.
+    // Messages that need no response get none.
     for line in
         ["", "  ", r#"{"jsonrpc":"2.0","method":"no/such"}"#, r#"{"jsonrpc":"2.0","id":9,"result":{}}"#]
     {
@@ -267,7 +268,7 @@ async fn the_end_of_the_input_ends_it_and_what_runs_is_answered_first() {
     client.desk.waiting.notified().await;
     client.input.take().unwrap().shutdown().await.unwrap();
     assert_eq!(client.answer().await["id"], 1);
-    // The other one is given up after a while.
+    // The other call is aborted after a while.
     client.desk.dropped.notified().await;
     assert_eq!(client.answers.next_line().await.unwrap(), None);
 }

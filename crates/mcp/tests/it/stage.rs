@@ -1,4 +1,4 @@
-//! A session with servers and a model that plays a script.
+//! A session with servers, and a model that plays a script.
 
 use crate::machine::Machine;
 use agent::fake::{FakeClient, FakeModel, FakeModels, MemoryStore, Reply};
@@ -22,7 +22,7 @@ pub(crate) struct Stage {
     pub(crate) session: SessionHandle,
 }
 
-/// Remembers what it is given, and knows nothing else.
+/// A store of hashes in memory that holds no secrets and no grants.
 #[derive(Default)]
 pub(crate) struct Known(Mutex<BTreeMap<String, BTreeMap<String, String>>>);
 
@@ -70,7 +70,7 @@ impl TrustRecords for Known {
     }
 }
 
-/// What servers are started with on a machine.
+/// Returns the options of servers on this system.
 pub(crate) fn options(machine: &Arc<Machine>) -> Arc<McpOptions> {
     let known = Arc::new(Known::default());
     Arc::new(McpOptions {
@@ -89,13 +89,13 @@ pub(crate) fn options(machine: &Arc<Machine>) -> Arc<McpOptions> {
 }
 
 impl Stage {
-    /// A session whose client gave it these programs as servers, each by its name.
+    /// Opens a session whose client sent these programs as servers, each with its own name.
     pub(crate) async fn open(machine: Arc<Machine>, servers: &[&str], script: Vec<Reply>) -> Self {
         let client = FakeClient::new([]);
         Self::start(machine, servers, script, PermissionMode::Prometheus, &[], client.clone(), client).await
     }
 
-    /// The same where the settings deny these tools.
+    /// Like [`Stage::open`], with settings that deny these tools.
     pub(crate) async fn open_denying(
         machine: Arc<Machine>,
         servers: &[&str],
@@ -107,7 +107,8 @@ impl Stage {
             .await
     }
 
-    /// A session with the servers of files, and with another client, which passes on to the fake one what it is told.
+    /// Opens a session with the servers of files. `driver` replaces the client, and forwards to
+    /// `client` what it receives.
     pub(crate) async fn open_for(
         machine: Arc<Machine>,
         mode: PermissionMode,
@@ -155,14 +156,14 @@ impl Stage {
         self.session.prompt(vec![Content::text(text)]).await.unwrap()
     }
 
-    /// The names of the servers' tools that a request to the model told of.
+    /// Returns the names of the servers' tools in a request to the model.
     pub(crate) fn told(&self, request: usize) -> Vec<String> {
         let tools = &self.model.requests()[request].tools;
         let own = |name: &str| name.starts_with("mcp__") || name == "tool_search";
         tools.iter().map(|tool| tool.name.clone()).filter(|name| own(name)).collect()
     }
 
-    /// What the model was told of each call, in order.
+    /// Returns the results of all calls that the model received, in order.
     pub(crate) fn results(&self) -> Vec<String> {
         let last = self.model.requests().pop().unwrap();
         let calls = last.messages.into_iter().filter_map(|message| match message {
@@ -174,7 +175,7 @@ impl Stage {
         calls.flatten().collect()
     }
 
-    /// What the user was told, a line a notice.
+    /// Returns the notices to the user, one per line.
     pub(crate) fn notices(&self) -> String {
         let titles = self.client.events().into_iter().filter_map(|event| match event {
             SessionEvent::Notice { title, .. } => Some(title + "\n"),

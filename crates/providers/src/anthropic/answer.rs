@@ -1,4 +1,4 @@
-//! Answers of the model as they go back, each block in its place.
+//! Converts the model's earlier answers, each block in its place.
 
 use super::{
     WIRE,
@@ -14,14 +14,15 @@ use crate::{
 use agent::{AnsweredCall, AssistantMessage, Item, ModelInfo, Text};
 use serde_json::value::RawValue;
 
-/// The kinds of blocks that are thinking.
+/// The types of thinking blocks.
 const THINKING: &[&str] = &["thinking", "redacted_thinking"];
-/// What follows thinking that nothing follows: the API refuses a message that ends with it.
+/// The text appended to a message that would end with thinking, which the API rejects.
 const ENDS_THINKING: &str = "(The answer ended here.)";
 
-/// An answer, item by item in the order in which it came, and the results of its calls. Only the model
-/// that wrote it gets back what means nothing to another one; `thinks` tells what of its
-/// thinking that includes. <https://platform.claude.com/docs/en/build-with-claude/thinking-tool-workflows>
+/// Appends an answer, item by item in order, and the results of its calls. Only the model that
+/// wrote the answer gets back what means nothing to another one; `thinks` decides how much of its
+/// thinking that includes.
+/// <https://platform.claude.com/docs/en/build-with-claude/thinking-tool-workflows>
 pub(super) fn push_answer<'a>(
     messages: &mut Vec<Wire<'a>>,
     answer: &'a AssistantMessage,
@@ -62,7 +63,7 @@ pub(super) fn push_answer<'a>(
     push(messages, "user", results);
 }
 
-/// A text, unless it is blank: the API refuses those.
+/// Converts a text, unless it is blank: the API rejects blank texts.
 fn text_block(text: &Text, own: bool) -> Option<Block<'_>> {
     if text.text.trim().is_empty() {
         return None;
@@ -93,13 +94,13 @@ fn result_block<'a>(call: &'a AnsweredCall, id: String, info: &ModelInfo) -> Blo
     Block::from(Kind::ToolResult { tool_use_id: id, content, is_error: call.result.is_error })
 }
 
-/// Whether a block of thinking was signed, or is encrypted as a whole.
+/// Returns whether a thinking block is signed, or encrypted as a whole.
 fn is_signed(raw: &RawValue) -> bool {
     let block = Fields::of(Some(raw));
     block.get("data").is_some() || block.get("signature").is_some_and(|signature| signature.get() != "\"\"")
 }
 
-/// The API takes no other characters in the id of a call.
+/// Returns whether the API accepts a character in the id of a call.
 fn takes_in_id(char: char) -> bool {
     char.is_ascii_alphanumeric() || char == '_' || char == '-'
 }

@@ -1,29 +1,29 @@
-//! Thinking that is bound to what stood before it.
+//! Thinking that is valid only after the messages it was written after.
 
 use agent::{AssistantMessage, Message};
 
-/// Models of before thinking was bound, a closed list: what their names begin with, and whole names.
+/// Models from before thinking was bound, a closed list: generation numbers, and whole names.
 const OLD_GENERATIONS: [&str; 5] = ["1", "2", "3", "4", "instant"];
 const OLD_NAMES: [&str; 6] = ["opus-5", "sonnet-5", "haiku-5", "fable-5", "mythos-5", "mythos-preview"];
 
-/// What of an answer's thinking goes back to the model that wrote it.
+/// How much of an answer's thinking is sent back to the model that wrote it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Thinks {
     /// Nothing.
     No,
-    /// What is signed: the vendor refuses all other.
+    /// Signed thinking; the vendor rejects all other.
     Signed,
-    /// All of it: other vendors behind this wire do not sign, and some want it back.
+    /// All of it: other vendors behind this wire do not sign thinking, and some require it back.
     Unsigned,
 }
 
-/// What of an answer's thinking goes back. `in_running_turn` tells whether the answer is of the turn that
-/// the request goes on with.
+/// Returns how much of an answer's thinking to send back. `in_running_turn` states whether the
+/// answer belongs to the turn that the request continues.
 ///
-/// Newer models take thinking back only after the very messages that it was written after; once those
-/// have changed it is left out for good. Older ones do not need it any more then, but for that of the
-/// running turn, which they insist on. Other vendors' models behind this wire have no such rule.
-/// <https://platform.claude.com/docs/en/build-with-claude/preserved-thinking>
+/// Newer models accept thinking only after the very messages it was written after; once those have
+/// changed, it is left out permanently. Older models no longer need it then, except for the
+/// thinking of the running turn, which they require. Other vendors' models behind this wire have no
+/// such rule. <https://platform.claude.com/docs/en/build-with-claude/preserved-thinking>
 pub(super) fn thinks(answer: &AssistantMessage, model: &str, in_running_turn: bool) -> Thinks {
     match own_name(model) {
         None => Thinks::Unsigned,
@@ -32,22 +32,23 @@ pub(super) fn thinks(answer: &AssistantMessage, model: &str, in_running_turn: bo
     }
 }
 
-/// Where the answers of the running turn begin: after the last thing that the user said, and never after
-/// the last answer.
+/// Returns the index at which the answers of the running turn begin: after the last user message,
+/// and at the last answer at the latest.
 pub(super) fn running(messages: &[Message]) -> usize {
     let said = messages.iter().rposition(|message| matches!(message, Message::User(_)));
     let last = messages.iter().rposition(|message| matches!(message, Message::Assistant(_)));
     said.unwrap_or(0).min(last.unwrap_or(0))
 }
 
-/// What follows `claude-` in the name of a model of the vendor, whatever a platform puts before it.
+/// Returns the part of a model's name after `claude-`, ignoring the prefix that a platform adds;
+/// `None` for other vendors' models.
 fn own_name(model: &str) -> Option<&str> {
     model.rsplit_once("claude-").map(|(_, name)| name)
 }
 
 fn is_old(name: &str) -> bool {
     let is_old_name = |old: &&str| {
-        // A date may follow the name; one more digit is a later model.
+        // A date may follow the name; one more digit means a later model.
         name.strip_prefix(*old).is_some_and(|rest| rest.is_empty() || rest.starts_with("-20"))
     };
     let generation = name.split(['-', '.', '@']).find(|part| part.parse::<u32>().is_ok());

@@ -8,8 +8,8 @@ mod stream;
 pub(crate) use request::{OPTIONS, body};
 pub(crate) use stream::AnthropicFold;
 
-/// The version of the API that requests name.
+/// The API version that requests name.
 pub(crate) const VERSION: &str = "2023-06-01";
 
-/// The name under which the wire keeps its own form of items.
+/// The key under which this wire stores its own form of items.
 const WIRE: &str = "anthropic";

@@ -16,10 +16,10 @@ use serde::Serialize;
 use serde_json::{Value, value::RawValue};
 use std::{borrow::Cow, sync::Arc};
 
-/// The least that the API takes as a budget for thinking, in tokens.
+/// The smallest thinking budget that the API accepts, in tokens.
 const LEAST_THINKING: u64 = 1024;
 
-/// The options that a request is complete without.
+/// The options that a request can leave out.
 pub(crate) const OPTIONS: &[&Optional] = &[&EFFORT, &THINKING, &DISPLAY, &SCHEMA];
 
 const EFFORT: Optional = Optional {
@@ -45,8 +45,9 @@ const SCHEMA: Optional = Optional {
     names: &["output_config.format", "structured outputs", "json_schema", "output_format"],
 };
 
-/// Builds the body. The prompt cache is marked at the end of the system prompt, which holds the tools before it, and at the last two
-/// user messages: what the previous request wrote is read, and this one is written for the next.
+/// Builds the body. Prompt cache breakpoints are set at the end of the system prompt, which also
+/// covers the tools before it, and at the last two user messages: one reads the entry of the
+/// previous request, the other writes the entry for the next.
 pub(crate) fn body(request: &ModelRequest, info: &ModelInfo, model: &str, traits: &Traits) -> Vec<u8> {
     let mut messages: Vec<Wire<'_>> = Vec::with_capacity(request.messages.len() * 2);
     let mut ids = CallIds::default();
@@ -101,11 +102,13 @@ fn system(text: &str) -> Vec<Block<'_>> {
     vec![Block { kind: Kind::Text { text: text.into() }, cache_control: Some(CacheControl::EPHEMERAL) }]
 }
 
-/// What is asked for of thinking: newer models choose the amount themselves, guided by an effort, and refuse a budget; older ones
-/// want a budget, which must leave room for the answer itself and does not fit into very short ones.
+/// Returns the thinking options. Newer models choose the amount themselves, guided by an effort,
+/// and reject a budget. Older ones need a budget, which must leave room for the answer itself and
+/// does not fit into very short answers.
 ///
-/// A model that always thinks is asked for a summary without an effort too: what it says between calls comes as thinking, whose
-/// text is empty otherwise (Anthropic, "Thinking in tool and multi-turn workflows").
+/// A model that always thinks is asked for a summary even without an effort: its text between calls
+/// arrives as thinking, which is empty otherwise (Anthropic, "Thinking in tool and multi-turn
+/// workflows").
 fn thinking(model: &str, effort: Option<&'static str>, max_tokens: u64, traits: &Traits) -> Option<Thinking> {
     if !traits.takes(&THINKING) {
         return None;
@@ -127,7 +130,8 @@ fn thinking(model: &str, effort: Option<&'static str>, max_tokens: u64, traits: 
     }
 }
 
-/// Adds blocks; neighbours of one role become one message, as results of calls and what the user says next do.
+/// Appends blocks. Adjacent blocks of one role are merged into one message, such as the results of
+/// calls and the user's next message.
 pub(super) fn push<'a>(messages: &mut Vec<Wire<'a>>, role: &'static str, content: Vec<Block<'a>>) {
     match messages.last_mut() {
         _ if content.is_empty() => {}
@@ -145,7 +149,7 @@ pub(super) fn block(part: Part<'_>) -> Block<'_> {
     })
 }
 
-/// The tools, written once for as long as they are the same; `None` where there are none.
+/// Returns the serialised tools, cached while the list is unchanged; `None` if there are none.
 fn tools(specs: &ToolSpecs) -> Option<Arc<Tools>> {
     (!specs.is_empty()).then(|| specs.form(|specs| Tools(written(specs.iter().map(tool)))))
 }
@@ -188,7 +192,8 @@ impl<'a> From<Kind<'a>> for Block<'a> {
 }
 
 impl Serialize for Block<'_> {
-    /// By hand, because a replayed block must go out byte for byte, which flattening would not keep.
+    /// Implemented manually because a replayed block must be sent byte for byte, which flattening
+    /// would not preserve.
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
         struct Marked<'a> {
@@ -217,7 +222,7 @@ pub(super) enum Kind<'a> {
         id: String,
         name: Cow<'a, str>,
         input: Input<'a>,
-        /// What else came with the call.
+        /// Unknown members of the call.
         #[serde(flatten)]
         more: Fields<'a>,
     },
@@ -238,9 +243,9 @@ pub(super) enum Kind<'a> {
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(super) enum Input<'a> {
-    /// As the model wrote them.
+    /// The text that the model wrote.
     Written(&'a RawValue),
-    /// As they were read.
+    /// The parsed value.
     Read(Cow<'a, Value>),
 }
 
@@ -262,7 +267,7 @@ impl CacheControl {
     const EPHEMERAL: Self = Self { kind: "ephemeral" };
 }
 
-/// The tools, written for this wire.
+/// The tools, serialised for this wire.
 #[derive(Serialize)]
 struct Tools(Box<RawValue>);
 
@@ -328,7 +333,7 @@ mod tests {
         "#);
     }
 
-    /// What a body without a conversation asks for of thinking.
+    /// Returns the `thinking` and `output_config` members of a body without a conversation.
     fn asked(model: &str, effort: Option<&str>, max_output: u64) -> (Value, Value) {
         let request = ModelRequest {
             max_output: Some(max_output),

@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 /// The state of an answer.
 #[derive(Debug, Default)]
 pub(crate) struct AnthropicFold {
-    /// The blocks that have begun and not ended: few, whatever their indexes are.
+    /// The open blocks, with their indexes: few, however large the indexes are.
     open: Vec<(u64, Block)>,
     calls: usize,
     usage: Usage,
@@ -27,12 +27,12 @@ pub(crate) struct AnthropicFold {
 /// A block that has begun.
 #[derive(Debug)]
 struct Block {
-    /// What it began with: its members in their order.
+    /// The members that the block began with, in order.
     start: Fields<'static>,
     open: Open,
 }
 
-/// What came of a block since.
+/// The content received for a block since its start.
 #[derive(Debug)]
 enum Open {
     Text { text: String, citations: Vec<Box<RawValue>> },
@@ -44,7 +44,7 @@ enum Open {
 
 impl Fold for AnthropicFold {
     fn on_event(&mut self, data: &str, peer: &Peer, sink: &mut Sink) -> Result<(), Failure> {
-        // Gateways put OpenAI's end mark here too; it means nothing.
+        // Gateways send OpenAI's end marker here too; it has no meaning.
         if data.trim() == "[DONE]" {
             return Ok(());
         }
@@ -86,7 +86,7 @@ impl Fold for AnthropicFold {
     }
 
     fn complete(&mut self, sink: &mut Sink) {
-        // Blocks that the server forgot to end are whole when the message is.
+        // Blocks that the server did not end are complete when the message is.
         while let Some((index, _)) = self.open.first() {
             self.end(*index, sink);
         }
@@ -117,7 +117,7 @@ impl AnthropicFold {
             }
             BlockStart::RedactedThinking => Open::Redacted,
             BlockStart::ToolUse { id, name } => {
-                // A call is an answer under way: it is not asked for a second time.
+                // A call counts as a beginning: the request must not be retried after it.
                 sink.began = true;
                 Open::Call { id, name, input: String::new() }
             }
@@ -127,8 +127,8 @@ impl AnthropicFold {
         self.open.push((index, Block { start, open }));
     }
 
-    /// Ends the block whose index is used again, which is whole then; a call that begins twice and
-    /// was given nothing yet is one call.
+    /// Ends a block whose index is used again, since it is complete then. A call that begins twice
+    /// without any input in between is one call.
     fn make_way(&mut self, index: u64, next: &BlockStart, sink: &mut Sink) {
         self.open.retain(|(at, block)| {
             *at != index
@@ -141,7 +141,7 @@ impl AnthropicFold {
     fn extend(&mut self, index: u64, delta: Delta, sink: &mut Sink) {
         match (delta, self.continued(index)) {
             (Delta::Text { text: more }, open) => {
-                // Text is text even where the start of its block was lost.
+                // Text is accepted even if the start of its block was lost.
                 if let Some(Open::Text { text, .. }) = open {
                     text.push_str(&more);
                 }
@@ -172,8 +172,8 @@ impl AnthropicFold {
         }
     }
 
-    /// The block that a piece belongs to: the one with its index, or else the last that has begun.
-    /// Arguments that go astray would leave a call without any.
+    /// Returns the block that a piece belongs to: the one with its index, otherwise the last that
+    /// has begun. Without this fallback, a wrong index would leave a call without arguments.
     fn continued(&mut self, index: u64) -> Option<&mut Open> {
         let place = self.open.iter().position(|(at, _)| *at == index);
         let place = place.or_else(|| self.open.len().checked_sub(1))?;
@@ -226,7 +226,7 @@ impl AnthropicFold {
         }
     }
 
-    /// Counts are totals, and a later event repeats some of them.
+    /// Updates the token counts. They are totals, and a later event repeats some of them.
     fn count(&mut self, block: Option<UsageBlock>, sink: &mut Sink) {
         let Some(block) = block else { return };
         let read = block.cache_read_input_tokens.unwrap_or(self.usage.cache_read);
@@ -245,7 +245,7 @@ impl AnthropicFold {
     }
 }
 
-/// The members of an object in the data of an event; none where there is no such object.
+/// Returns the members of an object in the data of an event; empty if there is no such object.
 fn members(data: &str, name: &str) -> Fields<'static> {
     let event: Fields<'_> = serde_json::from_str(data).unwrap_or_default();
     Fields::of(event.get(name)).into_owned()

@@ -1,4 +1,4 @@
-//! Makes a model from its id and the options.
+//! Builds a model from its id and the options.
 
 use super::Catalog;
 use crate::{
@@ -18,23 +18,24 @@ const OPENAI_URL: &str = "https://api.openai.com/v1";
 const ANTHROPIC_URL: &str = "https://api.anthropic.com";
 const GEMINI_URL: &str = "https://generativelanguage.googleapis.com/v1beta";
 
-/// The provider of Google's own API.
+/// The provider name of Google's own API.
 pub(super) const GEMINI: &str = "gemini";
 
-/// The provider that a name stands for: `google` is `gemini`, unless the user has a provider of that name.
+/// Resolves a provider name: `google` means `gemini`, unless the user configured a provider named
+/// so.
 pub(super) fn provider<'a>(name: &'a str, custom: &BTreeMap<String, VendorOptions>) -> &'a str {
     if name == "google" && !custom.contains_key(name) { GEMINI } else { name }
 }
 
-/// How one model is reached, everything decided.
+/// How one model is reached, with everything decided.
 struct Route<'a> {
     provider: &'a str,
     base_url: &'a str,
-    /// The wires that may be tried, the most likely first.
+    /// The candidate wires, the most likely first.
     wires: &'static [Wire],
     vendor: &'a VendorOptions,
     key_setting: String,
-    /// The setting that decides how long the server may send nothing.
+    /// The setting for how long the server may send nothing.
     silence_setting: String,
 }
 
@@ -117,7 +118,7 @@ impl Catalog {
         }))))
     }
 
-    /// No provider has that name; the nearest one is probably meant.
+    /// Returns the error for an unknown provider name, suggesting the nearest known name.
     fn unknown(&self, name: &str) -> ModelError {
         let options = self.options();
         let built_in = ["openai", "anthropic", GEMINI, "local", "offline", "replay"];
@@ -135,7 +136,7 @@ impl Catalog {
         ModelError::NotConfigured(format!("no provider is called `{name}`: {hint}"))
     }
 
-    /// An id without a provider or without a model.
+    /// Returns the error for an id without a provider or without a model.
     pub(super) fn unnamed(&self, id: &str) -> ModelError {
         let hint = match self.catalogue().provider_of(id) {
             Some(provider) => format!("did you mean `{provider}/{id}`?"),
@@ -145,7 +146,7 @@ impl Catalog {
     }
 }
 
-/// What is known of a model on this machine.
+/// Returns what is known of a model on this machine.
 pub(super) fn local_info(local: &LocalModel) -> ModelInfo {
     let place = if is_loopback(&local.base_url) { "on this machine, in" } else { "at" };
     ModelInfo {
@@ -155,15 +156,15 @@ pub(super) fn local_info(local: &LocalModel) -> ModelInfo {
     }
 }
 
-/// What is known of a model, with what its server told. A context that is not told is guessed, and not
-/// larger than the model can have.
+/// Merges what is known of a model with the values that its server reported. A context size that
+/// was not reported is guessed, capped by the model's maximum.
 pub(super) fn with_told(known: ModelInfo, told: &LocalModel) -> ModelInfo {
     let guess = known.context_size.min(told.most_context.unwrap_or(u64::MAX));
     let context_size = told.context_size.unwrap_or(guess);
     let parameters = told.parameters.or(known.parameters);
     ModelInfo {
         context_size,
-        // A server of the user's own shares its context between what goes in and what comes out.
+        // A user's own server shares its context between input and output.
         max_output: if told.kind.is_some() {
             known.max_output.min(context_size / 4)
         } else {
@@ -176,7 +177,7 @@ pub(super) fn with_told(known: ModelInfo, told: &LocalModel) -> ModelInfo {
     }
 }
 
-/// The wires to try, the most likely first. One that was set is the only one.
+/// Returns the wires to try, the most likely first. A configured wire is the only one.
 fn wires(provider: &str, set: Wire, base_url: &str, model: &str) -> &'static [Wire] {
     let ends_with = |path: &str| base_url.trim_end_matches('/').ends_with(path);
     match set {
@@ -186,7 +187,7 @@ fn wires(provider: &str, set: Wire, base_url: &str, model: &str) -> &'static [Wi
         Wire::Gemini => &[Wire::Gemini],
         Wire::Auto if provider == "anthropic" => &[Wire::Anthropic],
         Wire::Auto if provider == GEMINI => &[Wire::Gemini],
-        // The whole address of one resource was given.
+        // The base URL is the full address of one resource.
         Wire::Auto if ends_with("/chat/completions") => &[Wire::Chat],
         Wire::Auto if ends_with("/responses") => &[Wire::Responses],
         Wire::Auto if is_openai(base_url) || (provider == "openai" && family::wants_responses(model)) => {
@@ -196,7 +197,7 @@ fn wires(provider: &str, set: Wire, base_url: &str, model: &str) -> &'static [Wi
     }
 }
 
-/// One wire to a model.
+/// Builds one wire to a model.
 fn line(route: &Route<'_>, wire: Wire, model: &str) -> Result<Line, ModelError> {
     let key = route.vendor.api_key.clone();
     let endpoint = match wire {

@@ -1,4 +1,4 @@
-//! Which models are listed, and which of them is the default.
+//! The list of models, and the choice of the default.
 
 use super::{
     Catalog,
@@ -15,28 +15,28 @@ use futures::future::join_all;
 use reqwest::Url;
 use std::sync::PoisonError;
 
-/// What the server at an address of the user's own listed.
+/// The answer of the server at a user-configured address.
 #[derive(Debug, Clone)]
 pub(super) struct Asked {
     base_url: String,
-    /// Its models; `None` when it did not answer with a list.
+    /// Its models; `None` if it did not answer with a list.
     models: Option<Vec<LocalModel>>,
 }
 
-/// What a provider that somebody set up has in the list.
+/// A configured provider's entry in the list of models.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listing {
     /// The provider's name.
     pub provider: String,
-    /// The address that was asked, without credentials; `None` where a vendor's own models are known.
+    /// The address that was asked, without credentials; `None` for a vendor whose models are known.
     pub address: Option<String>,
-    /// How many models it listed; `None` when it did not answer with a list.
+    /// The number of models listed; `None` if the server did not answer with a list.
     pub models: Option<usize>,
 }
 
 impl Catalog {
-    /// The providers that somebody set up, by a key or by an address of a server that may need none,
-    /// those that are built in first.
+    /// Returns the configured providers, built-in ones first. A provider is configured by a key, or
+    /// by the address of a server that may need no key.
     fn configured(&self) -> Vec<(String, VendorOptions)> {
         let options = self.options();
         let built_in =
@@ -47,7 +47,7 @@ impl Catalog {
         built_in.chain(custom).map(|(name, vendor)| (name.to_owned(), vendor.clone())).collect()
     }
 
-    /// Every address whose answer decides about the list.
+    /// Returns every address whose answer affects the list.
     pub(super) fn addresses(&self) -> Vec<String> {
         let options = self.options();
         let named = self.configured().into_iter().filter_map(|(name, vendor)| {
@@ -58,13 +58,14 @@ impl Catalog {
         named.chain(local).chain(options.local.discover.then(|| "usual".to_owned())).collect()
     }
 
-    /// Asks the servers at the user's own addresses for their models; each answer counts once it is there.
+    /// Asks the servers at user-configured addresses for their models; each answer counts as soon
+    /// as it arrives.
     pub(super) async fn ask_servers(&self) {
         let asking = self.configured().into_iter();
         join_all(asking.map(async |(name, vendor)| self.ask_server(name, vendor).await)).await;
     }
 
-    /// Asks the server of a provider for its models, where it is one of the user's own that was not asked.
+    /// Asks a provider's server for its models, if it is near and has not been asked.
     pub(super) async fn ask_if_near(&self, provider: &str) {
         let known = self.configured().into_iter().find(|(name, _)| name == provider);
         if let Some((name, vendor)) = known
@@ -79,37 +80,38 @@ impl Catalog {
         let Some(base_url) = vendor.base_url.clone() else { return };
         let models = match server(&name, &vendor) {
             Ok(Some(server)) => server.models(&self.http).await,
-            // What is wrong with the address or the key is said when a model is asked for.
+            // A wrong address or key is reported when a model is requested.
             Ok(None) | Err(_) => None,
         };
         let mut asked = self.asked.write().unwrap_or_else(PoisonError::into_inner);
         asked.insert(name, Asked { base_url, models });
     }
 
-    /// What the server of a provider listed; `None` while it was not asked at the address that it has now.
+    /// Returns the answer of a provider's server; `None` if it was not asked at its current
+    /// address.
     fn asked(&self, provider: &str, vendor: &VendorOptions) -> Option<Asked> {
         let asked = self.asked.read().unwrap_or_else(PoisonError::into_inner);
         let known = asked.get(provider)?;
         (Some(&known.base_url) == vendor.base_url.as_ref()).then(|| known.clone())
     }
 
-    /// What the server of a provider tells of one of its models.
+    /// Returns the values that a provider's server reported of one of its models.
     pub(super) fn told(&self, provider: &str, vendor: &VendorOptions, model: &str) -> Option<LocalModel> {
         let listed = self.asked(provider, vendor)?.models?;
         listed.into_iter().find(|known| known.model == model)
     }
 
-    /// The models of a provider that is set up, its default first.
+    /// Returns the models of a configured provider, its default first.
     fn models_of(&self, provider: &str, vendor: &VendorOptions) -> Vec<ModelInfo> {
         let catalogue = self.catalogue();
         let Some(listed) = self.asked(provider, vendor).and_then(|asked| asked.models) else {
-            // Nothing is known of what a server has that nobody could ask.
+            // Without an answer, nothing is known of the models of a custom server.
             let is_vendor = matches!(provider, "openai" | "anthropic" | GEMINI);
             return if is_vendor { catalogue.listed(provider) } else { Vec::new() };
         };
         let mut models: Vec<ModelInfo> =
             listed.iter().map(|told| self.info(provider, vendor, &told.model)).collect();
-        // A server that passes on a vendor's models has the vendor's default.
+        // A gateway to a vendor's models keeps the vendor's default model.
         let first = catalogue.first(provider).map(|first| format!("{provider}/{first}"));
         if let Some(place) = models.iter().position(|info| Some(&info.id) == first.as_ref()) {
             models[..=place].rotate_right(1);
@@ -117,7 +119,8 @@ impl Catalog {
         models
     }
 
-    /// What is known of a provider's model: what its server tells of it, and else what the catalogue does.
+    /// Returns what is known of a provider's model: the values its server reported, otherwise the
+    /// catalogue's.
     pub(super) fn info(&self, provider: &str, vendor: &VendorOptions, model: &str) -> ModelInfo {
         let known = self.catalogue().info(provider, vendor.base_url.as_deref(), model);
         let known = match self.told(provider, vendor, model) {
@@ -127,18 +130,18 @@ impl Catalog {
         self.with_profile(known)
     }
 
-    /// The same with the profile that the settings say, if they say one.
+    /// Overrides the tool profile with the configured one, if any.
     fn with_profile(&self, info: ModelInfo) -> ModelInfo {
         let profile = self.options().tool_profile.unwrap_or(info.profile);
         ModelInfo { profile, ..info }
     }
 
-    /// A model on this machine.
+    /// Returns what is known of a model on this machine.
     pub(super) fn local_info(&self, local: &LocalModel) -> ModelInfo {
         self.with_profile(build::local_info(local))
     }
 
-    /// The models of every provider that is set up, and of this machine.
+    /// Returns the models of every configured provider and of this machine.
     pub(super) fn listed(&self) -> Vec<ModelInfo> {
         let configured = self.configured();
         let named = configured.iter().flat_map(|(provider, vendor)| self.models_of(provider, vendor));
@@ -147,7 +150,7 @@ impl Catalog {
         list
     }
 
-    /// What is known of a model that was named as the default and is in no list.
+    /// Returns what is known of a configured default model that is in no list.
     pub(super) fn guess(&self, id: &str) -> ModelInfo {
         let (provider, model) = id.split_once('/').unwrap_or(("", id));
         let options = self.options();
@@ -160,7 +163,7 @@ impl Catalog {
         }
     }
 
-    /// The default as far as it is known without waiting.
+    /// Returns the default model as far as it is known without waiting.
     pub(super) fn default_now(&self) -> Option<String> {
         if let Some(id) = &self.options().default_model {
             return Some(id.clone());
@@ -168,7 +171,7 @@ impl Catalog {
         self.listed().into_iter().next().map(|info| info.id)
     }
 
-    /// Whether waiting would not change the default.
+    /// Returns whether the default is final, so that waiting would not change it.
     pub(super) fn is_settled(&self) -> bool {
         if self.options().default_model.is_some() {
             return true;
@@ -185,7 +188,7 @@ impl Catalog {
         }
     }
 
-    /// What each provider that is set up has in the list, as far as it was asked.
+    /// Returns the entry of each configured provider, as far as it was asked.
     pub fn listings(&self) -> Vec<Listing> {
         let listing = |(provider, vendor): (String, VendorOptions)| Listing {
             address: vendor
@@ -208,12 +211,13 @@ impl VendorOptions {
     }
 }
 
-/// The server of a provider at an address of the user's own, to be asked for its models.
+/// Returns the server at a provider's user-configured address, to be asked for its models; `None`
+/// if it has no such address, or if it is Google's API.
 fn server(name: &str, vendor: &VendorOptions) -> Result<Option<Candidate>, ModelError> {
     let Some(base) = &vendor.base_url else { return Ok(None) };
     let key = vendor.api_key.as_ref();
     let endpoint = match vendor.wire {
-        // Google's list has another form.
+        // Google's list has another format.
         Wire::Gemini => return Ok(None),
         Wire::Auto if name == GEMINI => return Ok(None),
         Wire::Anthropic => anthropic_list(base, vendor)?,

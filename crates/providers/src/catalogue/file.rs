@@ -1,15 +1,19 @@
-//! A catalogue as a file: in the shape of models.dev's `api.json`, less what is of no use here.
+//! The file format of a catalogue: the schema of models.dev's `api.json`, reduced to what is used
+//! here.
 //!
-//! `https://models.dev/api.json` is `{VENDOR: {"models": {ID: MODEL}}}`; a file of ours is
-//! `{"date", "source", "providers": {VENDOR: [MODEL]}}`, where the order is that of lists. What is kept of a
-//! model has the same names in both. Prices are US dollars for a million tokens, limits are tokens.
+//! - `https://models.dev/api.json` is `{VENDOR: {"models": {ID: MODEL}}}`.
+//! - Our own file is `{"date", "source", "providers": {VENDOR: [MODEL]}}`, where the order is that
+//!   of lists.
+//!
+//! The retained members of a model have the same names in both. Prices are in US dollars per
+//! million tokens, limits in tokens.
 
 use agent::{LongPrompt, Price, Rates};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// The vendors of models.dev that are kept, by its names.
+/// The vendors of models.dev that are retained, by its names.
 pub(super) const VENDORS: [&str; 14] = [
     "openai",
     "anthropic",
@@ -27,7 +31,7 @@ pub(super) const VENDORS: [&str; 14] = [
     "cerebras",
 ];
 
-/// The most models of one vendor; those beyond it are left out.
+/// The maximum number of models per vendor; the rest is left out.
 const MOST_MODELS: usize = 1_000;
 /// The longest id or name, in bytes.
 const LONGEST_NAME: usize = 200;
@@ -37,13 +41,13 @@ const LONGEST_NAME: usize = 200;
 pub(crate) struct File {
     /// The day it was made, `YYYY-MM-DD`.
     pub(crate) date: String,
-    /// Where it is from: `models.dev`, an address or a path.
+    /// Its origin: `models.dev`, an address or a path.
     pub(crate) source: String,
     /// The models of each vendor, in the order of lists.
     pub(super) providers: BTreeMap<String, Vec<Model>>,
 }
 
-/// A model that takes tools and answers with text.
+/// A model that supports tools and answers with text.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Model {
     pub(super) id: String,
@@ -59,7 +63,7 @@ pub(super) struct Model {
     /// `true`, or `{"field": NAME}`.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     interleaved: Value,
-    /// `YYYY-MM-DD`, or less of it.
+    /// `YYYY-MM-DD`, or a prefix of it.
     #[serde(default)]
     pub(super) release_date: String,
     #[serde(default, skip_serializing)]
@@ -81,7 +85,7 @@ pub(super) struct Modalities {
     pub(super) output: Vec<String>,
 }
 
-/// `{"type": "effort", "values": [ID]}`; other types have no values that are of use.
+/// `{"type": "effort", "values": [ID]}`; the values of other types are not used.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct ReasoningOption {
     #[serde(rename = "type")]
@@ -115,7 +119,7 @@ struct CostTier {
     tier: Tier,
 }
 
-/// `{"type": "context", "size": TOKENS}`: from how long a prompt on the rates hold.
+/// `{"type": "context", "size": TOKENS}`: the prompt size above which the rates apply.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Tier {
     #[serde(rename = "type")]
@@ -128,7 +132,7 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
-/// Reads a file of ours. The error says what is wrong with it.
+/// Parses a file of our own. The error states what is wrong with it.
 pub(super) fn parse(bytes: &[u8]) -> Result<File, String> {
     let file: File = serde_json::from_slice(bytes).map_err(|error| format!("is no catalogue: {error}"))?;
     if !is_date(&file.date) {
@@ -144,8 +148,8 @@ pub(super) fn parse(bytes: &[u8]) -> Result<File, String> {
     }
 }
 
-/// Takes what is of use from an `api.json` of models.dev, or from a file of ours. Models that are not
-/// described as they should be are left out; a file in which none is left is an error, which says so.
+/// Parses an `api.json` of models.dev, reduced to what is used here, or a file of our own. Models
+/// with missing or impossible values are left out; a file without any valid model is an error.
 pub(super) fn reduce(bytes: &[u8], date: &str, source: &str) -> Result<File, String> {
     let whole: Value = serde_json::from_slice(bytes).map_err(|error| format!("is no JSON: {error}"))?;
     if whole.get("providers").is_some() {
@@ -174,7 +178,7 @@ pub(super) fn reduce(bytes: &[u8], date: &str, source: &str) -> Result<File, Str
     Ok(File { date: date.to_owned(), source: source.to_owned(), providers })
 }
 
-/// A file of ours, one model a line.
+/// Serialises a catalogue as a file of our own, one model per line.
 pub(super) fn render(file: &File) -> Vec<u8> {
     let vendors = file.providers.iter().map(|(vendor, models)| {
         let models: Vec<String> = models.iter().map(json).collect();
@@ -191,7 +195,7 @@ fn json(value: &impl Serialize) -> String {
 }
 
 impl Model {
-    /// Whether an agent can work with it, and what is said of it can be.
+    /// Returns whether an agent can use the model, and its values are plausible.
     fn is_of_use(&self) -> bool {
         let text = |kinds: &[String]| kinds.iter().any(|kind| kind == "text");
         self.tool_call
@@ -201,7 +205,7 @@ impl Model {
             && self.is_sound()
     }
 
-    /// Whether its values are possible.
+    /// Returns whether its values are possible.
     fn is_sound(&self) -> bool {
         let charges = self
             .cost
@@ -220,7 +224,7 @@ impl Model {
             && rates.all(|rate| (0.0..=1_000_000.0).contains(&rate))
     }
 
-    /// Without what is never asked for.
+    /// Removes values that are never used.
     fn reduced(mut self) -> Self {
         self.modalities.input.retain(|kind| kind == "text" || kind == "image");
         self.reasoning_options.retain(|option| option.kind == "effort");
@@ -230,14 +234,14 @@ impl Model {
         self
     }
 
-    /// The efforts it can be asked for.
+    /// Returns the effort levels that it supports.
     pub(super) fn efforts(&self) -> Vec<String> {
         let effort = self.reasoning_options.iter().find(|option| option.kind == "effort");
         let ids = effort.into_iter().flat_map(|option| &option.values).filter_map(Value::as_str);
         ids.map(str::to_owned).collect()
     }
 
-    /// The field of a message that its reasoning stands in.
+    /// Returns the message field that contains its reasoning.
     pub(super) fn reasoning_field(&self) -> Option<String> {
         self.interleaved.get("field")?.as_str().map(str::to_owned)
     }
@@ -259,13 +263,13 @@ impl Model {
 
 impl From<Charge> for Rates {
     fn from(charge: Charge) -> Self {
-        // A list that says nothing costs to be written means that nothing is said of it.
+        // Price lists with a cache write price of zero do not state the price.
         let cache_write = charge.cache_write.filter(|rate| *rate > 0.0);
         Self { input: charge.input, output: charge.output, cache_read: charge.cache_read, cache_write }
     }
 }
 
-/// Whether a text may go to a terminal and into a list.
+/// Returns whether a text may be printed to a terminal and shown in a list.
 fn is_plain(text: &str) -> bool {
     !text.trim().is_empty() && text.len() <= LONGEST_NAME && !text.chars().any(char::is_control)
 }

@@ -1,4 +1,4 @@
-//! Gets a newer catalogue, and reads the one that was got.
+//! Downloads a newer catalogue, and reads the stored one.
 
 use super::{Catalogue, file};
 use crate::{
@@ -9,10 +9,10 @@ use reqwest::Url;
 use std::sync::Arc;
 use system::{AbsPath, System, SystemError};
 
-/// Why a catalogue could not be renewed. What was there before is as it was.
+/// Why a catalogue could not be refreshed. The previous one is unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum RefreshError {
-    /// The address is none, or nothing could be got from it.
+    /// The address is invalid, or the download failed.
     #[error("cannot get the catalogue from {from}: {why}; download it elsewhere and give `--from FILE`")]
     Get {
         /// The address, without credentials.
@@ -20,15 +20,15 @@ pub enum RefreshError {
         /// What went wrong.
         why: String,
     },
-    /// What was got is no catalogue.
+    /// The data is not a catalogue.
     #[error("{from} {why}; the catalogue stays as it was")]
     Wrong {
         /// The address or the path.
         from: String,
-        /// What is wrong with it, as the rest of a sentence.
+        /// The problem, as the rest of a sentence.
         why: String,
     },
-    /// No folder for it is known.
+    /// No directory for it is configured.
     #[error("there is no folder to keep the catalogue in")]
     NowhereToKeep,
     /// A file could not be read or written.
@@ -36,11 +36,13 @@ pub enum RefreshError {
     File(#[from] SystemError),
 }
 
-/// Gets a catalogue from an address or a file, and writes what is of use of it to `target`, whole or
-/// not at all. `today` is the day that it is dated with, unless it has a date of its own.
+/// Fetches a catalogue from an address or a file, reduces it, and writes it to `target` atomically.
+/// `today` becomes its date, unless it has one of its own.
 ///
 /// # Errors
-/// Nothing is written then.
+///
+/// Fails if it cannot be fetched, is not a catalogue, or cannot be written. Nothing is written
+/// then.
 pub(crate) async fn refresh(
     from: &str,
     today: &str,
@@ -59,7 +61,7 @@ pub(crate) async fn refresh(
     let wrong = |why| RefreshError::Wrong { from: source.clone(), why };
     let catalogue = file::reduce(&bytes, today, &source).map_err(wrong)?;
     let rendered = file::render(&catalogue);
-    // What is written will be read again.
+    // Verify that the file can be read again.
     file::parse(&rendered).map_err(wrong)?;
     if let Some(folder) = target.parent() {
         system.create_dir_all(&folder).await?;
@@ -68,8 +70,8 @@ pub(crate) async fn refresh(
     Ok(catalogue)
 }
 
-/// Reads the catalogue that was got: nothing where none was. The error says what is wrong with it, for
-/// people.
+/// Reads the stored catalogue; `None` if there is none. The error states what is wrong with the
+/// file, for display.
 pub(crate) async fn read(path: &AbsPath, system: &dyn System) -> Result<Option<Arc<Catalogue>>, String> {
     let problem = |why: String| {
         format!(
@@ -118,7 +120,7 @@ async fn get(url: &Url, http: &Http) -> Result<Vec<u8>, RefreshError> {
     tokio::time::timeout(REFRESH_TIMEOUT, reading).await.map_err(late)?
 }
 
-/// The innermost reason, which is the one for people.
+/// Returns the message of the innermost cause, which is the informative one.
 fn told(error: &reqwest::Error) -> String {
     let mut reason: &dyn std::error::Error = error;
     while let Some(inner) = reason.source() {

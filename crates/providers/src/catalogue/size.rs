@@ -1,19 +1,19 @@
-//! How large a model is, and how many tools it can be given.
+//! The size of a model, and the tool profile that follows from it.
 
 use agent::ToolProfile;
 
 /// Models with fewer parameters get few tools.
 const SMALL_PARAMETERS: u64 = 9_000_000_000;
-/// Models with less context than this get few tools, in tokens.
+/// Models with a smaller context than this get few tools, in tokens.
 const SMALL_CONTEXT: u64 = 24_000;
 
-/// The profile of a model by its context and its size, where that is known.
+/// Returns the tool profile for a context size and a number of parameters, if known.
 pub(crate) fn profile(context_size: u64, parameters: Option<u64>) -> ToolProfile {
     let few = parameters.is_some_and(|parameters| parameters < SMALL_PARAMETERS);
     if few || context_size < SMALL_CONTEXT { ToolProfile::Small } else { ToolProfile::Full }
 }
 
-/// A number of parameters as servers and names write it: `7.6B`, `494.03M`, `1.5b`.
+/// Parses a number of parameters as servers and names write it: `7.6B`, `494.03M`, `1.5b`.
 pub(crate) fn parameters(text: &str) -> Option<u64> {
     let text = text.trim();
     let unit = match text.bytes().last()?.to_ascii_lowercase() {
@@ -29,15 +29,15 @@ pub(crate) fn parameters(text: &str) -> Option<u64> {
     Some((number * unit).round() as u64)
 }
 
-/// The number of parameters that a model's name tells: `qwen2.5-coder-1.5b-instruct-q4_k_m.gguf`,
-/// `gemma3:270m`, `mixtral-8x7b`. Of `30b-a3b` (all, and those active at once) all count.
+/// Returns the number of parameters in a model's name: `qwen2.5-coder-1.5b-instruct-q4_k_m.gguf`,
+/// `gemma3:270m`, `mixtral-8x7b`. In `30b-a3b` (total and active), the total counts.
 pub(crate) fn parameters_in(name: &str) -> Option<u64> {
     let apart = |c: char| !(c.is_ascii_alphanumeric() || c == '.');
     name.split(apart).filter_map(in_word).max()
 }
 
 fn in_word(word: &str) -> Option<u64> {
-    // `e4b`: as many as are in effect; `8x7b`: so many experts.
+    // `e4b` is the number of effective parameters; `8x7b` is a number of experts and their size.
     let word = word.strip_prefix(['e', 'E']).unwrap_or(word);
     match word.split_once(['x', 'X']) {
         Some((experts, each)) => experts.parse::<u64>().ok()?.checked_mul(parameters(each)?),

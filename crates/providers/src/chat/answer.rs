@@ -1,4 +1,4 @@
-//! Answers of the model as they go back: one message holds a whole answer.
+//! Converts the model's earlier answers; one message holds a whole answer.
 
 use super::{
     WIRE,
@@ -14,20 +14,20 @@ use crate::{
 };
 use agent::{AnsweredCall, AssistantMessage, Item, Message};
 
-/// What is known of the model that a conversation goes on with.
+/// What is known of the model that continues the conversation.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Habits<'t> {
-    /// The model has given its reasoning in `reasoning_content` once, or asked for it. Vendors that do so
-    /// want the field in every answer with calls from then on, empty where there was none.
+    /// The model has sent `reasoning_content` before, or its server asked for it. Vendors that use
+    /// the field require it in every later answer with calls, empty if there was no reasoning.
     /// <https://api-docs.deepseek.com/guides/thinking_mode>
     reasons: bool,
-    /// The server is OpenAI's own, which takes arguments back whatever they are.
+    /// The server is OpenAI's own, which accepts arguments even if they are not valid JSON.
     official: bool,
     traits: &'t Traits,
 }
 
 impl<'t> Habits<'t> {
-    /// What the answers of the model `id` show, and what its server has refused.
+    /// Derives the habits from earlier answers of the model `id` and from its server's refusals.
     pub(super) fn of(messages: &[Message], id: &str, official: bool, traits: &'t Traits) -> Self {
         let in_field = |item: &Item<AnsweredCall>| match item {
             Item::Reasoning(part) => ReasoningField::of(part) == Some(ReasoningField::ReasoningContent),
@@ -41,21 +41,22 @@ impl<'t> Habits<'t> {
         Self { reasons, official, traits }
     }
 
-    /// A member, unless the server does not take it back.
+    /// Returns a member, unless the server refuses to take it back.
     fn member<T>(&self, name: &str, value: Option<T>) -> Option<T> {
         value.filter(|_| self.traits.takes_back(name))
     }
 
-    /// Members but for those that the server does not take back.
+    /// Removes the members that the server refuses to take back.
     fn members<'a>(&self, mut members: Fields<'a>) -> Fields<'a> {
         members.0.retain(|(name, _)| self.traits.takes_back(name));
         members
     }
 }
 
-/// An answer; `None` where it says and does nothing, which servers refuse, whatever was thought. The ids
-/// of its calls are added to `sent`. Only the model that wrote it gets back what means nothing to others:
-/// its reasoning, in the field that it came in, and fields that we do not know.
+/// Converts an answer and appends the ids of its calls to `sent`. Returns `None` if the answer has
+/// neither text nor calls, even if it has reasoning: servers reject that. Reasoning (in the field
+/// it arrived in) and unknown fields mean nothing to other models, so only the model that wrote the
+/// answer gets them back.
 pub(super) fn message<'a>(
     answer: &'a AssistantMessage,
     own: bool,
@@ -105,7 +106,7 @@ pub(super) fn message<'a>(
     })
 }
 
-/// The text as the model wrote it: one string, however many pieces it came in.
+/// Returns the text as the model wrote it: one string, regardless of how it was split into items.
 fn one_text(answer: &AssistantMessage) -> String {
     let texts = answer.items.iter().filter_map(|item| match item {
         Item::Text(text) => Some(text.text.as_str()),
@@ -119,7 +120,7 @@ fn sent_call<'a>(call: &'a AnsweredCall, id: String, own: bool, habits: Habits<'
     let KeptCall { call: more, function } = kept.unwrap_or_default();
     let arguments = match written_object(call).filter(|_| own) {
         Some(raw) => raw.get().to_owned(),
-        // Most servers parse what they are sent.
+        // Most servers parse the arguments that they receive.
         None if own && habits.official && call.arguments.is_err() => call.written.arguments.clone(),
         None => sent_arguments(&call.arguments).to_string(),
     };

@@ -1,10 +1,10 @@
-//! What this wire keeps of an answer for the model that wrote it.
+//! The parts of an answer that this wire stores and sends back to the model that wrote it.
 
 use crate::fields::Fields;
 use agent::Reasoning;
 use serde::{Deserialize, Serialize};
 
-/// Which field a server streams reasoning in; it goes back in the same one.
+/// The field in which a server streams reasoning; it is sent back in the same field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReasoningField {
     ReasoningContent,
@@ -12,7 +12,7 @@ pub(super) enum ReasoningField {
 }
 
 impl ReasoningField {
-    /// The field that a piece of reasoning came in, if it came over this wire.
+    /// Returns the field in which a piece of reasoning arrived, if it arrived over this wire.
     pub(super) fn of(reasoning: &Reasoning) -> Option<Self> {
         let opaque = reasoning.opaque.as_deref()?;
         [Self::ReasoningContent, Self::Reasoning].into_iter().find(|field| field.opaque() == opaque)
@@ -26,7 +26,7 @@ impl ReasoningField {
     }
 }
 
-/// What came in a message beside what is known.
+/// The unknown members of a message.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Kept<'a> {
     #[serde(borrow)]
@@ -34,13 +34,13 @@ pub(super) struct Kept<'a> {
 }
 
 impl KeptCall<'_> {
-    /// Whether nothing is kept.
+    /// Returns whether nothing is stored.
     pub(super) fn is_empty(&self) -> bool {
         self.call.is_empty() && self.function.is_empty()
     }
 }
 
-/// What came in a call and in its function beside what is known.
+/// The unknown members of a call and of its function.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct KeptCall<'a> {
     #[serde(borrow, default, skip_serializing_if = "Fields::is_empty")]

@@ -9,5 +9,5 @@ mod tools_as_text;
 pub(crate) use request::{OPTIONS, body};
 pub(crate) use stream::ChatFold;
 
-/// The name under which the wire keeps its own form of items.
+/// The key under which this wire stores its own form of items.
 const WIRE: &str = "chat";

@@ -16,7 +16,7 @@ use serde::Serialize;
 use serde_json::{Value, value::RawValue};
 use std::{borrow::Cow, sync::Arc};
 
-/// The options that a request is complete without.
+/// The options that a request can leave out.
 pub(crate) const OPTIONS: &[&Optional] =
     &[&EFFORT, &TOKEN_COUNTS, &MAX_TOKENS, &MAX_COMPLETION_TOKENS, &CACHE_KEY, &SCHEMA];
 
@@ -25,18 +25,18 @@ const EFFORT: Optional =
 const TOKEN_COUNTS: Optional =
     Optional { at: "/stream_options", names: &["stream_options", "include_usage"] };
 const CACHE_KEY: Optional = Optional { at: "/prompt_cache_key", names: &["prompt_cache_key"] };
-/// vLLM counts the limit into the context: a conversation that leaves less room than that is refused.
+/// vLLM counts the limit into the context, so it rejects a conversation that leaves less room.
 const MAX_TOKENS: Optional = Optional { at: "/max_tokens", names: &["max_tokens", "in the completion"] };
 const MAX_COMPLETION_TOKENS: Optional =
     Optional { at: "/max_completion_tokens", names: &["max_completion_tokens", "in the completion"] };
-/// llama.cpp makes a grammar of the schema, and refuses it where it has made one of the tools already.
+/// llama.cpp compiles the schema to a grammar, and rejects it if the tools have one already.
 const SCHEMA: Optional = Optional {
     at: "/response_format",
     names: &["response_format", "json_schema", "custom grammar", "structured output"],
 };
 
-/// Builds the body. `official` is OpenAI's own server: it wants `max_completion_tokens` and takes `prompt_cache_key`; all others
-/// know `max_tokens`, and some refuse names they do not know.
+/// Builds the body. `official` means OpenAI's own server, which requires `max_completion_tokens`
+/// and accepts `prompt_cache_key`. All others accept `max_tokens`, and some reject unknown names.
 pub(crate) fn body(
     request: &ModelRequest,
     info: &ModelInfo,
@@ -89,7 +89,7 @@ pub(crate) fn body(
 
 fn push_user<'a>(messages: &mut Vec<Wire<'a>>, parts: Vec<Part<'a>>) {
     match <[Part<'a>; 1]>::try_from(parts) {
-        // One text goes as a plain string: the form that every server takes.
+        // A single text is sent as a plain string, the form that every server accepts.
         Ok([Part::Text(text)]) => messages.push(Wire::User { content: UserContent::Text(text) }),
         Ok([image]) => messages.push(Wire::User { content: UserContent::Parts(vec![wire_part(image)]) }),
         Err(parts) if parts.is_empty() => {}
@@ -100,7 +100,8 @@ fn push_user<'a>(messages: &mut Vec<Wire<'a>>, parts: Vec<Part<'a>>) {
     }
 }
 
-/// An answer, then the result of each call, then the images of the results: a tool message holds text only.
+/// Appends an answer, then the result of each call, then the images of the results: a tool message
+/// can contain text only.
 fn push_answer<'a>(
     messages: &mut Vec<Wire<'a>>,
     answer: &'a AssistantMessage,
@@ -131,7 +132,7 @@ fn wire_part(part: Part<'_>) -> WirePart<'_> {
     }
 }
 
-/// The tools, written once for as long as they are the same; `None` where there are none.
+/// Returns the serialised tools, cached while the list is unchanged; `None` if there are none.
 fn tools(specs: &ToolSpecs) -> Option<Arc<Tools>> {
     (!specs.is_empty()).then(|| specs.form(|specs| Tools(written(specs.iter().map(tool)))))
 }
@@ -197,13 +198,13 @@ pub(super) enum Wire<'a> {
         content: UserContent<'a>,
     },
     Assistant {
-        /// `null` beside calls: the form that servers agree on, where some refuse the empty text.
+        /// `null` beside calls: all servers accept that, and some reject the empty string.
         content: Option<String>,
         #[serde(skip_serializing_if = "Option::is_none")]
         reasoning_content: Option<String>,
         #[serde(skip_serializing_if = "Option::is_none")]
         reasoning: Option<String>,
-        /// What else came with the message.
+        /// Unknown members of the message.
         #[serde(flatten)]
         more: Fields<'a>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -240,7 +241,7 @@ pub(super) struct Call<'a> {
     #[serde(rename = "type")]
     pub(super) kind: &'static str,
     pub(super) function: Function<'a>,
-    /// What else came with the call.
+    /// Unknown members of the call.
     #[serde(flatten)]
     pub(super) more: Fields<'a>,
 }
@@ -249,12 +250,12 @@ pub(super) struct Call<'a> {
 pub(super) struct Function<'a> {
     pub(super) name: Cow<'a, str>,
     pub(super) arguments: String,
-    /// What else came with the function.
+    /// Unknown members of the function.
     #[serde(flatten)]
     pub(super) more: Fields<'a>,
 }
 
-/// The tools, written for this wire.
+/// The tools, serialised for this wire.
 #[derive(Serialize)]
 struct Tools(Box<RawValue>);
 

@@ -24,12 +24,12 @@ use think::{Think, Told};
 #[derive(Debug, Default)]
 pub(crate) struct ChatFold {
     reasoning: String,
-    /// The field that reasoning comes in, until its block is complete.
+    /// The field of the reasoning block that is still incomplete.
     field: Option<ReasoningField>,
     think: Think,
-    /// Reasoning from between tags, which goes back nowhere.
+    /// Reasoning from between tags, which is not sent back.
     tagged: String,
-    /// Whether any reasoning came, be it empty.
+    /// Whether a reasoning field arrived, even an empty one.
     reasoned: bool,
     more: More,
     calls: Calls,
@@ -41,7 +41,8 @@ pub(crate) struct ChatFold {
 impl Fold for ChatFold {
     fn on_event(&mut self, data: &str, peer: &Peer, sink: &mut Sink) -> Result<(), Failure> {
         if data.trim() == "[DONE]" {
-            // Without a reason to stop, the mark itself is taken for one: the server says that it is done.
+            // Without a stop reason, the end marker itself counts as one: the server declares that
+            // it is done.
             sink.finished = true;
             sink.ended = true;
             return Ok(());
@@ -54,7 +55,7 @@ impl Fold for ChatFold {
         if let Some(usage) = chunk.usage {
             self.usage = Some(usage.into());
         }
-        // One answer is asked for: a second choice would be the server's idea.
+        // Only one choice is requested; others that a server adds are ignored.
         let Some(choice) = chunk.choices.unwrap_or_default().into_iter().find(|choice| choice.index == 0)
         else {
             return Ok(());
@@ -100,7 +101,7 @@ impl ChatFold {
         let reasoning = match (delta.reasoning_content, delta.reasoning) {
             (Some(text), _) if !text.is_empty() => Some((ReasoningField::ReasoningContent, text)),
             (_, Some(text)) if !text.is_empty() => Some((ReasoningField::Reasoning, text)),
-            // A server that gives the field wants it back, even where nothing was thought.
+            // A server that sends the field requires it back, even if it was empty.
             (Some(text), _) if !self.reasoned => Some((ReasoningField::ReasoningContent, text)),
             _ => None,
         };
@@ -108,7 +109,7 @@ impl ChatFold {
         self.more.add(delta.more);
         if let Some((field, text)) = reasoning {
             if !text.is_empty() {
-                // The server tells reasoning apart itself: a tag in the content is text.
+                // The server separates reasoning itself, so a tag in the content is text.
                 self.end_content(sink);
             }
             self.field = Some(field);
@@ -128,7 +129,7 @@ impl ChatFold {
         let calls = delta.tool_calls.unwrap_or_default();
         if !calls.is_empty() {
             self.end_reasoning(sink);
-            // A call is an answer under way: it is not asked for a second time.
+            // A call counts as a beginning: the request must not be retried after it.
             sink.began = true;
         }
         calls.into_iter().try_for_each(|call| {
@@ -146,7 +147,7 @@ impl ChatFold {
         }
     }
 
-    /// Gives out what of the content may have become a tag and has not.
+    /// Emits content that was held back because it might have become a tag.
     fn end_content(&mut self, sink: &mut Sink) {
         let told = self.think.finish();
         self.on_content(told, sink);

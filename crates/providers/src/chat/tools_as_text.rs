@@ -1,7 +1,8 @@
-//! Tools for a server that takes no list of them: they are described in the system prompt, and calls and results are text.
+//! Tools for a server that accepts no list of tools: the system prompt describes them, and calls
+//! and results are text.
 //!
-//! Models that were trained on calls at all know this form, in which open models' templates put them. The call in the answer's
-//! text is read where all calls that come as text are.
+//! The templates of open models use this form, so any model that was trained on tool calls knows
+//! it. The calls are parsed where all calls in an answer's text are.
 
 use agent::{AssistantMessage, Content, Message, ModelRequest, ToolSpecs};
 use serde_json::json;
@@ -10,7 +11,7 @@ use std::fmt::Write as _;
 const HOW: &str = "# Tools\n\nTo use a tool, end your answer with a call in this form and wait for its result:\n\
     <tool_call>\n{\"name\": \"NAME\", \"arguments\": {…}}\n</tool_call>\n\nThe tools, each with the JSON Schema of its arguments:\n";
 
-/// The same request without a list of tools.
+/// Rewrites a request so that it needs no list of tools.
 pub(super) fn rewritten(request: &ModelRequest) -> ModelRequest {
     let mut system = format!("{}\n\n{HOW}", request.system);
     for tool in request.tools.iter() {

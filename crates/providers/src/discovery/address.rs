@@ -1,16 +1,17 @@
-//! The address in `OLLAMA_HOST`, as Ollama's own programs read it.
+//! Parses the address in `OLLAMA_HOST`, as Ollama's own programs do.
 
 use reqwest::Url;
 
-/// Ollama's port where an address names none.
+/// Ollama's port, for an address without one.
 const PORT: u16 = 11434;
 
-/// The address of an Ollama server from `HOST`, `HOST:PORT`, `:PORT` or a whole `http(s)://` address.
-/// The port is 11434, or that of the scheme where one is written. An address that servers listen on
-/// everywhere (`0.0.0.0`, `[::]`) is this machine.
+/// Parses the address of an Ollama server from `HOST`, `HOST:PORT`, `:PORT` or a full `http(s)://`
+/// address. Without a port, a full address has that of its scheme, and any other has 11434. A
+/// wildcard listen address (`0.0.0.0`, `[::]`) becomes loopback.
 ///
 /// # Errors
-/// In words, when it is none of these.
+///
+/// Returns a message for display if the text is none of these.
 pub fn ollama_address(text: &str) -> Result<String, String> {
     let text = text.trim().trim_matches(['"', '\'']);
     let wrong = || format!("takes HOST, HOST:PORT or http://HOST:PORT, not {text:?}");
@@ -18,7 +19,7 @@ pub fn ollama_address(text: &str) -> Result<String, String> {
         Some(("http" | "https", _)) => (text.to_owned(), true),
         Some(_) => return Err(wrong()),
         None if text.is_empty() => return Err(wrong()),
-        // An address of six groups has colons and no port.
+        // An IPv6 address contains colons but no port.
         None if text.parse::<std::net::Ipv6Addr>().is_ok() => (format!("http://[{text}]"), false),
         None if text.starts_with(':') => (format!("http://127.0.0.1{text}"), false),
         None => (format!("http://{text}"), false),
@@ -28,7 +29,7 @@ pub fn ollama_address(text: &str) -> Result<String, String> {
     if host == "0.0.0.0" || host == "[::]" {
         url.set_host(Some("127.0.0.1")).map_err(|_| wrong())?;
     }
-    // `:80` is the port of http, which an address then leaves out.
+    // `:80` is the default port of http, which a parsed URL leaves out.
     if !has_scheme && url.port().is_none() && !text.ends_with(":80") {
         url.set_port(Some(PORT)).map_err(|()| wrong())?;
     }

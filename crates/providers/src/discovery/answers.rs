@@ -1,4 +1,4 @@
-//! What model servers tell of their models, each in its own way.
+//! Parses what model servers report of their models, each in its own format.
 
 use super::LocalModel;
 use crate::catalogue::size;
@@ -19,7 +19,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The program, by what it writes as the owner of its models.
+    /// Identifies the program by the owner that it reports for its models.
     fn of_owner(owner: &str) -> Option<Self> {
         Some(match owner {
             "library" => Self::Ollama,
@@ -30,7 +30,7 @@ impl Kind {
         })
     }
 
-    /// What people call it.
+    /// Returns its display name.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Ollama => "Ollama",
@@ -41,7 +41,8 @@ impl Kind {
     }
 }
 
-/// `{"data": [{"id": …}]}` as OpenAI has it, `{"models": [{"name": …}]}` as Ollama has it; llama.cpp sends both, some an array alone.
+/// `{"data": [{"id": …}]}` from OpenAI, `{"models": [{"name": …}]}` from Ollama; llama.cpp sends
+/// both, and some servers send a bare array.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum List {
@@ -68,7 +69,7 @@ struct Entry {
     kind: Option<String>,
     max_context_length: Option<u64>,
     loaded_context_length: Option<u64>,
-    /// vLLM, and what is built on it.
+    /// vLLM, and servers based on it.
     max_model_len: Option<u64>,
     /// OpenRouter, and others.
     context_length: Option<u64>,
@@ -86,8 +87,8 @@ struct Details {
     parameter_size: Option<String>,
 }
 
-/// The models of a list, and the program that wrote it where that shows; `None` where it is no list of
-/// models. What cannot be talked to (models for embeddings) is left out.
+/// Parses a list of models, and identifies the program that wrote it, if possible. Returns `None`
+/// if it is not a list of models. Embedding models are left out.
 pub(super) fn list(body: &[u8]) -> Option<(Vec<LocalModel>, Option<Kind>)> {
     let entries: Vec<Entry> = match serde_json::from_slice(body).ok()? {
         List::Bare(entries) => entries,
@@ -115,13 +116,13 @@ pub(super) fn list(body: &[u8]) -> Option<(Vec<LocalModel>, Option<Kind>)> {
 }
 
 impl Entry {
-    /// The program that wrote it, as far as it shows.
+    /// Identifies the program that wrote the entry.
     fn server(&self) -> Option<Kind> {
         let by_owner = self.owned_by.as_deref().and_then(Kind::of_owner);
         by_owner.or(self.meta.is_some().then_some(Kind::LlamaCpp))
     }
 
-    /// Tokens of context that requests really have.
+    /// Returns the context size in effect for requests, in tokens.
     fn context_size(&self) -> Option<u64> {
         let meta = self.meta.as_ref().and_then(|meta| meta.n_ctx);
         let sizes = [meta, self.loaded_context_length, self.max_model_len, self.context_length];
@@ -134,19 +135,20 @@ impl Entry {
     }
 }
 
-/// Whether a name can be shown and sent.
+/// Returns whether a name can be displayed and sent.
 fn is_name(name: &str) -> bool {
     !name.is_empty() && name.len() <= 500 && !name.chars().any(char::is_control)
 }
 
-/// The answer of llama.cpp to `/props`: the context of each slot, and whether it takes images.
+/// Parses llama.cpp's answer to `/props`: the context size of each slot, and whether it accepts
+/// images.
 pub(super) fn props(answer: &Value) -> (Option<u64>, bool) {
     let context = answer.pointer("/default_generation_settings/n_ctx").and_then(Value::as_u64);
     let images = answer.pointer("/modalities/vision").and_then(Value::as_bool).unwrap_or(false);
     (context.filter(|size| *size > 0), images)
 }
 
-/// The answer of Ollama to `/api/ps`: each loaded model with the context that it was loaded with.
+/// Parses Ollama's answer to `/api/ps`: each loaded model with the context size in effect.
 pub(super) fn loaded(answer: &Value) -> Vec<(String, u64)> {
     let models = answer.get("models").and_then(Value::as_array).into_iter().flatten();
     let loaded = |model: &Value| {
@@ -156,7 +158,7 @@ pub(super) fn loaded(answer: &Value) -> Vec<(String, u64)> {
     models.filter_map(loaded).collect()
 }
 
-/// Lays the answer of Ollama to `/api/show` over what is known of a model.
+/// Updates a model with Ollama's answer to `/api/show`.
 pub(super) fn show(model: &mut LocalModel, answer: &Value) {
     let info = answer.get("model_info").and_then(Value::as_object);
     let number = |ending: &str| {
@@ -171,6 +173,6 @@ pub(super) fn show(model: &mut LocalModel, answer: &Value) {
     let abilities = answer.get("capabilities").and_then(Value::as_array);
     let can = |ability: &str| abilities.is_some_and(|all| all.iter().any(|known| known == ability));
     model.images |= can("vision");
-    // Older servers tell no abilities; those that tell them embed or complete.
+    // Older servers report no capabilities; newer ones list `completion` or `embedding`.
     model.is_for_chat = abilities.is_none() || can("completion");
 }

@@ -10,17 +10,18 @@ pub(crate) use stream::GeminiFold;
 use crate::http::Endpoint;
 use agent::ModelError;
 
-/// The version of the API, for base URLs that name none.
+/// The API version for base URLs that contain none.
 const VERSION: &str = "v1beta";
 
-/// The address of a model. The base URL is with or without the version.
+/// Returns the endpoint of a model. The base URL may contain the version or not.
 pub(crate) fn endpoint(base_url: &str, model: &str) -> Result<Endpoint, ModelError> {
     let name = if model.contains('/') { model.to_owned() } else { format!("models/{model}") };
     Endpoint::below(base_url, VERSION, &format!("{name}:streamGenerateContent"), "alt=sse")
 }
 
-/// The major and the minor version of a model, from a name such as `gemini-2.5-flash`. What has no version, such as
-/// `gemini-flash-latest`, is as the newest; what is no Gemini has none.
+/// Returns the major and minor version of a model, from a name such as `gemini-2.5-flash`. A Gemini
+/// name without a version, such as `gemini-flash-latest`, counts as the newest; other names have
+/// none.
 fn version(model: &str) -> Option<(u32, u32)> {
     let (_, name) = model.rsplit_once("gemini-")?;
     let version = name.split('-').next()?;
@@ -28,8 +29,9 @@ fn version(model: &str) -> Option<(u32, u32)> {
     Some((major.parse().unwrap_or(u32::MAX), minor.parse().unwrap_or(0)))
 }
 
-/// The name under which parts of an answer are kept as they came, to be sent back byte for byte. They may hold a signature of what
-/// the model thought, which it wants back in its place (Google, "Thought signatures").
+/// The key under which parts of an answer are stored, to be sent back byte for byte. They may
+/// contain a thought signature, which the model requires back in its place (Google, "Thought
+/// signatures").
 const KEPT: &str = "gemini";
 
 #[cfg(test)]

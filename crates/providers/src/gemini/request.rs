@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::RawValue};
 use std::{borrow::Cow, sync::Arc};
 
-/// The options that a request is complete without.
+/// The options that a request can leave out.
 pub(crate) const OPTIONS: &[&Optional] =
     &[&THINKING, &THOUGHTS, &LEVEL, &BUDGET, &MAX_TOKENS, &ANSWER_SCHEMA, &TOOL_SCHEMA];
 
@@ -36,7 +36,7 @@ const MAX_TOKENS: Optional = Optional {
     at: "/generationConfig/maxOutputTokens",
     names: &["maxoutputtokens value", "max_output_tokens", "maxoutputtokens"],
 };
-/// Models before the third version give no JSON beside tools.
+/// Models before version 3 produce no JSON answers when tools are present.
 const ANSWER_SCHEMA: Optional = Optional {
     at: "/generationConfig/responseJsonSchema",
     names: &[
@@ -47,14 +47,14 @@ const ANSWER_SCHEMA: Optional = Optional {
         "response_mime_type",
     ],
 };
-/// Where JSON Schema is refused, tools go in the form that Gemini had before.
+/// Where JSON Schema is refused, tools are sent in Gemini's older schema format.
 const TOOL_SCHEMA: Optional = Optional {
     at: "/tools/0/functionDeclarations/0/parametersJsonSchema",
     names: &["parametersjsonschema", "parameters_json_schema"],
 };
 
-/// What stands in for the signature of a call that another model made: from version 3 on, a call without any is refused (Google,
-/// "Thought signatures").
+/// The placeholder signature for a call that another model made: from version 3 on, a call without
+/// a signature is rejected (Google, "Thought signatures").
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
 /// Builds the body.
@@ -91,7 +91,8 @@ pub(crate) fn body(request: &ModelRequest, info: &ModelInfo, model: &str, traits
     serde_json::to_vec(&body).expect("strings and JSON values always serialise")
 }
 
-/// What is asked for of thinking: models from version 3 on have levels, 2.5 has a budget, those before do not think.
+/// Returns the thinking options: models from version 3 on have levels, 2.5 has a budget, and older
+/// ones do not think.
 fn thinking(
     request: &ModelRequest,
     info: &ModelInfo,
@@ -115,7 +116,7 @@ fn thinking(
     Some(Thinking {
         include_thoughts: traits.takes(&THOUGHTS).then_some(true),
         thinking_level: level,
-        // Room for the answer itself is left.
+        // At least half of the limit is left for the answer itself.
         thinking_budget: budget.map(|budget: u64| budget.min(limit / 2)),
     })
 }
@@ -126,10 +127,10 @@ fn push<'a>(contents: &mut Vec<Content<'a>>, role: &'static str, parts: Vec<Wire
     }
 }
 
-/// An answer, then the results of its calls in one content, with their images behind them.
+/// Appends an answer, then the results of its calls in one content, followed by their images.
 ///
-/// To the model that wrote it, its parts go back as they came, in their order, signatures in their places. Thoughts without a
-/// signature are for people only.
+/// The model that wrote the answer gets its parts back as they were received, in order, with their
+/// signatures. Thoughts without a signature are for display only and are not sent.
 fn push_answer<'a>(
     contents: &mut Vec<Content<'a>>,
     answer: &'a AssistantMessage,
@@ -162,7 +163,7 @@ fn push_answer<'a>(
             }
             Item::Call(call) => {
                 let raw = kept(&call.written.opaque);
-                // Of calls that were made together the first alone has a signature.
+                // Of calls that were made together, only the first has a signature.
                 let needs_one = wants_signatures && calls == 0 && !raw.iter().any(|part| is_signed(part));
                 calls += 1;
                 let id = raw.first().and_then(|part| id_of(part)).map(|id| ids.own(&id, |_| true));
@@ -199,7 +200,7 @@ fn push_answer<'a>(
     push(contents, "user", results);
 }
 
-/// A result. Gemini tells one that failed by the name it is under.
+/// Converts a result. The key (`output` or `error`) shows Gemini whether the call failed.
 fn response(call: &AnsweredCall) -> Response<'_> {
     let text = call.result.text.as_str();
     if call.result.is_error { Response::Error(text) } else { Response::Output(text) }
@@ -214,7 +215,7 @@ fn is_signed(part: &RawValue) -> bool {
     serde_json::from_str::<Signed>(part.get()).is_ok_and(|part| part.signature.is_some())
 }
 
-/// The id that the server gave a call; older models give none.
+/// Returns the id that the server assigned to a call; older models assign none.
 fn id_of(part: &RawValue) -> Option<String> {
     #[derive(Deserialize)]
     struct Called {
@@ -237,7 +238,7 @@ fn wire_part(part: Part<'_>) -> WirePart<'_> {
     }
 }
 
-/// The tools, written once for as long as they are the same; `None` where there are none.
+/// Returns the serialised tools, cached while the list is unchanged; `None` if there are none.
 fn tools(specs: &ToolSpecs, as_json_schema: bool) -> Option<Arc<Tools>> {
     if specs.is_empty() {
         return None;
@@ -341,7 +342,7 @@ struct Declarations<'a> {
     function_declarations: &'a RawValue,
 }
 
-/// The tools, written for this wire.
+/// The tools, serialised for this wire.
 #[derive(Debug)]
 struct Tools(Box<RawValue>);
 

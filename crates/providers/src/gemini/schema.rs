@@ -1,12 +1,12 @@
-//! JSON Schema in the subset of it that Gemini's own form of a schema has (Google, "Schema"), for servers that do not take JSON
-//! Schema itself.
+//! Converts JSON Schema to the subset that Gemini's own schema type supports (Google, "Schema"),
+//! for servers that do not accept JSON Schema.
 
 use serde_json::{Map, Value, json};
 
-/// How deep references are followed; a schema that refers to itself ends there.
+/// The depth to which references are resolved; it bounds schemas that refer to themselves.
 const MAX_DEPTH: usize = 16;
 
-/// What is taken over as it is.
+/// The keywords that are copied unchanged.
 const KEPT: &[&str] = &[
     "title",
     "description",
@@ -24,11 +24,12 @@ const KEPT: &[&str] = &[
     "nullable",
 ];
 
-/// The formats that there are; others are refused.
+/// The supported formats; others are rejected by the API.
 const FORMATS: &[&str] = &["date-time", "enum", "int32", "int64", "float", "double"];
 
-/// The schema in Gemini's form: what it has no word for is left out, references are put in, `null` among the types becomes
-/// `nullable`. It takes whatever the schema takes and more.
+/// Converts a schema: unsupported keywords are dropped, references are inlined, and `null` among
+/// the types becomes `nullable`. The result accepts everything that the schema accepts, and
+/// possibly more.
 pub(super) fn subset(schema: &Value) -> Value {
     convert(schema, schema, 0)
 }
@@ -61,7 +62,7 @@ fn convert(schema: &Value, root: &Value, depth: usize) -> Value {
             }
             "items" => drop(out.insert(key.clone(), next(value))),
             "anyOf" | "oneOf" => any_of(value, &mut out, next),
-            // Few schemas have more than one: what all of them ask for is put together.
+            // Few schemas have more than one part; their requirements are merged.
             "allOf" => {
                 for part in value.as_array().into_iter().flatten() {
                     out.extend(next(part).as_object().cloned().unwrap_or_default());
@@ -70,7 +71,7 @@ fn convert(schema: &Value, root: &Value, depth: usize) -> Value {
             _ => {}
         }
     }
-    // Enumerations are of texts.
+    // Enumerations must consist of strings.
     if let Some(values) = out.get_mut("enum").and_then(Value::as_array_mut) {
         let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         *values = values.iter().map(|value| text(value).into()).collect();
@@ -91,7 +92,7 @@ fn convert(schema: &Value, root: &Value, depth: usize) -> Value {
     out.into()
 }
 
-/// One type, and whether it may be null; of several the alternatives.
+/// Converts `type`: sets one type, or `anyOf` for several, and `nullable` if `null` is among them.
 fn types(value: &Value, out: &mut Map<String, Value>) {
     let Some(several) = value.as_array() else {
         out.insert("type".into(), value.clone());

@@ -16,22 +16,23 @@ use serde_json::value::{RawValue, to_raw_value};
 /// The state of an answer.
 #[derive(Debug, Default)]
 pub(crate) struct GeminiFold {
-    /// The text or the thoughts that are coming in.
+    /// The text or thought item that is incomplete.
     open: Open,
     calls: usize,
     usage: Option<Usage>,
     finish: Option<String>,
 }
 
-/// Neighbouring parts of one kind, which are one item.
+/// Adjacent parts of one kind, which form one item.
 #[derive(Debug, Default)]
 struct Open {
     thought: bool,
-    /// All of the text.
+    /// The whole text.
     text: String,
-    /// What of the text is in no part below.
+    /// The end of the text, which is not in `parts` yet.
     plain: String,
-    /// The parts to be sent back as they came: some have a signature, which belongs to their own text alone.
+    /// The parts to send back as they were received: a signature belongs only to the text of its
+    /// own part.
     parts: Vec<Box<RawValue>>,
 }
 
@@ -55,7 +56,7 @@ impl Fold for GeminiFold {
             self.finish = Some("SAFETY".into());
             sink.finished = true;
         }
-        // One answer is asked for: a second would be the server's idea.
+        // Only one candidate is requested; others that a server adds are ignored.
         let Some(candidate) = event.candidates.into_iter().find(|candidate| candidate.index == 0) else {
             return Ok(());
         };
@@ -92,7 +93,7 @@ impl Fold for GeminiFold {
     }
 }
 
-/// Reasons to stop that are a filter's.
+/// Stop reasons of a content filter.
 const REFUSALS: &[&str] =
     &["SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY"];
 
@@ -104,7 +105,8 @@ impl GeminiFold {
             return self.on_call(call, raw, peer, sink);
         }
         let Some(text) = part.text else {
-            // Something that is not asked for, such as code that the server ran: the model may want it back.
+            // A part that was not requested, such as code that the server ran: the model may want
+            // it back.
             self.close(sink);
             sink.count(raw.get().len());
             sink.push(ModelEvent::Other(kept(KEPT, &[raw])));
@@ -156,7 +158,7 @@ impl GeminiFold {
         Ok(())
     }
 
-    /// The model has said why it stopped.
+    /// Handles the stop reason.
     fn on_finish(
         &mut self,
         reason: String,
@@ -165,7 +167,7 @@ impl GeminiFold {
         sink: &mut Sink,
     ) -> Result<(), Failure> {
         match reason.as_str() {
-            // The model wrote a call that the server could not read, often as a line of Python.
+            // The model wrote a call that the server could not parse, often as a line of Python.
             "MALFORMED_FUNCTION_CALL" => {
                 let said = message.unwrap_or_default();
                 if let Some(name) = called(said) {
@@ -186,7 +188,7 @@ impl GeminiFold {
         Ok(())
     }
 
-    /// Ends the item that is coming in.
+    /// Completes the open item.
     fn close(&mut self, sink: &mut Sink) {
         let open = std::mem::take(&mut self.open);
         let (thought, said) = (open.thought, !open.text.is_empty());
@@ -196,7 +198,7 @@ impl GeminiFold {
                 sink.push(ModelEvent::ReasoningDone(Reasoning { text, opaque }));
             }
             (false, opaque) if said => sink.push(ModelEvent::TextDone(opaque)),
-            // A signature without a text, as the last part of an answer has it.
+            // A signature without text, as in the last part of an answer.
             (false, Some(opaque)) => sink.push(ModelEvent::Other(opaque)),
             _ => {}
         }
@@ -204,7 +206,7 @@ impl GeminiFold {
 }
 
 impl Open {
-    /// Adds a text, and the whole part where it has a signature.
+    /// Appends a text, and stores the whole part if it is signed.
     fn add(&mut self, text: &str, signed: Option<&RawValue>) {
         self.text.push_str(text);
         let Some(raw) = signed else {
@@ -228,7 +230,7 @@ impl Open {
         self.parts.push(to_raw_value(&part).expect("JSON always serialises"));
     }
 
-    /// The text, and the parts where one of them has a signature.
+    /// Returns the text, and the parts if one of them is signed.
     fn whole(mut self) -> (String, Option<String>) {
         if self.parts.is_empty() {
             return (self.text, None);
@@ -239,7 +241,8 @@ impl Open {
     }
 }
 
-/// The tool that a call which could not be read was for: `… print(default_api.NAME(…))`.
+/// Extracts the tool name from the message about an unparsable call:
+/// `… print(default_api.NAME(…))`.
 fn called(message: &str) -> Option<String> {
     let (_, after) = message.split_once("default_api.")?;
     let name: String = after.chars().take_while(|char| char.is_alphanumeric() || *char == '_').collect();

@@ -7,24 +7,29 @@ use rustls::{ClientConfig, RootCertStore, crypto::ring};
 use rustls_platform_verifier::BuilderVerifierExt;
 use std::sync::{Arc, OnceLock};
 
-/// The clients for addresses of others than vendors: servers that the user names.
+/// HTTP clients for servers other than the vendors', at addresses that the user configured.
 #[derive(Debug, Default)]
 pub struct HttpClients(Http);
 
 impl HttpClients {
-    /// Clients that connect to what this resolver says and to nothing else: they use no proxy, which would resolve names by itself.
+    /// Creates clients that connect only to the addresses this resolver returns. They use no proxy,
+    /// since a proxy would resolve names itself.
     pub fn resolving(resolver: impl Resolve + 'static) -> Self {
         Self(Http { resolver: Some(Resolver(Arc::new(resolver))), ..Http::default() })
     }
 
-    /// The client for an address; made when it is first asked for. It follows no redirects. The error is for people, without the address.
+    /// Returns the client for an address, built on first use. It follows no redirects.
+    ///
+    /// # Errors
+    ///
+    /// The message is for people and does not contain the address.
     pub fn client(&self, url: &str) -> Result<Client, String> {
         let url = reqwest::Url::parse(url).map_err(|error| format!("the address is wrong: {error}"))?;
         self.0.client(&url).map_err(|error| error.to_string())
     }
 }
 
-/// What names are looked up with.
+/// The DNS resolver.
 #[derive(Clone)]
 struct Resolver(Arc<dyn Resolve>);
 
@@ -34,18 +39,18 @@ impl std::fmt::Debug for Resolver {
     }
 }
 
-/// The connection pools. Nothing is built before it is used: reading the machine's certificates takes milliseconds, which a
-/// start-up without a request does not pay, and which plain HTTP to a loopback server never pays.
+/// The connection pools, built lazily: reading the machine's certificates takes milliseconds, which
+/// a start without a request, or with plain HTTP to a loopback server only, does not pay.
 #[derive(Debug, Default)]
 pub(crate) struct Http {
-    /// The machine's own when `None`.
+    /// The system's resolver when `None`.
     resolver: Option<Resolver>,
     plain: OnceLock<Result<Client, String>>,
     tls: OnceLock<Result<Client, String>>,
 }
 
 impl Http {
-    /// The client for `http` or `https` addresses.
+    /// Returns the client for the scheme of an address, `http` or `https`.
     pub(crate) fn client(&self, url: &reqwest::Url) -> Result<Client, ModelError> {
         let built = if url.scheme() == "https" {
             self.tls.get_or_init(|| build(verified_tls()?, true, self.resolver.clone()))
@@ -61,7 +66,8 @@ impl Http {
     }
 }
 
-/// Redirects are not followed: an API does not redirect, and following one would carry the key to another host.
+/// Builds a client. It follows no redirects: a model API does not redirect, and following one would
+/// send the key to another host.
 fn build(tls: ClientConfig, proxies: bool, resolver: Option<Resolver>) -> Result<Client, String> {
     let mut builder = Client::builder()
         .tls_backend_preconfigured(tls)
@@ -79,7 +85,8 @@ fn build(tls: ClientConfig, proxies: bool, resolver: Option<Resolver>) -> Result
     builder.build().map_err(|error| error.without_url().to_string())
 }
 
-/// The operating system decides whom to trust, so that a company's own authority works as it does in a browser.
+/// Uses the operating system's trust store, so that a company's own certificate authority works as
+/// it does in a browser.
 fn verified_tls() -> Result<ClientConfig, String> {
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
@@ -88,7 +95,8 @@ fn verified_tls() -> Result<ClientConfig, String> {
     Ok(config.with_no_client_auth())
 }
 
-/// The client wants a TLS configuration even for plain HTTP; this one trusts nobody and costs nothing.
+/// The client requires a TLS configuration even for plain HTTP. This one trusts no certificate, and
+/// costs nothing to build.
 fn no_tls() -> Result<ClientConfig, String> {
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()

@@ -1,4 +1,4 @@
-//! Where requests go, and with which credentials.
+//! Request addresses and their credentials.
 
 use crate::Secret;
 use agent::ModelError;
@@ -12,13 +12,13 @@ use reqwest::{
 pub(crate) struct Endpoint {
     /// The full address of the resource.
     pub(crate) url: Url,
-    /// Headers, the credentials among them (marked sensitive, so that no `Debug` shows them).
+    /// The headers, including credentials (marked sensitive, so that `Debug` does not print them).
     pub(crate) headers: HeaderMap,
 }
 
 impl Endpoint {
-    /// Joins a base URL and a resource such as `chat/completions`. A base without a path gets `/v1`; one that already ends with
-    /// the resource is taken as it is; a query is kept.
+    /// Joins a base URL and a resource such as `chat/completions`. A base without a path gets
+    /// `/v1`; a base that already ends with the resource is used unchanged; a query is kept.
     pub(crate) fn new(base: &str, resource: &str) -> Result<Self, ModelError> {
         let mut url = parse(base)?;
         let path = url.path().trim_end_matches('/').to_owned();
@@ -29,7 +29,8 @@ impl Endpoint {
         Ok(Self { url, headers: HeaderMap::new() })
     }
 
-    /// As [`Endpoint::new`] for APIs whose base URL is by convention without the version: `/v1` is added unless it is there.
+    /// Like [`Endpoint::new`], for APIs whose base URL by convention has no version: adds `/v1`
+    /// unless it is present.
     pub(crate) fn versioned(base: &str, resource: &str) -> Result<Self, ModelError> {
         let mut url = parse(base)?;
         let path = url.path().trim_end_matches('/').to_owned();
@@ -40,7 +41,7 @@ impl Endpoint {
         Ok(Self { url, headers: HeaderMap::new() })
     }
 
-    /// An address below a base URL, with a query. A base without a path gets the version.
+    /// Joins a base URL and a resource, and adds a query. A base without a path gets the version.
     pub(crate) fn below(base: &str, version: &str, resource: &str, query: &str) -> Result<Self, ModelError> {
         let mut url = parse(base)?;
         let path = url.path().trim_end_matches('/').to_owned();
@@ -59,7 +60,7 @@ impl Endpoint {
         }
     }
 
-    /// Adds a header with a secret in it.
+    /// Adds a header that contains a secret.
     pub(crate) fn secret(mut self, name: &'static str, value: &str) -> Result<Self, ModelError> {
         let mut value = HeaderValue::from_str(value).map_err(|_| {
             ModelError::Auth("the API key holds characters that no key has; check how it was copied".into())
@@ -75,31 +76,31 @@ impl Endpoint {
         self
     }
 
-    /// The address for people: without user, password and query, where keys may be.
+    /// Returns the address for display, see [`shown`].
     pub(crate) fn shown(&self) -> String {
         shown(&self.url)
     }
 }
 
-/// An address for people: without user, password and query, where keys may be.
+/// Returns an address for display: without user, password and query, which may contain keys.
 pub(crate) fn shown(url: &Url) -> String {
     let mut url = url.clone();
     url.set_query(None);
-    // Both fail only for addresses that cannot have credentials at all.
+    // Both fail only for URLs that cannot carry credentials.
     let _ = url.set_username("");
     let _ = url.set_password(None);
     url.to_string()
 }
 
-/// Whether an address is on this machine, by its literal host.
+/// Returns whether an address is on this machine, judged by the literal host.
 pub(crate) fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     let host = host.trim_start_matches('[').trim_end_matches(']');
     host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
-/// Whether an address is on this machine or in its own network, by its literal host: a server there
-/// is the user's own, and may be slow.
+/// Returns whether an address is on this machine or in its local network, judged by the literal
+/// host. Such a server belongs to the user and may be slow.
 pub(crate) fn is_near(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
     let near = match host.parse() {

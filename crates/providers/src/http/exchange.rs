@@ -1,4 +1,4 @@
-//! One request and its streamed answer: tries, idle watchdog, splitting, folding.
+//! One request and its streamed answer: attempts, idle watchdog, event splitting, folding.
 
 use super::{
     Failure, Fold, Peer,
@@ -24,10 +24,10 @@ use reqwest::{Response, header::CONTENT_TYPE};
 use std::{pin::Pin, sync::Arc};
 use tokio::time::{Instant, Sleep, sleep, timeout};
 
-/// A request that can be sent, several times if need be.
+/// A request that can be sent, several times if necessary.
 pub(crate) struct Exchange {
     remote: Arc<Remote>,
-    /// Kept until a server has accepted it: up to then a refusal may have it made anew.
+    /// Kept until the server has accepted it; a refusal may cause it to be rebuilt.
     request: Option<ModelRequest>,
 }
 
@@ -40,7 +40,8 @@ impl Exchange {
         Self { remote, request: Some(request) }
     }
 
-    /// Sends the request and streams its answer. Nothing happens before the stream is polled; dropping it closes the connection.
+    /// Sends the request and streams its answer. Nothing happens before the stream is polled;
+    /// dropping it closes the connection.
     pub(crate) fn stream(self) -> BoxStream<'static, Result<ModelEvent, ModelError>> {
         let Self { remote, request } = self;
         let traits = remote.traits();
@@ -69,19 +70,19 @@ impl Exchange {
 }
 
 enum State {
-    /// The request is to be sent.
+    /// The request is ready to be sent.
     Send,
-    /// A further try is to come.
+    /// Waiting before the next attempt.
     Wait(Pin<Box<Sleep>>),
-    /// The answer is coming in; what it begins with has not been seen.
+    /// The response has arrived; the start of its body has not been inspected.
     Sniff(Response),
-    /// The answer is a stream of events.
+    /// The body is an event stream.
     Read(Response),
-    /// The same, with what has come in and is still to be taken.
+    /// An event stream with received data that is not processed yet.
     Take(Response, Bytes),
-    /// The answer is complete; the rest of the body is awaited briefly.
+    /// The answer is complete; waits briefly for the end of the body.
     Drain(Response),
-    /// The error comes after the events before it.
+    /// The error to return after the queued events.
     Fail(ModelError),
     Over,
 }
@@ -89,25 +90,25 @@ enum State {
 struct Run {
     remote: Arc<Remote>,
     request: Option<ModelRequest>,
-    /// What the request is made by: what is remembered, and what this exchange has learned.
+    /// What the request is built from: the stored traits, and those learned by this exchange.
     traits: Traits,
-    /// The place of the line in use.
+    /// The index of the line in use.
     line: usize,
-    /// The request as it is sent; empty before it is made.
+    /// The request body; empty until it is built.
     body: Bytes,
-    /// How often the request was made anew after a refusal.
+    /// How many times the request was rebuilt after a refusal.
     lessons: usize,
-    /// Whether the answers so far go without what only the model understands.
+    /// Whether earlier answers are sent without the data that only their model understands.
     forgot: bool,
-    /// Whether the wire was changed on the way: once is enough.
+    /// Whether the wire was changed; it is changed at most once.
     switched: bool,
     fold: Box<dyn Fold>,
     waits: ExponentialBackoff,
     sse: SseSplitter,
     sink: Sink,
-    /// One timer for the whole exchange, set anew with each chunk.
+    /// One timer for the whole exchange, reset at each chunk.
     watchdog: Pin<Box<Sleep>>,
-    /// When the reader last had an event.
+    /// When the reader last received an event.
     heard: Instant,
     attempt: u32,
     bytes: usize,
@@ -124,7 +125,7 @@ impl Run {
                 self.heard = Instant::now();
                 return Some(Ok(event));
             }
-            // Something came, such as a ping, and nothing of it is of the answer.
+            // Data arrived, such as a ping, but none of it belongs to the answer.
             if matches!(self.state, State::Sniff(_) | State::Read(_))
                 && self.bytes > 0
                 && self.heard.elapsed() >= limits::ALIVE_EVERY
@@ -132,7 +133,7 @@ impl Run {
                 self.heard = Instant::now();
                 return Some(Ok(ModelEvent::Alive));
             }
-            // What fails below leaves the state `Over`, or a new one where it is set.
+            // The state is `Over` after this unless the step, or `fail` below, sets another.
             let step = match std::mem::replace(&mut self.state, State::Over) {
                 State::Send => self.send().await,
                 State::Wait(pause) => {
@@ -143,7 +144,7 @@ impl Run {
                 State::Sniff(response) => self.sniff(response).await,
                 State::Read(response) => self.read(response).await,
                 State::Take(response, rest) => {
-                    // Others are let have the thread first.
+                    // Lets other tasks run first.
                     tokio::task::yield_now().await;
                     self.take(response, rest)
                 }
@@ -164,7 +165,7 @@ impl Run {
         }
     }
 
-    /// Either a further try, which is told, or the end.
+    /// Schedules another attempt and returns the event that reports it, or ends the exchange.
     fn fail(&mut self, failure: Failure) -> Option<ModelEvent> {
         if failure.retry
             && !self.sink.began
@@ -219,7 +220,7 @@ impl Run {
         }
         let after = retry::retry_after(response.headers(), jiff::Timestamp::now());
         let mut said = Vec::new();
-        // An error page that does not come whole is still an error page.
+        // An incomplete error page is still an error page.
         let _ = timeout(tuning.idle, read_up_to(&mut response, &mut said)).await;
         if self.learn(status, &said) {
             self.state = State::Send;
@@ -228,7 +229,7 @@ impl Run {
         Err(Failure { after, ..self.peer().status(status, &said) })
     }
 
-    /// What was learned on the way holds from now on, and the request is not made anew any more.
+    /// Stores what was learned. The request is not rebuilt after this.
     fn accepted(&mut self) {
         let request = self.request.take();
         if let Some(ModelRequest { cache_key: Some(conversation), messages, .. }) = request
@@ -242,7 +243,7 @@ impl Run {
         }
     }
 
-    /// Whether a refusal taught how to make the request so that it may be accepted.
+    /// Returns whether the refusal showed how to rebuild the request so that it may be accepted.
     fn learn(&mut self, status: u16, said: &[u8]) -> bool {
         let Some(request) = self.request.as_mut().filter(|_| self.lessons < limits::MAX_LESSONS) else {
             return false;
@@ -264,8 +265,8 @@ impl Run {
         true
     }
 
-    /// Looks at the first byte: neither a web page nor a JSON document begins as an event stream can. Content types are not asked,
-    /// as servers get them wrong both ways.
+    /// Inspects the first byte: a web page or a JSON document never begins like an event stream.
+    /// The content type is not used, since servers get it wrong in both directions.
     async fn sniff(&mut self, mut response: Response) -> Result<(), Failure> {
         let Some(chunk) = self.chunk(&mut response).await? else {
             return Err(Failure::passing(ModelError::Transport(format!(
@@ -293,7 +294,7 @@ impl Run {
         match self.chunk(&mut response).await {
             Ok(Some(chunk)) => self.take(response, chunk),
             Ok(None) => self.finish(),
-            // The model was done: only the formal end is missing.
+            // The model had finished; only the formal end of the stream is missing.
             Err(_) if self.sink.finished => self.finish(),
             Err(failure) => Err(failure),
         }
@@ -319,7 +320,7 @@ impl Run {
         Ok(Some(chunk))
     }
 
-    /// Takes the next slice of what has come in.
+    /// Processes the next slice of received data.
     fn take(&mut self, response: Response, mut chunk: Bytes) -> Result<(), Failure> {
         let slice = chunk.split_to(chunk.len().min(limits::SLICE_BYTES));
         self.feed(&slice)?;
@@ -340,7 +341,7 @@ impl Run {
         sse.feed(bytes, |data| on_data(&mut **fold, data, peer, sink)).map_err(|stop| stop.failure(peer))
     }
 
-    /// The body is over.
+    /// Handles the end of the body.
     fn finish(&mut self) -> Result<(), Failure> {
         let Self { sse, fold, sink, remote, line, .. } = self;
         let peer = &remote.lines[*line].peer;

@@ -1,11 +1,11 @@
-//! What went wrong, in the domain's terms, and whether trying again can help.
+//! Classifies failures as errors of the domain, and decides whether a retry can help.
 
 use crate::{Secret, limits::MAX_MESSAGE_CHARS};
 use agent::ModelError;
 use serde_json::Value;
 use std::time::Duration;
 
-/// Whom we talk to, for messages.
+/// The server we talk to, for messages.
 #[derive(Debug, Clone)]
 pub(crate) struct Peer {
     /// The provider's name, such as `openai`.
@@ -14,43 +14,44 @@ pub(crate) struct Peer {
     pub(crate) model: String,
     /// The address, without secrets.
     pub(crate) url: String,
-    /// What a person sets to give it a key.
+    /// The setting or variable that holds the provider's key.
     pub(crate) key_setting: String,
-    /// The setting that decides how long the server may send nothing.
+    /// The setting for how long the server may send nothing.
     pub(crate) silence_setting: String,
-    /// The key in use, to clean messages of it.
+    /// The key in use, to redact it from messages.
     pub(crate) key: Option<Secret>,
 }
 
-/// A failed try.
+/// A failed attempt.
 #[derive(Debug)]
 pub(crate) struct Failure {
-    /// What is told if no further try follows.
+    /// The error to report if no further attempt follows.
     pub(crate) error: ModelError,
-    /// Whether another try may help.
+    /// Whether another attempt may help.
     pub(crate) retry: bool,
-    /// How long the server wants us to wait.
+    /// The delay that the server asked for.
     pub(crate) after: Option<Duration>,
 }
 
 impl Failure {
-    /// Nothing but the same again would come of another try.
+    /// Creates a permanent failure: another attempt would fail in the same way.
     pub(crate) fn last(error: ModelError) -> Self {
         Self { error, retry: false, after: None }
     }
 
-    /// The next try may succeed.
+    /// Creates a transient failure: the next attempt may succeed.
     pub(crate) fn passing(error: ModelError) -> Self {
         Self { error, retry: true, after: None }
     }
 }
 
 impl Peer {
-    /// The connection failed before or during an answer.
+    /// Converts a connection error before or during an answer.
     pub(crate) fn cut(&self, what: &str, error: &reqwest::Error) -> Failure {
         let mut text = String::new();
         let mut source: Option<&dyn std::error::Error> = Some(error);
-        // The outermost text repeats the address, secrets included; the causes below it say what happened.
+        // The outermost message repeats the address, including secrets; the innermost cause states
+        // what happened.
         while let Some(cause) = source.and_then(std::error::Error::source) {
             text = cause.to_string();
             source = Some(cause);
@@ -63,7 +64,7 @@ impl Peer {
         )))
     }
 
-    /// An HTTP status that is no success.
+    /// Converts an HTTP status that is not a success.
     pub(crate) fn status(&self, status: u16, body: &[u8]) -> Failure {
         let text = String::from_utf8_lossy(body);
         match serde_json::from_slice::<Value>(body) {
@@ -73,9 +74,10 @@ impl Peer {
         }
     }
 
-    /// An error object, from an error response or from the middle of a stream. Every vendor has its own shape.
+    /// Converts an error object, from an error response or from the middle of a stream. Each vendor
+    /// has its own shape.
     pub(crate) fn reported(&self, status: Option<u16>, value: &Value) -> Failure {
-        // Google puts the error into a list where a stream was asked for.
+        // Google wraps the error in a list if a stream was requested.
         let value = value.get(0).unwrap_or(value);
         let inner = match value.get("error") {
             Some(Value::Null) | None => value,
@@ -99,7 +101,7 @@ impl Peer {
         let failure =
             self.classify(status.or(code.filter(|code| (400..600).contains(code))), &kind, &message);
         match google_delay(inner) {
-            // What is told with a time to come back at is a limit of requests, not of money.
+            // A refusal with a retry delay is a rate limit, not a lack of credit.
             Some(after) if status == Some(429) => {
                 let error = ModelError::Overloaded(failure.error.to_string());
                 Failure { after: Some(after), ..Failure::passing(error) }
@@ -108,7 +110,7 @@ impl Peer {
         }
     }
 
-    /// More calls in one answer than anything real has.
+    /// Creates the failure for an answer with an implausible number of calls.
     pub(crate) fn too_many_calls(&self, limit: usize) -> Failure {
         Failure::last(ModelError::BadResponse(format!(
             "{} asked for more than {limit} tool calls in one answer",
@@ -116,7 +118,7 @@ impl Peer {
         )))
     }
 
-    /// Cleans a text from outside of the key and shortens it.
+    /// Redacts the key from an external text and shortens it.
     pub(crate) fn clean(&self, text: &str) -> String {
         let text = self.key.as_ref().map_or_else(|| text.to_owned(), |key| key.redact(text));
         shorten(&text)
@@ -144,7 +146,7 @@ impl Peer {
             Some(401 | 403) => Failure::last(ModelError::Auth(format!(
                 "{provider} refused the credentials{number}: {said}; set {key_setting}"
             ))),
-            // Google calls a wrong key a wrong argument.
+            // Google reports an invalid key as an invalid argument.
             Some(400) if lower.contains("api key not valid") => Failure::last(ModelError::Auth(format!(
                 "{provider} refused the credentials{number}: {said}; set {key_setting}"
             ))),
@@ -181,14 +183,15 @@ impl Peer {
     }
 }
 
-/// When Google says to try again, in the details of its error: `{"@type": "…RetryInfo", "retryDelay": "34s"}`.
+/// Returns Google's retry delay from the details of an error:
+/// `{"@type": "…RetryInfo", "retryDelay": "34s"}`.
 fn google_delay(error: &Value) -> Option<Duration> {
     let details = error.get("details")?.as_array()?;
     let delay = details.iter().find_map(|detail| detail.get("retryDelay")?.as_str())?;
     Duration::try_from_secs_f64(delay.strip_suffix('s')?.parse().ok()?).ok()
 }
 
-/// Shortens a text from outside to what a message may hold, on one line.
+/// Shortens an external text to [`MAX_MESSAGE_CHARS`], on one line.
 fn shorten(text: &str) -> String {
     let mut words = text.split_whitespace();
     let mut short = String::new();
@@ -208,13 +211,14 @@ fn shorten(text: &str) -> String {
     short
 }
 
-/// Whether a body is a web page.
+/// Returns whether a body is a web page.
 fn looks_like_html(text: &str) -> bool {
     let start = text.trim_start().get(..64).unwrap_or(text.trim_start()).to_lowercase();
     start.starts_with("<!doctype") || start.starts_with("<html") || start.starts_with('<')
 }
 
-/// How vendors say that a conversation is too long: OpenAI, Anthropic, llama.cpp, vLLM, LM Studio, gateways.
+/// How vendors report a conversation that is too long: OpenAI, Anthropic, llama.cpp, vLLM, LM
+/// Studio, gateways.
 const OVERFLOW: &[&str] = &[
     "context_length_exceeded",
     "exceed_context_size",

@@ -1,19 +1,20 @@
-//! What an exchange needs to know of a wire.
+//! The interface between an exchange and a wire.
 
 use super::{Failure, Peer};
 use crate::{limits, sink::Sink, sse::EventTooLong};
 use agent::ModelError;
 use std::time::Duration;
 
-/// What a wire makes of the data of its events. Pure: no clock, no socket.
+/// A wire's parser for the data of its events. Pure: no clock, no socket.
 pub(crate) trait Fold: Send {
-    /// Takes the data of one event. An error object in the stream is an error.
+    /// Parses the data of one event. An error object in the stream is returned as an error.
     fn on_event(&mut self, data: &str, peer: &Peer, sink: &mut Sink) -> Result<(), Failure>;
 
-    /// The stream is over and the model had said why it stopped: gives out what was held back, and the stop.
+    /// Called at the end of a stream after a stop reason: emits buffered items and the stop event.
     fn complete(&mut self, sink: &mut Sink);
 
-    /// The stream is over although the model was not done: gives out what is of use without the rest; calls are not.
+    /// Called at the end of a stream without a stop reason: emits buffered content that is usable
+    /// on its own. Buffered calls are dropped.
     fn abandon(&mut self, sink: &mut Sink);
 }
 
@@ -25,7 +26,7 @@ pub(crate) struct Tuning {
     pub(crate) retry_delay: Duration,
 }
 
-/// Why the splitter was stopped.
+/// Why parsing the stream was stopped.
 pub(super) enum Stop {
     TooLong,
     Failed(Failure),
@@ -54,7 +55,7 @@ pub(super) fn too_long() -> Failure {
     Failure::last(ModelError::AnswerTooLong)
 }
 
-/// Hands the data of one event to a fold, as long as the answer goes on and is not too long.
+/// Passes the data of one event to a fold, unless the answer has ended or is too long.
 pub(super) fn on_data(fold: &mut dyn Fold, data: &str, peer: &Peer, sink: &mut Sink) -> Result<(), Stop> {
     if sink.ended {
         return Ok(());

@@ -1,4 +1,4 @@
-//! What all wires share: the HTTP client, where requests go, when they are tried again, how failures are told.
+//! HTTP for all wires: clients, endpoints, exchanges, retries, and the classification of failures.
 
 mod client;
 mod endpoint;

@@ -1,4 +1,4 @@
-//! How long to wait before the next try.
+//! Delays between attempts.
 
 use crate::limits::MAX_RETRY_DELAY;
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
@@ -6,7 +6,8 @@ use jiff::{Timestamp, fmt::rfc2822};
 use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
 use std::time::Duration;
 
-/// The waits between tries: doubling from `first`, each with a random part so that many clients do not come back together.
+/// Returns the delays between attempts: exponential backoff from `first`, with jitter so that many
+/// clients do not retry at the same moment.
 pub(crate) fn waits(first: Duration, tries: u32) -> ExponentialBackoff {
     ExponentialBuilder::default()
         .with_min_delay(first)
@@ -16,8 +17,9 @@ pub(crate) fn waits(first: Duration, tries: u32) -> ExponentialBackoff {
         .build()
 }
 
-/// What the server asks for, at most [`MAX_RETRY_DELAY`]: `retry-after-ms`, or `Retry-After` as seconds or as a date. A date is
-/// measured from the server's own clock where it tells it.
+/// Parses the delay that the server asks for, capped at [`MAX_RETRY_DELAY`]: `retry-after-ms`, or
+/// `Retry-After` as seconds or as a date. A date is compared with the server's own `Date` header if
+/// it has one.
 pub(crate) fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     let asked = if let Some(ms) = text("retry-after-ms").and_then(|value| value.parse::<f64>().ok()) {

@@ -1,4 +1,4 @@
-//! Responses that are read as a whole: error pages, and answers that are no stream of events.
+//! Responses that are read as a whole: error pages, and answers that are not an event stream.
 
 use super::{Failure, Peer};
 use crate::limits;
@@ -6,7 +6,7 @@ use agent::ModelError;
 use reqwest::Response;
 use serde_json::Value;
 
-/// A success that is no event stream.
+/// Returns the failure for a success status whose body is not an event stream.
 pub(super) fn no_stream(peer: &Peer, body: &[u8]) -> Failure {
     let told = |what: &str| Failure::last(ModelError::BadResponse(format!("{} {what}", peer.url)));
     let Ok(value) = serde_json::from_slice::<Value>(body) else {
@@ -32,7 +32,8 @@ pub(super) fn no_stream(peer: &Peer, body: &[u8]) -> Failure {
     ))
 }
 
-/// Reads a body as far as a message needs it. One that breaks off is as long as it came.
+/// Reads a body up to [`limits::MAX_ERROR_BYTES`]. A body that breaks off is kept as far as it
+/// came.
 pub(super) async fn read_up_to(response: &mut Response, body: &mut Vec<u8>) {
     while body.len() < limits::MAX_ERROR_BYTES {
         match response.chunk().await {

@@ -1,8 +1,9 @@
-//! What servers have said of the options they take, by address and model, for as long as the process lives.
+//! Options that servers have refused, by address and model, for the lifetime of the process.
 //!
-//! Models of one family, gateways before them and servers that imitate them differ in the options they refuse, and no list of
-//! them stays true. So a request is made by what is known of the model's family, and a refusal that names an option is believed:
-//! the request is sent once more without it, and once that is accepted no later request has it.
+//! Models of one family, gateways and servers that imitate them refuse different options, and no
+//! list of these stays accurate. So a request is built from what is known of the model's family,
+//! and a refusal that names an option is trusted: the request is resent without it, and once that
+//! is accepted, later requests leave it out.
 
 mod refusal;
 
@@ -14,47 +15,49 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-/// An option of a request that it is complete without.
+/// An option that a request can leave out.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Optional {
-    /// Where it is in a body, as a JSON pointer. It is remembered by this.
+    /// Its location in a body, as a JSON pointer; also its key in [`Traits`].
     pub(crate) at: &'static str,
-    /// What servers call it, in lower case.
+    /// The names that servers use for it, in lower case.
     pub(crate) names: &'static [&'static str],
 }
 
-/// Levels of effort, the least first. A level that is refused is replaced by the one below it.
+/// Effort levels, the lowest first. A refused level is replaced by the one below it.
 const EFFORTS: [&str; 5] = ["low", "medium", "high", "xhigh", "max"];
 
-/// What one model at one address has refused or told.
+/// What one model at one address has refused or reported.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Traits {
-    /// The places of options, or `PLACE=VALUE` where only that value was refused.
+    /// The locations of refused options, or `LOCATION=VALUE` if only that value was refused.
     refused: BTreeSet<String>,
-    /// The wire that it sent us to.
+    /// The wire that a refusal demanded.
     pub(crate) wire: Option<Wire>,
     /// Whether it refused images.
     pub(crate) no_images: bool,
-    /// Whether it refused the list of tools. They are described in the system prompt then.
+    /// Whether it refused the list of tools. The system prompt describes them then.
     pub(crate) no_tools: bool,
-    /// Members of messages and calls that it gave and does not take back.
+    /// Members of messages and calls that the server sends but does not take back.
     members: BTreeSet<String>,
-    /// Whether it wants the member `reasoning_content` in every answer with calls, whoever wrote it.
+    /// Whether every answer with calls must have the member `reasoning_content`, whichever model
+    /// wrote it.
     pub(crate) wants_reasoning: bool,
-    /// Its tokens of context, where a refusal told.
+    /// The context size in tokens, if a refusal stated it.
     pub(crate) context_size: Option<u64>,
-    /// The most tokens of one answer, where a refusal told.
+    /// The maximum number of tokens in one answer, if a refusal stated it.
     pub(crate) max_output: Option<u64>,
 }
 
 impl Traits {
-    /// Whether an option has not been refused.
+    /// Returns whether an option has not been refused.
     pub(crate) fn takes(&self, option: &Optional) -> bool {
         !self.refused.contains(option.at)
     }
 
-    /// The level of effort to send for the one that is wanted: the highest up to it that the model has (`known`, where any are)
-    /// and that has not been refused, or else the lowest that the model has.
+    /// Returns the effort level to send for the wanted one: the highest level up to it that has not
+    /// been refused and that is in `known` (unless `known` lists none), otherwise the lowest such
+    /// level in `known`.
     pub(crate) fn effort(
         &self,
         option: &Optional,
@@ -72,12 +75,13 @@ impl Traits {
         level.filter(|_| self.takes(option))
     }
 
-    /// Whether a member of a message or a call has not been refused.
+    /// Returns whether a member of a message or a call has not been refused.
     pub(crate) fn takes_back(&self, member: &str) -> bool {
         !self.members.contains(member)
     }
 
-    /// Remembers that an option was refused. A level of effort above `high` is refused by itself first. False if that was known.
+    /// Stores that an option was refused; for an effort level above `high`, only that level.
+    /// Returns false if it was stored before.
     fn refuse(&mut self, option: &Optional, sent: &str) -> bool {
         let place = if ["xhigh", "max"].contains(&sent) {
             format!("{}={sent}", option.at)
@@ -88,48 +92,50 @@ impl Traits {
     }
 }
 
-/// What a refusal is answered with.
+/// How to proceed after a refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lesson {
-    /// The refusal is told.
+    /// Report the refusal.
     None,
-    /// The request is made anew by what was learned.
+    /// Rebuild the request with what was learned.
     Anew,
-    /// The request is made anew without what only the model understands of its answers so far: signatures and
-    /// encrypted reasoning that it does not recognise any more.
+    /// Rebuild the request without the data that only the model understands of its earlier answers:
+    /// signatures and encrypted reasoning that it no longer accepts.
     Forget,
 }
 
-/// The memory of a process.
+/// The process-wide memory of refusals.
 #[derive(Debug, Default)]
 pub(crate) struct Learned {
     /// By base URL and model.
     traits: Mutex<HashMap<(String, String), Traits>>,
-    /// How many messages of a conversation go without what only the model understands, by the key of the conversation's
-    /// cache. Few conversations ever come to this.
+    /// The number of leading messages of a conversation that are sent without the data that only
+    /// the model understands, by the conversation's cache key. Few conversations ever have an
+    /// entry.
     forgotten: Mutex<HashMap<String, usize>>,
 }
 
 impl Learned {
-    /// What is known of a model; nothing at first.
+    /// Returns the traits of a model; the default at first.
     pub(crate) fn of(&self, base_url: &str, model: &str) -> Traits {
         let known = self.traits.lock().unwrap_or_else(PoisonError::into_inner);
         known.get(&(base_url.to_owned(), model.to_owned())).cloned().unwrap_or_default()
     }
 
-    /// Replaces what is known of a model.
+    /// Replaces the traits of a model.
     pub(crate) fn remember(&self, base_url: &str, model: &str, traits: Traits) {
         let mut known = self.traits.lock().unwrap_or_else(PoisonError::into_inner);
         known.insert((base_url.to_owned(), model.to_owned()), traits);
     }
 
-    /// How many messages of a conversation go without what only the model understands.
+    /// Returns how many leading messages of a conversation are sent without the data that only the
+    /// model understands.
     pub(crate) fn forgotten(&self, conversation: &str) -> usize {
         let known = self.forgotten.lock().unwrap_or_else(PoisonError::into_inner);
         known.get(conversation).copied().unwrap_or(0)
     }
 
-    /// Remembers that so many messages do. What the model writes after them it understands again.
+    /// Stores that number. The model still accepts what it writes after these messages.
     pub(crate) fn forget(&self, conversation: &str, messages: usize) {
         let mut known = self.forgotten.lock().unwrap_or_else(PoisonError::into_inner);
         known.insert(conversation.to_owned(), messages);

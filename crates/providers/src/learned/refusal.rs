@@ -1,7 +1,11 @@
-//! Reads why a server refused a request.
+//! Parses why a server refused a request.
 //!
-//! The shapes: `{"error": {"message", "param", "code"}}` of OpenAI and most others, `{"detail": [{"loc", "msg"}]}` of servers built
-//! on pydantic, `{"error": {"message", "details"}}` of Google, plain text. All of their texts are read as one.
+//! Formats, all of whose strings are treated as one text:
+//!
+//! - `{"error": {"message", "param", "code"}}` from OpenAI and most others
+//! - `{"detail": [{"loc", "msg"}]}` from servers based on pydantic
+//! - `{"error": {"message", "details"}}` from Google
+//! - plain text
 
 use super::{Optional, Traits};
 use crate::Wire;
@@ -12,15 +16,15 @@ use std::collections::BTreeSet;
 #[derive(Debug)]
 pub(crate) struct Refusal {
     status: u16,
-    /// Every text of the body, in lower case, one a line.
+    /// Every string of the body, in lower case, one per line.
     text: String,
-    /// What the server itself calls the parameter that is wrong.
+    /// The server's own name for the rejected parameter.
     params: Vec<String>,
-    /// llama.cpp tells its context beside the text.
+    /// The context size that llama.cpp reports next to the text.
     context: Option<u64>,
 }
 
-/// Words by which a parameter is refused.
+/// Phrases that mark a parameter as refused.
 const REFUSED: &[&str] = &[
     "unsupported",
     "no endpoints found",
@@ -53,7 +57,8 @@ const REFUSED: &[&str] = &[
     "input should be",
 ];
 
-/// Texts before the size of a context, in lower case: OpenAI and vLLM, llama.cpp, LM Studio, Anthropic, Google.
+/// Phrases before a context size, in lower case: OpenAI and vLLM, llama.cpp, LM Studio, Anthropic,
+/// Google.
 const BEFORE_CONTEXT: &[&str] = &[
     "maximum context length is ",
     "maximum context length of ",
@@ -63,7 +68,8 @@ const BEFORE_CONTEXT: &[&str] = &[
     "tokens allowed (",
 ];
 
-/// Words by which a vendor refuses what only its model understands, all of a row together: Anthropic, OpenAI, Google.
+/// Phrases by which a vendor rejects data that only its model understands; all of a row must occur:
+/// Anthropic, OpenAI, Google.
 const UNRECOGNISED: &[&[&str]] = &[
     &["bound to a different conversation"],
     &["`thinking` or `redacted_thinking` blocks", "cannot be modified"],
@@ -77,9 +83,10 @@ const UNRECOGNISED: &[&[&str]] = &[
 ];
 
 impl Refusal {
-    /// Reads a response. `None` for a status that says nothing of the request: credentials, limits of use, a server that is down.
+    /// Parses a response. Returns `None` for a status that is not about the request itself:
+    /// credentials, rate limits, an unavailable server.
     pub(crate) fn read(status: u16, body: &[u8]) -> Option<Self> {
-        // A few servers say 500 where the request is at fault.
+        // A few servers answer 500 if the request is at fault.
         if !matches!(status, 400 | 404 | 405 | 415 | 422 | 500 | 501) {
             return None;
         }
@@ -111,7 +118,7 @@ impl Refusal {
         }
     }
 
-    /// The size of the context, where the text tells it.
+    /// Returns the context size, if the text states it.
     pub(crate) fn context_size(&self) -> Option<u64> {
         let told = BEFORE_CONTEXT.iter().find_map(|before| {
             let (_, after) = self.text.split_once(before)?;
@@ -120,7 +127,7 @@ impl Refusal {
         self.context.or(told).filter(|size| *size >= 512)
     }
 
-    /// The other wire, where the text sends us to it or the address has nothing there.
+    /// Returns the other wire, if the text demands it or the address does not implement this one.
     pub(crate) fn other_wire(&self, wire: Wire) -> Option<Wire> {
         let says = |words: &[&str]| words.iter().any(|word| self.text.contains(word));
         match wire {
@@ -140,19 +147,20 @@ impl Refusal {
         }
     }
 
-    /// Whether it was something of the model's own earlier answers that it does not recognise: a signature, encrypted
-    /// reasoning, an item by its id.
+    /// Returns whether the server no longer accepts part of the model's own earlier answers: a
+    /// signature, encrypted reasoning, or an item by its id.
     pub(crate) fn is_of_own_answers(&self) -> bool {
         UNRECOGNISED.iter().any(|words| words.iter().all(|word| self.text.contains(word)))
     }
 
-    /// Whether an answer with calls lacked `reasoning_content`: DeepSeek, Moonshot.
+    /// Returns whether an answer with calls lacked `reasoning_content`: DeepSeek, Moonshot.
     pub(crate) fn wants_reasoning(&self) -> bool {
         let missing = ["must be passed back", "is missing", "is required"];
         self.text.contains("reasoning_content") && missing.iter().any(|words| self.text.contains(words))
     }
 
-    /// Learns which members of the messages that were sent the server does not take. False if it was none of them.
+    /// Learns which members of the sent messages the server does not accept. Returns false if the
+    /// refusal names none of them, or none that is new.
     pub(crate) fn teach_members(&self, sent: &Value, traits: &mut Traits) -> bool {
         let in_params = |name: &str| {
             let parts = |param: &String| param.split(['.', '[', ']']).any(|part| part == name);
@@ -166,13 +174,13 @@ impl Refusal {
         traits.members.len() > known
     }
 
-    /// Whether it was the images.
+    /// Returns whether the images were refused.
     pub(crate) fn is_of_images(&self) -> bool {
         let images = ["image input", "images", "image_url", "inlinedata", "vision", "multimodal"];
         images.iter().any(|word| self.text.contains(word)) && self.refuses()
     }
 
-    /// Whether it was the list of tools as such, not one of them.
+    /// Returns whether the list of tools as such was refused, not one of the tools.
     pub(crate) fn is_of_tools(&self) -> bool {
         [
             "support tools",
@@ -186,14 +194,14 @@ impl Refusal {
             || (self.text.contains("tool choice requires") && self.text.contains("--"))
     }
 
-    /// Learns which option was refused, of those that the request had. False if it was none of them: sent again as it is, the
-    /// request would be refused again.
+    /// Learns which of the request's options was refused. Returns false if nothing new was learned:
+    /// the same request would be refused again.
     pub(crate) fn teach(&self, sent: &Value, options: &[&'static Optional], traits: &mut Traits) -> bool {
         let named = options
             .iter()
             .filter(|option| sent.pointer(option.at).is_some())
             .filter_map(|option| Some((self.naming(option)?, *option)))
-            // The longest name is the most exact: `reasoning.summary` before `reasoning`.
+            // The longest name is the most specific: `reasoning.summary` before `reasoning`.
             .max_by_key(|(length, _)| *length);
         let Some((_, option)) = named else { return false };
         let value = sent.pointer(option.at);
@@ -204,16 +212,16 @@ impl Refusal {
         traits.refuse(option, value.and_then(Value::as_str).unwrap_or_default())
     }
 
-    /// The most tokens of an answer, for a request whose number of them was too large.
+    /// Returns the limit of answer tokens that the refusal states, if the request exceeded it.
     pub(crate) fn smaller_limit(&self, sent: Option<&Value>) -> Option<u64> {
         let sent = sent?.as_u64()?;
-        // Where the conversation counts too, the number would change with each request.
+        // If the conversation counts too, the number would change with each request.
         let limits = ["too large", "range", "at most", "maximum", "exceed", "less than", "should be"];
         let says_limit = limits.iter().any(|word| self.text.contains(word)) && !self.text.contains("context");
         numbers(&self.text).filter(|number| says_limit && *number < sent && *number >= 16).max()
     }
 
-    /// The length of the name by which the text refuses an option.
+    /// Returns the length of the longest name by which the text refuses an option.
     fn naming(&self, option: &Optional) -> Option<usize> {
         let param = |name: &&&str| {
             self.params.iter().any(|param| {
@@ -229,7 +237,7 @@ impl Refusal {
     }
 }
 
-/// The members of answers and their calls in a body that not every server has.
+/// Returns the members of answers and their calls in a body that not every server supports.
 fn members(sent: &Value) -> BTreeSet<String> {
     const EVERYWHERE: [&str; 8] =
         ["role", "content", "tool_calls", "id", "type", "function", "name", "arguments"];
@@ -249,7 +257,8 @@ fn members(sent: &Value) -> BTreeSet<String> {
     names
 }
 
-/// Whether a text names a parameter. One that is a word of the language too counts in quotation marks only.
+/// Returns whether a text names a parameter. A name that is an ordinary word counts in quotation
+/// marks only.
 fn is_named(text: &str, name: &str) -> bool {
     let is_part = |char: char| char.is_alphanumeric() || char == '_';
     let is_word = name.bytes().all(|byte| byte.is_ascii_lowercase());
@@ -258,14 +267,14 @@ fn is_named(text: &str, name: &str) -> bool {
         let after = text[at + name.len()..].chars().next();
         if is_word {
             let quotes = |char: Option<char>| char.is_some_and(|char| "'\"`".contains(char));
-            // `Unrecognized request argument supplied: NAME` has none.
+            // `Unrecognized request argument supplied: NAME` has no quotation marks.
             return (quotes(before) && quotes(after)) || text[..at].ends_with("supplied: ");
         }
         !before.is_some_and(is_part) && !after.is_some_and(is_part)
     })
 }
 
-/// The whole numbers of a text that stand by themselves, not those in names and dates.
+/// Returns the integers that stand alone in a text, excluding those within names and dates.
 fn numbers(text: &str) -> impl Iterator<Item = u64> {
     text.split(|char: char| !(char.is_ascii_alphanumeric() || "-_./".contains(char)))
         .filter_map(|word| word.trim_end_matches('.').parse().ok())
@@ -303,7 +312,7 @@ mod tests {
                 r#"{"error":{"message":"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."}}"#,
                 "/max_tokens",
             ),
-            // What names no option, or one that was not sent, or is about something else.
+            // Refusals that name no option, name one that was not sent, or concern something else.
             (r#"{"error":{"message":"messages.1: unknown role"}}"#, ""),
             (r#"{"error":{"message":"Unsupported parameter: 'temperature'"}}"#, ""),
             (r#"{"error":{"message":"invalid model: see the store"}}"#, ""),

@@ -1,4 +1,5 @@
-//! Files as the pilot sees them: read through the tool, and changed by the smallest edit that names its place without doubt.
+//! Files as the pilot handles them: read through the tool, and changed by the smallest unambiguous
+//! edit.
 
 use super::{
     limits::{LONG_LINE_CHARS, PAGES},
@@ -11,25 +12,25 @@ use std::ops::Range;
 /// A file that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct File {
-    /// Its path: the one asked for, or the only file of that name.
+    /// Its path: the requested one, or the only file of that name.
     pub(crate) path: String,
     /// Its lines, without line ends.
     pub(crate) lines: Vec<String>,
-    /// Whether these are all of its lines, none of them cut.
+    /// Whether `lines` is complete and no line was truncated.
     pub(crate) whole: bool,
 }
 
-/// A change to make.
+/// A change to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Change {
-    /// Replace this text, which stands in the file once.
+    /// Replaces this text, which occurs in the file once.
     Edit { old: String, new: String },
-    /// Write the file anew: nothing in it can be named without doubt.
+    /// Writes the whole file: no text in it identifies the place unambiguously.
     Write(String),
 }
 
-/// Reads a file. When there is none of that path and the path is a bare name, the only file of that name in the project is taken;
-/// several are reported, never guessed between.
+/// Reads a file. If the path does not exist and is a bare name, reads the only file of that name in
+/// the project; several such files are an error that lists them.
 pub(crate) fn open(script: &mut Script<'_>, path: &str) -> Result<File, Pause> {
     let first = script.call("file_read", json!({ "path": path }))?;
     if !first.is_error {
@@ -43,7 +44,7 @@ pub(crate) fn open(script: &mut Script<'_>, path: &str) -> Result<File, Pause> {
     pages(script, &found, text)
 }
 
-/// Reads files that are known to exist, all together.
+/// Reads files that are known to exist, in one batch.
 pub(crate) fn open_all(script: &mut Script<'_>, paths: &[String]) -> Result<Vec<File>, Pause> {
     let read = |path: &String| Call { name: "file_read", arguments: json!({ "path": path }) };
     let first_pages = script.calls(paths.iter().map(read).collect())?;
@@ -54,7 +55,7 @@ pub(crate) fn open_all(script: &mut Script<'_>, paths: &[String]) -> Result<Vec<
     paths.iter().zip(first_pages).map(open).collect()
 }
 
-/// The only file of a bare name in the project, after a read of it has failed with `error`.
+/// Returns the only file of a bare name in the project, after reading it failed with `error`.
 pub(crate) fn locate(script: &mut Script<'_>, path: &str, error: &str) -> Result<String, Pause> {
     let failed = || Pause::Failed(error.to_owned());
     if path.contains(['/', '\\']) || !script.offers("glob") {
@@ -77,7 +78,7 @@ pub(crate) fn locate(script: &mut Script<'_>, path: &str, error: &str) -> Result
     }
 }
 
-/// The paths that a `glob` result lists.
+/// Extracts the paths from a `glob` result.
 pub(crate) fn paths(text: &str) -> Vec<String> {
     let is_path =
         |line: &&str| !line.is_empty() && !line.starts_with("No files") && !line.starts_with(['(', '…', '[']);
@@ -85,7 +86,7 @@ pub(crate) fn paths(text: &str) -> Vec<String> {
     lines.map(str::to_owned).collect()
 }
 
-/// A glob that matches this name alone.
+/// Escapes a name so that the glob matches this name only.
 pub(crate) fn escape_glob(name: &str) -> String {
     name.chars().fold(String::new(), |mut glob, c| {
         if matches!(c, '*' | '?' | '[' | ']' | '{' | '}') {
@@ -97,19 +98,19 @@ pub(crate) fn escape_glob(name: &str) -> String {
     })
 }
 
-/// Whether a failed read says that there is no such file.
+/// Returns whether a failed read means that the file does not exist.
 pub(crate) fn is_missing(text: &str) -> bool {
     let text = text.to_lowercase();
     ["not found", "no such file", "does not exist"].iter().any(|words| text.contains(words))
 }
 
 impl File {
-    /// Its text, with `\n` line ends.
+    /// Returns the text, with `\n` line ends.
     pub(crate) fn text(&self) -> String {
         self.lines.join("\n")
     }
 
-    /// The 1-based numbers of the lines that a text begins in, found without overlaps.
+    /// Returns the 1-based number of the line in which each non-overlapping match begins.
     pub(crate) fn places(&self, needle: &str) -> Vec<usize> {
         let text = self.text();
         let mut line = 1;
@@ -123,11 +124,13 @@ impl File {
             .collect()
     }
 
-    /// The change that puts `new` in the place of the 0-based lines `range` (an empty one inserts).
+    /// Returns the change that replaces the 0-based lines `range` with `new`. An empty range
+    /// inserts.
     pub(crate) fn splice(&self, range: Range<usize>, new: &[String]) -> Change {
         let text = self.text() + "\n";
         let (mut low, mut high) = (range.start, range.end);
-        // An insertion has no line of its own to name, and a deletion takes its line end along: both need a neighbour.
+        // An insertion has no line of its own to match, and a deletion must remove the line end
+        // too: both need an adjacent line.
         if range.is_empty() || new.is_empty() {
             if high < self.lines.len() { high += 1 } else { low = low.saturating_sub(1) }
         }
@@ -161,7 +164,7 @@ impl File {
 }
 
 impl Change {
-    /// Makes it; the tool's own words.
+    /// Makes the change and returns the tool's result text.
     pub(crate) fn make<'a>(&self, script: &mut Script<'a>, path: &str) -> Result<&'a str, Pause> {
         match self {
             Self::Edit { old, new } => script.must("file_edit", edit(path, old, new, false)),
@@ -170,7 +173,7 @@ impl Change {
     }
 }
 
-/// The arguments of an edit.
+/// Returns the arguments of an edit.
 pub(crate) fn edit(path: &str, old: &str, new: &str, all: bool) -> Value {
     let mut arguments = json!({ "path": path, "old_string": old, "new_string": new });
     if all {
@@ -197,7 +200,7 @@ fn pages(script: &mut Script<'_>, path: &str, text: &str) -> Result<File, Pause>
     Ok(file)
 }
 
-/// Adds the numbered lines of a page; whether there are more.
+/// Appends the numbered lines of a page. Returns whether there are more.
 fn take_page(lines: &mut Vec<String>, text: &str) -> bool {
     let start = lines.len();
     let mut note = None;
@@ -215,7 +218,7 @@ fn take_page(lines: &mut Vec<String>, text: &str) -> bool {
     }
     let Some(note) = note else { return false };
     if !note.contains("more line") {
-        // Something else cut the text short, perhaps within its last line.
+        // Another limit truncated the text, possibly within its last line.
         let is_note_alone = lines.len() == start;
         lines.truncate(lines.len().saturating_sub(1).max(start));
         return !(is_note_alone && start == 0 && note.to_lowercase().contains("empty"));

@@ -44,16 +44,16 @@ pub(crate) struct DeleteFile {
 /// A file to move.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Move {
-    /// Where it is.
+    /// The current path.
     pub(crate) from: String,
-    /// Where it goes.
+    /// The new path.
     pub(crate) to: String,
 }
 
 /// A patch to apply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Patch {
-    /// From `*** Begin Patch` to `*** End Patch`.
+    /// The text from `*** Begin Patch` to `*** End Patch`.
     pub(crate) patch: String,
 }
 
@@ -152,7 +152,7 @@ impl Patch {
         Ok(Outcome { line: told.lines().next().unwrap_or("patch applied").to_owned(), shown: None, changed })
     }
 
-    /// What is done to which file.
+    /// Returns each file of the patch with the kind of change.
     fn files(&self) -> Vec<(&'static str, &str)> {
         let heads =
             [("added", "*** Add File: "), ("updated", "*** Update File: "), ("deleted", "*** Delete File: ")];

@@ -1,24 +1,25 @@
-//! A prompt as tokens: words, quoted text, code blocks, patches and the marks between them.
+//! Splits a prompt into tokens: words, quoted text, code blocks, patches and punctuation.
 
-/// A piece of a prompt.
+/// A token of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Token {
-    /// What it is.
+    /// Its kind.
     pub(crate) kind: Kind,
-    /// Where it begins, in bytes.
+    /// Its start, as a byte offset.
     pub(crate) start: usize,
-    /// Where it ends, in bytes.
+    /// Its end, as a byte offset.
     pub(crate) end: usize,
-    /// The word, or what stands between the quotes with its escapes resolved, or the lines of the block without the last line end.
+    /// The word, or the quoted text with escapes resolved, or the lines of the block without the
+    /// last line end.
     pub(crate) text: String,
-    /// What stands between the quotes as written: paths are taken from here.
+    /// The quoted text as written; paths are taken from here.
     pub(crate) raw: String,
 }
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Anything between spaces.
+    /// Text between spaces.
     Word,
     /// Text between quotes.
     Quoted,
@@ -34,18 +35,19 @@ pub(crate) enum Kind {
     Stop,
     /// A semicolon.
     Semicolon,
-    /// A line end, with the list marker after it.
+    /// A line end. A list marker after it is skipped.
     Break,
 }
 
 impl Token {
-    /// Whether it stands for itself and is never a keyword.
+    /// Returns whether it is literal text, which is never a keyword.
     pub(crate) fn is_literal(&self) -> bool {
         matches!(self.kind, Kind::Quoted | Kind::Fence | Kind::Patch)
     }
 }
 
-/// Cuts a prompt into tokens. Line ends must be `\n`. The error says what was never closed.
+/// Splits a prompt into tokens. Line ends must be `\n`. The error names the delimiter that is never
+/// closed.
 pub(crate) fn lex(source: &str) -> Result<Vec<Token>, String> {
     let mut lexer = Lexer { source, at: 0, tokens: Vec::new() };
     lexer.run()?;
@@ -214,7 +216,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Takes a mark that stands right here, at the end of a word.
+    /// Consumes a punctuation mark right here, at the end of a word.
     fn mark(&mut self) {
         let rest = self.rest();
         let length = rest.find(char::is_whitespace).unwrap_or(rest.len());
@@ -243,7 +245,8 @@ fn closing(open: char) -> Option<char> {
     }
 }
 
-/// Whether a quote sign before `after` ends the quote: an apostrophe or an inner quote is followed by more of the text.
+/// Returns whether the quote sign before `after` closes the quote. An apostrophe or an inner quote
+/// is followed by more text.
 fn ends_here(after: &str, brackets: [i32; 3]) -> bool {
     let mut chars = after.chars();
     match chars.next() {

@@ -25,7 +25,7 @@ pub(crate) const INSERT: Command = Command {
     parse: insert,
 };
 
-/// Takes lines out.
+/// Deletes lines or text.
 pub(crate) const DELETE: Command = Command {
     verbs: &["delete", "remove"],
     form: "delete line N | lines A-B in FILE, or delete 'TEXT' in FILE",
@@ -40,11 +40,11 @@ pub(crate) struct Insert {
     pub(crate) path: String,
     /// The lines, without the last line end.
     pub(crate) text: String,
-    /// Where.
+    /// The position.
     pub(crate) place: Place,
 }
 
-/// Where lines are added.
+/// The position at which lines are added.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Place {
     /// Before the first line.
@@ -55,9 +55,9 @@ pub(crate) enum Place {
     BeforeLine(usize),
     /// After this 1-based line.
     AfterLine(usize),
-    /// Before the only line that holds this text.
+    /// Before the only line that contains this text.
     BeforeText(String),
-    /// After the only line that holds this text.
+    /// After the only line that contains this text.
     AfterText(String),
 }
 
@@ -68,7 +68,7 @@ pub(crate) struct DeleteLines {
     pub(crate) path: String,
     /// The first line, 1-based.
     pub(crate) first: usize,
-    /// The last line.
+    /// The last line, inclusive.
     pub(crate) last: usize,
 }
 
@@ -179,7 +179,7 @@ fn delete(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
     }
     let mut file = file.trimmed();
     all |= file.eat_end(&["everywhere"]);
-    // Plain words could mean anything that stands in the file: only a quote is taken as its text.
+    // Unquoted words are ambiguous; only a quote is accepted as the text to delete.
     if !matches!(what.trimmed().tokens, [only] if only.is_literal()) {
         return Some(Err("put the text to delete in quotes, or name lines".to_owned()));
     }
@@ -218,7 +218,7 @@ impl Insert {
 }
 
 impl Place {
-    /// The 0-based line before which the text goes.
+    /// Returns the 0-based line before which the text is inserted.
     fn index(&self, file: &File) -> Result<usize, Pause> {
         match self {
             Self::Start => Ok(0),
@@ -260,7 +260,7 @@ fn whole(script: &mut Script<'_>, path: &str) -> Result<File, Pause> {
     Err(Pause::Failed(format!("`{}` is too long, or has too long lines, to be edited by line", file.path)))
 }
 
-/// The 0-based range of 1-based lines `first..last`, both included.
+/// Converts the 1-based lines `first..last`, both inclusive, to a 0-based range, if they exist.
 fn existing(file: &File, lines: Range<usize>) -> Result<Range<usize>, Pause> {
     if lines.end <= file.lines.len() {
         return Ok(lines.start - 1..lines.end);
@@ -268,7 +268,7 @@ fn existing(file: &File, lines: Range<usize>) -> Result<Range<usize>, Pause> {
     Err(Pause::Failed(format!("`{}` has only {} line(s)", file.path, file.lines.len())))
 }
 
-/// The 1-based number of the only line with a text.
+/// Returns the 1-based number of the only line that contains a text.
 fn only_line(file: &File, text: &str) -> Result<usize, Pause> {
     let mut places = file.places(text);
     places.dedup();

@@ -1,8 +1,9 @@
-//! `offline/pilot`: a deterministic command interpreter behind the seam to language models.
+//! `offline/pilot`: a deterministic command interpreter behind [`LanguageModel`].
 //!
-//! It understands a fixed set of plain English commands and does them with the tools on offer, so that the product works without a key
-//! and a network, and so that demonstrations and tests drive the real runtime. It is no language model and says so. The grammar is
-//! described for people in `docs/pilot.md`.
+//! It parses a fixed set of plain English commands and runs them with the offered tools, so that
+//! the product works without a key or a network, and so that demonstrations and tests drive the
+//! real runtime. It is not a language model and states so. The user documentation of the grammar is
+//! `docs/pilot.md`.
 //!
 //! Architecture Invariant: it keeps no state. Each request is answered from its conversation alone.
 
@@ -43,7 +44,8 @@ pub struct OfflinePilot {
     info: ModelInfo,
 }
 
-/// An answer: text, and the calls whose results it needs to go on. Without calls the prompt is dealt with.
+/// An answer: text, and the calls whose results are needed to continue. Without calls, the prompt
+/// is finished.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Reply {
     /// Text for the user.
@@ -92,7 +94,7 @@ impl LanguageModel for OfflinePilot {
     }
 }
 
-/// What comes next in a conversation. Pure: the same request always has the same answer.
+/// Returns the next answer of a conversation. Pure: the same request always gets the same answer.
 pub(crate) fn next(request: &ModelRequest) -> Reply {
     let said = |text: String| Reply { text, calls: Vec::new() };
     let Some(prompt) = progress::prompt(request) else { return said(report::hello()) };
@@ -155,7 +157,8 @@ fn perform(
     tasks::update(script, &[(ids[count - 1].as_ref(), "completed")])
 }
 
-/// Says which tools are missing for these steps, if any are: then nothing is begun.
+/// Returns a message about missing tools, if the steps need any that are not offered. No step is
+/// started then.
 fn unavailable(steps: &[Step], script: &Script<'_>) -> Option<String> {
     let (index, missing) = steps.iter().enumerate().find_map(|(index, step)| {
         let missing: Vec<String> =
@@ -169,7 +172,7 @@ fn unavailable(steps: &[Step], script: &Script<'_>) -> Option<String> {
     ))
 }
 
-/// A text in a few pieces that end at line ends where they can.
+/// Splits a text into a few chunks, at line ends.
 fn chunks(text: &str) -> Vec<String> {
     let size = (text.len() * 2).div_ceil(limits::CHUNKS).max(1);
     let mut chunks: Vec<String> = Vec::new();
@@ -182,7 +185,8 @@ fn chunks(text: &str) -> Vec<String> {
     chunks
 }
 
-/// Estimates tokens: one for every four bytes begun, of everything that goes in and of everything that comes out.
+/// Estimates the token counts of all input and all output: one token per
+/// [`limits::BYTES_PER_TOKEN`] bytes, rounded up.
 fn estimate(request: &ModelRequest, reply: &Reply) -> Usage {
     let message = |message: &Message| match message {
         Message::User(contents) => contents.iter().map(content_bytes).sum(),
@@ -210,7 +214,7 @@ fn content_bytes(content: &agent::Content) -> usize {
     use agent::Content;
     match content {
         Content::Text(text) => text.len(),
-        // The pilot looks at no images.
+        // The pilot ignores images.
         Content::Image { .. } => 0,
         Content::ResourceLink { uri, name } => uri.len() + name.len(),
         Content::Resource { uri, text, .. } => uri.len() + text.len(),

@@ -1,4 +1,5 @@
-//! A prompt as steps. All of it is understood before any of it is done: one step that is not clear makes the whole prompt unclear.
+//! Parses a prompt into steps. The whole prompt is parsed before anything is done: one unclear step
+//! makes the whole prompt unclear.
 
 use super::{
     lexer::{self, Kind, Token},
@@ -10,43 +11,43 @@ use super::{
     tasks,
 };
 
-/// What a prompt asks for.
+/// The meaning of a prompt.
 #[derive(Debug)]
 pub(crate) enum Understood {
     /// Steps to do, in order.
     Work {
         /// The steps; at least one.
         steps: Vec<Step>,
-        /// Whether a task list is to be kept.
+        /// Whether to keep a task list.
         plan: bool,
     },
-    /// Help.
+    /// A request for help.
     Help,
     /// A greeting, or a question about what this is.
     Hello,
-    /// Something else; nothing is to be done.
+    /// Anything else; nothing is done.
     Unclear {
         /// The steps that are not clear.
         parts: Vec<Unclear>,
-        /// How many steps there are.
+        /// The total number of steps.
         steps: usize,
     },
 }
 
-/// A step that is not understood.
+/// A step that could not be parsed.
 #[derive(Debug)]
 pub(crate) struct Unclear {
     /// Its number, from 1.
     pub(crate) number: usize,
     /// Its words, shortened.
     pub(crate) text: String,
-    /// Why, if it began like a command.
+    /// The reason, if it began like a command.
     pub(crate) reason: Option<String>,
-    /// Commands that look like it.
+    /// Commands that resemble it.
     pub(crate) closest: Vec<&'static Command>,
 }
 
-/// Understands a prompt.
+/// Parses a prompt.
 pub(crate) fn parse(prompt: &Prompt) -> Understood {
     let understood = parse_text(&prompt.text, &prompt.attached);
     if prompt.attached.is_empty() || matches!(understood, Understood::Work { .. }) {
@@ -83,7 +84,7 @@ fn parse_text(source: &str, attached: &[String]) -> Understood {
     }
 }
 
-/// The text inside of a pair of tags around all of a prompt, as some clients send it:
+/// Returns the content of a pair of tags around the whole prompt, as some clients send it:
 /// `<previous_user_message>…</previous_user_message>`.
 fn unwrapped(source: &str) -> &str {
     let inside = || {
@@ -96,7 +97,7 @@ fn unwrapped(source: &str) -> &str {
     inside().unwrap_or(source)
 }
 
-/// Whether a word begins a command.
+/// Returns whether a word begins a command.
 pub(crate) fn is_verb(token: &Token) -> bool {
     COMMANDS.iter().any(|command| command.verbs.iter().any(|verb| is_word(token, verb)))
 }
@@ -238,7 +239,7 @@ fn work(phrase: Phrase<'_>, plan: bool) -> Understood {
     Understood::Work { steps, plan }
 }
 
-/// One piece as a step, or as several that are joined by "and" or a comma and that all make sense.
+/// Parses a piece as one step, or as several that are joined by "and" or a comma and are all valid.
 fn understand(piece: Phrase<'_>, it: &mut Option<String>) -> Result<Vec<Step>, Option<String>> {
     let reason = match command(Phrase { it: it.as_deref(), ..piece }) {
         Some(Ok(step)) => {
@@ -264,7 +265,7 @@ fn understand(piece: Phrase<'_>, it: &mut Option<String>) -> Result<Vec<Step>, O
 
 fn command(phrase: Phrase<'_>) -> Option<Result<Step, String>> {
     let mut polite = phrase;
-    // A command line is taken to its last word; elsewhere thanks at the end mean nothing.
+    // A command line is kept up to its last word; elsewhere, thanks at the end are dropped.
     if !phrase.at("run") && !phrase.at("execute") {
         while polite.eat_end(TRAILERS) {
             polite = polite.trimmed();

@@ -1,30 +1,32 @@
-//! A stretch of tokens that is being understood, and the nouns all commands share: texts, files, folders, numbers.
+//! A range of tokens being parsed, and the nouns that all commands share: texts, files,
+//! directories, numbers.
 
 use super::lexer::{Kind, Token};
 use std::ops::RangeInclusive;
 
-/// Tokens of one step. Copies are cheap: a parser tries a reading on a copy and keeps it if it holds.
+/// The tokens of one step. Copying is cheap: a parser tries an alternative on a copy and keeps the
+/// copy if it matches.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Phrase<'a> {
     /// The whole prompt.
     pub(crate) source: &'a str,
-    /// The tokens left.
+    /// The remaining tokens.
     pub(crate) tokens: &'a [Token],
-    /// The file that "it" means: the last one named, or the only one attached.
+    /// The file that "it" refers to: the last one named, or the only attachment.
     pub(crate) it: Option<&'a str>,
 }
 
-/// How often a keyword stands in a phrase.
+/// The occurrences of a keyword in a phrase.
 pub(crate) enum Split<'a> {
-    /// Not at all.
+    /// None.
     Absent,
-    /// Once: what is before it and after it.
+    /// One: the tokens before and after it.
     Once(Phrase<'a>, Phrase<'a>),
-    /// Several times, so that only quotes can tell which one is meant.
+    /// Several, so that quotes are needed to tell which one is meant.
     Ambiguous(String),
 }
 
-/// Names without an extension that are files all the same.
+/// File names without an extension.
 const PLAIN_FILES: &[&str] = &[
     "makefile",
     "dockerfile",
@@ -46,22 +48,23 @@ const PLAIN_FILES: &[&str] = &[
 ];
 
 impl<'a> Phrase<'a> {
-    /// The same with other tokens.
+    /// Returns a copy with other tokens.
     pub(crate) fn with(self, tokens: &'a [Token]) -> Self {
         Self { tokens, ..self }
     }
 
-    /// Whether nothing is left.
+    /// Returns whether no tokens remain.
     pub(crate) fn is_empty(&self) -> bool {
         self.tokens.is_empty()
     }
 
-    /// Whether the next token is this word.
+    /// Returns whether the next token is this word.
     pub(crate) fn at(&self, word: &str) -> bool {
         self.tokens.first().is_some_and(|token| is_word(token, word))
     }
 
-    /// Takes the words of one of the alternatives, of the longest that fits; each alternative is words with spaces between.
+    /// Consumes the longest matching alternative; each alternative is a sequence of words separated
+    /// by spaces.
     pub(crate) fn eat(&mut self, alternatives: &[&str]) -> bool {
         let fits = |words: &&str| {
             let count = words.split(' ').count();
@@ -73,7 +76,7 @@ impl<'a> Phrase<'a> {
         true
     }
 
-    /// Takes the words of one of the alternatives from the end, of the longest that fits.
+    /// Consumes the longest matching alternative from the end.
     pub(crate) fn eat_end(&mut self, alternatives: &[&str]) -> bool {
         let fits = |words: &&str| {
             let start = self.tokens.len().checked_sub(words.split(' ').count())?;
@@ -88,7 +91,7 @@ impl<'a> Phrase<'a> {
         true
     }
 
-    /// Takes a mark.
+    /// Consumes a token of this kind.
     pub(crate) fn eat_kind(&mut self, kind: Kind) -> bool {
         let fits = self.tokens.first().is_some_and(|token| token.kind == kind);
         if fits {
@@ -97,7 +100,7 @@ impl<'a> Phrase<'a> {
         fits
     }
 
-    /// Without marks and line ends around it.
+    /// Removes punctuation and line ends at both ends.
     pub(crate) fn trimmed(mut self) -> Self {
         let is_mark = |token: &Token| !token.is_literal() && token.kind != Kind::Word;
         while self.tokens.first().is_some_and(is_mark) {
@@ -109,7 +112,7 @@ impl<'a> Phrase<'a> {
         self
     }
 
-    /// Cuts at the one place where one of these words stands outside quotes.
+    /// Splits at the only occurrence of one of these words outside quotes.
     pub(crate) fn split(self, words: &[&str]) -> Split<'a> {
         let at = |token: &Token| words.iter().any(|word| is_word(token, word));
         let mut places =
@@ -126,7 +129,8 @@ impl<'a> Phrase<'a> {
         }
     }
 
-    /// The items of a list joined by commas and "and". Never empty, and an item may be.
+    /// Splits a list at commas and "and". The result is never empty, but may consist of one empty
+    /// item.
     pub(crate) fn parts(self) -> Vec<Phrase<'a>> {
         let between = |token: &Token| token.kind == Kind::Comma || is_word(token, "and");
         let parts = self.trimmed().tokens.split(between).map(|tokens| self.with(tokens));
@@ -134,7 +138,7 @@ impl<'a> Phrase<'a> {
         if parts.is_empty() { vec![self.with(&[])] } else { parts }
     }
 
-    /// The prompt's own characters from the first token to the last.
+    /// Returns the text of the prompt from the first token to the last.
     pub(crate) fn raw(&self) -> &'a str {
         match (self.tokens.first(), self.tokens.last()) {
             (Some(first), Some(last)) => &self.source[first.start..last.end],
@@ -142,7 +146,7 @@ impl<'a> Phrase<'a> {
         }
     }
 
-    /// A text: one quote, one code block, or plain words as they stand.
+    /// Parses a text: one quote, one code block, or unquoted words.
     pub(crate) fn literal(self) -> Result<String, String> {
         let phrase = self.trimmed();
         match phrase.tokens {
@@ -164,13 +168,13 @@ impl<'a> Phrase<'a> {
         }
     }
 
-    /// The verb of the first "and VERB" in plain words: there another step may begin.
+    /// Returns the verb of the first "and VERB" in unquoted words, where another step may begin.
     pub(crate) fn next_verb(&self) -> Option<&'a str> {
         let joins = |pair: &&[Token]| is_word(&pair[0], "and") && super::parse::is_verb(&pair[1]);
         self.tokens.windows(2).find(joins).map(|pair| pair[1].text.as_str())
     }
 
-    /// What a task is about: one quote, or words as they stand.
+    /// Parses the subject of a task: one quote, or unquoted words.
     pub(crate) fn subject(self) -> Result<String, String> {
         let phrase = self.trimmed();
         match phrase.tokens {
@@ -180,7 +184,7 @@ impl<'a> Phrase<'a> {
         }
     }
 
-    /// A file.
+    /// Parses a file name.
     pub(crate) fn file(self) -> Result<String, String> {
         let mut phrase = self.trimmed();
         if phrase.eat(&["it", "this", "that", "this file", "that file", "the same file", "the file"])
@@ -215,7 +219,7 @@ impl<'a> Phrase<'a> {
         }
     }
 
-    /// A folder or file to look in; `None` for the whole project.
+    /// Parses a directory or file to search; `None` for the whole project.
     pub(crate) fn place(self) -> Result<Option<String>, String> {
         let mut phrase = self.trimmed();
         phrase.eat(&["the", "this", "my", "all of the"]);
@@ -237,7 +241,7 @@ impl<'a> Phrase<'a> {
         }
     }
 
-    /// `A`, `A-B`, `A to B`: 1-based line numbers.
+    /// Parses `A`, `A-B` or `A to B`: 1-based line numbers.
     pub(crate) fn lines(self) -> Result<RangeInclusive<usize>, String> {
         let phrase = self.trimmed();
         let text = phrase.raw().to_lowercase();
@@ -253,13 +257,13 @@ impl<'a> Phrase<'a> {
         }
     }
 
-    /// Its characters, shortened for a message.
+    /// Returns the text of the phrase, shortened for a message.
     pub(crate) fn short(&self) -> String {
         short(self.raw())
     }
 }
 
-/// A text shortened for a message, on one line.
+/// Shortens a text for a message, on one line.
 pub(crate) fn short(text: &str) -> String {
     let line = text.trim().replace('\n', "⏎");
     if line.chars().count() <= super::limits::SNIPPET_CHARS {
@@ -268,12 +272,12 @@ pub(crate) fn short(text: &str) -> String {
     line.chars().take(super::limits::SNIPPET_CHARS).chain(['…']).collect()
 }
 
-/// Whether a token is this word, in any case.
+/// Returns whether a token is this word, ignoring case.
 pub(crate) fn is_word(token: &Token, word: &str) -> bool {
     token.kind == Kind::Word && token.text.to_lowercase() == word
 }
 
-/// The path of `file:///path`, percent signs resolved; other addresses as they are.
+/// Returns the path of a `file:///path` URI, percent-decoded; other URIs are returned unchanged.
 pub(crate) fn path_of_uri(uri: &str) -> String {
     let Some(path) = uri.strip_prefix("file://") else { return uri.to_owned() };
     let mut bytes = Vec::with_capacity(path.len());
@@ -294,7 +298,7 @@ pub(crate) fn path_of_uri(uri: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// A path as written in a prompt: `@path`, `[name](file:///path)`, `path`.
+/// Parses a path as written in a prompt: `@path`, `[name](file:///path)`, `path`.
 fn mention(word: &str) -> String {
     if let Some((_, target)) = word.strip_suffix(')').and_then(|word| word.split_once("](")) {
         return path_of_uri(target);

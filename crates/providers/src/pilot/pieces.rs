@@ -1,4 +1,4 @@
-//! Where one step ends and the next begins, and the words around a step that carry nothing.
+//! Splits a prompt into steps, and removes the filler words around them.
 
 use super::{
     lexer::{Kind, Token},
@@ -6,7 +6,7 @@ use super::{
     phrase::{Phrase, is_word},
 };
 
-/// Cuts a prompt where steps end.
+/// Splits a prompt where steps end.
 pub(crate) fn pieces(phrase: Phrase<'_>) -> Vec<Phrase<'_>> {
     let tokens = phrase.tokens;
     let mut pieces = Vec::new();
@@ -25,7 +25,7 @@ pub(crate) fn pieces(phrase: Phrase<'_>) -> Vec<Phrase<'_>> {
     pieces.filter(|piece| !piece.is_empty() && !is_noise(*piece)).collect()
 }
 
-/// How many tokens from here on separate two steps; 0 when a step goes on.
+/// Returns how many tokens from `index` on separate two steps; 0 if the step continues.
 fn separator(tokens: &[Token], index: usize) -> usize {
     let next = tokens.get(index + 1);
     match tokens[index].kind {
@@ -53,7 +53,7 @@ fn separator(tokens: &[Token], index: usize) -> usize {
     }
 }
 
-/// Without the words and marks that carry nothing.
+/// Removes filler words and punctuation at both ends.
 fn tidy(phrase: Phrase<'_>) -> Phrase<'_> {
     let mut phrase = lead(phrase);
     while phrase.eat_end(&["and"]) {
@@ -62,7 +62,7 @@ fn tidy(phrase: Phrase<'_>) -> Phrase<'_> {
     phrase
 }
 
-/// Without the words at the start that carry nothing.
+/// Removes filler words at the start.
 pub(crate) fn lead(phrase: Phrase<'_>) -> Phrase<'_> {
     let mut phrase = phrase.trimmed();
     loop {

@@ -1,7 +1,8 @@
-//! Where a prompt stands: the conversation since the user's last message, played again.
+//! The progress of a prompt: replays the conversation since the user's last message.
 //!
-//! Commands are written as straight functions that make calls. A call that the conversation already holds gives its recorded result at
-//! once; the first one that it does not hold stops the function and becomes the answer. Nothing is remembered between requests.
+//! Commands are written as sequential functions that make calls. If the conversation contains a
+//! call already, its recorded result is returned; the first call that it does not contain stops the
+//! function and becomes the answer. Nothing is stored between requests.
 
 use super::{limits::CALLS_PER_REPLY, phrase::path_of_uri};
 use agent::{AnsweredCall, Content, Message, ModelRequest, ToolResult};
@@ -10,37 +11,37 @@ use serde_json::Value;
 /// A tool call to make.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Call {
-    /// The tool.
+    /// The name of the tool.
     pub(crate) name: &'static str,
     /// Its arguments, an object.
     pub(crate) arguments: Value,
 }
 
-/// Why a command cannot go on.
+/// Why a command cannot continue.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Pause {
-    /// It needs these calls' results.
+    /// It needs the results of these calls.
     Calls(Vec<Call>),
     /// It failed; a sentence.
     Failed(String),
-    /// The user refused the call.
+    /// The user denied the call of this tool.
     Refused(&'static str),
-    /// What was recorded is not what these steps would have done.
+    /// The recorded calls are not those that these steps would make.
     Lost,
 }
 
 /// The user's last message.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Prompt {
-    /// Its text. A resource named in the middle of a line stands there as a quoted path.
+    /// Its text. A resource mentioned in the middle of a line appears there as a quoted path.
     pub(crate) text: String,
-    /// Another reading of it, with every attached resource standing where it was given.
+    /// An alternative text, with every attached resource in its place.
     pub(crate) inline: String,
-    /// The resources attached to it, as paths.
+    /// The attached resources, as paths.
     pub(crate) attached: Vec<String>,
 }
 
-/// The calls answered since the user's last message, and what is to be said with the next ones.
+/// The calls answered since the user's last message, and the text to send with the next ones.
 pub(crate) struct Script<'a> {
     answered: Vec<&'a AnsweredCall>,
     used: usize,
@@ -48,7 +49,7 @@ pub(crate) struct Script<'a> {
     offered: Vec<&'a str>,
 }
 
-/// The user's last message, if there is one.
+/// Returns the user's last message, if there is one.
 pub(crate) fn prompt(request: &ModelRequest) -> Option<Prompt> {
     let contents = request.messages.iter().rev().find_map(|message| match message {
         Message::User(contents) => Some(contents),
@@ -79,7 +80,8 @@ pub(crate) fn prompt(request: &ModelRequest) -> Option<Prompt> {
 impl Prompt {
     fn attach(&mut self, path: String) {
         let quoted = format!("`{path}`");
-        // Editors cut a line at a mention in it; what is attached to the whole prompt follows the end of its text.
+        // Editors split a line at a mention; a resource attached to the whole prompt follows the
+        // end of its text.
         if self.text.ends_with([' ', '\t']) {
             push(&mut self.text, &quoted);
         }
@@ -89,7 +91,7 @@ impl Prompt {
 }
 
 impl<'a> Script<'a> {
-    /// What was answered since the user's last message.
+    /// Collects the calls answered since the user's last message.
     pub(crate) fn of(request: &'a ModelRequest) -> Self {
         let last_user = request.messages.iter().rposition(|message| matches!(message, Message::User(_)));
         let since = &request.messages[last_user.map_or(0, |index| index + 1)..];
@@ -105,22 +107,23 @@ impl<'a> Script<'a> {
         Self { answered, used: 0, said: Vec::new(), offered }
     }
 
-    /// Whether a tool may be called.
+    /// Returns whether a tool is offered.
     pub(crate) fn offers(&self, tool: &str) -> bool {
         self.offered.contains(&tool)
     }
 
-    /// Says something with the next call, or with the report.
+    /// Adds text that is sent with the next call, or with the report.
     pub(crate) fn say(&mut self, text: impl Into<String>) {
         self.said.push(text.into());
     }
 
-    /// What is to be said now.
+    /// Takes the text to send now.
     pub(crate) fn take_said(&mut self) -> Vec<String> {
         std::mem::take(&mut self.said)
     }
 
-    /// Makes a call; its result, good or bad, except that a refusal by the user ends the command.
+    /// Makes a call and returns its result, also if it is an error; only a denial by the user ends
+    /// the command.
     pub(crate) fn call(&mut self, name: &'static str, arguments: Value) -> Result<&'a ToolResult, Pause> {
         let results = self.calls(vec![Call { name, arguments }])?;
         Ok(results[0])
@@ -132,7 +135,7 @@ impl<'a> Script<'a> {
         if result.is_error { Err(Pause::Failed(result.text.trim().to_owned())) } else { Ok(&result.text) }
     }
 
-    /// Makes calls that do not depend on each other, together.
+    /// Makes independent calls in one batch.
     pub(crate) fn calls(&mut self, mut calls: Vec<Call>) -> Result<Vec<&'a ToolResult>, Pause> {
         let mut results = Vec::with_capacity(calls.len());
         for (index, call) in calls.iter().enumerate() {
@@ -155,7 +158,8 @@ impl<'a> Script<'a> {
     }
 }
 
-/// Calls made so far in the whole conversation: new ones are numbered from here, so that no id repeats.
+/// Returns the number of calls in the whole conversation. New calls are numbered from there, so
+/// that ids are unique.
 pub(crate) fn calls_made(messages: &[Message]) -> usize {
     let count = |message: &Message| match message {
         Message::Assistant(answer) => answer.calls().count(),
@@ -175,7 +179,8 @@ fn push(text: &mut String, more: &str) {
     text.push_str(more);
 }
 
-/// The path in a text that is an attachment and no words of the user: the runtime tells models of attached resources like this.
+/// Returns the path if a text is an attachment instead of the user's words, in the form in which
+/// the runtime passes attached resources to models.
 fn attachment(text: &str) -> Option<String> {
     let line = text.lines().next()?;
     let uri = match line.strip_prefix("Attached: ") {

@@ -1,4 +1,5 @@
-//! `rename symbol a to b in DIR`: an identifier, whole words only, in every file that a search finds.
+//! `rename symbol a to b in DIR`: renames an identifier, whole words only, in every file that a
+//! search finds.
 
 use super::{
     file::{self, Change},
@@ -25,7 +26,7 @@ pub(crate) struct RenameSymbol {
     pub(crate) from: String,
     /// Its new name.
     pub(crate) to: String,
-    /// The folder or file; the whole project when `None`.
+    /// The directory or file; the whole project when `None`.
     pub(crate) path: Option<String>,
 }
 
@@ -58,7 +59,7 @@ fn parse(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
         Split::Absent => None,
         Split::Ambiguous(reason) => return Some(Err(reason)),
     };
-    // Without a noun and without a place it is a file that is renamed.
+    // Without a noun and a place, the phrase renames a file.
     if !is_symbol && place.is_none() {
         return None;
     }
@@ -99,12 +100,13 @@ impl RenameSymbol {
     pub(crate) fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Pause> {
         let mut renamed = BTreeMap::new();
         let mut doubts = Vec::new();
-        // A search shows a limited number of lines: it is repeated until it finds nothing, which is also the proof that all is done.
+        // A search shows a limited number of lines. It is repeated until it finds nothing, which
+        // also proves that the rename is complete.
         for round in 0..limits::SEARCHES {
             let found = script.must("grep", self.search())?;
             let files = files_of(found, self.path.as_deref());
             if files.is_empty() {
-                // Notes in brackets say what was not searched.
+                // Notes in parentheses state what was not searched.
                 doubts = found.lines().filter(|line| line.starts_with('(')).map(str::to_owned).collect();
                 break;
             }
@@ -150,7 +152,7 @@ impl RenameSymbol {
         arguments
     }
 
-    /// Edits one file; how many places were changed.
+    /// Edits one file and returns the number of changed places.
     fn edit(&self, script: &mut Script<'_>, file: &file::File) -> Result<usize, Pause> {
         let text = file.text();
         let count = whole_words(&text, &self.from).len();
@@ -162,7 +164,8 @@ impl RenameSymbol {
             script.must("file_edit", file::edit(&file.path, &self.from, &self.to, true))?;
             return Ok(count);
         }
-        // The name is also a part of longer words: all lines from the first to the last that change are replaced together.
+        // The name is also part of longer words, so all lines from the first change to the last are
+        // replaced in one edit.
         let is_changed = |line: &String| !whole_words(line, &self.from).is_empty();
         let first = file.lines.iter().position(is_changed).unwrap_or(0);
         let last = file.lines.iter().rposition(is_changed).unwrap_or(first);
@@ -190,7 +193,7 @@ impl RenameSymbol {
     }
 }
 
-/// Where a word stands that is no part of a longer one, in bytes.
+/// Returns the byte offsets at which a word occurs as a whole word.
 fn whole_words(text: &str, word: &str) -> Vec<usize> {
     let is_part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
     let is_whole = |place: &usize| {
@@ -199,7 +202,8 @@ fn whole_words(text: &str, word: &str) -> Vec<usize> {
     text.match_indices(word).map(|(place, _)| place).filter(is_whole).collect()
 }
 
-/// The files that a search result names, each once, in its order. `file:line:text`, or `line:text` for a search in one file.
+/// Returns the files that a search result names, without duplicates, in order. Lines have the form
+/// `file:line:text`, or `line:text` for a search in one file.
 fn files_of(found: &str, searched: Option<&str>) -> Vec<String> {
     let mut files: Vec<String> = Vec::new();
     for row in found.lines() {

@@ -1,4 +1,5 @@
-//! `replace X with Y in FILE`: changes a text that stands in a file once, or everywhere when told so.
+//! `replace X with Y in FILE`: replaces the only occurrence of a text, or every one if so
+//! requested.
 
 use super::{
     file,
@@ -20,11 +21,11 @@ pub(crate) const COMMAND: Command = Command {
 pub(crate) struct Replace {
     /// The text to replace.
     pub(crate) old: String,
-    /// What comes in its place; empty to remove it.
+    /// The replacement; empty to remove the text.
     pub(crate) new: String,
     /// The file.
     pub(crate) path: String,
-    /// Whether every occurrence is meant.
+    /// Whether to replace every occurrence.
     pub(crate) all: bool,
 }
 
@@ -73,7 +74,7 @@ fn read(
         }
         Split::Ambiguous(reason) => return Err(reason),
     };
-    // The file stands at the end, in the middle ("replace X in FILE with Y"), or was given first.
+    // The file is at the end, in the middle ("replace X in FILE with Y"), or was given first.
     let (left, right, path) = match file {
         Some(file) => (left, right, file.file()?),
         None => match (left.split(&["in"]), right.split(&["in"])) {

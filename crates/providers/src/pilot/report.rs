@@ -1,4 +1,5 @@
-//! What the pilot says at the end: what changed, what a command returned, what failed, and how to leave it.
+//! The pilot's reports: changes, results of commands, failures, and how to connect a language
+//! model.
 
 use super::{
     limits::{REPORT_BYTES, REPORT_LINES},
@@ -8,7 +9,7 @@ use super::{
 };
 use std::collections::BTreeMap;
 
-/// How to get a language model instead.
+/// How to connect a language model instead.
 pub(crate) const CONNECT: &str = "To work in free language, connect a language model: set `OPENAI_API_KEY` or `ANTHROPIC_API_KEY`, or start \
      Ollama, llama.cpp or LM Studio on this machine; then choose it in the model list or with `--model`.";
 
@@ -16,14 +17,14 @@ pub(crate) const CONNECT: &str = "To work in free language, connect a language m
 pub(crate) const SELF: &str = "I am the offline pilot: a built-in command interpreter, not a language model. I understand a fixed set of plain English \
      commands and do them on your files with the real tools.";
 
-/// The report when every step is done.
+/// Returns the report after all steps succeeded.
 pub(crate) fn done(outcomes: &[Outcome]) -> String {
     let text = listed(outcomes);
     let changed = changed(outcomes);
     if changed.is_empty() { text } else { format!("{text}\n\n{changed}") }
 }
 
-/// The report when a step could not be done.
+/// Returns the report after a step failed.
 pub(crate) fn stopped(steps: &[Step], outcomes: &[Outcome], why: &Pause) -> String {
     let index = outcomes.len();
     let name =
@@ -58,7 +59,7 @@ pub(crate) fn stopped(steps: &[Step], outcomes: &[Outcome], why: &Pause) -> Stri
     capitalised(&parts.join("\n\n"))
 }
 
-/// The answer to a prompt that is not understood.
+/// Returns the answer to a prompt that could not be parsed.
 pub(crate) fn unclear(unclear: &[Unclear], steps: usize) -> String {
     let mut text = format!("I did nothing. {SELF}\n");
     for part in unclear {
@@ -77,7 +78,7 @@ pub(crate) fn unclear(unclear: &[Unclear], steps: usize) -> String {
     format!("{text}\nSay `help` for all of them. {CONNECT}")
 }
 
-/// The answer to `help`.
+/// Returns the answer to `help`.
 pub(crate) fn help() -> String {
     let forms: String = super::step::COMMANDS.iter().map(|command| form(command)).collect();
     format!(
@@ -87,12 +88,12 @@ pub(crate) fn help() -> String {
     )
 }
 
-/// The answer to a greeting.
+/// Returns the answer to a greeting.
 pub(crate) fn hello() -> String {
     format!("Hello. {SELF} Say `help` to see them.\n\n{CONNECT}")
 }
 
-/// A tool's text in a code block, its beginning when it is long.
+/// Formats a tool's text as a code block, truncated at the end.
 pub(crate) fn block(text: &str) -> String {
     let text = text.trim_end();
     let mut end = text
@@ -108,7 +109,8 @@ pub(crate) fn block(text: &str) -> String {
     fenced(&text[..end]) + &note
 }
 
-/// A tool's text in a code block, its end when it is long: there the errors of a command stand.
+/// Formats a tool's text as a code block, truncated at the start, since the errors of a command are
+/// at the end.
 pub(crate) fn block_end(text: &str) -> String {
     let text = text.trim_end();
     let mut start = text.rmatch_indices('\n').nth(REPORT_LINES - 1).map_or(0, |(index, _)| index + 1);
@@ -122,7 +124,7 @@ pub(crate) fn block_end(text: &str) -> String {
     note + &fenced(&text[start..])
 }
 
-/// A description of a step as one of what was done.
+/// Converts the description of a step to the past tense.
 pub(crate) fn past(description: &str) -> String {
     let (verb, rest) = description.split_once(' ').unwrap_or((description, ""));
     let verb = match verb {

@@ -1,4 +1,4 @@
-//! `run CMD`: a shell command, exactly as written.
+//! `run CMD`: runs a shell command exactly as written.
 
 use super::{
     lexer::Kind,
@@ -43,7 +43,7 @@ fn parse(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
         }
         let command = match phrase.tokens {
             [] => return Err("the command is missing".to_owned()),
-            // What is quoted is a command, not a text: `\n` in it is the shell's business.
+            // Quoted text is a command line; escapes such as `\n` are left to the shell.
             [only] if only.kind == Kind::Quoted => only.raw.replace("\\\"", "\""),
             [only] if only.is_literal() => only.text.clone(),
             tokens
@@ -70,7 +70,7 @@ fn parse(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
 }
 
 impl Run {
-    /// The command for people, in backticks.
+    /// Returns the command for display, in backticks.
     pub(crate) fn describe(&self) -> String {
         format!("`{}`", short(&self.command).replace('`', "'"))
     }
@@ -96,7 +96,7 @@ impl Run {
     }
 }
 
-/// The output and the exit code, which stands in the last line.
+/// Splits a result into the output and the exit code, which is in the last line.
 fn exit_code(text: &str) -> (&str, Option<i32>) {
     let text = text.trim_end();
     let (output, last) = text.rsplit_once('\n').unwrap_or(("", text));

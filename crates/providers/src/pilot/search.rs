@@ -8,7 +8,7 @@ use super::{
 };
 use serde_json::json;
 
-/// Searches contents.
+/// Searches file contents.
 pub(crate) const SEARCH: Command = Command {
     verbs: &["search", "grep", "find", "look", "where"],
     form: "search for TEXT [in DIR or FILE] (search for regex 'RE' for a regular expression)",
@@ -24,25 +24,25 @@ pub(crate) const LIST: Command = Command {
     parse: parse_list,
 };
 
-/// A search in contents.
+/// A search in file contents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Search {
-    /// What was asked for.
+    /// The text to search for.
     pub(crate) text: String,
-    /// Whether that is a regular expression.
+    /// Whether the text is a regular expression.
     pub(crate) regex: bool,
-    /// The folder or file; the whole project when `None`.
+    /// The directory or file; the whole project when `None`.
     pub(crate) path: Option<String>,
-    /// Only files that match this.
+    /// A glob that restricts the files.
     pub(crate) glob: Option<String>,
 }
 
 /// A list of files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct List {
-    /// What their paths match.
+    /// The glob for their paths.
     pub(crate) pattern: String,
-    /// The folder; the whole project when `None`.
+    /// The directory; the whole project when `None`.
     pub(crate) path: Option<String>,
 }
 
@@ -115,7 +115,7 @@ fn parse_list(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
     parse_list_of(phrase)
 }
 
-/// Reads what is listed, after the verb.
+/// Parses the subject of a listing, after the verb.
 pub(crate) fn parse_list_of(phrase: Phrase<'_>) -> Option<Result<Step, String>> {
     Some(read_list(phrase))
 }
@@ -144,7 +144,7 @@ fn read_list(phrase: Phrase<'_>) -> Result<Step, String> {
     if is_folder {
         return Ok(Step::List(List { pattern: "**/*".to_owned(), path: Some(pattern) }));
     }
-    // A pattern without a folder is meant for every folder.
+    // A pattern without a directory applies to every directory.
     let pattern = if pattern.contains('/') { pattern } else { format!("**/{pattern}") };
     let pattern = if pattern == "**/**/*" { "**/*".to_owned() } else { pattern };
     Ok(Step::List(List { pattern, path }))

@@ -101,13 +101,13 @@ fn range(mut phrase: Phrase<'_>) -> Result<RangeInclusive<usize>, String> {
     }
 }
 
-/// What a look at these files is.
+/// Describes the step of showing these files.
 pub(crate) fn describe(views: &[View]) -> String {
     let views: Vec<String> = views.iter().map(View::describe).collect();
     format!("show {}", views.join(", "))
 }
 
-/// Reads them, all together.
+/// Reads all files in one batch.
 pub(crate) fn perform(views: &[View], script: &mut Script<'_>) -> Result<Outcome, Pause> {
     let calls =
         views.iter().map(|view| Call { name: "file_read", arguments: view.arguments(&view.path) }).collect();

@@ -1,4 +1,4 @@
-//! What can be asked for, and the one table that leads from words to commands.
+//! The kinds of steps, and the table of commands.
 
 use super::{
     files, lines,
@@ -7,7 +7,7 @@ use super::{
     rename, replace, run, search, show, tasks, write,
 };
 
-/// One thing to do.
+/// A step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Step {
     /// Show files, or lines of them.
@@ -38,31 +38,32 @@ pub(crate) enum Step {
     Tasks(tasks::Tasks),
 }
 
-/// What a step has done.
+/// The result of a step.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Outcome {
-    /// What was done, a sentence without its full stop.
+    /// What was done: a sentence without its full stop.
     pub(crate) line: String,
     /// A text to show with it.
     pub(crate) shown: Option<String>,
-    /// The files changed, each with what was done to it.
+    /// The changed files, each with what was done to it.
     pub(crate) changed: Vec<(String, String)>,
 }
 
-/// A command: how people say it, and how it is told to them.
+/// A command: how to parse it, and how to present it to users.
 #[derive(Debug)]
 pub(crate) struct Command {
-    /// The verbs it begins with, for finding the closest form.
+    /// The verbs it begins with, for suggesting similar commands.
     pub(crate) verbs: &'static [&'static str],
-    /// Its form.
+    /// Its syntax.
     pub(crate) form: &'static str,
-    /// An example that works as it stands.
+    /// An example that can be sent unchanged.
     pub(crate) example: &'static str,
-    /// Reads a phrase: `None` when it does not begin like this command, the reason when it begins so and makes no sense.
+    /// Parses a phrase. Returns `None` if the phrase does not begin like this command, and the
+    /// reason if it begins like it but is invalid.
     pub(crate) parse: fn(Phrase<'_>) -> Option<Result<Step, String>>,
 }
 
-/// Every command. The first one that recognises a phrase has it.
+/// All commands. The first one that recognises a phrase parses it.
 pub(crate) const COMMANDS: &[&Command] = &[
     &show::COMMAND,
     &replace::COMMAND,
@@ -81,7 +82,7 @@ pub(crate) const COMMANDS: &[&Command] = &[
 ];
 
 impl Step {
-    /// What it is, beginning with a verb.
+    /// Describes the step, beginning with a verb.
     pub(crate) fn describe(&self) -> String {
         match self {
             Self::Show(views) => show::describe(views),
@@ -100,7 +101,7 @@ impl Step {
         }
     }
 
-    /// The tools it cannot do without.
+    /// Returns the tools that the step requires.
     pub(crate) fn tools(&self) -> &'static [&'static str] {
         match self {
             Self::Show(_) => &["file_read"],
@@ -115,7 +116,7 @@ impl Step {
         }
     }
 
-    /// Does it, or the next part of it.
+    /// Runs the step, or the next part of it.
     pub(crate) fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Pause> {
         match self {
             Self::Show(views) => show::perform(views, script),
@@ -134,7 +135,7 @@ impl Step {
         }
     }
 
-    /// The one file it works on: what "it" means in the next step.
+    /// Returns the file that the step works on, which "it" refers to in the next step.
     pub(crate) fn file(&self) -> Option<&str> {
         match self {
             Self::Show(views) => match views.as_slice() {

@@ -1,4 +1,5 @@
-//! `add tasks A, B, C` and `make a plan: …`: notes tasks; and the plan that a prompt of several steps keeps when it is asked to.
+//! `add tasks A, B, C` and `make a plan: …`: notes tasks. Also keeps the task list of a prompt with
+//! several steps, if requested.
 
 use super::{
     limits,
@@ -16,14 +17,14 @@ pub(crate) const COMMAND: Command = Command {
     parse,
 };
 
-/// The tool of the plan that models are told of. Where it is, `task_create` and `task_update` can be
-/// called too: they add to a plan that may be there already and need not know it.
+/// The plan tool in the list of tools. If it is offered, `task_create` and `task_update` can be
+/// called too, although they are not listed; unlike it, they can add to a plan without knowing it.
 pub(crate) const LISTED: &str = "update_plan";
 
 /// Tasks to note.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Tasks {
-    /// What each is about.
+    /// The subject of each task.
     pub(crate) subjects: Vec<String>,
 }
 
@@ -39,7 +40,7 @@ fn parse(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
     phrase.eat(&["tasks", "todos"]).then(|| read(phrase.parts()))
 }
 
-/// Tasks from phrases, one each.
+/// Creates tasks from phrases, one each.
 pub(crate) fn read(parts: Vec<Phrase<'_>>) -> Result<Step, String> {
     if parts.len() > limits::ITEMS {
         return Err(format!("more than {} tasks at once", limits::ITEMS));
@@ -60,7 +61,7 @@ impl Tasks {
     }
 }
 
-/// Notes tasks; their ids, `None` where the tool told none.
+/// Notes tasks and returns their ids; `None` if the tool returned no id.
 pub(crate) fn create(script: &mut Script<'_>, subjects: &[String]) -> Result<Vec<Option<String>>, Pause> {
     let call = |subject: &String| Call { name: "task_create", arguments: json!({ "subject": subject }) };
     let results = script.calls(subjects.iter().map(call).collect())?;
@@ -70,7 +71,7 @@ pub(crate) fn create(script: &mut Script<'_>, subjects: &[String]) -> Result<Vec
     Ok(results.iter().map(|result| id(&result.text)).collect())
 }
 
-/// Sets the states of tasks, all in one answer.
+/// Sets the status of tasks, all in one answer.
 pub(crate) fn update(script: &mut Script<'_>, states: &[(Option<&String>, &str)]) -> Result<(), Pause> {
     let known = states.iter().filter_map(|(id, status)| Some((id.as_ref()?, status)));
     let calls = known
@@ -78,7 +79,7 @@ pub(crate) fn update(script: &mut Script<'_>, states: &[(Option<&String>, &str)]
     script.calls(calls.collect()).map(drop)
 }
 
-/// The id in `Created task ID: SUBJECT`.
+/// Parses the id in `Created task ID: SUBJECT`.
 fn id(text: &str) -> Option<String> {
     let id = text.trim_start().strip_prefix("Created task ")?.split([':', ' ', '\n']).next()?;
     (!id.is_empty()).then(|| id.to_owned())

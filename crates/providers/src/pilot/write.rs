@@ -22,9 +22,9 @@ pub(crate) const COMMAND: Command = Command {
 pub(crate) struct Write {
     /// The file.
     pub(crate) path: String,
-    /// All of its content.
+    /// The whole content.
     pub(crate) content: String,
-    /// Whether it may exist already.
+    /// Whether the file may exist already.
     pub(crate) overwrite: bool,
 }
 
@@ -90,7 +90,8 @@ fn read(phrase: Phrase<'_>, overwrite: bool) -> Result<Step, String> {
     }
 }
 
-/// Quoted text as it stands, plain words as they stand, the lines of a block each with its line end.
+/// Parses the content: quoted text or unquoted words unchanged, or the lines of a block, each with
+/// its line end.
 fn content(phrase: Phrase<'_>) -> Result<String, String> {
     let is_block = matches!(phrase.trimmed().tokens, [only] if only.kind == Kind::Fence);
     let text = phrase.literal()?;
@@ -107,7 +108,8 @@ impl Write {
         let path = &self.path;
         let plain = path.strip_prefix("./").unwrap_or(path);
         let found = script.call("glob", json!({ "pattern": file::escape_glob(plain) }))?;
-        // Paths in the project are told from its folder on, even when it was asked for an absolute one.
+        // `glob` returns paths relative to the project's directory, even if the pattern is
+        // absolute.
         let is_it = |found: &String| {
             found == plain || (plain.starts_with('/') && plain.ends_with(&format!("/{found}")))
         };

@@ -1,11 +1,12 @@
-//! The stored form of a recording. Its types are its own, so that the domain may change without it.
+//! The file format of a recording. It has its own types, so that the domain's can change
+//! independently.
 //!
 //! | version | written by | read by |
 //! |---|---|---|
 //! | 1 | 0.1 | 0.1 |
 //! | 2 | 0.1 | 0.1 |
 //!
-//! Version 2 keeps calls as they were written and the wires' own forms of items.
+//! Version 2 stores calls as the model wrote them, and the wires' own forms of items.
 
 use agent::{
     Message, ModelCall, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelStop, Reasoning, Usage,
@@ -14,13 +15,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::time::Duration;
 
-/// The version this build writes, and the newest it reads.
+/// The version that this build writes, and the newest it reads.
 pub(super) const VERSION: u32 = 2;
 
 /// The first line.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Header {
-    /// The version of the format.
+    /// The format version.
     pub(super) tiller_recording: u32,
     pub(super) model: String,
     pub(super) context_size: u64,
@@ -40,15 +41,15 @@ impl Header {
     }
 }
 
-/// Every further line: a request, in short, and its answer.
+/// Each further line: a summary of the request, and its answer.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Exchange {
-    /// What was asked, for people who read the file.
+    /// A summary of the request, for people who read the file.
     pub(super) request: Asked,
     pub(super) events: Vec<Event>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) error: Option<Failed>,
-    /// Whether the reader went away before the answer was over.
+    /// Whether the reader was dropped before the end of the answer.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) cut: bool,
 }
@@ -98,7 +99,7 @@ pub(super) enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         opaque: Option<String>,
     },
-    /// Version 2: a call as it was written.
+    /// Version 2: a call as the model wrote it.
     Call {
         id: String,
         name: String,
@@ -110,13 +111,13 @@ pub(super) enum Event {
     Other {
         opaque: String,
     },
-    /// Version 1 alone.
+    /// Version 1 only.
     ToolCall {
         id: String,
         name: String,
         arguments: Value,
     },
-    /// Version 1 alone.
+    /// Version 1 only.
     MalformedToolCall {
         id: String,
         name: String,
@@ -138,7 +139,7 @@ pub(super) enum Event {
 }
 
 impl Event {
-    /// Its text, where it is one of several pieces.
+    /// Returns the text, if the event is a piece of a longer text.
     pub(super) fn piece(&self) -> Option<&str> {
         match self {
             Self::Text { text } | Self::Reasoning { text } => Some(text),
@@ -146,12 +147,12 @@ impl Event {
         }
     }
 
-    /// Whether another event goes on with the same text.
+    /// Returns whether another event is a piece of the same text.
     pub(super) fn same_stream(&self, other: &Self) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(other)
     }
 
-    /// The same piece with another text.
+    /// Returns an event of the same kind with another text.
     pub(super) fn with_text(&self, text: String) -> Self {
         match self {
             Self::Reasoning { .. } => Self::Reasoning { text },
@@ -189,7 +190,7 @@ enum Kind {
 }
 
 impl Event {
-    /// What of an event is recorded; nothing of a sign of life.
+    /// Converts an event; `None` for those that are not recorded.
     pub(super) fn of(event: &ModelEvent) -> Option<Self> {
         Some(match event.clone() {
             ModelEvent::Alive => return None,

@@ -1,7 +1,8 @@
 //! Recorded model traffic: written by a wrapper around any model, played back by `replay/FILE`.
 //!
-//! A recording is a text file of JSON lines: a header with the format's version and the model, then one line for each request with
-//! the events that answered it. It holds what was said, so it is as private as the session; keys are never in it.
+//! A recording is a text file of JSON lines: a header with the format version and the model, then
+//! one line per request with the events of its answer. It contains the conversation, so it is as
+//! private as the session; it never contains keys.
 
 mod format;
 mod play;

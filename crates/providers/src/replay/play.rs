@@ -1,4 +1,4 @@
-//! Plays a recording.
+//! Plays back a recording.
 
 use super::format::{Exchange, Header, VERSION};
 use agent::{LanguageModel, ModelError, ModelEvent, ModelInfo, ModelRequest};
@@ -10,7 +10,7 @@ use serde::Deserialize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use system::{AbsPath, System};
 
-/// A recording as a model: the first request gets the first answer, and so on, whatever is asked.
+/// A recording as a model: request N gets answer N, regardless of its content.
 pub(crate) struct ReplayModel {
     info: ModelInfo,
     path: AbsPath,
@@ -19,7 +19,7 @@ pub(crate) struct ReplayModel {
 }
 
 impl ReplayModel {
-    /// Reads a recording. `id` is what the model is called, `replay/FILE`.
+    /// Opens a recording. `id` is the model's id, `replay/FILE`.
     pub(crate) async fn open(id: &str, path: AbsPath, system: &dyn System) -> Result<Self, ModelError> {
         let wrong = |what: String| ModelError::NotConfigured(format!("cannot replay {path}: {what}"));
         let bytes = system.read(&path).await.map_err(|error| wrong(error.to_string()))?;
@@ -28,7 +28,7 @@ impl ReplayModel {
         })?;
         let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
         let first = lines.next().map_or("", |(_, line)| line);
-        // The version is read by itself: other versions have other headers.
+        // The version is parsed separately, since other versions have other headers.
         #[derive(Deserialize)]
         struct Version {
             tiller_recording: u32,

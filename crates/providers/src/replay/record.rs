@@ -16,12 +16,13 @@ pub(crate) struct Recorder {
     system: Arc<dyn System>,
     redactor: Redactor,
     lines: Mutex<Vec<u8>>,
-    /// Writers take turns, so that an older text never replaces a newer one.
+    /// Serialises writers, so that an older text never replaces a newer one.
     writing: AsyncMutex<()>,
 }
 
 impl Recorder {
-    /// Records to `path`, whose old content is replaced by the first answer. What is written has no secrets that `redactor` knows or recognises.
+    /// Records to `path`, which is overwritten when the first answer is complete. `redactor`
+    /// removes the secrets that it knows or recognises.
     pub(crate) fn new(path: AbsPath, system: Arc<dyn System>, redactor: Redactor) -> Arc<Self> {
         Arc::new(Self { path, system, redactor, lines: Mutex::default(), writing: AsyncMutex::default() })
     }
@@ -35,7 +36,8 @@ impl Recorder {
         self.push_line(&mut lines, exchange);
     }
 
-    /// Pieces of a text that hold a secret together become one piece, in which it is found.
+    /// Merges consecutive pieces of a text if a secret is split across them, so that it can be
+    /// redacted.
     fn whole(&self, events: Vec<Event>) -> Vec<Event> {
         let mut whole: Vec<Event> = Vec::with_capacity(events.len());
         for run in events.chunk_by(|a, b| a.piece().is_some() && a.same_stream(b)) {
@@ -56,7 +58,8 @@ impl Recorder {
         lines.push(b'\n');
     }
 
-    /// The seam has no append: the whole text is written, which is fine for what one records.
+    /// The `System` trait has no append, so the whole text is written, which is fast enough for
+    /// recordings.
     async fn flush(&self) {
         let _turn = self.writing.lock().await;
         let text = self.lines.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -98,8 +101,8 @@ impl LanguageModel for RecordingModel {
     }
 }
 
-/// One answer being recorded. It is noted when it is complete, or when it is dropped before: a cancelled request keeps its place
-/// in the order and reaches the file with the next one.
+/// One answer being recorded. It is stored when it is complete or when it is dropped: a cancelled
+/// request keeps its place in the order and is written together with the next one.
 struct Entry {
     recorder: Arc<Recorder>,
     info: ModelInfo,

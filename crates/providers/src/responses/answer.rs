@@ -1,4 +1,4 @@
-//! Answers of the model as they go back, each item in its place.
+//! Converts the model's earlier answers, each item in its place.
 
 use super::{
     WIRE,
@@ -14,8 +14,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
-/// An answer, item by item in the order in which it came, then the results of its calls. The model that
-/// wrote it gets each item back as it came, with its id and its phase.
+/// Appends an answer, item by item in order, then the results of its calls. The model that wrote
+/// the answer gets each item back as it was received, with its id and its phase.
 /// <https://platform.openai.com/docs/guides/reasoning>
 pub(super) fn push_answer<'a>(
     input: &mut Vec<Wire<'a>>,
@@ -25,7 +25,7 @@ pub(super) fn push_answer<'a>(
 ) {
     let own = answer.model == info.id;
     let mut outputs = Vec::new();
-    // Reasoning goes out together with what it led to: the API refuses it alone.
+    // Reasoning is sent only together with the item it led to: the API rejects it alone.
     let mut reasoning: Vec<Wire<'a>> = Vec::new();
     for item in &answer.items {
         let sent = match item {
@@ -58,8 +58,8 @@ pub(super) fn push_answer<'a>(
     input.append(&mut outputs);
 }
 
-/// Reasoning as it came, where it says anything: without its content, encrypted or not, it names what a
-/// server that stores nothing does not have.
+/// Returns a reasoning item as it was received, if it has content, encrypted or plain. Without
+/// content the item is only a reference, which a server that stores nothing cannot resolve.
 fn sent_reasoning(reasoning: &Reasoning) -> Option<&RawValue> {
     #[derive(Deserialize)]
     struct Content {
@@ -72,13 +72,14 @@ fn sent_reasoning(reasoning: &Reasoning) -> Option<&RawValue> {
     (encrypted_content.is_some() || content.is_some_and(|parts| !parts.is_empty())).then_some(raw)
 }
 
-/// A call and the id that its result has.
+/// Converts a call and returns the id for its result.
 fn sent_call<'a>(call: &'a AnsweredCall, own: bool, ids: &mut CallIds) -> (Wire<'a>, String) {
     let call_id = match own {
         true => ids.own(&call.provider_id, |_| true),
         false => ids.next(&call.provider_id),
     };
-    // An id that had to become another one is in the item, too.
+    // If the id had to be changed, the original item cannot be replayed, since it contains the old
+    // id.
     let raw = own_form(call.written.opaque.as_ref().filter(|_| own), WIRE);
     if let Some(raw) = raw.filter(|_| call_id == call.provider_id) {
         return (Wire::Replayed(raw), call_id);
@@ -90,7 +91,7 @@ fn sent_call<'a>(call: &'a AnsweredCall, own: bool, ids: &mut CallIds) -> (Wire<
     (Wire::FunctionCall { call_id: call_id.clone(), name: sent_name(call, own), arguments }, call_id)
 }
 
-/// A result: a plain string, the form that every server takes, unless there are images.
+/// Converts a result: a plain string, the form that every server accepts, unless there are images.
 fn output<'a>(call: &'a AnsweredCall, info: &ModelInfo) -> Output<'a> {
     let images = result_images(&call.result, info);
     if images.is_empty() {

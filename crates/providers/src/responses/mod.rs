@@ -7,5 +7,5 @@ mod stream;
 pub(crate) use request::{OPTIONS, body};
 pub(crate) use stream::ResponsesFold;
 
-/// The name under which the wire keeps its own form of items.
+/// The key under which this wire stores its own form of items.
 const WIRE: &str = "responses";

@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::{Value, value::RawValue};
 use std::{borrow::Cow, sync::Arc};
 
-/// The options that a request is complete without.
+/// The options that a request can leave out.
 pub(crate) const OPTIONS: &[&Optional] =
     &[&EFFORT, &SUMMARY, &REASONING, &ENCRYPTED, &MAX_TOKENS, &CACHE_KEY, &SCHEMA];
 
@@ -19,7 +19,7 @@ const EFFORT: Optional = Optional {
     at: "/reasoning/effort",
     names: &["reasoning.effort", "reasoning_effort", "reasoning effort"],
 };
-/// Organisations that OpenAI has not verified get none.
+/// OpenAI refuses summaries to organisations that it has not verified.
 const SUMMARY: Optional = Optional {
     at: "/reasoning/summary",
     names: &["reasoning.summary", "reasoning_summary", "reasoning summaries", "reasoning summary"],
@@ -32,7 +32,8 @@ const CACHE_KEY: Optional = Optional { at: "/prompt_cache_key", names: &["prompt
 const SCHEMA: Optional =
     Optional { at: "/text/format", names: &["text.format", "json_schema", "response_format"] };
 
-/// Builds the body. Nothing is stored at the provider (`store: false`), so reasoning comes back encrypted and is sent along again.
+/// Builds the body. Nothing is stored at the provider (`store: false`), so reasoning is returned
+/// encrypted and sent back with each request.
 pub(crate) fn body(request: &ModelRequest, info: &ModelInfo, model: &str, traits: &Traits) -> Vec<u8> {
     let mut input = Vec::with_capacity(request.messages.len() * 2);
     let mut ids = CallIds::default();
@@ -75,7 +76,8 @@ pub(crate) fn body(request: &ModelRequest, info: &ModelInfo, model: &str, traits
     serde_json::to_vec(&body).expect("strings and JSON values always serialise")
 }
 
-/// Whether a model reasons. The API refuses the options of reasoning for those that do not, which are a closed list of old ones.
+/// Returns whether a model reasons. The API rejects reasoning options for models that do not, which
+/// are a closed list of old ones.
 fn reasons(model: &str) -> bool {
     let name = model.rsplit('/').next().unwrap_or(model);
     !["gpt-4", "gpt-3", "chatgpt", "gpt-5-chat"].iter().any(|old| name.starts_with(old))
@@ -90,7 +92,7 @@ pub(super) fn wire_part(part: Part<'_>) -> WirePart<'_> {
     }
 }
 
-/// The tools, written once for as long as they are the same; `None` where there are none.
+/// Returns the serialised tools, cached while the list is unchanged; `None` if there are none.
 fn tools(specs: &ToolSpecs) -> Option<Arc<Tools>> {
     (!specs.is_empty()).then(|| specs.form(|specs| Tools(written(specs.iter().map(tool)))))
 }
@@ -157,7 +159,8 @@ pub(super) enum Item<'a> {
 }
 
 impl Serialize for Item<'_> {
-    /// By hand, because a replayed item must go out byte for byte, which a tagged enum would not allow.
+    /// Implemented manually because a replayed item must be sent byte for byte, which a tagged enum
+    /// does not allow.
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
         #[serde(tag = "type", rename_all = "snake_case")]
@@ -193,7 +196,7 @@ pub(super) enum WirePart<'a> {
     InputImage { image_url: String },
 }
 
-/// The tools, written for this wire.
+/// The tools, serialised for this wire.
 #[derive(Serialize)]
 struct Tools(Box<RawValue>);
 

@@ -20,9 +20,10 @@ pub(crate) struct ResponsesFold {
     usage: Option<Usage>,
     stop: Option<ModelStop>,
     refused: bool,
-    /// Whether text of the running message came in pieces; if not, whole messages are taken.
+    /// Whether text of the current message arrived in pieces; otherwise it is taken from the whole
+    /// message.
     text_came: bool,
-    /// Whether items came one by one; if not, they are taken from the end.
+    /// Whether items arrived one by one; otherwise they are taken from the final event.
     items_came: bool,
     reasoning_came: bool,
 }
@@ -48,7 +49,7 @@ impl Fold for ResponsesFold {
                 sink.reasoning(event.delta.unwrap_or_default());
             }
             "response.reasoning_summary_part.added" if self.reasoning_came => sink.reasoning("\n\n"),
-            // A call is an answer under way: it is not asked for a second time.
+            // A call counts as a beginning: the request must not be retried after it.
             "response.function_call_arguments.delta" => sink.began = true,
             "response.output_item.done" => {
                 if let Some(raw) = event.item {
@@ -131,7 +132,8 @@ impl ResponsesFold {
     fn on_end(&mut self, raw: &RawValue, peer: &Peer, sink: &mut Sink) -> Result<(), Failure> {
         let Some(ended) = sink.read::<Ended<'_>>(raw.get()) else { return Ok(()) };
         if !self.items_came {
-            // Which message the pieces of text were of, nobody says: the first stands for all.
+            // It is unknown which message the pieces of text belonged to; they are attributed to
+            // the first one.
             let text_came = self.text_came;
             for item in ended.output.unwrap_or_default() {
                 let is_message = matches!(serde_json::from_str(item.get()), Ok(Item::Message { .. }));

@@ -1,5 +1,5 @@
-//! What a wire has sent once it sends again, byte for byte: a conversation that grows makes bodies
-//! that grow at their end. Marks for the provider's cache move, and are not looked at.
+//! Whatever a wire has sent once, it sends again byte for byte: a growing conversation produces
+//! bodies that only grow at the end. Prompt cache breakpoints move and are ignored here.
 
 use crate::{
     faker::{Faker, Step},
@@ -24,11 +24,11 @@ const WIRES: [Wire; 4] = [Wire::Chat, Wire::Responses, Wire::Anthropic, Wire::Ge
 /// A round of a conversation.
 #[derive(Debug, Clone)]
 struct Round {
-    /// What Tiller itself tells before the prompt.
+    /// A message from Tiller itself before the prompt.
     briefing: Option<&'static str>,
-    /// Answers, each by its text and the texts of the arguments of its calls, before the last one.
+    /// The answers before the last one, each with its text and the arguments of its calls.
     answers: Vec<(&'static str, Vec<&'static str>)>,
-    /// What is told between two answers.
+    /// Whether Tiller sends a message between two answers.
     told: bool,
 }
 
@@ -50,7 +50,7 @@ fn call(number: usize, arguments: &str) -> AnsweredCall {
     AnsweredCall::new(ToolCallRequest::new("tool_0".into(), call), ToolResult::ok("seen"))
 }
 
-/// The requests of a conversation, each with all that came before.
+/// Returns the requests of a conversation, each with everything before it.
 fn requests(rounds: &[Round]) -> Vec<ModelRequest> {
     let (mut messages, mut requests) = (Vec::new(), Vec::new());
     let ask = |messages: &Vec<Message>, requests: &mut Vec<ModelRequest>| {
@@ -81,8 +81,8 @@ fn requests(rounds: &[Round]) -> Vec<ModelRequest> {
     requests
 }
 
-/// What a body begins with, and its messages piece by piece: neighbours of one role may be one
-/// message.
+/// Returns the prefix of a body, and its messages part by part, since adjacent messages of one role
+/// may be merged into one.
 fn taken_apart(body: &Value) -> (Vec<Value>, Vec<Value>) {
     let body = unmarked(body);
     let names = ["system", "instructions", "systemInstruction", "system_instruction", "tools"];
@@ -99,7 +99,7 @@ fn taken_apart(body: &Value) -> (Vec<Value>, Vec<Value>) {
     (begins, pieces)
 }
 
-/// Without the marks for the provider's cache.
+/// Removes the prompt cache breakpoints.
 fn unmarked(value: &Value) -> Value {
     match value {
         Value::Array(items) => items.iter().map(unmarked).collect(),

@@ -1,4 +1,4 @@
-//! Which models there are, which is the default, and what is said of those that are not there.
+//! The list of models, the default model, and the errors for models that do not exist.
 
 use crate::support::{answer, catalog, ids, options, vendor};
 use agent::{ModelError, Models};
@@ -67,7 +67,7 @@ async fn what_is_missing_is_named_with_what_to_do() {
         ("offline/other", "no provider is called `offline`"),
     ] {
         match catalog.get(id).await.err() {
-            // A key that is missing is a matter of logging in.
+            // A missing key is an authentication error.
             Some(ModelError::Auth(text)) => {
                 assert!(text.contains(expected) && expected.contains("_API_KEY"), "{id}: {text}");
             }

@@ -1,4 +1,4 @@
-//! Tries, waits, credentials and cancellation.
+//! Retries, delays, credentials and cancellation.
 
 use crate::{
     faker::{CHUNKED, Faker, HEAD, Step},
@@ -51,7 +51,7 @@ async fn tries_are_bounded_and_what_cannot_pass_is_not_tried_again() {
 async fn nobody_listens() {
     for scheme in ["http", "https"] {
         let mut options = options();
-        // Port 1 on loopback refuses: nothing of this machine listens there.
+        // Port 1 on loopback refuses connections: nothing listens there.
         options.openai = vendor(format!("{scheme}://127.0.0.1:1"), Wire::Chat);
         let got = answer(&*catalog(options).get("openai/m").await.unwrap()).await;
         let (retries, error) = got.split_at(got.find("error").unwrap());
@@ -76,7 +76,8 @@ async fn retry_after_is_waited_for() {
     assert_eq!(after, Duration::from_secs(7));
     assert!(reason.contains("limits requests (429)"), "{reason}");
 
-    // The wait is on the clock of the runtime: 6 s are not enough, 7 are. In between the clock runs, since sockets need it to.
+    // The delay follows the clock of the async runtime: 6 s are not enough, 7 s are. In between the
+    // clock runs, since sockets need it to.
     tokio::time::pause();
     tokio::time::advance(Duration::from_secs(6)).await;
     tokio::time::resume();
@@ -135,14 +136,14 @@ async fn each_wire_sends_its_own_headers_to_its_own_path() {
 
 #[tokio::test]
 async fn a_connection_is_used_again() {
-    // A body that ends formally leaves the connection open: the second request comes on it.
+    // A body with a formal end leaves the connection open: the second request arrives on it.
     let body = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{HELLO}", HELLO.len());
     let twice = vec![Step::Send(body.into_bytes()), Step::Hang];
     let mut faker = Faker::start(vec![twice]).await;
     let model = model(Wire::Chat, &faker).await;
     assert_eq!(answer(&*model).await, "text: hello\nstop: EndTurn");
     let mut second = model.stream(request("again"));
-    // The faker reads the first byte of the second request on the same connection and tells so.
+    // The server reads the first byte of the second request on the same connection and signals it.
     let waiting = tokio::time::timeout(Duration::from_millis(50), second.next()).await;
     assert!(waiting.is_err() || faker.seen().len() == 1);
     tokio::time::timeout(Duration::from_secs(5), faker.gone()).await.expect("used again");
@@ -162,7 +163,8 @@ async fn a_key_is_never_shown() {
     assert!(matches!(&items[..], [Err(ModelError::Auth(text))] if text.contains("[key]")), "{items:?}");
 }
 
-/// Of connections that many sessions needed at a time, only a few wait for the next request.
+/// Of the connections that many concurrent requests needed, only a few are kept for the next
+/// request.
 #[tokio::test]
 async fn few_connections_are_kept_while_nothing_is_asked() {
     let whole = vec![Step::Send(CHUNKED.into()), Step::Chunk(HELLO.into()), Step::EndChunks, Step::Hang];
@@ -173,7 +175,7 @@ async fn few_connections_are_kept_while_nothing_is_asked() {
         assert_eq!(got, "text: hello\nstop: EndTurn");
     }
     let used = faker.seen().len();
-    // The others are closed: with more kept, this waits for one in vain.
+    // The others are closed. If more were kept, this would time out.
     for _ in 4..used {
         tokio::time::timeout(Duration::from_secs(5), faker.gone()).await.expect("it is closed");
     }

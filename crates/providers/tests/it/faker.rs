@@ -1,4 +1,4 @@
-//! An HTTP server made of a raw socket: the script decides about every byte, every cut, every silence.
+//! An HTTP server on a raw socket: the script controls every byte, every cut and every pause.
 
 use crate::refusals::{Rule, refuse};
 use std::{
@@ -13,38 +13,38 @@ use tokio::{
     task::JoinHandle,
 };
 
-/// What happens on one connection after its request has been read.
+/// An action on a connection after its request was read.
 #[derive(Debug, Clone)]
 pub(crate) enum Step {
-    /// These bytes, as they are.
+    /// Sends these bytes.
     Send(Vec<u8>),
-    /// These bytes in pieces of a size, each flushed by itself.
+    /// Sends these bytes in pieces of the given size, each flushed separately.
     Trickle(Vec<u8>, usize),
-    /// A part of a chunked body.
+    /// Sends a chunk of a chunked body.
     Chunk(Vec<u8>),
-    /// These bytes, so often, at an even pace.
+    /// Sends these bytes repeatedly: the count and the interval.
     Ping(Vec<u8>, u32, Duration),
-    /// The end of a chunked body.
+    /// Sends the end of a chunked body.
     EndChunks,
-    /// Wait until the peer goes away; tells so.
+    /// Waits until the peer closes the connection, and signals it.
     Hang,
-    /// End with a TCP reset instead of a clean close.
+    /// Ends with a TCP reset instead of a clean close.
     Reset,
 }
 
-/// A request as it came.
+/// A received request.
 #[derive(Debug, Clone)]
 pub(crate) struct Seen {
     /// The request line and headers, in lower case.
     pub(crate) head: String,
     /// The body.
     pub(crate) body: serde_json::Value,
-    /// The body byte for byte.
+    /// The body, byte for byte.
     pub(crate) text: String,
 }
 
-/// The server. Connection by connection it plays the scripts; past the last it repeats the last. It
-/// lists no models: for that there is [`crate::lister::Lister`].
+/// The server. It plays one script per connection and repeats the last one. It does not list
+/// models; use [`crate::lister::Lister`] for that.
 pub(crate) struct Faker {
     pub(crate) addr: SocketAddr,
     seen: Arc<Mutex<Vec<Seen>>>,
@@ -63,7 +63,8 @@ impl Faker {
         .await
     }
 
-    /// A server that refuses what these rules refuse, and answers everything else in the form of the path that was asked.
+    /// Starts a server that applies these rules and accepts everything else, answering in the
+    /// format of the requested path.
     pub(crate) async fn strict(rules: &[Rule]) -> Self {
         let rules = rules.to_vec();
         Self::serve(move |seen| {
@@ -82,7 +83,7 @@ impl Faker {
         .await
     }
 
-    /// A server whose answer depends on the request.
+    /// Starts a server whose answer depends on the request.
     #[expect(clippy::disallowed_methods, reason = "the test's own server")]
     pub(crate) async fn serve(mut choose: impl FnMut(&Seen) -> Vec<Step> + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -94,10 +95,10 @@ impl Faker {
             loop {
                 let (mut socket, _) = listener.accept().await.unwrap();
                 socket.set_nodelay(true).unwrap();
-                // A bare connection that asks nothing is a probe and uses up no script.
+                // A connection without a request is a probe and does not consume a script.
                 let Some(request) = read_request(&mut socket).await else { continue };
                 if request.head.starts_with("get ") {
-                    // It is asked for its list of models, and has none.
+                    // A request for the list of models, which this server does not have.
                     tokio::spawn(play(socket, vec![Self::status("404 Not Found", "", "")], tell.clone()));
                     continue;
                 }
@@ -109,12 +110,12 @@ impl Faker {
         Self { addr, seen, gone, accepting }
     }
 
-    /// A response that ends with the connection.
+    /// Returns a response that ends with the connection.
     pub(crate) fn events(body: &str) -> Step {
         Step::Send([HEAD.as_bytes(), body.as_bytes()].concat())
     }
 
-    /// A whole response of any status.
+    /// Returns a complete response with any status.
     pub(crate) fn status(status: &str, headers: &str, body: &str) -> Step {
         let length = body.len();
         Step::Send(
@@ -133,7 +134,7 @@ impl Faker {
         self.seen.lock().unwrap().clone()
     }
 
-    /// Resolves when a peer has left a connection that hangs.
+    /// Resolves when a peer has closed a connection that hangs.
     pub(crate) async fn gone(&mut self) {
         self.gone.recv().await.unwrap();
     }
@@ -145,7 +146,7 @@ impl Drop for Faker {
     }
 }
 
-/// An answer that says hello, in the form of the wire of a path.
+/// Returns an answer "hello" in the format of a path's wire.
 fn hello(path: &str) -> &'static str {
     if path.ends_with("/responses") {
         "data: {\"type\":\"response.output_text.delta\",\"delta\":\"hello\"}\n\ndata: {\"type\":\"response.completed\",\"response\":{\"output\":[]}}\n\n"
@@ -199,13 +200,13 @@ async fn play(mut socket: TcpStream, script: Vec<Step>, gone: mpsc::UnboundedSen
             Step::EndChunks => socket.write_all(b"0\r\n\r\n").await,
             Step::Hang => {
                 let mut rest = [0; 1];
-                // Zero bytes or an error: either way the peer has left.
+                // Zero bytes or an error: either way the peer has closed the connection.
                 let _ = socket.read(&mut rest).await;
                 let _ = gone.send(());
                 return;
             }
             Step::Reset => {
-                // The bytes before must have arrived, or the reset may overtake them.
+                // The preceding bytes must have arrived, or the reset may overtake them.
                 tokio::task::yield_now().await;
                 socket.set_zero_linger().unwrap();
                 return;
@@ -230,7 +231,7 @@ async fn ping(socket: &mut TcpStream, bytes: &[u8], times: u32, pace: Duration) 
 async fn trickle(socket: &mut TcpStream, bytes: &[u8], size: usize) -> std::io::Result<()> {
     for piece in bytes.chunks(size) {
         socket.write_all(piece).await?;
-        // Gives the reader its turn, so that it sees the pieces one by one.
+        // Yields to the reader, so that it receives the pieces one by one.
         tokio::task::yield_now().await;
     }
     Ok(())

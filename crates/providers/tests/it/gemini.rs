@@ -1,4 +1,5 @@
-//! Google's own wire: what streams mean, and that what the model wrote goes back to it as it was.
+//! Google's own wire: how streams are interpreted, and that the model's answer is sent back
+//! unchanged.
 
 use crate::{
     faker::{Faker, HEAD, Step},
@@ -24,7 +25,7 @@ fn sse(events: &[&str]) -> String {
     events.iter().map(|data| format!("data: {data}\r\n\r\n")).collect()
 }
 
-/// An event with these parts.
+/// Returns an event with these parts.
 fn parts(parts: &str) -> String {
     format!(
         r#"{{"candidates":[{{"content":{{"role":"model","parts":[{parts}]}},"index":0}}],"responseId":"r"}}"#
@@ -168,7 +169,7 @@ fn tools() -> ToolSpecs {
     ToolSpecs::from(vec![ToolSpec { name: "read".into(), description: "Reads.".into(), parameters }])
 }
 
-/// The items of an answer as the turn keeps them, each call with a result.
+/// Returns the items of an answer as a turn stores them, each call with a result.
 async fn kept(model: &dyn LanguageModel) -> Vec<Item<AnsweredCall>> {
     let (mut items, mut text) = (Vec::new(), String::new());
     let events: Vec<_> = model.stream(request("hi")).collect().await;
@@ -190,7 +191,7 @@ async fn kept(model: &dyn LanguageModel) -> Vec<Item<AnsweredCall>> {
     items
 }
 
-/// The request that follows an answer.
+/// Returns the request that follows an answer.
 fn after(model: &str, items: Vec<Item<AnsweredCall>>) -> ModelRequest {
     let answer = AssistantMessage { model: model.into(), items, prefix_changed: false };
     ModelRequest {

@@ -1,4 +1,4 @@
-//! What servers refuse is left out, once it is known for ever.
+//! A refused option is left out, and stays left out once that is known to help.
 
 use crate::{
     faker::Faker,
@@ -10,7 +10,7 @@ use futures::StreamExt;
 use providers::{Catalog, Wire};
 use serde_json::{Value, json};
 
-/// A catalog whose every provider is at a faker.
+/// Returns a catalog with every provider at the fake server.
 fn at(faker: &Faker, wire: Wire) -> Catalog {
     let mut options = options();
     options.openai = vendor(faker.url(), wire);
@@ -19,7 +19,7 @@ fn at(faker: &Faker, wire: Wire) -> Catalog {
     catalog(options)
 }
 
-/// A request with a tool, an effort and a schema for its answer.
+/// Returns a request with a tool, an effort and a schema for its answer.
 fn full() -> ModelRequest {
     ModelRequest {
         tools: ToolSpecs::from(vec![ToolSpec {
@@ -33,7 +33,7 @@ fn full() -> ModelRequest {
     }
 }
 
-/// What a server refuses, the wire and the model, a place in the bodies, and what stands there each time.
+/// The server's rules, the wire, the model, a location in the bodies, and its expected values.
 type Case<'a> = (&'a [Rule], Wire, &'a str, &'a str, &'a [&'a str]);
 
 async fn ask(model: &dyn LanguageModel, request: ModelRequest) -> String {
@@ -42,12 +42,13 @@ async fn ask(model: &dyn LanguageModel, request: ModelRequest) -> String {
 
 const HELLO: &str = "text: hello\nstop: EndTurn";
 
-/// Asks twice and says which paths, or which members of the bodies, the server saw each time.
+/// Sends two requests and returns which paths, or which members of the bodies, the server received.
 async fn twice(rules: &[Rule], wire: Wire, id: &str, shown: impl Fn(&str, &Value) -> String) -> Vec<String> {
     let faker = Faker::strict(rules).await;
     let catalog = at(&faker, wire);
     for _ in 0..2 {
-        // Got anew, as each turn does: what was learned belongs to the address, not to the model's object.
+        // Requested anew, as each turn does: what was learned belongs to the address, not to the
+        // model's object.
         let model = catalog.get(id).await.unwrap();
         let got = ask(&*model, full()).await;
         assert!(got.starts_with("text: hello\n") && got.ends_with("stop: EndTurn"), "{id} {rules:?}: {got}");
@@ -134,7 +135,7 @@ async fn an_option_that_is_refused_is_left_out_from_then_on() {
     ];
     for (rules, wire, id, path, expected) in cases {
         let got = twice(rules, *wire, id, |_, body| has(body, path)).await;
-        // The order of members is that of the program that the tests are built with.
+        // The order of members depends on the features of the test build.
         let value = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_else(|_| Value::from(text));
         let got: Vec<_> = got.iter().map(|text| value(text)).collect();
         let expected: Vec<_> = expected.iter().map(|text| value(text)).collect();
@@ -171,7 +172,7 @@ async fn what_is_no_option_is_never_left_out_and_the_refusal_is_told() {
 
 #[tokio::test]
 async fn what_did_not_help_is_not_remembered() {
-    // The second rule refuses what no request can do without, so that nothing is ever accepted.
+    // The second rule refuses a required member, so no request is ever accepted.
     let faker = Faker::strict(&[Rule::Unsupported("reasoning_effort"), Rule::Unsupported("messages")]).await;
     let catalog = at(&faker, Wire::Chat);
     for _ in 0..2 {
@@ -186,7 +187,7 @@ async fn what_did_not_help_is_not_remembered() {
 async fn the_wire_is_chosen_by_family_and_changed_where_the_server_says_so() {
     let (chat, responses) = ("/v1/chat/completions", "/v1/responses");
     let cases: &[(&[Rule], Wire, &str, &[&str])] = &[
-        // Behind a gateway too.
+        // Also behind a gateway.
         (&[], Wire::Auto, "openai/gpt-5.6-sol", &[responses, responses]),
         (&[], Wire::Auto, "openai/gpt-5-codex", &[responses, responses]),
         (&[], Wire::Auto, "openai/gpt-4.1", &[chat, chat]),
@@ -194,7 +195,7 @@ async fn the_wire_is_chosen_by_family_and_changed_where_the_server_says_so() {
         (&[Rule::ToolsOnChat], Wire::Auto, "openai/gpt-next", &[chat, responses, responses]),
         (&[Rule::ToolsOnChat], Wire::Auto, "own/gpt-5.4", &[chat, responses, responses]),
         (&[Rule::NoResponses], Wire::Auto, "openai/gpt-5.6-sol", &[responses, chat, chat]),
-        // One that was set is kept; the option that the text names is left out instead.
+        // A configured wire is kept; the option named in the refusal is left out instead.
         (&[], Wire::Chat, "openai/gpt-5.6-sol", &[chat, chat]),
     ];
     for (rules, wire, id, expected) in cases {

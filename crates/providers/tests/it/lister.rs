@@ -1,4 +1,4 @@
-//! A model server that answers by path, as Ollama, llama.cpp, LM Studio, vLLM and gateways do.
+//! A model server that answers by path, like Ollama, llama.cpp, LM Studio, vLLM and gateways.
 
 use serde_json::Value;
 use std::{
@@ -11,11 +11,11 @@ use tokio::{
     task::JoinHandle,
 };
 
-/// The server. What it has no answer for is 404.
+/// The server. It answers unknown paths with 404.
 pub(crate) struct Lister {
     pub(crate) url: String,
-    /// The answers by method and path, such as `GET /v1/models`; those to `POST /api/show` by the model
-    /// that is asked about, as `POST /api/show NAME`.
+    /// The answers by method and path, such as `GET /v1/models`; those to `POST /api/show` include
+    /// the requested model, as `POST /api/show NAME`.
     answers: Arc<Mutex<BTreeMap<String, String>>>,
     seen: Arc<Mutex<Vec<String>>>,
     accepting: JoinHandle<()>,
@@ -40,7 +40,8 @@ impl Lister {
         Self { url, answers, seen, accepting }
     }
 
-    /// A server that takes connections and says nothing; it is there as long as the value.
+    /// Starts a server that accepts connections but never responds; it runs as long as the value
+    /// lives.
     #[expect(clippy::disallowed_methods, reason = "the test's own server")]
     pub(crate) async fn silent() -> (TcpListener, String) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -48,12 +49,12 @@ impl Lister {
         (listener, url)
     }
 
-    /// Answers differently from now on.
+    /// Changes an answer.
     pub(crate) fn answer(&self, path: &str, body: &Value) {
         self.answers.lock().unwrap().insert(path.to_owned(), body.to_string());
     }
 
-    /// The requests so far: method, path, and the authorization where there was one.
+    /// Returns the requests so far: method, path, and authorization if there was any.
     pub(crate) fn seen(&self) -> Vec<String> {
         self.seen.lock().unwrap().clone()
     }

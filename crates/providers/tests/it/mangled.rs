@@ -1,4 +1,4 @@
-//! One table for each wire: a script of the server, and what comes out of it.
+//! A table for each wire: a server's script, and the resulting events.
 
 use crate::{
     faker::{CHUNKED, Faker, HEAD, Step},
@@ -9,7 +9,7 @@ use futures::StreamExt as _;
 use providers::Wire;
 use std::{cell::Cell, time::Duration};
 
-/// Plays a script, three times over if it is asked again, and compares the whole answer.
+/// Plays a script, again for each retry, and compares the whole answer.
 async fn check(name: &str, wire: Wire, script: Vec<Step>, expected: &[&str]) {
     let faker = Faker::start(vec![script]).await;
     let model = model_with(wire, &faker, |options| options.silence = Some(Duration::from_millis(300))).await;
@@ -18,7 +18,7 @@ async fn check(name: &str, wire: Wire, script: Vec<Step>, expected: &[&str]) {
     assert_eq!(got, expected.join("\n"), "{name}");
 }
 
-/// Makes the data of events into a stream.
+/// Formats the data of events as a stream.
 fn sse(data: &[&str]) -> String {
     data.iter().map(|data| format!("data: {data}\n\n")).collect()
 }
@@ -50,7 +50,8 @@ const FULL: &[&str] = &[
     "stop: ToolCalls",
 ];
 
-/// Text, reasoning, two calls whose pieces alternate, and token counts with cached ones.
+/// Returns a stream with text, reasoning, two calls with alternating pieces, and token counts with
+/// cached tokens.
 fn full() -> String {
     let think = |text| format!(r#"{{"choices":[{{"index":0,"delta":{{"reasoning_content":"{text}"}}}}]}}"#);
     sse(&[
@@ -210,8 +211,8 @@ async fn chat_calls_in_the_wild() {
     .await;
 }
 
-/// What begins a call and what goes on with one is told by id, index and name together: whichever
-/// of them is missing, late, shared or wrong, calls neither merge nor lose their arguments.
+/// Pieces are assigned to calls by id, index and name together: if any of them is missing, late,
+/// shared or wrong, calls are neither merged nor do they lose arguments.
 #[tokio::test]
 async fn chat_calls_stay_apart_whatever_their_ids_and_indexes_are() {
     let piece = |head: &str, name: &str, arguments: &str| {
@@ -441,7 +442,8 @@ async fn chat_a_reset_in_the_middle_keeps_what_came() {
     let faker = Faker::start(vec![script]).await;
     let model = model_with(Wire::Chat, &faker, |options| options.tries = 1).await;
     let got = answer(&*model).await;
-    // What the reset overtakes in the kernel is lost before we see it; the error is told either way.
+    // What the reset overtakes in the kernel is lost before we receive it; the error is reported
+    // either way.
     assert!(got.contains("error: Transport: the answer of openai"), "{got}");
 }
 
@@ -590,7 +592,7 @@ async fn responses_mangled() {
     check("error", wire, send(&[limited]), &["retrying: 2", "retrying: 3", told]).await;
 }
 
-/// Text and arguments in pieces of 1 MiB: a runaway is cut off, whichever way it runs.
+/// Text and arguments in pieces of 1 MiB: an endless answer is cut off, whatever its kind.
 #[tokio::test]
 async fn a_runaway_answer_ends_at_its_bound_on_every_wire() {
     let piece = "x".repeat(1024 * 1024);
@@ -631,7 +633,7 @@ async fn a_runaway_answer_ends_at_its_bound_on_every_wire() {
     }
 }
 
-/// What has come in at once is taken in slices: whoever else has something to do comes between.
+/// Received data is processed in slices, so that other tasks run in between.
 #[tokio::test]
 async fn a_flood_leaves_the_thread_to_others() {
     let flood = text("some text");
@@ -663,11 +665,11 @@ async fn a_flood_leaves_the_thread_to_others() {
         () = others => {}
     }
     assert_eq!(all, 20_000 * "some text".len());
-    // A ninth of what comes over the wire is text.
+    // A ninth of the bytes on the wire is text.
     assert!(most <= 4 * 1024, "{most} bytes of text in one go");
 }
 
-/// Reasoning that a server leaves in the content is reasoning at its beginning only.
+/// Reasoning that a server leaves in the content is recognised at the beginning only.
 #[tokio::test]
 async fn chat_reasoning_between_tags_is_told_apart() {
     let pieces = |pieces: &[&str]| -> Vec<Step> {

@@ -1,4 +1,5 @@
-//! What a model gets back of its own answers, and what happens where it does not know it any more.
+//! How a model's own answers are sent back to it, and what happens if the server no longer accepts
+//! them.
 
 use crate::{
     faker::Faker,
@@ -22,7 +23,8 @@ fn at(faker: &Faker, wire: Wire) -> Catalog {
     catalog(options)
 }
 
-/// A conversation: a prompt, an answer that thought and called a tool, and its result.
+/// Returns a conversation: a prompt, an answer with thinking and a tool call, and the call's
+/// result.
 fn conversation(model: &str, opaque: &str) -> ModelRequest {
     let ModelEvent::ToolCall(call) = ModelEvent::call("c1", "read", &json!({"path": "a"})) else { panic!() };
     let items = vec![
@@ -87,7 +89,7 @@ async fn thinking_that_the_vendor_does_not_take_back_is_left_out_from_then_on() 
         assert_eq!(thought, [true, false, false], "{rule:?}");
         let sent = &faker.seen()[1].text;
         assert!(sent.contains("I look.") && sent.contains("tool_use"), "the rest is kept: {sent}");
-        // Another conversation is asked as usual.
+        // Another conversation is not affected.
         let other = ModelRequest { cache_key: Some("session-2".into()), ..conversation(id, THINKING) };
         ask(&catalog, id, other).await;
         assert!(faker.seen()[3].text.contains("EqQB"), "{rule:?}");

@@ -1,4 +1,4 @@
-//! Bursts are cheap and the first text is not held back.
+//! Bursts are cheap, and the first text is not delayed.
 
 use crate::{
     faker::{CHUNKED, Faker, HEAD, Step},

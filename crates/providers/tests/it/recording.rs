@@ -1,4 +1,4 @@
-//! What is recorded plays back the same.
+//! A recording plays back the same events.
 
 use crate::{
     faker::{Faker, Step},

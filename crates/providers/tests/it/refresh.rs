@@ -1,4 +1,5 @@
-//! The catalogue of vendors' models: got from an address or a file, kept, and used when it is sound.
+//! The catalogue of vendors' models: fetched from an address or a file, stored, and used if it is
+//! valid.
 
 use crate::{
     lister::Lister,
@@ -16,7 +17,8 @@ fn kept() -> AbsPath {
     AbsPath::new("/cache/models.json").unwrap()
 }
 
-/// A catalogue as models.dev has it, in which the default of a vendor has become dear.
+/// Returns a catalogue in the format of models.dev, with a different price for a vendor's default
+/// model.
 fn api(input: f64) -> Value {
     json!({ "openai": { "models": { "gpt-5.6-sol": {
         "id": "gpt-5.6-sol", "name": "Sol", "tool_call": true, "release_date": "2026-07-09",
@@ -37,7 +39,7 @@ async fn refresh(files: &Arc<Files>, from: &str) -> Result<CatalogueSource, Refr
     on(files).refresh(from, &AbsPath::new("/w").unwrap(), TODAY).await
 }
 
-/// What a million tokens in cost.
+/// Returns the price of a million input tokens.
 async fn price(catalog: &Catalog) -> Option<f64> {
     let model = catalog.get("openai/gpt-5.6-sol").await.unwrap();
     let used = Usage { input: 100_000, ..Usage::default() };
@@ -72,7 +74,7 @@ async fn a_file_serves_those_behind_a_proxy_and_one_of_ours_keeps_its_date() {
     files.write(&AbsPath::new("/w/api.json").unwrap(), api(8.0).to_string().as_bytes()).await.unwrap();
     let got = refresh(&files, "api.json").await.unwrap();
     assert_eq!((got.date.as_str(), got.source.as_str()), (TODAY, "/w/api.json"));
-    // What is kept can be handed on.
+    // The stored file can be passed on.
     let handed = files.read(&kept()).await.unwrap();
     files.write(&AbsPath::new("/w/handed.json").unwrap(), &handed).await.unwrap();
     assert_eq!(refresh(&files, "/w/handed.json").await.unwrap().date, TODAY);

@@ -1,40 +1,40 @@
-//! What vendors refuse, and the words by which they do: a server that is asked for an answer applies the rules of one vendor to
-//! the request first.
+//! Refusals in the words of the vendors: a server that applies a vendor's rules to each request.
 //!
-//! The texts are those of the vendors' servers of November 2026, with the names of the request put in.
+//! The texts are those of the vendors' servers in November 2026, with the request's names filled
+//! in.
 
 use serde_json::{Value, json};
 
-/// A rule of a vendor.
+/// A vendor's rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rule {
-    /// OpenAI: current models take no tools over Chat Completions.
+    /// OpenAI: current models accept no tools over Chat Completions.
     ToolsOnChat,
-    /// OpenAI: organisations that are not verified get no summaries of reasoning.
+    /// OpenAI: organisations that are not verified get no reasoning summaries.
     SummaryNotVerified,
-    /// OpenAI: a parameter that the model does not have.
+    /// OpenAI: a parameter that the model does not support.
     Unsupported(&'static str),
-    /// Servers built on pydantic: a parameter that the server does not know.
+    /// Servers based on pydantic: an unknown parameter.
     Forbidden(&'static str),
-    /// Gateways that have no such address.
+    /// Gateways without this address.
     NoResponses,
-    /// Anthropic: thinking blocks come back as they were given.
+    /// Anthropic: thinking blocks must be sent back unchanged.
     ThinkingModified(&'static str),
-    /// Anthropic: nothing before a thinking block may have changed. The text is what stood before it.
+    /// Anthropic: nothing before a thinking block may change. The value is the text before it.
     BoundElsewhere(&'static str),
-    /// DeepSeek: answers with tool calls bring their reasoning.
+    /// DeepSeek: answers with tool calls must contain their reasoning.
     ReasoningContent,
-    /// Google: calls bring their signature.
+    /// Google: calls must contain their signature.
     ThoughtSignature,
     /// Ollama: models whose template has no tools.
     NoTools,
-    /// OpenRouter: models that see nothing.
+    /// OpenRouter: models without image input.
     NoImages,
-    /// OpenAI and others: more tokens of an answer than the model has.
+    /// OpenAI and others: the request's limit of output tokens exceeds the model's.
     MostTokens(u64),
 }
 
-/// The status and the body by which a vendor refuses a request, if it does.
+/// Returns the status and the body of a refusal, if the rule rejects the request.
 pub(crate) fn refuse(rule: Rule, path: &str, body: &Value) -> Option<(u16, Value)> {
     let openai = |message: String, param: &str, code: &str| {
         let kind = "invalid_request_error";
@@ -117,13 +117,14 @@ fn blocks(body: &Value) -> impl Iterator<Item = &Value> {
     messages.filter_map(|message| message["content"].as_array()).flatten()
 }
 
-/// Whether a thinking block is another than the one that was given.
+/// Returns whether a thinking block differs from the given one.
 fn thinks_otherwise(body: &Value, block: &str) -> bool {
     let given: Value = serde_json::from_str(block).unwrap_or_default();
     blocks(body).any(|block| block["type"] == "thinking" && *block != given)
 }
 
-/// Whether a thinking block stands behind another system prompt than the one it was given behind.
+/// Returns whether a thinking block follows a different system prompt than the one it was written
+/// after.
 fn thinks_after_another(body: &Value, before: &str) -> bool {
     blocks(body).any(|block| block["type"] == "thinking") && !body["system"].to_string().contains(before)
 }
@@ -133,7 +134,7 @@ fn calls_without(body: &Value, field: &str) -> bool {
     messages.into_iter().any(|message| message["tool_calls"].is_array() && message[field].is_null())
 }
 
-/// The first call of a model's turn that came without a signature, by its name.
+/// Returns the name of the first call of a model's turn that has no signature.
 fn unsigned_call(body: &Value) -> Option<String> {
     let contents = body["contents"].as_array()?;
     contents.iter().filter(|content| content["role"] == "model").find_map(|content| {

@@ -1,4 +1,5 @@
-//! Model servers on this machine and at addresses of the user's own: what they have is what is listed.
+//! Model servers on this machine and at user-configured addresses: the models they report are
+//! listed.
 
 use crate::{
     lister::Lister,
@@ -17,7 +18,7 @@ fn models(ids: &[&str]) -> Value {
     json!({ "object": "list", "data": ids.iter().map(entry).collect::<Vec<_>>() })
 }
 
-/// One server on this machine that the settings name.
+/// Returns a catalog with servers on this machine that the settings name.
 async fn local(urls: Vec<String>) -> Catalog {
     let mut options = options();
     options.local.urls = urls;
@@ -85,7 +86,7 @@ async fn ollama_tells_sizes_abilities_and_the_context_in_force() {
     assert_eq!(listed(&catalog, "local/tuned:latest").context_size, 8_192);
     assert_eq!(listed(&catalog, "local/long:70b").profile, ToolProfile::Full);
 
-    // It was loaded meanwhile, with what the server was started with.
+    // Meanwhile the model was loaded, with the context size that the server was started with.
     server.answer("GET /api/ps", &json!({ "models": [{ "name": "qwen3:8b", "context_length": 4_096 }] }));
     let model = catalog.get("local/qwen3:8b").await.unwrap();
     assert_eq!((model.info().context_size, model.info().max_output), (4_096, 1_024));
@@ -105,7 +106,7 @@ async fn llama_cpp_tells_the_context_of_a_slot_and_the_size() {
     assert_eq!((info.context_size, info.max_output, info.images), (12_288, 3_072, true));
     assert_eq!((info.parameters, info.profile), (Some(1_543_714_304), ToolProfile::Small));
     assert!(info.name.ends_with("(llama.cpp)"), "{}", info.name);
-    // It was started anew with more.
+    // The server was restarted with a larger context size.
     server.answer("GET /props", &json!({ "default_generation_settings": { "n_ctx": 32_768 } }));
     assert_eq!(catalog.get(&info.id).await.unwrap().info().context_size, 32_768);
 }

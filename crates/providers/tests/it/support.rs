@@ -1,4 +1,5 @@
-//! What the tests share: a catalog that points at a faker, and short forms of requests and events.
+//! Shared by the tests: catalogs that point to a fake server, and short forms of requests and
+//! events.
 
 use crate::faker::Faker;
 use agent::{
@@ -19,7 +20,7 @@ use system::{
 
 pub(crate) const KEY: &str = "sk-very-secret";
 
-/// Options that reach nothing by themselves, with short waits.
+/// Returns options that cause no connections by themselves, with short delays.
 pub(crate) fn options() -> ProvidersOptions {
     let mut options = ProvidersOptions::default();
     options.local.discover = false;
@@ -33,7 +34,7 @@ pub(crate) fn vendor(base_url: String, wire: Wire) -> VendorOptions {
     VendorOptions { api_key, base_url: Some(base_url), wire, silence: None }
 }
 
-/// The ids of a catalog's list.
+/// Returns the ids in a catalog's list.
 pub(crate) fn ids(catalog: &Catalog) -> Vec<String> {
     catalog.list().into_iter().map(|info| info.id).collect()
 }
@@ -42,7 +43,7 @@ pub(crate) fn catalog(options: ProvidersOptions) -> Catalog {
     Catalog::new(options, Arc::new(Files::default()), Arc::new(Pilot::new()))
 }
 
-/// A model of a wire at a faker.
+/// Returns a model at a fake server.
 pub(crate) async fn model(wire: Wire, faker: &Faker) -> Arc<dyn LanguageModel> {
     model_with(wire, faker, |_| {}).await
 }
@@ -66,7 +67,8 @@ pub(crate) fn request(text: &str) -> ModelRequest {
     }
 }
 
-/// A whole answer in short lines. Texts that follow each other are one, since where the network cuts them says nothing.
+/// Formats a whole answer as short lines. Consecutive texts are merged, since the network may split
+/// them anywhere.
 pub(crate) async fn answer(model: &dyn LanguageModel) -> String {
     let items: Vec<_> = model.stream(request("hi")).collect().await;
     show(&items)
@@ -81,7 +83,7 @@ pub(crate) fn show(items: &[Result<ModelEvent, ModelError>]) -> String {
             Ok(ModelEvent::ReasoningDone(block)) => {
                 ("thought done", format!("{:?} {}", block.text, block.opaque.as_deref().unwrap_or("-")))
             }
-            // What goes back of it is what the tests of echoes are about.
+            // The echo tests cover this event.
             Ok(ModelEvent::TextDone(_)) => continue,
             Ok(ModelEvent::Other(opaque)) => ("other", opaque.clone()),
             Ok(ModelEvent::ToolCall(ModelCall { provider_id, name, arguments, .. })) => {
@@ -110,19 +112,19 @@ pub(crate) fn show(items: &[Result<ModelEvent, ModelError>]) -> String {
             Some((last, before)) if *last == kind && matches!(kind, "text" | "thought") => {
                 before.push_str(&text)
             }
-            // The last count is the one that counts.
+            // Only the last count matters.
             Some((last, before)) if *last == kind && kind == "usage" => *before = text,
             _ => lines.push((kind, text)),
         }
     }
-    // Early counts are as good as late ones.
+    // It does not matter whether counts arrive early or late.
     let last_usage = lines.iter().rposition(|(kind, _)| *kind == "usage");
     let lines =
         lines.iter().enumerate().filter(|(at, (kind, _))| *kind != "usage" || Some(*at) == last_usage);
     lines.map(|(_, (kind, text))| format!("{kind}: {text}")).collect::<Vec<_>>().join("\n")
 }
 
-/// Stands in for the pilot.
+/// A stand-in for the pilot.
 pub(crate) struct Pilot(ModelInfo);
 
 impl Pilot {
@@ -150,7 +152,7 @@ impl LanguageModel for Pilot {
     }
 }
 
-/// A system with whole files and nothing else.
+/// A system that reads and writes whole files, and supports nothing else.
 #[derive(Default)]
 pub(crate) struct Files(pub(crate) Mutex<BTreeMap<AbsPath, Vec<u8>>>);
 

@@ -50,7 +50,7 @@ pub(super) async fn keeps_a_large_text(Fixture { store, .. }: Fixture) {
     let lease = store.create(session("s1", "/a")).await.expect("created");
     let large = said(&"0123456789 ä 🦀\n".repeat(60_000));
     assert_eq!(store.append(&lease, vec![large.clone()]).await, Ok(1));
-    // Not assert_eq: nobody wants to read a megabyte.
+    // Not `assert_eq`: its message would contain a megabyte of text.
     assert!(store.events(&lease.session, 0, 1).await.expect("read") == [(1, large)]);
 }
 

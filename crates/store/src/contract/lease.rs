@@ -1,4 +1,4 @@
-//! Who may write.
+//! Leases.
 
 use super::{Fixture, append::said, session};
 use agent::{Lease, StoreError};
@@ -7,7 +7,7 @@ use futures::future::join;
 pub(super) async fn fences_a_lost_lease(Fixture { store, .. }: Fixture) {
     let lost = store.create(session("s1", "/a")).await.expect("created");
     store.append(&lost, vec![said("before")]).await.expect("appended");
-    // Its own process may always take it again.
+    // The same process can always acquire the lease again.
     let lease = store.acquire(&lost.session, false).await.expect("acquired");
     assert!(lease.epoch > lost.epoch);
     let before = store.get(&lost.session).await;
@@ -56,7 +56,7 @@ pub(super) async fn refuses_while_another_holds(Fixture { store, other }: Fixtur
         matches!(&refused, Err(StoreError::Held { session, holder }) if *session == held.session && holder.pid > 0 && !holder.host.is_empty() && holder.since.ends_with('Z')),
         "{refused:?}"
     );
-    // Looking is free, and the refusal took nothing away.
+    // Reading needs no lease, and the refusal changed nothing.
     assert_eq!(store.events(&held.session, 0, 10).await, Ok(vec![(1, said("1"))]));
     assert_eq!(other.append(&held, vec![said("2")]).await, Ok(2));
 
@@ -89,7 +89,7 @@ pub(super) async fn takes_what_a_process_held_that_ended(Fixture { store, other 
     other.append(&held, vec![said("1")]).await.expect("appended");
     drop(other);
     let lease = store.acquire(&held.session, false).await.expect("nobody holds it");
-    // What was on its way when the process ended.
+    // An append that was in flight when the process ended.
     assert_eq!(store.append(&held, vec![said("late")]).await, Err(StoreError::Fenced(held.session)));
     assert_eq!(store.append(&lease, vec![said("2")]).await, Ok(2));
 }

@@ -45,7 +45,8 @@ pub(super) async fn survives_changes_between_pages(Fixture { store, .. }: Fixtur
     fill(&*store, 6).await;
     let before = store.list(query(6)).await.expect("listed").sessions;
     let first = store.list(query(3)).await.expect("listed");
-    // One that was seen is used again, and a new one comes: neither may show up behind the cursor, nor push anything out.
+    // A session of the first page is used again, and a new one is created: neither may appear
+    // behind the cursor or displace another.
     let lease = store.acquire(&first.sessions[2].id, true).await.expect("acquired");
     store.append(&lease, vec![said("again")]).await.expect("appended");
     store.create(session("zz-new", "/w/0")).await.expect("created");
@@ -93,7 +94,7 @@ pub(super) async fn leaves_out_what_was_put_away(Fixture { store, .. }: Fixture)
     fill(&*store, 9).await;
     let before = store.list(query(9)).await.expect("listed").sessions;
     let away = |session: &SessionRecord| ["s1", "s4", "s5"].contains(&session.id.as_str());
-    // Twice is fine, and so is to take out what was never put away.
+    // Both are idempotent: archiving twice, and unarchiving a session that was not archived.
     for _ in 0..2 {
         for session in before.iter().filter(|session| away(session)) {
             store.set_archived(&session.id, true).await.expect("put away");
@@ -122,12 +123,12 @@ pub(super) async fn leaves_out_what_was_put_away(Fixture { store, .. }: Fixture)
     assert!(!store.get(&"s4".into()).await.expect("there").archived);
     let nobody = "nobody".into();
     assert_eq!(store.set_archived(&nobody, true).await, Err(StoreError::NotFound(nobody)));
-    // A copy is not where the original was put.
+    // A copy of an archived session is not archived.
     let fork = store.fork(&"s1".into(), session("fork", "/w")).await.expect("forked");
     assert!(!store.get(&fork.session).await.expect("there").archived);
 }
 
-/// Sessions in three folders, every second one used after it was created.
+/// Creates sessions in three directories; every second one is used after its creation.
 async fn fill(store: &dyn SessionStore, count: usize) {
     for n in 0..count {
         let lease = store.create(session(&format!("s{n}"), &format!("/w/{}", n % 3))).await.expect("created");
@@ -179,7 +180,7 @@ pub(super) async fn finds_what_was_said(Fixture { store, .. }: Fixture) {
     for nothing in ["quotes words", "", "\"", "unheard", "AND OR"] {
         assert_eq!(search(nothing, None).await, Vec::<String>::new(), "{nothing:?}");
     }
-    // What is said later is found too, and what is deleted is not.
+    // Later messages are found too; those of deleted sessions are not.
     let events = vec![said("nothing"), SessionEvent::TitleChanged("A title".to_owned())];
     store.append(&leases[0], events).await.expect("appended");
     assert_eq!(search("title", None).await, ["s1 3"]);

@@ -1,4 +1,4 @@
-//! What every [`SessionStore`] must do, as one suite that each of them runs in its tests.
+//! The contract of every [`SessionStore`], as a test suite that each implementation runs.
 
 mod append;
 mod lease;
@@ -13,13 +13,13 @@ use futures::{FutureExt as _, future::BoxFuture};
 use std::{panic::AssertUnwindSafe, sync::Arc};
 use system::AbsPath;
 
-/// An empty store to be checked.
+/// An empty store to be tested.
 #[derive(Clone)]
 pub struct Fixture {
     /// The store.
     pub store: Arc<dyn SessionStore>,
-    /// The same sessions as another process sees them, which lives until this is dropped; `None`
-    /// for a store that only one process can use.
+    /// The same sessions as seen by another process, which lives until this is dropped; `None` for
+    /// a store that only one process can use.
     pub other: Option<Arc<dyn SessionStore>>,
 }
 
@@ -34,7 +34,9 @@ macro_rules! cases {
 /// Runs every case, each on a fresh store from `make`.
 ///
 /// # Panics
-/// When a case fails, after all have run, with the names of those that failed; each one's own message is printed as it happens.
+///
+/// If a case fails. All cases are run first; the panic message names those that failed, and each
+/// one's own message is printed when it fails.
 pub async fn check<F>(make: impl Fn() -> F)
 where
     F: Future<Output = Fixture>,
@@ -79,7 +81,7 @@ where
     assert!(failed.is_empty(), "the store breaks its contract: {failed:?}");
 }
 
-/// A session to create.
+/// Returns a session to create.
 pub(crate) fn session(id: &str, cwd: &str) -> NewSession {
     NewSession {
         id: SessionId::from(id),

@@ -58,7 +58,7 @@ pub(super) async fn forks_with_everything_so_far(Fixture { store, other }: Fixtu
     let origin = store.create(session("s1", "/a")).await.expect("created");
     let events = super::samples();
     let last = store.append(&origin, events.clone()).await.expect("appended");
-    // Whoever holds the origin need not be asked.
+    // Forking does not require the lease of the original.
     let forking = other.as_ref().unwrap_or(&store);
     let new = NewSession { additional_directories: vec![path("/c")], ..session("s2", "/b") };
     let fork = forking.fork(&origin.session, new).await.expect("forked");
@@ -90,7 +90,7 @@ pub(super) async fn deletes_for_good(Fixture { store, .. }: Fixture) {
     assert_eq!(store.get(&lease.session).await, Err(gone.clone()));
     assert_eq!(store.events(&lease.session, 0, 1).await, Err(gone.clone()));
     assert_eq!(store.append(&lease, super::samples()).await, Err(gone));
-    // The same id again is a new session with no past.
+    // A session created again with the same id has no history.
     let again = store.create(session("s2", "/a")).await.expect("created");
     assert_eq!(store.events(&again.session, 0, 1).await, Ok(Vec::new()));
     assert_eq!(store.events(&kept.session, 0, usize::MAX).await.expect("read").len(), super::samples().len());

@@ -1,4 +1,4 @@
-//! One of every event that is kept, with every field, and with texts that like to break.
+//! A sample of every stored event, with every field, and with texts that are prone to break.
 
 use super::path;
 use agent::{
@@ -10,10 +10,11 @@ use agent::{
 };
 use serde_json::json;
 
-/// Quotes, a NUL, a line separator, combining marks, right-to-left text, characters outside the basic plane.
+/// Quotes, a NUL, a line separator, combining marks, right-to-left text, characters outside the
+/// basic plane.
 const TEXT: &str = "a \"b\" \\ \0 \u{7f} \r\n\t \u{2028} e\u{301} שלום 你好 👩‍👩‍👧 \u{10ffff} \u{feff}";
 
-/// Every kind of event that is kept, every field set at least once and left out at least once.
+/// Returns every kind of stored event, with every field set at least once and absent at least once.
 pub fn samples() -> Vec<SessionEvent> {
     let mut events = vec![
         SessionEvent::TurnStarted { turn: "run_1".into() },
@@ -91,14 +92,14 @@ fn compaction(step: CompactionStep) -> SessionEvent {
     SessionEvent::Compaction(Compaction { id: "compaction_1".into(), step })
 }
 
-/// A change of a file whose content comes along.
+/// Returns a change of a file, with its content.
 pub(super) fn change(before: Option<&str>, after: Option<&str>) -> FileChange {
     let snapshot = |text: &str| Snapshot::of(text.as_bytes());
     let file = path("/größe 🦀");
     FileChange { real: file.clone(), path: file, before: before.map(snapshot), after: after.map(snapshot) }
 }
 
-/// The events that differ only in a word.
+/// Returns the events that differ only in an enum value.
 fn words() -> Vec<SessionEvent> {
     use PermissionOutcome as Outcome;
     let mut events = Vec::new();
@@ -182,7 +183,7 @@ fn contents() -> Vec<Content> {
     ]
 }
 
-/// Every kind of item, in an order of its own.
+/// Returns an answer with every kind of item, in an unusual order.
 fn response() -> ModelResponse {
     let deep = (0..120).fold(json!(0), |inner, _| json!([inner]));
     let call = |id: &str, arguments: String, opaque: Option<&str>| {
@@ -217,7 +218,7 @@ fn response() -> ModelResponse {
     }
 }
 
-/// What the first format holds.
+/// Returns an answer that the first format can represent.
 fn plain_response() -> ModelResponse {
     ModelResponse {
         id: "msg-3".into(),

@@ -1,4 +1,4 @@
-//! What files held, by hash: kept with the events that name it, and bounded for each session.
+//! File contents by hash: stored with the events that name them, limited per session.
 
 use super::database::failed;
 use crate::limits::CONTENTS_BYTES;
@@ -6,7 +6,7 @@ use agent::{ContentHash, SessionId, StoreError};
 use rusqlite::{Connection, OptionalExtension as _};
 use std::sync::Arc;
 
-/// Keeps contents, each once, and lets go of the session's oldest when all of them are too large.
+/// Stores contents, each once, and deletes the session's oldest ones beyond [`CONTENTS_BYTES`].
 pub(super) fn keep(
     connection: &Connection,
     id: &SessionId,
@@ -48,7 +48,7 @@ pub(super) fn get(
         .map_err(|error| failed(&error))
 }
 
-/// Copies all that is kept of one session to another.
+/// Copies all contents of one session to another.
 pub(super) fn copy(connection: &Connection, from: &SessionId, to: &SessionId) -> rusqlite::Result<usize> {
     connection
         .prepare_cached(

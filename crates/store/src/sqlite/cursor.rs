@@ -1,8 +1,9 @@
-//! Where a page of sessions ended: after the last session's time and id, so that what comes and goes moves nothing.
+//! The cursor of a list of sessions: the last session's time and id, so that sessions that are
+//! added or removed in between shift nothing.
 
 use agent::{SessionId, StoreError};
 
-/// A place in the list.
+/// A position in the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Cursor {
     pub(super) updated_at: i64,
@@ -10,23 +11,28 @@ pub(super) struct Cursor {
 }
 
 impl Cursor {
-    /// The place before the first session.
+    /// Returns the position before the first session.
     pub(super) fn start() -> Self {
         Self { updated_at: i64::MAX, id: SessionId(String::new()) }
     }
 
-    /// As the caller gets it; it begins with its version.
+    /// Formats the cursor for the caller, beginning with its version.
     pub(super) fn to_text(&self) -> String {
         format!("1.{}.{}", self.updated_at, self.id)
     }
 
-    /// Back from what the caller passes.
+    /// Parses a cursor.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::BadCursor`] if this store did not issue it.
     pub(super) fn parse(text: &str) -> Result<Self, StoreError> {
         let bad = || StoreError::BadCursor(text.to_owned());
         let (updated_at, id) =
             text.strip_prefix("1.").and_then(|rest| rest.split_once('.')).ok_or_else(bad)?;
         let cursor = Self { updated_at: updated_at.parse().map_err(|_| bad())?, id: id.into() };
-        // Nothing but what was handed out: neither a sign nor zeros in front, nor the start that no page ends at.
+        // Accept only what was issued: no sign, no leading zeros, and not the start, where no page
+        // ends.
         if cursor.id.0.is_empty() || cursor.to_text() != text { Err(bad()) } else { Ok(cursor) }
     }
 }

@@ -1,4 +1,4 @@
-//! Opening the file: its folder, its settings, its schema.
+//! Opens the database file: its directory, its settings, its schema.
 
 pub(super) use super::failure::failed;
 use super::{
@@ -17,8 +17,8 @@ use std::{
     time::Instant,
 };
 
-/// What makes each version of the schema out of the one before; the first makes it out of nothing.
-/// A step that was released does not change any more.
+/// The migration to each schema version from the one before; the first one creates the schema. A
+/// released step must never change.
 const STEPS: [&str; 7] = [
     include_str!("schema/1.sql"),
     include_str!("schema/2.sql"),
@@ -28,7 +28,7 @@ const STEPS: [&str; 7] = [
     include_str!("schema/6.sql"),
     include_str!("schema/7.sql"),
 ];
-/// The schema this program reads and writes.
+/// The schema version that this program reads and writes.
 pub(super) const SCHEMA_VERSION: i64 = STEPS.len() as i64;
 
 /// An open file.
@@ -41,12 +41,13 @@ pub(super) struct Database {
 }
 
 impl Database {
-    /// Which file it is.
+    /// Returns the identity of the file.
     pub(super) fn identity(&self) -> Identity {
         self.identity
     }
 
-    /// What became of the file at its path since it was opened, and of its write-ahead log.
+    /// Returns the state of the file at its path since it was opened, including its write-ahead
+    /// log.
     pub(super) fn place(&self) -> Place {
         match place::place(&self.path, self.identity) {
             Place::Kept if self.log.is_some() && self.log_now() != self.log => Place::Moved,
@@ -54,13 +55,14 @@ impl Database {
         }
     }
 
-    /// Before what is at the path now is opened: what is only in this file's log is kept, and the
-    /// log is not taken for that of another file.
+    /// Prepares to open the file that is at the path now: saves what is only in this file's log,
+    /// and prevents the log from being taken for that of another file.
     pub(super) fn leave(&self) -> Result<(), StoreError> {
         let _alone = quarantine::lock(&self.path).ok();
         let log = self.log_now();
         match place::place(&self.path, self.identity) {
-            // Only the log is gone, and nobody has begun another: this connection still has it.
+            // Only the log was deleted, and no other was created: this connection still has it
+            // open.
             Place::Kept if log.is_none() => self
                 .connection
                 .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
@@ -75,16 +77,16 @@ impl Database {
     }
 }
 
-/// Opens the file to write, and makes what is missing. Of a file that is damaged as a whole, what
-/// can be read is kept.
+/// Opens the file for writing and creates what is missing. If the file is damaged as a whole,
+/// salvages what can be read.
 pub(super) fn open(path: &Path) -> Result<Database, StoreError> {
     let (database, version) = attempt(path)?;
     check(version, path)?;
     Ok(database)
 }
 
-/// Opens the file to read. Never changes a session, though it may be the one that makes the file. A
-/// file of a newer schema can be read, as far as that one has what this program asks for.
+/// Opens the file for reading. Never changes a session, but creates the file if it is missing. A
+/// file with a newer schema can be read as far as it has the expected tables and columns.
 pub(super) fn open_to_read(path: &Path) -> Result<Database, StoreError> {
     let (database, version) = attempt(path)?;
     if version <= SCHEMA_VERSION {
@@ -94,7 +96,7 @@ pub(super) fn open_to_read(path: &Path) -> Result<Database, StoreError> {
     Ok(database)
 }
 
-/// Opens the file, whatever its schema; the second is its version.
+/// Opens the file with any schema, and returns its version too.
 fn attempt(path: &Path) -> Result<(Database, i64), StoreError> {
     make_folder(path)?;
     match place::length(path) {
@@ -110,7 +112,7 @@ fn attempt(path: &Path) -> Result<(Database, i64), StoreError> {
     open_in_place(path)
 }
 
-/// Opens the file while nobody sets it aside.
+/// Opens the file while no other process can set it aside.
 fn open_in_place(path: &Path) -> Result<(Database, i64), StoreError> {
     let _in_place = quarantine::share(path);
     for _ in 0..OPENINGS {
@@ -131,8 +133,7 @@ fn open_in_place(path: &Path) -> Result<(Database, i64), StoreError> {
     )))
 }
 
-/// Opens the file as it is, to look into it or to copy from it: nothing is made, migrated or
-/// repaired.
+/// Opens the file unchanged, for inspection or copying: nothing is created, migrated or repaired.
 pub(super) fn open_raw(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
@@ -140,24 +141,24 @@ pub(super) fn open_raw(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// Makes a file of the newest schema, for what is salvaged. It is not shared before it is done, and
-/// all of it is in the one file.
+/// Creates a file with the newest schema, for salvaged data. It is not shared until it is complete,
+/// and consists of one file only.
 pub(super) fn make(path: &Path) -> Result<Connection, StoreError> {
     let (connection, _) = prepare(connect(path)?).map_err(|error| failed_at(path, &error))?;
     Ok(connection)
 }
 
-/// Closes a file, its write-ahead log moved into it.
+/// Closes a file after a checkpoint that empties its write-ahead log.
 pub(super) fn close(connection: Connection) -> rusqlite::Result<()> {
     connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)")?;
     connection.close().map_err(|(_, error)| error)
 }
 
-/// A file of 0 bytes where a store was is no fresh start without a word. Sessions may still be in
-/// its write-ahead log, which SQLite would delete.
+/// Handles a file of 0 bytes: warns before a fresh store is begun in it. Its write-ahead log may
+/// still contain sessions, which SQLite would delete; those are salvaged.
 fn tell_of_empty(path: &Path) -> Result<(), StoreError> {
     {
-        // Another process may be making the file; it has done so when this lock is ours.
+        // Another process may be creating the file; it has finished when we get this lock.
         let _alone = quarantine::lock(path).ok();
         if place::length(path) != Some(0) {
             return Ok(());
@@ -175,10 +176,10 @@ fn tell_of_empty(path: &Path) -> Result<(), StoreError> {
     salvage::recover(path, None).map(drop)
 }
 
-/// There is no file: one that somebody was about to put there is, and a write-ahead log that is
-/// left of a deleted one is not taken for that of the next.
+/// Handles a missing file: finishes an interrupted replacement, and sets aside a write-ahead log
+/// left by a deleted file, so that it is not taken for the log of the next one.
 fn settle_missing(path: &Path) -> Result<(), StoreError> {
-    // Where there are no locks, nothing was ever set aside.
+    // On a file system without locks, no file was ever set aside.
     let Ok(_alone) = quarantine::lock(path) else { return Ok(()) };
     quarantine::finish(path)?;
     let has_log = place::identity(&place::beside(path, "-wal")).is_some();
@@ -205,8 +206,8 @@ fn connect(path: &Path) -> Result<Connection, StoreError> {
     .map_err(|error| failed_at(path, &error))
 }
 
-/// Moves the write-ahead log into the database once it is long. SQLite would do it inside the
-/// commit, before the answer.
+/// Checkpoints the write-ahead log once it is long. SQLite itself would do it inside the commit,
+/// before the acknowledgement.
 pub(super) fn checkpoint(connection: &Connection) -> rusqlite::Result<()> {
     let pages: i64 =
         connection.prepare_cached("PRAGMA wal_checkpoint(NOOP)")?.query_row([], |row| row.get(1))?;
@@ -216,7 +217,7 @@ pub(super) fn checkpoint(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Makes the folder, which nobody else can read.
+/// Creates the directory with mode 0700.
 fn make_folder(path: &Path) -> Result<(), StoreError> {
     let Some(folder) = path.parent() else { return Ok(()) };
     DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|error| {
@@ -227,16 +228,16 @@ fn make_folder(path: &Path) -> Result<(), StoreError> {
     })
 }
 
-/// Makes an empty file that nobody else can read. SQLite gives its side files the same mode.
+/// Creates an empty file with mode 0600. SQLite gives its side files the same mode.
 fn create(path: &Path) -> io::Result<()> {
     OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
     Ok(())
 }
 
-/// Sets a connection up and returns its schema's version, brought up to date where it was older.
+/// Configures a connection, migrates an older schema, and returns the schema version.
 fn prepare(mut connection: Connection) -> rusqlite::Result<(Connection, i64)> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
-    // Before the first page is read, so that it is read into the small cache.
+    // Set before the first page is read, so that the small cache applies from the start.
     connection.execute_batch(&format!(
         "PRAGMA cache_size = -{CACHE_KIB}; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; \
          PRAGMA wal_autocheckpoint = 0;"
@@ -248,7 +249,7 @@ fn prepare(mut connection: Connection) -> rusqlite::Result<(Connection, i64)> {
     Ok((connection, version))
 }
 
-/// Whether this program may write to a file of this version.
+/// Returns an error unless this program may write to a file with this schema version.
 fn check(version: i64, path: &Path) -> Result<(), StoreError> {
     match version {
         SCHEMA_VERSION => Ok(()),
@@ -268,10 +269,9 @@ fn version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.query_row("PRAGMA user_version", [], |row| row.get(0))
 }
 
-/// Makes the schema in an empty file, or brings an older one up to date, and returns the version
-/// that is there then; 0 for another program's file. Another process may be doing the same; the one
-/// that comes second finds it done. Cut off anywhere, nothing has happened, and it is done again at
-/// the next start.
+/// Creates the schema in an empty file, or migrates an older one. Returns the resulting version, or
+/// 0 for another program's file. Another process may do the same concurrently; the second one finds
+/// it done. If interrupted, nothing has changed, and the next start repeats it.
 fn migrate(connection: &mut Connection) -> rusqlite::Result<i64> {
     if version(connection)? == 0 {
         let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
@@ -289,8 +289,8 @@ fn migrate(connection: &mut Connection) -> rusqlite::Result<i64> {
     version(connection)
 }
 
-/// Switches to write-ahead logging. SQLite does not wait when two processes try at the same time,
-/// so this does.
+/// Switches to write-ahead logging. SQLite does not wait if two processes try at the same time, so
+/// this function does.
 fn write_ahead(connection: &Connection) -> rusqlite::Result<()> {
     let begun = Instant::now();
     loop {

@@ -1,5 +1,4 @@
-//! What the errors of SQLite mean to the caller: what happened, to which file, and what can be
-//! done.
+//! Converts SQLite errors to messages for the caller: what happened, to which file, and what to do.
 
 use super::place::beside;
 use crate::limits::BUSY_TIMEOUT;
@@ -11,14 +10,14 @@ use rustix::{
 };
 use std::{fs::OpenOptions, io, path::Path};
 
-/// How the data folder is moved.
+/// The advice for moving the data directory.
 pub(super) const MOVE: &str =
     "keep the data folder on a local file system (set TILLER_HOME or XDG_DATA_HOME to a folder there)";
 
-/// What errors call the file until they are [`named`].
+/// The placeholder for the file's name in errors, until [`named`] adds the path.
 const FILE: &str = "the session database";
 
-/// What an error of SQLite means. It speaks of "the session database"; [`named`] says which.
+/// Converts an SQLite error. The message contains the placeholder; [`named`] adds the path.
 pub(super) fn failed(error: &Error) -> StoreError {
     let extended = error.sqlite_error().map_or(0, |error| error.extended_code);
     let text = match error.sqlite_error_code() {
@@ -44,12 +43,12 @@ pub(super) fn failed(error: &Error) -> StoreError {
     StoreError::Io(text)
 }
 
-/// What an error of the file at a path means.
+/// Converts an SQLite error and adds the file's path.
 pub(super) fn failed_at(path: &Path, error: &Error) -> StoreError {
     named(failed(error), path)
 }
 
-/// The same error with the file's path in it.
+/// Adds the file's path to an error.
 pub(super) fn named(error: StoreError, path: &Path) -> StoreError {
     let with_path = |text: String| text.replacen(FILE, &format!("{FILE} {}", path.display()), 1);
     match error {
@@ -65,7 +64,7 @@ pub(super) fn named(error: StoreError, path: &Path) -> StoreError {
     }
 }
 
-/// The file is damaged; `what` says where.
+/// Returns the error for a damaged file; `what` states the location.
 pub(super) fn damaged(what: &str) -> StoreError {
     StoreError::Damaged(format!(
         "{FILE} is damaged ({what}); `tiller sessions repair` keeps what can be read and sets the damaged file aside"
@@ -77,12 +76,12 @@ fn locked() -> String {
     format!("another process has locked {FILE} for more than {seconds} s; try again, or end that process")
 }
 
-/// Whether an error of SQLite says that the file is damaged.
+/// Returns whether an SQLite error means that the file is damaged.
 pub(super) fn is_damaged(error: &Error) -> bool {
     match error {
-        // The file is shorter than its own header says.
+        // The file is shorter than its header states.
         Error::SqliteFailure(error, _) if error.extended_code == ffi::SQLITE_IOERR_SHORT_READ => true,
-        // The search's own tables say it in words.
+        // The full-text tables report it only in the message.
         Error::SqliteFailure(error, Some(text)) if error.code == ErrorCode::Unknown => {
             text.contains("invalid fts5 file format") || text.contains("vtable constructor failed")
         }
@@ -92,13 +91,13 @@ pub(super) fn is_damaged(error: &Error) -> bool {
     }
 }
 
-/// Whether an error of the system says that a file system has no locks.
+/// Returns whether a system error means that the file system does not support locks.
 pub(super) fn lacks_locks(error: &io::Error) -> bool {
     let lacking = [Errno::NOLCK, Errno::NOTSUP, Errno::OPNOTSUPP, Errno::NOSYS, Errno::INVAL];
     Errno::from_io_error(error).is_some_and(|code| lacking.contains(&code))
 }
 
-/// What SQLite says where locks, or the memory it shares with other processes, cannot be had.
+/// Returns whether SQLite's error code means that locks or shared memory are unavailable.
 fn is_of_locks(extended: i32) -> bool {
     matches!(
         extended,
@@ -120,9 +119,9 @@ fn no_locks(error: &str) -> String {
     )
 }
 
-/// Why there are no locks beside the file, if there are none: SQLite calls that a lock of another
-/// process. The lock file is tried, never the database: closing that would drop the locks of this
-/// process on it.
+/// Returns why locks do not work beside the file, if they do not: SQLite reports that as a lock of
+/// another process. Tests the lock file, never the database: closing the database would release
+/// this process's locks on it.
 fn lock_probe(path: &Path) -> Option<io::Error> {
     let file = OpenOptions::new().write(true).open(beside(path, ".lock")).ok()?;
     let error: io::Error = fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive).err()?.into();
@@ -143,7 +142,7 @@ mod tests {
         for (code, says) in [
             (ffi::SQLITE_IOERR_READ, "check the disk"),
             (ffi::SQLITE_IOERR_FSYNC, "check the disk"),
-            // What a disk without room says where the shared memory is to grow.
+            // SQLite's error if the disk is full when the shared memory has to grow.
             (ffi::SQLITE_IOERR_SHMSIZE, "(space, quota"),
             (ffi::SQLITE_FULL, "free some space"),
             (ffi::SQLITE_BUSY, "end that process"),

@@ -1,4 +1,4 @@
-//! In whose name leases are taken.
+//! The process in whose name leases are taken.
 
 use super::Machine;
 use std::{fmt, sync::LazyLock};
@@ -6,19 +6,18 @@ use std::{fmt, sync::LazyLock};
 /// A process that may hold leases.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Holder {
-    /// A text of letters, digits and dashes that no other process ever has.
+    /// A unique id of letters, digits and dashes.
     pub process: String,
-    /// The process's id.
+    /// The process id.
     pub pid: u32,
-    /// Stands for the moment it started, see [`system::ProcessState`]; 0 where the system does not
-    /// tell.
+    /// Identifies the start time, see [`system::ProcessState`]; 0 if the system does not report it.
     pub start: u64,
     /// The machine it runs on.
     pub machine: Machine,
 }
 
 impl Holder {
-    /// This process.
+    /// Returns this process.
     pub fn this_process() -> Self {
         static THIS: LazyLock<Holder> = LazyLock::new(|| {
             let (pid, machine) = (std::process::id(), Machine::here().clone());
@@ -28,8 +27,8 @@ impl Holder {
         THIS.clone()
     }
 
-    /// What this process would be if it had been started once more: a process of the same number
-    /// and machine that is another one. For tests.
+    /// Returns another process with the same process id on the same machine, as if this one had
+    /// been restarted. For tests.
     pub fn like_this_process() -> Self {
         Self { process: uuid::Uuid::now_v7().to_string(), ..Self::this_process() }
     }

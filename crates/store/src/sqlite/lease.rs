@@ -1,4 +1,4 @@
-//! Who may write to a session. Each function runs in a transaction of the caller's.
+//! Leases: which process may write to a session. Each function runs in the caller's transaction.
 
 use super::{
     database::failed,
@@ -10,7 +10,7 @@ use agent::{Holding, Lease, SessionId, StoreError};
 use rusqlite::{Connection, OptionalExtension as _, params};
 use rustix::process::{Pid, test_kill_process};
 
-/// Makes somebody the owner.
+/// Assigns the lease to a holder.
 pub(super) const TAKE: &str = "UPDATE sessions SET lease_epoch = lease_epoch + 1, \
              lease_owner = ?2 || ' since ' || strftime('%Y-%m-%dT%H:%M:%SZ', ?6 / 1000, 'unixepoch'), \
              lease_host = ?3, lease_pid = ?4, lease_start = ?5, lease_since = ?6, lease_seen = ?6, \
@@ -24,12 +24,12 @@ struct Leased {
     start: u64,
     since: String,
     seen: i64,
-    /// The name of the holder's lock, where it has one, and the marks of the machine it runs on.
+    /// The name of the holder's lock, if it has one, and the marks of its machine.
     lock: Option<(String, String)>,
 }
 
-/// Takes the lease, unless somebody else who lives holds it. What is written with a refusal is to
-/// be kept.
+/// Takes the lease, unless another live process holds it and `take_over` is false. The caller must
+/// commit even if this fails with [`StoreError::Held`].
 pub(super) fn acquire(
     connection: &Connection,
     id: &SessionId,
@@ -46,7 +46,7 @@ pub(super) fn acquire(
     }
 }
 
-/// Makes this process the owner. Whoever was it before is fenced by the new epoch.
+/// Makes this process the holder. The new epoch fences the previous holder.
 pub(super) fn take(connection: &Connection, id: &SessionId, me: &Presence) -> Result<Lease, StoreError> {
     let lock = me.announce();
     let holder = &me.holder;
@@ -71,7 +71,7 @@ pub(super) fn take(connection: &Connection, id: &SessionId, me: &Presence) -> Re
     Ok(Lease { session: id.clone(), epoch: epoch.cast_unsigned() })
 }
 
-/// Clears the holder, if the lease is the one that counts.
+/// Clears the holder, if this lease is the current one.
 pub(super) fn release(connection: &Connection, lease: &Lease) -> Result<(), StoreError> {
     connection
         .prepare_cached(
@@ -86,8 +86,8 @@ pub(super) fn release(connection: &Connection, lease: &Lease) -> Result<(), Stor
     Ok(())
 }
 
-/// [`StoreError::Held`] when another process that lives holds the session, [`StoreError::NotFound`]
-/// when there is no such session.
+/// Returns [`StoreError::Held`] if another live process holds the session, and
+/// [`StoreError::NotFound`] if the session does not exist.
 pub(super) fn refuse_while_held(
     connection: &Connection,
     id: &SessionId,
@@ -112,8 +112,8 @@ pub(super) fn refuse_while_held(
 
 fn leased(row: &rusqlite::Row<'_>) -> rusqlite::Result<Option<Leased>> {
     let Some(host) = row.get::<_, Option<String>>(0)? else { return Ok(None) };
-    // A program that knows no locks, and had the file open before it had columns for them, leaves
-    // the lock of the lease before: it does not count.
+    // An older program without locks leaves the previous holder's lock in the row if it opened the
+    // file before the columns existed. The query ignores such a lock by its epoch.
     let lock = row.get::<_, Option<String>>(5)?;
     let machine = row.get::<_, Option<String>>(6)?.unwrap_or_default();
     Ok(Some(Leased {
@@ -134,14 +134,14 @@ fn is_own(leased: &Leased, me: &Presence) -> bool {
     }
 }
 
-/// Whether the holder lives: what its lock says, and where none says anything, what its number and
-/// its start say.
+/// Returns whether the holder is alive, judged by its lock, or by its process id and start time if
+/// the lock gives no answer.
 fn lives(leased: &Leased, me: &Presence) -> bool {
     let Some((lock, machine)) = &leased.lock else { return lives_by_number(leased, me) };
     match me.look(lock) {
         Lock::Taken => true,
         Lock::Free if me.holder.machine.has_one_of(machine) => false,
-        // The locks of another machine may not reach this one.
+        // The locks of another machine may be invisible here.
         Lock::Free => wrote_lately(leased),
         Lock::Unknown => lives_by_number(leased, me),
     }
@@ -150,17 +150,17 @@ fn lives(leased: &Leased, me: &Presence) -> bool {
 fn lives_by_number(leased: &Leased, me: &Presence) -> bool {
     let here = &me.holder.machine;
     match here.processes.state(leased.pid) {
-        // The holder itself, whatever the host is called by now.
+        // The holder itself, even if the host was renamed.
         Some(found) if leased.start != 0 && found.start == leased.start => !found.ended,
         _ if leased.host != here.host => wrote_lately(leased),
-        // Another process of its number, unless the holder could not tell when it started.
+        // Another process with the same id, unless the holder's start time is unknown.
         Some(found) => leased.start == 0 && !found.ended,
         None => exists(leased.pid),
     }
 }
 
-/// Whether a process of this number is there, where nothing more is told of it. Somebody else's may
-/// not be signalled, but it is there.
+/// Returns whether a process with this id exists, if nothing else is known of it. Being forbidden
+/// to signal another user's process means that it exists.
 fn exists(pid: u32) -> bool {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
     pid.is_some_and(|pid| test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
@@ -170,9 +170,9 @@ fn wrote_lately(leased: &Leased) -> bool {
     now() - leased.seen < REMOTE_HOLDER_MS
 }
 
-/// A holder of another machine counts from its last write on. One that lies in the future, by a
-/// clock that was set back or that is wrong there, counts from now on: no session is held for as
-/// long as a clock is wrong.
+/// Resets a time of the last write that is in the future to now. A holder on another machine
+/// expires some time after its last write; without this, a clock that was set back, or is wrong
+/// there, would keep the session held for as long as the clock is wrong.
 fn forget_the_future(connection: &Connection, id: &SessionId) -> Result<(), StoreError> {
     connection
         .prepare_cached("UPDATE sessions SET lease_seen = ?2 WHERE id = ?1 AND lease_seen > ?2")

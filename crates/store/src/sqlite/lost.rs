@@ -1,5 +1,5 @@
-//! Sessions that this process has open and whose log is no longer in the file: it was deleted,
-//! moved or replaced, or a part of it was lost to damage.
+//! Open sessions of this process whose log is no longer in the file, because the file was deleted,
+//! moved or replaced, or because the log was partly lost to damage.
 
 use agent::{SessionId, StoreError};
 use rusqlite::{Connection, OptionalExtension as _};
@@ -9,7 +9,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-/// Which sessions cannot go on.
+/// The sessions that cannot continue.
 pub(super) struct Lost {
     path: PathBuf,
     state: Mutex<State>,
@@ -19,12 +19,12 @@ pub(super) struct Lost {
 struct State {
     /// Whether the file was ever replaced.
     replaced: bool,
-    /// Whether it was replaced and what is there now was not compared yet.
+    /// Whether it was replaced and the new file has not been checked yet.
     pending: bool,
-    /// The sessions that somebody held in the file before, each with the number of its last event;
-    /// until they are found in the next one.
+    /// The held sessions of the previous file with the number of their last event, until the new
+    /// file is checked for them.
     before: HashMap<String, u64>,
-    /// The sessions whose log is not what was written.
+    /// The sessions whose log differs from what was written.
     gone: HashSet<String>,
 }
 
@@ -33,18 +33,18 @@ impl Lost {
         Self { path: path.to_owned(), state: Mutex::default() }
     }
 
-    /// Takes down what was held in a file that is no longer at its path.
+    /// Stores the held sessions of a file that is no longer at its path.
     pub(super) fn left(&self, old: &Connection) {
         let mut state = self.state();
         (state.replaced, state.pending) = (true, true);
         match held(old) {
             Ok(held) => state.before.extend(held),
-            // What was lost of it is marked in the file that took its place.
+            // The replacement contains marks for what was lost.
             Err(error) => tracing::debug!(%error, "the sessions of the old file could not be read"),
         }
     }
 
-    /// Finds out which of them are in the file that is there now.
+    /// Checks which of them are in the file that is at the path now.
     pub(super) fn entered(&self, new: &Connection) -> rusqlite::Result<()> {
         let mut state = self.state();
         if !state.pending {
@@ -67,7 +67,7 @@ impl Lost {
         Ok(())
     }
 
-    /// Refuses a session whose log is gone.
+    /// Returns an error if the log of a session is gone.
     pub(super) fn check(&self, id: &SessionId) -> Result<(), StoreError> {
         match self.state().gone.contains(id.as_str()) {
             true => Err(self.error(id)),
@@ -75,7 +75,7 @@ impl Lost {
         }
     }
 
-    /// The error of an append, in the light of what became of the file.
+    /// Replaces the error of an append if the file was replaced.
     pub(super) fn explain(&self, error: StoreError) -> StoreError {
         match error {
             StoreError::NotFound(id) if self.state().replaced => self.error(&id),
@@ -83,12 +83,12 @@ impl Lost {
         }
     }
 
-    /// A session was opened anew: what is in the file now is what its owner goes on from.
+    /// Called when a session is opened again: its owner continues from what is in the file now.
     pub(super) fn found(&self, id: &SessionId) {
         self.state().gone.remove(id.as_str());
     }
 
-    /// The log of a session is gone.
+    /// Returns the error for a session whose log is gone.
     pub(super) fn error(&self, id: &SessionId) -> StoreError {
         StoreError::Io(format!(
             "the log of session {id} is gone: {} was deleted, moved, replaced or damaged while it was in use, so what is said in this \
@@ -102,7 +102,7 @@ impl Lost {
     }
 }
 
-/// The sessions that somebody holds, each with the number of its last event.
+/// Returns the held sessions with the number of their last event.
 fn held(connection: &Connection) -> rusqlite::Result<HashMap<String, u64>> {
     let mut held = connection.prepare("SELECT id, last_seq FROM sessions WHERE lease_owner IS NOT NULL")?;
     let held = held.query_map([], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?.cast_unsigned())))?;

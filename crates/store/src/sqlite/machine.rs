@@ -1,4 +1,4 @@
-//! What tells this machine from others, whatever it is called at the moment.
+//! Identifies this machine, independent of its current host name.
 
 use agent::ContentHash;
 use rustix::fs::OFlags;
@@ -11,31 +11,31 @@ use std::{
 };
 use system::ProcessTable;
 
-/// The machine a process runs on, as far as the leases of that process need it.
+/// The machine on which a process runs, as far as its leases need it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Machine {
-    /// Its host name when the process first asked, for people. It may change while the process
-    /// runs.
+    /// The host name at the first query, for display. It may change while the process runs.
     pub host: String,
-    /// Texts without spaces that no other machine has: of its running kernel, and of its
-    /// installation. Two processes are on one machine when they have one of these in common.
+    /// Texts without spaces that are unique to this machine: one for its running kernel, one for
+    /// its installation. Two processes are on the same machine if they have a mark in common.
     pub marks: Vec<String>,
-    /// How it tells of its processes.
+    /// How the machine reports its processes.
     pub processes: ProcessTable,
-    /// Whether files are locked there; `false` plays a file system that has no locks.
+    /// Whether files can be locked there; `false` simulates a file system without locks.
     pub locks: bool,
 }
 
-/// Where a system keeps what its installation is told by: the first that can be read counts.
+/// The files with the id of the installation, in order of preference; the first readable one
+/// counts.
 const INSTALLATIONS: [&str; 3] = ["/etc/machine-id", "/var/lib/dbus/machine-id", "/etc/hostid"];
-/// What tells the running kernel, also inside of a container.
+/// The id of the running kernel, also within a container.
 const KERNEL: &str = "/proc/sys/kernel/random/boot_id";
-/// A folder on every Unix that stays through a restart, and is on this machine alone.
+/// A directory on every Unix that survives a restart and is local to the machine.
 const LASTING: &str = "/var/tmp";
 
 impl Machine {
-    /// The one this process runs on. What it is called is asked once: the process stays the same
-    /// when the name changes.
+    /// Returns the machine on which this process runs. The host name is queried once, so that the
+    /// holder's identity does not change with it.
     pub fn here() -> &'static Self {
         static HERE: LazyLock<Machine> = LazyLock::new(|| Machine {
             host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
@@ -46,17 +46,17 @@ impl Machine {
         &HERE
     }
 
-    /// Whether a process with these marks runs on this machine.
+    /// Returns whether a process with these marks runs on this machine.
     pub(super) fn has_one_of(&self, marks: &str) -> bool {
         marks.split_whitespace().any(|mark| self.marks.iter().any(|own| own == mark))
     }
 }
 
-/// The marks of a machine. Where the system has none for its installation, as macOS, one is made
-/// and kept in `lasting`.
+/// Returns the marks of a machine. If the system has no id for its installation, as on macOS, one
+/// is created and stored in `lasting`.
 fn marks(kernel: &Path, installations: &[&Path], lasting: &Path) -> Vec<String> {
     let installation = installations.iter().find_map(|path| read(path)).or_else(|| own(lasting));
-    // Their own values are not for files that get copied.
+    // Hashed, so that the ids themselves do not end up in files that get copied.
     let mark = |value: String| ContentHash::of(value.as_bytes()).0[..16].to_owned();
     read(kernel).into_iter().chain(installation).map(mark).collect()
 }
@@ -68,16 +68,16 @@ fn read(path: &Path) -> Option<String> {
     (value.len() >= 16).then(|| value.to_owned())
 }
 
-/// A random text in a file of this user's, made by whoever comes first. `None` where it cannot be
-/// made, or is somebody else's.
+/// Returns a random id from a file of this user, created on first use. Returns `None` if it cannot
+/// be created or belongs to another user.
 fn own(folder: &Path) -> Option<String> {
     let path = folder.join(format!("tiller-machine-{}", rustix::process::geteuid().as_raw()));
     let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
     if let Ok(mut file) = made {
         file.write_all(uuid::Uuid::now_v7().to_string().as_bytes()).ok()?;
     }
-    // Everybody may make files in such a folder: a link is not followed, and a pipe is not waited
-    // for.
+    // Any user can create files in this directory: do not follow a link, and do not block on a
+    // pipe.
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     let file = OpenOptions::new().read(true).custom_flags(flags).open(&path).ok()?;
     let metadata = file.metadata().ok()?;
@@ -117,10 +117,10 @@ mod tests {
         let mark = || marks(&nowhere, &[], folder.path());
         let first = mark();
         assert_eq!((first.len(), &first), (1, &mark()));
-        // Another machine has another.
+        // Another machine has another mark.
         let elsewhere = tempfile::tempdir().unwrap();
         assert_ne!(first, marks(&nowhere, &[], elsewhere.path()));
-        // One that somebody put a link in place of is not believed, nor is one that cannot be made.
+        // A file replaced by a link is rejected; one that cannot be created gives no mark.
         let file = fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
         fs::rename(&file, folder.path().join("moved")).unwrap();
         std::os::unix::fs::symlink(folder.path().join("moved"), &file).unwrap();

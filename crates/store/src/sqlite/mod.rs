@@ -1,8 +1,8 @@
 //! Sessions in one SQLite file.
 //!
-//! One thread owns the connection that writes, another, once something is read, the one that reads.
-//! Writes that wait at the same time share one commit, and with it one flush to the disk; each is
-//! answered after that commit, never before.
+//! One thread owns the connection that writes; another, started at the first read, owns the one
+//! that reads. Writes that are queued together share one commit, and with it one flush to the disk;
+//! each is acknowledged after that commit, never before.
 
 mod contents;
 mod cursor;
@@ -46,10 +46,10 @@ use system::AbsPath;
 use threads::{Reader, Writer};
 use worker::{Durable, Worker};
 
-/// A [`SessionStore`] in one SQLite file, which several processes may use at once.
+/// A [`SessionStore`] in one SQLite file, which several processes may use at the same time.
 ///
-/// What is acknowledged is on disk. Dropping the store does not wait: what was acknowledged needs
-/// no closing.
+/// Acknowledged events are on disk. Dropping the store does not block: nothing acknowledged has to
+/// be flushed.
 pub struct SqliteStore {
     writer: Worker,
     reader: LateReader,
@@ -58,35 +58,39 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
-    /// Opens the database at `path`, or creates it with its folder (0700) and file (0600).
+    /// Opens the database at `path`, or creates it with its directory (mode 0700) and file (mode
+    /// 0600).
     ///
-    /// Blocks for about a millisecond when the file exists; for the flushes to the disk when it
-    /// must be created; for 5 s at the most when another process holds its lock.
+    /// Blocks for about a millisecond if the file exists, for the flushes to the disk if it must be
+    /// created, and for at most 5 s if another process holds its lock.
     ///
     /// # Errors
-    /// [`StoreError::Format`] when the file is newer than this program, or no database of ours;
-    /// [`StoreError::Io`] when it cannot be made, opened or locked.
+    ///
+    /// - [`StoreError::Format`] if the file is newer than this program or belongs to another
+    ///   program.
+    /// - [`StoreError::Io`] if it cannot be created, opened or locked.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         Self::open_as(path, Holder::this_process())
     }
 
-    /// Opens the database like [`SqliteStore::open`], its leases to be taken in another name than
-    /// this process's own.
+    /// Opens the database like [`SqliteStore::open`], but takes leases in the name of `holder`.
     ///
     /// # Errors
-    /// As [`SqliteStore::open`].
+    ///
+    /// The same as for [`SqliteStore::open`].
     pub fn open_as(path: impl AsRef<Path>, holder: Holder) -> Result<Self, StoreError> {
         let path = path.as_ref().to_owned();
         let database = database::open(&path)?;
         Self::with(path, holder, Some(database))
     }
 
-    /// Opens the database on a thread of its own and returns at once, so that a start does not wait
-    /// for the disk. What [`SqliteStore::open`] would have said, every call says until it can be
-    /// opened: each tries again.
+    /// Starts a thread that opens the database, and returns without waiting for the disk, so that
+    /// it does not delay the start. While the file cannot be opened, every call tries again and
+    /// returns the error of [`SqliteStore::open`].
     ///
     /// # Errors
-    /// [`StoreError::Io`] when there can be no further thread.
+    ///
+    /// [`StoreError::Io`] if the thread cannot be started.
     pub fn open_in_background(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let store = Self::with(path.as_ref().to_owned(), Holder::this_process(), None)?;
         store.writer.wake(write::warm);
@@ -109,7 +113,7 @@ impl SqliteStore {
 impl SessionStore for SqliteStore {
     async fn create(&self, session: NewSession) -> Result<Lease, StoreError> {
         let (me, lost) = (Arc::clone(&self.presence), Arc::clone(&self.lost));
-        // Nothing was said in it yet: what is said first takes it to the disk.
+        // The session has no content yet; the flush of its first event covers it.
         let create = move |connection: &Connection| {
             write::create(connection, &session, &me).inspect(|lease| lost.found(&lease.session))
         };
@@ -124,7 +128,7 @@ impl SessionStore for SqliteStore {
     async fn acquire(&self, id: &SessionId, take_over: bool) -> Result<Lease, StoreError> {
         let (id, me, lost) = (id.clone(), Arc::clone(&self.presence), Arc::clone(&self.lost));
         let acquire = move |connection: &Connection| match lease::acquire(connection, &id, &me, take_over) {
-            // What is written with a refusal is kept.
+            // The update that accompanies a refusal must be committed.
             Err(refused @ StoreError::Held { .. }) => Ok(Err(refused)),
             acquired => acquired.inspect(|_| lost.found(&id)).map(Ok),
         };
@@ -132,7 +136,7 @@ impl SessionStore for SqliteStore {
     }
 
     async fn release(&self, lease: &Lease) -> Result<(), StoreError> {
-        // A lease goes with its file, which must not be made anew to give it back.
+        // A lease disappears with its file. Do not recreate the file just to release it.
         if place::is_missing(&self.reader.path) {
             return Ok(());
         }
@@ -140,10 +144,10 @@ impl SessionStore for SqliteStore {
         self.writer.call(move |connection| lease::release(connection, &lease)).await
     }
 
-    /// Appends events. One that is not [durable](SessionEvent::is_durable) has no business here: a
-    /// debug build panics, a release build leaves it out.
+    /// Appends events. Callers must pass only [durable](SessionEvent::is_durable) ones: a debug
+    /// build panics on others, a release build skips them.
     async fn append(&self, lease: &Lease, events: Vec<SessionEvent>) -> Result<u64, StoreError> {
-        // The file is not made anew for a session whose log went with it.
+        // Do not recreate the file for a session whose log disappeared with it.
         if place::is_missing(&self.reader.path) {
             return Err(self.lost.error(&lease.session));
         }
@@ -187,7 +191,7 @@ impl SessionStore for SqliteStore {
         let page = self.reader.call(move |connection| read::events(connection, &of, after, limit)).await?;
         if !page.damaged.is_empty() {
             let of = id.clone();
-            // The events are read; that the damage is marked for the next reader may fail.
+            // The events were read; failing to mark the damage for later readers is not an error.
             let marked =
                 self.writer.call(move |connection| write::mark_damaged(connection, &of, &page.damaged)).await;
             if let Err(error) = marked {
@@ -232,13 +236,13 @@ impl SessionStore for SqliteStore {
     }
 
     async fn search(&self, query: SearchQuery) -> Result<Vec<SearchHit>, StoreError> {
-        // In steps, so that whoever has something to store need not wait for all of it.
+        // In steps, so that pending writes do not have to wait for all of it.
         while self.writer.call_durably(Durable::WithTheNext, search::take_up).await? {}
         self.reader.call(move |connection| search::find(connection, &query)).await
     }
 }
 
-/// Refuses an event that is too long to be stored.
+/// Rejects an event that is too long to be stored.
 fn check_length(row: &stored::Row) -> Result<(), StoreError> {
     let mib = |bytes: usize| bytes.div_ceil(1024 * 1024);
     match row.body.len() {
@@ -253,8 +257,8 @@ fn check_length(row: &stored::Row) -> Result<(), StoreError> {
     }
 }
 
-/// The thread that reads. It begins with the first thing that is read: most sessions are never read
-/// back by the process that made them.
+/// The reader thread. It is started at the first read, since most sessions are never read by the
+/// process that created them.
 struct LateReader {
     path: PathBuf,
     worker: Mutex<Option<Arc<Worker>>>,

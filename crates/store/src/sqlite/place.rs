@@ -1,5 +1,4 @@
-//! Which file a path names, so that a file that was deleted, moved or replaced while it was open is
-//! noticed.
+//! The identity of the file at a path, to detect that an open file was deleted, moved or replaced.
 
 use std::{
     fs::{self, Metadata},
@@ -8,38 +7,39 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The file that a path named at one moment: its device, its inode.
+/// The identity of a file: its device and inode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Identity(u64, u64);
 
-/// What became of an open file at its path.
+/// The state of an open file at its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
-    /// It is where it was.
+    /// It is unchanged.
     Kept,
-    /// It was cut to 0 bytes.
+    /// It was truncated to 0 bytes.
     Emptied,
-    /// There is no file at its path any more, or another one.
+    /// The path now names no file, or another one.
     Moved,
 }
 
-/// The file at a path; `None` when there is none, or its folder cannot be read.
+/// Returns the identity of the file at a path; `None` if there is none, or its directory is
+/// inaccessible.
 pub(super) fn identity(path: &Path) -> Option<Identity> {
     metadata(path).ok().map(|found| Identity(found.dev(), found.ino()))
 }
 
-/// Whether there is no file at this path.
+/// Returns whether there is no file at this path.
 pub(super) fn is_missing(path: &Path) -> bool {
     metadata(path).is_err_and(|error| is_of_missing(&error))
 }
 
-/// Whether an error says that there is no file at a path. A folder that cannot be searched for a
-/// moment says nothing of the file.
+/// Returns whether an error means that there is no file at a path. A directory that is temporarily
+/// inaccessible means nothing for the file.
 fn is_of_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// What became of the file that was at this path.
+/// Returns the state of the file that was at this path.
 pub(super) fn place(path: &Path, was: Identity) -> Place {
     match metadata(path) {
         Ok(found) if Identity(found.dev(), found.ino()) != was => Place::Moved,
@@ -50,12 +50,13 @@ pub(super) fn place(path: &Path, was: Identity) -> Place {
     }
 }
 
-/// Bytes of the file at a path; `None` when there is none, or no file.
+/// Returns the size in bytes of the file at a path; `None` if there is none, or it is not a regular
+/// file.
 pub(super) fn length(path: &Path) -> Option<u64> {
     metadata(path).ok().filter(Metadata::is_file).map(|found| found.len())
 }
 
-/// The path with something after its name: where a file's companions are.
+/// Appends a suffix to a path, for a file's companions.
 pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);

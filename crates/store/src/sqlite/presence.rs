@@ -1,9 +1,9 @@
-//! A file that a process keeps locked as long as it may hold leases, and what the locks of others
-//! tell.
+//! A file that a process keeps locked as long as it may hold leases, and the evaluation of other
+//! processes' locks.
 //!
-//! The system drops a lock with its process, however that ends: a holder lives exactly as long as
-//! its file is locked. No number that is used again, no zombie and no host name has a part in it.
-//! Children do not inherit the lock: the file is closed when they execute their program.
+//! The operating system releases a lock when its process ends in any way, so a holder is alive
+//! exactly as long as its file is locked. Reused process ids, zombies and host names do not matter.
+//! Child processes do not inherit the lock: the file is closed when they execute their program.
 
 use super::Holder;
 use std::{
@@ -17,41 +17,41 @@ use std::{
     },
 };
 
-/// The folder of these files, beside the database.
+/// The directory of these files, beside the database.
 const FOLDER: &str = "holders";
-/// How often a new file is made when somebody takes the one before for a leftover, in the moment
+/// How many times a new file is created if another process removes it as a leftover in the moment
 /// before it is locked.
 const TRIES: usize = 10;
 
-/// One store's holder, and its file once it has one.
+/// A store's holder, and its locked file once it has one.
 pub(super) struct Presence {
     pub(super) holder: Holder,
     folder: PathBuf,
     file: Mutex<Option<LockedFile>>,
-    /// Whether it was told that files cannot be locked.
+    /// Guards the one-time warning that files cannot be locked.
     told: Once,
 }
 
-/// What a lock tells of its holder.
+/// The state of a holder's lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lock {
-    /// Its holder lives.
+    /// The holder is alive.
     Taken,
-    /// Its holder is gone, if it ran on a machine whose locks are seen here.
+    /// The holder is dead, provided that it ran on a machine whose locks are visible here.
     Free,
-    /// It cannot be asked.
+    /// The lock cannot be tested.
     Unknown,
 }
 
 impl Presence {
-    /// The presence of a holder beside the database at `path`. Nothing is touched yet.
+    /// Creates the presence of a holder beside the database at `path`. Accesses no file yet.
     pub(super) fn new(path: &Path, holder: Holder) -> Self {
         let folder = path.parent().unwrap_or(Path::new("")).join(FOLDER);
         Self { holder, folder, file: Mutex::new(None), told: Once::new() }
     }
 
-    /// Locks this holder's file and returns its name; the lock is there before the lease is. What
-    /// dead holders left is removed with the first. `None` where files cannot be locked.
+    /// Locks this holder's file and returns its name. Must precede taking the lease. Creating the
+    /// file also removes those of dead holders. Returns `None` if files cannot be locked.
     pub(super) fn announce(&self) -> Option<String> {
         if !self.holder.machine.locks {
             return None;
@@ -80,12 +80,12 @@ impl Presence {
         }
     }
 
-    /// Whether a lock of this name was taken by this very process, through whatever store.
+    /// Returns whether this process took the lock of this name, through any store.
     pub(super) fn is_own(&self, name: &str) -> bool {
         name.rsplit_once('.').is_some_and(|(process, _)| process == self.holder.process)
     }
 
-    /// What the lock of this name tells.
+    /// Returns the state of the lock of this name.
     pub(super) fn look(&self, name: &str) -> Lock {
         if !self.holder.machine.locks {
             return Lock::Unknown;
@@ -95,7 +95,8 @@ impl Presence {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Lock::Free,
             Err(_) => return Lock::Unknown,
         };
-        // Shared, so that two who look at the same time do not take each other for the holder.
+        // A shared lock, so that two processes that test at the same time do not take each other
+        // for the holder.
         match file.try_lock_shared() {
             Ok(()) => Lock::Free,
             Err(TryLockError::WouldBlock) => Lock::Taken,
@@ -113,8 +114,8 @@ impl Presence {
             let name = format!("{}.{}", self.holder.process, COUNT.fetch_add(1, Ordering::Relaxed));
             let path = self.folder.join(&name);
             let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
-            // What makes it recognisable as a leftover of this machine comes before the lock, for
-            // whoever cannot see the lock.
+            // The marks that identify it as a leftover of this machine are written before it is
+            // locked, for processes that cannot see the lock.
             writeln!(file, "{}\n{}", self.holder.machine.marks.join(" "), self.holder)?;
             let locked = match file.try_lock() {
                 Ok(()) => LockedFile { name, path, file },
@@ -132,8 +133,8 @@ impl Presence {
         Err(io::Error::other("others remove the file before it is locked"))
     }
 
-    /// Removes the files of dead holders of this machine. Those of others are theirs to remove:
-    /// their locks may not be seen here.
+    /// Removes the files of dead holders of this machine. Other machines remove their own, since
+    /// their locks may be invisible here.
     fn sweep(&self) {
         let leftover = |entry: &DirEntry| {
             let mut marks = String::new();
@@ -143,13 +144,13 @@ impl Presence {
                 && marks.lines().next().is_some_and(|marks| self.holder.machine.has_one_of(marks))
         };
         for entry in entries(&self.folder).filter(leftover) {
-            // Another process may have been first.
+            // Another process may have removed it first.
             let _ = remove(&entry.path());
         }
     }
 }
 
-/// A file that is locked until this is dropped, and gone then.
+/// A file that is locked until this value is dropped, which removes it.
 struct LockedFile {
     name: String,
     path: PathBuf,
@@ -157,7 +158,7 @@ struct LockedFile {
 }
 
 impl LockedFile {
-    /// Whether others find it under its name.
+    /// Returns whether other processes find this file under its name.
     fn is_in_place(&self) -> bool {
         let of = |metadata: io::Result<fs::Metadata>| metadata.ok().map(|found| (found.dev(), found.ino()));
         of(self.path.symlink_metadata()).is_some_and(|found| of(self.file.metadata()) == Some(found))
@@ -167,14 +168,14 @@ impl LockedFile {
 impl Drop for LockedFile {
     fn drop(&mut self) {
         if self.is_in_place() {
-            // What stays is swept by the next process.
+            // If this fails, the next process removes it.
             let _ = remove(&self.path);
         }
     }
 }
 
 fn open(path: &Path) -> io::Result<File> {
-    // For writing as well: some network file systems lock nothing else.
+    // Opened for writing too: some network file systems lock nothing else.
     OpenOptions::new().read(true).write(true).open(path)
 }
 

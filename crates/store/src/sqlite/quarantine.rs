@@ -1,6 +1,5 @@
-//! A file that is damaged: it is set aside with what belongs to it, and another takes its place.
-//! Nothing is deleted, and a process that is killed in the middle leaves nothing that the next one
-//! would not finish.
+//! Quarantine for a damaged file: it is set aside with its companions, and another file takes its
+//! place. Nothing is deleted, and an interrupted replacement is finished by the next process.
 
 use super::{
     failure::{MOVE, lacks_locks},
@@ -15,17 +14,16 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-/// What comes after the name of a file that was set aside; then when, in milliseconds since the
+/// The suffix of a file that was set aside, followed by the time in milliseconds since the Unix
 /// epoch.
 const ASIDE: &str = ".damaged-";
-/// What comes after the name of a finished file that is to take the place of a damaged one; then
-/// the same number.
+/// The suffix of a complete file that will replace a damaged one, followed by the same number.
 const FINISHED: &str = ".salvaged-";
 
-/// Keeps others from setting the file aside until it is dropped: whoever opened the file meanwhile
-/// would go on with the old one, and with the write-ahead log of the new one. `None` where no such
-/// lock can be had: SQLite's own are taken all the same, and say what is wrong if they cannot be
-/// had either.
+/// Prevents other processes from setting the file aside until the lock is dropped. Without it, a
+/// process that opens the file meanwhile would continue with the old file and the write-ahead log
+/// of the new one. Returns `None` if the lock is unavailable: SQLite's own locks are still used,
+/// and report an error if they are unavailable too.
 pub(super) fn share(path: &Path) -> Option<File> {
     let locked = lock_file(path).and_then(|file| file.lock_shared().map(|()| file));
     locked
@@ -33,7 +31,8 @@ pub(super) fn share(path: &Path) -> Option<File> {
         .ok()
 }
 
-/// Keeps others from opening the file, and from setting it aside, until it is dropped.
+/// Prevents other processes from opening the file and from setting it aside, until the lock is
+/// dropped.
 pub(super) fn lock(path: &Path) -> Result<File, StoreError> {
     lock_file(path).and_then(|file| file.lock().map(|()| file)).map_err(|error| {
         let lock = beside(path, ".lock");
@@ -55,18 +54,17 @@ fn lock_file(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(beside(path, ".lock"))
 }
 
-/// Sets the file aside with its write-ahead log, puts `finished` in its place, and returns where
-/// the damaged one is. Whoever has it open goes on with what was set aside, and notices.
+/// Sets the file aside with its write-ahead log, puts `finished` in its place, and returns the new
+/// path of the damaged one. Processes that have it open keep the old file, and detect the change.
 pub(super) fn replace(path: &Path, finished: &Path) -> Result<PathBuf, StoreError> {
     let now = now();
-    // From here on the next process would finish it.
+    // From here on, the next process would finish it after an interruption.
     let ready = beside(path, &format!("{FINISHED}{now}"));
     rename(finished, &ready).map_err(|error| not_moved(path, &error))?;
     put_in_place(path, &now.to_string())
 }
 
-/// Finishes what a killed process began: the file was set aside, and the one that was to take its
-/// place is ready.
+/// Finishes an interrupted replacement: the damaged file was set aside, and the other one is ready.
 pub(super) fn finish(path: &Path) -> Result<(), StoreError> {
     if identity(path).is_some() {
         return Ok(());
@@ -79,7 +77,7 @@ pub(super) fn finish(path: &Path) -> Result<(), StoreError> {
 
 fn put_in_place(path: &Path, number: &str) -> Result<PathBuf, StoreError> {
     let aside = beside(path, &format!("{ASIDE}{number}"));
-    // The file first: while it is gone, nobody takes the log for that of another file.
+    // The file first: while there is no file, the log cannot be taken for that of another file.
     for suffix in ["", "-wal", "-shm"] {
         match rename(&beside(path, suffix), &beside(&aside, suffix)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(not_moved(path, &error)),
@@ -91,8 +89,8 @@ fn put_in_place(path: &Path, number: &str) -> Result<PathBuf, StoreError> {
     Ok(aside)
 }
 
-/// Sets a write-ahead log aside that belongs to no file, or to one that is no longer there: SQLite
-/// would delete it, or take it for that of the file at the path.
+/// Sets aside a write-ahead log whose file is gone: SQLite would delete it, or take it for the log
+/// of the file at the path.
 pub(super) fn set_log_aside(path: &Path) -> Result<(), StoreError> {
     let aside = beside(path, &format!("{ASIDE}{}", now()));
     for suffix in ["-wal", "-shm"] {
@@ -109,12 +107,12 @@ pub(super) fn set_log_aside(path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The files that were set aside, the oldest first.
+/// Returns the files that were set aside, the oldest first.
 pub(super) fn set_aside(path: &Path) -> Vec<PathBuf> {
     numbers(path, ASIDE).iter().map(|number| beside(path, &format!("{ASIDE}{number}"))).collect()
 }
 
-/// The numbers after a suffix of the file's name, the smallest first.
+/// Returns the numbers after a suffix of the file's name, in ascending order.
 #[expect(clippy::disallowed_methods, reason = "the program's own folder, not one of the workspace")]
 fn numbers(path: &Path, suffix: &str) -> Vec<String> {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Vec::new() };
@@ -129,12 +127,12 @@ fn numbers(path: &Path, suffix: &str) -> Vec<String> {
     numbers
 }
 
-/// Milliseconds since the epoch, to name a file after.
+/// Returns milliseconds since the Unix epoch, for file names.
 fn now() -> u128 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis()
 }
 
-/// Takes the new names to the disk.
+/// Flushes the new names to the disk.
 #[expect(clippy::disallowed_methods, reason = "the program's own folder, not one of the workspace")]
 fn sync_folder(path: &Path) {
     let synced = path.parent().map(|folder| File::open(folder).and_then(|folder| folder.sync_all()));

@@ -1,4 +1,4 @@
-//! What is asked of the database.
+//! Functions that query the database.
 
 use super::{cursor::Cursor, database::failed, failure::damaged};
 use crate::{
@@ -9,8 +9,8 @@ use agent::{Archived, ListQuery, SessionEvent, SessionId, SessionPage, SessionRe
 use rusqlite::{Connection, OptionalExtension as _, Row};
 use system::AbsPath;
 
-/// Which sessions were prompted or named, or are among those of the fifth parameter; all, where
-/// that is nothing.
+/// Restricts a list to sessions that have a prompt or a title, or whose ids are in the fifth
+/// parameter; `NULL` means no restriction.
 macro_rules! begun_or {
     () => {
         " AND (?5 IS NULL OR title IS NOT NULL OR id IN (SELECT value FROM json_each(?5)) OR (last_seq > 0 AND EXISTS \
@@ -25,7 +25,7 @@ macro_rules! columns {
     };
 }
 
-/// Events that were asked for, and those that could not be read.
+/// A page of events, and those that could not be read.
 pub(super) struct EventsPage {
     pub(super) events: Vec<(u64, SessionEvent)>,
     /// The number of each damaged event, and what is wrong with it.
@@ -48,15 +48,15 @@ pub(super) fn events(
     limit: usize,
 ) -> Result<EventsPage, StoreError> {
     let sql = |error: rusqlite::Error| failed(&error);
-    // One view of the file for both: a gap is damage, and not what somebody writes at the same
-    // time.
+    // Both queries need the same snapshot: a gap must mean damage, not a concurrent write.
     let snapshot = connection.unchecked_transaction().map_err(sql)?;
     let last: i64 = snapshot
         .prepare_cached("SELECT last_seq FROM sessions WHERE id = ?1")
         .and_then(|mut statement| statement.query_row([id.as_str()], |row| row.get(0)).optional())
         .map_err(sql)?
         .ok_or_else(|| StoreError::NotFound(id.clone()))?;
-    // Without a limit in the statement: a damaged event is made up for by the next one, so that only the end of the log is an empty page.
+    // The statement has no limit, since damaged events are replaced by the following ones: an empty
+    // page means the end of the log.
     let mut statement = connection
         .prepare_cached(
             "SELECT seq, format, body, damaged IS NOT NULL FROM events WHERE session_id = ?1 AND seq > ?2 ORDER BY seq",
@@ -81,7 +81,7 @@ pub(super) fn events(
         if row.get(3).map_err(sql)? {
             continue;
         }
-        // Text that is no UTF-8 is damage too.
+        // Invalid UTF-8 counts as damage too.
         let event = match row.get_ref(2).map_err(sql)?.as_str() {
             Ok(body) => {
                 bytes += body.len();
@@ -118,8 +118,8 @@ pub(super) fn event_times(connection: &Connection, id: &SessionId) -> Result<Vec
     rows.collect::<Result<_, _>>().map_err(sql)
 }
 
-/// Rows of events are only added, so one that is not there was lost to damage that SQLite does not
-/// notice.
+/// Returns the error for a missing event. Rows of events are only ever added, so a gap is damage
+/// that SQLite did not detect.
 fn missing(id: &SessionId, seq: i64) -> StoreError {
     damaged(&format!("event {seq} of session {id} is missing"))
 }
@@ -145,7 +145,8 @@ fn rows(
     limit: usize,
 ) -> rusqlite::Result<(Vec<SessionRecord>, Option<Cursor>)> {
     let cwd = query.cwd.as_ref();
-    // The least and the most that the column may hold, so that one statement does for all.
+    // The smallest and largest accepted value of the column, so that one statement covers all
+    // cases.
     let (least, most) = (query.archived == Archived::Only, query.archived != Archived::Exclude);
     let begun_or = query
         .begun_or
@@ -182,14 +183,14 @@ fn rows(
                 return Ok((sessions, last));
             }
             Ok(session) => sessions.push(session),
-            // The others must stay within reach.
+            // The other sessions must stay accessible.
             Err(what) => tracing::warn!(what, "a damaged session is left out of the list"),
         }
     }
     Ok((sessions, None))
 }
 
-/// The record of a row, or what is wrong with it.
+/// Parses a row. The error states what is wrong with it.
 fn record(row: &Row<'_>) -> Result<SessionRecord, String> {
     let text = |column| row.get::<_, String>(column).map_err(|error| error.to_string());
     let number = |column| row.get::<_, i64>(column).map_err(|error| error.to_string());

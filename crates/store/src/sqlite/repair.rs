@@ -1,4 +1,4 @@
-//! Looking a file over, and repairing it: what `tiller doctor` and `tiller sessions repair` do.
+//! Checks and repairs a file, for `tiller doctor` and `tiller sessions repair`.
 
 use super::{
     database::{self, SCHEMA_VERSION},
@@ -10,61 +10,62 @@ use agent::StoreError;
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
 
-/// Problems that one look at a file names at the most.
+/// The maximum number of problems that a check reports.
 const PROBLEMS_MAX: usize = 20;
 
-/// How closely to look.
+/// How thorough a check is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Look {
-    /// At every page and every log: seconds for a file of a gigabyte.
+    /// Checks every page and every log; takes seconds for a gigabyte.
     Quick,
-    /// At what the indexes say of every row too: several times as long.
+    /// Also compares indexes with every row; takes several times as long.
     Thorough,
 }
 
-/// What would mend a file.
+/// What would repair a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Remedy {
-    /// Nothing is to be mended.
+    /// Nothing needs repair.
     Nothing,
-    /// Its indexes are made anew from its rows. Nothing is lost.
+    /// Rebuild the indexes from the rows. Nothing is lost.
     Indexes,
-    /// What can be read is copied into a fresh file, and the damaged one is set aside.
+    /// Copy what can be read to a fresh file, and set the damaged one aside.
     Salvage,
-    /// It is not ours to mend: another program's file, or a newer program's.
+    /// No repair: the file belongs to another program or a newer version.
     Refuse,
 }
 
-/// What a look at a file has found.
+/// The result of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Health {
-    /// What is wrong with the file, in words; nothing when it is healthy.
+    /// What is wrong with the file, for display; empty if it is healthy.
     pub problems: Vec<String>,
-    /// What would mend it.
+    /// What would repair it.
     pub remedy: Remedy,
-    /// How many sessions are in it, as far as that can be read.
+    /// The number of sessions in it, as far as it can be read.
     pub sessions: u64,
-    /// Sessions of which a part was lost in earlier damage.
+    /// Sessions that lost a part in earlier damage.
     pub cut: Vec<CutSession>,
     /// Damaged files that were set aside, the oldest first.
     pub set_aside: Vec<PathBuf>,
 }
 
-/// What was done to a file.
+/// What a repair did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Repaired {
-    /// Nothing: it is healthy, or there is none.
+    /// Nothing: the file is healthy, or there is none.
     Nothing,
-    /// Its indexes were made anew.
+    /// Its indexes were rebuilt.
     Indexes,
-    /// What could be read was copied into a fresh file.
+    /// What could be read was copied to a fresh file.
     Salvaged(Salvaged),
 }
 
-/// Looks a file over; nothing in it is changed. `None` when there is no file.
+/// Checks a file without changing it. Returns `None` if there is no file.
 ///
 /// # Errors
-/// [`StoreError::Io`] when it cannot be opened for another reason than damage.
+///
+/// [`StoreError::Io`] if it cannot be opened for a reason other than damage.
 pub fn examine(path: &Path, look: Look) -> Result<Option<Health>, StoreError> {
     let set_aside = quarantine::set_aside(path);
     let health =
@@ -92,12 +93,15 @@ pub fn examine(path: &Path, look: Look) -> Result<Option<Health>, StoreError> {
     }
 }
 
-/// Repairs a file: its indexes where only they are damaged, else by keeping what can be read of it
-/// in a fresh one.
+/// Repairs a file: rebuilds its indexes if only they are damaged, otherwise copies what can be read
+/// to a fresh file.
 ///
 /// # Errors
-/// [`StoreError::Format`] when it is not ours to mend; [`StoreError::Io`] when it cannot be read or
-/// written. The file stays as it is then.
+///
+/// - [`StoreError::Format`] if it belongs to another program or a newer version.
+/// - [`StoreError::Io`] if it cannot be read or written.
+///
+/// The file is unchanged then.
 pub fn repair(path: &Path) -> Result<Repaired, StoreError> {
     quarantine::finish(path)?;
     let Some(health) = examine(path, Look::Thorough)? else { return Ok(Repaired::Nothing) };
@@ -160,14 +164,15 @@ fn look_into(path: &Path, look: Look) -> rusqlite::Result<Health> {
     Ok(health)
 }
 
-/// Whether a problem is one of an index that does not fit its table, which is made anew from it.
+/// Returns whether a problem is an index that does not match its table, from which it can be
+/// rebuilt.
 fn is_of_index(line: &str) -> bool {
     ["missing from index", "entries in index", "entry in index", "inverted index", "fts5: "]
         .iter()
         .any(|of_index| line.contains(of_index))
 }
 
-/// Sessions whose log lacks events without any page being damaged.
+/// Returns sessions whose log lacks events although no page is damaged.
 fn gaps(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     let mut gaps = connection.prepare(
         "SELECT id, last_seq, (SELECT count(*) FROM events WHERE session_id = id) AS there FROM sessions \
@@ -198,7 +203,7 @@ fn cut(connection: &Connection) -> rusqlite::Result<Vec<CutSession>> {
 fn rebuild_indexes(path: &Path) -> rusqlite::Result<()> {
     let mut connection = database::open_raw(path)?;
     let transaction = connection.transaction()?;
-    // The search takes everything up again.
+    // The search then indexes everything again.
     transaction.execute_batch(
         "REINDEX; INSERT INTO words (words) VALUES ('delete-all'); DELETE FROM searchable; UPDATE sessions SET searched = 0",
     )?;

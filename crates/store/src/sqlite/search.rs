@@ -1,4 +1,4 @@
-//! Words and where they are said.
+//! The full-text search.
 
 use super::{database::failed, read};
 use crate::{
@@ -8,8 +8,8 @@ use crate::{
 use agent::{SearchHit, SearchQuery, SessionId, StoreError, excerpt, searched_text, words};
 use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior};
 
-/// Takes up the words of events that are just appended after event `before`: of each its text, if
-/// it has one. A session that is behind stays so until [`take_up`] gets to it.
+/// Adds the words of events just appended after event `before`: `texts` has the searchable text of
+/// each, if any. A session whose index is behind is skipped; [`take_up`] handles it.
 pub(super) fn follow(
     connection: &Connection,
     id: &SessionId,
@@ -34,8 +34,8 @@ pub(super) fn follow(
     work().map_err(|error| failed(&error))
 }
 
-/// A step of [`take_up`] in a transaction of its own, which needs no flush: what is lost of it is
-/// done again.
+/// Runs a step of [`take_up`] in a transaction of its own. It needs no flush, since lost work is
+/// repeated. Returns whether there may be more.
 pub(super) fn catch_up(connection: &mut Connection) -> bool {
     let step = |connection: &mut Connection| -> Result<bool, StoreError> {
         let sql = |error: rusqlite::Error| failed(&error);
@@ -56,8 +56,8 @@ pub(super) fn catch_up(connection: &mut Connection) -> bool {
     })
 }
 
-/// Takes up words that an older program stored, or that were salvaged, some at a time so that
-/// others can write in between. Whether there may be more.
+/// Indexes words that an older program stored or that were salvaged, in steps so that other writes
+/// can run in between. Returns whether there may be more.
 pub(super) fn take_up(connection: &Connection) -> Result<bool, StoreError> {
     let work = || -> rusqlite::Result<bool> {
         let mut behind = connection.prepare_cached(
@@ -78,7 +78,7 @@ pub(super) fn take_up(connection: &Connection) -> Result<bool, StoreError> {
     work().map_err(|error| failed(&error))
 }
 
-/// Takes up some events of a session, and returns how many.
+/// Indexes some events of a session and returns how many.
 fn take_up_session(
     connection: &Connection,
     id: &str,
@@ -98,7 +98,7 @@ fn take_up_session(
         if count == limit {
             reached = seq;
         }
-        // What cannot be read now is found by nobody, and told of when the session is read.
+        // An unreadable event is not searchable; it is reported when the session is read.
         let event = row.get_ref(2)?.as_str().ok().and_then(|body| stored::decode(format, body).ok());
         if let Some(text) = event.as_ref().and_then(searched_text) {
             add(connection, id, seq, &text)?;
@@ -108,7 +108,7 @@ fn take_up_session(
     Ok(count.max(1))
 }
 
-/// Makes the words of an event findable.
+/// Adds the words of an event to the index.
 fn add(connection: &Connection, id: &str, seq: i64, text: &str) -> rusqlite::Result<()> {
     connection
         .prepare_cached("INSERT INTO searchable (session_id, seq) VALUES (?1, ?2)")?
@@ -118,8 +118,8 @@ fn add(connection: &Connection, id: &str, seq: i64, text: &str) -> rusqlite::Res
     Ok(())
 }
 
-/// The first of the newest messages that match, as many as are ranked: to rank each of very many
-/// takes long, and tells them apart badly.
+/// Returns the row id of the oldest message to rank, among the newest matches. Ranking very many
+/// messages takes long, and the ranks no longer separate them well.
 fn oldest_ranked(connection: &Connection, matching: &str, cwd: Option<&str>) -> rusqlite::Result<i64> {
     let sql = match cwd {
         None => "SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY rowid DESC LIMIT 1 OFFSET ?2",
@@ -138,13 +138,13 @@ fn oldest_ranked(connection: &Connection, matching: &str, cwd: Option<&str>) -> 
     Ok(oldest.optional()?.unwrap_or_default())
 }
 
-/// The messages that fit best among the newest that match.
+/// Returns the best matches among the newest messages that match.
 pub(super) fn find(connection: &Connection, query: &SearchQuery) -> Result<Vec<SearchHit>, StoreError> {
     let wanted = words(&query.text);
     if wanted.is_empty() {
         return Ok(Vec::new());
     }
-    // Each in quotes: nothing in them is syntax.
+    // Quoted, so that no word is parsed as query syntax.
     let matching: Vec<_> = wanted.iter().map(|word| format!("\"{word}\"*")).collect();
     let limit = i64::try_from(query.limit.min(SEARCH_HITS_MAX)).unwrap_or(i64::MAX);
     let matching = matching.join(" ");

@@ -1,4 +1,4 @@
-//! What the two threads of a store do: one writes, one reads.
+//! The two threads of a store: one writes, one reads.
 
 use super::{
     database::{self, Database},
@@ -14,13 +14,14 @@ use std::{
     sync::Arc,
 };
 
-/// Writes, and takes words up for the search while nothing is to be written.
+/// The writer, which also adds words to the search index while its queue is empty.
 pub(super) struct Writer {
     pub(super) path: PathBuf,
     pub(super) lost: Arc<Lost>,
-    /// What was opened before the thread began.
+    /// The database, if it was opened before the thread started.
     pub(super) open: Option<Database>,
-    /// Whether words may be left to take up that were said by an older program, or were salvaged.
+    /// Whether events may be missing in the search index because an older program stored them or
+    /// they were salvaged.
     pub(super) behind: bool,
 }
 
@@ -56,7 +57,7 @@ impl Service for Writer {
     }
 }
 
-/// Reads.
+/// The reader.
 pub(super) struct Reader {
     pub(super) path: PathBuf,
 }

@@ -1,4 +1,4 @@
-//! A thread that owns a connection and works off a queue.
+//! A thread that owns a connection and processes a queue of requests.
 
 use super::{
     database::{self, Database},
@@ -16,60 +16,62 @@ use std::{
 };
 use tokio::sync::{mpsc, oneshot};
 
-/// Sends requests to the thread. The thread ends when this is dropped and the queue is empty.
+/// The sending end of a thread's queue. The thread ends once this is dropped and the queue is
+/// empty.
 pub(super) struct Worker {
     queue: mpsc::Sender<Box<dyn Job>>,
 }
 
-/// When what a request wrote must have reached the disk.
+/// When a write must have reached the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Durable {
-    /// Before it is answered: neither a kill nor a power cut takes it.
+    /// Before it is acknowledged: it survives a kill and a power failure.
     Now,
-    /// With the next request that must be. A kill does not take it, a power cut may.
+    /// With the next write that is `Now`. Until then it survives a kill, but maybe not a power
+    /// failure.
     WithTheNext,
 }
 
-/// A request, from its work to its answer.
+/// A request, from execution to response.
 pub(super) trait Job: Send {
-    /// When what it writes must have reached the disk.
+    /// Returns when its writes must have reached the disk.
     fn durable(&self) -> Durable;
 
-    /// Does the work and keeps what came of it. Done again, what came of it before counts no more.
-    /// Returns whether it succeeded.
+    /// Executes the request, stores its result, and returns whether it succeeded. A second run
+    /// replaces the result of the first.
     fn run(&mut self, connection: &Connection) -> bool;
 
-    /// Whether the work found the file damaged.
+    /// Returns whether the request found the file damaged.
     fn found_damage(&self) -> bool;
 
-    /// Answers with what came of the work on the file at `path`, or with the error that made it
-    /// void.
+    /// Sends the response for the file at `path`: the result of the request, or the error that made
+    /// it void.
     fn answer(self: Box<Self>, outcome: Result<(), StoreError>, path: &Path);
 }
 
-/// How a thread opens its file, and what it does there.
+/// How a thread opens its file and executes requests.
 pub(super) trait Service: Send + 'static {
-    /// Where the file is.
+    /// Returns the path of the file.
     fn path(&self) -> &Path;
 
-    /// Opens the file; `old` is what was open at its path before, if the file was replaced.
+    /// Opens the file. `old` is the file that was open before, if another one has replaced it.
     fn open(&mut self, old: Option<Database>) -> Result<Database, StoreError>;
 
-    /// Does the work of requests that waited together.
+    /// Executes requests that were queued together.
     fn serve(&self, connection: &mut Connection, jobs: &mut [Box<dyn Job>]) -> Result<(), StoreError>;
 
-    /// Does what must be done after requests were answered.
+    /// Called after requests were acknowledged.
     fn answered(&mut self, _connection: &Connection) {}
 
-    /// Does a step of what can be done while nothing is asked. Whether there is more to do.
+    /// Runs a step of background work while the queue is empty. Returns whether more is left.
     fn rest(&mut self, _connection: &mut Connection) -> bool {
         false
     }
 }
 
 impl Worker {
-    /// Starts the thread. It opens its file when the first request comes. If that fails, the
-    /// requests that wait get the error, and the next ones have it tried again.
+    /// Starts the thread, which opens its file at the first request. If opening fails, the queued
+    /// requests get the error, and the next ones retry.
     pub(super) fn spawn(name: &str, service: impl Service) -> Result<Self, StoreError> {
         let (queue, requests) = mpsc::channel::<Box<dyn Job>>(QUEUED_REQUESTS);
         thread::Builder::new()
@@ -83,8 +85,8 @@ impl Worker {
         Ok(Self { queue })
     }
 
-    /// Has the work done on the thread; what it wrote is on disk then. Dropping the future does not
-    /// undo it.
+    /// Runs the work on the thread and returns after its writes are on disk. Dropping the future
+    /// does not cancel it.
     pub(super) async fn call<T: Send + 'static>(
         &self,
         work: impl FnMut(&Connection) -> Result<T, StoreError> + Send + 'static,
@@ -92,7 +94,7 @@ impl Worker {
         self.call_durably(Durable::Now, work).await
     }
 
-    /// Has the work done on the thread. Dropping the future does not undo it.
+    /// Runs the work on the thread. Dropping the future does not cancel it.
     pub(super) async fn call_durably<T: Send + 'static>(
         &self,
         durable: Durable,
@@ -105,7 +107,7 @@ impl Worker {
         answer.await.map_err(|_| gone(()))?
     }
 
-    /// Makes the thread open its connection now and prepare it; nothing is written.
+    /// Makes the thread open and prepare its connection early; nothing is written.
     pub(super) fn wake(&self, prepare: fn(&Connection) -> rusqlite::Result<()>) {
         let (reply, _) = oneshot::channel();
         let work = move |connection: &Connection| {
@@ -114,7 +116,7 @@ impl Worker {
             }
             Err::<(), _>(StoreError::Io("nothing was asked".to_owned()))
         };
-        // A full queue has woken it already.
+        // If the queue is full, the thread is awake already.
         let request = Request { durable: Durable::WithTheNext, work, result: None, reply };
         let _ = self.queue.try_send(Box::new(request));
     }
@@ -124,7 +126,7 @@ struct Thread<S> {
     service: S,
     database: Option<Database>,
     requests: mpsc::Receiver<Box<dyn Job>>,
-    /// Whether this thread has just put a repaired file in the place of the one that is open.
+    /// Whether this thread has just replaced the open file by a repaired one.
     recovered: bool,
 }
 
@@ -138,11 +140,12 @@ impl<S: Service> Thread<S> {
             {
                 jobs.push(job);
             }
-            // A process that is only asked for something has no time to lose.
+            // Background work starts after a durable write only, so that a process that just
+            // answers a query is not delayed.
             more |= jobs.iter().any(|job| job.durable() == Durable::Now);
             let served = catch_unwind(AssertUnwindSafe(|| self.serve(&mut jobs)));
             let outcome = served.unwrap_or_else(|_panic| {
-                // What it was doing is rolled back with the connection.
+                // Dropping the connection rolls back the interrupted work.
                 self.database = None;
                 Err(StoreError::Io("the work on the session database broke off; try again".to_owned()))
             });
@@ -155,7 +158,7 @@ impl<S: Service> Thread<S> {
         }
     }
 
-    /// The next request; until it comes, what can be done later is.
+    /// Returns the next request; runs background work until there is one.
     fn next(&mut self, more: &mut bool) -> Option<Box<dyn Job>> {
         while *more {
             match self.requests.try_recv() {
@@ -171,8 +174,8 @@ impl<S: Service> Thread<S> {
         self.requests.blocking_recv()
     }
 
-    /// Does the work of requests: once more where the file turned out to be damaged or was
-    /// replaced, on what is there then.
+    /// Executes requests. If the file is damaged or was replaced, executes them a second time on
+    /// the recovered or new file.
     fn serve(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<(), StoreError> {
         let mut again = true;
         loop {
@@ -194,7 +197,7 @@ impl<S: Service> Thread<S> {
         }
     }
 
-    /// The file that is at the path now, open.
+    /// Returns the file that is at the path now, opened.
     fn opened(&mut self) -> Result<Database, StoreError> {
         if let Some(database) = self.database.take_if(|database| database.place() == Place::Kept) {
             return Ok(database);
@@ -215,7 +218,7 @@ impl<S: Service> Thread<S> {
         self.service.open(old)
     }
 
-    /// Keeps what can be read of the damaged file.
+    /// Salvages what can be read of the damaged file.
     fn recover(&mut self) -> Result<(), StoreError> {
         let identity = self.database.as_ref().map(Database::identity);
         self.recovered |= salvage::recover(self.service.path(), identity)?.is_some();
@@ -230,13 +233,13 @@ fn unsteady(path: &Path) -> StoreError {
     ))
 }
 
-/// Does all the writes in one transaction, each in a savepoint of its own: one that is refused does
-/// not void the others.
+/// Executes all writes in one transaction, each in a savepoint of its own, so that a failed write
+/// does not void the others.
 pub(super) fn commit(connection: &mut Connection, jobs: &mut [Box<dyn Job>]) -> Result<(), StoreError> {
     if jobs.iter().any(|job| job.durable() == Durable::Now) {
         return transact(connection, jobs);
     }
-    // The log is written and not flushed; the next flush takes it along.
+    // The log is written but not flushed; the next flush covers it.
     let set =
         |connection: &Connection, level| connection.execute_batch(level).map_err(|error| failed(&error));
     set(connection, "PRAGMA synchronous = NORMAL")?;
@@ -249,7 +252,7 @@ fn transact(connection: &mut Connection, jobs: &mut [Box<dyn Job>]) -> Result<()
     write(connection, jobs).unwrap_or_else(|error| Err(failed(&error)))
 }
 
-/// The inner error is damage that a request has found: then nothing of all this is written.
+/// Executes the writes. The inner error is damage found by a request: nothing is committed then.
 fn write(connection: &mut Connection, jobs: &mut [Box<dyn Job>]) -> rusqlite::Result<Result<(), StoreError>> {
     let mut transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     for job in jobs {
@@ -266,15 +269,15 @@ fn write(connection: &mut Connection, jobs: &mut [Box<dyn Job>]) -> rusqlite::Re
     Ok(Ok(()))
 }
 
-/// Moves the write-ahead log into the database when it is long. A failure changes nothing that was
-/// acknowledged; the next write tries again.
+/// Checkpoints the write-ahead log if it is long. A failure affects nothing that was acknowledged;
+/// the next write retries.
 pub(super) fn tidy(connection: &Connection) {
     if let Err(error) = database::checkpoint(connection) {
         tracing::warn!(%error, "the write-ahead log could not be moved into the database");
     }
 }
 
-/// Does the reads one by one.
+/// Executes the reads in order.
 pub(super) fn read(connection: &Connection, jobs: &mut [Box<dyn Job>]) {
     for job in jobs {
         job.run(connection);
@@ -308,15 +311,16 @@ where
 
     fn answer(self: Box<Self>, outcome: Result<(), StoreError>, path: &Path) {
         let Self { work, result, reply, .. } = *self;
-        // Whoever drops the store after the answer has dropped all of it.
+        // Drop the work first: it may hold references to the store's parts, and the caller may drop
+        // the store after the response.
         drop(work);
         let answer = match (outcome, result) {
-            // Its own refusal says more than that the commit it had no part in failed.
+            // The request's own error is more specific than the error of the shared commit.
             (_, Some(Err(error))) | (Err(error), _) => Err(named(error, path)),
             (Ok(()), Some(result)) => result,
             (Ok(()), None) => Err(StoreError::Io("the request was not served".to_owned())),
         };
-        // Whoever asked may have stopped waiting.
+        // The caller may have stopped waiting.
         let _ = reply.send(answer);
     }
 }
@@ -329,7 +333,7 @@ mod tests {
         connection.query_row("PRAGMA synchronous", [], |row| row.get(0)).map_err(|error| failed(&error))
     }
 
-    /// Writes, as the store does.
+    /// A service that writes like the store.
     struct Writes(std::path::PathBuf);
 
     impl Service for Writes {
@@ -355,7 +359,7 @@ mod tests {
         assert_eq!(worker.call(level).await, Ok(2));
     }
 
-    /// 1 flushes with the next commit that does, 2 at each commit.
+    /// The level is 1 if a commit is not flushed, 2 if it is.
     #[tokio::test]
     async fn only_what_may_wait_for_the_next_flush_does() {
         let folder = tempfile::TempDir::new().unwrap();
@@ -366,7 +370,7 @@ mod tests {
         assert_eq!(worker.call(level).await, Ok(2));
         assert!(worker.call_durably(Durable::WithTheNext, refused).await.is_err());
         assert_eq!(worker.call(level).await, Ok(2), "also after one that failed");
-        // Those that are written together are as durable as the one that must be.
+        // Requests in one commit are as durable as the most demanding one.
         let (first, second) =
             futures::join!(worker.call_durably(Durable::WithTheNext, level), worker.call(level));
         assert!(matches!(first, Ok(1 | 2)) && second == Ok(2), "{first:?} {second:?}");

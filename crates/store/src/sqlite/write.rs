@@ -1,4 +1,5 @@
-//! What changes the database. Each function runs in a transaction of the caller's and leaves nothing behind when it fails.
+//! Functions that change the database. Each runs in the caller's transaction and changes nothing if
+//! it fails.
 
 use super::{
     database::failed,
@@ -11,29 +12,30 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension as _, params};
 use std::time::{SystemTime, UNIX_EPOCH};
 use system::AbsPath;
 
-/// Makes the row of a session.
+/// Creates the row of a session.
 const CREATE: &str = "INSERT INTO sessions (id, cwd, additional_directories, model, mode, permission_mode, created_at, \
              updated_at, last_seq, lease_epoch) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, 0, 0)";
 
-/// How far a session goes and who may add to it.
+/// Selects the last event number and the lease.
 const STANDING: &str = "SELECT last_seq, lease_epoch, lease_owner IS NOT NULL FROM sessions WHERE id = ?1";
 
 /// Adds an event.
 const APPEND: &str =
     "INSERT INTO events (session_id, seq, format, kind, body, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
 
-/// Notes in the row what the added events changed.
+/// Updates the session's row after an append.
 const NOTE: &str = "UPDATE sessions SET last_seq = ?2, updated_at = max(updated_at, ?3), lease_seen = ?3, \
              model = coalesce(?4, model), mode = coalesce(?5, mode), \
              permission_mode = coalesce(?6, permission_mode), title = coalesce(?7, title), \
              effort = iif(?8, ?9, effort) WHERE id = ?1";
 
-/// Compiles the statements that a new session and its first turn need, so that they do not wait for it.
+/// Compiles the statements for a new session and its first turn in advance, so that these do not
+/// wait for it.
 pub(super) fn warm(connection: &Connection) -> rusqlite::Result<()> {
     [CREATE, TAKE, STANDING, APPEND, NOTE].iter().try_for_each(|sql| connection.prepare_cached(sql).map(drop))
 }
 
-/// What events change in the session's own row: the last of each kind counts.
+/// The changes that events make to the session's row; the last of each kind counts.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Changes {
     model: Option<String>,
@@ -44,7 +46,7 @@ pub(super) struct Changes {
 }
 
 impl Changes {
-    /// What these events change.
+    /// Collects the changes that these events make.
     pub(super) fn of(events: &[SessionEvent]) -> Self {
         let mut changes = Self::default();
         for event in events {
@@ -93,7 +95,7 @@ pub(super) fn set_directories(
     lease: &Lease,
     folders: &[AbsPath],
 ) -> Result<(), StoreError> {
-    // An append of nothing checks the lease.
+    // An empty append checks the lease.
     append(connection, lease, &[], &Changes::default())?;
     connection
         .prepare_cached("UPDATE sessions SET additional_directories = ?2 WHERE id = ?1")
@@ -139,7 +141,7 @@ pub(super) fn delete(connection: &Connection, id: &SessionId, me: &Presence) -> 
         Err(StoreError::NotFound(_)) => return Ok(()),
         other => other?,
     }
-    // Its events go with it.
+    // Its events are deleted with it.
     connection
         .prepare_cached("DELETE FROM sessions WHERE id = ?1")
         .and_then(|mut statement| statement.execute([id.as_str()]))
@@ -194,7 +196,7 @@ pub(super) fn append(
         seq += 1;
         insert.execute((id, seq, row.format, row.kind, &row.body, now)).map_err(sql)?;
     }
-    // A clock that was set back must not send the session down the list.
+    // Due to `max`, a clock that was set back does not move the session down in the list.
     connection
         .prepare_cached(NOTE)
         .and_then(|mut statement| {
@@ -214,7 +216,7 @@ pub(super) fn append(
     Ok(seq.cast_unsigned())
 }
 
-/// Notes on the rows of damaged events what is wrong with them; from then on they are passed over in silence.
+/// Marks the rows of damaged events with what is wrong; later reads skip them silently.
 pub(super) fn mark_damaged(
     connection: &Connection,
     id: &SessionId,
@@ -230,7 +232,7 @@ pub(super) fn mark_damaged(
     Ok(())
 }
 
-/// Milliseconds since the epoch; 0 when the clock stands before it.
+/// Returns milliseconds since the Unix epoch; 0 if the clock is before it.
 pub(super) fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)

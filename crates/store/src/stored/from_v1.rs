@@ -1,4 +1,4 @@
-//! From format 1 to the domain. An error is a sentence on what is damaged.
+//! Converts formats 1 to 7 to the domain. Errors are sentences about what is damaged.
 
 use super::v1;
 use agent::{
@@ -113,7 +113,7 @@ fn content(content: v1::Content) -> Content {
     }
 }
 
-/// Older programs kept no more of a call than what it was read as.
+/// Older programs stored only the parsed form of a call.
 fn call(call: v1::Call) -> Result<ToolCallRequest, String> {
     let arguments = match &call.arguments {
         v1::Arguments::Json(text) => text.clone(),

@@ -1,7 +1,9 @@
-//! The stored form of an event, apart from the domain's types so that each can change without the other.
+//! The stored form of an event, separate from the domain's types so that each can change
+//! independently.
 //!
-//! A row says in which format its body is written. A format's meaning never changes; whatever an old reader would misread
-//! is a new format. The table of readers and writers is in `docs/storage.md`.
+//! A row states the format of its body. The meaning of a format never changes; a change that an old
+//! reader would misread requires a new format. The table of readers and writers is in
+//! `docs/storage.md`.
 
 mod from_v1;
 mod to_v1;
@@ -9,37 +11,38 @@ mod v1;
 
 use agent::SessionEvent;
 
-/// The newest format this program reads. Each event is written in the oldest one that can hold it.
+/// The newest format that this program reads. Each event is written in the oldest format that can
+/// represent it.
 pub(crate) const FORMAT: i64 = 7;
 
-/// An event as it stands in a row.
+/// An event as stored in a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Row {
     /// The format of the body.
     pub(crate) format: i64,
-    /// The event's kind, for those who look into the file; the body says it too.
+    /// The event's kind, for people who inspect the file; the body contains it too.
     pub(crate) kind: &'static str,
     /// JSON.
     pub(crate) body: String,
 }
 
-/// Why a row is no event to this program.
+/// Why a row could not be decoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Unreadable {
-    /// A newer program wrote it. It is fine, and this program must not guess.
+    /// A newer program wrote it. It is intact, and this program must not guess its meaning.
     Newer(i64),
     /// It is damaged.
     Damaged(String),
 }
 
-/// The row of an event, or `None` for one that only lives.
+/// Encodes an event; `None` for one that is never stored.
 pub(crate) fn encode(event: SessionEvent) -> Option<Row> {
     let event = to_v1::event(event)?;
     let body = serde_json::to_string(&event).expect("text keys and finite numbers only");
     Some(Row { format: event.format(), kind: event.kind(), body })
 }
 
-/// The event of a row.
+/// Decodes the event of a row.
 pub(crate) fn decode(format: i64, body: &str) -> Result<SessionEvent, Unreadable> {
     match format {
         1..=FORMAT => {
@@ -78,7 +81,7 @@ mod tests {
 
     #[test]
     fn format_1_is_read_forever() {
-        // Written down once; a change of these texts is a new format, not a new expectation.
+        // These texts are frozen: a change requires a new format, not a new expectation.
         for (body, expected) in [
             (r#"{"kind":"turn_started","turn":"run_1"}"#, SessionEvent::TurnStarted { turn: "run_1".into() }),
             (

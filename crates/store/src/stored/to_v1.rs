@@ -1,4 +1,4 @@
-//! From the domain to format 1.
+//! Converts the domain to formats 1 to 7.
 
 use super::v1;
 use agent::{
@@ -7,7 +7,7 @@ use agent::{
     ToolSpec, TurnEnd, Usage, Written, read_arguments,
 };
 
-/// The stored form, or `None` for an event that is never kept.
+/// Converts an event to its stored form; `None` for one that is never stored.
 pub(super) fn event(event: SessionEvent) -> Option<v1::Event> {
     Some(match event {
         SessionEvent::TurnStarted { turn } => v1::Event::TurnStarted { turn: turn.0 },
@@ -96,7 +96,8 @@ fn content(content: Content) -> v1::Content {
     }
 }
 
-/// Reasoning and one text after it are what format 1 can hold; calls are kept as they were written.
+/// Format 1 can represent reasoning followed by one text. Other answers use format 6, which stores
+/// calls as the model wrote them.
 fn answer(response: ModelResponse) -> v1::Event {
     let ModelResponse { id, thought_id, model, items } = response;
     let (id, thought_id) = (id.0, thought_id.0);

@@ -1,8 +1,9 @@
-//! Formats 1 to 7: the JSON of a body. Formats 2 to 7 are format 1 with more kinds, which a reader
-//! of format 1 would take for damage.
+//! Formats 1 to 7: the JSON of a body. Formats 2 to 7 are format 1 with additional kinds, which a
+//! reader of format 1 would take for damage.
 //!
-//! Arguments of tools are kept as JSON *text* inside the JSON: `null` stays apart from absent, and arguments nested as deeply as the
-//! parser takes them are not pushed over its limit by what surrounds them.
+//! Tool arguments are stored as JSON *text* within the JSON. So `null` stays distinct from absent,
+//! and deeply nested arguments do not exceed the parser's depth limit because of what surrounds
+//! them.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -43,7 +44,7 @@ pub(super) enum Event {
         context_used: u64,
         context_size: u64,
         total: Tokens,
-        /// Older programs wrote none, and pass it over.
+        /// Older programs do not write this member, and ignore it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         counted: Option<u64>,
     },
@@ -93,7 +94,7 @@ pub(super) enum Event {
         text: String,
         facts: BTreeMap<String, String>,
     },
-    /// Format 6: an answer that `model_response` does not tell whole.
+    /// Format 6: an answer that `model_response` cannot represent completely.
     Answer {
         id: String,
         thought_id: String,
@@ -106,7 +107,7 @@ pub(super) enum Event {
     },
 }
 
-/// Format 6: an item of an answer, in the order in which the model gave them.
+/// Format 6: an item of an answer, in the model's order.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum Item {
@@ -122,7 +123,7 @@ pub(super) enum Item {
     },
 }
 
-/// Format 6: a call as the model wrote it. `arguments` is the text that came.
+/// Format 6: a call as the model wrote it. `arguments` is the received text.
 #[derive(Serialize, Deserialize)]
 pub(super) struct WrittenCall {
     pub(super) id: String,
@@ -131,12 +132,12 @@ pub(super) struct WrittenCall {
     pub(super) arguments: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) opaque: Option<String>,
-    /// What it was read as, where that is not what it says.
+    /// The interpretation of the call, if it differs from the text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) read: Option<ReadCall>,
 }
 
-/// Format 6: the tool and the arguments that were meant.
+/// Format 6: the interpreted tool name and arguments.
 #[derive(Serialize, Deserialize)]
 pub(super) struct ReadCall {
     pub(super) name: String,
@@ -152,7 +153,7 @@ pub(super) enum CompactionEnd {
 }
 
 impl Event {
-    /// The oldest format that can hold it.
+    /// Returns the oldest format that can represent the event.
     pub(super) fn format(&self) -> i64 {
         match self {
             Self::EffortChanged { effort: Some(Effort::Xhigh | Effort::Max) } => 6,
@@ -166,7 +167,7 @@ impl Event {
         }
     }
 
-    /// The same word as in the body.
+    /// Returns the kind, as in the body.
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Self::TurnStarted { .. } => "turn_started",
@@ -290,7 +291,7 @@ pub(super) struct Location {
 #[derive(Serialize, Deserialize)]
 pub(super) struct FileChange {
     pub(super) path: String,
-    /// Where the path led, if that is not itself.
+    /// The resolved path, if it differs from `path`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) real: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -326,10 +327,11 @@ pub(super) struct Tokens {
     pub(super) output: u64,
     pub(super) cache_read: u64,
     pub(super) cache_write: u64,
-    /// In whole US picodollars. Older programs wrote none, and pass it over: no token has a price then.
+    /// In whole US picodollars. Older programs do not write this member, and ignore it: then no
+    /// token has a price.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) cost: Option<u64>,
-    /// Tokens that the cost leaves out; where there is no cost it leaves out all.
+    /// The number of tokens not covered by the cost; without a cost, all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) unpriced: Option<u64>,
 }
@@ -341,8 +343,8 @@ pub(super) enum TurnEnd {
     Failed(String),
 }
 
-/// An enum of bare words with its twin in the domain. Both directions are exhaustive, so that a new word there does not
-/// compile before it has one here.
+/// Declares an enum of plain words that mirrors one of the domain. Both conversions are exhaustive,
+/// so that a new word in the domain does not compile until it is added here.
 macro_rules! words {
     ($($name:ident { $($word:ident),+ })+) => {$(
         #[derive(Serialize, Deserialize)]

@@ -1,5 +1,5 @@
-//! The stores do what the model of leases says: paths through the model are replayed against each
-//! of them, and every answer is compared.
+//! The stores conform to the model of leases: paths through the model are replayed against each of
+//! them, and every result is compared.
 
 use crate::{
     protocol::{Action, Event, Outcome, Protocol, World},
@@ -21,19 +21,19 @@ use store::{Holder, Machine, SqliteStore};
 use system::ProcessTable;
 use tempfile::TempDir;
 
-/// What a path is replayed against.
+/// The stores that a path is replayed against.
 trait Stores {
-    /// The store of a process that was just started. It ends when the store is dropped.
+    /// Returns the store of a newly started process. The process ends when the store is dropped.
     fn process(&self, elsewhere: bool) -> Arc<dyn SessionStore>;
 
-    /// Lets so many seconds pass without a write.
+    /// Simulates this many seconds without a write.
     fn pass(&self, id: &SessionId, seconds: i64);
 
-    /// Puts the last write of the session's holder so many seconds ahead of the clock.
+    /// Sets the last write of the session's holder this many seconds ahead of the clock.
     fn set_clock(&self, id: &SessionId, seconds: i64);
 }
 
-/// One file, reached from two machines: each finds it in a folder of its own, so that neither sees
+/// One file accessed from two machines: each finds it in its own directory, so that neither sees
 /// the other's locks.
 struct InFile {
     here: PathBuf,
@@ -44,7 +44,7 @@ struct InFile {
 
 impl InFile {
     fn new() -> Self {
-        // In memory where that can be: what is tested here is not that it is on disk.
+        // In memory if possible: durability is not tested here.
         let folder = TempDir::new_in("/dev/shm").or_else(|_| TempDir::new()).unwrap();
         let [here, elsewhere] = ["here", "elsewhere"].map(|name| {
             std::fs::DirBuilder::new().create(folder.path().join(name)).unwrap();
@@ -89,20 +89,19 @@ impl Stores for MemoryStore {
         Arc::new(self.as_another_process())
     }
 
-    // Nobody who uses it is elsewhere, so no clock has a part in it.
+    // No process that uses it is elsewhere, so clocks do not matter.
     fn pass(&self, _id: &SessionId, _seconds: i64) {}
     fn set_clock(&self, _id: &SessionId, _seconds: i64) {}
 }
 
-/// Plays a path through the model with real stores, and then has each process that runs ask for the
-/// session, wait, and ask again. Fails at the first answer that is not the model's, or when the log
-/// is not.
+/// Replays a path through the model with real stores; then each running process acquires the
+/// session, waits, and acquires it again. Fails at the first result that differs from the model's,
+/// or if the log differs.
 async fn replay(protocol: &Protocol, stores: &dyn Stores, id: &str, path: &[Action]) {
     let id = SessionId::from(id);
     let start = |process| stores.process(protocol.is_elsewhere(process));
     let mut processes: Vec<_> = (0..protocol.processes).map(|process| Some(start(process))).collect();
-    // What is late is served by the store of somebody who has no part in it: its sender may be
-    // dead.
+    // Late calls are served by the store of an uninvolved process, since their sender may be dead.
     let network = stores.process(false);
     let of = |processes: &[Option<Arc<dyn SessionStore>>], process: usize| {
         processes[process].clone().expect("the model lets only those act that run")
@@ -187,8 +186,8 @@ fn outcome<T>(answer: Result<T, StoreError>, fine: impl FnOnce(T) -> Outcome) ->
     }
 }
 
-/// Shortest paths through the model in which any two kinds of steps that can follow each other do,
-/// by the same process and by two, with every answer that each can get.
+/// Returns shortest paths through the model that cover all pairs of successive steps, by the same
+/// process and by two, with every possible result.
 fn paths(protocol: &Protocol) -> Vec<Vec<Action>> {
     let found = Arc::new(Mutex::new((HashSet::new(), Vec::new())));
     let (of, seen) = (protocol.clone(), Arc::clone(&found));
@@ -249,8 +248,8 @@ async fn the_store_in_memory_follows_the_model_step_by_step() {
     replay_all(&Protocol { crashes: 1, ..Protocol::of(2, 0) }, &MemoryStore::default()).await;
 }
 
-/// Long ways through a model with wide bounds, at random. A failure says the shortest way that
-/// still fails.
+/// Replays long random paths through a model with wide bounds. A failure reports the shortest path
+/// that still fails.
 fn wander(protocol: &Protocol, stores: &dyn Stores) {
     let config = ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() };
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();

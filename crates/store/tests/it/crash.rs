@@ -1,4 +1,4 @@
-//! A process that is killed loses nothing that was acknowledged.
+//! A killed process loses nothing that was acknowledged.
 
 use crate::{place, said, session};
 use agent::SessionStore as _;
@@ -12,7 +12,7 @@ use store::SqliteStore;
 
 const CHILD: &str = "STORE_TEST_APPENDS_TO";
 
-/// Runs itself as the process that will be killed.
+/// Runs this test again as the process that will be killed.
 #[tokio::test]
 #[expect(clippy::disallowed_methods, reason = "a process must be killed, and it is this very test")]
 async fn what_was_acknowledged_survives_kill() {
@@ -42,7 +42,7 @@ async fn what_was_acknowledged_survives_kill() {
         };
         read(killed + 40 * round);
         child.kill().unwrap();
-        // What it said before it died counts as well.
+        // What it acknowledged before it died counts too.
         read(u64::MAX);
         child.wait().unwrap();
 
@@ -62,7 +62,7 @@ async fn what_was_acknowledged_survives_kill() {
 async fn append_until_killed(path: &Path) {
     let store = SqliteStore::open(path).unwrap();
     let (lease, mut seq) = match store.get(&"s1".into()).await {
-        // Its holder was killed, so nobody needs to be asked.
+        // Its holder was killed, so no takeover is needed.
         Ok(record) => (store.acquire(&record.id, false).await.unwrap(), record.last_seq),
         Err(_) => (store.create(session("s1")).await.unwrap(), 0),
     };
@@ -81,7 +81,8 @@ async fn a_torn_tail_is_dropped() {
     for n in 1..=10 {
         store.append(&lease, vec![said(&n.to_string())]).await.unwrap();
     }
-    // The files as a crash in the middle of the last write would leave them, at several places.
+    // The files as a crash in the middle of the last write would leave them, truncated at several
+    // places.
     for torn in [1, 100, 4_096, 20_000] {
         let crashed = folder.path().join(format!("torn-{torn}.db"));
         for side in ["", "-wal"] {
@@ -101,7 +102,7 @@ async fn a_torn_tail_is_dropped() {
     }
 }
 
-/// What a killed process leaves in the log is read at the next start, so the log must stay short.
+/// The next start reads what a killed process left in the log, so the log must stay short.
 #[tokio::test]
 async fn the_log_in_front_of_the_database_stays_short() {
     let (_folder, path) = place();

@@ -1,4 +1,4 @@
-//! Files that are not as they should be.
+//! Damaged files.
 
 use crate::{place, said, session};
 use agent::{ListQuery, SessionStore as _, StoreError};
@@ -37,7 +37,7 @@ async fn a_damaged_event_is_left_out_and_its_row_kept() {
     raw.execute("UPDATE events SET body = CAST(x'7bff7d' AS TEXT) WHERE seq = 4", []).unwrap();
 
     for _ in 0..2 {
-        // A full page in spite of the gap: a short one would look like the last.
+        // A full page in spite of the gap: a shorter one would look like the last page.
         let events = store.events(&lease.session, 0, 2).await.unwrap();
         assert_eq!(events, [(1, said("1")), (3, said("3"))]);
         assert_eq!(store.events(&lease.session, 3, 2).await.unwrap(), [(5, said("5"))]);

@@ -1,5 +1,5 @@
-//! Whether the holder of a lease lives: told by its lock, whatever numbers, host names and clocks
-//! say.
+//! Whether the holder of a lease is alive is decided by its lock, regardless of process ids, host
+//! names and clocks.
 
 use crate::{place, said, session};
 use agent::{Lease, SessionStore as _, StoreError};
@@ -13,22 +13,22 @@ use std::{
 use store::{Holder, Machine, SqliteStore};
 use system::ProcessTable;
 
-/// A machine that tells nothing of its processes.
+/// Returns a machine that reports nothing about its processes.
 fn silent_machine() -> Machine {
     Machine { processes: ProcessTable::Folder("/nowhere".into()), ..Machine::here().clone() }
 }
 
-/// A machine whose file system locks nothing.
+/// Returns a machine whose file system has no locks.
 fn lockless_machine() -> Machine {
     Machine { locks: false, ..Machine::here().clone() }
 }
 
-/// Another process on a machine, with a number that is in use.
+/// Returns another process on a machine, with a process id that is in use.
 fn on(machine: Machine) -> Holder {
     Holder { machine, ..Holder::like_this_process() }
 }
 
-/// A process on a machine whose processes and locks are not seen here.
+/// Returns a process on a machine whose processes and locks are invisible here.
 fn elsewhere() -> Holder {
     let machine = Machine {
         host: "elsewhere".to_owned(),
@@ -61,7 +61,7 @@ fn files(path: &Path) -> Vec<PathBuf> {
     folder.map(|entry| entry.unwrap().path()).collect()
 }
 
-/// Leaves a holder's file as a process that was killed does: there, and not locked.
+/// Leaves a holder's file as a killed process does: present, and not locked.
 #[expect(clippy::disallowed_methods, reason = "the files of holders are changed from outside")]
 fn leave(file: &Path) {
     let copy = file.with_extension("copy");
@@ -103,7 +103,7 @@ async fn without_locks_the_number_and_the_start_of_a_process_tell_whether_it_liv
     }
 }
 
-/// A process that runs.
+/// Returns a running process.
 fn process(pid: u32) -> Holder {
     let start = ProcessTable::here().state(pid).map_or(0, |state| state.start);
     Holder { pid, start, ..Holder::like_this_process() }
@@ -135,7 +135,7 @@ async fn a_holder_lives_whatever_its_host_is_called() {
         assert!(refused(second.delete(&lease.session).await));
         assert!(refused(second.set_archived(&lease.session, true).await));
         assert_eq!(live.append(&lease, vec![said("1")]).await, Ok(1));
-        // The process itself, by the new name, is no other.
+        // The process itself under the new host name is the same holder.
         let itself = open(&path, Holder { machine, ..holder });
         assert_eq!(itself.acquire(&lease.session, false).await.unwrap().epoch, lease.epoch + 1);
     }
@@ -169,7 +169,7 @@ async fn a_lock_that_is_seen_counts_from_another_machine_too_and_one_that_is_not
     remote.create(session("s1")).await.unwrap();
     silent_for(&path, 61);
     assert!(is_held(&path, Holder::this_process()).await, "its lock is taken");
-    // As a file system shows it that keeps the locks of each machine to itself.
+    // Simulates a file system that keeps the locks of each machine local.
     leave(&files(&path)[0]);
     silent_for(&path, -30);
     assert!(is_held(&path, Holder::this_process()).await, "it wrote 31 s ago");
@@ -222,8 +222,8 @@ async fn a_lock_that_was_swept_away_is_made_anew_for_the_next_lease() {
     assert!(is_held(&path, Holder::like_this_process()).await);
 }
 
-/// A program of before the locks, and one that still had the file open when it got the columns for
-/// them.
+/// An older program without locks, and one that still had the file open when the columns for locks
+/// were added.
 #[tokio::test]
 async fn the_lease_of_an_older_program_is_understood() {
     const TAKE: &str = "UPDATE sessions SET lease_epoch = lease_epoch + 1, lease_owner = 'them', lease_host = ?1, lease_pid = ?2, \
@@ -237,7 +237,8 @@ async fn the_lease_of_an_older_program_is_understood() {
         let raw = Connection::open(&path).unwrap();
         raw.execute(TAKE, (&older.machine.host, older.pid, older.start.cast_signed())).unwrap();
         assert_eq!(before.append(&lease, vec![said("late")]).await, Err(StoreError::Fenced("s1".into())));
-        // What is left of the lease before says the opposite, and nothing of the lease after it.
+        // The lock of the previous lease suggests the opposite; it must not affect the current
+        // lease.
         let _taken = (!lives).then_some(before);
         assert_eq!(is_held(&path, Holder::like_this_process()).await, lives);
     }
@@ -245,7 +246,7 @@ async fn the_lease_of_an_older_program_is_understood() {
 
 const CHILD: &str = "STORE_TEST_HOLDS";
 
-/// Runs itself as the process that will be killed, with a child that outlives it.
+/// Runs this test again as the process that will be killed, with a child that outlives it.
 #[tokio::test]
 #[expect(clippy::disallowed_methods, reason = "a process must be killed, and it is this very test")]
 async fn a_killed_process_keeps_no_session_though_it_is_a_zombie_and_its_children_live() {
@@ -270,7 +271,7 @@ async fn a_killed_process_keeps_no_session_though_it_is_a_zombie_and_its_childre
     assert!(is_held(&path, silent()).await && is_held(&path, Holder::this_process()).await);
 
     child.kill().unwrap();
-    // Its end of the pipe is closed when it is dead; nobody waits for it, so it stays a zombie.
+    // Its end of the pipe is closed when it is dead. It is not reaped yet, so it stays a zombie.
     until_killed(&child);
     let store = open(&path, silent());
     let lease = acquired(&store).await;
@@ -285,14 +286,14 @@ async fn a_killed_process_keeps_no_session_though_it_is_a_zombie_and_its_childre
 async fn hold_until_killed(path: &Path) {
     let store = SqliteStore::open(path).unwrap();
     store.create(session("s1")).await.unwrap();
-    // It writes back what it reads from the test.
+    // The child echoes what it reads from the test.
     let mut child = Command::new("cat").spawn().unwrap();
     writeln!(std::io::stdout().lock(), "holds").unwrap();
     child.wait().unwrap();
 }
 
-/// The lease of the killed process's session. Its first thread is a zombie while its other threads
-/// still end, and the last of them closes its files.
+/// Returns the lease of the killed process's session. The main thread may be a zombie while the
+/// other threads are still ending; the last of them closes the files.
 async fn acquired(store: &SqliteStore) -> Lease {
     for _ in 0..100_000 {
         match store.acquire(&"s1".into(), false).await {

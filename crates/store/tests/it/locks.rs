@@ -1,5 +1,5 @@
-//! A file system without locks, which a filter of system calls stands for: a healthy file is not
-//! called damaged there, and stays where it is.
+//! A file system without locks, simulated by a system call filter: a healthy file is not reported
+//! as damaged there, and stays where it is.
 
 #![cfg(target_os = "linux")]
 
@@ -12,8 +12,8 @@ use std::{collections::BTreeMap, path::Path, thread::JoinHandle};
 use store::{Holder, SqliteStore};
 use system::ProcessTable;
 
-/// Has a system call fail with an error on this thread and those that it starts: always, or with
-/// these second arguments.
+/// Makes a system call fail with an error on this thread and those that it starts: always, or with
+/// these values of the second argument.
 fn fail(call: i64, arguments: &[i32], error: i32) {
     let with = |argument: &i32| {
         let argument = u64::try_from(*argument).unwrap();
@@ -29,20 +29,20 @@ fn fail(call: i64, arguments: &[i32], error: i32) {
     seccompiler::apply_filter(&program).unwrap();
 }
 
-/// Does something on a thread of its own, in a runtime there.
+/// Runs work on a thread of its own, with its own runtime.
 fn apart<T: Send + 'static>(work: impl AsyncFnOnce() -> T + Send + 'static) -> JoinHandle<T> {
     let run = move || tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(work());
     std::thread::spawn(run)
 }
 
-/// A healthy file with a session in it.
+/// Creates a healthy file that contains a session.
 async fn healthy(path: &Path) {
     let store = SqliteStore::open(path).unwrap();
     let lease = store.create(session("s1")).await.unwrap();
     store.append(&lease, vec![said("1")]).await.unwrap();
 }
 
-/// Whether the file is where it was, and nothing but it and its side files.
+/// Returns whether the file is in its place, next to nothing but its side files.
 fn is_kept(folder: &Path) -> bool {
     let names = folder.read_dir().unwrap().map(|entry| entry.unwrap().file_name());
     let names: Vec<_> = names.map(|name| name.into_string().unwrap()).collect();
@@ -90,7 +90,8 @@ async fn without_flock_a_holder_is_told_by_its_number_and_its_start() {
 
 #[tokio::test]
 async fn without_any_locks_a_healthy_file_is_not_called_damaged() {
-    // SQLite takes the first for a lock of another process, and the others for a failing disk.
+    // SQLite takes the first error for a lock of another process, and the others for a failing
+    // disk.
     let mut tries = Vec::new();
     for error in [libc::ENOLCK, libc::EOPNOTSUPP, libc::ENOSYS] {
         let (folder, path) = place();

@@ -55,7 +55,7 @@ async fn the_store_in_memory_keeps_the_contract_too() {
     .await;
 }
 
-/// A fresh folder and the path of a database in it.
+/// Returns a fresh directory and the path of a database in it.
 fn place() -> (TempDir, PathBuf) {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("sessions.db");

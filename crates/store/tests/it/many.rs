@@ -5,7 +5,7 @@ use agent::{ListQuery, SearchQuery, SessionStore as _};
 use rusqlite::Connection;
 use store::SqliteStore;
 
-/// The two statements of a list, as SQLite means to run them.
+/// The query plans of the two list statements.
 #[tokio::test]
 async fn a_list_reads_an_index_in_its_order() {
     let (_folder, path) = place();
@@ -50,13 +50,13 @@ async fn ten_thousand_sessions_list_as_fast_as_ten() {
         }
     }
     assert_eq!(pages, 200);
-    // An unoptimised build on a busy machine is given ten times what a page may take; a scan would
-    // take more.
+    // An unoptimised build on a busy machine is allowed ten times the budget of a page; a scan
+    // would take longer.
     assert!(slowest < 500, "the slowest page took {slowest} ms");
 }
 
-/// What is said in one of many sessions: words that all have, that some have, and that it alone
-/// has.
+/// Returns the messages of one of many sessions, with words that occur in all of them, in some of
+/// them, and only in this one.
 fn talk(n: usize) -> Vec<agent::SessionEvent> {
     let topic = ["parser", "socket", "renderer", "ledger"][n % 4];
     (0..6)
@@ -64,7 +64,7 @@ fn talk(n: usize) -> Vec<agent::SessionEvent> {
         .collect()
 }
 
-/// How long each of a few searches takes, in milliseconds, and that they find what there is.
+/// Runs a few searches, checks the number of hits, and returns the times in milliseconds.
 async fn search_times(store: &SqliteStore) -> Vec<u128> {
     let mut times = Vec::new();
     let here = Some(system::AbsPath::new("/work").unwrap());
@@ -100,12 +100,11 @@ async fn ten_thousand_sessions_are_searched_at_once_from_the_first_time() {
     let store = SqliteStore::open(&path).unwrap();
     let times = search_times(&store).await;
     println!("the first searches of 10,000 sessions took {times:?} ms");
-    // An unoptimised build on a busy machine is given ten times what a search may take; taking all
-    // of it up would take more.
+    // An unoptimised build on a busy machine is allowed ten times the budget of a search; indexing
+    // everything would take longer.
     assert!(times.iter().all(|time| *time < 1_000), "{times:?} ms");
 
-    // What an older program stored is taken up once, in the background or by whoever searches
-    // first.
+    // Events stored by an older program are indexed once, in the background or by the first search.
     raw.execute_batch("DELETE FROM searchable; UPDATE sessions SET searched = 0").unwrap();
     let begun = std::time::Instant::now();
     search_times(&store).await;

@@ -1,4 +1,5 @@
-//! Files of older programs: every schema that there has been becomes the one of today, once, with all that was in it.
+//! Files of older programs: every earlier schema is migrated to the current one, once, without
+//! loss.
 
 use crate::{place, said};
 use agent::{Effort, ListQuery, SessionStore as _};
@@ -6,7 +7,7 @@ use rusqlite::{Connection, TransactionBehavior};
 use std::path::Path;
 use store::SqliteStore;
 
-/// Each step as it was released, and what a session of then looks like in it.
+/// Each migration step, as released.
 const STEPS: [&str; 7] = [
     include_str!("../../src/sqlite/schema/1.sql"),
     include_str!("../../src/sqlite/schema/2.sql"),
@@ -17,7 +18,8 @@ const STEPS: [&str; 7] = [
     include_str!("../../src/sqlite/schema/7.sql"),
 ];
 
-/// What a program of the first schema wrote: two sessions, one of which nobody holds any more, and damage in both.
+/// The rows that a program with the first schema wrote: two sessions, one of which was released,
+/// with damage in both.
 const SESSIONS: &str = r#"
 INSERT INTO sessions (id, cwd, additional_directories, model, mode, permission_mode, title, created_at, updated_at, last_seq, lease_epoch)
 VALUES ('s1', '/work', '[]', 'offline/pilot', 'edit', 'guardian', 'One', 1000, 2000, 5, 3),
@@ -31,7 +33,7 @@ INSERT INTO events (session_id, seq, format, kind, body, at, damaged) VALUES
 ('s2', 1, 2, 'effort_changed', '{"kind":"effort_cha', 1600, NULL);
 "#;
 
-/// A file as a program of this schema leaves it.
+/// Creates a file as a program with this schema leaves it.
 fn of(version: usize, path: &Path) -> Connection {
     let file = Connection::open(path).unwrap();
     file.execute_batch("PRAGMA journal_mode = WAL").unwrap();
@@ -48,7 +50,7 @@ fn schema(path: &Path) -> (i64, Vec<String>) {
     (version, sql.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect())
 }
 
-/// What was in the file is there, and can be written to.
+/// Checks that everything that was in the file is present and writable.
 async fn whole(path: &Path) {
     let store = SqliteStore::open(path).unwrap();
     let record = store.get(&"s1".into()).await.unwrap();
@@ -78,7 +80,7 @@ async fn a_file_of_every_released_schema_becomes_one_of_today_and_loses_nothing(
         drop(of(version, &path));
         whole(&path).await;
         assert_eq!(schema(&path), today, "from {version}");
-        // Again, nothing is left to be done.
+        // The second time, no migration is left to do.
         whole(&path).await;
         assert_eq!(schema(&path), today, "from {version}, again");
     }
@@ -92,7 +94,7 @@ async fn a_migration_that_is_cut_off_is_done_again() {
         let before = schema(&path);
         let cut_off = file.transaction_with_behavior(TransactionBehavior::Immediate).unwrap();
         STEPS[version..].iter().for_each(|step| cut_off.execute_batch(step).unwrap());
-        // Dropped before the commit, as the end of the process drops it.
+        // Dropped before the commit, as at the end of the process.
         drop(cut_off);
         assert_eq!(schema(&path), before);
         whole(&path).await;

@@ -1,4 +1,4 @@
-//! An opening that failed says why, and the next one is tried: a process outlives the causes.
+//! A failed opening reports why, and the next call tries again: a process outlives the causes.
 
 use crate::{place, said, session};
 use agent::{ListQuery, SessionStore as _, StoreError};
@@ -9,8 +9,8 @@ use std::{
 };
 use store::SqliteStore;
 
-/// Something that keeps a file from being opened, for as long as it is there: a connection of
-/// somebody else, where it is one.
+/// Something that prevents a file from being opened while it is present; possibly a connection of
+/// another process.
 struct Cause {
     name: &'static str,
     begin: fn(&Path) -> Option<Connection>,
@@ -38,7 +38,7 @@ fn directory_beside(path: &Path, suffix: &str) -> Option<Connection> {
     directory_at(&beside(path, suffix))
 }
 
-/// One for each of the files and folders that an opening touches, and for locks.
+/// One cause for each file and directory that opening accesses, and for locks.
 #[expect(clippy::disallowed_methods, reason = "the test puts things in the way of the store's own file")]
 fn causes() -> Vec<Cause> {
     vec![
@@ -140,7 +140,7 @@ async fn an_empty_file_is_begun_afresh_and_a_log_beside_it_is_kept() {
     let store = SqliteStore::open(&path).unwrap();
     let lease = store.create(session("s1")).await.unwrap();
     store.append(&lease, vec![said("1"), said("2")]).await.unwrap();
-    // As after a crash of the machine that took the file and left its log.
+    // As after a machine crash that destroyed the file and left its log.
     let copy = folder(&path).join("copy.db");
     for (from, to) in [("", ""), ("-wal", "-wal")] {
         fs::copy(beside(&path, from), beside(&copy, to)).unwrap();

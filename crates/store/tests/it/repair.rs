@@ -1,4 +1,4 @@
-//! Looking a file over, and repairing it.
+//! Checking a file, and repairing it.
 
 use crate::{place, said, session};
 use agent::{SearchQuery, SessionStore as _};
@@ -18,7 +18,7 @@ fn sql(path: &Path, sql: &str) {
     Connection::open(path).unwrap().execute_batch(sql).unwrap();
 }
 
-/// How many messages of a session a search finds.
+/// Returns how many messages of a session a search finds.
 async fn found(path: &Path, text: &str) -> usize {
     let query = SearchQuery { text: text.to_owned(), limit: 99, ..SearchQuery::default() };
     SqliteStore::open(path).unwrap().search(query).await.unwrap().len()
@@ -40,11 +40,11 @@ async fn a_healthy_file_is_left_as_it_is() {
 #[tokio::test]
 async fn indexes_alone_are_made_anew_and_nothing_is_set_aside() {
     for damage in [
-        // An index that lacks its rows.
+        // An index that lacks rows.
         "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = sql || ' WHERE 0' WHERE name = 'sessions_by_use'; \
          PRAGMA writable_schema = RESET; REINDEX sessions_by_use; PRAGMA writable_schema = ON; \
          UPDATE sqlite_schema SET sql = replace(sql, ' WHERE 0', '') WHERE name = 'sessions_by_use'",
-        // A search that has words which are in no list.
+        // A search index with words that are missing from its lists.
         "DELETE FROM words_data WHERE id > 10",
     ] {
         let (_folder, path) = place();

@@ -1,4 +1,5 @@
-//! Damage anywhere in the file: it opens, and costs the sessions whose events it has hit.
+//! Damage anywhere in the file: the file still opens, and only sessions whose events were hit lose
+//! anything.
 
 use crate::{place, said, session};
 use agent::{ListQuery, SearchQuery, SessionEvent, SessionStore as _};
@@ -14,14 +15,14 @@ use tempfile::TempDir;
 const PAGE: usize = 4096;
 const SESSIONS: [&str; 4] = ["<one>", "<two>", "<three>", "<four>"];
 
-/// Events that name their session throughout, some of which do not fit on a page.
+/// Returns events that contain the session's name throughout; some of them do not fit on a page.
 fn events(id: &str) -> Vec<SessionEvent> {
     let text = |n: usize| format!("{n} {}", id.repeat(if n == 7 { 1500 } else { 40 }));
     (1..=30).map(|n| said(&text(n))).collect()
 }
 
-/// A file with a few sessions, all in it and nothing in its log, that had another which was
-/// deleted; and for each page the sessions whose events it has.
+/// Creates a file with a few sessions and a deleted one, with an empty log. Returns for each page
+/// the sessions that have events on it.
 async fn sample(path: &Path) -> Vec<BTreeSet<&'static str>> {
     let store = SqliteStore::open(path).unwrap();
     for id in SESSIONS.into_iter().chain(["<gone>"]) {
@@ -37,16 +38,16 @@ async fn sample(path: &Path) -> Vec<BTreeSet<&'static str>> {
     raw.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
     let bytes = read(path);
     let on = |page: &[u8]| {
-        // Only a text of theirs has a name twice in a row.
+        // Only the texts of events contain a name twice in a row.
         let says = |id: &&str| page.windows(2 * id.len()).any(|part| part == id.repeat(2).as_bytes());
         SESSIONS.into_iter().filter(says).collect()
     };
     bytes.chunks(PAGE).map(on).collect()
 }
 
-/// Opens a copy of the file with some of its bytes changed and asks for everything.
+/// Opens a copy of the file with some bytes changed, and reads everything.
 async fn check(bytes: &[u8], what: &str, hit: &BTreeSet<&str>) -> Vec<PathBuf> {
-    // A text of which a byte has changed is a text all the same.
+    // A text with a changed byte may still be valid.
     let may_change = what.starts_with("byte");
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("sessions.db");
@@ -80,7 +81,7 @@ async fn check(bytes: &[u8], what: &str, hit: &BTreeSet<&str>) -> Vec<PathBuf> {
     set_aside(&path)
 }
 
-/// All events of a session, a page at a time; none when it is not there.
+/// Returns all events of a session, read page by page; empty if it does not exist.
 async fn read_all(store: &SqliteStore, id: &str, what: &str) -> Vec<(u64, SessionEvent)> {
     let mut all = Vec::new();
     loop {
@@ -121,7 +122,7 @@ async fn a_single_byte_may_change_anywhere() {
     let pages = sample(&path).await;
     let bytes = read(&path);
     for (number, hit) in (1..).zip(&pages).skip(1) {
-        // The header of the page, the places of its rows, and the middle of them.
+        // The page header, the offsets of its rows, and the middle of the rows.
         for at in [0, 3, 5, 9, 13, PAGE / 2, PAGE - 9] {
             let mut damaged = bytes.clone();
             damaged[(number - 1) * PAGE + at] ^= 0x15;
@@ -134,8 +135,8 @@ async fn a_single_byte_may_change_anywhere() {
     }
 }
 
-/// Opens a copy and asks for everything; what comes of it is not certain where rows of other tables
-/// still read, and wrongly.
+/// Opens a copy and reads everything. The result is unpredictable if rows of other tables can still
+/// be read, but with wrong values.
 async fn opens(bytes: &[u8], what: &str) {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("sessions.db");
@@ -174,7 +175,7 @@ async fn a_session_of_which_nothing_is_left_is_named() {
     let (_folder, path) = place();
     sample(&path).await;
     let mut bytes = read(&path);
-    // The pages that name it anywhere but in the index of folders: its row, and all of its events.
+    // The pages that name it, except the index of directories: its row, and all of its events.
     for page in bytes.chunks_mut(PAGE) {
         let has = |text: &str| page.windows(text.len()).any(|part| part == text.as_bytes());
         if has("<one>") && (has("offline/pilot") || has("<one><one>")) {
@@ -192,8 +193,7 @@ async fn a_swap_that_was_cut_off_is_finished_by_the_next_process() {
     let (_folder, path) = place();
     sample(&path).await;
     let at = |suffix: &str| PathBuf::from(format!("{}{suffix}", path.display()));
-    // The damaged file is out of the way, with the log still in its place, and the salvaged one is
-    // ready.
+    // The damaged file was set aside, its log is still in place, and the salvaged file is ready.
     rename(&path, &at(".salvaged-17"));
     write(&at("-wal"), b"the log of the damaged file");
     write(&at(".damaged-17"), b"the damaged file");
@@ -202,7 +202,7 @@ async fn a_swap_that_was_cut_off_is_finished_by_the_next_process() {
     assert_eq!(read(&at(".damaged-17-wal")), b"the log of the damaged file");
 }
 
-/// The files that were set aside.
+/// Returns the files that were set aside.
 #[expect(clippy::disallowed_methods, reason = "the test looks beside the store's own file")]
 fn set_aside(path: &Path) -> Vec<PathBuf> {
     let names = fs::read_dir(path.parent().unwrap()).unwrap().map(|entry| entry.unwrap().path());

@@ -9,7 +9,7 @@ fn events(count: usize) -> Vec<agent::SessionEvent> {
     (1..=count).map(|n| said(&n.to_string())).collect()
 }
 
-/// Whether an append says that the session's log is gone, and names the file.
+/// Checks that an append reports that the session's log is gone, and names the file.
 async fn is_gone(store: &SqliteStore, lease: &Lease, path: &Path) {
     for _ in 0..2 {
         let refused = store.append(lease, events(1)).await;
@@ -47,8 +47,8 @@ async fn a_store_that_vanished_is_noticed_at_the_next_append() {
         assert_eq!(store.events(&lease.session, 0, 9).await.unwrap().len(), 3);
         vanish(&path);
         is_gone(&store, &lease, &path).await;
-        // The process goes on: a new session is stored in what is at the path now, and both threads
-        // of the store see it.
+        // The process continues: a new session is stored in the file that is at the path now, and
+        // both threads of the store see it.
         let fresh = store.create(session("s2")).await.unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(store.append(&fresh, events(2)).await, Ok(2), "{name}");
         assert_eq!(store.events(&fresh.session, 0, 9).await.unwrap().len(), 2, "{name}");

@@ -1,4 +1,4 @@
-//! Folders, links and walks.
+//! Contract: directories, links and walks.
 
 use super::{Subject, cases};
 use crate::{AbsPath, FileKind, WalkOptions};
@@ -74,7 +74,7 @@ async fn walk_passes_over_ignored_files(s: &Subject) {
     let visible = ["keep.log", "src/a.log", "src/build/in", "src/main"];
     assert_eq!(walk(s, &s.root, 100, false).await, visible);
     assert_eq!(walk(s, &s.root, 100, true).await.len(), 15);
-    // A folder that is asked for by name is walked, and the rules above it hold.
+    // A directory that the caller names is walked, but ignore rules from above it apply.
     assert_eq!(walk(s, &s.path("target"), 100, false).await, ["debug/t"]);
     s.seed("deep/er/b.log", "").await;
     assert_eq!(walk(s, &s.path("deep"), 100, false).await, Vec::<String>::new());

@@ -1,14 +1,16 @@
-//! What every [`System`] must do, as one suite that is run over each of them.
+//! The contract of [`System`] as a test suite that runs over every backend.
 //!
-//! A backend's tests call [`check`] with a function that makes a fresh [`Subject`]. A case that fails is named; a case that needs
-//! what the subject does not have is left out, and the names of those that ran are returned.
+//! A backend's tests call [`check`] with a function that creates a fresh [`Subject`]. Failed cases
+//! are reported by name. A case is skipped if the subject lacks what it needs; the names of the
+//! cases that ran are returned.
 
 mod folders;
 pub(crate) mod processes;
 mod reads;
 mod writes;
 
-/// The shell lines that a backend with [`Processes::Scripted`] must know; what each does can be read in it.
+/// The shell lines that a backend with [`Processes::Scripted`] must support; each is documented
+/// with its effect.
 pub mod lines {
     pub use super::processes::{DIES, FAILS, FLOODS, MIXED, PRINTS, STAYS};
 }
@@ -21,42 +23,44 @@ use std::any::Any;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-/// A backend on a workspace of its own.
+/// A backend under test, with its own workspace.
 pub struct Subject {
     /// The backend.
     pub system: Arc<dyn System>,
-    /// A view of the same workspace that can write, to set a case up: the backend itself, where it can.
+    /// A writable system over the same workspace, to set up a case: the backend itself if it can
+    /// write.
     pub setup: Arc<dyn System>,
-    /// An empty folder that exists, with all links resolved.
+    /// An existing, empty directory with all links resolved.
     pub root: AbsPath,
-    /// Whether the backend writes. If not, the cases that write are left out.
+    /// Whether the backend can write. If not, the cases that write are skipped.
     pub writes: bool,
-    /// Makes a symbolic link at the first path to the second, which may be relative; `None` where there are none.
+    /// Creates symbolic links; `None` if the backend has none.
     pub link: Option<Link>,
-    /// What commands do there.
+    /// What the backend's commands can do.
     pub processes: Processes,
-    /// What must live as long as the subject: a temporary folder, a connection.
+    /// Values that must live as long as the subject: a temporary directory, a connection.
     pub keep: Box<dyn Any + Send + Sync>,
 }
 
-/// Makes a symbolic link at the first path to the second.
+/// Creates a symbolic link at the path, pointing to the target, which may be relative.
 pub type Link = Box<dyn Fn(&AbsPath, &str) + Send + Sync>;
 
-/// What the commands of a [`Subject`] do.
+/// What the commands of a [`Subject`] can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Processes {
-    /// There are none.
+    /// There are no commands.
     None,
-    /// Only the lines of this suite are known.
+    /// Only the lines of this suite are supported.
     Scripted,
     /// There is a POSIX shell.
     Real,
 }
 
-/// Runs every case that the subject has the means for, each on a fresh subject; returns their names.
+/// Runs every case that the subject supports, each on a fresh subject. Returns the names of these
+/// cases.
 ///
 /// # Panics
-/// Names all cases that failed, with their messages. A case that does not end within 30 s has failed.
+/// If a case fails or does not finish within 30 s. The message lists all failed cases.
 pub async fn check(make: impl AsyncFn() -> Subject) -> Vec<&'static str> {
     let mut ran = Vec::new();
     let mut failed = Vec::new();
@@ -77,7 +81,7 @@ pub async fn check(make: impl AsyncFn() -> Subject) -> Vec<&'static str> {
     ran
 }
 
-/// One thing that a backend must do.
+/// One required behaviour of a backend.
 #[derive(Clone, Copy)]
 struct Case {
     name: &'static str,
@@ -85,7 +89,7 @@ struct Case {
     run: for<'a> fn(&'a Subject) -> BoxFuture<'a, ()>,
 }
 
-/// What a case cannot do without.
+/// The requirement of a case.
 #[derive(Debug, Clone, Copy)]
 enum Need {
     Nothing,
@@ -109,7 +113,7 @@ impl Need {
     }
 }
 
-/// A table of cases by what they need.
+/// Declares a table of cases, grouped by requirement.
 macro_rules! cases {
     ($($need:ident: $($name:ident)*;)*) => {
         pub(super) const CASES: &[super::Case] = &[$($(super::Case {
@@ -126,7 +130,7 @@ impl Subject {
         self.root.join(relative)
     }
 
-    /// Puts a file there, whatever the backend can do.
+    /// Creates a file through `setup`.
     async fn seed(&self, relative: &str, bytes: impl AsRef<[u8]>) -> AbsPath {
         let path = self.path(relative);
         let folder = path.parent().expect("a file below the root has a folder");
@@ -135,7 +139,7 @@ impl Subject {
         path
     }
 
-    /// What is on disk.
+    /// Reads a file through `setup`.
     async fn bytes(&self, path: &AbsPath) -> Vec<u8> {
         self.setup.read(path).await.expect("the file is there")
     }

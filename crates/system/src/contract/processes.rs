@@ -1,4 +1,4 @@
-//! Commands.
+//! Contract: commands.
 
 use super::{Subject, cases};
 use crate::{Command, Confinement, ExitStatus, Output, Process, SystemError};
@@ -24,17 +24,17 @@ cases! {
         drop_ends_the_grandchildren;
 }
 
-/// Prints `abcd` on both outputs in turn.
+/// Prints `abcd`, alternating between stdout and stderr.
 pub const MIXED: &str = "printf a; printf b >&2; printf c; printf d >&2";
-/// Exits with 3.
+/// Exits with code 3.
 pub const FAILS: &str = "exit 3";
-/// Ends by SIGKILL.
+/// Is killed by SIGKILL.
 pub const DIES: &str = "kill -KILL $$";
-/// Prints `kept` and a line end.
+/// Prints `kept` and a newline.
 pub const PRINTS: &str = "echo kept";
-/// Prints `line-0` to `line-1999`, each on a line.
+/// Prints `line-0` to `line-1999`, one per line.
 pub const FLOODS: &str = "i=0; while [ $i -lt 2000 ]; do echo line-$i; i=$((i+1)); done";
-/// Prints `ready` on a line and stays until it is ended.
+/// Prints `ready` on a line and runs until it is killed.
 pub const STAYS: &str = "echo ready; exec sleep 600";
 
 const ROOMY: usize = 1 << 20;
@@ -43,7 +43,7 @@ async fn spawn(s: &Subject, line: &str, limit: usize) -> Box<dyn Process> {
     s.system.spawn(Command::shell(line, s.root.clone(), limit)).await.expect("start")
 }
 
-/// All text that is left, with `…` for a gap.
+/// Reads the remaining output, with `…` for each gap.
 async fn drain(process: &mut dyn Process) -> String {
     let mut all = String::new();
     while let Some(output) = process.next_output().await {
@@ -61,7 +61,7 @@ async fn run(s: &Subject, line: &str) -> (String, ExitStatus) {
     (text, process.wait().await.expect("wait"))
 }
 
-/// Reads until the output holds `text`; it is an error if it ends before.
+/// Reads output until it contains `text`; panics if the output ends before.
 async fn read_until(process: &mut dyn Process, text: &str) {
     let mut all = String::new();
     while !all.contains(text) {
@@ -106,7 +106,7 @@ async fn an_unknown_program_cannot_be_started(s: &Subject) {
     };
     match s.system.spawn(command).await {
         Err(SystemError::Spawn { program, .. }) => assert_eq!(program, "tiller-no-such-program"),
-        // Whoever runs it elsewhere says why in words of its own.
+        // A client that runs the command reports the error in its own words.
         Err(SystemError::Client { path, .. }) => assert_eq!(path, "tiller-no-such-program"),
         Err(error) => panic!("another error: {error}"),
         Ok(_) => panic!("it was started"),
@@ -178,7 +178,7 @@ async fn nobody_is_asked(s: &Subject) {
 async fn no_colours_are_asked_for(s: &Subject) {
     let (text, _) = run(s, r#"printf '%s|%s' "$NO_COLOR" "$TERM""#).await;
     assert_eq!(text, "1|dumb");
-    // A line that wants others says so.
+    // A line can override the default.
     let (text, _) = run(s, r#"TERM=vt100 sh -c 'printf "%s" "$TERM"'"#).await;
     assert_eq!(text, "vt100");
 }
@@ -194,8 +194,8 @@ async fn standard_input_is_closed(s: &Subject) {
     assert_eq!(run(s, "cat; echo end").await, ("end\n".to_owned(), exit(0)));
 }
 
-/// A reader of a named pipe, and a process whose grandchild holds the pipe's other end: the reader ends when the
-/// grandchild does, so nobody polls.
+/// Starts a reader of a named pipe, and a process whose grandchild holds the write end. The reader
+/// ends when the grandchild does, so the test needs no polling.
 async fn reader_and_writer(s: &Subject) -> (Box<dyn Process>, Box<dyn Process>) {
     let mut reader = spawn(s, "mkfifo held && echo made && cat held && echo gone", ROOMY).await;
     read_until(&mut *reader, "made").await;

@@ -1,4 +1,4 @@
-//! Reading files.
+//! Contract: reading files.
 
 use super::{Subject, cases};
 use crate::{FileKind, SystemError, TextEncoding, TextRange};
@@ -86,7 +86,8 @@ async fn ranges_are_counted_from_one(s: &Subject) {
         (1, 0, &[]),
     ] {
         let text = s.system.read_text(&path, Some(TextRange { line, limit })).await.expect("read a range");
-        // Whether the last line of a range brings its line end is left to the backend: editors differ.
+        // Whether the last line of a range includes its line ending is up to the backend: editors
+        // differ.
         assert_eq!(text.lines().collect::<Vec<_>>(), expected, "line {line}, limit {limit}");
     }
 }

@@ -1,4 +1,4 @@
-//! Changing files.
+//! Contract: changing files.
 
 use super::{Subject, cases};
 use crate::SystemError;
@@ -63,7 +63,7 @@ async fn write_text_keeps_the_encoding(s: &Subject) {
     }
     let path = s.seed("latin", b"caf\xe9\n").await;
     let error = s.system.write_text(&path, "→\n").await.expect_err("it has no such character");
-    // Where a client writes it is the client's to say so.
+    // Where a client writes, the error comes from the client.
     assert!(error.to_string().contains("'→' (U+2192)"), "{error}");
     assert_eq!(s.bytes(&path).await, b"caf\xe9\n");
 }

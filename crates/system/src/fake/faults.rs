@@ -1,13 +1,13 @@
-//! What was asked of the fake, and what it is to do wrong.
+//! The record of calls to the fake, and its planned faults.
 
 use std::{collections::BTreeMap, fmt};
 
-/// One operation that was asked for.
+/// A recorded call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
-    /// The method of [`crate::System`].
+    /// The name of the [`crate::System`] method.
     pub operation: &'static str,
-    /// The path, or the command's line.
+    /// The path, or the command line.
     pub subject: String,
 }
 
@@ -17,14 +17,14 @@ impl fmt::Display for Call {
     }
 }
 
-/// How an operation goes wrong.
+/// A way in which an operation fails.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Fault {
     Fail,
     Hang,
 }
 
-/// The calls so far, and the faults by the number of the call.
+/// All calls so far, and the planned faults by call number.
 #[derive(Debug, Default)]
 pub(super) struct Faults {
     calls: Vec<Call>,

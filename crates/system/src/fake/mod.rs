@@ -1,7 +1,8 @@
-//! A system in memory, for tests: deterministic, and stricter than a real one.
+//! An in-memory [`System`] for tests: deterministic, and stricter than a real one.
 //!
-//! Nothing runs: a command's output and end are scripted ([`FakeSystem::on_command`]), and a command without a script cannot be
-//! started. A process that is still alive when the system goes fails the test.
+//! No program runs: the output and exit status of a command are scripted
+//! ([`FakeSystem::on_command`]), and a command without a script cannot be started. If a process is
+//! still alive when the system is dropped, the test fails.
 
 mod faults;
 mod process;
@@ -23,9 +24,9 @@ use process::{FakeProcess, Running, Scripts};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tree::{Node, Tree};
 
-/// Files, folders, links and scripted commands in memory. Share it in an `Arc`.
+/// In-memory files, directories, links and scripted commands. Share it in an `Arc`.
 ///
-/// Paths given to the methods that set a test up are absolute strings; they panic when they are not, because that is a
+/// The setup methods take absolute paths as strings and panic on any other path, because that is a
 /// mistake in the test.
 pub struct FakeSystem {
     tree: Mutex<Tree>,
@@ -44,7 +45,7 @@ impl Default for FakeSystem {
 }
 
 impl FakeSystem {
-    /// An empty system: there is the root folder and no command.
+    /// Creates a system with the root directory and no commands.
     pub fn new() -> Self {
         Self {
             tree: Mutex::default(),
@@ -57,71 +58,74 @@ impl FakeSystem {
         }
     }
 
-    /// Says that operations go elsewhere, for code that looks at [`System::routes`]. They are still done here.
+    /// Sets the reported [`System::routes`]. The fake still carries out all operations itself.
     pub fn with_routes(mut self, routes: Routes) -> Self {
         self.routes = routes;
         self
     }
 
-    /// Says that commands can be confined, for code that looks at [`System::sandbox_support`]. A script sees what confinement its command got.
+    /// Sets the reported [`System::sandbox_support`]. A script can see the confinement that its
+    /// command was started with.
     pub fn with_sandbox(mut self, support: SandboxSupport) -> Self {
         self.sandbox = support;
         self
     }
 
-    /// Says which day it is from now on.
+    /// Sets the result of [`System::today`].
     pub fn set_today(&self, day: &str) {
         *lock(&self.today) = Some(day.to_owned());
     }
 
-    /// Puts a file there, and the folders above it.
+    /// Adds a file and its parent directories.
     pub fn add_file(&self, path: &str, content: impl AsRef<[u8]>) {
         self.add(path, |tree, path| tree.add_file(path, content.as_ref()));
     }
 
-    /// Puts a folder there, and those above it.
+    /// Adds a directory and its parents.
     pub fn add_dir(&self, path: &str) {
         self.add(path, |tree, path| tree.add(path, Node::Directory));
     }
 
-    /// Puts a symbolic link there. The target may be relative, and need not exist.
+    /// Adds a symbolic link. The target may be relative and need not exist.
     pub fn add_link(&self, path: &str, target: &str) {
         self.add(path, |tree, path| tree.add(path, Node::Link(target.to_owned())));
     }
 
-    /// Puts something there that is neither file nor folder, as a pipe is.
+    /// Adds an entry that is neither a file nor a directory, such as a pipe.
     pub fn add_pipe(&self, path: &str) {
         self.add(path, |tree, path| tree.add(path, Node::Other));
     }
 
-    /// The text of a file, for assertions: not recorded as a call. `None` when there is no such file or it is no UTF-8.
+    /// Returns the text of a file, for assertions. Not recorded as a call. `None` if the file does
+    /// not exist or is not UTF-8.
     pub fn text_of(&self, path: &str) -> Option<String> {
         let bytes = lock(&self.tree).file(&absolute(path)).ok()?.to_vec();
         String::from_utf8(bytes).ok()
     }
 
-    /// Scripts a command. It is found by its line (what is given to `sh -c`, or program and arguments with a space between):
-    /// the line is `line`, or begins with it and a space. The last script that fits is taken.
+    /// Scripts a command. The script is matched against the command's line, which is the argument
+    /// of `sh -c`, or the program and its arguments joined by spaces. It matches if the line equals
+    /// `line` or starts with it and a space. The script added last wins.
     pub fn on_command(&self, line: &str, script: impl Fn(&Command) -> Script + Send + Sync + 'static) {
         lock(&self.scripts).add(line, Box::new(script));
     }
 
-    /// The lines of the commands that nobody has ended yet.
+    /// Returns the lines of the commands that are still running.
     pub fn running(&self) -> Vec<String> {
         self.running.lines()
     }
 
-    /// Every operation so far, in order.
+    /// Returns all recorded calls in order.
     pub fn calls(&self) -> Vec<Call> {
         lock(&self.faults).calls()
     }
 
-    /// Lets an operation fail: the next is `n` = 1.
+    /// Makes the `n`th operation from now fail; `n` = 1 is the next one.
     pub fn fail_nth(&self, n: usize) {
         lock(&self.faults).plan(n, Fault::Fail);
     }
 
-    /// Lets an operation never return: the next is `n` = 1.
+    /// Makes the `n`th operation from now never return; `n` = 1 is the next one.
     pub fn hang_nth(&self, n: usize) {
         lock(&self.faults).plan(n, Fault::Hang);
     }
@@ -130,7 +134,7 @@ impl FakeSystem {
         put(&mut lock(&self.tree), &absolute(path)).expect("a test adds to folders only");
     }
 
-    /// Records a call and carries out what is planned for it.
+    /// Records a call and applies its planned fault.
     async fn enter(&self, operation: &'static str, subject: &AbsPath) -> Result<(), SystemError> {
         let fault = lock(&self.faults).record(operation, subject.to_string());
         self.carry_out(fault).await.map_err(|source| SystemError::from_io(operation, subject, source))

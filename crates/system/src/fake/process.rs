@@ -1,4 +1,4 @@
-//! Scripted commands.
+//! Scripted commands of the fake.
 
 use super::{absolute, lock};
 use crate::output::Ring;
@@ -7,7 +7,8 @@ use async_trait::async_trait;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
-/// What a command does: it prints, may change files, and ends, or runs until it is killed.
+/// The behaviour of a command: prints output, may write files, and exits or runs until it is
+/// killed.
 #[derive(Debug, Clone, Default)]
 pub struct Script {
     output: VecDeque<String>,
@@ -17,12 +18,12 @@ pub struct Script {
 }
 
 impl Script {
-    /// Ends at once with an exit code.
+    /// Exits immediately with an exit code.
     pub fn exits(code: i64) -> Self {
         Self { end: Some(ExitStatus { code: Some(code), signal: None }), ..Self::default() }
     }
 
-    /// Is ended by a signal, such as `SIGKILL`.
+    /// Is killed by a signal, such as `SIGKILL`.
     pub fn dies(signal: &str) -> Self {
         Self { end: Some(ExitStatus { code: None, signal: Some(signal.to_owned()) }), ..Self::default() }
     }
@@ -32,13 +33,13 @@ impl Script {
         Self::default()
     }
 
-    /// Prints a piece of output, which is given to a reader who keeps up as one piece.
+    /// Prints a piece of output. A reader that keeps up receives it as one piece.
     pub fn prints(mut self, text: &str) -> Self {
         self.output.push_back(text.to_owned());
         self
     }
 
-    /// Puts a file there when it is started.
+    /// Writes a file when the command starts.
     pub fn writes(mut self, path: &str, content: impl AsRef<[u8]>) -> Self {
         self.writes.push((absolute(path), content.as_ref().to_vec()));
         self
@@ -55,7 +56,7 @@ impl Script {
     }
 }
 
-/// Makes the script of one command that matched.
+/// Creates the script for a command that matched.
 type MakeScript = Box<dyn Fn(&Command) -> Script + Send + Sync>;
 
 /// The scripts in the order in which they were added.
@@ -75,7 +76,7 @@ impl Scripts {
     }
 }
 
-/// The line by which a command is known to the test.
+/// Returns the line by which a test refers to a command.
 pub(super) fn line(command: &Command) -> String {
     match command.args.as_slice() {
         [flag, line] if command.program == "sh" && flag == "-c" => line.clone(),
@@ -85,7 +86,7 @@ pub(super) fn line(command: &Command) -> String {
     }
 }
 
-/// The processes that nobody has ended yet.
+/// The processes that are still running.
 #[derive(Debug, Default)]
 pub(super) struct Running(Mutex<(u64, BTreeMap<u64, String>)>);
 
@@ -112,7 +113,7 @@ pub(super) struct FakeProcess {
     id: u64,
     running: Arc<Running>,
     ring: Ring,
-    /// What has not been printed yet.
+    /// Output that has not been printed yet.
     output: VecDeque<String>,
     end: Option<ExitStatus>,
     terminal: Option<TerminalId>,
@@ -130,7 +131,7 @@ impl FakeProcess {
         }
     }
 
-    /// Nobody takes the output: all of it goes into the ring.
+    /// Moves all remaining output into the ring buffer, as for a process whose output is not read.
     fn print_all(&mut self) {
         for piece in self.output.drain(..) {
             self.ring.push(&piece);

@@ -1,4 +1,4 @@
-//! The contract over the fake, and what only the fake can do.
+//! Runs the contract over the fake, and tests the features that only the fake has.
 
 use super::{FakeSystem, Script};
 use crate::contract::processes::{DIES, FAILS, FLOODS, MIXED, PRINTS, STAYS};

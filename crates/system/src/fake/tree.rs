@@ -1,21 +1,22 @@
-//! Files and folders in memory.
+//! The in-memory file tree.
 
 use crate::{AbsPath, Entry, FileKind, Metadata, SystemError, resolve};
 use std::collections::BTreeMap;
 use std::io;
 use std::time::{Duration, UNIX_EPOCH};
 
-/// What a path names.
+/// An entry of the tree.
 #[derive(Debug, Clone)]
 pub(super) enum Node {
     Directory,
-    /// Content, and the number of the write that made it: a clock that a test can rely on.
+    /// The content, and the number of the write that created it, which serves as a deterministic
+    /// clock.
     File(Vec<u8>, u64),
     Link(String),
     Other,
 }
 
-/// Everything below the root, by full path without links.
+/// All entries below the root, by full path without links.
 #[derive(Debug)]
 pub(super) struct Tree {
     nodes: BTreeMap<AbsPath, Node>,
@@ -30,7 +31,7 @@ impl Default for Tree {
 }
 
 impl Tree {
-    /// Puts a node at a path, with the folders above it.
+    /// Adds a node and its parent directories.
     pub(super) fn add(&mut self, path: &AbsPath, node: Node) -> Result<(), SystemError> {
         let place = self.place(path)?;
         if let Some(parent) = place.parent() {
@@ -64,7 +65,7 @@ impl Tree {
         }
     }
 
-    /// Replaces a file's content; the folder must exist.
+    /// Replaces a file's content; the parent directory must exist.
     pub(super) fn write(&mut self, path: &AbsPath, bytes: &[u8]) -> Result<(), SystemError> {
         match self.file(path) {
             Err(error) if !error.is_not_found() => return Err(error),
@@ -122,7 +123,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Removes what is at a path itself: a link and not its target.
+    /// Removes the entry itself: a link, not its target.
     pub(super) fn remove(&mut self, path: &AbsPath) -> Result<(), SystemError> {
         let place = self.place(path)?;
         if !self.nodes.contains_key(&place) {
@@ -151,12 +152,12 @@ impl Tree {
         Ok(())
     }
 
-    /// What lies below a folder, in the order of the paths.
+    /// Returns all entries below a directory, sorted by path.
     pub(super) fn below<'a>(&'a self, folder: &'a AbsPath) -> impl Iterator<Item = (&'a AbsPath, &'a Node)> {
         self.nodes.iter().filter(move |(at, _)| *at != folder && at.starts_with(folder))
     }
 
-    /// The path with the links above it resolved, and not itself.
+    /// Resolves the links in the parent of a path, but not the path itself.
     fn place(&self, path: &AbsPath) -> Result<AbsPath, SystemError> {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Ok(path.clone()) };
         Ok(self.resolve(&parent)?.join(name))

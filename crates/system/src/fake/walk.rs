@@ -1,4 +1,4 @@
-//! Walking the fake's tree with the ignore rules of the real one.
+//! Walks the fake's tree with the ignore rules of the real system.
 
 use super::tree::{Node, Tree};
 use crate::text::SKIPPED_FOLDERS;
@@ -7,7 +7,7 @@ use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use std::collections::BTreeMap;
 
-/// The names of files with ignore rules; a later one wins over an earlier one in the same folder.
+/// The names of ignore files. In the same directory, a later one overrides an earlier one.
 const IGNORE_FILES: [&str; 2] = [".gitignore", ".ignore"];
 
 pub(super) fn walk(tree: &Tree, root: &AbsPath, options: &WalkOptions) -> Result<Vec<AbsPath>, SystemError> {
@@ -26,7 +26,7 @@ pub(super) fn walk(tree: &Tree, root: &AbsPath, options: &WalkOptions) -> Result
     Ok(files.take(options.limit).collect())
 }
 
-/// Whether the file, or a folder between it and the root of the walk, is not to be walked.
+/// Returns whether the file, or a directory between it and the root of the walk, is skipped.
 fn passed_over(file: &AbsPath, root: &AbsPath, rules: &Rules) -> bool {
     let chain = std::iter::successors(Some(file.clone()), AbsPath::parent).take_while(|path| path != root);
     chain.into_iter().any(|path| {
@@ -41,7 +41,7 @@ fn passed_over(file: &AbsPath, root: &AbsPath, rules: &Rules) -> bool {
     })
 }
 
-/// The rules by the folder that they stand in.
+/// The ignore rules by directory.
 struct Rules(BTreeMap<AbsPath, Gitignore>);
 
 impl Rules {
@@ -57,7 +57,7 @@ impl Rules {
                 let builder =
                     builders.entry(folder.clone()).or_insert_with(|| GitignoreBuilder::new(folder.as_std()));
                 for line in String::from_utf8_lossy(bytes).lines() {
-                    // A line that is no pattern ignores nothing, as with git.
+                    // An invalid pattern ignores nothing, as in git.
                     builder.add_line(None, line).ok();
                 }
             }
@@ -67,7 +67,7 @@ impl Rules {
         Self(built.collect())
     }
 
-    /// The deepest folder whose rules say anything decides.
+    /// Returns the decision of the deepest directory whose rules match.
     fn decide(&self, path: &AbsPath, folder: bool) -> Match<()> {
         std::iter::successors(path.parent(), AbsPath::parent)
             .filter_map(|above| self.0.get(&above))

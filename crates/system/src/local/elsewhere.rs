@@ -1,9 +1,9 @@
-//! A command that is started in somebody else's terminal, confined all the same.
+//! Confined commands in a terminal that another program opened.
 //!
-//! A private socket with a name that cannot be guessed waits for the launcher. What connects is looked up
-//! in the kernel: it must be this user's, and run this very program. Only then does it get the command,
-//! and only when it has confined itself does the command start. The connection stays: its end is the end
-//! of the command.
+//! This process listens on a private socket with an unguessable name. When the launcher connects,
+//! the kernel's record of the peer is checked: it must run as the same user and be this very
+//! program. Only then is the order sent, and the command starts only after the launcher has
+//! confined itself. The connection stays open: closing it ends the command.
 
 use super::{
     leftovers::Leftovers,
@@ -18,11 +18,11 @@ use std::sync::Arc;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream, unix::UCred};
 
-/// Why it did not work, for the person and the model.
+/// Errors for the user and the model.
 const NOT_OURS: &str = "something else answered for the launcher";
 const FAILED: &str = "the launcher ended before the command was confined";
 
-/// A command that waits for its launcher.
+/// A prepared command whose launcher has not started yet, or has connected.
 pub(super) struct Waiting {
     program: String,
     args: Vec<String>,
@@ -33,7 +33,8 @@ pub(super) struct Waiting {
     ordered: bool,
 }
 
-/// The name of a socket; removed with it, or by a later process if this one is killed.
+/// The path of a listening socket. Dropping it removes the file; if this process is killed, a later
+/// one removes it.
 struct Socket {
     path: AbsPath,
     _noted: Arc<Leftovers>,
@@ -46,7 +47,7 @@ impl Drop for Socket {
 }
 
 impl Waiting {
-    /// Waits for a launcher from now on.
+    /// Starts to listen for a launcher.
     pub(super) fn listen(
         order: Order,
         launcher: &[String],
@@ -62,7 +63,7 @@ impl Waiting {
         Ok(Self { program, args, order, listener, socket, connection: None, ordered: false })
     }
 
-    /// Takes the first connection. There is no second one: the name of the socket goes with it.
+    /// Accepts the first connection. There is no second one: the socket file is removed afterwards.
     async fn connect(&mut self) -> Result<(), SystemError> {
         if self.connection.is_none() {
             let (stream, _) = self.listener.accept().await.map_err(|_| SystemError::NotConfined(FAILED))?;
@@ -99,7 +100,7 @@ impl Launch for Waiting {
             self.ordered = true;
             connection.write_all(&bytes).await.map_err(failed)?;
         }
-        // The launcher says one letter, when it is confined.
+        // The launcher sends one byte once it is confined.
         connection.read_u8().await.map_err(failed).map(drop)
     }
 
@@ -112,14 +113,14 @@ impl Launch for Waiting {
     }
 }
 
-/// Whether the other end of a connection belongs to this user and runs the launcher's program.
+/// Returns whether the peer of a connection runs as this user and is the launcher's program.
 fn is_ours(program: &str, peer: &UCred) -> bool {
     let Some(pid) = peer.pid().filter(|pid| *pid > 0) else { return false };
     peer.uid() == rustix::process::geteuid().as_raw() && programs::is_run_by(program, &pid.to_string())
 }
 
-/// Words of a line that say what runs, for people who look at the terminal's title. Only characters that
-/// no shell treats specially: some clients join arguments without quotes.
+/// Derives words from a command line that show in the terminal's title what runs. They contain only
+/// characters that no shell treats specially, because some clients join arguments without quoting.
 fn label(line: &str) -> Vec<String> {
     let plain = |c: &char| c.is_ascii_alphanumeric() || "-_./:=,@+%".contains(*c);
     let mut left = LABEL_BYTES;

@@ -1,9 +1,9 @@
-//! Files and folders as names: what is there, and changes that touch no content.
+//! Metadata, directory listings, and changes that do not touch a file's content.
 
 use crate::{AbsPath, Entry, FileKind, Metadata, SystemError};
 use std::{fs, io};
 
-/// What is at a path. A dangling link is [`FileKind::Other`].
+/// Returns the metadata of a path, following links. A dangling link is [`FileKind::Other`].
 pub(super) fn metadata(path: &AbsPath) -> Result<Metadata, SystemError> {
     let found = match fs::metadata(path.as_std()) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => fs::symlink_metadata(path.as_std()),
@@ -13,8 +13,8 @@ pub(super) fn metadata(path: &AbsPath) -> Result<Metadata, SystemError> {
     Ok(Metadata { kind: kind(found.file_type()), size: found.len(), modified: found.modified().ok() })
 }
 
-/// What is known of a folder, where the kernel has all of that in memory and waits for no disk and no server; `None` where it would have to look,
-/// and where there is no folder.
+/// Returns the metadata of a directory if the kernel has it cached, without waiting for a disk or a
+/// file server. Returns `None` if it is not cached or not a directory.
 #[cfg(target_os = "linux")]
 pub(super) fn folder_at_hand(path: &AbsPath) -> Option<Metadata> {
     use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, StatxFlags};
@@ -28,13 +28,14 @@ pub(super) fn folder_at_hand(path: &AbsPath) -> Option<Metadata> {
     Some(Metadata { kind: FileKind::Directory, size: found.stx_size, modified })
 }
 
-/// What is known of a folder without waiting: nothing, where the system cannot be asked that.
+/// Returns `None`: this system has no lookup that is guaranteed not to block.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn folder_at_hand(_path: &AbsPath) -> Option<Metadata> {
     None
 }
 
-/// The names in a folder, sorted. A name that is no UTF-8 cannot be told and is left out.
+/// Lists a directory, sorted by name. Names that are not UTF-8 are skipped, because [`AbsPath`]
+/// cannot represent them.
 pub(super) fn read_dir(path: &AbsPath) -> Result<Vec<Entry>, SystemError> {
     let fail = |source| SystemError::from_io("list", path, source);
     let mut entries = Vec::new();
@@ -55,7 +56,7 @@ pub(super) fn create_dir_all(path: &AbsPath) -> Result<(), SystemError> {
     fs::create_dir_all(path.as_std()).map_err(|source| SystemError::from_io("create folder", path, source))
 }
 
-/// Removes a file, a link (not what it points to), or a folder with all in it.
+/// Removes a file, a link (not its target), or a directory with its contents.
 pub(super) fn remove(path: &AbsPath) -> Result<(), SystemError> {
     let fail = |source| SystemError::from_io("remove", path, source);
     if fs::symlink_metadata(path.as_std()).map_err(fail)?.is_dir() {
@@ -67,13 +68,13 @@ pub(super) fn remove(path: &AbsPath) -> Result<(), SystemError> {
 
 pub(super) fn rename(from: &AbsPath, to: &AbsPath) -> Result<(), SystemError> {
     fs::rename(from.as_std(), to.as_std()).map_err(|source| {
-        // The OS does not say which of the two it missed.
+        // The OS does not report which of the two paths is missing.
         let source_exists = fs::symlink_metadata(from.as_std()).is_ok();
         SystemError::from_io("rename", if source_exists { to } else { from }, source)
     })
 }
 
-/// The path with every link resolved; see [`crate::System::resolve`].
+/// Resolves every link in a path; see [`crate::System::resolve`].
 pub(super) fn resolve(path: &AbsPath) -> Result<AbsPath, SystemError> {
     crate::resolve::resolve(path, |candidate| match fs::read_link(candidate.as_std()) {
         Ok(target) => match target.to_str() {
@@ -83,7 +84,7 @@ pub(super) fn resolve(path: &AbsPath) -> Result<AbsPath, SystemError> {
             }
         },
         Err(error) => match error.kind() {
-            // Not a link; not there; below something that is no folder.
+            // Not a link; missing; below something that is not a directory.
             io::ErrorKind::InvalidInput | io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(None),
             _ => Err(error),
         },
@@ -91,7 +92,7 @@ pub(super) fn resolve(path: &AbsPath) -> Result<AbsPath, SystemError> {
     .map_err(|source| SystemError::from_io("resolve", path, source))
 }
 
-/// Refuses what is no regular file.
+/// Fails unless the metadata is that of a regular file.
 pub(super) fn expect_regular(path: &AbsPath, found: &fs::Metadata) -> Result<(), SystemError> {
     match kind(found.file_type()) {
         FileKind::File => Ok(()),

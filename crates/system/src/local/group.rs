@@ -12,28 +12,31 @@ use tokio::sync::oneshot;
 
 /// A process group, from its start to its last signal. Dropping it kills the group.
 ///
-/// The leader is reaped only after that: until then its number stays taken, so a signal to the group cannot hit a
-/// stranger who was given the same number, however long ago the leader ended.
+/// The leader is reaped only after the last signal. Until then its PID stays taken, so a signal to
+/// the group cannot hit an unrelated process with a reused PID, no matter how long ago the leader
+/// exited.
 #[derive(Debug)]
 pub(super) struct Group {
     id: Pid,
     keeper: Keeper,
-    /// Dropped to let the waiting thread reap.
+    /// Dropped to let the waiting thread reap the leader.
     release: Option<mpsc::Sender<()>>,
 }
 
-/// Who ends the group when this process is killed.
+/// What ends the group if this process is killed.
 #[derive(Debug)]
 enum Keeper {
-    /// A shell that is told of the group.
+    /// A shell that is notified of the group.
     Watchdog(Arc<Watchdog>),
-    /// The leader itself, a launcher: it obeys words of this pipe, and its end.
+    /// The leader itself, which is a launcher: it obeys commands over this socket, and ends the
+    /// group when the socket is closed.
     Launcher(Option<UnixStream>),
 }
 
 impl Group {
-    /// Takes over a child that leads a group of its own and waits to become the command. The
-    /// receiver gets its end, once. One that the watchdog cannot be told of is killed.
+    /// Takes over a child that leads its own group and waits at a gate to become the command. The
+    /// receiver gets the exit status, once. If the watchdog cannot be notified, the child is
+    /// killed.
     pub(super) fn adopt(
         mut child: Child,
         watchdog: Arc<Watchdog>,
@@ -46,7 +49,7 @@ impl Group {
         Self::kept_by(Keeper::Watchdog(watchdog), child, None)
     }
 
-    /// Takes over a launcher, which ends all that it started when `control` is closed.
+    /// Takes over a launcher, which ends everything it started when `control` is closed.
     pub(super) fn launched(
         child: Child,
         control: UnixStream,
@@ -71,7 +74,7 @@ impl Group {
         Ok((group, end))
     }
 
-    /// Asks everything in the group to end.
+    /// Sends SIGTERM to the group, directly or through the launcher.
     pub(super) fn terminate(&mut self) {
         match &mut self.keeper {
             Keeper::Watchdog(_) => self.signal(Signal::TERM),
@@ -80,12 +83,13 @@ impl Group {
         }
     }
 
-    /// Ends everything in the group.
+    /// Kills the group, directly or by closing the launcher's socket.
     pub(super) fn kill(&mut self) {
         match &mut self.keeper {
             Keeper::Watchdog(_) => self.signal(Signal::KILL),
             Keeper::Launcher(control) => {
-                // Another thread still reads from the other half.
+                // The waiting thread still reads from a clone of the socket, so closing this one is
+                // not enough.
                 if let Some(control) = control.take() {
                     control.shutdown(Shutdown::Write).ok();
                 }
@@ -93,7 +97,7 @@ impl Group {
         }
     }
 
-    /// Sends a signal to everybody in the group.
+    /// Sends a signal to every process in the group.
     pub(super) fn signal(&self, signal: Signal) {
         if let Err(error) = kill_process_group(self.id, signal) {
             tracing::debug!(%error, group = self.id.as_raw_pid(), "a process group could not be signalled");
@@ -111,7 +115,10 @@ impl Drop for Group {
     }
 }
 
-/// A thread and not a blocking task: a runtime that shuts down waits for its blocking tasks, and so would wait for the command.
+/// Waits for the leader, sends its exit status, and reaps it after the group is dropped.
+///
+/// This runs in a thread and not in a blocking task: a runtime that shuts down waits for its
+/// blocking tasks, and so would wait for the command.
 fn wait_then_reap(
     mut child: Child,
     id: Pid,
@@ -124,21 +131,20 @@ fn wait_then_reap(
         tracing::error!(%error, "the end of a process is unknown");
         ExitStatus::default()
     });
-    // Nobody listens when the process was dropped before it ended.
+    // The receiver is gone if the process was dropped before it ended.
     ended.send(status).ok();
-    // Returns when the sender is dropped: nothing is ever sent.
+    // Nothing is ever sent: this returns when the sender is dropped.
     released.recv().ok();
     if let Err(error) = child.wait() {
         tracing::debug!(%error, "a process was reaped by somebody else");
     }
 }
 
-/// How a launcher says that its command ended: before it has ended itself. `None` where it says
-/// nothing.
+/// Reads the exit status that a launcher reports before it exits itself. `None` if it reports none.
 fn said_end(control: UnixStream) -> Option<ExitStatus> {
     let mut said = String::new();
     BufReader::new(control).take(SAID_BYTES).read_line(&mut said).ok()?;
-    // One letter comes before, when the command is confined.
+    // If the launcher was asked to confirm, the byte `r` comes first, once the command is confined.
     let (what, number) = said.trim_start_matches('r').trim_end().split_once(' ')?;
     let number: i32 = number.parse().ok()?;
     match what {
@@ -148,7 +154,7 @@ fn said_end(control: UnixStream) -> Option<ExitStatus> {
     }
 }
 
-/// More than a launcher says.
+/// More bytes than a launcher ever reports.
 const SAID_BYTES: u64 = 64;
 
 fn wait_without_reaping(id: Pid) -> io::Result<ExitStatus> {
@@ -161,7 +167,7 @@ fn wait_without_reaping(id: Pid) -> io::Result<ExitStatus> {
     })
 }
 
-/// The name of a signal; one without a name is `SIG` and its number.
+/// Returns the name of a signal; `SIG` and the number if it has no name here.
 fn signal_name(number: i32) -> String {
     const NAMES: [(Signal, &str); 17] = [
         (Signal::HUP, "SIGHUP"),

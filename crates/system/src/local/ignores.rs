@@ -1,7 +1,9 @@
-//! Which files a walk passes over, by the ignore files of the folders.
+//! Decides which files a walk skips, based on ignore files.
 //!
-//! The walker's library would open those files by their names, whatever they are. A project chooses what they are, so they are read here: regular files
-//! of bounded size, opened without following a link (git follows none there either) and without waiting. One that is anything else says nothing.
+//! The walk library would open ignore files by name without checking their file type. The project
+//! controls them, so they are read here: only regular files of bounded size, opened without
+//! following links (git does not follow them either) and without blocking. Any other kind is
+//! ignored.
 
 use super::place::Place;
 use crate::AbsPath;
@@ -14,27 +16,29 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The rules of all folders that were met.
+/// The ignore rules of all directories visited so far.
 #[derive(Default)]
 pub(super) struct Ignores {
     folders: Mutex<HashMap<PathBuf, Option<Arc<Folder>>>>,
 }
 
-/// The rules of a folder, and of those above it that have any.
+/// The rules of a directory that has ignore files or is the top of a repository, linked to those of
+/// the nearest such directory above it.
 struct Folder {
-    /// `.ignore`, which is nobody's but the searching tools'.
+    /// `.ignore`, which search tools read and git does not.
     plain: Option<Gitignore>,
     /// `.gitignore`.
     git: Option<Gitignore>,
     /// `.git/info/exclude`.
     exclude: Option<Gitignore>,
-    /// Whether it is the top of a repository: rules of git above it say nothing about it.
+    /// Whether this is the top of a repository: git's rules from directories above do not apply
+    /// below it.
     top: bool,
     above: Option<Arc<Folder>>,
 }
 
 impl Ignores {
-    /// What the rules say of an entry.
+    /// Returns the decision of the rules about an entry.
     pub(super) fn decide(&self, path: &Path, is_folder: bool) -> Match<()> {
         let Some(parent) = path.parent() else { return Match::None };
         let mut of_git = Match::None;
@@ -45,7 +49,8 @@ impl Ignores {
             let says = |rules: &Option<Gitignore>| {
                 rules.as_ref().map_or(Match::None, |rules| rules.matched(path, is_folder).map(|_| ()))
             };
-            // The nearest word of the stronger kind decides.
+            // Rules in `.ignore` override git's rules; among rules of the same kind, the nearest
+            // directory wins.
             let plain = says(&folder.plain);
             if !plain.is_none() {
                 return plain;
@@ -87,15 +92,15 @@ impl Ignores {
 fn parse(folder: &Path, text: &str) -> Option<Gitignore> {
     let mut builder = GitignoreBuilder::new(folder);
     for line in text.trim_start_matches('\u{feff}').lines() {
-        // A line that is no pattern ignores nothing, as with git.
+        // An invalid pattern ignores nothing, as in git.
         builder.add_line(None, line).ok();
     }
     builder.build().ok().filter(|rules| !rules.is_empty())
 }
 
-/// The text of an ignore file; `None` where there is none, or none that may be read.
+/// Reads an ignore file; `None` if it does not exist or must not be read.
 fn read(path: &Path) -> Option<String> {
-    // Most folders have none: that is told without opening the folder.
+    // Most directories have no ignore file; this check avoids opening the directory.
     let found = std::fs::symlink_metadata(path).ok()?;
     if !found.is_file() {
         if !found.is_dir() {
@@ -103,7 +108,7 @@ fn read(path: &Path) -> Option<String> {
         }
         return None;
     }
-    // The folder of a walk may be written with a link in it; below it there is none on the way.
+    // The walk's root may be spelled with a link in it; below the root the walk follows no links.
     let folder = std::fs::canonicalize(path.parent()?).ok()?;
     let place = Place::open(&AbsPath::from_os(&folder.join(path.file_name()?)).ok()?, false).ok()?;
     let file = place.file("read", OFlags::RDONLY).ok()?;

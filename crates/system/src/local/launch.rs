@@ -1,5 +1,5 @@
-//! What is done right before the launcher starts a command: secret files and what must
-//! stay as it is are looked for, the session's own temporary directory is made.
+//! Preparation before the launcher starts a command: finds secret and guarded files, and creates
+//! the session's private temporary directory.
 
 use super::{
     LocalSystem, blocking,
@@ -14,8 +14,8 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::PathBuf;
 use std::{fs, io};
 
-/// Where the temporary files of this user's sessions are kept; outside of the directories that they stand
-/// in for, and on a disk.
+/// Returns the directory for the temporary files of this user's sessions. It lies on a disk and
+/// outside the directories that it stands in for. `None` where it is not supported.
 pub fn private_temp() -> Option<AbsPath> {
     let usable = cfg!(target_os = "linux") && std::path::Path::new("/var/tmp").is_dir();
     let user = rustix::process::geteuid().as_raw();
@@ -23,14 +23,15 @@ pub fn private_temp() -> Option<AbsPath> {
     usable.then(path)
 }
 
-/// The folder, beside a session's temporary files, of what this program itself keeps for it: long
-/// results whole. Commands do not see it, and it is swept with them.
+/// The name of the directory, next to a session's temporary files, in which this program keeps its
+/// own files for the session: tool results in full length. Commands do not see it. It is swept
+/// together with the temporary files.
 pub const OUTPUTS: &str = "outputs";
 
 impl LocalSystem {
-    /// Prepares a command for the launcher; `None` where there is none and none is needed. With
-    /// `elsewhere` the launcher is started by somebody else, in an environment that is not this
-    /// process's.
+    /// Creates the order for the launcher; `None` if there is no launcher and the command needs
+    /// none. With `elsewhere`, another program starts the launcher, in an environment that differs
+    /// from this process's.
     pub(super) async fn prepare(
         &self,
         command: &Command,
@@ -64,13 +65,12 @@ impl LocalSystem {
         Ok(Some(order))
     }
 
-    /// Whether there is a launcher, which supervises what it starts.
+    /// Returns whether there is a launcher, which supervises what it starts.
     fn supervises(&self) -> bool {
         cfg!(target_os = "linux") && !self.options.launcher.is_empty()
     }
 
-    /// What the launcher is told of a program that is talked to: that it is supervised and not
-    /// confined.
+    /// Creates the order for a program with piped streams: supervised, but not confined.
     pub(super) fn supervised(&self, command: &PipedCommand) -> Option<Order> {
         let order = || Order {
             sandbox: Sandbox { level: SandboxLevel::Off, ..Sandbox::default() },
@@ -92,7 +92,7 @@ impl LocalSystem {
     }
 }
 
-/// Completes a sandbox by what depends on what is on the disk now.
+/// Completes a sandbox with what depends on the current state of the disk.
 fn surround(mut sandbox: Sandbox, support: SandboxSupport, survey: &Survey) -> Result<Sandbox, SystemError> {
     if !support.namespaces {
         sandbox.temp.clear();
@@ -113,7 +113,7 @@ fn surround(mut sandbox: Sandbox, support: SandboxSupport, survey: &Survey) -> R
         sandbox.reserved.clear();
     }
     sandbox.blanked = secrets;
-    // What other sessions keep there is none of this one's commands' business.
+    // The temporary files of other sessions must not be visible to this session's commands.
     sandbox.hidden.extend(private_temp());
     sandbox.pinned = pinned;
     sandbox.temp.retain(|temp| match make(temp) {
@@ -126,7 +126,7 @@ fn surround(mut sandbox: Sandbox, support: SandboxSupport, survey: &Survey) -> R
     Ok(sandbox)
 }
 
-/// Removes the temporary files of other sessions that were not used for long.
+/// Removes the temporary files of other sessions that have not been used for [`TEMP_AGE`].
 pub(super) fn sweep(sandbox: &Sandbox) {
     for temp in &sandbox.temp {
         let (Some(own), Some(base)) =
@@ -144,7 +144,8 @@ pub(super) fn sweep(sandbox: &Sandbox) {
             let used = [sessions.join("upper"), outputs.clone(), entry.path()];
             let old = used.into_iter().all(is_old) && (sessions.is_dir() || outputs.is_dir());
             if old && entry.path() != own.as_std() {
-                // The kernel makes a directory in it that its owner must open first.
+                // The kernel creates this directory without permissions; it cannot be removed
+                // before it is opened up.
                 for work in [sessions.join("work/work"), entry.path().join("1/work/work")] {
                     fs::set_permissions(work, fs::Permissions::from_mode(0o700)).ok();
                 }
@@ -156,14 +157,15 @@ pub(super) fn sweep(sandbox: &Sandbox) {
     }
 }
 
-/// Makes the directories of a session's temporary files.
+/// Creates the directories for a session's temporary files.
 fn make(temp: &PrivateTemp) -> io::Result<()> {
     private_directory(&temp.backing)?;
     private_directory(&temp.files())?;
     private_directory(&temp.work())
 }
 
-/// Makes a directory, and those above it, that is this user's alone and cannot be replaced by others.
+/// Creates a directory and its parents, and verifies that only this user can access it and that no
+/// other user can replace it.
 pub(super) fn private_directory(path: &AbsPath) -> io::Result<()> {
     let user = rustix::process::geteuid().as_raw();
     let mut above: Vec<_> = std::iter::successors(path.parent(), AbsPath::parent).collect();
@@ -177,7 +179,7 @@ pub(super) fn private_directory(path: &AbsPath) -> io::Result<()> {
     let safe = |path: &AbsPath| {
         let found = fs::symlink_metadata(path.as_std())?;
         let (mode, owned) = (found.mode(), [0, user].contains(&found.uid()));
-        // In a sticky directory nobody can rename what belongs to others.
+        // In a sticky directory, users cannot rename the files of others.
         io::Result::Ok(found.is_dir() && owned && (mode & 0o022 == 0 || mode & 0o1000 != 0))
     };
     let found = fs::symlink_metadata(path.as_std())?;

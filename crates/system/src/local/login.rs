@@ -1,9 +1,9 @@
-//! The variables of the user's login shell by which programs are found.
+//! The variables of the user's login shell that are needed to find programs.
 //!
-//! An editor that is started from the desktop has a `PATH` without what the user's shell adds to
-//! it, and with the editor so has this process: `cargo`, `node` and `npx` are not found. The shell
-//! is asked once, when the first command or server needs it, in the user's home and never in a
-//! project's folder. What it says is given to commands and never shown.
+//! An editor that is started from the desktop has a `PATH` without what the user's shell adds, and
+//! this process inherits it: `cargo`, `node` and `npx` are not found. The login shell is queried
+//! once, when the first command or server needs it, in the user's home directory and never in a
+//! project's directory. The result is passed to commands and never shown.
 
 use super::{LocalSystem, processes};
 use crate::limits::{LOGIN_SHELL_BYTES, LOGIN_SHELL_VALUE_BYTES, LOGIN_SHELL_WAIT};
@@ -15,7 +15,8 @@ use std::time::Duration;
 use tokio::io::AsyncReadExt;
 use tokio::sync::OnceCell;
 
-/// Where programs of the system are: a `PATH` of nothing else has nothing of the user's.
+/// The system's program directories. A `PATH` with no others contains nothing that the user's shell
+/// added.
 const SYSTEM_FOLDERS: [&str; 11] = [
     "/usr/local/sbin",
     "/usr/local/bin",
@@ -30,8 +31,8 @@ const SYSTEM_FOLDERS: [&str; 11] = [
     "/System/Cryptexes/App/usr/bin",
 ];
 
-/// What is taken of the shell's variables: where programs are, and where they keep their own. None
-/// of them holds a secret.
+/// The variables that are taken from the shell: where programs are, and where they keep their
+/// files. None of them holds a secret.
 const TAKEN: [&str; 32] = [
     "PATH",
     "MANPATH",
@@ -67,7 +68,8 @@ const TAKEN: [&str; 32] = [
     "NIX_SSL_CERT_FILE",
 ];
 
-/// What the shell gets of this process's variables, so that its settings work as at a login.
+/// The variables of this process that the shell inherits, so that its start-up files work as at a
+/// login.
 const INHERITED: [&str; 14] = [
     "PATH",
     "HOME",
@@ -85,11 +87,11 @@ const INHERITED: [&str; 14] = [
     "WAYLAND_DISPLAY",
 ];
 
-/// Set while the shell is asked, so that its settings can leave out what takes long.
+/// Set while the shell is queried, so that its start-up files can skip slow parts.
 const ASKING: &str = "TILLER_RESOLVING_ENVIRONMENT";
 
-/// The user's login shell, asked once for the variables by which programs are found; clones share
-/// the answer. The default is none: commands get the variables of this process.
+/// The user's login shell, queried once for the variables that are needed to find programs. Clones
+/// share the result. The default is no shell: commands get the variables of this process.
 #[derive(Debug, Clone, Default)]
 pub struct LoginShell(Option<Arc<Asked>>);
 
@@ -97,14 +99,14 @@ pub struct LoginShell(Option<Arc<Asked>>);
 struct Asked {
     shell: AbsPath,
     home: AbsPath,
-    /// Whether it reads what it reads for a person too, such as `.zshrc` and `.bashrc`.
+    /// Whether to run the shell interactively, so that it also reads `.zshrc` or `.bashrc`.
     interactive: bool,
     wait: Duration,
     answer: OnceCell<Vec<(String, String)>>,
 }
 
 impl PartialEq for LoginShell {
-    /// Whether both share one answer.
+    /// Whether both share one result.
     fn eq(&self, other: &Self) -> bool {
         self.0.as_ref().map(Arc::as_ptr) == other.0.as_ref().map(Arc::as_ptr)
     }
@@ -113,8 +115,8 @@ impl PartialEq for LoginShell {
 impl Eq for LoginShell {}
 
 impl LoginShell {
-    /// A shell that nobody has asked yet. `interactive` must not be set where this process has a
-    /// terminal, which the shell would take for its own.
+    /// Creates a handle without querying the shell. `interactive` must not be set if this process
+    /// has a terminal, because the shell would take control of it.
     pub fn new(shell: AbsPath, home: AbsPath, interactive: bool) -> Self {
         Self(Some(Arc::new(Asked {
             shell,
@@ -125,14 +127,14 @@ impl LoginShell {
         })))
     }
 
-    /// Whether a `PATH` has the system's folders and none of the user's: that of a program that was
-    /// started from the desktop.
+    /// Returns whether a `PATH` consists of system directories only, as that of a program started
+    /// from the desktop does.
     pub fn is_missing_from(path: &str) -> bool {
         path.split(':').all(|folder| folder.is_empty() || SYSTEM_FOLDERS.contains(&folder))
     }
 
-    /// Adds the shell's variables to those of a command, whose own stay. Asks the shell if nobody
-    /// has: that takes [`LOGIN_SHELL_WAIT`] at the most, once.
+    /// Adds the shell's variables to those of a command; the command's own values win. The first
+    /// call queries the shell, which takes at most [`LOGIN_SHELL_WAIT`].
     pub(super) async fn complete(&self, env: &mut Vec<(String, String)>, system: &LocalSystem) {
         let Some(asked) = &self.0 else { return };
         let answer = asked.answer.get_or_init(|| asked.ask(system)).await;
@@ -143,7 +145,7 @@ impl LoginShell {
 }
 
 impl Asked {
-    /// What the shell says; nothing where it says nothing in time.
+    /// Queries the shell; returns no variables if it fails or times out.
     async fn ask(&self, system: &LocalSystem) -> Vec<(String, String)> {
         let mark = format!("{:016x}", RandomState::new().build_hasher().finish());
         let reading = tokio::time::timeout(self.wait, self.read(&mark, system));
@@ -163,9 +165,9 @@ impl Asked {
         Vec::new()
     }
 
-    /// What the shell prints, up to the second mark.
+    /// Runs the shell and reads its output up to the second mark.
     async fn read(&self, mark: &str, system: &LocalSystem) -> Result<Vec<u8>, SystemError> {
-        // Words that every shell reads the same way. Not every `env` separates by NUL.
+        // This syntax works in every shell. Not every `env` supports `-0`.
         let print = "/usr/bin/env -0 2>/dev/null || /usr/bin/env";
         let line = format!("printf %s {mark}; {print}; printf %s {mark}");
         let interactive = self.interactive.then_some("-i");
@@ -180,13 +182,14 @@ impl Asked {
         let order = system.supervised(&command);
         let (watchdog, options) = (Arc::clone(&system.watchdog), Arc::clone(&system.options));
         let piped = processes::spawn_piped(command, order, watchdog, options).await?;
-        // Dropped at the end: a shell that goes on then is killed.
+        // Dropped at the end of this function: a shell that is still running is killed.
         let _process = piped.process;
         drop(piped.input);
         let mut output = piped.output.take(LOGIN_SHELL_BYTES);
         let (mut said, mut piece) = (Vec::new(), [0; 4096]);
         loop {
-            // A program that the shell has left in the background may hold the pipe open.
+            // A background program started by the shell may keep the pipe open, so do not wait for
+            // its end.
             if between(&said, mark).is_some() {
                 return Ok(said);
             }
@@ -199,15 +202,15 @@ impl Asked {
     }
 }
 
-/// What stands between two marks.
+/// Returns the bytes between two marks.
 fn between<'a>(said: &'a [u8], mark: &str) -> Option<&'a [u8]> {
     let find = |text: &[u8]| text.windows(mark.len()).position(|window| window == mark.as_bytes());
     let rest = &said[find(said)? + mark.len()..];
     Some(&rest[..find(rest)?])
 }
 
-/// The variables that are taken, of those that `env` printed. `own` are this process's: they stay,
-/// but for `PATH`, whose folders come after the shell's.
+/// Selects the variables to take from the output of `env`. `own` looks up variables of this
+/// process: they win, except for `PATH`, whose directories are appended to the shell's.
 fn taken(said: &[u8], own: impl Fn(&str) -> Option<String>) -> Vec<(String, String)> {
     let separator = if said.contains(&0) { 0 } else { b'\n' };
     let lines = said.split(|byte| *byte == separator).filter_map(|line| std::str::from_utf8(line).ok());
@@ -228,7 +231,8 @@ fn taken(said: &[u8], own: impl Fn(&str) -> Option<String>) -> Vec<(String, Stri
         .collect()
 }
 
-/// The folders of both, each once. One that is relative would be looked for in a project.
+/// Joins the directories of both, without duplicates. Relative ones are dropped, because they would
+/// be looked up in a project.
 fn folders(first: &str, second: &str) -> String {
     let mut all: Vec<&str> = Vec::new();
     for folder in first.split(':').chain(second.split(':')) {
@@ -246,8 +250,8 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
-    /// A home with a shell in it that reads no settings but does `profile` first, and writes down
-    /// where and how it was asked.
+    /// A home directory with a shell that reads no start-up files but runs `profile` first, and
+    /// records the directory and arguments of each call.
     struct Home {
         dir: tempfile::TempDir,
     }
@@ -325,7 +329,7 @@ mod tests {
         assert!(path.split(':').all(|folder| folder.starts_with('/')), "{path}");
         let own = std::env::var("PATH").unwrap();
         assert!(own.split(':').all(|folder| path.split(':').any(|there| there == folder)), "{path}");
-        // What a command sets itself stays.
+        // A value that the command sets itself wins.
         assert_eq!(said(&system, "echo $ASDF_DATA_DIR", &[("ASDF_DATA_DIR", "/mine")]).await, "/mine\n");
         let server = PipedCommand {
             program: "tool-of-the-profile".to_owned(),

@@ -1,4 +1,4 @@
-//! The machine this process runs on.
+//! The [`System`] of the machine that this process runs on.
 
 mod elsewhere;
 mod files;
@@ -41,8 +41,9 @@ use watchdog::Watchdog;
 
 /// Files and processes of this machine. Cheap to clone; clones share one watchdog.
 ///
-/// Symbolic links are written through, hard links are kept, a file's mode is kept and its owner where the system allows.
-/// A regular file is opened without blocking; pipes, sockets and devices are refused.
+/// Writes go through symbolic links, preserve hard links and the file's mode, and preserve its
+/// owner where the OS allows it. Regular files are opened without blocking; pipes, sockets and
+/// devices are refused.
 #[derive(Debug, Clone, Default)]
 pub struct LocalSystem {
     watchdog: Arc<Watchdog>,
@@ -51,32 +52,33 @@ pub struct LocalSystem {
     shell: Arc<OnceLock<ShellProgram>>,
     survey: Arc<Survey>,
     leftovers: Arc<Leftovers>,
-    /// What the reads and writes of one call are bound to.
+    /// The paths that the reads and writes of one tool call are bound to.
     pinned: Option<Arc<Pinned>>,
 }
 
-/// What commands of the local machine are started with.
+/// Options of [`LocalSystem`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LocalOptions {
     /// The program that confines and supervises commands, with the arguments that make it call
-    /// [`run_sandboxed`]. Nothing can be confined without one.
+    /// [`run_sandboxed`]. Without it, nothing can be confined.
     pub launcher: Vec<String>,
-    /// The same program for terminals of others: an absolute path and the words behind which it takes
-    /// the path of a socket, which it hands to [`run_in_terminal`]. No command can be confined there
-    /// without it.
+    /// The same program for terminals that other programs open: an absolute path and arguments,
+    /// after which the path of a socket is appended. It passes that path to [`run_in_terminal`].
+    /// Without it, no command in such a terminal can be confined.
     pub terminal_launcher: Vec<String>,
-    /// Whether variables whose names or values say that they hold a secret are kept from commands.
+    /// Whether commands do not inherit variables whose names or values indicate a secret.
     pub hide_secrets: bool,
-    /// Values that are secret under whatever name a variable has.
+    /// Values that are secret, regardless of the variable's name.
     pub secret_values: Vec<String>,
-    /// Variables that commands get although their names or values say so.
+    /// Names of variables that commands inherit although they look secret.
     pub keep_variables: Vec<String>,
-    /// Whose variables commands and programs that are talked to get beside those of this process.
+    /// The login shell whose variables are added to those of this process, for commands and for
+    /// programs with piped streams.
     pub login: LoginShell,
 }
 
 impl LocalOptions {
-    /// Which variables are withheld from commands, if any are.
+    /// Returns which variables are withheld from commands, if any.
     fn hiding(&self) -> Option<Hiding> {
         let hiding = || Hiding { values: self.secret_values.clone(), keep: self.keep_variables.clone() };
         self.hide_secrets.then(hiding)
@@ -84,12 +86,14 @@ impl LocalOptions {
 }
 
 impl LocalSystem {
-    /// The local machine. Starts nothing: the watchdog comes with the first command.
+    /// Creates a system with default options. Starts no process: the watchdog is started with the
+    /// first command.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Whether a path that is to be removed, renamed or made leads where it did. Right before it is done, and not in one step with it.
+    /// Fails if a path that is about to be removed, renamed or created no longer leads to its
+    /// pinned target. The check precedes the operation and is not atomic with it.
     async fn still(&self, path: &AbsPath) -> Result<(), SystemError> {
         let Some(target) = self.pinned.as_ref().and_then(|pinned| pinned.target(path)) else { return Ok(()) };
         match self.resolve(path).await? == target {
@@ -98,38 +102,43 @@ impl LocalSystem {
         }
     }
 
-    /// The local machine with options.
+    /// Creates a system with the given options.
     pub fn with_options(options: LocalOptions) -> Self {
         Self { options: Arc::new(options), ..Self::default() }
     }
 }
 
-/// A whole regular file of this machine, of a size that one read may have. For what is read before there
-/// is a session and its system.
+/// Reads a whole regular file of this machine, within the size limit of one read. For files that
+/// are read before a session and its system exist.
+///
+/// # Errors
+/// [`SystemError::NotFound`], [`SystemError::IsDirectory`] or [`SystemError::NotRegular`] for
+/// anything but a regular file, [`SystemError::TooLarge`] over [`crate::limits::MAX_READ_BYTES`].
 pub fn read_regular(path: &AbsPath) -> Result<Vec<u8>, SystemError> {
     read::bytes(path, None)
 }
 
-/// Runs file work off the async threads: one hop per operation.
+/// Runs file work on the blocking thread pool, one hop per operation.
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     match tokio::task::spawn_blocking(work).await {
         Ok(value) => value,
         Err(error) => match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
-            // The runtime is shutting down and takes this future with it.
+            // The runtime is shutting down and drops this future with it.
             Err(_) => std::future::pending().await,
         },
     }
 }
 
-/// Removes what killed processes left behind. On a thread of its own, for which nobody waits long:
-/// a folder that was noted may be on a file system that does not answer. The thread holds the lock
-/// of those notes then, so that there is one such thread and not one for each session.
+/// Removes what killed processes left behind. Runs in its own thread, which is awaited only
+/// briefly: a recorded directory may be on a file system that does not respond. A thread that is
+/// stuck there keeps the lock on those notes, so there is only one such thread, not one per
+/// session.
 async fn sweep_leftovers() {
     let (done, swept) = tokio::sync::oneshot::channel();
     let work = move || {
         leftovers::sweep();
-        // Nobody waits any more when it took long.
+        // The receiver is gone after the timeout.
         done.send(()).ok();
     };
     match std::thread::Builder::new().name("sweep".to_owned()).spawn(work) {
@@ -138,7 +147,7 @@ async fn sweep_leftovers() {
     }
 }
 
-/// A file that is not there has no text, which is no error.
+/// Maps a missing file to `None`.
 fn text_on_disk(read: Result<String, SystemError>) -> Result<Option<String>, SystemError> {
     match read {
         Ok(text) => Ok(Some(text)),
@@ -195,7 +204,8 @@ impl System for LocalSystem {
     }
 
     async fn metadata(&self, path: &AbsPath) -> Result<Metadata, SystemError> {
-        // A session begins with a look at its folder, which somebody was in just now: the two switches to a thread would take longer than all else.
+        // A session starts with a lookup of its directory, which is usually cached. Switching to a
+        // thread and back would take longer than everything else.
         if let Some(found) = files::folder_at_hand(path) {
             return Ok(found);
         }
@@ -259,7 +269,7 @@ impl System for LocalSystem {
 
     async fn launch_elsewhere(&self, command: &Command) -> Result<Option<Box<dyn Launch>>, SystemError> {
         let Some(program) = self.options.terminal_launcher.first() else { return Ok(None) };
-        // One that was replaced since this process began is another program.
+        // A program file that was replaced since this process started is a different program.
         if !programs::is_this(program) || !self.sandbox_support().await.holds() {
             return Ok(None);
         }

@@ -1,7 +1,8 @@
-//! A file by the folder that holds it, held open, and its name in there.
+//! A file identified by an open directory and a name in it.
 //!
-//! A path that is resolved and then opened by its name can lead elsewhere by then. Here the folder is opened without following a single link,
-//! which is stricter than staying beneath a folder: the path has none any more. From then on nobody can exchange it.
+//! Between resolving a path and opening it by name, the path can be changed to lead elsewhere. Here
+//! the resolved directory is opened without following any link (stricter than `RESOLVE_BENEATH`: a
+//! resolved path contains no links). From then on the directory cannot be exchanged.
 
 use super::{files::expect_regular, sandbox};
 use crate::{AbsPath, Pins, SystemError};
@@ -12,15 +13,16 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::OnceLock;
 
-/// What a call's files are bound to.
+/// What the file operations of one tool call are bound to.
 #[derive(Debug)]
 pub(super) struct Pinned {
     pins: Pins,
-    /// The secret files, by device and number; looked for when a file with several names is met.
+    /// The secret files by device and inode; collected when the first file with several hard links
+    /// is met.
     secrets: OnceLock<HashSet<(u64, u64)>>,
 }
 
-/// A name in an open folder.
+/// A name in an open directory.
 #[derive(Debug)]
 pub(super) struct Place {
     pub(super) folder: OwnedFd,
@@ -28,18 +30,18 @@ pub(super) struct Place {
     pub(super) path: AbsPath,
 }
 
-/// What lies under a name, in types that are the same on every Unix, as
-/// [`std::os::unix::fs::MetadataExt`] has them.
+/// Metadata of a directory entry, in the types that [`std::os::unix::fs::MetadataExt`] uses on
+/// every Unix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Found {
     pub(super) kind: FileType,
-    /// The device and the inode.
+    /// The device and inode.
     pub(super) id: (u64, u64),
-    /// How many names the file has.
+    /// The number of hard links.
     pub(super) names: u64,
     pub(super) user: u32,
     pub(super) group: u32,
-    /// The permission bits with the set-user, set-group and sticky ones.
+    /// The permission bits, including set-user-ID, set-group-ID and sticky.
     pub(super) permissions: u32,
 }
 
@@ -56,8 +58,8 @@ impl From<Stat> for Found {
     }
 }
 
-/// A number whose type differs between systems. One that is negative, as a device's may be on
-/// Apple's systems, is extended as the standard library extends it.
+/// Widens a number whose type differs between systems. A negative one (Apple systems have negative
+/// device numbers) is sign-extended, as in the standard library.
 fn wide(number: impl Into<i128>) -> u64 {
     number.into() as u64
 }
@@ -67,7 +69,7 @@ impl Pinned {
         Self { pins, secrets: OnceLock::new() }
     }
 
-    /// Where a path has to lead.
+    /// Returns the target that a path must lead to.
     pub(super) fn target(&self, path: &AbsPath) -> Option<AbsPath> {
         self.pins.target(path)
     }
@@ -86,7 +88,7 @@ impl Pinned {
 }
 
 impl Place {
-    /// Opens the folder of a path without links; `make` makes the folders that are missing.
+    /// Opens the directory of a path without following links; `make` creates missing directories.
     pub(super) fn open(path: &AbsPath, make: bool) -> Result<Self, SystemError> {
         let fail = |source: rustix::io::Errno| match source {
             rustix::io::Errno::LOOP => SystemError::Moved(path.clone()),
@@ -99,7 +101,8 @@ impl Place {
             Err(rustix::io::Errno::NOENT) if make => step_by_step(&parent, true),
             opened => opened,
         };
-        // A link where a folder was is no folder to the steps, and one link too many to the kernel.
+        // If a directory was replaced by a link, the step-by-step path reports ENOTDIR and
+        // `openat2` ELOOP.
         let folder = folder.map_err(|error| match error {
             rustix::io::Errno::NOTDIR if is_link_on_the_way(&parent) => SystemError::Moved(path.clone()),
             error => fail(error),
@@ -107,7 +110,7 @@ impl Place {
         Ok(Self { folder, name: name.to_owned(), path: path.clone() })
     }
 
-    /// What is there, links not followed; `None` when nothing is.
+    /// Returns the metadata without following links; `None` if the entry does not exist.
     pub(super) fn stat(&self) -> io::Result<Option<Found>> {
         match rustix::fs::statat(&self.folder, &self.name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(found) => Ok(Some(found.into())),
@@ -116,7 +119,8 @@ impl Place {
         }
     }
 
-    /// The regular file that is there, if one is; a link is none.
+    /// Returns the metadata of the regular file, or `None` if there is no entry. Anything else,
+    /// including a link, is an error.
     pub(super) fn regular(&self, operation: &'static str) -> Result<Option<Found>, SystemError> {
         let found = self.stat().map_err(|source| SystemError::from_io(operation, &self.path, source))?;
         match found.map(|found| found.kind) {
@@ -127,7 +131,7 @@ impl Place {
         }
     }
 
-    /// Opens the file that is there; neither follows a link nor waits for another process.
+    /// Opens the file without following a link and without blocking.
     pub(super) fn file(&self, operation: &'static str, flags: OFlags) -> Result<File, SystemError> {
         let fail = |source: io::Error| SystemError::from_io(operation, &self.path, source);
         if self.regular(operation)?.is_none() {
@@ -139,7 +143,7 @@ impl Place {
             rustix::io::Errno::LOOP => SystemError::Moved(self.path.clone()),
             error => fail(error.into()),
         })?);
-        // Another may have taken its place since it was looked at.
+        // The file may have been replaced since the check above.
         expect_regular(&self.path, &file.metadata().map_err(fail)?)?;
         Ok(file)
     }
@@ -147,25 +151,25 @@ impl Place {
 
 const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);
 
-/// Opens a folder, as a handle for names in it, without following a link on the way.
+/// Opens a directory, as a handle for names in it, without following links.
 #[cfg(target_os = "linux")]
 pub(super) fn folder(path: &AbsPath) -> rustix::io::Result<OwnedFd> {
     use rustix::fs::ResolveFlags;
     let flags = FOLDER | OFlags::PATH;
     match rustix::fs::openat2(CWD, path.as_str(), flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
-        // A kernel, or a container, without it.
+        // The kernel is too old for `openat2`, or a container forbids it.
         Err(rustix::io::Errno::NOSYS | rustix::io::Errno::PERM) => step_by_step(path, false),
         opened => opened,
     }
 }
 
-/// The same.
+/// Opens a directory, as a handle for names in it, without following links.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn folder(path: &AbsPath) -> rustix::io::Result<OwnedFd> {
     step_by_step(path, false)
 }
 
-/// The same with one call for each folder on the way.
+/// Opens a directory without following links, with one call per component.
 fn step_by_step(path: &AbsPath, make: bool) -> rustix::io::Result<OwnedFd> {
     #[cfg(target_os = "linux")]
     let flags = FOLDER | OFlags::NOFOLLOW | OFlags::PATH;
@@ -187,7 +191,7 @@ fn step_by_step(path: &AbsPath, make: bool) -> rustix::io::Result<OwnedFd> {
     Ok(folder)
 }
 
-/// Whether a component of a path is a link now.
+/// Returns whether a component of a path is a link now.
 fn is_link_on_the_way(path: &AbsPath) -> bool {
     let mut at = Some(path.clone());
     while let Some(path) = at {
@@ -238,7 +242,7 @@ mod tests {
         let made = Place::open(&top.join("real/new/er/file"), true).unwrap();
         assert!(made.regular("write").unwrap().is_none());
         assert!(top.join("real/new/er").as_std().is_dir());
-        // What is held open is what it was, whatever takes its name.
+        // An open directory stays the same one, even if something else takes its name.
         fs::rename(top.join("real/new").as_std(), top.join("real/old").as_std()).unwrap();
         symlink("/etc", top.join("real/new").as_std()).unwrap();
         let flags = OFlags::WRONLY | OFlags::CREATE;

@@ -1,38 +1,38 @@
-//! Whether a process is there and when it started, however this system tells it.
+//! Looks up whether a process exists and when it started, on any Unix.
 //!
-//! The number of a process is used again after its end; together with the moment it started it is
-//! not.
+//! The OS reuses PIDs; a PID together with a start time is unique.
 
 use std::{fs, path::PathBuf, process};
 
-/// Where this system tells of its processes.
+/// The source of process information on this system.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProcessTable {
-    /// Below this folder, as Linux has it in `/proc`.
+    /// A directory with the layout of Linux's `/proc`.
     Folder(PathBuf),
-    /// By this program, called as POSIX has `ps`.
+    /// A program that is called like POSIX `ps`.
     Program(PathBuf),
 }
 
-/// What is known of a process.
+/// The state of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProcessState {
-    /// Stands for the moment it started: the same as long as it lives, and another for the next
-    /// process of its number. Comparable on one machine and from one [`ProcessTable`] only.
+    /// A value derived from the start time: constant while the process lives, and different for the
+    /// next process with the same PID. Comparable only on one machine and from the same
+    /// [`ProcessTable`].
     pub start: u64,
-    /// Whether it ended, and only waits for its parent to notice.
+    /// Whether the process has ended and waits to be reaped by its parent.
     pub ended: bool,
 }
 
 impl ProcessTable {
-    /// That of this machine.
+    /// Returns the process table of this machine.
     pub fn here() -> Self {
         let folder = Self::Folder("/proc".into());
         if folder.state(process::id()).is_some() { folder } else { Self::Program("/bin/ps".into()) }
     }
 
-    /// What is known of a process; `None` when there is none, or nothing can be told of it. Blocks:
-    /// for a few milliseconds with a program.
+    /// Returns the state of a process; `None` if it does not exist or cannot be read. Blocks; with
+    /// a program, for a few milliseconds.
     pub fn state(&self, pid: u32) -> Option<ProcessState> {
         match self {
             Self::Folder(folder) => {
@@ -41,7 +41,7 @@ impl ProcessTable {
             Self::Program(program) => {
                 let asked = process::Command::new(program)
                     .args(["-o", "stat=", "-o", "lstart=", "-p", &pid.to_string()])
-                    // So that all processes get the same text for the same moment.
+                    // All processes must see the same text for the same start time.
                     .env_clear()
                     .envs([("LC_ALL", "C"), ("TZ", "UTC0")])
                     .stdin(process::Stdio::null())
@@ -52,8 +52,8 @@ impl ProcessTable {
     }
 }
 
-/// `pid (name) state ppid …`: the name may hold spaces and brackets, so the fields count from the
-/// last bracket. See proc_pid_stat(5).
+/// Parses `pid (name) state ppid …`. The name may contain spaces and parentheses, so the fields are
+/// counted from the last `)`. See proc_pid_stat(5).
 fn parse_stat(stat: &str) -> Option<ProcessState> {
     let (_, fields) = stat.rsplit_once(')')?;
     let mut fields = fields.split_whitespace();
@@ -62,7 +62,7 @@ fn parse_stat(stat: &str) -> Option<ProcessState> {
     Some(ProcessState { start, ended })
 }
 
-/// `Ss+ Mon Nov 23 00:05:54 2026`: the state, and the moment as five words.
+/// Parses `Ss+ Mon Nov 23 00:05:54 2026`: the state, and the start time as five words.
 fn parse_ps(line: &str) -> Option<ProcessState> {
     let mut words = line.split_whitespace();
     let ended = words.next()?.starts_with(['Z', 'X']);
@@ -70,7 +70,7 @@ fn parse_ps(line: &str) -> Option<ProcessState> {
     if moment.len() != 5 {
         return None;
     }
-    // The moment is compared and never shown: the sum of FNV-1a stands for it.
+    // The start time is only compared, never shown, so its FNV-1a hash is enough.
     let start = moment
         .concat()
         .bytes()
@@ -105,7 +105,7 @@ mod tests {
         assert_eq!([parse_ps(""), parse_ps("S"), parse_ps("S Mon Nov")], [None, None, None]);
     }
 
-    /// Both ways on this machine, where it has both.
+    /// Tests every source that this machine has.
     #[test]
     fn a_process_that_lives_is_told_from_one_that_ended_and_one_that_never_was() {
         let tables = [ProcessTable::Folder("/proc".into()), ProcessTable::Program("/bin/ps".into())];
@@ -114,7 +114,7 @@ mod tests {
             assert_eq!(me, table.state(process::id()), "the same each time");
             assert!(!me.expect("it is there").ended);
             let mut child = process::Command::new("true").spawn().expect("a child");
-            // It has ended once its output would be read to the end; nobody waited for it yet.
+            // Wait until it is a zombie: it has ended, but its parent has not reaped it.
             while table.state(child.id()).is_some_and(|state| !state.ended) {
                 std::thread::yield_now();
             }

@@ -1,4 +1,4 @@
-//! Processes of this machine: their output, their end, and who ends them.
+//! Processes of this machine: their output, exit status and termination.
 
 use super::{LocalOptions, blocking, group::Group, sandbox::Order, start, watchdog::Watchdog};
 use crate::limits::{EXIT_GRACE, KILL_WAIT, OUTPUT_CHUNK_BYTES, TERM_WAIT};
@@ -23,7 +23,7 @@ pub(super) struct LocalProcess {
     input: Option<pipe::Sender>,
 }
 
-/// Starts a command; see [`crate::System::spawn`]. With an order it is the launcher that starts it.
+/// Starts a command; see [`crate::System::spawn`]. With an order, the launcher starts it.
 pub(super) async fn spawn(
     command: Command,
     order: Option<Order>,
@@ -32,7 +32,7 @@ pub(super) async fn spawn(
 ) -> Result<LocalProcess, SystemError> {
     let limit = command.output_limit;
     let failed = spawn_error(&command.program);
-    // What is started in there kills itself when the caller no longer waits for it.
+    // If the caller drops this future meanwhile, the group in the result is dropped and killed.
     let (group, end, streams) = blocking(move || {
         expect_folder(&command.cwd)?;
         start::command(&command, order.as_ref(), watchdog, &options).map_err(spawn_error(&command.program))
@@ -45,7 +45,7 @@ pub(super) async fn spawn(
     Ok(process)
 }
 
-/// Starts a program that is talked to; see [`crate::System::spawn_piped`].
+/// Starts a program with piped streams; see [`crate::System::spawn_piped`].
 pub(super) async fn spawn_piped(
     command: PipedCommand,
     order: Option<Order>,
@@ -81,7 +81,8 @@ fn expect_folder(cwd: &AbsPath) -> Result<(), SystemError> {
 }
 
 impl LocalProcess {
-    /// Reads what a process of the group writes into `output`, of which `limit` bytes are kept.
+    /// Starts to read `output`, the pipe that processes of the group write to, and keeps `limit`
+    /// bytes of it.
     fn new(
         group: Group,
         end: oneshot::Receiver<ExitStatus>,
@@ -95,7 +96,8 @@ impl LocalProcess {
     }
 }
 
-/// Moves output into the ring until the process has ended and the pipe has too, or the grace is over.
+/// Copies output into the ring buffer until the process has ended and the pipe is closed, or the
+/// grace period is over.
 async fn pump(mut output: pipe::Receiver, mut end: oneshot::Receiver<ExitStatus>, stream: Arc<Stream>) {
     let mut decoder = Decoder::default();
     let mut buffer = vec![0; OUTPUT_CHUNK_BYTES];
@@ -118,18 +120,19 @@ async fn pump(mut output: pipe::Receiver, mut end: oneshot::Receiver<ExitStatus>
     stream.close(decoder.finish(), status);
 }
 
-/// What the pump and the process share.
+/// The state shared by the pump task and the process.
 #[derive(Debug)]
 struct Stream {
     state: Mutex<State>,
-    /// There is one waiter at most, who has the process borrowed; a permit is kept for one who comes later.
+    /// There is at most one waiter, because waiting borrows the process mutably. A permit is stored
+    /// for a waiter that comes later.
     changed: Notify,
 }
 
 #[derive(Debug)]
 struct State {
     ring: Ring,
-    /// The end of the process, once its output is complete.
+    /// The exit status, set once the output is complete.
     end: Option<ExitStatus>,
 }
 
@@ -142,7 +145,7 @@ impl Stream {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes what was read; whether more can come.
+    /// Handles the result of a read. Returns whether more output can follow.
     fn accept(&self, read: io::Result<usize>, buffer: &[u8], decoder: &mut Decoder) -> bool {
         match read {
             Ok(0) => false,
@@ -201,7 +204,7 @@ impl Process for LocalProcess {
 
     async fn write_input(&mut self, text: &str) -> Result<(), SystemError> {
         let input = self.input.as_mut().ok_or(SystemError::NoInput)?;
-        // A pipe that nobody reads is broken for good.
+        // A write fails if the reader has closed the pipe; that does not change any more.
         input.write_all(text.as_bytes()).await.map_err(|_| SystemError::NoInput)
     }
 
@@ -211,11 +214,12 @@ impl Process for LocalProcess {
 
     async fn kill(&mut self) {
         self.group.terminate();
-        // The end of the output is the end of those who could write it; who is still there after that gets SIGKILL.
+        // The output ends when all its writers have exited. Processes that are left after the
+        // timeout get SIGKILL.
         timeout(TERM_WAIT, self.stream.end()).await.ok();
         self.group.kill();
         if timeout(KILL_WAIT, self.stream.end()).await.is_err() {
-            // A launcher that was stopped does not obey.
+            // A launcher that is stopped (SIGSTOP) does not react to its socket.
             self.group.signal(Signal::KILL);
         }
         if timeout(KILL_WAIT, self.stream.end()).await.is_err() {

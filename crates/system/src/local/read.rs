@@ -1,4 +1,4 @@
-//! Reading files.
+//! Reads files and ranges of their lines.
 
 use super::files::expect_regular;
 use super::place::{Pinned, Place};
@@ -10,7 +10,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 
-/// A whole file.
+/// Reads a whole file.
 pub(super) fn bytes(path: &AbsPath, pinned: Option<&Pinned>) -> Result<Vec<u8>, SystemError> {
     let (file, size) = open(path, pinned)?;
     let too_large = |size| SystemError::TooLarge { path: path.clone(), size, limit: MAX_READ_BYTES };
@@ -18,13 +18,14 @@ pub(super) fn bytes(path: &AbsPath, pinned: Option<&Pinned>) -> Result<Vec<u8>, 
         return Err(too_large(size));
     }
     let mut bytes = Vec::with_capacity(size as usize + 1);
-    // The size is that of a moment ago, and files of /proc have none: the limit is on what arrives.
+    // The size may be outdated, and files in /proc report size 0: apply the limit to the bytes that
+    // arrive.
     let read =
         file.take(MAX_READ_BYTES + 1).read_to_end(&mut bytes).map_err(|source| fail(path, source))? as u64;
     if read > MAX_READ_BYTES { Err(too_large(read)) } else { Ok(bytes) }
 }
 
-/// A whole file as text, and how it stands there.
+/// Reads a whole file as text, with its encoding.
 pub(super) fn written_text(
     path: &AbsPath,
     pinned: Option<&Pinned>,
@@ -32,13 +33,13 @@ pub(super) fn written_text(
     text::decode(path, bytes(path, pinned)?)
 }
 
-/// A whole file as text.
+/// Reads a whole file as text.
 pub(super) fn text(path: &AbsPath, pinned: Option<&Pinned>) -> Result<String, SystemError> {
     Ok(written_text(path, pinned)?.0)
 }
 
-/// Some lines of a file of any size. Only what is returned counts against the limit, and only the file's first block and
-/// what is returned are looked at to tell whether it is text.
+/// Reads some lines of a file of any size. Only the returned lines count against the size limit.
+/// Only the first block of the file and the returned lines are checked for being text.
 pub(super) fn lines(
     path: &AbsPath,
     pinned: Option<&Pinned>,
@@ -76,8 +77,9 @@ pub(super) fn lines(
     text::decode(path, wanted).map(|(text, _)| text).map_err(|_| not_text())
 }
 
-/// Opens a regular file; with its size. It is looked at before it is opened, because opening a device may act and
-/// opening a pipe may wait, and again once it is open, because another may have taken its place.
+/// Opens a regular file and returns its size. The file type is checked before opening, because
+/// opening a device may have effects and opening a pipe may block, and again afterwards, because
+/// the file may have been replaced in between.
 fn open(path: &AbsPath, pinned: Option<&Pinned>) -> Result<(File, u64), SystemError> {
     let fail = |source| fail(path, source);
     let file = match pinned.and_then(|pinned| pinned.target(path)) {

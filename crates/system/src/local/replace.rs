@@ -1,4 +1,4 @@
-//! Replacing a file's content so that a reader sees the old or the new, never a mixture.
+//! Replaces a file's content atomically: a reader sees either the old or the new content.
 
 use super::files::resolve;
 use super::leftovers::Leftovers;
@@ -14,10 +14,10 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 /// The mode of a new file, before the umask.
 const NEW_FILE_MODE: Mode = Mode::from_raw_mode(0o666);
 
-/// The mode of a file for its owner only.
+/// The mode of a file that only its owner can read and write.
 const PRIVATE_MODE: Mode = Mode::from_raw_mode(0o600);
 
-/// Replaces text: folders are created, the encoding and the byte-order mark are kept.
+/// Replaces text. Creates missing directories, and keeps the encoding and byte-order mark.
 pub(super) fn text(
     path: &AbsPath,
     pinned: Option<&Pinned>,
@@ -32,7 +32,7 @@ pub(super) fn text(
     write(&place, existing.as_ref(), leftovers, &encode(path, text, as_before)?)
 }
 
-/// Replaces bytes; the folder must exist.
+/// Replaces bytes; the directory must exist.
 pub(super) fn bytes(
     path: &AbsPath,
     pinned: Option<&Pinned>,
@@ -43,8 +43,9 @@ pub(super) fn bytes(
     write(&place, existing.as_ref(), leftovers, bytes)
 }
 
-/// Replaces a file by one that only its owner can read, whatever was there allowed: it is a new file, and other names of the old one stay with the old
-/// content. A link is not written through: whoever put it there chose where the content goes.
+/// Replaces a file with one that only its owner can read, regardless of the old file's mode. The
+/// result is a new file: other hard links of the old one keep the old content. A symbolic link is
+/// refused, because its creator would choose where the content goes.
 pub(super) fn private(path: &AbsPath, leftovers: &Leftovers, bytes: &[u8]) -> Result<(), SystemError> {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(SystemError::IsDirectory(path.clone()));
@@ -59,7 +60,8 @@ pub(super) fn private(path: &AbsPath, leftovers: &Leftovers, bytes: &[u8]) -> Re
     by_rename(&place, None, PRIVATE_MODE, leftovers, bytes).map_err(|source| fail(&place, source))
 }
 
-/// Where a file is or will be, and the regular file that is there. Links are followed once, by name; from then on the folder is held open.
+/// Opens the directory of a file and returns the existing regular file, if any. Links are resolved
+/// once, by name; from then on the directory is held open.
 fn look(path: &AbsPath, pinned: Option<&Pinned>, make: bool) -> Result<(Place, Option<Found>), SystemError> {
     let target = match pinned.and_then(|pinned| pinned.target(path)) {
         Some(target) => target,
@@ -73,7 +75,8 @@ fn look(path: &AbsPath, pinned: Option<&Pinned>, make: bool) -> Result<(Place, O
     Ok((place, existing))
 }
 
-/// How the text of a file stands there. Of one that is too large to be read only its mark counts.
+/// Returns the encoding of the existing text. For a file over the read limit, only the byte-order
+/// mark is detected.
 fn written(path: &AbsPath, place: &Place) -> Result<Written, SystemError> {
     let mut bytes = Vec::new();
     let file = place.file("read", OFlags::RDONLY)?;
@@ -100,14 +103,15 @@ fn write(
     }
 }
 
-/// A rename needs the folder's permission only: without this, a file that is read-only would be replaced.
+/// Fails if the file is read-only. A rename needs the directory's permission only, so it would
+/// replace a read-only file.
 fn may_write(place: &Place) -> Result<(), SystemError> {
     rustix::fs::accessat(&place.folder, &place.name, rustix::fs::Access::WRITE_OK, AtFlags::empty())
         .map_err(|source| fail(place, source.into()))
 }
 
-/// A file beside the one that is to be replaced; removed on whatever failure, or by a later process
-/// if this one is killed.
+/// A temporary file next to the one that is replaced. Removed on failure, or by a later process if
+/// this one is killed.
 struct Temporary<'a> {
     place: &'a Place,
     leftovers: &'a Leftovers,
@@ -126,7 +130,7 @@ impl Drop for Temporary<'_> {
     }
 }
 
-/// A new file beside the old one takes its name.
+/// Writes a new file next to the old one and renames it over the old one.
 fn by_rename(
     place: &Place,
     existing: Option<&Found>,
@@ -145,7 +149,7 @@ fn by_rename(
     Ok(())
 }
 
-/// A name that nobody else has, and that nobody can have put a link at.
+/// Creates a temporary file with an unused name; fails if anything, including a link, exists there.
 fn temporary<'a>(
     place: &'a Place,
     mode: Mode,
@@ -163,12 +167,13 @@ fn temporary<'a>(
     Err(io::Error::other("no name is free for a temporary file"))
 }
 
-/// The owner first: a change of owner takes the set-user bits off.
+/// Copies owner and mode to the new file. The owner comes first, because changing it clears the
+/// set-user-ID and set-group-ID bits.
 fn keep_owner_and_mode(file: &File, found: &Found) -> io::Result<()> {
     let now = file.metadata()?;
     if (now.uid(), now.gid()) != (found.user, found.group) {
         let (user, group) = (Uid::from_raw(found.user), Gid::from_raw(found.group));
-        // Only root may give a file away, but a member may give it to a group.
+        // Only root may change the owner, but a member of a group may set that group.
         if let Err(error) = rustix::fs::fchown(file, Some(user), Some(group))
             .or_else(|_| rustix::fs::fchown(file, None, Some(group)))
         {
@@ -178,8 +183,8 @@ fn keep_owner_and_mode(file: &File, found: &Found) -> io::Result<()> {
     file.set_permissions(Permissions::from_mode(found.permissions))
 }
 
-/// A file with several names is written where it is, because a rename would part the names. This is not atomic for a reader, but
-/// when it fails the old content is written back.
+/// Overwrites a file that has several hard links in place, because a rename would separate them.
+/// This is not atomic for a reader, but if it fails, the old content is written back.
 fn in_place(place: &Place, bytes: &[u8]) -> Result<(), SystemError> {
     let fail = |source| fail(place, source);
     let mut file = place.file("write", OFlags::RDWR)?;

@@ -1,4 +1,4 @@
-//! What tells, without reading it, whether a file may have changed.
+//! A stamp that shows, without reading a file, whether it may have changed.
 
 use crate::AbsPath;
 use std::{
@@ -6,12 +6,12 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-/// Two changes of a file within this time may leave the same times on it: the kernel stamps files
-/// by a clock that ticks every 10 ms at the slowest.
+/// Two changes of a file within this time may produce the same timestamps: the kernel stamps files
+/// with a clock that ticks every 10 ms at the slowest.
 const TICK: Duration = Duration::from_millis(50);
 
-/// A file as it was looked at: where it lies on the disk, its size, and when it was written and
-/// changed. A program can set the time of writing; nobody can set the time of change.
+/// A file's device and inode, size, modification time and change time. Programs can set the
+/// modification time, but not the change time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileStamp(Option<Found>);
 
@@ -25,8 +25,8 @@ struct Found {
 }
 
 impl FileStamp {
-    /// The stamp of a file as it is now, links followed. A file that is not there, or cannot be
-    /// looked at, has one too. One system call.
+    /// Returns the stamp of a file, following links. A file that does not exist or cannot be read
+    /// has a stamp too. Costs one system call.
     pub fn of(path: &AbsPath) -> Self {
         Self(std::fs::metadata(path.as_std()).ok().map(|found| Found {
             device: found.dev(),
@@ -37,8 +37,8 @@ impl FileStamp {
         }))
     }
 
-    /// Whether a later change is sure to show as another stamp. Of a file that has just changed it
-    /// is not: what was read of it has to be read again.
+    /// Returns whether any later change is certain to produce a different stamp. For a file that
+    /// changed a moment ago it is not, so the file must be read again.
     pub fn is_settled(&self) -> bool {
         let Some(Found { changed: (seconds, nanoseconds), .. }) = self.0 else { return true };
         let (Ok(seconds), Ok(nanoseconds)) = (u64::try_from(seconds), u32::try_from(nanoseconds)) else {

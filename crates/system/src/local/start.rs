@@ -1,10 +1,12 @@
-//! The one place where the project starts a program. What runs is first something that waits, and
-//! becomes the program only when whoever ends it knows of it: then there is no moment in which this
-//! process can be killed and leave the program behind.
+//! The only place where the project starts programs.
 //!
-//! On Linux that is the launcher, which ends what it started when its pipe to this process ends
-//! (see `sandbox/supervise.rs`). Where there is none it is a shell at a gate, a line of input that
-//! is written when the watchdog has been told. A gate that is never opened ends the shell.
+//! Every child first waits, and becomes the program only after the component that would end it
+//! knows about it. Therefore, at no moment can killing this process leave the program running.
+//!
+//! On Linux the child is the launcher, which ends what it started when its socket to this process
+//! is closed (see `sandbox/supervise.rs`). Without a launcher it is a shell at a gate: it waits for
+//! a line of input, which is written after the watchdog has been notified. If the gate is closed
+//! without that line, the shell exits.
 
 use super::{
     LocalOptions,
@@ -21,36 +23,38 @@ use std::process::Stdio;
 use std::sync::Arc;
 use tokio::sync::oneshot;
 
-/// The gate of a command: its standard input is what the shell has as its standard output, where a
-/// shell writes nothing by itself; both its outputs are the shell's standard error. The command and
-/// its arguments are the arguments of the shell.
+/// The gate of a command. The shell's stdout is the command's stdin (the shell itself writes
+/// nothing there), and the shell's stderr is both stdout and stderr of the command. The command and
+/// its arguments are the shell's arguments.
 const GATE: &str = r#"read -r word && [ "$word" = go ] && exec "$@" <&1 >&2"#;
-/// The gate of a program that is talked to, and of an interactive command: what it reads follows the line.
+/// The gate of a program with piped streams and of an interactive command: their input follows the
+/// line.
 const PIPED_GATE: &str = r#"read -r word && [ "$word" = go ] && exec "$@""#;
 /// The line that opens a gate.
 const GO: &[u8] = b"go\n";
 
-/// A process group, how its leader ends, and what is read from it.
+/// A process group, the receiver of its leader's exit status, and the pipes.
 type Started<T> = (Group, oneshot::Receiver<ExitStatus>, T);
 
-/// The pipes of a program that is talked to.
+/// The pipes of a program with piped streams.
 pub(super) struct Pipes {
     pub(super) input: PipeWriter,
     pub(super) output: PipeReader,
     pub(super) errors: PipeReader,
 }
 
-/// What is read from a command, and written to one that is interactive.
+/// The pipes of a command; `input` only if it is interactive.
 pub(super) struct Streams {
     pub(super) output: PipeReader,
     pub(super) input: Option<PipeWriter>,
 }
 
-/// Starts a command: through the launcher with an order, else at a gate. Both outputs are one pipe,
-/// so that their order is that of the writes.
+/// Starts a command: through the launcher if there is an order, else at a gate. Stdout and stderr
+/// are the same pipe, which preserves the order of writes.
 ///
 /// # Errors
-/// [`io::ErrorKind::NotFound`] for a program that is missing, and whatever the start fails with.
+/// [`io::ErrorKind::NotFound`] if the program does not exist, and any error of starting the
+/// process.
 pub(super) fn command(
     command: &Command,
     order: Option<&Order>,
@@ -94,8 +98,7 @@ pub(super) fn command(
     Ok((group, end, streams(command.interactive.then_some(gate))))
 }
 
-/// Starts a program that is talked to. What it gets of this process is the variables that are
-/// named, and nothing else.
+/// Starts a program with piped streams. It inherits only the named variables from this process.
 ///
 /// # Errors
 /// As for [`command`].
@@ -116,7 +119,7 @@ pub(super) fn piped(
     let pipes = |input| Pipes { input, output, errors };
     if let Some(order) = order {
         let mut launcher = launcher(options)?;
-        // Its own variables travel with the order.
+        // The program's own variables are part of the order.
         launcher.env_clear().envs(inherited).stdout(their_output).stderr(their_errors);
         let (group, end) = launch(launcher, order, Some(theirs))?;
         return Ok((group, end, pipes(input)));
@@ -136,34 +139,35 @@ pub(super) fn piped(
     Ok((group, end, pipes(open(input))))
 }
 
-/// The `PATH` that a command is given itself.
+/// Returns the `PATH` that the command's own variables set.
 fn own_path(env: &[(String, String)]) -> Option<OsString> {
     env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, path)| path.into())
 }
 
-/// A program that is missing is an error of the start, not an exit code of what starts it.
+/// Fails if the program does not exist, so that a missing program is a start error and not an exit
+/// code of the shell or launcher.
 fn expect_program(program: &str, cwd: &crate::AbsPath, path: Option<OsString>) -> io::Result<()> {
-    // Without a path the system has one of its own.
+    // Without `PATH`, the system uses a default.
     match path.is_none_or(|path| programs::is_there(program, cwd, &path)) {
         true => Ok(()),
         false => Err(io::ErrorKind::NotFound.into()),
     }
 }
 
-/// A shell that waits for a line and then becomes a program.
+/// Creates a shell that waits for a line and then becomes the program.
 fn at_gate(gate: &str, program: &str, args: &[String]) -> std::process::Command {
     let mut shell = std::process::Command::new("/bin/sh");
     shell.args(["-c", gate, "tiller-gate", program]).args(args).process_group(0);
     shell
 }
 
-/// Lets a command start. One that was ended meanwhile has nobody who reads the line.
+/// Opens the gate. Fails silently if the shell has been killed meanwhile.
 fn open(mut gate: PipeWriter) -> PipeWriter {
     gate.write_all(GO).ok();
     gate
 }
 
-/// The launcher; see [`LocalOptions::launcher`].
+/// Creates the launcher's process; see [`LocalOptions::launcher`].
 fn launcher(options: &LocalOptions) -> io::Result<std::process::Command> {
     let (program, args) = options.launcher.split_first().ok_or(io::ErrorKind::NotFound)?;
     let mut launcher = std::process::Command::new(program);
@@ -171,8 +175,8 @@ fn launcher(options: &LocalOptions) -> io::Result<std::process::Command> {
     Ok(launcher)
 }
 
-/// Starts a launcher and hands it the order, and with it the standard input of a program that is
-/// talked to. A launcher whose order never comes starts nothing.
+/// Starts a launcher and sends it the order, followed by the pipe for standard input if there is
+/// one. A launcher that receives no order starts nothing.
 fn launch(
     mut launcher: std::process::Command,
     order: &Order,
@@ -182,9 +186,9 @@ fn launch(
     use std::os::unix::net::UnixStream;
     let (orders, mut control) = UnixStream::pair()?;
     let child = launcher.stdin(OwnedFd::from(orders)).spawn()?;
-    // It holds the other ends of the pipes, which are to end with the command.
+    // This value holds the other ends of the pipes, which must be closed when the command ends.
     drop(launcher);
-    // One that has ended already says why in its output.
+    // A launcher that has already exited reports the reason in its output.
     let written = order.write(&mut control);
     if let (Ok(()), Some(input)) = (written, input) {
         super::sandbox::send(&control, &input).ok();
@@ -192,8 +196,9 @@ fn launch(
     Group::launched(child, control)
 }
 
-/// What a command reads: nothing, or a file without a name and not a pipe: nobody has to write
-/// while the other reads, and nothing is left behind. Opened for both, as a shell may ask for it.
+/// Creates the standard input of a command: `/dev/null`, or an unnamed file. Unlike a pipe, a file
+/// needs no writer while the command reads, and it leaves nothing behind. Opened for reading and
+/// writing, because a shell may require both.
 fn input(input: Option<&str>) -> io::Result<Stdio> {
     let Some(input) = input else {
         return Ok(std::fs::File::options().read(true).write(true).open("/dev/null")?.into());
@@ -209,8 +214,8 @@ mod tests {
     use super::*;
     use std::io::Read;
 
-    /// What this process does between a start and the line cannot be interrupted by a test; that it
-    /// ended in between is a gate that is closed without the line.
+    /// A test cannot kill this process between the start and the line. The effect on the child is a
+    /// gate that is closed without the line.
     #[test]
     fn a_gate_that_is_never_opened_starts_nothing() {
         let gates = [GATE, PIPED_GATE];

@@ -1,4 +1,4 @@
-//! The contract over the local machine, and what only a real machine has.
+//! Runs the contract over the local machine, and tests the features that only a real machine has.
 
 use super::{LocalSystem, files};
 use crate::contract::{self, Processes, Subject};
@@ -164,7 +164,8 @@ async fn drain(process: &mut dyn Process) -> String {
 #[tokio::test]
 async fn a_character_split_between_writes_is_whole() {
     let (_keep, root) = folder();
-    // The pipe is read between the writes: the shell waits for what we write after having read.
+    // The pipe is read between the two writes: the shell waits for `go`, which is written after the
+    // first read.
     let line = r"mkfifo go; printf 'a\342\202'; cat go; printf '\254b\377'";
     let system = LocalSystem::new();
     let mut process = shell(&system, &root, line).await;
@@ -235,7 +236,8 @@ async fn next_output_and_wait_lose_nothing_when_they_are_dropped() {
     assert_eq!(all, expected);
 }
 
-/// The watchdog sees the end of its input only: that is what the death of this process is to it.
+/// The watchdog notices the death of this process only by the end of its input, which the test
+/// closes.
 #[tokio::test]
 async fn the_watchdog_ends_the_groups_that_are_left() {
     let (_keep, root) = folder();
@@ -249,7 +251,7 @@ async fn the_watchdog_ends_the_groups_that_are_left() {
     assert!(test_kill_process(watchdog).is_ok());
     system.watchdog.close_input();
     assert_eq!(left.wait().await.unwrap().signal.as_deref(), Some("SIGKILL"));
-    // A later group gets a new watchdog.
+    // A later group starts a new watchdog.
     drop(shell(&system, &root, "true").await);
     assert_ne!(system.watchdog.shell(), Some(watchdog.as_raw_pid().unsigned_abs()));
     rustix::process::kill_process(
@@ -259,11 +261,12 @@ async fn the_watchdog_ends_the_groups_that_are_left() {
     .unwrap();
 }
 
-/// Set for the process that the test below starts from its own binary.
+/// Set in the child process that the test below starts from its own binary.
 const HELPER: &str = "TILLER_TEST_HELPER";
 
-/// This test is two processes: the one starts the other, which starts a command; then the other is killed by SIGKILL, and the
-/// command must end too. The command holds a named pipe open, so its end is the end of what is read from there.
+/// This test consists of two processes: the first starts the second, which starts a command. Then
+/// the second is killed by SIGKILL, and the command must end too. The command holds a named pipe
+/// open, so that the reader sees its end.
 #[tokio::test]
 async fn a_command_ends_when_this_process_is_killed() {
     if let Ok(root) = std::env::var(HELPER) {
@@ -300,7 +303,7 @@ async fn a_command_ends_when_this_process_is_killed() {
     assert_eq!(rest.expect("the command still runs"), "gone\n");
 }
 
-/// What was decided about is what is read and written, whatever takes its place in between.
+/// Reads and writes go to the pinned target, even if a link replaces it afterwards.
 #[tokio::test]
 async fn s09_a_folder_that_becomes_a_link_is_neither_read_nor_written_through() {
     let (_keep, root) = folder();
@@ -342,7 +345,7 @@ async fn s09_a_folder_that_becomes_a_link_is_neither_read_nor_written_through() 
     assert_eq!(fs::read_to_string(outside.join("file").as_std()).unwrap(), "outside");
 }
 
-/// What a command prints until it holds a text.
+/// Reads output until it contains `text`.
 async fn until(process: &mut dyn Process, text: &str) -> String {
     let mut said = String::new();
     while !said.contains(text) {
@@ -382,7 +385,7 @@ async fn what_is_kept_for_this_program_is_its_users_alone() {
     assert_eq!(system.read(&file).await.unwrap(), b"whole");
     let mode = |path: &AbsPath| fs::metadata(path.as_std()).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(&file), mode(&file.parent().unwrap())), (0o600, 0o700));
-    // A folder that others can write to holds nothing of ours.
+    // A directory that other users can write to is refused.
     let open = root.join("open");
     fs::create_dir(open.as_std()).unwrap();
     fs::set_permissions(open.as_std(), fs::Permissions::from_mode(0o777)).unwrap();
@@ -463,7 +466,8 @@ async fn p06_ignore_files_are_regular_small_and_no_links() {
             assert_eq!(walk(&below).await, [format!("{below}/kept")], "{name} {kind}");
         }
     }
-    // Rules that are there hold, those of a repository's own excludes too, and none of the repository above.
+    // Existing rules apply, including a repository's own excludes; rules from above the repository
+    // do not.
     put("e/.gitignore", "*.log\n");
     put("e/.ignore", "!kept.log\n");
     put("e/f/.git/info/exclude", "mine\n");
@@ -471,7 +475,7 @@ async fn p06_ignore_files_are_regular_small_and_no_links() {
         put(name, "");
     }
     assert_eq!(walk("e").await, ["e/f/b.log", "e/f/kept.log", "e/kept.log"]);
-    // The folder of the repository itself is none of its files.
+    // The `.git` directory itself is not walked.
     put("g/.gitignore", "*\n!*/\n!*.*\n");
     for name in ["g/.git/hooks/update.sample", "g/a.txt"] {
         put(name, "");

@@ -1,6 +1,6 @@
-//! Which day it is.
+//! The current date.
 
-/// The day in the time zone of this machine, `2026-11-23`.
+/// Returns the date in the local time zone, such as `2026-11-23`.
 pub(super) fn today() -> String {
     jiff::Zoned::now().date().to_string()
 }

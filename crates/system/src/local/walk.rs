@@ -1,19 +1,20 @@
-//! The files below a folder.
+//! Walks the files below a directory.
 
 use super::ignores::Ignores;
 use crate::text::SKIPPED_FOLDERS;
 use crate::{AbsPath, SystemError, WalkOptions};
 use ignore::{Match, WalkBuilder};
 
-/// The regular files below `root` in the order of their paths; see [`crate::System::walk`]. Folders that may not be listed
-/// and names that are no UTF-8 are passed over.
+/// Lists the regular files below `root`, sorted by path; see [`crate::System::walk`]. Directories
+/// that cannot be listed and names that are not UTF-8 are skipped.
 pub(super) fn walk(root: &AbsPath, options: &WalkOptions) -> Result<Vec<AbsPath>, SystemError> {
-    // The walker reports a root that is missing as one error among others.
+    // The walker would report a missing root as one error among others.
     std::fs::metadata(root.as_std()).map_err(|source| SystemError::from_io("list", root, source))?;
     let filter = !options.include_ignored;
     let mut builder = WalkBuilder::new(root.as_std());
     builder
-        // Ignore files are read by us: see `ignores`. The user's own excludes live in the home folder: what a walk finds must not depend on who runs it.
+        // Ignore files are read in `ignores`. The user's global excludes in the home directory are
+        // not used: the result must not depend on the user who runs the walk.
         .standard_filters(false)
         .follow_links(false)
         .current_dir(root.as_std())

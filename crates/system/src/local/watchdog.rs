@@ -1,12 +1,13 @@
-//! A child that outlives this process for a moment, and ends what it left behind.
+//! A child process that outlives this one for a moment and kills what it left behind.
 //!
-//! The kernel's own means (PR_SET_PDEATHSIG) needs code between fork and exec, which is `unsafe`; it reaches one process
-//! and not its group; and it fires when the *thread* that started the child ends, which for a pool of threads is any time.
-//! So a shell waits at the end of a pipe that only this process holds. Whatever ends this process, SIGKILL included, closes
-//! the pipe; the shell then kills the groups it was told of and is gone itself.
+//! The kernel's own means (PR_SET_PDEATHSIG) needs code between fork and exec, which is `unsafe`;
+//! it reaches a single process and not its group; and it fires when the *thread* that started the
+//! child exits, which in a thread pool can happen at any time. Instead, a shell waits at the end of
+//! a pipe whose other end only this process holds. When this process ends in any way, including
+//! SIGKILL, the pipe is closed; the shell then kills the recorded groups and exits.
 //!
-//! A command starts only when its line has been written, see `start.rs`: what is in the pipe is
-//! read to its end, so it does not matter when the shell reads it.
+//! A command starts only after its line has been written, see `start.rs`. The shell reads the pipe
+//! to its end before it kills, so it does not matter how late it reads a line.
 
 use rustix::process::Pid;
 use std::collections::BTreeSet;
@@ -15,7 +16,8 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
-/// Keeps the set of groups from `+ PGID` and `- PGID` lines, and kills those left when the input ends.
+/// Maintains the set of groups from `+ PGID` and `- PGID` lines, and kills the remaining ones when
+/// the input ends.
 const SCRIPT: &str = r#"
 trap '' HUP INT TERM
 live=' '
@@ -28,7 +30,7 @@ done
 for group in $live; do kill -s KILL -- "-$group"; done
 "#;
 
-/// Tells the shell which process groups are alive.
+/// Reports the live process groups to the shell.
 #[derive(Debug, Default)]
 pub(super) struct Watchdog {
     state: Mutex<State>,
@@ -47,11 +49,11 @@ struct Shell {
 }
 
 impl Watchdog {
-    /// A group has come to be, and ends with this process when this has returned. Starts a shell
-    /// where there is none, or none that listens. Blocks.
+    /// Registers a group. When this returns, the group ends together with this process. Starts a
+    /// shell if there is none, or if the current one does not listen. Blocks.
     ///
     /// # Errors
-    /// No shell can be started or told. The group is not watched then.
+    /// If no shell can be started or notified. The group is not watched then.
     pub(super) fn watch(&self, group: Pid) -> io::Result<()> {
         let (mut state, group) = (self.lock(), group.as_raw_pid());
         let told = match state.shell {
@@ -66,7 +68,8 @@ impl Watchdog {
         told
     }
 
-    /// A group is gone. To be called while its number is still taken, that is before its leader is reaped.
+    /// Removes a group. Must be called while its PID is still taken, that is before the leader is
+    /// reaped.
     pub(super) fn forget(&self, group: Pid) {
         let mut state = self.lock();
         if state.groups.remove(&group.as_raw_pid())
@@ -80,13 +83,13 @@ impl Watchdog {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The shell's process, for the tests.
+    /// Returns the PID of the shell, for tests.
     #[cfg(test)]
     pub(super) fn shell(&self) -> Option<u32> {
         self.lock().shell.as_ref().map(|shell| shell.child.id())
     }
 
-    /// Ends the shell's input, as the death of this process does.
+    /// Closes the shell's input, as the death of this process does.
     #[cfg(test)]
     pub(super) fn close_input(&self) {
         drop(std::mem::take(&mut *self.lock()));
@@ -94,13 +97,14 @@ impl Watchdog {
 }
 
 impl State {
-    /// Starts a shell and tells it of all groups.
+    /// Starts a shell and reports all groups to it.
     fn start(&mut self) -> io::Result<()> {
         self.shell = Some(Shell::start()?);
         self.groups.clone().into_iter().try_for_each(|group| self.tell('+', group))
     }
 
-    /// A shell that cannot be told is let go; the next command starts another, which is told of all.
+    /// Writes a line to the shell. If that fails, the shell is dropped; the next command starts
+    /// another one and reports all groups to it.
     fn tell(&mut self, change: char, group: i32) -> io::Result<()> {
         let Some(shell) = &mut self.shell else { return Ok(()) };
         let told = shell.input.write_all(format!("{change} {group}\n").as_bytes());
@@ -112,7 +116,8 @@ impl State {
 }
 
 impl Shell {
-    /// In a group of its own, so that Ctrl-C in a terminal does not reach it, and in a folder that nobody unmounts.
+    /// Starts the shell in its own process group, so that Ctrl-C in a terminal does not reach it,
+    /// and in the root directory, which is never unmounted.
     fn start() -> io::Result<Self> {
         let mut child = Command::new("/bin/sh")
             .args(["-c", SCRIPT, "tiller-watchdog"])
@@ -124,14 +129,15 @@ impl Shell {
             .stderr(Stdio::null())
             .spawn()?;
         let input = child.stdin.take().ok_or_else(|| io::Error::other("the watchdog has no input"))?;
-        // A shell that was stopped must not stop us: a full pipe is an error.
+        // A stopped shell must not block this process: writing to a full pipe is an error.
         rustix::io::ioctl_fionbio(&input, true)?;
         Ok(Self { child, input })
     }
 }
 
 impl Drop for State {
-    /// The input ends, the shell kills what is left and ends; it is reaped elsewhere, so that nobody waits for it here.
+    /// Closes the shell's input; the shell kills the remaining groups and exits. A separate thread
+    /// reaps it, so that this call does not block.
     fn drop(&mut self) {
         let Some(Shell { mut child, input }) = self.shell.take() else { return };
         drop(input);

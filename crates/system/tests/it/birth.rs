@@ -1,8 +1,8 @@
-//! Nothing that a process starts outlives it, however soon after the start it is killed.
+//! Nothing that a process starts outlives it, no matter how soon after the start it is killed.
 //!
-//! Two processes: the test starts its own binary again, which starts a command, and kills it at
-//! many points around that start. What the command runs carries a number that no other process has,
-//! so it is found in the process table, whoever its parent is by then.
+//! The test starts its own binary again as a second process, which starts a command, and kills it
+//! at many points around that start. The command's arguments contain a unique number, so it can be
+//! found in the process table regardless of its parent.
 
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
@@ -12,31 +12,32 @@ use system::{
     SandboxLevel, System,
 };
 
-/// How many moments after the start are tried for each kind, and the last of them.
+/// The number of moments after the start that are tried for each kind, and the last of them.
 const POINTS: u32 = 14;
 const LAST: Duration = Duration::from_millis(40);
 
-/// How long what was started may take to end.
+/// The timeout for the end of what was started.
 const END: Duration = Duration::from_secs(10);
 
-/// Says to the second process what it is to do: a kind, whether there is a launcher, and a number
-/// or a path.
+/// Passes its task to the second process: a kind, whether to use the launcher, and a number or a
+/// path.
 const HELPER: &str = "TILLER_TEST_BIRTH";
 
-/// What can be started, and whether it goes through the launcher.
+/// The kinds of starts, and whether they go through the launcher.
 const KINDS: [(&str, bool); 5] =
     [("command", true), ("confined", true), ("server", true), ("command", false), ("server", false)];
 
-/// A command that is three processes. Without a launcher only those of its group are known.
+/// Returns the shell line of a command with three processes. With the launcher, one of them leaves
+/// the process group; without it, only processes of the group are tracked.
 fn line(number: &str, supervised: bool) -> String {
     let apart = if supervised { "setsid " } else { "" };
     format!("{apart}sleep {number} & sleep {number} & exec sleep {number}")
 }
 
-/// How much is written at once: enough to be killed in between.
+/// The number of bytes written at a time: enough for the kill to happen during a write.
 pub(crate) const LENGTH: usize = 4 << 20;
 
-/// The second process: starts a command and waits to be killed, or writes until it is.
+/// The second process: starts a command and waits to be killed, or writes until it is killed.
 #[tokio::test]
 async fn what_is_killed() {
     let Ok(given) = std::env::var(HELPER) else { return };
@@ -47,7 +48,7 @@ async fn what_is_killed() {
     let root = AbsPath::new("/").unwrap();
     let line = line(number, supervised);
     if kind == "confined" {
-        // What is asked once is not part of the start.
+        // The support probe runs once and is not part of the start.
         system.sandbox_support().await;
     }
     println!("pid {}.", std::process::id());
@@ -77,7 +78,7 @@ async fn what_is_killed() {
     std::future::pending().await
 }
 
-/// The processes whose command line holds a number.
+/// Returns the processes whose command line contains a number.
 fn holding(number: &str) -> Vec<i32> {
     let holds = |pid: &i32| {
         let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
@@ -107,14 +108,14 @@ pub(crate) async fn helper(kind: &str, supervised: bool, number: &str) -> (Box<d
     }
 }
 
-/// The parent of a process.
+/// Returns the parent of a process.
 fn parent(pid: i32) -> i32 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     status.lines().find_map(|line| line.strip_prefix("PPid:\t")?.parse().ok()).unwrap()
 }
 
-/// Yields until no process holds a number; those that still do after a while. A process that is
-/// just being started shows its number a moment later, so that one look is not enough.
+/// Waits until no process with a number is left; returns those that remain after the timeout. A
+/// process that is being started shows its number a moment later, so a single check is not enough.
 async fn left(number: &str) -> Vec<i32> {
     let began = Instant::now();
     while (0..10).any(|_| !holding(number).is_empty()) {
@@ -139,7 +140,7 @@ async fn a_command_ends_with_its_supervisor() {
         }
         let [number, apart] =
             ["77", "78"].map(|last| format!("4{}{last}.{}", u8::from(confined), std::process::id()));
-        // Only a namespace for processes ends what the command started as well.
+        // Only in a PID namespace does everything that the command started end too.
         let alone = confined && support.processes;
         let background = if alone { format!("setsid sleep {apart} &") } else { String::new() };
         let line = format!("{background} exec sleep {number}");
@@ -168,7 +169,7 @@ async fn nothing_outlives_a_process_that_is_killed_while_it_starts_something() {
             let number = format!("4{at}{point:02}.{}", std::process::id());
             let (_helper, pid) = helper(kind, supervised, &number).await;
             let began = Instant::now();
-            // Denser at the beginning.
+            // The moments are denser at the beginning.
             let moment = LAST.mul_f64((f64::from(point) / f64::from(POINTS - 1)).powi(2));
             while began.elapsed() < moment {
                 std::hint::spin_loop();

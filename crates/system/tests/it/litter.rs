@@ -1,4 +1,4 @@
-//! What a process that was killed leaves behind, and who removes it.
+//! What a killed process leaves behind, and its removal by another process.
 
 use crate::birth::{LENGTH, helper};
 use rustix::process::{Signal, kill_process};
@@ -6,8 +6,8 @@ use std::fs;
 use std::time::{Duration, Instant};
 use system::{AbsPath, LocalSystem, Sandbox, System};
 
-/// How often a process is killed until one leaves something, and how long a removal may take:
-/// another process may be the one that removes it.
+/// How many processes are killed until one leaves something behind, and the timeout for its removal
+/// (another process may be the one that removes it).
 const TRIES: usize = 50;
 const WAIT: Duration = Duration::from_secs(10);
 
@@ -16,7 +16,7 @@ fn temporary_files(folder: &AbsPath) -> usize {
     entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(".tiller-")).count()
 }
 
-/// Yields until something holds.
+/// Yields until a condition holds, or the timeout is over.
 async fn until(holds: impl Fn() -> bool) -> bool {
     let began = Instant::now();
     while !holds() && began.elapsed() < WAIT {

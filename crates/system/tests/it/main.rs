@@ -1,4 +1,4 @@
-//! Confined commands of the local machine, through the launcher of this crate.
+//! Integration tests of the local machine: confined commands run through this crate's own launcher.
 #![cfg(target_os = "linux")]
 #![expect(
     clippy::disallowed_methods,

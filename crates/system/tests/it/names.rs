@@ -1,4 +1,4 @@
-//! Names that a file system has and people do not expect.
+//! File names that are valid but unusual.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -16,7 +16,7 @@ async fn odd_names_are_names_like_any_other_and_what_is_no_text_is_left_out() {
     let (keep, root) = folder();
     let system = LocalSystem::new();
     let longest = "n".repeat(255);
-    // Two spellings of é, and two of the letter a: each is a file of its own here.
+    // Two spellings of é, and two of the letter a: each is a separate file on this file system.
     let names = ["--force", "a\nb", "\u{202e}txt.exe", &longest, "a.txt", "A.txt", "\u{e9}", "e\u{301}"];
     for name in names {
         system.write_text(&root.join(name), name).await.unwrap();
@@ -46,7 +46,7 @@ async fn a_path_that_is_too_long_is_an_error_of_every_operation() {
     assert_eq!(system.read_dir(&root).await.unwrap().len(), 0, "nothing was made of them");
 }
 
-/// A file that not even the superuser may write.
+/// A file that not even root can write.
 #[tokio::test]
 async fn a_file_that_may_not_be_written_stays_as_it_is_and_says_so() {
     let system = LocalSystem::new();

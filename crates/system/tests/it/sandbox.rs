@@ -1,4 +1,5 @@
-//! What a confined command can and cannot do. Where the kernel gives no sandbox, these tests say so and prove that nothing runs.
+//! What a confined command can and cannot do. On a kernel that cannot confine, the tests verify
+//! that nothing runs.
 
 use std::fs;
 use std::net::TcpListener;
@@ -14,7 +15,7 @@ use tempfile::TempDir;
 
 const OUTPUT: usize = 1 << 16;
 
-/// A project, a home beside it, and a system that confines.
+/// A project, a home directory beside it, and a system that confines commands.
 pub(crate) struct Stage {
     _dir: TempDir,
     pub(crate) project: AbsPath,
@@ -57,13 +58,14 @@ impl Stage {
         Self { _dir: dir, project, home, local, sandbox }
     }
 
-    /// What is enforced here. The suite is run on kernels that have all of it; where it is less the assertions that need more are skipped
-    /// by the callers, in words.
+    /// Returns what this machine can enforce. The suite is meant for kernels that support
+    /// everything; elsewhere the callers skip the assertions that need more.
     pub(crate) async fn support(&self) -> SandboxSupport {
         self.local.sandbox_support().await
     }
 
-    /// Runs a line confined: its output and its end. `None` where nothing can be confined, and then nothing ran.
+    /// Runs a line confined and returns its output and exit status. `None` if nothing can be
+    /// confined here; then nothing has run.
     pub(crate) async fn run(&self, line: &str) -> Option<(String, ExitStatus)> {
         let system = Confined::new(Arc::new(self.local.clone()), self.sandbox.clone());
         let line = line.replace("$HOME", self.home.as_str());
@@ -92,7 +94,7 @@ impl Stage {
     }
 }
 
-/// S-06, and the promise of the level: writes land below the roots and nowhere else.
+/// S-06: writes succeed below the writable directories and nowhere else.
 #[tokio::test]
 async fn s06_a_confined_command_writes_below_its_roots_only() {
     let stage = Stage::new();
@@ -124,7 +126,8 @@ async fn s06_a_confined_command_writes_below_its_roots_only() {
     }
 }
 
-/// S-06: what decides about running things cannot be brought into being either, and nothing is left of what stood in for it.
+/// S-06: files that control what other programs execute cannot be created either, and no
+/// placeholders are left.
 #[tokio::test]
 async fn s06_guarded_names_cannot_be_taken_from_inside() {
     let mut stage = Stage::new();
@@ -159,11 +162,11 @@ async fn s06_guarded_names_cannot_be_taken_from_inside() {
     }
     let (_, status) = stage.run("while true; do echo x > .envrc; done").await.unwrap();
     assert!(!status.success(), "one that goes on trying is killed");
-    // Nothing stands in their place: programs that look at everything see what there is.
+    // No placeholders exist: a program that lists the directory sees only real files.
     stage.check("test -z \"$(ls -A | grep -v not-trusted | grep -E 'mcp|envrc|tiller|vscode')\"", true).await;
 }
 
-/// S-08: another name of a secret file is that file.
+/// S-08: a hard link to a secret file is secret too.
 #[tokio::test]
 async fn s08_a_hard_link_to_a_secret_is_a_secret() {
     let stage = Stage::new();
@@ -229,7 +232,7 @@ async fn secrets_cannot_be_read() {
     assert_eq!(fs::read_to_string(stage.project.join(".env").as_std()).unwrap(), "CANARY=1");
 }
 
-/// S-22, S-18: the network is off for every program, whatever it is called, names included.
+/// S-22, S-18: the network is off for every program, including name resolution.
 #[tokio::test]
 async fn s22_s18_the_network_is_off_and_so_are_local_sockets() {
     let stage = Stage::new();
@@ -237,7 +240,7 @@ async fn s22_s18_the_network_is_off_and_so_are_local_sockets() {
     let port = outside.local_addr().unwrap().port();
     let socket = stage.project.join("daemon.sock");
     let _daemon = UnixListener::bind(socket.as_std()).unwrap();
-    // The listener is on this machine's loopback, which is not the command's.
+    // The listener is on this machine's loopback interface; the command has its own.
     stage.check(&format!("bash -c 'exec 3<>/dev/tcp/127.0.0.1/{port}'"), false).await;
     stage.check("bash -c 'exec 3<>/dev/udp/192.0.2.1/53 && echo x >&3'", false).await;
     let connect = "import socket; s = socket.socket(socket.AF_UNIX); s.connect('daemon.sock')";
@@ -277,12 +280,13 @@ async fn read_only_writes_nothing() {
     }
 }
 
-/// S-36: a sandbox that must be and cannot be is an error before anything runs.
+/// S-36: if the required sandbox cannot be applied, that is an error before anything runs.
 #[tokio::test]
 async fn s36_without_a_launcher_nothing_runs() {
     let stage = Stage::new();
     let gone = LocalOptions { launcher: vec!["/nowhere/launcher".to_owned()], ..LocalOptions::default() };
-    // A launcher that does not confine is found out by the probe, because it cannot read its own options.
+    // A launcher that does not confine is detected by the probe, because it does not understand the
+    // order.
     let liar = LocalOptions { launcher: vec!["sh".to_owned()], ..LocalOptions::default() };
     for options in [LocalOptions::default(), gone, liar] {
         let system = LocalSystem::with_options(options);
@@ -294,7 +298,7 @@ async fn s36_without_a_launcher_nothing_runs() {
     assert!(fs::metadata(stage.project.join("ran").as_std()).is_err());
 }
 
-/// The figure for the decision record; the bound is for a machine that is busy.
+/// Prints the cost for the decision record. The bound is generous, for a busy machine.
 #[tokio::test]
 async fn a_sandbox_costs_milliseconds() {
     let stage = Stage::new();

@@ -1,12 +1,12 @@
-//! What a confined command cannot do to what other programs execute, to other processes and to other
-//! people's files: the entries P3, P4, P8, P9 and P10 of the audit.
+//! A confined command cannot change what other programs execute, and cannot affect other processes
+//! or the files of other users: P3, P4, P8, P9 and P10 in docs/security.md.
 
 use crate::sandbox::Stage;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use system::{AbsPath, Command, PrivateTemp, System};
 
-/// A stage whose sandbox is that of a session: guards at every depth and private temporary files.
+/// A stage with the sandbox of a session: guards at every depth and private temporary files.
 fn stage() -> Stage {
     let mut stage = Stage::new();
     let project = stage.project.clone();
@@ -84,7 +84,7 @@ async fn p03_what_git_obeys_is_neither_written_nor_replaced_nor_renamed() {
             "{line}"
         );
     }
-    // What git itself does stays possible.
+    // Normal git operations still work.
     for line in [
         "echo x > .git/index.lock && mv .git/index.lock .git/index",
         "mkdir -p .git/objects/aa && echo x > .git/objects/aa/b",
@@ -127,7 +127,7 @@ async fn p04_nothing_outlives_the_command() {
     stage.check(daemon, true).await;
     let command = Command::shell(daemon, stage.project.clone(), 1 << 16);
     assert!(stage.local.spawn(command).await.unwrap().wait().await.unwrap().success());
-    // Nothing tells of what does not happen: they would have written by then.
+    // There is no event to wait for: the daemons would have written by then.
     std::thread::park_timeout(std::time::Duration::from_millis(1500));
     assert!(!stage.project.join("late").as_std().exists(), "a process outlived its command");
 }
@@ -220,7 +220,8 @@ for number in map(int, sys.argv[1:]):
     if libc.syscall(number, 0, 0, 0, 0, 0, 0) != -1 or ctypes.get_errno() not in (errno.EPERM, errno.ENOSYS):
         sys.exit(f'{number}: {ctypes.get_errno()}')";
     fs::write(stage.project.join("calls.py").as_std(), python).unwrap();
-    // mount, umount2, open_tree, move_mount, fsopen, mount_setattr, open_tree_attr and later, x32.
+    // mount, umount2, open_tree, move_mount, fsopen, mount_setattr, open_tree_attr and later calls,
+    // x32.
     let numbers = "165 166 428 429 430 442 467 468 469 470 600 1073741989 425 101";
     if cfg!(target_arch = "x86_64") && stage.run("python3 --version").await.unwrap().1.success() {
         stage.check(&format!("python3 calls.py {numbers}"), true).await;
@@ -256,7 +257,7 @@ async fn other_processes_cannot_be_seen() {
     }
     let (said, _) = stage.run("ls -d /proc/[0-9]* | wc -l").await.unwrap();
     assert!(said.trim().parse::<u32>().unwrap() < 8, "{said}");
-    // The first process of the namespace is ours, and tells no secret.
+    // The first process of the namespace is the launcher, and its environment contains no secret.
     let (said, _) = stage.run("tr '\\0' '\\n' < /proc/1/environ").await.unwrap();
     assert!(!said.contains("CANARY_TOKEN"), "{said}");
 }

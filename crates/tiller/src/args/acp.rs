@@ -1,18 +1,18 @@
-//! `tiller acp`, which editors start, read without the parsers of all other commands: building those takes longer than the rest of a command line.
+//! Parses `tiller acp`, the command that editors start, without building the parsers of all other
+//! commands: that takes longer than the rest of parsing.
 
 use super::{AcpArgs, Cli, Command, PrintArgs, prompt_or_suggestion, spelled};
 use clap::{Args as _, FromArgMatches as _, Parser as _};
 
 impl Cli {
-    /// What the command line of this process says.
+    /// Parses the command line of this process.
     ///
     /// # Errors
-    /// What is to be printed instead of doing anything: what is wrong, or the help that was asked
-    /// for.
+    /// The text to print instead of running: an error message, or the requested help.
     pub(crate) fn read() -> Result<Self, clap::Error> {
         let arguments: Result<Vec<String>, _> =
             std::env::args_os().map(std::ffi::OsString::into_string).collect();
-        // What is no UTF-8 is left to the parser, which says so.
+        // An argument that is not UTF-8 is left to the full parser, which reports it.
         let Ok(arguments) = arguments else { return Self::try_parse() };
         let arguments = spelled(arguments.into_iter());
         match acp(&arguments) {
@@ -22,7 +22,8 @@ impl Cli {
     }
 }
 
-/// What `tiller acp` is told. All that it does not take is left to the whole parser, whose words are the ones that people read.
+/// Parses the arguments of `tiller acp`. Returns `None` for anything else, and for arguments that
+/// are invalid: the full parser's messages are the ones for people.
 fn acp(arguments: &[String]) -> Option<Command> {
     let [_, command, given @ ..] = arguments else { return None };
     if command != "acp" {
@@ -78,7 +79,8 @@ mod tests {
                     assert_eq!(format!("{read:?}"), format!("{whole:?}"), "{given}");
                 }
                 (Some(_), Err(error)) => panic!("{given}: the whole parser says {error}"),
-                // The whole parser takes nothing of this command that was left to it.
+                // The full parser accepts no arguments of this command that the fast one left to
+                // it.
                 (None, whole) => {
                     let taken = matches!(whole, Ok(Cli { command: Some(Command::Acp(_)), .. }));
                     assert!(!taken, "{given}");

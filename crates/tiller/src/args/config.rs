@@ -1,8 +1,8 @@
-//! `tiller config`.
+//! The command line of `tiller config`.
 
 use clap::{Args, Subcommand};
 
-/// What to do with settings.
+/// The commands of `tiller config`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
     /// List the settings of your file and of the project's that count in the current folder, and
@@ -39,7 +39,7 @@ pub(crate) enum ConfigCommand {
     },
 }
 
-/// Which file.
+/// The settings file that is written.
 #[derive(Debug, Args)]
 pub(crate) struct ConfigPlace {
     /// The project's file, in place of your own.

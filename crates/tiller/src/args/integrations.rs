@@ -1,10 +1,10 @@
-//! `tiller integrations`.
+//! The command line of `tiller integrations`.
 
 use super::{Common, ScriptArgs};
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
-/// What to do with integrations.
+/// The commands of `tiller integrations`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum IntegrationsCommand {
     /// List integrations, or with a name the functions of one.
@@ -31,7 +31,8 @@ pub(crate) enum IntegrationsCommand {
     Schema(OneFunction),
     /// Show calls of a function.
     Examples(OneFunction),
-    /// Call a function: PROVIDER.FUNCTION, then --NAME=VALUE, NAME=VALUE, --arg NAME=VALUE or a JSON object, `-` for one from stdin; --account, --dry-run, --force, --json.
+    /// Call a function: PROVIDER.FUNCTION, then --NAME=VALUE, NAME=VALUE, --arg NAME=VALUE or a
+    /// JSON object, `-` for one from stdin; --account, --dry-run, --force, --json.
     Call {
         /// The function and what it is called with.
         #[arg(
@@ -52,12 +53,13 @@ pub(crate) enum IntegrationsCommand {
     Enable(SwitchedIntegration),
     /// Switch an integration off.
     Disable(SwitchedIntegration),
-    /// PROVIDER FUNCTION …: the same as `call PROVIDER.FUNCTION …`; without a function, those that there are.
+    /// PROVIDER FUNCTION …: the same as `call PROVIDER.FUNCTION …`; without a function, those that
+    /// there are.
     #[command(external_subcommand)]
     Provider(Vec<String>),
 }
 
-/// An integration, or all.
+/// An integration, or all of them.
 #[derive(Debug, Args)]
 pub(crate) struct NamedIntegration {
     /// The integration; all without it.
@@ -84,7 +86,7 @@ pub(crate) struct OneFunction {
     pub(crate) common: Common,
 }
 
-/// An integration that is switched on or off.
+/// An integration to enable or disable.
 #[derive(Debug, Args)]
 pub(crate) struct SwitchedIntegration {
     /// The integration.
@@ -95,7 +97,7 @@ pub(crate) struct SwitchedIntegration {
     pub(crate) common: Common,
 }
 
-/// Whose settings change.
+/// The settings file that is written.
 #[derive(Debug, Args)]
 pub(crate) struct SettingsScope {
     /// The project's settings, in place of your own; they count once the folder is trusted.
@@ -106,7 +108,7 @@ pub(crate) struct SettingsScope {
     pub(crate) global: bool,
 }
 
-/// A service to be added.
+/// The service to add.
 #[derive(Debug, Args)]
 pub(crate) struct AddIntegration {
     /// What it is to be called.
@@ -124,7 +126,7 @@ pub(crate) struct AddIntegration {
     pub(crate) common: Common,
 }
 
-/// What is to hold for an integration.
+/// The configuration of an integration.
 #[derive(Debug, Args)]
 pub(crate) struct Configure {
     /// The integration.
@@ -171,7 +173,7 @@ pub(crate) struct Configure {
     pub(crate) common: Common,
 }
 
-/// What is done about a call.
+/// The permission of a kind of calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Word {
     /// It is made.
@@ -182,7 +184,7 @@ pub(crate) enum Word {
     Deny,
 }
 
-/// The file that a document is read from; `None` where it is an address.
+/// Returns the file from which a document is read; `None` if it is a URL.
 pub(crate) fn file(given: &str) -> Option<PathBuf> {
     (!given.starts_with("http://") && !given.starts_with("https://")).then(|| PathBuf::from(given))
 }

@@ -1,9 +1,9 @@
-//! `tiller mcp`.
+//! The command line of `tiller mcp`.
 
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
-/// What to do with MCP servers.
+/// The commands of `tiller mcp`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum McpCommand {
     /// List the servers that are described for this folder. Starts none.
@@ -24,9 +24,11 @@ pub(crate) enum McpCommand {
     Schema(Called),
     /// Call a tool.
     Call(Called),
-    /// Run a Lua script that calls tools as app.mcp.SERVER.TOOL, as far as the settings allow that without asking.
+    /// Run a Lua script that calls tools as app.mcp.SERVER.TOOL, as far as the settings allow that
+    /// without asking.
     Lua(super::ScriptArgs),
-    /// Show the project's servers in full and trust them, all or one; with a name, approve of that server's tools as they are now too.
+    /// Show the project's servers in full and trust them, all or one; with a name, approve of that
+    /// server's tools as they are now too.
     Trust(Trusted),
     /// Tell what is wrong with the descriptions. Starts nothing.
     Doctor(Common),
@@ -100,7 +102,7 @@ pub(crate) enum McpCommand {
     Export(Common),
 }
 
-/// What every command takes.
+/// The option of every command.
 #[derive(Debug, Default, Args)]
 pub(crate) struct Common {
     /// Print one JSON object.
@@ -108,7 +110,7 @@ pub(crate) struct Common {
     pub(crate) json: bool,
 }
 
-/// Which file is written.
+/// The file that is written.
 #[derive(Debug, Args)]
 pub(crate) struct Scope {
     /// The project's `.mcp.json` in place of your own file.
@@ -118,7 +120,7 @@ pub(crate) struct Scope {
     pub(crate) common: Common,
 }
 
-/// A server of a file.
+/// A server in a file.
 #[derive(Debug, Args)]
 pub(crate) struct Edited {
     /// The server.
@@ -127,7 +129,7 @@ pub(crate) struct Edited {
     pub(crate) scope: Scope,
 }
 
-/// A server to be described.
+/// The server to add.
 #[derive(Debug, Args)]
 pub(crate) struct Add {
     /// What it is to be called.
@@ -138,7 +140,8 @@ pub(crate) struct Add {
     /// Its address is that of a stream of events, the transport before streamable HTTP.
     #[arg(long, requires = "url")]
     pub(crate) sse: bool,
-    /// A variable of its environment; the value may be `@secret:KEY` or `${env:NAME}`. May be repeated.
+    /// A variable of its environment; the value may be `@secret:KEY` or `${env:NAME}`. May be
+    /// repeated.
     #[arg(long, value_name = "NAME=VALUE", conflicts_with = "url")]
     pub(crate) env: Vec<String>,
     /// A header of every request; the value may refer to a secret too. May be repeated.
@@ -154,7 +157,7 @@ pub(crate) struct Add {
     pub(crate) command: Vec<String>,
 }
 
-/// A server, or all.
+/// A server, or all of them.
 #[derive(Debug, Args)]
 pub(crate) struct Named {
     /// The server; all without it.
@@ -163,7 +166,7 @@ pub(crate) struct Named {
     pub(crate) common: Common,
 }
 
-/// What is to be trusted.
+/// The servers to trust.
 #[derive(Debug, Args)]
 pub(crate) struct Trusted {
     #[command(flatten)]
@@ -176,12 +179,13 @@ pub(crate) struct Trusted {
     pub(crate) yes: bool,
 }
 
-/// A tool.
+/// A tool and its arguments.
 #[derive(Debug, Args)]
 pub(crate) struct Called {
     /// The tool, as `SERVER.TOOL` or as models call it: `mcp__SERVER__TOOL`.
     pub(crate) function: String,
-    /// One argument, as NAME=VALUE; the value is JSON if it reads as that, and text if not. May be repeated.
+    /// One argument, as NAME=VALUE; the value is JSON if it reads as that, and text if not. May be
+    /// repeated.
     #[arg(long = "arg", value_name = "NAME=VALUE")]
     pub(crate) arguments: Vec<String>,
     /// All arguments as one JSON object.
@@ -194,7 +198,7 @@ pub(crate) struct Called {
     pub(crate) common: Common,
 }
 
-/// Secrets.
+/// The commands of `tiller mcp secret`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SecretCommand {
     /// Keep a secret, read from stdin.
@@ -215,7 +219,7 @@ pub(crate) enum SecretCommand {
     },
 }
 
-/// Descriptions of well-known servers.
+/// The commands of `tiller mcp preset`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PresetCommand {
     /// List them.
@@ -239,7 +243,7 @@ pub(crate) enum PresetCommand {
     },
 }
 
-/// Signing in.
+/// The arguments of `tiller mcp login`.
 #[derive(Debug, Args)]
 pub(crate) struct Login {
     /// The server.
@@ -257,7 +261,7 @@ pub(crate) struct Login {
     pub(crate) common: Common,
 }
 
-/// What is served, and how much of it.
+/// The tools that are served.
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
     /// A described server whose tools are served; may be repeated.
@@ -271,7 +275,7 @@ pub(crate) struct Serve {
     pub(crate) write: WriteAccess,
 }
 
-/// Whether what may change something is served.
+/// Whether tools that may change something are served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum WriteAccess {
     /// It is not.
@@ -281,7 +285,7 @@ pub(crate) enum WriteAccess {
 }
 
 impl WriteAccess {
-    /// Whether it is.
+    /// Whether such tools are served.
     pub(crate) fn allows(self) -> bool {
         self == Self::Allow
     }

@@ -1,9 +1,9 @@
-//! A first word that is no command: a prompt, or a command that is spelled another way.
+//! Handles a first word that is not a command: a prompt, or a misspelled command.
 
 use super::Cli;
 use clap::{CommandFactory as _, Error, error::ErrorKind};
 
-/// What other programs call commands that have another name here.
+/// Commands of other programs, with their names here.
 const OTHER_NAMES: [(&str, &str); 24] = [
     ("agent", "acp"),
     ("auth", "setup"),
@@ -31,10 +31,10 @@ const OTHER_NAMES: [(&str, &str); 24] = [
     ("whoami", "doctor"),
 ];
 
-/// Puts the words of a prompt that was written without `-p` and without quotes together.
+/// Joins the words of a prompt that was written without `-p` and without quotes.
 ///
 /// # Errors
-/// The first word looks like a command and is none; the error suggests the one that was meant.
+/// If the first word looks like a command but is none; the error suggests the nearest command.
 pub(super) fn prompt_or_suggestion(mut arguments: Vec<String>) -> Result<Vec<String>, Error> {
     let is_word = |given: &str| {
         given.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -58,7 +58,7 @@ pub(super) fn prompt_or_suggestion(mut arguments: Vec<String>) -> Result<Vec<Str
     Ok(arguments)
 }
 
-/// The command that a word stands for: another program's name of it, or a typing mistake.
+/// Returns the command that a word stands for: another program's name of it, or a typing mistake.
 fn meant(given: &str, root: &clap::Command) -> Option<String> {
     let given = given.to_ascii_lowercase();
     if let Some((_, command)) = OTHER_NAMES.iter().find(|(name, _)| *name == given) {

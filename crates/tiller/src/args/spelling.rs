@@ -1,7 +1,7 @@
-//! Another spelling of commands: `integrations:list` is `integrations list`.
+//! An alternative spelling of commands: `integrations:list` is `integrations list`.
 
-/// The arguments with the first one taken apart where it has colons between words, and `--setup` as
-/// the command that it means.
+/// Splits the first argument at its colons if words surround them, and replaces `--setup` by the
+/// command of that name.
 pub(crate) fn spelled(arguments: impl Iterator<Item = String>) -> Vec<String> {
     let mut arguments: Vec<String> = arguments.collect();
     let word = |part: &str| {
@@ -12,8 +12,8 @@ pub(crate) fn spelled(arguments: impl Iterator<Item = String>) -> Vec<String> {
         let parts: Vec<String> = first.split(':').map(str::to_owned).collect();
         arguments.splice(1..2, parts);
     }
-    // An editor that logs in may replace the arguments that it starts the agent with, not only add
-    // to them.
+    // An editor that logs in may replace the arguments with which it starts the agent, rather than
+    // append to them.
     if let Some(first) = arguments.get_mut(1).filter(|first| *first == "--setup") {
         *first = "setup".to_owned();
     }

@@ -1,10 +1,10 @@
-//! What of a project's settings waits for trust.
+//! The items of a project's settings that need trust.
 
 use super::{ConfigError, InProject, PROJECT_FILE, SettingsFile, parse::parse};
 use crate::options::{Folders, HookOptions, Options};
 use agent::{HookEvent, ItemKind, TrustItem};
 
-/// The settings that do more than tighten, as one item, and each hook.
+/// Returns one item for all settings that loosen or redirect, and one for each hook.
 pub(crate) fn trust_items(file: &SettingsFile, folders: &Folders) -> Result<Vec<TrustItem>, ConfigError> {
     let mut scratch = Options::built_in(folders.clone());
     let mut loosening = Vec::new();
@@ -28,7 +28,7 @@ pub(crate) fn trust_items(file: &SettingsFile, folders: &Folders) -> Result<Vec<
     Ok(settings.into_iter().chain(hooks).collect())
 }
 
-/// A hook of a project as trust is given to it.
+/// Returns the trust item of a project's hook.
 pub(crate) fn hook_item(name: &str, hook: &HookOptions) -> TrustItem {
     let event = HookEvent::ALL.iter().find(|(_, event)| Some(*event) == hook.event);
     let event = event.map_or("never", |(word, _)| word);

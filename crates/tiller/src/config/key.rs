@@ -1,16 +1,17 @@
-//! What a setting is, and the values settings take.
+//! The type of a setting's definition, and the values of settings.
 
 use crate::options::Options;
 use std::{fmt, str::FromStr, time::Duration};
 use system::AbsPath;
 
-/// A setting.
+/// The definition of a setting.
 pub(crate) struct Key {
-    /// Its dotted name. The part `NAME`, if it has one, stands for a name that the user chooses.
+    /// The dotted name. A part `NAME` stands for a name that the user chooses.
     pub(crate) name: &'static str,
     /// Whether a project's file may set it.
     pub(crate) in_project: InProject,
-    /// Sets it for the name that stands in place of `NAME`, or says what is wrong.
+    /// Applies a value; the string is the name in place of `NAME`. The error is a message for the
+    /// user.
     pub(crate) set: fn(&mut Options, &str, &Value) -> Result<(), String>,
 }
 
@@ -20,30 +21,34 @@ impl fmt::Debug for Key {
     }
 }
 
-/// What a project's file may do with a setting. Projects come from anywhere, so they may only tighten.
+/// What a project's file may do with a setting. Anybody can write a project, so without trust its
+/// settings may only tighten.
 #[derive(Clone, Copy)]
 pub(crate) enum InProject {
-    /// Nothing until the user trusts the folder with it; with the reason.
+    /// Ignored until the user trusts these settings of the directory. Holds the reason.
     WhenTrusted(&'static str),
-    /// Add to the list: every entry forbids more.
+    /// Adds to the list, trusted or not: every entry forbids more.
     Adds,
-    /// Lower or restrict it, trusted or not: whether `after` is no looser than `before`.
+    /// May be tightened, trusted or not: returns whether `after` is no looser than `before`.
     Tightens(fn(before: &Options, after: &Options) -> bool),
 }
 
-/// A value as written.
+/// A value as written in a settings file.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Value {
     Text(String),
     Number(i64),
     Flag(bool),
     List(Vec<Value>),
-    /// Anything else; its kind in words.
+    /// A value of any other kind; the kind in words.
     Other(&'static str),
 }
 
 impl Key {
-    /// What stands in place of `NAME` (nothing, where there is no such part); `None` when this is another setting.
+    /// Matches a dotted name against this definition.
+    ///
+    /// Returns the part in place of `NAME` (empty without such a part), or `None` if it is another
+    /// setting.
     pub(crate) fn matches<'a>(&self, written: &'a str) -> Option<&'a str> {
         let (own, given) = (self.name.split('.'), written.split('.'));
         let mut name = "";
@@ -69,7 +74,7 @@ impl Key {
     }
 }
 
-/// As in a file.
+/// Formats the value as in a settings file.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -86,7 +91,7 @@ impl fmt::Display for Value {
 }
 
 impl Value {
-    /// A value as programs give it; `None` where settings take none of its kind.
+    /// Converts a JSON value; `None` if settings take no value of its kind.
     pub(crate) fn of_json(value: &serde_json::Value) -> Option<Self> {
         match value {
             serde_json::Value::String(text) => Some(Self::Text(text.clone())),
@@ -99,7 +104,7 @@ impl Value {
         }
     }
 
-    /// The value for programs.
+    /// Converts the value to JSON.
     pub(crate) fn to_json(&self) -> serde_json::Value {
         match self {
             Self::Text(text) => text.as_str().into(),
@@ -148,7 +153,7 @@ impl Value {
         }
     }
 
-    /// A part of a whole, in percent; less than a tenth of anything is of no use.
+    /// A percentage from 10 to 100; smaller parts are of no use.
     pub(crate) fn percent(&self) -> Result<u64, String> {
         match self.count()? {
             percent @ 10..=100 => Ok(percent),
@@ -156,12 +161,12 @@ impl Value {
         }
     }
 
-    /// Whole seconds from 1.
+    /// A whole number of seconds from 1.
     pub(crate) fn seconds(&self) -> Result<Duration, String> {
         self.count::<u64>().map(Duration::from_secs)
     }
 
-    /// One of a few words.
+    /// A word that `T` parses.
     pub(crate) fn word<T: FromStr<Err: fmt::Display>>(&self) -> Result<T, String> {
         self.text()?.parse().map_err(|error: T::Err| error.to_string())
     }
@@ -186,7 +191,7 @@ impl Value {
         }
     }
 
-    /// A list of absolute paths; `~/` is the home folder.
+    /// A list of absolute paths; `~/` is the home directory.
     pub(crate) fn paths(&self, home: &AbsPath) -> Result<Vec<AbsPath>, String> {
         let path = |text: String| match text.strip_prefix('~') {
             Some("") => Ok(home.clone()),
@@ -196,7 +201,7 @@ impl Value {
         self.texts()?.into_iter().map(path).collect()
     }
 
-    /// An `http://` or `https://` address, without its trailing slash.
+    /// An `http://` or `https://` URL, without trailing slashes.
     pub(crate) fn url(&self) -> Result<String, String> {
         let text = self.text()?;
         match text.split_once("://") {
@@ -205,7 +210,8 @@ impl Value {
         }
     }
 
-    /// A variable's name. A key pasted here by mistake is not repeated in the message.
+    /// The name of an environment variable. The error does not repeat the text, which may be a key
+    /// that was pasted by mistake.
     pub(crate) fn variable(&self) -> Result<String, String> {
         let text = self.text()?;
         let name = text.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');

@@ -1,4 +1,4 @@
-//! Every setting there is, in the order of docs/configuration.md, which says what each is for.
+//! Every setting, in the order of docs/configuration.md, which explains them.
 
 use super::key::{InProject, Key, Value};
 use crate::extensions::{self, Offered};
@@ -482,7 +482,7 @@ pub(crate) const KEYS: &[Key] = &[
     },
 ];
 
-/// How long a model's server may send nothing.
+/// Parses the idle timeout of a model server.
 fn silence(value: &Value) -> Result<Duration, String> {
     let given = value.seconds()?;
     if given > SILENCE_MAX {
@@ -491,12 +491,12 @@ fn silence(value: &Value) -> Result<Duration, String> {
     Ok(given)
 }
 
-/// Grows with strictness: `ask` offers less than `plan`, and that less than `edit`.
+/// The strictness of the mode: `ask` allows less than `plan`, and `plan` less than `edit`.
 fn order_of_mode(options: &Options) -> usize {
     agent::Mode::ALL.iter().position(|mode| *mode == options.mode).unwrap_or_default()
 }
 
-/// Whether no server is offered what it was not.
+/// Whether `after` offers no server anything that `before` did not.
 fn offers_no_more(before: &Options, after: &Options) -> bool {
     let known = |name: &String, offer| before.offers.get(name).is_some_and(|offers| offers.contains(offer));
     after.offers.iter().all(|(name, offers)| offers.iter().all(|offer| known(name, offer)))
@@ -520,13 +520,13 @@ fn rules(options: &Options, value: &Value) -> Result<Vec<PermissionRule>, String
     value.texts()?.iter().map(rule).collect()
 }
 
-/// Names of tools, if all are: a misspelt one would protect nothing.
+/// Checks names of tools: a misspelt name would protect nothing.
 fn checked(names: Vec<String>, check: fn(&str) -> Result<(), String>) -> Result<Vec<String>, String> {
     names.iter().try_for_each(|name| check(name))?;
     Ok(names)
 }
 
-/// A model's full id.
+/// Checks a model's full id.
 pub(super) fn model(id: String) -> Result<String, String> {
     match id.split_once('/') {
         Some((provider, name)) if !provider.is_empty() && !name.is_empty() => Ok(id),
@@ -534,7 +534,7 @@ pub(super) fn model(id: String) -> Result<String, String> {
     }
 }
 
-/// Bytes of so many mebibytes.
+/// Converts mebibytes to bytes.
 fn megabytes(count: u64) -> u64 {
     count.saturating_mul(1 << 20)
 }

@@ -1,4 +1,4 @@
-//! One layer over the other.
+//! Resolves the layers of settings.
 
 use super::{
     ConfigError, InProject, Past, Place, SettingsFile,
@@ -16,7 +16,7 @@ use agent::{Mode, PermissionMode};
 use std::collections::BTreeMap;
 use system::AbsPath;
 
-/// What flags set.
+/// Settings from command-line flags.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Flags {
     pub(crate) model: Option<String>,
@@ -31,37 +31,38 @@ pub(crate) struct Flags {
 pub(crate) struct Layers<'a> {
     pub(crate) folders: Folders,
     pub(crate) user: Option<SettingsFile>,
-    /// What still holds of earlier versions of the project's file.
+    /// The restrictions of earlier versions of the project's file that still apply.
     pub(crate) past: &'a Past,
     pub(crate) project: Option<ProjectLayer>,
     pub(crate) environment: &'a Environment,
-    /// What stands in for variables of keys that are not set.
+    /// The stored keys, used where the variable of a key is not set.
     pub(crate) keys: &'a StoredKeys,
     pub(crate) flags: Flags,
 }
 
-/// A project's settings.
+/// The settings of a project.
 pub(crate) struct ProjectLayer {
     pub(crate) file: SettingsFile,
-    /// Why they may do no more than tighten; `None` when the user trusts the folder with them.
+    /// Why they may only tighten; `None` if the user trusts them.
     pub(crate) distrust: Option<String>,
-    /// What the user has set in the file through this program, by name: it counts while the file
-    /// says the same, trusted or not.
+    /// The values that the user set in this file through this program, by name. Each applies,
+    /// trusted
+    /// or not, as long as the file still has that value.
     pub(crate) said: BTreeMap<String, Value>,
-    /// Why each hook waits, by name; a hook that is not here is trusted.
+    /// Why a hook is not trusted, by name. A hook that is missing here is trusted.
     pub(crate) waiting: BTreeMap<String, String>,
 }
 
-/// The outcome: options, and what the user should know about how they came to be.
+/// The resolved options, with what the user should know about their origin.
 #[derive(Debug)]
 pub(crate) struct Resolved {
     pub(crate) options: Options,
     pub(crate) notices: Vec<String>,
-    /// What the files set, the lowest layer first.
+    /// The settings of files that apply, the lowest layer first.
     pub(crate) in_force: Vec<InForce>,
 }
 
-/// A setting of a file that counts.
+/// A setting of a file that applies.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct InForce {
     pub(crate) name: String,
@@ -76,7 +77,7 @@ impl InForce {
     }
 }
 
-/// Lays the layers over each other.
+/// Resolves the layers; a higher layer overrides the lower ones.
 pub(crate) fn resolve(layers: Layers<'_>) -> Result<Resolved, ConfigError> {
     let mut options = Options::built_in(layers.folders);
     let (mut notices, mut in_force) = (Vec::new(), Vec::new());
@@ -98,7 +99,8 @@ pub(crate) fn resolve(layers: Layers<'_>) -> Result<Resolved, ConfigError> {
     Ok(Resolved { options, notices, in_force })
 }
 
-/// The paths that the user's own settings block. They hold for what is read of a project before its settings are.
+/// Returns the paths that the user's own settings block. They restrict the reading of a project's
+/// files before the project's settings are known.
 pub(crate) fn users_blocked_paths(
     folders: &Folders,
     user: Option<&SettingsFile>,
@@ -108,7 +110,7 @@ pub(crate) fn users_blocked_paths(
     Ok(options.blocked_paths)
 }
 
-/// Checks a model's id as a flag gives it.
+/// Checks a model's id from a flag.
 pub(crate) fn check_model(id: &str) -> Result<String, String> {
     keys::model(id.to_owned())
 }
@@ -122,7 +124,7 @@ fn apply_project(
     layer: &ProjectLayer,
     notices: &mut Vec<String>,
 ) -> Result<Vec<InForce>, ConfigError> {
-    // A project's hook never takes the place of the user's: that would loosen.
+    // A project's hook never replaces a hook of the user: that would loosen.
     let own = std::mem::take(&mut options.hooks);
     let result = apply_each(options, layer, notices);
     let brought = std::mem::replace(&mut options.hooks, own);
@@ -132,7 +134,8 @@ fn apply_project(
         if let Some(why) = why {
             let path = &layer.file.path;
             notices.push(format!("{path}: the hook {name:?} is not run: {why}"));
-            // Nobody has looked at it yet, so what it lacks is nobody's mistake.
+            // The user has not approved this hook yet, so its incompleteness is not an error of the
+            // settings.
             if hook.event.is_none() || hook.command.is_empty() {
                 continue;
             }
@@ -142,7 +145,7 @@ fn apply_project(
     result
 }
 
-/// Every hook says when it runs, and what.
+/// Checks that every hook has an event and a command.
 fn complete(options: &Options) -> Result<(), ConfigError> {
     let incomplete = options.hooks.iter().find_map(|(name, hook)| match hook {
         HookOptions { event: None, .. } => Some((name, "on")),
@@ -165,7 +168,7 @@ fn apply_each(
         let name = &setting.name;
         let mut after = options.clone();
         setting.apply(&mut after)?;
-        // Hooks wait one by one: until one is trusted it is known, and does not run.
+        // Each hook needs trust of its own: until then it is listed, but does not run.
         let said = layer.said.get(name) == Some(&setting.value);
         let distrust = if setting.is_of_hook() || said { &None } else { &layer.distrust };
         let refusal = match (setting.key.in_project, distrust) {

@@ -1,4 +1,5 @@
-//! Settings in layers: built-in < user file < project file < environment < flags, resolved into one [`Options`].
+//! Settings in layers: built-in < user file < project file < environment < flags, resolved into one
+//! [`Options`].
 
 mod items;
 mod key;
@@ -22,32 +23,32 @@ pub(crate) use store::{with_setting, without_setting};
 use crate::options::{Folders, Options};
 use system::{AbsPath, LocalSystem};
 
-/// A settings file's text.
+/// The text of a settings file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SettingsFile {
     pub(crate) path: AbsPath,
     pub(crate) text: String,
 }
 
-/// Why the settings do not hold. Says where, and what to write instead.
+/// Why settings are invalid: where, and what to write instead.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ConfigError {
-    /// No such setting.
+    /// A file has an unknown setting.
     #[error("{place}: unknown setting {key:?}{}", suggestion(.nearest))]
     UnknownKey { place: Place, key: String, nearest: Option<String> },
-    /// No such setting, and it is not written anywhere.
+    /// A request names an unknown setting.
     #[error("unknown setting {key:?}{}", suggestion(.nearest))]
     NoSuchName { key: String, nearest: Option<String> },
-    /// The value is none that the setting takes.
+    /// The setting does not take this value.
     #[error("{place}: {key}: {problem}")]
     BadValue { place: Place, key: String, problem: String },
-    /// The file is no TOML.
+    /// The file is not valid TOML.
     #[error("{place}: {problem}")]
     Syntax { place: Place, problem: String },
-    /// A hook lacks what it cannot do without.
+    /// A hook lacks its event or its command.
     #[error("the hook {name:?} has no {missing:?}; write hooks.NAME.{missing}")]
     IncompleteHook { name: String, missing: &'static str },
-    /// The file is there and cannot be read.
+    /// The file exists but cannot be read.
     #[error("cannot read {path}: {problem}")]
     Unreadable { path: AbsPath, problem: String },
 }
@@ -70,15 +71,15 @@ impl std::fmt::Display for Place {
     }
 }
 
-/// The user's settings file.
+/// The path of the user's settings file.
 pub(crate) fn user_path(folders: &Folders) -> AbsPath {
     folders.config.join("config.toml")
 }
 
-/// A project's settings file, relative to its folder.
+/// The path of a project's settings file, relative to the project's directory.
 pub(crate) const PROJECT_FILE: &str = ".tiller/config.toml";
 
-/// A project's settings file.
+/// The path of a project's settings file.
 pub(crate) fn project_path(cwd: &AbsPath) -> AbsPath {
     cwd.join(PROJECT_FILE)
 }
@@ -86,7 +87,9 @@ pub(crate) fn project_path(cwd: &AbsPath) -> AbsPath {
 /// The largest settings file of a project, in bytes.
 const PROJECT_BYTES: usize = 1024 * 1024;
 
-/// Reads a settings file of the user's, or one that the user names; `None` when there is none. It is a regular file of bounded size.
+/// Reads a settings file of the user, or one that the user names; `None` if it does not exist.
+///
+/// It must be a regular file of bounded size.
 pub(crate) fn read(path: AbsPath) -> Result<Option<SettingsFile>, ConfigError> {
     match system::read_regular(&path) {
         Ok(bytes) => text(path, bytes).map(Some),
@@ -95,7 +98,10 @@ pub(crate) fn read(path: AbsPath) -> Result<Option<SettingsFile>, ConfigError> {
     }
 }
 
-/// Reads the settings file of the project in `cwd`, which nobody has asked for; `None` when there is none. The inner error says why it is not used.
+/// Reads the settings file of the project in `cwd`; `None` if it does not exist.
+///
+/// The user did not name this file, so it is read under the rules for found files. The inner error
+/// is the reason why it is not used.
 pub(crate) async fn read_project(
     cwd: &AbsPath,
     blocked_paths: &[String],
@@ -109,12 +115,12 @@ pub(crate) async fn read_project(
     }
 }
 
-/// Whether there is a setting of that name.
+/// Checks that a setting of that name exists.
 pub(crate) fn check_name(name: &str) -> Result<(), ConfigError> {
     parse::check_name(name)
 }
 
-/// Whether every setting of a file is one, and has a value that it takes.
+/// Checks that every setting of a file exists and has a valid value.
 pub(crate) fn check(file: &SettingsFile, folders: &Folders) -> Result<(), ConfigError> {
     let mut options = Options::built_in(folders.clone());
     parse::parse(file)?.iter().try_for_each(|setting| setting.apply(&mut options))

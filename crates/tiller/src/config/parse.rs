@@ -1,4 +1,4 @@
-//! From a settings file's text to settings with the lines they were written on.
+//! Parses the text of a settings file into settings with their line numbers.
 
 use super::{ConfigError, KEYS, Key, Place, SettingsFile, key::Value};
 use crate::options::Options;
@@ -8,24 +8,24 @@ use toml::de::{DeTable, DeValue};
 #[derive(Debug, Clone)]
 pub(super) struct Setting {
     pub(super) key: &'static Key,
-    /// As written: what the user chose instead of `NAME` included.
+    /// The name as written, with the user's choice in place of `NAME`.
     pub(super) name: String,
     pub(super) value: Value,
     pub(super) place: Place,
 }
 
 impl Setting {
-    /// Whether it is about a hook.
+    /// Whether it belongs to a hook.
     pub(super) fn is_of_hook(&self) -> bool {
         self.key.is_in("hooks")
     }
 
-    /// Whether another one is the same setting with the same value.
+    /// Whether both have the same name and value.
     pub(super) fn says_the_same(&self, other: &Self) -> bool {
         self.name == other.name && self.value == other.value
     }
 
-    /// Sets it.
+    /// Applies the setting to `options`.
     pub(super) fn apply(&self, options: &mut Options) -> Result<(), ConfigError> {
         let chosen = self.key.matches(&self.name).unwrap_or_default();
         (self.key.set)(options, chosen, &self.value).map_err(|problem| ConfigError::BadValue {
@@ -36,7 +36,10 @@ impl Setting {
     }
 }
 
-/// Every setting of a file, in the order of its names. The first thing that is wrong is an error.
+/// Returns every setting of a file, ordered by name.
+///
+/// # Errors
+/// The first problem in the file.
 pub(super) fn parse(file: &SettingsFile) -> Result<Vec<Setting>, ConfigError> {
     let table = DeTable::parse(&file.text).map_err(|error| ConfigError::Syntax {
         place: place(file, error.span().map_or(0, |span| span.start)),
@@ -47,7 +50,7 @@ pub(super) fn parse(file: &SettingsFile) -> Result<Vec<Setting>, ConfigError> {
     Ok(settings)
 }
 
-/// Whether there is a setting of that name.
+/// Checks that a setting of that name exists.
 pub(super) fn check_name(name: &str) -> Result<(), ConfigError> {
     match KEYS.iter().any(|key| key.matches(name).is_some()) {
         true => Ok(()),
@@ -102,20 +105,22 @@ fn place(file: &SettingsFile, offset: usize) -> Place {
     Place::File(file.path.clone(), 1 + before.iter().filter(|byte| **byte == b'\n').count())
 }
 
-/// The setting, or group of settings, whose name is most like what was written.
+/// Returns the setting, or the group of settings, with the most similar name.
 fn nearest(written: &str) -> Option<String> {
     let depth = written.split('.').count();
     let names = KEYS.iter().flat_map(|key| {
         let cut = key.name.match_indices('.').nth(depth - 1).map_or(key.name, |(at, _)| &key.name[..at]);
         let last = key.name.rsplit('.').next().unwrap_or(key.name);
-        // Somebody who left out the group is told the full name.
+        // A user who left out the group gets the full name.
         let likeness = strsim::jaro_winkler(written, cut).max(strsim::jaro_winkler(written, last));
         let name = if strsim::jaro_winkler(written, cut) == likeness { cut } else { key.name };
         std::iter::once((likeness, name))
     });
     names
         .filter(|(likeness, _)| *likeness > 0.8)
-        // Of those as near, the shortest: whoever wrote one word is told of a group before a setting in another.
+        // Among equally similar names the shortest wins: a single word suggests a group rather than
+        // a
+        // setting of another group.
         .max_by(|(a, short), (b, long)| a.total_cmp(b).then(long.len().cmp(&short.len())))
         .map(|(_, name)| name.to_owned())
 }

@@ -1,8 +1,8 @@
-//! What a project's file has said while a session went on.
+//! Remembers what a project's file has forbidden during a session.
 //!
-//! Whoever can write the file, the model among them, must not loosen a running session by taking a
-//! line out of it. What the file has forbidden holds until the session is opened anew, or until the
-//! user takes it back through this program.
+//! A program that can write the file, the model's tools included, must not loosen a running session
+//! by deleting a line. Restrictions of earlier versions of the file apply until the session is
+//! opened anew, or until the user revokes them through this program.
 
 use super::{
     ConfigError, InProject, SettingsFile,
@@ -11,21 +11,21 @@ use super::{
 use crate::options::{HookOptions, Options};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The most settings that are held for one session.
+/// The most settings that are remembered for one session.
 const HELD: usize = 1024;
 
-/// What still holds of earlier versions of a project's file.
+/// The restrictions of earlier versions of a project's file that still apply.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Past {
-    /// Those that only tighten.
+    /// Settings that only tighten.
     settings: Vec<Setting>,
     /// Hooks that were trusted, by their names in the file.
     hooks: BTreeMap<String, HookOptions>,
 }
 
 impl Past {
-    /// Keeps what a version of the file forbids, and of the hooks in `options` those of the project
-    /// that are trusted.
+    /// Remembers the restrictions of this version of the file, and the trusted project hooks in
+    /// `options`.
     pub(crate) fn remember(
         &mut self,
         file: Option<&SettingsFile>,
@@ -46,19 +46,19 @@ impl Past {
         Ok(())
     }
 
-    /// Whether more is held than a file that changes now and then comes to.
+    /// Whether the limit is reached; occasional changes of a file do not come near it.
     pub(crate) fn is_full(&self) -> bool {
         self.settings.len() > HELD
     }
 
-    /// The user takes a setting back, or sets it anew.
+    /// Forgets a setting because the user removed it or set it anew.
     pub(crate) fn forget(&mut self, name: &str) {
         self.settings.retain(|setting| setting.name != name);
         let hook = name.strip_prefix("hooks.").and_then(|rest| rest.split('.').next());
         hook.map(|hook| self.hooks.remove(hook));
     }
 
-    /// Lays what the file does not say any more over the user's settings.
+    /// Applies the settings that the file no longer has. The user's settings are the layer below.
     pub(super) fn apply(
         &self,
         options: &mut Options,
@@ -84,8 +84,9 @@ impl Past {
         Ok(())
     }
 
-    /// Hooks that were trusted stay as they were until those of the file are trusted. Each is run
-    /// only while it is what was trusted.
+    /// Keeps the last trusted version of each hook until the file's version is trusted. A hook runs
+    /// only
+    /// while its item is trusted.
     pub(super) fn keep_hooks(&self, options: &mut Options) {
         for (name, hook) in &self.hooks {
             let now = options.hooks.entry(format!("project/{name}")).or_insert_with(|| hook.clone());
@@ -95,7 +96,7 @@ impl Past {
         }
     }
 
-    /// The settings and hooks that hold although the file does not say so any more.
+    /// Returns the names of settings and hooks that apply although the file no longer has them.
     pub(crate) fn kept(&self, file: Option<&SettingsFile>) -> BTreeSet<String> {
         let now = file.and_then(|file| parse(file).ok()).unwrap_or_default();
         let gone = |setting: &&Setting| !now.iter().any(|now| now.says_the_same(setting));

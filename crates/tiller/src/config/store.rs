@@ -1,10 +1,13 @@
-//! Writes one setting into a settings file and leaves all else in it as it is.
+//! Writes one setting into a settings file and preserves the rest of the text.
 
 use super::{ConfigError, Place, SettingsFile, parse::parse};
 use crate::options::{Folders, Options};
 use toml::de::{DeTable, DeValue};
 
-/// The file's text with a setting at a new value, which is checked as if it had been read.
+/// Returns the file's text with a new value of a setting.
+///
+/// # Errors
+/// If the name or the value is invalid, or the result would not parse.
 pub(crate) fn with_setting(
     file: &SettingsFile,
     folders: &Folders,
@@ -26,7 +29,7 @@ pub(crate) fn with_setting(
     let Some(written) = written(value) else {
         return Err(bad("takes text, a number or a flag here, or a list of such"));
     };
-    // Alone first: what is wrong with the setting is then said of it and not of the file.
+    // The setting is checked alone first, so that an error names the setting and not the file.
     let alone = SettingsFile { path: file.path.clone(), text: format!("{name} = {written}\n") };
     let mut options = Options::built_in(folders.clone());
     parse(&alone)?.iter().try_for_each(|setting| setting.apply(&mut options))?;
@@ -40,8 +43,7 @@ pub(crate) fn with_setting(
     Err(bad("cannot be written into this file; set it there by hand"))
 }
 
-/// A value as it is written; `None` where it is neither text, a number or a flag, nor a list of
-/// such.
+/// Formats a value as TOML; `None` unless it is text, a number, a flag, or a list of these.
 fn written(value: &serde_json::Value) -> Option<String> {
     Some(match value {
         serde_json::Value::String(text) => quoted(text),
@@ -55,11 +57,11 @@ fn written(value: &serde_json::Value) -> Option<String> {
     })
 }
 
-/// The file's text without a setting; `None` where it does not have it.
+/// Returns the file's text without a setting; `None` if the file does not have it.
 pub(crate) fn without_setting(file: &SettingsFile, name: &str) -> Result<Option<String>, ConfigError> {
     let before = parse(file)?;
     let Some(span) = span_of(&file.text, name) else { return Ok(None) };
-    // The lines from the setting's name to the end of its value, and nothing else.
+    // Removes the lines from the setting's name to the end of its value.
     let name_ends = file.text[..span.start].trim_end().trim_end_matches('=').trim_end().len();
     let start = file.text[..name_ends].rfind('\n').map_or(0, |at| at + 1);
     let end = file.text[span.end..].find('\n').map_or(file.text.len(), |at| span.end + at + 1);
@@ -79,7 +81,7 @@ pub(crate) fn without_setting(file: &SettingsFile, name: &str) -> Result<Option<
     }
 }
 
-/// Whether a file is right and has the setting.
+/// Whether the file is valid and has the setting.
 fn holds(file: &SettingsFile, folders: &Folders, name: &str) -> Result<bool, ConfigError> {
     let mut options = Options::built_in(folders.clone());
     let settings = parse(file)?;
@@ -87,7 +89,8 @@ fn holds(file: &SettingsFile, folders: &Folders, name: &str) -> Result<bool, Con
     Ok(settings.iter().any(|setting| setting.name == name))
 }
 
-/// Ways to write it, the tidiest first: over the old value, below the header of its group, at the end, at the top.
+/// Returns the candidate texts, the tidiest first: over the old value, below the header of its
+/// group, at the end, at the top.
 fn candidates(text: &str, name: &str, written: &str) -> Vec<String> {
     if let Some(span) = span_of(text, name) {
         let mut text = text.to_owned();
@@ -110,7 +113,7 @@ fn candidates(text: &str, name: &str, written: &str) -> Vec<String> {
     ways
 }
 
-/// Where the value of a setting stands.
+/// Returns the byte range of a setting's value.
 fn span_of(text: &str, name: &str) -> Option<std::ops::Range<usize>> {
     let table = DeTable::parse(text).ok()?;
     let mut parts = name.split('.').peekable();
@@ -128,7 +131,7 @@ fn span_of(text: &str, name: &str) -> Option<std::ops::Range<usize>> {
     }
 }
 
-/// A TOML basic string. JSON's escapes are a part of TOML's.
+/// Formats a TOML basic string. JSON's escapes are a subset of TOML's.
 fn quoted(text: &str) -> String {
     serde_json::Value::String(text.to_owned()).to_string().replace('\u{7f}', "\\u007f")
 }

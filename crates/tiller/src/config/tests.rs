@@ -1,4 +1,4 @@
-//! The layers, through one `check`.
+//! Tests of the layers.
 
 use super::*;
 use crate::extensions::Offered;
@@ -19,7 +19,7 @@ struct Case<'a> {
     project: &'a str,
     environment: &'a [(&'a str, &'a str)],
     flags: Flags,
-    /// The user trusts the project's folder.
+    /// Whether the user trusts the project's directory.
     trusted: bool,
 }
 
@@ -137,7 +137,7 @@ fn a_trusted_project_may_redirect_but_not_loosen() {
     assert_eq!(trusted.options.model.as_deref(), Some("custom/x"));
     assert_eq!(trusted.options.openai.base_url.as_deref(), Some("http://in.house"));
     assert_eq!(trusted.options.rules.allow.len(), 1);
-    // What holds everything else back stays the user's own, trust or no trust.
+    // Settings that restrict the project remain the user's own, trusted or not.
     for project in [
         "mcp.servers.s.offer = ['roots']",
         "tools.default_permission_mode = 'prometheus'",
@@ -172,7 +172,8 @@ fn a_project_adds_hooks_once_trusted_and_never_takes_the_users_place() {
     assert_eq!(incomplete.to_string(), "the hook \"x\" has no \"on\"; write hooks.NAME.on");
 }
 
-/// Three layers (the user, the project, and what a session remembers stands above both) over what each of them may say: the strictest wins.
+/// Every combination of the user's and the project's permission lists, with and without trust: the
+/// strictest rule applies. What a session remembers is a third layer above both.
 #[test]
 fn s39_the_strictest_layer_wins_in_every_combination() {
     let lists = ["", "deny", "ask", "allow"];
@@ -194,7 +195,9 @@ fn s39_the_strictest_layer_wins_in_every_combination() {
 
 #[test]
 fn every_setting_says_whether_a_project_may_set_it_and_holds_to_it() {
-    // Whatever is added later: a project can never reach a vendor's address, a key, or a place outside.
+    // This holds for future settings too: a project must never set a vendor's address, a key, or
+    // the
+    // place where commands run.
     for key in KEYS {
         let closed = key.name.starts_with("providers.")
             || ["agent.default_model", "client.terminal"].contains(&key.name);
@@ -273,7 +276,7 @@ fn what_is_wrong_is_said_with_its_place() {
             "tools.denied_tools = 'bash'",
             "/c/config.toml:1: tools.denied_tools: takes a list of texts, not text",
         ),
-        // A name that is no tool's would protect nothing.
+        // A misspelt tool name would protect nothing.
         (
             "tools.denied_tools = ['bsh']",
             "/c/config.toml:1: tools.denied_tools: there is no tool \"bsh\"; did you mean \"bash\"?",
@@ -346,7 +349,7 @@ fn options_of_custom() -> crate::options::Provider {
     options(Case { user, environment: &environment, ..Case::default() }).custom["my-groq"].clone()
 }
 
-/// The table of settings as documented: name, default, what a project may do.
+/// Returns the documented table of settings: name, default, effect of a project.
 fn documented() -> Vec<(String, String, String)> {
     let rows = DOCUMENT.lines().filter(|line| line.starts_with("| `") && line.matches('|').count() == 6);
     let cells = rows.map(|row| row.split('|').map(|cell| cell.trim().trim_matches('`').to_owned()).collect());
@@ -375,7 +378,7 @@ fn the_defaults_that_are_documented_are_the_ones_that_hold() {
         let bare = default.starts_with('[')
             || matches!(default.as_str(), "true" | "false")
             || default.parse::<i64>().is_ok();
-        // A default in parentheses is a description: nothing is set.
+        // A default in parentheses is a description, not a value.
         if !default.starts_with('(') {
             let value = default.split(' ').next().unwrap();
             let quote = if bare { "" } else { "'" };

@@ -1,4 +1,4 @@
-//! Settings from the environment.
+//! Settings from environment variables.
 
 use super::{ConfigError, KEYS, Place, key::Value};
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
     options::{Options, Secret},
 };
 
-/// The variables that set a setting, each with the setting's name.
+/// Environment variables that set a setting, with the setting's name.
 pub(crate) const VARIABLES: &[(&str, &str)] = &[
     ("TILLER_MODEL", "agent.default_model"),
     ("TILLER_MODE", "agent.mode"),
@@ -17,10 +17,11 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
     ("GEMINI_BASE_URL", "providers.gemini.base_url"),
 ];
 
-/// Where Ollama is, as its own programs have it; sets `providers.local.ollama`.
+/// Ollama's own variable for its address; sets `providers.local.ollama`.
 const OLLAMA_HOST: &str = "OLLAMA_HOST";
 
-/// Lays the environment over the options, and takes the keys from the variables that hold them, or else from those that are stored.
+/// Applies the environment to the options, and takes each provider's key from its variable, or
+/// else from the stored keys.
 pub(super) fn apply(
     options: &mut Options,
     environment: &Environment,
@@ -35,7 +36,7 @@ pub(super) fn apply(
             problem,
         })?;
     }
-    // It is another program's variable: what cannot be read there is Ollama's to complain about.
+    // The variable belongs to another program, so an invalid value is only logged.
     match environment.get(OLLAMA_HOST).map(providers::ollama_address) {
         Some(Ok(address)) => options.local.ollama = Some(address),
         Some(Err(problem)) => {
@@ -51,7 +52,7 @@ pub(super) fn apply(
     ];
     let custom = options.custom.iter_mut().map(|(name, provider)| (name.as_str(), provider));
     for (name, provider) in vendors.into_iter().chain(custom) {
-        // Google's own programs take either name.
+        // Google's own programs accept either name.
         let other = (provider.api_key_env == "GEMINI_API_KEY").then(|| environment.get("GOOGLE_API_KEY"));
         let key = environment.get(&provider.api_key_env).or(other.flatten()).map(Secret::new);
         provider.api_key = key.or_else(|| stored.of(name));

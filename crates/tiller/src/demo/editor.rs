@@ -1,4 +1,5 @@
-//! The editor: buffers that may differ from the disk, terminals, and somebody who answers questions.
+//! The editor of the demo: buffers that may differ from the disk, terminals, and an approver for
+//! permission requests.
 
 use super::{
     ledger::{Ledger, Permission, Read, Run},
@@ -29,14 +30,14 @@ pub(super) struct Editor {
     approver: Approver,
 }
 
-/// An open file.
+/// The buffer of an open file.
 struct Buffer {
     text: String,
     saved: bool,
 }
 
 impl Editor {
-    /// An editor with nothing open.
+    /// Creates an editor with no open files.
     pub(super) fn new(
         peer: Peer,
         screen: Screen,
@@ -58,27 +59,27 @@ impl Editor {
         }
     }
 
-    /// Opens a buffer that is not saved.
+    /// Opens a buffer with unsaved text.
     pub(super) fn type_unsaved(&mut self, path: AbsPath, text: String) {
         self.buffers.insert(path, Buffer { text, saved: false });
     }
 
-    /// The text of an open buffer.
+    /// Returns the text of an open buffer.
     pub(super) fn buffer(&self, path: &AbsPath) -> Option<&str> {
         self.buffers.get(path).map(|buffer| buffer.text.as_str())
     }
 
-    /// How many terminals the agent has not released.
+    /// Returns how many terminals the agent has not released.
     pub(super) fn unreleased(&self) -> usize {
         self.terminals.unreleased()
     }
 
-    /// Sends a request and serves the agent until it is answered.
+    /// Sends a request, and serves the agent's requests until the response arrives.
     pub(super) async fn call(&mut self, method: &str, params: Value) -> Result<Value> {
         let asked = self.peer.request(method, params).await?;
         loop {
             tokio::select! {
-                // What a command printed is shown before the agent's word on it.
+                // A command's output is shown before the agent's message about it.
                 biased;
                 (id, event) = self.terminals.next() => self.terminal_event(&id, event).await?,
                 incoming = self.peer.next() => match incoming? {
@@ -133,7 +134,7 @@ impl Editor {
     async fn write(&mut self, params: &Value) -> Result<Value, Refusal> {
         let path = path(params)?;
         let text = params["content"].as_str().ok_or_else(|| Refusal(-32602, "no content".to_owned()))?;
-        // As editors do: the buffer takes the text, undo and review included, and is saved.
+        // As in real editors: the buffer takes the text, with undo and review, and is saved.
         self.system.write_text(&path, text).await.map_err(refusal)?;
         let shown = self.shown(&path);
         let lines = text.lines().count();
@@ -211,7 +212,7 @@ fn path(params: &Value) -> Result<AbsPath, Refusal> {
     AbsPath::new(text).map_err(|error| Refusal(-32602, error.to_string()))
 }
 
-/// The lines that were asked for: `line` from 1, at most `limit`.
+/// Returns the requested lines: from `line` (1-based), at most `limit`.
 fn range(text: &str, params: &Value) -> String {
     let first = params["line"].as_u64().map_or(0, |line| line.saturating_sub(1));
     let limit = params["limit"].as_u64().unwrap_or(u64::MAX);

@@ -1,12 +1,12 @@
-//! What went through the editor, and whether the story happened.
+//! Records what passed through the editor, and checks it against the sample's story.
 
 use super::screen::{Paint, Screen};
 use std::collections::BTreeSet;
 
-/// What stands behind the words of a command that the agent's launcher confines.
+/// The mark that the demo appends to a command which the agent's launcher confines.
 pub(super) const CONFINED: &str = "(confined: ";
 
-/// Counts what the agent asked of the editor.
+/// The agent's requests to the editor.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
     pub(super) reads: Vec<Read>,
@@ -15,24 +15,24 @@ pub(super) struct Ledger {
     pub(super) permissions: Vec<Permission>,
 }
 
-/// A file that was read.
+/// A file that the agent read.
 #[derive(Debug)]
 pub(super) struct Read {
     pub(super) path: String,
-    /// Whether the text was one that is not on disk.
+    /// Whether the text came from an unsaved buffer.
     pub(super) unsaved: bool,
 }
 
-/// A command that was run.
+/// A command that ran in a terminal.
 #[derive(Debug)]
 pub(super) struct Run {
     pub(super) command: String,
     pub(super) success: bool,
-    /// `exit 0`, `SIGTERM`.
+    /// The exit status in words: `exit 0`, `SIGTERM`.
     pub(super) end: String,
 }
 
-/// A question that was answered.
+/// A permission request with its answer.
 #[derive(Debug)]
 pub(super) struct Permission {
     pub(super) title: String,
@@ -61,7 +61,7 @@ impl Ledger {
         }
     }
 
-    /// What the sample's story lacks.
+    /// Returns the steps of the sample's story that did not happen.
     pub(super) fn missing(&self, file: &str) -> Vec<String> {
         let expected = [
             (

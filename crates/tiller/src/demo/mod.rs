@@ -1,4 +1,5 @@
-//! `tiller demo`: plays the editor against `tiller acp`, over a real pipe, and shows what passes between them.
+//! `tiller demo`: plays the editor against `tiller acp` over a real pipe, and prints the messages
+//! between them.
 
 mod editor;
 mod ledger;
@@ -26,7 +27,7 @@ use system::{AbsPath, System};
 
 const PILOT: &str = "offline/pilot";
 
-/// Plays the demo; the exit code says whether the story happened.
+/// Plays the demo. The exit code is 0 if every expected step happened.
 pub(crate) async fn run(args: DemoArgs, environment: &Environment) -> Result<Exit> {
     let system = wiring::local(Vec::new(), Vec::new(), system::LoginShell::default());
     let temp = system::TemporaryFolder::new().context("cannot make a temporary folder")?;
@@ -65,7 +66,7 @@ async fn play(
     let peer = Peer::start(Start {
         cwd: root.clone(),
         args: agent_args(model, sample),
-        // The user's own models and settings are needed as soon as one of them is asked for.
+        // With a model of the user's choice, the agent needs the user's own models and settings.
         home: (sample && args.model.is_none()).then(|| base.join("home")),
     })?;
     let mut editor = Editor::new(peer, screen, Arc::clone(&system), root.clone(), approver);
@@ -111,7 +112,9 @@ fn introduce(screen: &mut Screen, model: &str, root: &AbsPath, sample: bool, kee
     screen.line(Paint::Plain, "");
 }
 
-/// On the sample nothing depends on the user's settings, so that the story is the same everywhere.
+/// Returns the agent's arguments. For the sample nothing depends on the user's settings, so that
+/// the
+/// story is the same everywhere.
 fn agent_args(model: &str, sample: bool) -> Vec<String> {
     let mut args = vec!["--model", model];
     if sample {
@@ -120,7 +123,7 @@ fn agent_args(model: &str, sample: bool) -> Vec<String> {
     args.into_iter().map(str::to_owned).collect()
 }
 
-/// `initialize` and `session/new`; returns the session's id.
+/// Sends `initialize` and `session/new`; returns the session's id.
 async fn open(editor: &mut Editor, root: &AbsPath, start: Instant) -> Result<Value> {
     let capabilities = json!({ "fs": { "readTextFile": true, "writeTextFile": true }, "terminal": true });
     let client = json!({ "name": "tiller-demo", "version": env!("CARGO_PKG_VERSION") });
@@ -138,7 +141,7 @@ async fn open(editor: &mut Editor, root: &AbsPath, start: Instant) -> Result<Val
     Ok(session["sessionId"].clone())
 }
 
-/// The table, the proof, and the verdict.
+/// Prints the table, the final file and the verdict.
 async fn conclude(
     mut editor: Editor,
     system: &dyn System,
@@ -175,7 +178,9 @@ async fn conclude(
     Ok(Exit::Error)
 }
 
-/// The unsaved line and the fix, side by side in the buffer and on disk.
+/// Checks that the buffer and the file on disk have both the unsaved line and the fix, and prints
+/// the
+/// file.
 async fn proof(editor: &mut Editor, system: &dyn System, root: &AbsPath) -> Result<Vec<String>> {
     let path = root.join(project::FILE);
     let disk = system.read_text(&path, None).await?;

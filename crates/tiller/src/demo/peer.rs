@@ -1,6 +1,6 @@
-//! The other end of the pipe: `tiller acp` as a child, spoken to in raw JSON-RPC lines.
+//! The peer on the pipe: `tiller acp` as a child process, over raw JSON-RPC lines.
 //!
-//! No protocol library here on purpose: what the demo shows is what any editor would see.
+//! It deliberately uses no protocol library: the demo shows what any editor would receive.
 
 use crate::limits;
 use anyhow::{Context, Result, bail};
@@ -13,7 +13,7 @@ use tokio::{
     time::timeout,
 };
 
-/// The child and its pipes. Dropping it kills the child.
+/// The child process and its pipes. Dropping it kills the child.
 pub(super) struct Peer {
     child: Child,
     stdin: ChildStdin,
@@ -21,11 +21,11 @@ pub(super) struct Peer {
     last_id: u64,
 }
 
-/// How the child is started.
+/// The options of the child process.
 pub(super) struct Start {
     pub(super) cwd: AbsPath,
     pub(super) args: Vec<String>,
-    /// A folder for all that it keeps, so that nothing of the user's is read or written.
+    /// A directory for all of its files, so that none of the user's are read or written.
     pub(super) home: Option<AbsPath>,
 }
 
@@ -37,12 +37,12 @@ pub(super) enum Incoming {
     Notification { method: String, params: Value },
 }
 
-/// A refusal to do what the agent asked for: code and message.
+/// A JSON-RPC error for a request of the agent: code and message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Refusal(pub(super) i64, pub(super) String);
 
 impl Peer {
-    /// Starts the child.
+    /// Starts the child process.
     #[expect(
         clippy::disallowed_methods,
         reason = "an editor starts its agent over pipes, which no system of a session does"
@@ -72,7 +72,7 @@ impl Peer {
         Ok(id)
     }
 
-    /// Answers a request of the agent.
+    /// Responds to a request of the agent.
     pub(super) async fn respond(&mut self, id: &Value, answer: Result<Value, Refusal>) -> Result<()> {
         let message = match answer {
             Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
@@ -83,7 +83,10 @@ impl Peer {
         self.send(&message).await
     }
 
-    /// The next message; an error when the agent has gone or sends something that is no message. Cancel-safe.
+    /// Returns the next message. Cancel-safe.
+    ///
+    /// # Errors
+    /// If the agent has exited, is silent for too long, or sends an invalid message.
     pub(super) async fn next(&mut self) -> Result<Incoming> {
         let line = match timeout(limits::DEMO_SILENCE, self.lines.next_line()).await {
             Err(_) => bail!("the agent was silent for {} s", limits::DEMO_SILENCE.as_secs()),
@@ -93,7 +96,7 @@ impl Peer {
         parse(&line)
     }
 
-    /// Hangs up, as an editor does that is closed, and waits for the child to end.
+    /// Closes the connection, as a closing editor does, and waits for the child to exit.
     pub(super) async fn hang_up(self) -> Result<()> {
         let Self { mut child, stdin, .. } = self;
         drop(stdin);

@@ -1,19 +1,20 @@
-//! Who answers the agent's questions: the demo itself on its own sample, the user on the user's files.
+//! Answers the agent's permission requests: the demo itself on its own sample, the user on the
+//! user's files.
 
 use super::screen::Screen;
 use serde_json::Value;
 use std::io::IsTerminal;
 
-/// Answers permission requests.
+/// The source of the answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Approver {
-    /// Allows once, always: the files are the demo's own.
+    /// Allows each request once: the files are the demo's own.
     AllowOnce,
-    /// Asks on the terminal; without one, nothing is allowed.
+    /// Asks on the terminal; without a terminal, rejects every request.
     Terminal,
 }
 
-/// An option that was chosen.
+/// The chosen option.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Choice {
     pub(super) id: String,
@@ -22,7 +23,7 @@ pub(super) struct Choice {
 }
 
 impl Approver {
-    /// Chooses one of the options; `None` dismisses the question.
+    /// Chooses one of the options; `None` dismisses the request.
     pub(super) async fn choose(self, options: &Value, screen: &mut Screen) -> Option<Choice> {
         let options: Vec<(Choice, String)> =
             options.as_array().into_iter().flatten().filter_map(parse).collect();

@@ -1,17 +1,19 @@
-//! The sample project: a program with a bug, a test that shows it, and a line that only the editor has.
+//! The sample project: a program with a bug, a test that fails because of it, and an unsaved line
+//! in
+//! the editor.
 
 use anyhow::Result;
 use system::{AbsPath, System};
 
 /// The file with the bug, relative to the project.
 pub(super) const FILE: &str = "src/greet.sh";
-/// What is wrong, and what it should be.
+/// The misspelt text and its correction.
 pub(super) const BUG: (&str, &str) = ("Helo", "Hello");
-/// The line that the user has typed and not saved.
+/// The line that the user has typed but not saved.
 pub(super) const UNSAVED: &str = "# typed a minute ago, not saved yet: greet in more languages";
-/// What is asked of the pilot, which takes plain commands.
+/// The prompt for the pilot, which follows plain commands.
 pub(super) const COMMANDS: &str = r#"replace "Helo" with "Hello" in src/greet.sh then run sh test.sh"#;
-/// What is asked of a language model.
+/// The prompt for a language model.
 pub(super) const WISH: &str = "The greeting in src/greet.sh is misspelt. Read the file, fix the spelling with one edit and leave everything \
                                else in it alone, then run `sh test.sh` and say whether it passes.";
 

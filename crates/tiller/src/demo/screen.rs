@@ -1,13 +1,13 @@
-//! What the demo prints: one step a row, with the time since the prompt was sent.
+//! The output of the demo: one row per step, with the time since the prompt was sent.
 
 use std::{io::Write, time::Instant};
 
-/// Columns of a step's text before it is wrapped.
+/// The width of a step's text, in columns.
 const TEXT_COLUMNS: usize = 88;
-/// Columns of the time and the label.
+/// The width of the time and the label, in columns.
 const MARGIN: usize = 22;
 
-/// A colour, or none.
+/// A text style.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Paint {
     Plain,
@@ -21,18 +21,18 @@ pub(super) enum Paint {
     Cyan,
 }
 
-/// The terminal, or whatever stdout is.
+/// The printer; it writes to stdout.
 pub(super) struct Screen {
     colours: bool,
     start: Instant,
-    /// The agent's words that do not end in a line break yet.
+    /// The agent's text that does not end in a line break yet.
     said: String,
-    /// Whether the last row is the beginning of what the agent says.
+    /// Whether the first line of the current message has been printed.
     saying: bool,
 }
 
 impl Screen {
-    /// Colours only on a terminal, and only when nobody asked for none.
+    /// Creates a printer. Colours are used only on a terminal, and not with `no_color`.
     pub(super) fn new(no_color: bool) -> Self {
         Self {
             colours: !no_color && crate::streams::stdout_is_terminal(),
@@ -42,18 +42,18 @@ impl Screen {
         }
     }
 
-    /// Sets the clock to zero.
+    /// Resets the clock.
     pub(super) fn restart(&mut self) {
         self.start = Instant::now();
     }
 
-    /// A step.
+    /// Prints a step.
     pub(super) fn step(&mut self, label: &str, paint: Paint, text: &str) {
         self.flush();
         self.row(label, paint, text);
     }
 
-    /// More of what the agent says; printed by lines.
+    /// Adds text of the agent's message; complete lines are printed.
     pub(super) fn say(&mut self, text: &str) {
         self.said.push_str(text);
         while let Some(at) = self.said.find('\n') {
@@ -62,21 +62,21 @@ impl Screen {
         }
     }
 
-    /// A line below a step.
+    /// Prints a line below a step.
     pub(super) fn detail(&mut self, paint: Paint, text: &str) {
         self.flush();
         let text = self.painted(paint, &clean(text));
         self.print(&format!("{:MARGIN$}{text}\n", ""));
     }
 
-    /// A line of its own.
+    /// Prints a line of its own.
     pub(super) fn line(&mut self, paint: Paint, text: &str) {
         self.flush();
         let text = self.painted(paint, &clean(text));
         self.print(&format!("{text}\n"));
     }
 
-    /// A question; the answer follows on the same line.
+    /// Prints a question; the user types the answer on the same line.
     pub(super) fn ask(&mut self, text: &str) {
         self.flush();
         self.print(&format!("{:MARGIN$}{}", "", clean(text)));
@@ -88,7 +88,7 @@ impl Screen {
         self.saying = false;
     }
 
-    /// The first line of what the agent says has the time; the rest stands below it.
+    /// Prints a line of the agent's message: the first with the time, the others below it.
     fn said_line(&mut self, line: &str) {
         let line = line.trim_end();
         if self.saying {
@@ -130,17 +130,19 @@ impl Screen {
 
     fn print(&self, text: &str) {
         let mut stdout = crate::streams::stdout();
-        // A reader that has gone has seen enough; the story is still played to its end and judged.
+        // A closed stdout ends the output only; the demo still runs to its end and judges the
+        // result.
         let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
     }
 }
 
-/// Without control characters: what an agent or a command prints must not steer the user's terminal.
+/// Removes control characters: text from an agent or a command must not control the user's
+/// terminal.
 fn clean(text: &str) -> String {
     text.chars().map(|c| if c == '\t' { ' ' } else { c }).filter(|c| !c.is_control() || *c == '\n').collect()
 }
 
-/// Lines of bounded width, broken at spaces where there are any.
+/// Wraps text to a bounded width, at spaces where possible.
 fn wrap(text: &str) -> Vec<String> {
     let mut lines = Vec::new();
     for line in text.lines() {

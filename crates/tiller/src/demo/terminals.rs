@@ -1,4 +1,4 @@
-//! The editor's terminals: commands that really run, with their output shown and kept.
+//! The editor's terminals: they run real commands, and show and keep their output.
 
 use super::{ledger::CONFINED, peer::Refusal};
 use crate::limits;
@@ -8,7 +8,7 @@ use system::{AbsPath, Command, Confinement, ExitStatus, Output, Process, System}
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-/// All terminals of a session.
+/// The terminals of a session.
 pub(super) struct Terminals {
     system: Arc<dyn System>,
     open: BTreeMap<String, Terminal>,
@@ -17,18 +17,18 @@ pub(super) struct Terminals {
     receiver: mpsc::Receiver<(String, Event)>,
 }
 
-/// Something that happened in a terminal.
+/// An event of a terminal.
 #[derive(Debug)]
 pub(super) enum Event {
     Output(String),
     Exit(ExitStatus),
 }
 
-/// A terminal's end, and who waits for it.
+/// The end of a terminal's command, with the requests that wait for it.
 pub(super) struct Ended {
     pub(super) command: String,
     pub(super) status: ExitStatus,
-    /// Requests of the agent that are to be answered with [`Ended::answer`].
+    /// The ids of requests that are to be answered with [`Ended::answer`].
     pub(super) waiting: Vec<Value>,
 }
 
@@ -43,13 +43,13 @@ struct Terminal {
 }
 
 impl Terminals {
-    /// None yet.
+    /// Creates an empty set.
     pub(super) fn new(system: Arc<dyn System>) -> Self {
         let (sender, receiver) = mpsc::channel(limits::DEMO_TERMINAL_EVENTS);
         Self { system, open: BTreeMap::new(), created: 0, sender, receiver }
     }
 
-    /// `terminal/create`: starts the command and returns the terminal's id and the command in words.
+    /// `terminal/create`: starts the command and returns the terminal's id and the command as text.
     pub(super) async fn create(&mut self, params: &Value) -> Result<(String, String), Refusal> {
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let invalid = |what: &str| Refusal(-32602, format!("terminal/create: {what}"));
@@ -63,7 +63,7 @@ impl Terminals {
         let limit = limit.unwrap_or(limits::DEMO_TERMINAL_BYTES);
         let shown = match args.as_slice() {
             [flag, line] if flag == "-c" => line.clone(),
-            // The agent's launcher, and the words that say what it confines.
+            // The agent's launcher; the words after the socket are the command that it confines.
             [sandbox, run, _socket, label @ ..] if [sandbox, run] == crate::wiring::IN_TERMINAL => {
                 format!("{} {CONFINED}{sandbox} {run} …)", label.join(" "))
             }
@@ -97,12 +97,12 @@ impl Terminals {
         Ok((id, shown))
     }
 
-    /// The next thing that happens in any terminal. Cancel-safe.
+    /// Returns the next event of any terminal. Cancel-safe.
     pub(super) async fn next(&mut self) -> (String, Event) {
         self.receiver.recv().await.expect("the sender lives beside the receiver")
     }
 
-    /// Keeps output.
+    /// Appends output, within the terminal's limit.
     pub(super) fn keep(&mut self, id: &str, text: &str) {
         let Some(terminal) = self.open.get_mut(id) else { return };
         terminal.output.push_str(text);
@@ -115,7 +115,7 @@ impl Terminals {
         }
     }
 
-    /// Keeps the end.
+    /// Records the exit status; `None` if the terminal was released.
     pub(super) fn ended(&mut self, id: &str, status: ExitStatus) -> Option<Ended> {
         let terminal = self.open.get_mut(id)?;
         terminal.status = Some(status.clone());
@@ -136,7 +136,8 @@ impl Terminals {
         Ok(answer)
     }
 
-    /// `terminal/wait_for_exit`: the answer, or `None` when it is to follow the end.
+    /// `terminal/wait_for_exit`: returns the answer, or `None` if it follows when the command
+    /// exits.
     pub(super) fn wait(&mut self, params: &Value, request: &Value) -> Option<Result<Value, Refusal>> {
         let Some(terminal) = self.open.get_mut(id(params)) else { return Some(Err(unknown())) };
         match &terminal.status {
@@ -154,20 +155,20 @@ impl Terminals {
         Ok(json!({}))
     }
 
-    /// `terminal/release`: forgets the terminal, and kills what runs in it.
+    /// `terminal/release`: removes the terminal and kills its command.
     pub(super) fn release(&mut self, params: &Value) -> Result<Value, Refusal> {
         self.open.remove(id(params)).ok_or_else(unknown)?.kill.cancel();
         Ok(json!({}))
     }
 
-    /// How many terminals the agent has not released.
+    /// Returns how many terminals the agent has not released.
     pub(super) fn unreleased(&self) -> usize {
         self.open.len()
     }
 }
 
 impl Ended {
-    /// The answer to those who wait.
+    /// The response to the waiting requests.
     pub(super) fn answer(&self) -> Value {
         exit_json(&self.status)
     }
@@ -192,7 +193,7 @@ async fn drive(
             Some(Output::Text(text)) => text,
             Some(Output::Gap) => "[output truncated]\n".to_owned(),
         };
-        // Nobody listens once the demo has ended.
+        // The receiver is gone once the demo has ended.
         let _ = events.send((id.clone(), Event::Output(text))).await;
     }
     let status = process.wait().await.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The agent's `session/update` notifications, as rows on the screen.
+//! Prints the agent's `session/update` notifications.
 
 use super::screen::{Paint, Screen};
 use crate::limits;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use system::AbsPath;
 
-/// Shows updates, and remembers what calls are called: later updates carry only what changed.
+/// Prints updates, and remembers the titles of tool calls: later updates carry only what changed.
 pub(super) struct Updates {
     root: AbsPath,
     calls: BTreeMap<String, Call>,
@@ -17,18 +17,18 @@ struct Call {
     title: String,
     shown_title: String,
     shown_diff: bool,
-    /// Reads are shown by what they ask of the editor; their end is not worth a row.
+    /// A read is shown by its request to the editor, so its end gets no row.
     quiet: bool,
     ended: bool,
 }
 
 impl Updates {
-    /// Paths below `root` are shown relative to it.
+    /// Creates the printer. Paths below `root` are shown relative to it.
     pub(super) fn new(root: AbsPath) -> Self {
         Self { root, calls: BTreeMap::new() }
     }
 
-    /// Shows an update.
+    /// Prints an update.
     pub(super) fn show(&mut self, update: &Value, screen: &mut Screen) {
         match update["sessionUpdate"].as_str() {
             Some("agent_message_chunk") => screen.say(update["content"]["text"].as_str().unwrap_or_default()),
@@ -41,7 +41,7 @@ impl Updates {
         }
     }
 
-    /// Takes in what a permission request says of its call.
+    /// Remembers the title of the tool call in a permission request.
     pub(super) fn remember(&mut self, call: &Value) {
         if let Some(title) = call["title"].as_str() {
             let id = call["toolCallId"].as_str().unwrap_or_default();
@@ -49,7 +49,7 @@ impl Updates {
         }
     }
 
-    /// What a call is called.
+    /// Returns the title of a tool call.
     pub(super) fn title(&self, call: &Value) -> String {
         let id = call["toolCallId"].as_str().unwrap_or_default();
         self.calls
@@ -99,7 +99,7 @@ impl Updates {
     }
 }
 
-/// The lines that differ: what lies between the common beginning and the common end.
+/// Prints the changed lines: those between the common beginning and the common end.
 fn show_diff(old: &str, new: &str, screen: &mut Screen) {
     let (old, new): (Vec<_>, Vec<_>) = (old.lines().collect(), new.lines().collect());
     let before = old.iter().zip(&new).take_while(|(a, b)| a == b).count();

@@ -1,4 +1,4 @@
-//! `tiller doctor`: what this machine and these settings give, and what is wrong with them.
+//! `tiller doctor`: checks the environment and the configuration.
 
 mod model;
 
@@ -17,20 +17,20 @@ use serde_json::{Value, json};
 use std::io::Write;
 use system::{MIN_LANDLOCK_ABI, SandboxLevel, SandboxSupport};
 
-/// The one system that has a sandbox.
+/// Linux is the only system with a sandbox.
 const IS_LINUX: bool = cfg!(target_os = "linux");
 
-/// What is looked at, and what is known of it before.
+/// The configuration to check, and the problems that are known beforehand.
 pub(crate) struct Subject<'a> {
     pub(crate) options: &'a Options,
     pub(crate) catalog: &'a Catalog,
-    /// What was ignored of the settings, and why.
+    /// The settings that were ignored, with the reasons.
     pub(crate) notices: &'a [String],
-    /// Why the settings files cannot be used: the options are then those without them.
+    /// Why the settings files cannot be used; the options are then those without the files.
     pub(crate) settings_problem: Option<&'a str>,
 }
 
-/// Prints the report; the exit code says whether there is an issue. No secret is ever part of it.
+/// Prints the report. The exit code is 0 if there are no issues. The report contains no secrets.
 pub(crate) async fn run(subject: Subject<'_>, args: &DoctorArgs) -> Result<Exit> {
     let report = Report::of(&subject).await;
     let code = if report.issues.is_empty() { Exit::Ok } else { Exit::Error };
@@ -62,12 +62,12 @@ pub(crate) async fn run(subject: Subject<'_>, args: &DoctorArgs) -> Result<Exit>
     Ok(code)
 }
 
-/// The report for programs. No secret is ever part of it.
+/// Returns the report as JSON. It contains no secrets.
 pub(crate) async fn report(subject: Subject<'_>) -> Value {
     Report::of(&subject).await.as_json(subject.options)
 }
 
-/// All that was found.
+/// The result of all checks.
 struct Report {
     support: SandboxSupport,
     sessions: Sessions,
@@ -135,7 +135,7 @@ impl Report {
     }
 }
 
-/// What is worth knowing: what was ignored of the settings, and what this machine lacks.
+/// Returns the ignored settings, and what this machine lacks for the sandbox.
 fn with_shortcoming(options: &Options, notices: &[String], support: SandboxSupport) -> Vec<String> {
     notices.iter().cloned().chain(shortcoming(options.sandbox, support, IS_LINUX)).collect()
 }
@@ -145,7 +145,7 @@ fn providers(options: &Options) -> [(&'static str, bool, Option<String>); 3] {
         .map(|(name, provider)| (name, provider.api_key.is_some(), provider.base_url.clone()))
 }
 
-/// What stands between a command and the machine.
+/// Describes the sandbox features of the kernel.
 fn kernel(support: SandboxSupport, is_linux: bool) -> String {
     if !is_linux {
         return "no sandbox on this system".to_owned();
@@ -166,8 +166,9 @@ fn kernel(support: SandboxSupport, is_linux: bool) -> String {
     )
 }
 
-/// What this machine lacks of the sandbox that the settings want, and what follows. Nothing is
-/// broken: questions take its place.
+/// Describes what this machine lacks for the configured sandbox, and the consequence.
+///
+/// This is not an issue: permission requests take the place of the sandbox.
 fn shortcoming(level: SandboxLevel, support: SandboxSupport, is_linux: bool) -> Option<String> {
     if level == SandboxLevel::Off || support.holds() {
         return None;

@@ -1,23 +1,26 @@
-//! Whether the model of new sessions can be asked.
+//! Checks whether the model of new sessions can be used.
 
 use crate::options::Options;
 use agent::{Credentials, Models as _};
 use providers::Catalog;
 
-/// What is wrong with the models, and what helps.
+/// Problems with the models, and commands that solve them.
 #[derive(Debug, Default)]
 pub(super) struct ModelHealth {
-    /// The id of the model of new sessions; none where only the pilot would answer.
+    /// The id of the model of new sessions; `None` if only the pilot would answer.
     pub(super) default: Option<String>,
-    /// How we stand with its provider: `present`, `missing`, `not_needed`; none without a model.
+    /// The state of its provider's credentials: `present`, `missing` or `not_needed`; `None`
+    /// without a
+    /// model.
     pub(super) credentials: Option<&'static str>,
     pub(super) notes: Vec<String>,
     pub(super) issues: Vec<String>,
-    /// Commands that mend the issues.
+    /// Commands that solve the issues.
     pub(super) next_commands: Vec<String>,
 }
 
-/// Looks for model servers on this machine, asks no vendor, and says whether the default can be used.
+/// Discovers model servers on this machine and checks the default model. Sends no request to a
+/// vendor.
 pub(super) async fn look(options: &Options, catalog: &Catalog) -> ModelHealth {
     catalog.discover().await;
     let mut health = ModelHealth::default();

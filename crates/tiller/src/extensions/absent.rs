@@ -1,4 +1,5 @@
-//! A build without MCP servers, scripts and integrations: it says so wherever somebody wants one.
+//! The stub for builds without MCP servers, scripts and integrations: each use reports that the
+//! build lacks them.
 
 use crate::{
     args::{IntegrationsCommand, LuaCommand, McpCommand},
@@ -16,14 +17,14 @@ use async_trait::async_trait;
 use std::sync::{Arc, Mutex, PoisonError};
 use system::AbsPath;
 
-/// Whether this build has them.
+/// Whether this build has extensions.
 pub(crate) const PRESENT: bool = false;
 
-/// What is said wherever somebody wants one.
+/// The message for each use of an extension.
 const ABSENT: &str = "this build of tiller has no MCP servers, scripts and integrations; install one that has: \
                       cargo install --path crates/tiller --features full";
 
-/// What may be offered to a server. Settings are read and checked by those who have servers.
+/// A capability that may be offered to a server. Only a build with extensions checks the words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Offered(String);
 
@@ -33,22 +34,22 @@ impl Offered {
     }
 }
 
-/// The name of a server, as it is written.
+/// Returns the name of a server unchanged.
 pub(crate) fn server_name(name: &str) -> String {
     name.to_owned()
 }
 
-/// None: nothing here starts any.
+/// Returns no servers: this build starts none.
 pub(crate) async fn project_servers(_: &FolderTrust, _: &AbsPath) -> (Vec<Judged>, Vec<String>) {
     (Vec::new(), Vec::new())
 }
 
-/// Whether that is how an integration's name is written: nobody here knows better.
+/// Accepts every name, because this build knows no integrations.
 pub(crate) fn is_integration_name(_name: &str) -> bool {
     true
 }
 
-/// Nothing.
+/// The stub of the extensions' state.
 pub(crate) struct Extensions;
 
 impl Extensions {
@@ -56,7 +57,7 @@ impl Extensions {
         Self
     }
 
-    /// No tools, and a word to those who bring servers.
+    /// Returns a provider that has no tools and warns clients that send MCP servers.
     pub(crate) fn tool_providers(&self) -> ToolProviders {
         std::iter::once(Arc::new(Self) as Arc<dyn ToolProvider>).collect()
     }
@@ -70,7 +71,7 @@ impl ToolProvider for Extensions {
     }
 }
 
-/// The servers that a client gave and that are not told of yet.
+/// The client's servers that no warning has named yet.
 struct Unserved(Mutex<Vec<String>>);
 
 #[async_trait]

@@ -1,4 +1,4 @@
-//! The client of a run without anybody to ask.
+//! The client of a headless run, where no user can answer.
 
 use super::output::Output;
 use crate::streams;
@@ -9,21 +9,20 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// An output shared by the client and the run.
+/// The output that the client and the run share.
 pub(crate) type SharedOutput = Arc<Mutex<Output<Box<dyn Write + Send>>>>;
 
-/// Prints what happens and refuses what would have to be asked.
+/// Prints events and rejects every permission request.
 ///
-/// While as much waits to be printed as may wait, nothing more is read of the model's answer
-/// ([`Client::room`]). What is told all the same waits in [`Client::notify`] for the reader of
-/// standard output: everything of the run stands still then. A signal and the time limit of the run
-/// end both.
+/// While the output queue is full, no more of the model's answer is read ([`Client::room`]). Events
+/// that arrive anyway block in [`Client::notify`] until standard output is read, and the whole run
+/// stands still. A signal and the time limit of the run end both waits.
 pub(crate) struct HeadlessClient {
     output: SharedOutput,
 }
 
 impl HeadlessClient {
-    /// A client that prints to `output`.
+    /// Creates a client that prints to `output`.
     pub(crate) fn new(output: SharedOutput) -> Self {
         Self { output }
     }
@@ -51,7 +50,7 @@ impl Client for HeadlessClient {
     }
 }
 
-/// Works on the output while nobody else does.
+/// Runs `work` with exclusive access to the output.
 pub(crate) fn with<T>(
     output: &SharedOutput,
     work: impl FnOnce(&mut Output<Box<dyn Write + Send>>) -> T,
@@ -60,7 +59,7 @@ pub(crate) fn with<T>(
 }
 
 fn denial(request: &PermissionRequest) -> String {
-    // What nothing can be remembered of asks each time, in every mode.
+    // Without a grant label no permission can be remembered, so the call asks in every mode.
     let advice = match request.grant_label.is_empty() {
         true => {
             "It asks in every mode, so --yolo does not allow it: run it yourself, or allow it with the setting permissions.allow."

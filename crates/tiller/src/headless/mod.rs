@@ -1,4 +1,4 @@
-//! `tiller -p PROMPT`: one prompt over the same runtime, with nobody to ask.
+//! `tiller -p PROMPT`: runs one prompt on the same runtime, without a user who could answer.
 
 pub(crate) mod client;
 pub(crate) mod output;
@@ -18,44 +18,44 @@ use std::{
 };
 use system::{AbsPath, System};
 
-/// What the model is told about being alone, so that it can pass on the way out of a denial.
+/// The addition to the system prompt, so that the model can pass on how to get past a denial.
 pub(crate) const NOBODY: &str = "Nobody watches this run, so nobody can answer a permission request: what would have to be asked is denied. When that keeps \
                                  you from finishing, say so, and that the user can allow it with --permission-mode prometheus (or --yolo), or \
                                  with the setting tools.default_permission_mode.";
 
-/// Why nothing was asked without a model. The pilot answers a script only where it was chosen: it
-/// understands few prompts and succeeds at doing nothing.
+/// The error of a run without a model. The pilot runs a prompt only if it was chosen explicitly: it
+/// understands few prompts, and would report success without doing anything.
 const NO_MODEL: &str = "no model is set up, so nothing was asked. Run `tiller setup`, or set ANTHROPIC_API_KEY or OPENAI_API_KEY, or start a model \
                         server on this machine (Ollama, llama.cpp, LM Studio, vLLM). `tiller models` lists what can be chosen, and \
                         `-m offline/pilot` asks the built-in pilot, which is no language model.";
 
-/// A run.
+/// The options of a run.
 pub(crate) struct Run {
     pub(crate) cwd: AbsPath,
     pub(crate) prompt: String,
     pub(crate) format: OutputFormat,
-    /// Seconds that the run may take, and when they are over.
+    /// The time limit in seconds, and the moment when it ends.
     pub(crate) timeout: Option<u64>,
     pub(crate) deadline: Option<Instant>,
     pub(crate) session: Begin,
-    /// Whether to take a session that goes on from another process that holds it.
+    /// Whether to take a continued session over from another process that holds its lease.
     pub(crate) take_over: bool,
-    /// The model, mode and permission mode that flags gave: they hold for a session that goes on, too.
+    /// The model, mode and permission mode from flags; they apply to a continued session too.
     pub(crate) overrides: Overrides,
 }
 
-/// Which session a run is part of.
+/// The session of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Begin {
     /// A new one.
     New,
-    /// The last one of the folder.
+    /// The most recent one of the directory.
     Last,
-    /// This one.
+    /// The one with this id.
     This(SessionId),
 }
 
-/// What flags change about a session that goes on.
+/// The flags that change a continued session.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Overrides {
     pub(crate) model: Option<String>,
@@ -63,7 +63,7 @@ pub(crate) struct Overrides {
     pub(crate) permission_mode: Option<agent::PermissionMode>,
 }
 
-/// Runs a prompt, prints what comes of it to stdout, and returns the process's exit code.
+/// Runs a prompt, prints the result to stdout and returns the exit code.
 pub(crate) async fn run(runtime: &Arc<Runtime>, system: Arc<dyn System>, run: Run) -> Result<Exit> {
     let output = Output::new(run.format, Box::new(crate::screen::stdout()) as Box<_>, now);
     let output: SharedOutput = Arc::new(Mutex::new(output));
@@ -90,7 +90,7 @@ pub(crate) async fn run(runtime: &Arc<Runtime>, system: Arc<dyn System>, run: Ru
     code.or_else(|error| {
         let exit = Exit::of(&error);
         with(&output, |output| output.failed(&format!("{error:#}"), exit));
-        // The other formats have told of it on stdout.
+        // The other formats have reported the error on stdout.
         if run.format == OutputFormat::Text { Err(error) } else { Ok(exit) }
     })
 }
@@ -171,15 +171,16 @@ async fn turn(session: &SessionHandle, run: &Run, output: &SharedOutput) -> Resu
     Ok(exit)
 }
 
-/// What became of a prompt.
+/// The result of a prompt.
 enum Settled {
-    /// Its outcome, and what cancelled it, if something did.
+    /// The turn's outcome, and the reason for its cancellation, if it was cancelled.
     Outcome(PromptOutcome, Option<Exit>),
-    /// It was cancelled, and did not end in time.
+    /// The turn was cancelled and did not settle in time.
     Not(Exit),
 }
 
-/// Runs the prompt to its end. What asks for an end cancels it and waits for it to settle.
+/// Runs the prompt to its end. A signal, the time limit or a failed stdout cancels it, and it gets
+/// time to settle.
 async fn settle(session: &SessionHandle, run: &Run) -> Result<Settled> {
     let prompt = session.prompt(vec![Content::text(run.prompt.clone())]);
     tokio::pin!(prompt);
@@ -197,7 +198,7 @@ async fn settle(session: &SessionHandle, run: &Run) -> Result<Settled> {
     }
 }
 
-/// Waits for a signal, for the end of the time, or for standard output to fail.
+/// Waits for a signal, the deadline, or a failure of standard output.
 async fn asked_to_end(deadline: Option<Instant>) -> Exit {
     let time = async {
         match deadline {
@@ -215,7 +216,7 @@ async fn asked_to_end(deadline: Option<Instant>) -> Exit {
     }
 }
 
-/// Tells of a run that has no result.
+/// Reports a run without a result.
 fn unfinished(output: &SharedOutput, exit: Exit, why: &str) -> Exit {
     tracing::warn!("{why}");
     with(output, |output| output.failed(why, exit));
@@ -227,7 +228,7 @@ fn reason(exit: Exit, stop: StopReason, run: &Run) -> Option<String> {
         (Exit::Interrupted, _) => Some("interrupted".to_owned()),
         (Exit::Terminated, _) => Some("terminated".to_owned()),
         (Exit::HungUp, _) => Some("hung up on".to_owned()),
-        // It is told when everything has ended, or there is nobody to tell.
+        // A write error is reported at the end of the process; a closed stdout has no reader.
         (Exit::Output | Exit::Closed, _) => None,
         (_, StopReason::Cancelled) => {
             Some(format!("stopped after {} s (--timeout)", run.timeout.unwrap_or_default()))

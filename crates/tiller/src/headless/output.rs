@@ -1,4 +1,4 @@
-//! What `-p` prints: a projection of the session's events, in one of three formats.
+//! The output of `-p`: a projection of the session's events, in one of three formats.
 
 use crate::{args::OutputFormat, exit::Exit};
 use agent::{
@@ -8,12 +8,13 @@ use agent::{
 use serde_json::{Value, json};
 use std::{collections::HashMap, io::Write, time::Duration};
 
-/// Projects events to a writer. A writer that fails (a closed pipe) is not written to again; the turn goes on.
+/// Writes the projection of events. After a write error (such as a closed pipe) nothing more is
+/// written; the turn continues.
 pub(crate) struct Output<W> {
     format: OutputFormat,
     writer: W,
     broken: bool,
-    /// Milliseconds since the epoch.
+    /// Returns the milliseconds since the epoch.
     clock: Box<dyn Fn() -> u64 + Send>,
     /// The message whose text was printed last.
     current: Option<String>,
@@ -24,7 +25,7 @@ pub(crate) struct Output<W> {
     redactor: Option<Redactor>,
 }
 
-/// How a turn ended, for the last line.
+/// The end of a turn, for the last line.
 #[derive(Debug, Clone)]
 pub(crate) struct Ending {
     pub(crate) session: String,
@@ -44,7 +45,7 @@ struct Call {
 }
 
 impl<W: Write> Output<W> {
-    /// An output that has printed nothing yet. `clock` gives milliseconds since the epoch.
+    /// Creates an output. `clock` returns milliseconds since the epoch.
     pub(crate) fn new(format: OutputFormat, writer: W, clock: impl Fn() -> u64 + Send + 'static) -> Self {
         Self {
             format,
@@ -60,12 +61,12 @@ impl<W: Write> Output<W> {
         }
     }
 
-    /// The same without secrets in what programs read.
+    /// Removes secrets from the JSON formats.
     pub(crate) fn redacting(self, redactor: Redactor) -> Self {
         Self { redactor: Some(redactor), ..self }
     }
 
-    /// Takes an event in.
+    /// Processes an event.
     pub(crate) fn event(&mut self, event: &SessionEvent) {
         match event {
             SessionEvent::UserMessage { content, .. } => {
@@ -80,7 +81,7 @@ impl<W: Write> Output<W> {
                 if text.is_empty() {
                     return;
                 }
-                // An answer that did not stream is printed now.
+                // The text of an answer that was not streamed is printed now.
                 if self.current.as_deref() != Some(response.id.as_str()) {
                     self.text(response.id.as_str(), &text);
                 }
@@ -102,13 +103,13 @@ impl<W: Write> Output<W> {
         }
     }
 
-    /// Something went wrong that does not end the turn.
+    /// Reports an error that does not end the turn.
     pub(crate) fn error(&mut self, message: &str) {
         self.errors.push(message.to_owned());
         self.line("error", json!({ "message": message }));
     }
 
-    /// The turn ended in order.
+    /// Prints the end of a turn.
     pub(crate) fn end(&mut self, ending: &Ending) {
         let mut usage = json!({ "tokens_in": ending.usage.input, "tokens_out": ending.usage.output });
         if let Some(cost) = ending.usage.cost {
@@ -141,7 +142,7 @@ impl<W: Write> Output<W> {
         }
     }
 
-    /// The run failed. In text nothing is printed here: the message is for stderr.
+    /// Reports that the run failed. The text format prints no message here: it goes to stderr.
     pub(crate) fn failed(&mut self, error: &str, exit: Exit) {
         match self.format {
             OutputFormat::Text => {
@@ -158,7 +159,7 @@ impl<W: Write> Output<W> {
         }
     }
 
-    /// The writer, with all that was printed.
+    /// Returns the writer with everything that was printed.
     #[cfg(test)]
     fn into_writer(self) -> W {
         self.writer
@@ -212,7 +213,7 @@ impl<W: Write> Output<W> {
         }
     }
 
-    /// One line of `stream-json`; nothing in the other formats.
+    /// Prints one line of `stream-json`; nothing in the other formats.
     fn line(&mut self, kind: &str, body: Value) {
         if self.format == OutputFormat::StreamJson {
             let mut line = json!({ "type": kind, "timestamp": (self.clock)() });
@@ -223,7 +224,7 @@ impl<W: Write> Output<W> {
         }
     }
 
-    /// One line of JSON.
+    /// Prints one line of JSON.
     fn json(&mut self, value: Value) {
         let line = match &self.redactor {
             Some(redactor) => redactor.json_line(value),

@@ -1,4 +1,4 @@
-//! The prompt of a run: what was given, and what is piped in.
+//! Reads the prompt of a run: from the arguments and from stdin.
 
 use crate::{exit::usage, limits};
 use anyhow::{Context, Result};
@@ -8,11 +8,11 @@ use std::{
 };
 use tokio::sync::oneshot;
 
-/// The prompt that was given with what is piped in appended to it, or what is piped in alone where
-/// `-` or nothing was given. `None` when the run's time is over before stdin ends.
+/// Returns the given prompt with the text on stdin appended, or only the text on stdin if the
+/// prompt is missing or `-`. `None` if the deadline passes before stdin ends.
 ///
 /// # Errors
-/// There is no prompt, or stdin cannot be read, is too large, or is no UTF-8 text.
+/// If there is no prompt, or stdin cannot be read, is too large, or is not UTF-8.
 pub(crate) async fn read(given: Option<String>, deadline: Option<Instant>) -> Result<Option<String>> {
     match given.filter(|given| given != "-") {
         Some(given) => with_stdin(given, deadline).await,
@@ -35,7 +35,7 @@ async fn with_stdin(given: String, deadline: Option<Instant>) -> Result<Option<S
         return Ok(Some(given));
     }
     let mut stdin = Stdin::begin();
-    // A program that starts this one may leave a pipe open that it never writes to.
+    // The parent process may leave a pipe open to which it never writes.
     if tokio::time::timeout(limits::STDIN_WAIT, &mut stdin.begun).await.is_err() {
         let seconds = limits::STDIN_WAIT.as_secs();
         tracing::warn!(
@@ -50,10 +50,10 @@ async fn with_stdin(given: String, deadline: Option<Instant>) -> Result<Option<S
     }))
 }
 
-/// Stdin as it is read on a thread of its own, so that a signal is seen meanwhile. A read that is
-/// blocked ends with the process.
+/// Reads stdin on a thread of its own, so that signals are handled meanwhile. A blocked read ends
+/// with the process.
 struct Stdin {
-    /// Settled by the first byte, or the end.
+    /// Completes with the first byte or the end of stdin.
     begun: oneshot::Receiver<()>,
     reading: tokio::task::JoinHandle<Result<String>>,
 }
@@ -79,7 +79,7 @@ fn text(first: oneshot::Sender<()>) -> Result<String> {
     let mut stdin = std::io::stdin().lock().take(limits::PROMPT_BYTES + 1);
     let mut bytes = Vec::new();
     (&mut stdin).take(1).read_to_end(&mut bytes).context("cannot read stdin")?;
-    // The run may have gone on without it.
+    // The receiver is gone if the run went on without stdin.
     let _ = first.send(());
     stdin.read_to_end(&mut bytes).context("cannot read stdin")?;
     if bytes.len() as u64 > limits::PROMPT_BYTES {

@@ -1,4 +1,5 @@
-//! What the user's accounts have: secrets among the other secrets, all else in a file of its own, for the user and not for a project.
+//! The user's accounts: secret fields are stored with the other secrets, the others in a file of
+//! their own. They belong to the user, not to a project.
 
 use crate::{
     options::Folders,
@@ -11,16 +12,16 @@ use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, sync::Arc};
 use system::{AbsPath, System};
 
-/// The accounts.
+/// The stored accounts.
 pub(crate) struct KeptAccounts {
     values: Values,
     system: Arc<dyn System>,
     path: AbsPath,
-    /// Held from reading to writing.
+    /// Held from reading to writing, so that concurrent changes are not lost.
     one_at_a_time: tokio::sync::Mutex<()>,
 }
 
-/// A change of one account: fields to be set, and `None` for those to be forgotten.
+/// Changes to the fields of an account; `None` removes a field.
 pub(crate) type Change = BTreeMap<String, Option<String>>;
 
 impl KeptAccounts {
@@ -29,7 +30,10 @@ impl KeptAccounts {
         Self { values, system, path, one_at_a_time: tokio::sync::Mutex::default() }
     }
 
-    /// Changes an account. Fields that the integration does not have are an error that names those it has.
+    /// Changes an account.
+    ///
+    /// # Errors
+    /// If the integration has no such field; the message names its fields.
     pub(crate) async fn change(
         &self,
         integration: &str,
@@ -84,7 +88,7 @@ impl KeptAccounts {
         Ok(())
     }
 
-    /// Forgets one account, or all of an integration. Returns whether there was any.
+    /// Removes one account, or all accounts of an integration. Returns whether there was one.
     pub(super) async fn forget(&self, integration: &str, account: Option<&str>) -> Result<bool> {
         let _one_at_a_time = self.one_at_a_time.lock().await;
         let mut secrets = self.values.secrets().await?;
@@ -110,7 +114,7 @@ impl KeptAccounts {
         Ok(found)
     }
 
-    /// Every field of every account of an integration.
+    /// Returns every field of every account of an integration.
     async fn of(&self, integration: &str) -> BTreeMap<String, BTreeMap<String, String>> {
         let mut accounts: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
         let prefix = format!("integrations.{integration}.");
@@ -154,7 +158,7 @@ fn key(integration: &str, account: &str, field: &str) -> String {
     format!("integrations.{integration}.{account}.{field}")
 }
 
-/// The object of a name, made when it is new or something else.
+/// Returns the object member of that name; a missing one, or one of another type, is replaced.
 fn member<'a>(all: &'a mut Map<String, Value>, name: &str) -> &'a mut Map<String, Value> {
     let member = all.entry(name.to_owned()).or_insert_with(|| json!({}));
     if !member.is_object() {

@@ -1,12 +1,11 @@
-//! On whose behalf a function is called when nobody is named, and what to do where something is
-//! missing.
+//! Chooses the account for a call that names none, and explains what is missing for a call.
 
 use super::Integrations;
 use ::integrations::{Account, Accounts as _, Blocked, DEFAULT_ACCOUNT, Function, Integration, Switches};
 
-/// An integration's accounts.
+/// The accounts of an integration.
 pub(crate) struct Whose {
-    /// Those that have anything, each with what it has.
+    /// The accounts that have fields, with their fields.
     known: Vec<(String, Account)>,
 }
 
@@ -20,13 +19,14 @@ impl Whose {
         Self { known }
     }
 
-    /// The names of all but the default one.
+    /// Returns the names of all accounts but the default one.
     pub(crate) fn named(&self) -> impl Iterator<Item = &str> {
         self.known.iter().map(|(name, _)| name.as_str()).filter(|name| *name != DEFAULT_ACCOUNT)
     }
 
-    /// The account that is meant when none is named: the default one; where there is only one, and
-    /// it is called something else, that one.
+    /// Returns the account for a call that names none: the only account if there is just one, else
+    /// the
+    /// default account.
     pub(crate) fn meant(&self) -> &str {
         match self.known.as_slice() {
             [(only, _)] => only,
@@ -34,7 +34,8 @@ impl Whose {
         }
     }
 
-    /// What an account lacks before a function can be called, and how that is given; `None` where
+    /// Explains which credentials an account lacks for a function, and which command sets them;
+    /// `None` if
     /// nothing is missing.
     pub(crate) fn unready(
         &self,
@@ -80,8 +81,8 @@ impl Whose {
     }
 }
 
-/// Why a function below `app.integrations` is not there, and what to do. `None` where nothing is
-/// known of it.
+/// Explains why a function below `app.integrations` does not exist, and what to do; `None` if the
+/// reason is unknown.
 pub(crate) async fn explain(desk: &Integrations, switches: &Switches, path: &[String]) -> Option<String> {
     let (provider, function) = (path.first()?, path.last()?);
     let catalogue = desk.catalogue().await;

@@ -1,4 +1,5 @@
-//! `tiller integrations`, from the command line. What is printed holds no secret, and failures end with a code that is not 0.
+//! The commands of `tiller integrations`. The output contains no secrets, and failures give a
+//! non-zero exit code.
 
 mod additions;
 mod configuration;
@@ -20,7 +21,7 @@ use anyhow::{Context, Result, bail};
 use std::{io::Read as _, sync::Arc};
 use system::{AbsPath, System};
 
-/// What the commands work with.
+/// The state that the commands share.
 struct Desk<'a> {
     options: &'a Options,
     environment: &'a Environment,
@@ -30,7 +31,7 @@ struct Desk<'a> {
     system: Arc<dyn System>,
 }
 
-/// Does what is asked for and prints what came of it.
+/// Runs the command and prints its report.
 pub(crate) async fn run(
     options: &Options,
     environment: &Environment,

@@ -1,4 +1,5 @@
-//! Functions of integrations for scripts and for models: of those that are switched on, for every account that has credentials.
+//! Functions of integrations for scripts and models: those of enabled integrations, for every
+//! account that has credentials.
 
 use super::{Integrations, Whose, advice};
 use crate::{extensions, settings::Settings};
@@ -7,7 +8,7 @@ use agent::{AnyTool, Offer, SessionId, SessionScope, ToolProvider, ToolSource};
 use async_trait::async_trait;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Says what the user's switches are now.
+/// Returns the user's current switches.
 pub(crate) type Now = dyn Fn() -> Arc<Switches> + Send + Sync;
 
 /// The functions below `app.integrations`.
@@ -57,7 +58,7 @@ impl lua::Functions for IntegrationFunctions {
     }
 }
 
-/// Gives models the functions as tools, where the user wants that.
+/// Provides the functions as tools for models, if the user enabled that.
 pub(crate) struct NativeTools {
     pub(crate) desk: Arc<Integrations>,
     pub(crate) settings: Arc<Settings>,
@@ -93,8 +94,9 @@ impl ToolSource for Source {
             return Offer { tools: Vec::new(), notices: Vec::new() };
         }
         let mut tools: Vec<Arc<dyn AnyTool>> = Vec::new();
-        // A tool has no account beside its arguments: models have the one that is meant when none
-        // is named.
+        // A tool has no parameter for the account, so models get the account that is used when a
+        // call
+        // names none.
         for one in callable(&self.desk, &self.now).await {
             if one.meant && one.unready.is_none() {
                 tools.push(Arc::new(tool(
@@ -110,7 +112,9 @@ impl ToolSource for Source {
     }
 }
 
-/// The functions of one integration that can be called now, on behalf of the user's own account.
+/// Returns the functions of one integration that can be called now, for the account that is used
+/// when
+/// a call names none.
 pub(crate) async fn tools_of(
     desk: &Arc<Integrations>,
     switches: Arc<Switches>,
@@ -138,19 +142,19 @@ fn tool(
     IntegrationTool::new(integration, function, account, &filled, desk.caller.clone(), now.clone())
 }
 
-/// A function, and on whose behalf it is called.
+/// A function with its account.
 struct Callable {
     integration: Arc<Integration>,
     function: Arc<Function>,
     account: String,
-    /// Whether it is the account that is meant when none is named.
+    /// Whether the account is used when a call names none.
     meant: bool,
-    /// What the account lacks, and how that is given.
+    /// The credentials that the account lacks, and the command that sets them.
     unready: Option<String>,
 }
 
-/// What there is to be called: functions of integrations that are switched on, for the account that
-/// is meant when none is named and for each other one.
+/// Returns the functions of enabled integrations: for the account that is used when a call names
+/// none, and for each other account.
 async fn callable(desk: &Integrations, now: &Arc<Now>) -> Vec<Callable> {
     let switches = now();
     if !switches.each.values().any(|own| own.enabled) {

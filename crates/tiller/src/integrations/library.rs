@@ -1,4 +1,5 @@
-//! Integrations that the user added: a manifest in the configuration folder, a document in the data folder.
+//! The integrations that the user added: a manifest in the configuration directory, a document in
+//! the data directory.
 
 use crate::{options::Folders, secrets};
 use ::integrations::{Catalogue, Integration, Manifest, ManifestError, built_in, trimmed};
@@ -7,7 +8,7 @@ use serde_json::Value;
 use std::sync::Arc;
 use system::{AbsPath, System};
 
-/// Where they are.
+/// The directories of manifests and documents.
 pub(super) struct Library {
     system: Arc<dyn System>,
     manifests: AbsPath,
@@ -20,7 +21,9 @@ impl Library {
         Self { system, manifests, documents }
     }
 
-    /// All integrations: the built-in ones and those that were added. What cannot be read costs itself only.
+    /// Returns all integrations, built-in and added. One that cannot be read is listed as broken
+    /// and does
+    /// not affect the others.
     pub(super) async fn catalogue(&self) -> Catalogue {
         let (mut added, mut broken) = (Vec::new(), Vec::new());
         for name in self.names().await {
@@ -35,7 +38,10 @@ impl Library {
         Catalogue::new(added, broken)
     }
 
-    /// Keeps an integration, with its document cut down to what is read. The error says what is wrong with either.
+    /// Stores an integration, with its document reduced to the parts that are read.
+    ///
+    /// # Errors
+    /// If the manifest or the document is invalid, or the name is taken.
     pub(super) async fn add(&self, manifest: &Manifest, document: &Value) -> Result<Integration> {
         let name = &manifest.name;
         if built_in().iter().any(|known| known.name == *name) {
@@ -46,13 +52,13 @@ impl Library {
         }
         let document = trimmed(document);
         let integration = Integration::added(manifest, &document)?;
-        // The manifest comes last: what has one is there.
+        // The manifest is written last: it makes the integration exist.
         self.write(&self.document(name), &document.to_string()).await?;
         self.write(&self.manifest(name), &format!("{:#}\n", manifest.to_json())).await?;
         Ok(integration)
     }
 
-    /// Forgets an integration.
+    /// Removes an integration.
     pub(super) async fn remove(&self, name: &str) -> Result<()> {
         if !self.names().await.iter().any(|known| known == name) {
             bail!("no integration '{name}' was added; see `tiller integrations list`");

@@ -1,13 +1,13 @@
-//! The command line of a call: options of ours, and whatever the function takes.
+//! Parses the command line of a call: our own options, and the arguments of the function.
 //!
-//! A parameter that is called like one of our options is given with `--arg`.
+//! A parameter with the name of one of our options is passed by `--arg`.
 
 use crate::exit::usage;
 use ::integrations::{Function, Given};
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-/// What a call's command line says.
+/// The parsed command line of a call.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Line {
     pub(super) given: Given,
@@ -21,12 +21,13 @@ pub(super) struct Line {
 /// Our options that take a value.
 const WITH_VALUE: [&str; 3] = ["account", "arg", "input"];
 
-/// Whether a command line asks for JSON: asked before anything else is known of it.
+/// Whether the command line asks for JSON. Checked before the line is parsed, so that parse errors
+/// are JSON too.
 pub(super) fn wants_json(words: &[String]) -> bool {
     words.iter().any(|word| word == "--json")
 }
 
-/// The function that a line calls, and the words after and before it.
+/// Returns the name of the called function, and the other words.
 pub(super) fn function(words: &[String]) -> Result<(String, Vec<String>)> {
     let mut rest = words.to_vec();
     let mut at = 0;
@@ -36,7 +37,7 @@ pub(super) fn function(words: &[String]) -> Result<(String, Vec<String>)> {
                 rest.remove(at);
                 return Ok((word.clone(), rest));
             }
-            // Its value is no function.
+            // Skips the option's value, which is not the function.
             Some(option) if WITH_VALUE.contains(&option) => at += 2,
             _ => at += 1,
         }
@@ -44,7 +45,7 @@ pub(super) fn function(words: &[String]) -> Result<(String, Vec<String>)> {
     Err(usage("which function? `tiller integrations list` has them, as PROVIDER.FUNCTION"))
 }
 
-/// Reads the words after the function. `stdin` is read where the line says so.
+/// Parses the words after the function. `stdin` is read only if the line asks for it.
 pub(super) fn read(
     words: &[String],
     function: &Function,
@@ -90,7 +91,7 @@ pub(super) fn read(
     Ok(line)
 }
 
-/// A word that is no option: JSON, `NAME=VALUE`, or `-` for stdin.
+/// Parses a word that is not an option: JSON, `NAME=VALUE`, or `-` for stdin.
 fn plain(line: &mut Line, word: &str, stdin: &mut dyn FnMut() -> Result<String>) -> Result<()> {
     match word {
         "-" => object(line, &stdin()?),
@@ -110,7 +111,7 @@ fn plain(line: &mut Line, word: &str, stdin: &mut dyn FnMut() -> Result<String>)
     }
 }
 
-/// Lays a JSON object over those before it.
+/// Merges a JSON object into the arguments; later members win.
 fn object(line: &mut Line, text: &str) -> Result<()> {
     match serde_json::from_str(text).context("the arguments are no JSON object")? {
         Value::Object(members) => line.given.json.extend(members),
@@ -119,7 +120,7 @@ fn object(line: &mut Line, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// Whether `--NAME` has its value in the next word: not where it is true or false.
+/// Whether the next word may be the value of `--NAME`. It may not if the parameter is a boolean.
 fn takes_next(function: &Function, name: &str) -> bool {
     let same = |key: &str| key.replace('_', "-").eq_ignore_ascii_case(&name.replace('_', "-"));
     let parameter = function.parameters.iter().find(|parameter| same(&parameter.key));

@@ -1,4 +1,5 @@
-//! Integrations: services whose functions people, scripts and models call. What there is, what the user says of it, and who calls.
+//! Integrations: services whose functions users, scripts and models call. This module connects the
+//! catalogue, the user's settings and the callers.
 
 mod accounts;
 mod advice;
@@ -27,7 +28,7 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 use system::{AbsPath, System};
 
-/// Everything about integrations that lives as long as the program does. Reads no file before it is asked.
+/// The state of integrations that lives as long as the program. Files are read on first use.
 pub(crate) struct Integrations {
     library: Library,
     pub(crate) accounts: Arc<KeptAccounts>,
@@ -55,7 +56,7 @@ impl Integrations {
         })
     }
 
-    /// All integrations, read when they are first asked for.
+    /// Returns the catalogue of all integrations, which is read on first use and then cached.
     pub(crate) async fn catalogue(&self) -> Arc<Catalogue> {
         let mut catalogue = self.catalogue.lock().await;
         match &*catalogue {
@@ -68,9 +69,10 @@ impl Integrations {
         }
     }
 
-    /// Why the policy denies a call that no turn makes, if it does: rules and lists of tools hold
-    /// for such calls too, and for the files that it sends. Where `asks` is set, a file about which
-    /// somebody would have to be asked is refused as well.
+    /// Returns why the policy denies a call that is made outside of a turn; `None` if it does not.
+    ///
+    /// Rules and tool lists apply to such calls too, and to the files that they send. With `asks`,
+    /// a file that would need the user's approval is refused as well.
     pub(crate) async fn denial(
         &self,
         options: &Options,
@@ -98,7 +100,7 @@ impl Integrations {
 }
 
 impl Options {
-    /// What is said of integrations, as those who call them directly take it.
+    /// Converts the settings of integrations into the form of the `integrations` crate.
     pub(crate) fn switches(&self) -> Switches {
         let permission = |answer: Answer| match answer {
             Answer::Allow => Permission::Allow,

@@ -1,4 +1,4 @@
-//! What a command has to say: for programs and for people.
+//! The report of a command, as JSON for programs and as text for people.
 
 use crate::exit::Exit;
 use agent::Redactor;
@@ -21,13 +21,15 @@ impl Report {
         Self { exit: if failed { Exit::Error } else { Exit::Ok }, ..self }
     }
 
-    /// What is told of an error.
+    /// Returns the report of an error.
     pub(super) fn of(error: &anyhow::Error) -> Self {
         let json = json!({ "error": format!("{error:#}") });
         Self { exit: Exit::of(error), json, text: String::new() }
     }
 
-    /// Prints it: one JSON object that begins with `success`, or the text, to stderr where it is about a failure. Returns the exit code.
+    /// Prints the report to stdout and returns the exit code. The JSON form is one object that
+    /// begins
+    /// with `success`.
     pub(super) fn print(self, json: bool, redactor: &Redactor) -> Result<Exit> {
         if json {
             let mut whole = json!({ "success": self.exit == Exit::Ok });

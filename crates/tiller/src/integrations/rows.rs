@@ -1,4 +1,4 @@
-//! Integrations and their functions as rows that programs read.
+//! JSON rows that describe integrations and their functions.
 
 use super::Integrations;
 use ::integrations::{
@@ -6,10 +6,10 @@ use ::integrations::{
 };
 use serde_json::{Map, Value, json};
 
-/// What is known of an integration's accounts and switches.
+/// The state of an integration: its accounts, and whether its functions can be called.
 pub(crate) struct Standing {
     pub(crate) accounts: Vec<String>,
-    /// Whether one of its accounts has all that is needed.
+    /// Whether an account has all required fields.
     pub(crate) configured: bool,
     pub(crate) active: bool,
     pub(crate) runnable: bool,
@@ -27,7 +27,7 @@ impl Standing {
         Self { accounts, configured, active: switches.of(&integration.name).enabled, runnable }
     }
 
-    /// One word.
+    /// Returns the state in a word or two.
     pub(crate) fn word(&self) -> &'static str {
         match (self.runnable, self.active, self.configured) {
             (false, ..) => "not supported",
@@ -38,7 +38,7 @@ impl Standing {
     }
 }
 
-/// A function, with its schema.
+/// The row of a function, with its schema.
 pub(crate) fn function(integration: &Integration, function: &Function, standing: &Standing) -> Value {
     let auth = strategies(integration);
     let auth = auth.first().copied().unwrap_or("none");
@@ -68,7 +68,7 @@ pub(crate) fn function(integration: &Integration, function: &Function, standing:
     })
 }
 
-/// An integration.
+/// The row of an integration.
 pub(crate) fn provider(integration: &Integration, standing: &Standing) -> Value {
     let (source, checked) = match &integration.origin {
         Origin::BuiltIn { checked } => ("built-in", Some(checked)),
@@ -92,7 +92,7 @@ pub(crate) fn provider(integration: &Integration, standing: &Standing) -> Value 
     })
 }
 
-/// The fields of an integration's accounts.
+/// The rows of the fields of an integration's accounts.
 pub(crate) fn fields(integration: &Integration) -> Vec<Value> {
     let mut rows: Vec<Value> = Vec::new();
     for field in integration.fields() {
@@ -113,7 +113,7 @@ pub(crate) fn fields(integration: &Integration) -> Vec<Value> {
     rows
 }
 
-/// The parameters that configured accounts fill in.
+/// Returns the names of the parameters that a configured account fills in.
 pub(crate) fn filled(integration: &Integration, standing: &Standing) -> Vec<String> {
     match standing.configured {
         true => integration.settings.iter().map(|field| field.name.clone()).collect(),
@@ -121,7 +121,7 @@ pub(crate) fn filled(integration: &Integration, standing: &Standing) -> Vec<Stri
     }
 }
 
-/// A call with a value for each parameter that is needed.
+/// Returns example arguments with a value for each required parameter.
 pub(crate) fn example(function: &Function, filled: &[String]) -> Map<String, Value> {
     let needed = function.parameters.iter().filter(|p| p.required && !filled.contains(&p.key));
     needed.map(|parameter| (parameter.key.clone(), lua::sample(&parameter.schema))).collect()

@@ -1,4 +1,4 @@
-//! What the user says of integrations, written into a settings file.
+//! Writes the user's settings of integrations into a settings file.
 
 use crate::{
     config::{self, SettingsFile},
@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::sync::Arc;
 use system::{AbsPath, System};
 
-/// Where it is written.
+/// The target of the writes.
 pub(crate) struct Store<'a> {
     pub(crate) system: Arc<dyn System>,
     pub(crate) folders: &'a Folders,
@@ -18,7 +18,7 @@ pub(crate) struct Store<'a> {
 }
 
 impl Store<'_> {
-    /// Writes a setting and leaves all else in the file as it is.
+    /// Writes one setting and preserves the rest of the file.
     pub(crate) async fn set(&self, name: &str, value: &Value) -> Result<()> {
         let file = config::read(self.path.clone())?;
         let file = file.unwrap_or(SettingsFile { path: self.path.clone(), text: String::new() });

@@ -1,4 +1,4 @@
-//! The commands that start servers and ask them.
+//! The commands that start MCP servers and send requests to them.
 
 use super::{Desk, Report, names, source, unknown};
 use crate::{args::Called, exit::usage};
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use std::{fmt::Write as _, io, time::Instant};
 
 impl Desk<'_> {
-    /// The enabled servers, or the one that is named.
+    /// Returns the enabled servers, or only the one of that name.
     pub(super) async fn chosen(&self, name: Option<&str>) -> Result<Vec<ServerConfig>> {
         let found = self.found().await;
         let Some(name) = name else {
@@ -17,7 +17,7 @@ impl Desk<'_> {
         };
         let wanted = server_name(name);
         let named = |server: &ServerConfig| server.name == wanted;
-        // One that waits does not stand in the way of one that does not.
+        // A server that needs trust must not hide a usable one of the same name.
         if !found.servers.iter().any(named)
             && let Some(untrusted) = found.untrusted.iter().find(|server| named(server))
         {
@@ -107,7 +107,7 @@ impl Desk<'_> {
         Ok(tool_rows(server, &tools))
     }
 
-    /// The server and its tool that a name means.
+    /// Returns the server and the tool that a name refers to.
     async fn tool(&self, function: &str) -> Result<(ServerConfig, Value)> {
         let server =
             names::server_of(function).ok_or_else(|| usage("a tool is SERVER.TOOL or mcp__SERVER__TOOL"))?;
@@ -146,11 +146,11 @@ impl Desk<'_> {
         }
         let began = Instant::now();
         let client = self.connect(&server).await?;
-        // Standard output is the result's.
+        // Progress goes to stderr: stdout is for the result.
         let show = |said: String| {
             if let Some(last) = said.lines().next_back() {
                 let line = format!("{}\n", self.environment.redactor().shown(last));
-                // Nobody may be reading.
+                // A closed stderr is not an error.
                 let _ = io::Write::write_all(&mut crate::streams::stderr(), line.as_bytes());
             }
         };
@@ -222,7 +222,7 @@ impl Desk<'_> {
     }
 }
 
-/// Arguments by name; a value is JSON if it reads as that.
+/// Parses arguments by name; a value that is valid JSON is taken as JSON.
 fn arguments(given: &[String]) -> Result<Map<String, Value>> {
     let mut arguments = super::pairs(given)?;
     for value in arguments.values_mut() {
@@ -233,7 +233,7 @@ fn arguments(given: &[String]) -> Result<Map<String, Value>> {
     Ok(arguments)
 }
 
-/// What is told of a server's tools.
+/// Returns the JSON rows of a server's tools.
 pub(super) fn tool_rows(server: &ServerConfig, tools: &[Listed]) -> Vec<Value> {
     let mut rows: Vec<_> = tools.iter().map(|tool| tool_row(server, tool)).collect();
     names::with_paths(&server.name, &mut rows);
@@ -248,7 +248,8 @@ fn tool_row(server: &ServerConfig, tool: &Listed) -> Value {
     })
 }
 
-/// What a call gave: one text, read as JSON where it is that; the list of contents otherwise.
+/// Returns the data of a call's result: a single text (parsed if it is JSON), else the list of
+/// contents; structured content only if there are no contents.
 pub(super) fn data(result: &Value) -> Value {
     match result["content"].as_array().map(Vec::as_slice) {
         Some([only]) if only["type"] == "text" => {

@@ -1,4 +1,6 @@
-//! Servers and secrets as a program stores them: in the files that `tiller mcp add` and `tiller mcp secret set` write.
+//! Adds servers and secrets for a client of the native layer, in the files that `tiller mcp add`
+//! and
+//! `tiller mcp secret set` write.
 
 use super::{Values, file};
 use ::mcp::{McpOptions, Origin, server_name};
@@ -6,12 +8,14 @@ use anyhow::{Result, bail};
 use serde_json::{Map, json};
 use system::AbsPath;
 
-/// A program that is to be a server.
+/// A new stdio server.
 pub(crate) struct NewServer<'a> {
     pub(crate) name: &'a str,
     pub(crate) command: &'a str,
     pub(crate) args: &'a [String],
-    /// Variables: secret ones are kept apart, and referred to.
+    /// Environment variables. The values of secret ones are stored as secrets, and the file refers
+    /// to
+    /// them.
     pub(crate) env: Vec<(&'a str, &'a str)>,
     pub(crate) enabled: bool,
     /// The file: the project's `.mcp.json`, or the user's own.
@@ -23,16 +27,16 @@ pub(crate) fn secret_key(server: &str, key: &str) -> String {
     format!("mcp.{}.{key}", server_name(server))
 }
 
-/// Keeps a secret.
+/// Stores a secret.
 pub(crate) async fn keep_secret(values: &Values, key: String, value: &str) -> Result<()> {
     let mut secrets = values.secrets().await?;
     secrets.insert(key, value.to_owned());
     values.keep(&secrets).await?;
-    // So that it is known to be one.
+    // Reading the secrets registers the new one with the redactor.
     values.secrets().await.map(drop)
 }
 
-/// Describes a server, in place of one of its name.
+/// Adds a server to the file, or replaces the one of that name.
 pub(crate) async fn add(options: &McpOptions, values: &Values, new: NewServer<'_>) -> Result<()> {
     let NewServer { name, command, args, env, enabled, path } = new;
     let mut written = Map::new();
@@ -48,7 +52,7 @@ pub(crate) async fn add(options: &McpOptions, values: &Values, new: NewServer<'_
         written.insert(variable.to_owned(), json!(shown));
     }
     let server = json!({ "command": command, "args": args, "env": written, "enabled": enabled });
-    // What could not be read again is not written.
+    // Only a description that can be parsed again is written.
     let whole = json!({ "mcpServers": { name: &server } }).to_string();
     match ::mcp::parse(&whole, &Origin::User)?.pop() {
         Some((_, read)) => drop(read?),

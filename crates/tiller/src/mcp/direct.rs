@@ -1,6 +1,7 @@
-//! Servers called past any model: by a program that asks directly, and by scripts outside of a turn.
+//! Calls MCP servers outside of a model's turn: for programs, and for scripts.
 //!
-//! A server that the session runs already is the one that is called. Others are started for this, and end when it is over.
+//! A server that the session already runs is reused. Other servers are started for the calls and
+//! closed afterwards.
 
 use super::{
     ask::{data, tool_rows},
@@ -18,44 +19,44 @@ use std::{borrow::Cow, collections::HashMap, sync::Arc};
 use system::AbsPath;
 use tokio::sync::Mutex;
 
-/// The servers of a folder or a session, and what the policy lets be done with them.
+/// The servers of a directory or a session, with the policy for calls to them.
 pub(crate) struct Direct {
     options: Arc<McpOptions>,
     outside: Outside,
     session: Option<SessionServers>,
-    /// Connections of its own, by the server's fingerprint.
+    /// Connections that this value opened, by the server's fingerprint.
     own: Mutex<HashMap<String, Arc<Client>>>,
 }
 
-/// A server that somebody described.
+/// A configured server.
 pub(crate) struct Known {
     pub(crate) config: ServerConfig,
     /// Whether it may be used without `force`.
     pub(crate) trusted: bool,
 }
 
-/// A tool of a server, as a program calls it.
+/// A tool of a server, for direct calls.
 #[derive(Clone)]
 pub(crate) struct DirectTool {
     direct: Arc<Direct>,
     config: ServerConfig,
-    /// What the server calls it.
+    /// The server's name of the tool.
     name: String,
-    /// What models and rules call it.
+    /// Its name for models and permission rules.
     function: String,
-    /// It, as a row: its names among them.
+    /// Its JSON row, with its other names.
     row: Arc<Value>,
     description: String,
     schema: Value,
     read_only: bool,
 }
 
-/// Why there is no such tool to be called, or why it cannot be.
+/// Why a tool cannot be called.
 #[derive(Debug)]
 pub(crate) enum NoTool {
-    /// Nothing is called so; what was perhaps meant.
+    /// No tool has this name; holds the most similar name, if any.
     Unknown(Option<String>),
-    /// Its server cannot be used, or is not there; why.
+    /// Its server is missing or cannot be used; holds the reason.
     Unavailable(String),
 }
 
@@ -68,13 +69,16 @@ impl Direct {
         Arc::new(Self { options, outside, session, own: Mutex::default() })
     }
 
-    /// What holds for its calls.
+    /// The options and the policy of the calls.
     pub(crate) fn outside(&self) -> &Outside {
         &self.outside
     }
 
-    /// Every server, one of a name: those of the client, those that count, those of a project that is not trusted. Starts none but those that
-    /// the session was to run anyhow.
+    /// Returns every configured server, one per name. In order of precedence: those of the client,
+    /// trusted
+    /// ones from files, those of an untrusted project.
+    ///
+    /// Starts no servers, except for new ones that the session would start anyway.
     pub(crate) async fn known(&self) -> Vec<Known> {
         let McpOptions { system, user_file, trust, .. } = &*self.options;
         let (client, found) = match &self.session {
@@ -92,14 +96,17 @@ impl Direct {
         known
     }
 
-    /// The servers that can be called now.
+    /// Returns the servers that can be called now.
     async fn usable(&self) -> Vec<ServerConfig> {
         let force = self.outside.force;
         let usable = |server: &Known| server.config.enabled && (server.trusted || force);
         self.known().await.into_iter().filter(usable).map(|server| server.config).collect()
     }
 
-    /// The server of a name, if it can be called now.
+    /// Returns the server of a name.
+    ///
+    /// # Errors
+    /// If there is none, or it is disabled or not trusted.
     pub(crate) async fn server(&self, name: &str) -> Result<ServerConfig, NoTool> {
         let wanted = server_name(name);
         let known = self.known().await.into_iter().find(|server| server.config.name == wanted);
@@ -118,7 +125,7 @@ impl Direct {
         Ok(config)
     }
 
-    /// A server, and its tools that may be used when not all may.
+    /// Connects to a server. The second value lists the approved tools; `None` means all of them.
     async fn up(&self, server: &ServerConfig) -> Result<(Arc<Client>, Option<Vec<String>>), String> {
         let named = |why: String| format!("MCP server '{}': {why}", server.name);
         if let Some(session) = &self.session
@@ -136,7 +143,7 @@ impl Direct {
         Ok((client, None))
     }
 
-    /// The tools of a server. An error says why there are none.
+    /// Returns the tools of a server, or the reason why they cannot be listed.
     pub(crate) async fn tools_of(self: &Arc<Self>, server: &ServerConfig) -> Result<Vec<DirectTool>, String> {
         let (client, approved) = self.up(server).await?;
         let tools = if client.has("tools") { client.tools().await } else { Ok(Vec::new()) };
@@ -159,7 +166,8 @@ impl Direct {
         Ok(rows.into_iter().map(tool).filter(may).collect())
     }
 
-    /// The tools of all servers that can be called now, and what is wrong with the others.
+    /// Returns the tools of all servers that can be called now, and the problems of the other
+    /// servers.
     pub(crate) async fn tools(self: &Arc<Self>) -> (Vec<DirectTool>, Vec<String>) {
         let servers = self.usable().await;
         let lists = join_all(servers.iter().map(|server| self.tools_of(server))).await;
@@ -173,7 +181,7 @@ impl Direct {
         (tools, problems)
     }
 
-    /// The tool of a name: `SERVER.TOOL`, as models call it, or as scripts do.
+    /// Returns the tool of a name: `SERVER.TOOL`, its name for models, or its path in scripts.
     pub(crate) async fn tool(self: &Arc<Self>, function: &str) -> Result<DirectTool, NoTool> {
         let server = names::server_of(function).ok_or(NoTool::Unknown(None))?;
         let server = self.server(&server).await?;
@@ -186,7 +194,7 @@ impl Direct {
         }
     }
 
-    /// The server of a name, or why it cannot be used.
+    /// Returns the server of a name, or a message why it cannot be used.
     async fn find(&self, server: &str) -> Result<ServerConfig, String> {
         self.server(server).await.map_err(|error| match error {
             NoTool::Unknown(_) => format!("Unknown MCP server: {server}"),
@@ -194,8 +202,9 @@ impl Direct {
         })
     }
 
-    /// Why a server that somebody described cannot be called; `None` where it can be, or where
-    /// there is none of that name.
+    /// Explains why a configured server cannot be called; `None` if it can be, or if no server has
+    /// that
+    /// name.
     pub(crate) async fn why_not(self: &Arc<Self>, name: &str) -> Option<String> {
         match self.server(name).await {
             Ok(server) => self.tools_of(&server).await.err().map(|why| self.redacted(&why)),
@@ -204,7 +213,7 @@ impl Direct {
         }
     }
 
-    /// What asks a server for what it has beside tools, and with which arguments.
+    /// Returns a tool and its arguments that query a server's resources or prompts.
     pub(crate) async fn inquire(
         &self,
         server: &str,
@@ -215,23 +224,23 @@ impl Direct {
         Ok(inquiry.tool(&server.name, client, self.options.redactor.clone()))
     }
 
-    /// What the settings say of a server.
+    /// Returns the permissions of a server in the settings.
     pub(crate) fn permissions(&self, server: &str) -> Value {
         let of = |read_only| self.outside.options.rules.servers.of(server, read_only).id();
         json!({ "read": of(true), "write": of(false) })
     }
 
-    /// A text without what is known to be secret.
+    /// Removes known secrets from a text.
     pub(crate) fn redacted(&self, text: &str) -> String {
         self.options.redactor.redact(text)
     }
 
-    /// The same of every text in a value.
+    /// Removes known secrets from every text in a value.
     pub(crate) fn without_secrets(&self, value: Value) -> Value {
         self.options.redactor.redact_value(value)
     }
 
-    /// Ends what it started.
+    /// Closes the connections that this value opened.
     pub(crate) async fn close(&self) {
         let own: Vec<_> = self.own.lock().await.drain().map(|(_, client)| client).collect();
         join_all(own.iter().map(|client| client.close())).await;
@@ -239,7 +248,7 @@ impl Direct {
 }
 
 impl Known {
-    /// It, as programs are told of it.
+    /// Returns the JSON row of the server.
     pub(crate) fn row(&self, direct: &Direct) -> Value {
         let config = &self.config;
         let (source, path) = match &config.origin {
@@ -269,7 +278,7 @@ impl Known {
     }
 }
 
-/// What is said where somebody would have to be asked.
+/// The error for a call that would need the user's approval.
 pub(super) fn needs_approval(server: &str, read_only: bool) -> String {
     let operation = if read_only { "read" } else { "write" };
     format!(
@@ -278,16 +287,16 @@ pub(super) fn needs_approval(server: &str, read_only: bool) -> String {
     )
 }
 
-/// Seconds that a server has to connect when its description does not say.
+/// The default connection timeout of a server, in seconds.
 const TIMEOUT: f64 = 30.0;
 
 impl DirectTool {
-    /// The server.
+    /// The name of its server.
     pub(crate) fn server(&self) -> &str {
         &self.config.name
     }
 
-    /// What its server calls it.
+    /// The server's name of the tool.
     pub(crate) fn own_name(&self) -> &str {
         &self.name
     }
@@ -297,7 +306,7 @@ impl DirectTool {
         if self.read_only { "read" } else { "write" }
     }
 
-    /// It, as programs are told of it.
+    /// Returns the JSON row of the tool.
     pub(crate) fn row(&self) -> Value {
         let server = self.server();
         self.direct.without_secrets(json!({
@@ -312,14 +321,14 @@ impl DirectTool {
         }))
     }
 
-    /// What the policy says of calling it.
+    /// Checks a call against the policy. The error is a message for the caller.
     pub(crate) async fn rule(&self, arguments: &Map<String, Value>) -> Result<(), String> {
         let call = self.parse(Value::Object(arguments.clone())).map_err(|error| error.to_string())?;
         let ruled = self.direct.outside.rule(self, call.as_ref()).await;
         ruled.map(|_| ()).map_err(|refusal| self.refused(&refusal))
     }
 
-    /// A refusal in words that say what to set.
+    /// Describes a refusal, with the setting that would allow the call.
     pub(crate) fn refused(&self, refusal: &Refusal) -> String {
         match refusal {
             Refusal::NeedsApproval(_) => needs_approval(self.server(), self.read_only),
@@ -328,7 +337,9 @@ impl DirectTool {
         }
     }
 
-    /// Calls it, whatever the policy says: what it gave, or why it failed. Dropping the future tells the server.
+    /// Calls the tool without a policy check; returns its data or its error message.
+    ///
+    /// Dropping the future cancels the call at the server.
     pub(crate) async fn call(&self, arguments: Value) -> Result<Value, String> {
         let direct = &self.direct;
         let (client, _) = direct.up(&self.config).await.map_err(|why| direct.redacted(&why))?;

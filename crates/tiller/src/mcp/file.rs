@@ -1,11 +1,11 @@
-//! Changes of files that describe servers. Whatever else a file holds stays.
+//! Edits files that configure servers. All other members of a file are preserved.
 
 use crate::secrets::read;
 use anyhow::{Result, bail};
 use serde_json::{Map, Value, json};
 use system::{AbsPath, System};
 
-/// Changes the servers of a file.
+/// Edits the servers of a file.
 pub(super) async fn change(
     system: &dyn System,
     path: &AbsPath,
@@ -26,7 +26,7 @@ pub(super) async fn change(
     Ok(system.write(path, format!("{:#}\n", Value::Object(file)).as_bytes()).await?)
 }
 
-/// The server of a name, as it is written or as tools have it.
+/// Returns the key of a server; the name may be as written or normalised as in tool names.
 pub(super) fn key(servers: &Map<String, Value>, name: &str) -> Option<String> {
     let wanted = ::mcp::server_name(name);
     servers.keys().find(|key| ::mcp::server_name(key) == wanted).cloned()

@@ -1,4 +1,4 @@
-//! What is kept about MCP servers beside their descriptions: what tools said of themselves.
+//! The stored hashes of MCP servers' tool definitions.
 
 use crate::{options::Folders, secrets::read};
 use anyhow::Result;
@@ -7,11 +7,11 @@ use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, sync::Arc};
 use system::{AbsPath, System};
 
-/// What servers' tools said of themselves, in a file of the data folder.
+/// The hashes of tool definitions, in a file of the data directory.
 pub(crate) struct Pins {
     system: Arc<dyn System>,
     path: AbsPath,
-    /// Held from reading to writing.
+    /// Held from reading to writing, so that concurrent changes are not lost.
     one_at_a_time: tokio::sync::Mutex<()>,
 }
 
@@ -24,7 +24,7 @@ impl Pins {
         }
     }
 
-    /// Forgets what was seen of a server, so that what it says next counts.
+    /// Forgets the hashes of a server, so that its next definitions are accepted as new.
     pub(crate) async fn forget(&self, server: &str) -> Result<bool> {
         let _one_at_a_time = self.one_at_a_time.lock().await;
         let mut file = read(self.system.as_ref(), &self.path).await?;

@@ -1,4 +1,4 @@
-//! `tiller mcp login` and `logout`: signing in to servers in the user's browser.
+//! `tiller mcp login` and `logout`: sign-in to servers by OAuth in the user's browser.
 
 use super::{Desk, Report};
 use crate::{args::Login, limits::BROWSER, wiring};
@@ -14,7 +14,7 @@ impl Desk<'_> {
         let how = LoginOptions { client_id: login.client_id, scope: login.scope };
         let mut opening = None;
         let show = |page: SignIn| {
-            // For people, whatever is printed for programs. A stderr that is closed shows nothing.
+            // For people, so on stderr, also with `--json`. A closed stderr is not an error.
             let _ = writeln!(crate::screen::stderr(), "Sign in at {}:\n{}", page.host, page.url);
             if !login.no_browser && self.has_browser() {
                 opening = browser(&page.url).map(|argv| tokio::spawn(open(self.options_for_browser(), argv)));
@@ -48,7 +48,7 @@ impl Desk<'_> {
         Ok(Report::new(json, format!("What {name} granted is forgotten here, and {text}.\n")))
     }
 
-    /// Whether there is a screen that a browser could open on.
+    /// Whether a display exists on which a browser could open.
     fn has_browser(&self) -> bool {
         let set = |name| self.environment.get(name).is_some_and(|value| !value.is_empty());
         cfg!(target_os = "macos") || set("DISPLAY") || set("WAYLAND_DISPLAY")
@@ -59,18 +59,21 @@ impl Desk<'_> {
     }
 }
 
-/// What opens an address of the web in the system's browser: words, never a line for a shell. `None` for every other address.
+/// Returns the command that opens a web URL in the system's browser, as separate words and never as
+/// a
+/// shell line; `None` for every other URL.
 fn browser(url: &str) -> Option<Vec<String>> {
     let of_the_web = url.starts_with("https://") || url.starts_with("http://");
     if !of_the_web || url.chars().any(|c| c.is_whitespace() || c.is_control()) {
         return None;
     }
-    // Away from us, so that a browser which this starts does not end with us.
+    // `setsid` detaches the opener, so that a browser that it starts does not end with this
+    // process.
     let opener: &[&str] = if cfg!(target_os = "macos") { &["open"] } else { &["setsid", "-f", "xdg-open"] };
     Some(opener.iter().copied().chain([url]).map(str::to_owned).collect())
 }
 
-/// Opens it. A browser that does not open is no error: the address was shown.
+/// Runs the opener. Failures are ignored: the URL was printed.
 async fn open((system, cwd): (Arc<dyn System>, AbsPath), argv: Vec<String>) {
     let mut words = argv.into_iter();
     let command = Command {

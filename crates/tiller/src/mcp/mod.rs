@@ -1,4 +1,5 @@
-//! `tiller mcp`: MCP servers, from the command line. What is printed holds no secret, and failures end with a code that is not 0.
+//! The commands of `tiller mcp`. The output contains no secrets, and failures give a non-zero exit
+//! code.
 
 mod ask;
 mod described;
@@ -38,7 +39,7 @@ use std::{
 };
 use system::{AbsPath, System};
 
-/// What a command has to say: for programs and for people.
+/// The report of a command, as JSON for programs and as text for people.
 struct Report {
     exit: Exit,
     json: Value,
@@ -54,25 +55,25 @@ impl Report {
         Self { exit: if failed { Exit::Error } else { Exit::Ok }, ..self }
     }
 
-    /// What is told of an error.
+    /// Returns the report of an error.
     fn of(error: &anyhow::Error) -> Self {
         let json = json!({ "error": format!("{error:#}") });
         Self { exit: Exit::of(error), json, text: String::new() }
     }
 }
 
-/// What the commands work with.
+/// The state that the commands share.
 struct Desk<'a> {
     options: &'a Options,
     servers: Arc<McpOptions>,
     system: Arc<dyn System>,
     environment: &'a Environment,
     cwd: &'a AbsPath,
-    /// Whether servers of a project that is not trusted are used.
+    /// Whether to use servers of an untrusted project.
     force: bool,
 }
 
-/// Does what is asked for and prints what came of it.
+/// Runs the command and prints its report.
 pub(crate) async fn run(
     options: &Options,
     environment: &Environment,
@@ -84,7 +85,7 @@ pub(crate) async fn run(
     let force = matches!(&command, McpCommand::Call(called) if called.force);
     let desk = Desk { options, servers, system: wiring::local_system(options), environment, cwd, force };
     let command = match command {
-        // What goes to stdout is the protocol's.
+        // Stdout belongs to the protocol.
         McpCommand::Serve(serve) => return serve::run(&desk, serve).await,
         command => command,
     };
@@ -119,7 +120,7 @@ impl McpCommand {
             Self::Status(named) | Self::Tools(named) => &named.common,
             Self::Trust(trusted) => &trusted.named.common,
             Self::Schema(called) | Self::Call(called) => &called.common,
-            // Each has an output of its own.
+            // These have an output of their own.
             Self::Lua(_) | Self::Serve(_) => &Common { json: false },
             Self::Resources { common, .. } | Self::Prompts { common, .. } => common,
             Self::Resource { common, .. } | Self::Prompt { common, .. } => common,
@@ -214,7 +215,7 @@ impl Desk<'_> {
         Report::new(json, text).failed(failed)
     }
 
-    /// The file that a change goes to.
+    /// Returns the file that a change is written to.
     fn file(&self, project: bool) -> AbsPath {
         if project { self.cwd.join(".mcp.json") } else { self.servers.user_file.clone() }
     }
@@ -255,7 +256,7 @@ impl Desk<'_> {
         server.extend(add.timeout.map(|seconds| ("timeout".to_owned(), json!(seconds))));
         let server = Value::Object(server);
         let whole = json!({ "mcpServers": { add.name.as_str(): server } }).to_string();
-        // What could not be read again is not written.
+        // Only a description that can be parsed again is written.
         ::mcp::parse(&whole, &Origin::User)?.remove(0).1?;
         let project = add.scope.project;
         file::change(self.system.as_ref(), &self.file(project), |servers| {
@@ -272,7 +273,7 @@ impl Desk<'_> {
     async fn remove(&self, Edited { name, scope }: Edited) -> Result<Report> {
         file::change(self.system.as_ref(), &self.file(scope.project), |servers| {
             let key = file::key(servers, &name).with_context(|| unknown(&name))?;
-            // Keeps the order of the others.
+            // Unlike `remove`, this keeps the order of the others.
             servers.retain(|known, _| *known != key);
             Ok(())
         })
@@ -310,7 +311,7 @@ impl Desk<'_> {
             let choice = trust::Wanted { only: &only, kind: Some(ItemKind::Server), yes };
             let (folders, redactor) = (&self.options.folders, self.environment.redactor());
             match named.common.json {
-                // Nobody sees a question there.
+                // With `--json` the user does not see the question.
                 true if !yes => {
                     return Err(usage("with --json nobody is asked; pass --yes to trust the servers"));
                 }
@@ -412,7 +413,8 @@ impl Desk<'_> {
         Ok(Report::new(whole.clone(), format!("{whole:#}\n")))
     }
 
-    /// Whether the settings deny a tool. Nothing else is asked: whoever types a call decides about it.
+    /// Whether the settings deny a tool. No other rule applies: the user who types a call has
+    /// decided.
     fn denied(&self, function: &str) -> bool {
         self.options.denied_tools.iter().any(|tool| tool == function)
     }
@@ -442,7 +444,7 @@ fn described(server: &ServerConfig, trusted: bool) -> Value {
     })
 }
 
-/// `NAME=VALUE` pairs.
+/// Parses `NAME=VALUE` pairs.
 fn pairs(given: &[String]) -> Result<Map<String, Value>> {
     let pair = |text: &String| {
         let (name, value) =
@@ -452,7 +454,8 @@ fn pairs(given: &[String]) -> Result<Map<String, Value>> {
     given.iter().map(pair).collect()
 }
 
-/// References as they are, and no other values.
+/// Exports references as they are; any other value is replaced by a placeholder, since it may be a
+/// secret.
 fn exported(pairs: &[(String, String)]) -> Value {
     let value = |(name, value): &(String, String)| {
         let rest = value.strip_prefix("Bearer ").unwrap_or(value);

@@ -1,10 +1,10 @@
-//! What a server's tools are called: by their servers, by models, in scripts, and by whoever types
-//! a name.
+//! The names of a server's tools: the server's own, those for models and for scripts, and their
+//! lookup.
 
 use ::mcp::server_name;
 use serde_json::{Value, json};
 
-/// Gives each row of a server's tools the name that scripts call it by, and the path of that.
+/// Adds to each row of a server's tools its name in scripts and its full path.
 pub(super) fn with_paths(server: &str, rows: &mut [Value]) {
     let names: Vec<String> = rows.iter().map(|row| text(row, "name").to_owned()).collect();
     let callable = lua::callable(names.iter().map(String::as_str));
@@ -15,7 +15,7 @@ pub(super) fn with_paths(server: &str, rows: &mut [Value]) {
     }
 }
 
-/// The server that a tool's name begins with: `SERVER.TOOL`, or `mcp__SERVER__TOOL`.
+/// Returns the server of a tool's name: `SERVER.TOOL`, or `mcp__SERVER__TOOL`.
 pub(super) fn server_of(function: &str) -> Option<String> {
     let function = function.strip_prefix("app.mcp.").unwrap_or(function);
     let server = match function.strip_prefix("mcp__") {
@@ -25,8 +25,8 @@ pub(super) fn server_of(function: &str) -> Option<String> {
     server.map(server_name)
 }
 
-/// The row of the tool that a name means: its own name comes before the one that models know, and
-/// that before the one that scripts write.
+/// Returns the index of the tool that a name refers to. The server's own name takes precedence over
+/// the name for models, and that over the name in scripts.
 pub(super) fn meant<'a>(rows: impl Iterator<Item = &'a Value> + Clone, function: &str) -> Option<usize> {
     let path = function.strip_prefix("app.mcp.").unwrap_or(function);
     let below = path.split_once('.').map(|(_, tool)| tool);
@@ -51,7 +51,7 @@ pub(super) fn meant<'a>(rows: impl Iterator<Item = &'a Value> + Clone, function:
     ways.into_iter().find_map(|is_meant| rows.clone().position(is_meant))
 }
 
-/// The tool that was perhaps meant by a name that none has, as `SERVER.TOOL`.
+/// Returns the tool with the most similar name, as `SERVER.TOOL`.
 pub(super) fn nearest<'a>(rows: impl Iterator<Item = &'a Value> + Clone, function: &str) -> Option<String> {
     let path = function.strip_prefix("app.mcp.").unwrap_or(function);
     let wanted = match path.strip_prefix("mcp__") {
@@ -101,7 +101,7 @@ mod tests {
         assert_eq!(meant(rows.iter(), "s.getSum"), None);
         assert_eq!(nearest(rows.iter(), "s.getSam").as_deref(), Some("s.get_sum"));
         assert_eq!(rows[0]["lua_path"], "app.mcp.s.get_sum_2");
-        // The hash is of the name that the server has.
+        // The hash in the model's name is computed from the server's name of the tool.
         let hashed = ::mcp::tool_name("s", "a.b");
         assert_eq!(meant(rows.iter(), &hashed), Some(2));
     }

@@ -1,4 +1,4 @@
-//! Descriptions of well-known servers, ready to be added.
+//! Configurations of well-known servers.
 
 use super::{Desk, Report, file};
 use crate::args::{PresetCommand, Scope};
@@ -7,30 +7,30 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-/// A server that many people use.
+/// A well-known server.
 struct Preset {
     name: &'static str,
     about: &'static str,
     how: How,
-    /// What has to be there, or done, before it works.
+    /// What must be installed, or done, before it works.
     needs: &'static str,
 }
 
 enum How {
-    /// A package of a registry, started by its runner.
+    /// A package from a registry, started by the registry's runner.
     Run(&'static [&'static str]),
-    /// An address that one signs in to.
+    /// A URL with sign-in.
     SignIn(&'static str),
-    /// An address that needs nothing.
+    /// A URL without credentials.
     Open(&'static str),
-    /// An address that takes a token, kept as this secret.
+    /// A URL with a token, which is stored as this secret.
     Token(&'static str, &'static str),
 }
 
 const NODE: &str = "Node.js (npx)";
 const UV: &str = "uv (uvx)";
 
-/// All of them; what their makers publish, as of November 2026.
+/// All presets, as their publishers documented them in November 2026.
 const PRESETS: [Preset; 13] = [
     Preset {
         name: "context7",
@@ -113,7 +113,7 @@ const PRESETS: [Preset; 13] = [
 ];
 
 impl Preset {
-    /// It, as files describe it.
+    /// Returns the configuration as in a file.
     fn described(&self) -> Value {
         match self.how {
             How::Run([command, args @ ..]) => json!({ "command": command, "args": args }),

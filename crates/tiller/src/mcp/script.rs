@@ -1,5 +1,7 @@
-//! What scripts reach of servers: outside of a turn their tools, called directly under the same rules as a program's calls; and everywhere what they have
-//! beside tools.
+//! MCP servers in scripts.
+//!
+//! Outside of a turn, scripts call the servers' tools directly, under the same rules as programs.
+//! Everywhere they can query resources and prompts.
 
 use super::{Direct, DirectTool};
 use crate::integrations::IntegrationFunctions;
@@ -30,9 +32,9 @@ impl Functions for ServerFunctions {
     async fn prepare(&self) {
         if self.found.get().is_none() {
             let (tools, problems) = self.direct.tools().await;
-            // Told to whoever asks for that server.
+            // A script that uses the server gets the problem from `explain`.
             problems.iter().for_each(|problem| tracing::info!("{problem}"));
-            // Somebody else may have been faster, and found the same.
+            // A concurrent call may have stored the same list first.
             let _ = self.found.set(tools);
         }
     }
@@ -62,7 +64,8 @@ impl Functions for ServerFunctions {
     }
 }
 
-/// What a script in a session's turn can call beside the session's tools: functions of integrations; and what its servers have beside tools.
+/// The functions that a script in a session's turn has in addition to the session's tools: those of
+/// integrations, and queries of resources and prompts.
 pub(crate) struct SessionFunctions {
     pub(crate) integrations: IntegrationFunctions,
     pub(crate) servers: Arc<McpProvider>,
@@ -109,7 +112,9 @@ fn inquiry(query: Query) -> Inquiry {
     }
 }
 
-/// Carries out what such a script calls. There is no turn, so there is nobody to ask, and there are no tools of the agent.
+/// Performs the calls of a script outside of a turn: no user can be asked, and the agent's own
+/// tools
+/// are not available.
 pub(crate) struct DirectReach(pub(crate) Outside);
 
 #[async_trait]
@@ -128,7 +133,7 @@ impl Reach for DirectReach {
     }
 }
 
-/// A refusal, with what to set where it is about a server.
+/// Describes a refusal, with the setting that would allow the call of a server or an integration.
 fn refused(refusal: &Refusal, tool: &dyn AnyTool) -> String {
     let name = tool.name();
     let server = name.strip_prefix("mcp__").and_then(|rest| rest.split_once("__"));

@@ -1,4 +1,5 @@
-//! `tiller mcp serve`: chosen servers and functions behind one server of our own, on stdin and stdout.
+//! `tiller mcp serve`: a gateway that serves chosen servers and integrations as one MCP server on
+//! stdin and stdout.
 
 use super::Desk;
 use crate::{
@@ -22,10 +23,11 @@ use serde_json::{Map, Value, json};
 use std::{borrow::Cow, sync::Arc};
 use system::AbsPath;
 
-/// Every program that is started for a gateway has this variable. A gateway that finds it was started by one.
+/// The environment variable of every process that a gateway starts. It keeps a gateway from being
+/// started by a gateway.
 pub(super) const MARK: &str = "TILLER_MCP_SERVING";
 
-/// Serves until the client hangs up, or a signal says so.
+/// Serves until the client disconnects or a signal arrives.
 pub(super) async fn run(desk: &Desk<'_>, serve: Serve) -> Result<Exit> {
     ensure!(
         desk.environment.get(MARK).is_none(),
@@ -58,7 +60,7 @@ pub(super) async fn run(desk: &Desk<'_>, serve: Serve) -> Result<Exit> {
     let gateway = Arc::new(Served {
         upstreams: Upstreams::start(servers, &Arc::new(options), desk.cwd),
         functions,
-        // Whoever names what is served has said yes; what the settings deny stays denied.
+        // The user approved what the command line names; what the settings deny stays denied.
         outside: wiring::outside(desk.options, desk.cwd, true),
         write: serve.write.allows(),
     });
@@ -79,7 +81,7 @@ pub(super) async fn run(desk: &Desk<'_>, serve: Serve) -> Result<Exit> {
     }
 }
 
-/// The functions of integrations, as tools.
+/// Returns the functions of integrations as tools.
 async fn functions(desk: &Desk<'_>, names: &[String]) -> Result<Vec<Arc<dyn AnyTool>>> {
     let mut functions = Vec::new();
     if names.is_empty() {
@@ -98,22 +100,22 @@ async fn functions(desk: &Desk<'_>, names: &[String]) -> Result<Vec<Arc<dyn AnyT
     Ok(functions)
 }
 
-/// What the gateway calls a function: `PROVIDER__FUNCTION`.
+/// The gateway's name of a function: `PROVIDER__FUNCTION`.
 fn served_as(function: &str) -> &str {
     function.strip_prefix("integration__").unwrap_or(function)
 }
 
-/// What is served.
+/// The gateway's state.
 struct Served {
     upstreams: Upstreams,
     functions: Vec<Arc<dyn AnyTool>>,
     outside: Outside,
-    /// Whether what may change something is served too.
+    /// Whether tools that may change something are served.
     write: bool,
 }
 
 impl Served {
-    /// Why a tool is not served, if it is not.
+    /// Returns why a tool is not served; `None` if it is.
     async fn refused(&self, function: &str, read_only: bool) -> Option<String> {
         if !self.write && !read_only {
             return Some(format!("'{function}' may change something: write access is denied (--write)"));
@@ -125,7 +127,7 @@ impl Served {
         }
     }
 
-    /// The servers that have `resources`, where those may be read.
+    /// Returns the servers whose resources may be read.
     async fn with_resources(&self) -> Vec<Upstream> {
         let mut servers = Vec::new();
         for server in self.upstreams.having("resources").await {
@@ -229,14 +231,14 @@ impl Gateway for Served {
     }
 }
 
-/// What the servers have that said what they have.
+/// Concatenates the lists of the servers that answered; errors are logged.
 fn all<T>(lists: impl IntoIterator<Item = Result<Vec<T>, CallError>>) -> Vec<T> {
     let told =
         lists.into_iter().filter_map(|list| list.inspect_err(|why| tracing::warn!("left out: {why}")).ok());
     told.flatten().collect()
 }
 
-/// What a function gave, as the protocol has it.
+/// Converts a function's output into the protocol's result.
 fn result(output: ToolOutput) -> Value {
     let mut content = vec![json!({ "type": "text", "text": output.result.text })];
     content.extend(output.result.images.into_iter().filter_map(|image| match image {
@@ -248,7 +250,7 @@ fn result(output: ToolOutput) -> Value {
     json!({ "content": content, "isError": output.result.is_error })
 }
 
-/// A function by its name, for what the policy says of it.
+/// A tool with only a name, to ask the policy about it.
 #[derive(Clone)]
 struct Named {
     function: String,

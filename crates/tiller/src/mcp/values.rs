@@ -1,4 +1,4 @@
-//! Variables and secrets as descriptions of servers refer to them, and what was granted for servers.
+//! Resolves references to variables and secrets in server configurations, and stores OAuth grants.
 
 use crate::secrets::Values;
 use async_trait::async_trait;
@@ -21,7 +21,7 @@ impl ::mcp::Values for Values {
     }
 }
 
-/// The key of what was granted for a server.
+/// The key of a server's grant among the secrets.
 fn grant_key(server: &str) -> String {
     format!("mcp.{server}.oauth")
 }

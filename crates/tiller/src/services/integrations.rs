@@ -1,4 +1,5 @@
-//! `integrations/*`: the functions of services, listed, called and configured past any model.
+//! `integrations/*`: lists, calls and configures functions of integrations for a client, without a
+//! model.
 
 use super::Services;
 use crate::integrations::{
@@ -10,7 +11,8 @@ use acp::native::{CallFunction, ConfigureIntegration, ListFunctions, Scene, Serv
 use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, sync::Arc};
 
-/// The functions that fit a query, all integrations, and those of them that can be called from here.
+/// Returns the functions that match a query, all integrations, and the names of those that can be
+/// called from here.
 pub(super) async fn list(
     services: &Services,
     on: &Scene,
@@ -40,7 +42,7 @@ pub(super) async fn list(
     Ok(json!({ "functions": rows, "providers": providers, "locallyRunnableProviders": runnable }))
 }
 
-/// One function, with the schema of what it takes.
+/// Returns one function with its schema.
 pub(super) async fn describe(services: &Services, on: &Scene, name: &str) -> Result<Value, ServiceError> {
     let switches = services.options_on(on).await?.switches();
     let catalogue = services.extensions.integrations.catalogue().await;
@@ -53,7 +55,7 @@ pub(super) async fn describe(services: &Services, on: &Scene, name: &str) -> Res
     Ok(rows::function(&integration, &function, &standing))
 }
 
-/// Calls a function. A call that is wrong is an error; what the permissions refuse, and what fails, is told in the answer.
+/// Calls a function. An invalid call is an error; a refusal or a failure is part of the answer.
 pub(super) async fn call(services: &Services, on: &Scene, call: CallFunction) -> Result<Value, ServiceError> {
     let options = services.options_on(on).await?;
     let catalogue = services.extensions.integrations.catalogue().await;
@@ -83,7 +85,9 @@ pub(super) async fn call(services: &Services, on: &Scene, call: CallFunction) ->
     Ok(outcome.map_err(told)?.to_json())
 }
 
-/// Stores credentials for the user, and what is said of the integration in the scope's settings. It holds for this program at once.
+/// Stores credentials for the user, and the integration's settings in the file of the scope. Both
+/// apply
+/// immediately.
 pub(super) async fn configure(
     services: &Services,
     on: &Scene,

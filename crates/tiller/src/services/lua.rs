@@ -1,4 +1,4 @@
-//! `lua/execute`: scripts of a program, for its session.
+//! `lua/execute`: runs scripts of a client in the scope of its session.
 
 use super::Services;
 use crate::{
@@ -10,7 +10,7 @@ use acp::native::{ExecuteLua, LuaRuntime, LuaSource, Scene, ServiceError};
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 
-/// Runs a script, and says what came of it: a script that fails is no error of the request.
+/// Runs a script and returns its report: a script that fails is not an error of the request.
 pub(super) async fn execute(services: &Services, on: &Scene, run: ExecuteLua) -> Result<Value, ServiceError> {
     let ExecuteLua { runtime, source, cpu_limit, memory_limit, force } = run;
     let direct = services.direct(on, force).await?;
@@ -52,7 +52,7 @@ pub(super) async fn execute(services: &Services, on: &Scene, run: ExecuteLua) ->
     })))
 }
 
-/// To a thousandth.
+/// Converts to milliseconds, rounded to three decimals.
 pub(super) fn milliseconds(time: Duration) -> f64 {
     (time.as_secs_f64() * 1e6).round() / 1e3
 }

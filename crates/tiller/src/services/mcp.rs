@@ -1,4 +1,4 @@
-//! `mcp/*`: the servers of a session, listed, called and described past its model.
+//! `mcp/*`: lists, calls and configures a session's MCP servers for a client, without a model.
 
 use super::{Services, lua::milliseconds};
 use crate::{
@@ -10,10 +10,10 @@ use acp::native::{AddServer, CallTool, ListTools, Scene, Scope, ServiceError, Se
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Instant};
 
-/// Where a project's servers are described.
+/// The project's file that configures servers.
 const PROJECT_FILE: &str = ".mcp.json";
 
-/// Every server, those of a project that is not trusted among them; starts none for this.
+/// Returns every server, those of an untrusted project included. Starts none.
 pub(super) async fn list_servers(
     services: &Services,
     on: &Scene,
@@ -24,7 +24,8 @@ pub(super) async fn list_servers(
     Ok(json!({ "servers": rows }))
 }
 
-/// The tools of the servers that can be called. A server that is named and cannot be is an error; of all servers, it is left out.
+/// Returns the tools of the servers that can be called. A named server that cannot be used is an
+/// error; in a list of all servers it is left out.
 pub(super) async fn list_tools(
     services: &Services,
     on: &Scene,
@@ -48,7 +49,7 @@ pub(super) async fn list_tools(
     Ok(json!({ "tools": rows }))
 }
 
-/// One tool.
+/// Returns one tool.
 pub(super) async fn tool_schema(
     services: &Services,
     on: &Scene,
@@ -65,7 +66,7 @@ pub(super) async fn tool_schema(
     }
 }
 
-/// Calls a tool. Whatever fails is told in the answer.
+/// Calls a tool. Every failure is part of the answer.
 pub(super) async fn call_tool(services: &Services, on: &Scene, call: CallTool) -> Value {
     let began = Instant::now();
     let (function, force, dry_run) = (call.function.clone(), call.force, call.dry_run);
@@ -101,7 +102,7 @@ pub(super) async fn call_tool(services: &Services, on: &Scene, call: CallTool) -
     })
 }
 
-/// The tool, as far as it is known, and what it gave or why it was not called.
+/// Returns the tool, if it was found, and its data or the reason for the failure.
 async fn carry_out(direct: &Arc<Direct>, call: CallTool) -> (Option<DirectTool>, Result<Value, String>) {
     let tool = match direct.tool(&call.function).await {
         Ok(tool) => tool,
@@ -118,7 +119,8 @@ async fn carry_out(direct: &Arc<Direct>, call: CallTool) -> (Option<DirectTool>,
     (Some(tool), result)
 }
 
-/// Stores a server and what may be done with it. It is there from the next request of this layer on, and for the session's model too.
+/// Stores a server and its permissions. The next request of this layer can use it, and so can the
+/// session's model.
 pub(super) async fn add_server(
     services: &Services,
     on: &Scene,
@@ -143,7 +145,7 @@ pub(super) async fn add_server(
         let (command, args, enabled) = (add.command.as_str(), add.args.as_slice(), add.enabled);
         let new = NewServer { name: &add.name, command, args, env, enabled, path: &path };
         mcp::add(&services.extensions.mcp, &values(services), new).await.map_err(failed)?;
-        // What else is in the folder, and waits for the user's eyes, is not trusted along with it.
+        // Other items of the directory that wait for the user's review must not become trusted too.
         if add.trust && add.scope == Scope::Project {
             let trusted = trust::server_written(folders, &on.cwd, PROJECT_FILE, &name).await;
             trusted.map_err(failed)?;
@@ -163,7 +165,7 @@ pub(super) async fn add_server(
     }))
 }
 
-/// Keeps a secret, for descriptions to refer to as `@secret:mcp.SERVER.KEY`.
+/// Stores a secret, to which configurations refer as `@secret:mcp.SERVER.KEY`.
 pub(super) async fn set_secret(
     services: &Services,
     _on: &Scene,

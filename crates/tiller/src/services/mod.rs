@@ -1,6 +1,6 @@
-//! What the requests of the native layer act on: this program's settings files, servers, scripts, reports and exports.
+//! The implementation of the native layer's requests: settings, servers, scripts, reports, exports.
 //!
-//! Each request finds the settings as they are in its session's folder when it comes, and the modes that its session has.
+//! Each request uses the current settings of its session's directory and the session's modes.
 
 #[cfg(feature = "extensions")]
 mod integrations;
@@ -32,16 +32,16 @@ use std::sync::Arc;
 pub(crate) struct Services {
     pub(crate) runtime: Arc<Runtime>,
     pub(crate) settings: Arc<Settings>,
-    /// As they were when the program started, in the folder it started in.
+    /// The options at the start of the program, for its working directory.
     pub(crate) options: Options,
-    /// What was ignored of the settings, and why.
+    /// The settings that were ignored, with the reasons.
     pub(crate) notices: Vec<String>,
-    /// Why the settings files could not be used when the program started.
+    /// Why the settings files could not be used at the start.
     pub(crate) problem: Option<String>,
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) environment: Environment,
     pub(crate) extensions: Extensions,
-    /// One change of a file at a time.
+    /// Serialises changes of files.
     pub(crate) writing: tokio::sync::Mutex<()>,
 }
 
@@ -151,7 +151,7 @@ impl NativeServices for Services {
 }
 
 impl Services {
-    /// The settings of a session as they hold now, with the session's modes.
+    /// Returns the current options of a session, with its modes.
     async fn options_on(&self, on: &Scene) -> Result<Options, ServiceError> {
         let mut options = match self.settings.of_session(&on.session) {
             Some(follower) => follower.look().await.options.clone(),
@@ -161,20 +161,22 @@ impl Services {
         Ok(options)
     }
 
-    /// The servers of a session, called past its model.
+    /// Returns access to the servers of a session, without its model.
     #[cfg(feature = "extensions")]
     async fn direct(&self, on: &Scene, force: bool) -> Result<Arc<Direct>, ServiceError> {
         let outside = crate::wiring::outside(&self.options_on(on).await?, &on.cwd, force);
         Ok(Direct::new(self.extensions.mcp.clone(), outside, self.extensions.servers.of_session(&on.session)))
     }
 
-    /// Has a session start the servers that it may use by now, and stop those that it may not. Other sessions look before the next request to
-    /// their models.
+    /// Makes a session start the servers that have become trusted and stop those that no longer
+    /// are.
+    ///
+    /// Other sessions check before their next request to a model.
     async fn look_again(&self, on: &Scene) {
         self.extensions.look_again(&on.session).await;
     }
 
-    /// An error without secrets.
+    /// Converts an error, without its secrets.
     fn failed(&self, error: &anyhow::Error) -> ServiceError {
         ServiceError::Failed(self.environment.redactor().shown(&format!("{error:#}")))
     }

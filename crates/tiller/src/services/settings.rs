@@ -1,4 +1,4 @@
-//! `settings/set` and `providers/configure`: settings files, written.
+//! `settings/set` and `providers/configure`: write settings files.
 
 use super::Services;
 use crate::{
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use system::AbsPath;
 
-/// Stores a setting. It holds at once, for sessions that run too.
+/// Stores a setting. It applies immediately, in running sessions too.
 pub(super) async fn set(services: &Services, on: &Scene, set: SetSetting) -> Result<Value, ServiceError> {
     let name = ["kosmokrator.", "tiller."].iter().find_map(|root| set.path.strip_prefix(root));
     let before = services.trusted_so_far(on, set.scope).await;
@@ -24,8 +24,9 @@ pub(super) async fn set(services: &Services, on: &Scene, set: SetSetting) -> Res
     Ok(json!({ "path": set.path, "scope": set.scope.id(), "configured": true }))
 }
 
-/// Stores how a provider is reached: its key with the secrets, all else in a settings file. Models that are asked for from then on are
-/// reached that way.
+/// Stores the configuration of a provider: its key with the secrets, the rest in a settings file.
+/// It
+/// applies to every later request to a model.
 pub(super) async fn configure_provider(
     services: &Services,
     on: &Scene,
@@ -49,7 +50,8 @@ pub(super) async fn configure_provider(
     services.stay_trusted(on, before).await?;
     services.settings.look_at_models().await;
     services.runtime.settings_changed();
-    // As the settings of the session's folder come out now, so that a project's redirect counts only where it is trusted.
+    // The effective options of the session's directory: a project's redirect counts only if
+    // trusted.
     let now = services.options_on(on).await?;
     let name = set.provider.as_str();
     let known = match name {
@@ -82,7 +84,9 @@ pub(super) async fn configure_provider(
 }
 
 impl Services {
-    /// What of the settings of a session's folder waits for trust, if they are to be changed and it can be told.
+    /// Returns the ids of the project's settings that wait for trust before a change; `None` if the
+    /// change
+    /// is not in the project's file, or if they cannot be determined.
     pub(super) async fn trusted_so_far(&self, on: &Scene, scope: Scope) -> Option<BTreeSet<String>> {
         match scope {
             Scope::Project => trust::so_far(&self.options.folders, &on.cwd).await,
@@ -90,7 +94,8 @@ impl Services {
         }
     }
 
-    /// What a program stores for its user does not wait for that user's eyes again.
+    /// Trusts the settings that the user's client just stored, so that the user need not review
+    /// them.
     pub(super) async fn stay_trusted(
         &self,
         on: &Scene,
@@ -101,8 +106,10 @@ impl Services {
         trusted.map_err(|error| self.failed(&error))
     }
 
-    /// Stores a setting in a file of the scope. It holds from the next decision on: where it is
-    /// `trusted`, a project's too, whatever else of that file waits for trust.
+    /// Stores a setting in the file of the scope. It applies from the next decision on.
+    ///
+    /// With `trusted` this holds for a project's file too, even if other items of that file wait
+    /// for trust.
     pub(super) async fn store(
         &self,
         on: &Scene,

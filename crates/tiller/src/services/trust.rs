@@ -1,4 +1,4 @@
-//! `trust/*`: what a project brings, shown and trusted.
+//! `trust/*`: shows and trusts the items of a project.
 
 use super::Services;
 use crate::trust::{give_items, project, row, take_items};
@@ -6,7 +6,7 @@ use acp::native::{GiveTrust, Scene, ServiceError};
 use agent::Judged;
 use serde_json::{Value, json};
 
-/// What the project in a session's folder brings.
+/// Returns the items of the project in a session's directory.
 pub(super) async fn list(services: &Services, on: &Scene) -> Value {
     let project = project(&services.options.folders, &on.cwd).await;
     let redactor = services.environment.redactor();
@@ -15,7 +15,7 @@ pub(super) async fn list(services: &Services, on: &Scene) -> Value {
     json!({ "folder": on.cwd.as_str(), "items": rows, "problems": problems })
 }
 
-/// Trusts all of these items as they were shown, or none.
+/// Trusts all of these items, or none if one has changed since it was shown.
 pub(super) async fn give(
     services: &Services,
     on: &Scene,
@@ -36,7 +36,7 @@ pub(super) async fn give(
     Ok(list(services, on).await)
 }
 
-/// Takes the trust in these items back, or in all.
+/// Revokes the trust in these items, or in all.
 pub(super) async fn take(
     services: &Services,
     on: &Scene,

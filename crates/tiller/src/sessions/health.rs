@@ -1,4 +1,4 @@
-//! The file of all sessions as `tiller doctor` tells of it.
+//! The state of the session database, for `tiller doctor`.
 
 use super::repair::cut_json;
 use crate::{options::Options, wiring};
@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 use store::{CutSession, Look, Remedy};
 use system::AbsPath;
 
-/// The file of all sessions, as a look at it found it.
+/// The result of a check of the session database.
 pub(crate) struct Sessions {
     file: AbsPath,
-    /// How many are in it; `None` when there is no file, or it cannot be read.
+    /// The number of sessions; `None` if the file is missing or cannot be read.
     count: Option<u64>,
     cut: Vec<CutSession>,
     set_aside: Vec<String>,
@@ -34,7 +34,7 @@ impl Sessions {
         })
     }
 
-    /// What earlier damage has left behind.
+    /// Notes about the results of earlier damage.
     pub(crate) fn notes(&self) -> impl Iterator<Item = String> {
         let cut = self
             .cut
@@ -48,13 +48,13 @@ impl Sessions {
     }
 }
 
-/// Looks the file over; nothing in it is changed.
+/// Checks the database without changing it.
 pub(crate) async fn look(options: &Options) -> Sessions {
     let file = wiring::sessions_file(&options.folders.data);
     let path = file.as_std().to_owned();
     let mut sessions =
         Sessions { file, count: None, cut: Vec::new(), set_aside: Vec::new(), problems: Vec::new() };
-    // It reads the whole file.
+    // The check reads the whole file, so it runs on a blocking thread.
     let found = tokio::task::spawn_blocking(move || store::examine(&path, Look::Quick)).await;
     match found {
         Ok(Ok(None)) => {}

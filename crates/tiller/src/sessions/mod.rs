@@ -1,4 +1,4 @@
-//! `tiller sessions`: what is stored, for people and for programs.
+//! `tiller sessions`: commands on stored sessions.
 
 pub(crate) mod health;
 mod named;
@@ -34,13 +34,13 @@ use std::{
 };
 use system::{AbsPath, System};
 
-/// Opens what `tiller sessions export` wrote. It may be larger than `System::read` reads at once.
+/// Opens a file of `tiller sessions export`, which may exceed the limit of `System::read`.
 #[expect(clippy::disallowed_methods, reason = "an exported file is read as a stream, and is in no editor")]
 fn exported_file(path: &AbsPath) -> Result<File> {
     File::open(path.as_str()).with_context(|| format!("cannot open {path}"))
 }
 
-/// Does what the command says. Files are restored on this machine.
+/// Runs the command. Rewinding restores files on this machine.
 pub(crate) async fn run(
     runtime: &Arc<Runtime>,
     system: Arc<dyn System>,
@@ -80,7 +80,7 @@ pub(crate) async fn run(
         }
         SessionsCommand::Delete { id } => {
             let id = named(&id).await?;
-            // One that is not there is most likely a slip of the hand.
+            // An id without a session is most likely a typing mistake, so it is an error.
             runtime.record(&id).await?;
             runtime.delete(&id).await?;
             Ok(Exit::Ok)
@@ -159,7 +159,7 @@ async fn show(runtime: &Runtime, id: &SessionId, redactor: &Redactor, json: bool
     runtime
         .replay(id, &mut |event| {
             if let Some(text) = event_text(event) {
-                // A reader that has gone has seen enough.
+                // A closed stdout is not an error: the reader has taken as much as it wanted.
                 let _ = writeln!(stdout, "{text}");
             }
         })

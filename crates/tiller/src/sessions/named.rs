@@ -1,19 +1,20 @@
-//! A session as people name it: its id, the beginning of its id, or `last`.
+//! Resolves a session's name: its id, a prefix of its id, or `last`.
 
 use crate::limits;
 use agent::{Archived, ListQuery, Runtime, SessionId, StoreError};
 use anyhow::{Context as _, Result, anyhow};
 use system::AbsPath;
 
-/// Characters of an id that are enough to look for it.
+/// The shortest prefix of an id that is looked up, in characters.
 const LEAST: usize = 4;
-/// Ids that an error lists.
+/// How many ids an error lists.
 const SHOWN: usize = 5;
 
-/// The id of the session that is meant; `last` is the one of the folder that was used last.
+/// Returns the id of a session; `last` is the most recently used one of the directory.
 ///
 /// # Errors
-/// There is no such session, or several ids begin so.
+/// If the prefix matches several sessions, or `last` matches none. An unknown id is returned as it
+/// is.
 pub(crate) async fn named(runtime: &Runtime, given: &str, cwd: &AbsPath) -> Result<SessionId> {
     if given == "last" {
         let query = ListQuery { cwd: Some(cwd.clone()), limit: 1, ..ListQuery::default() };

@@ -1,4 +1,4 @@
-//! `tiller sessions repair`: the file of all sessions is looked over and mended.
+//! `tiller sessions repair`: checks and repairs the session database.
 
 use crate::{exit::Exit, options::Folders, screen, wiring};
 use anyhow::Result;
@@ -6,14 +6,13 @@ use serde_json::{Value, json};
 use std::{io::Write, path::Path};
 use store::{CutSession, Health, Look, Remedy, Repaired};
 
-/// Looks the file over and, unless it is only to be checked, repairs it. The exit code says whether
-/// something is wrong that was not mended.
+/// Checks the database and, unless `check` is set, repairs it. Exit code 1 if problems remain.
 pub(crate) fn run(folders: &Folders, check: bool, as_json: bool) -> Result<Exit> {
     let path = wiring::sessions_file(&folders.data);
     let path = path.as_std();
     let found = store::examine(path, Look::Thorough)?;
     let done = if check { Repaired::Nothing } else { store::repair(path)? };
-    // What is there now: a repair marks the sessions that it has cut, and sets a file aside.
+    // The state after the repair: it marks truncated sessions and sets a damaged file aside.
     let left = if check { found.clone() } else { store::examine(path, Look::Quick)? };
     let mut stdout = screen::stdout();
     if as_json {

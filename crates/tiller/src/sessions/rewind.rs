@@ -1,4 +1,4 @@
-//! `tiller sessions rewind`: files as they were after a turn, on this machine.
+//! `tiller sessions rewind`: restores files on this machine to their state after a turn.
 
 use crate::{
     args::OutputFormat,
@@ -13,7 +13,8 @@ use std::{
 };
 use system::System;
 
-/// Restores, or lists what could be. Exit code 1 when a file was left as it is.
+/// Restores files, or lists the turns if there is no target. Exit code 1 if a file was left
+/// unchanged.
 pub(super) async fn run(
     runtime: &Arc<Runtime>,
     system: Arc<dyn System>,
@@ -34,7 +35,7 @@ pub(super) async fn run(
         }
         return Ok(Exit::Ok);
     };
-    // Whatever the session has to say meanwhile is in its report.
+    // The report covers everything that the session would print meanwhile.
     let silent: Box<dyn Write + Send> = Box::new(std::io::sink());
     let output = Arc::new(Mutex::new(Output::new(OutputFormat::Text, silent, || 0)));
     let surface = Surface { client: Arc::new(HeadlessClient::new(output)), system };

@@ -1,4 +1,4 @@
-//! Sessions as files: exported for people or for another machine, and imported again.
+//! Exports sessions for people or for another machine, and imports them.
 
 use super::{event_text, time};
 use crate::{exit::Exit, limits};
@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use system::AbsPath;
 
-/// The version of the exported form, and the key that says it.
+/// The version of the export format, and the header key that holds it.
 const VERSION: u64 = 1;
 const KEY: &str = "tiller_session";
 
-/// Writes a session as JSON: a line of its own for the session, then one for each event, in order.
+/// Writes a session as JSON lines: a header, then each event in order.
 pub(crate) async fn as_json(
     runtime: &Runtime,
     id: &SessionId,
@@ -50,7 +50,7 @@ fn header(record: &SessionRecord) -> Value {
     })
 }
 
-/// Writes a session as a document to be read.
+/// Writes a session as a Markdown document.
 pub(crate) async fn as_markdown(
     runtime: &Runtime,
     id: &SessionId,
@@ -94,13 +94,14 @@ fn section(event: &SessionEvent) -> Option<String> {
     }
 }
 
-/// A fence longer than any run of backticks in a text.
+/// Returns a code fence longer than any run of backticks in the text.
 fn fence(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     "`".repeat(longest.max(2) + 1)
 }
 
-/// Stores what [`as_json`] wrote, under its own id where that is free and under a new one where it is not, and prints the id.
+/// Stores an export of [`as_json`] and prints its id: the exported one, or a new one if that is
+/// taken.
 pub(super) async fn import(
     runtime: &Runtime,
     from: impl Read,
@@ -155,7 +156,7 @@ fn session(line: &str) -> Result<NewSession> {
     let folders = header["additional_directories"].as_array().cloned().unwrap_or_default();
     let folders = folders.iter().filter_map(Value::as_str).map(AbsPath::new);
     Ok(NewSession {
-        // Earlier exports have it as `id`.
+        // Earlier exports name this member `id`.
         id: SessionId(text("session_id").or_else(|missing| text("id").map_err(|_| missing))?.to_owned()),
         cwd: AbsPath::new(text("cwd")?)?,
         additional_directories: folders.collect::<Result<_, _>>()?,

@@ -1,4 +1,4 @@
-//! The files that settings are in, and whether they have changed.
+//! The settings files of a directory, and the detection of changes.
 
 use crate::{
     config::{self, ConfigError, SettingsFile},
@@ -8,17 +8,17 @@ use crate::{
 use anyhow::Result;
 use system::{AbsPath, FileStamp};
 
-/// The settings files that a folder has.
+/// The settings files of a directory.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Files {
     pub(super) user: Option<SettingsFile>,
     pub(super) project: Option<SettingsFile>,
-    /// Why the project's is not used, where it is there and cannot be.
+    /// Why the project's file exists but is not used.
     pub(super) refused: Option<String>,
 }
 
 impl Files {
-    /// As they are now. One that is wrong is an error.
+    /// Reads the files. An invalid file is an error.
     pub(super) async fn read(folders: &Folders, folder: &AbsPath) -> Result<Self> {
         match Self::read_after(folders, folder, &Self::default()).await {
             (files, None) => Ok(files),
@@ -26,7 +26,8 @@ impl Files {
         }
     }
 
-    /// As they are now. In place of one that is wrong stands what it was before, and the error.
+    /// Reads the files. An invalid one is replaced by its previous version, and the error is
+    /// returned too.
     pub(super) async fn read_after(
         folders: &Folders,
         folder: &AbsPath,
@@ -60,12 +61,12 @@ fn read_user(folders: &Folders) -> Result<Option<SettingsFile>, ConfigError> {
     Ok(user)
 }
 
-/// All that decides what the settings of a folder come to, as it was looked at.
+/// The stamps of all files that determine the settings of a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Stamps([FileStamp; 4]);
 
 impl Stamps {
-    /// Four looks, and nothing is read.
+    /// Takes the stamps of the four files without reading them.
     pub(super) fn now(folders: &Folders, folder: &AbsPath) -> Self {
         let paths = [
             config::user_path(folders),
@@ -76,7 +77,7 @@ impl Stamps {
         Self(paths.map(|path| FileStamp::of(&path)))
     }
 
-    /// Whether a later change is sure to show.
+    /// Whether any later change is sure to change a stamp.
     pub(super) fn are_settled(&self) -> bool {
         self.0.iter().all(FileStamp::is_settled)
     }

@@ -1,4 +1,4 @@
-//! The settings of one session, as they become.
+//! The settings of one session, which follow their files.
 
 use super::{
     CountedOn, Settings, Snapshot,
@@ -15,10 +15,10 @@ use std::{
 };
 use system::AbsPath;
 
-/// Follows the settings of a session's folder.
+/// Follows the settings of a session's directory.
 ///
-/// The user's own file counts as it is. The project's counts as it is where it tightens, and where
-/// it is trusted; what it has forbidden since the session began goes on to hold.
+/// The user's own file applies as it is. The project's file applies where it tightens and where it
+/// is trusted; what it has forbidden since the session began stays forbidden.
 pub(crate) struct Follower {
     settings: Arc<Settings>,
     session: SessionId,
@@ -29,24 +29,24 @@ pub(crate) struct Follower {
     models: Option<Arc<dyn Models>>,
 }
 
-/// What the last look found.
+/// The state of the last check.
 struct State {
-    /// The files as they were looked at before they were read; `None` where a later change of them
-    /// need not show.
+    /// The stamps of the files from before they were read; `None` if a later change might not alter
+    /// them.
     stamps: Option<Stamps>,
     changes: u64,
-    /// The last files that settings could be made of.
+    /// The last valid files.
     files: Files,
     past: Past,
     counted_on: CountedOn,
-    /// What was wrong with the files, as far as it was told.
+    /// The problem with the files that was reported last.
     problem: Option<String>,
-    /// What was told to hold although the project's file does not say so any more.
+    /// The settings that were reported as kept although the project's file no longer has them.
     kept: BTreeSet<String>,
 }
 
 impl Follower {
-    /// Begins to follow. Settings that are wrong from the beginning are an error.
+    /// Starts to follow. Invalid settings at the start are an error.
     pub(super) async fn new(settings: Arc<Settings>, session: &SessionId, folder: &AbsPath) -> Result<Self> {
         let changes = settings.changes.load(Ordering::Relaxed);
         let stamps = Stamps::now(&settings.folders, folder);
@@ -69,7 +69,7 @@ impl Follower {
         })
     }
 
-    /// With models that follow the settings too.
+    /// Adds models that follow the settings too.
     pub(super) fn with_models(mut self, own: Weak<Self>) -> Self {
         let catalog = self.settings.catalog(&self.seen().options);
         let models = OfSession { settings: self.settings.clone(), follower: own, catalog };
@@ -77,27 +77,27 @@ impl Follower {
         self
     }
 
-    /// Whether it is of that session.
+    /// Whether it belongs to that session.
     pub(super) fn is_of(&self, session: &SessionId) -> bool {
         self.session == *session
     }
 
-    /// Whether it is of a session in that folder.
+    /// Whether its session is in that directory.
     pub(super) fn is_in(&self, folder: &AbsPath) -> bool {
         self.folder == *folder
     }
 
-    /// The user takes a setting of the project back, or sets it anew.
+    /// Forgets a setting of the project because the user removed it or set it anew.
     pub(super) async fn forget(&self, name: &str) {
         self.state.lock().await.past.forget(name);
     }
 
-    /// As it was at the last look.
+    /// Returns the snapshot of the last check.
     pub(crate) fn seen(&self) -> Arc<Snapshot> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// As it is now. Where nothing has changed this costs four looks at files.
+    /// Returns the current snapshot. Without changes this costs the stamps of four files.
     pub(crate) async fn look(&self) -> Arc<Snapshot> {
         let mut state = self.state.lock().await;
         let changes = self.settings.changes.load(Ordering::Relaxed);
@@ -116,8 +116,8 @@ impl Follower {
         self.seen()
     }
 
-    /// Takes over what the files come to now. A file that is wrong is an error, and does not keep
-    /// the other one from counting.
+    /// Reads the files and updates the state. An invalid file is an error, but the other file still
+    /// applies.
     async fn read_anew(&self, state: &mut State) -> Result<()> {
         let State { past, counted_on, files, kept, .. } = state;
         let (read, problem) = Files::read_after(&self.settings.folders, &self.folder, files).await;
@@ -158,7 +158,7 @@ impl Follower {
 }
 
 impl Snapshot {
-    /// The names of settings that count in one of two and not, or otherwise, in the other.
+    /// Returns the names of settings that differ between two snapshots.
     fn differing(&self, other: &Self) -> BTreeSet<String> {
         let lone = |these: &[InForce], those: &[InForce]| -> Vec<String> {
             let known = |this: &InForce| {

@@ -1,4 +1,4 @@
-//! `tiller config`: the settings files, shown and written as every other surface writes them.
+//! `tiller config`: shows and writes the settings files, with the same code as other interfaces.
 
 use super::{Settings, Snapshot};
 use crate::{
@@ -14,7 +14,7 @@ use serde_json::json;
 use std::{io::Write, sync::Arc};
 use system::AbsPath;
 
-/// Does what the command says.
+/// Runs the command.
 pub(crate) async fn run(
     settings: &Arc<Settings>,
     options: &Options,
@@ -84,14 +84,14 @@ fn path(folders: &Folders, cwd: &AbsPath, place: &ConfigPlace) -> AbsPath {
     if place.project { config::project_path(cwd) } else { config::user_path(folders) }
 }
 
-/// Stores a value as it was typed: as JSON where the setting takes that, and as text otherwise.
+/// Stores a typed value: as JSON if the setting accepts that, else as text.
 async fn store(options: &Options, file: &AbsPath, name: &str, typed: &str) -> Result<Value> {
     let text = serde_json::Value::String(typed.to_owned());
     let meant = serde_json::from_str(typed).ok().filter(|meant: &serde_json::Value| !meant.is_string());
     let stored = match meant {
         Some(meant) => match setup::store_setting(options, file, name, &meant).await {
             Ok(_) => meant,
-            // What is wrong is said of what was meant, unless it is right as text.
+            // If neither form is valid, the error is about the JSON form.
             Err(wrong) => match setup::store_setting(options, file, name, &text).await {
                 Ok(_) => text,
                 Err(_) => bail!(wrong),
@@ -116,7 +116,8 @@ async fn remove(options: &Options, file: &AbsPath, name: &str) -> Result<bool> {
 
 type Waiting = Option<std::collections::BTreeSet<String>>;
 
-/// What of the project's settings waits for trust before they are changed, if they are.
+/// Returns the ids of the project's settings that wait for trust before the change; `None` for the
+/// user's own file.
 async fn waiting(folders: &Folders, cwd: &AbsPath, place: &ConfigPlace) -> Waiting {
     match place.project {
         true => trust::so_far(folders, cwd).await,
@@ -124,7 +125,7 @@ async fn waiting(folders: &Folders, cwd: &AbsPath, place: &ConfigPlace) -> Waiti
     }
 }
 
-/// What its user stores does not wait for that user's eyes again.
+/// Trusts the settings that the user just stored, so that the user need not review them.
 async fn stay_trusted(folders: &Folders, cwd: &AbsPath, waiting: Waiting) -> Result<()> {
     match waiting {
         Some(waiting) => trust::written(folders, cwd, &waiting).await,

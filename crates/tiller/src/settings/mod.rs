@@ -1,8 +1,7 @@
-//! The one owner of settings: it lays the layers of a folder over each other, for whoever asks, as
-//! their files are at that moment.
+//! The owner of the settings: resolves the layers of a directory from the current files.
 //!
-//! Sessions follow the settings of their own folders ([`Follower`]) and read them at each decision.
-//! Nothing else of the program keeps a copy to decide by.
+//! Sessions follow the settings of their own directories ([`Follower`]) and read them at each
+//! decision. No other part of the program keeps a copy on which to decide.
 
 mod files;
 mod follower;
@@ -34,51 +33,53 @@ use std::{
 };
 use system::AbsPath;
 
-/// The settings of every folder, as one process sees them.
+/// The settings of every directory, for one process.
 pub(crate) struct Settings {
     environment: Environment,
     folders: Folders,
     flags: Flags,
-    /// The folder that the process was started in.
+    /// The working directory of the process.
     start: AbsPath,
-    /// What the user has set in projects' files through this program, by folder and name.
+    /// The values that the user set in projects' files through this program, by directory and name.
     said: Mutex<HashMap<AbsPath, BTreeMap<String, Value>>>,
     followers: Mutex<Vec<Weak<Follower>>>,
-    /// The last snapshot of each folder, as long as a session uses it.
+    /// The last snapshot of each directory, as long as a session uses it.
     shared: Mutex<HashMap<AbsPath, Weak<Snapshot>>>,
-    /// How models are reached: first those of the process, then those of sessions that reach them
-    /// otherwise.
+    /// The model catalogues by their provider settings: first that of the process, then those of
+    /// sessions
+    /// with other settings.
     catalogs: Mutex<Vec<(models::Reach, Arc<Catalog>)>>,
-    /// How often something was set through this program.
+    /// The number of changes through this program.
     changes: AtomicU64,
 }
 
-/// What the settings of a folder come to at one moment.
+/// The resolved settings of a directory at one moment.
 #[derive(Debug)]
 pub(crate) struct Snapshot {
     pub(crate) options: Options,
-    /// What of it sessions decide by.
+    /// The part that sessions use for decisions.
     pub(crate) session: Arc<RuntimeOptions>,
-    /// What was ignored, and why.
+    /// The settings that were ignored, with the reasons.
     pub(crate) notices: Vec<String>,
-    /// What the files set.
+    /// The settings of the files.
     pub(crate) in_force: Vec<InForce>,
 }
 
 impl Snapshot {
-    /// Whether both are made of the same settings.
+    /// Whether both have the same content.
     fn is_like(&self, other: &Self) -> bool {
         self.options == other.options && self.notices == other.notices && self.in_force == other.in_force
     }
 }
 
-/// Whether each hook of a project, by name, was trusted before in a session: one that was and is
-/// another now denies.
+/// Whether each hook of a project, by name, was trusted before in this session. If such a hook
+/// changes, it denies.
 pub(crate) type CountedOn = BTreeMap<String, Arc<AtomicBool>>;
 
 impl Settings {
-    /// The settings of a process that was started in a folder with these variables and flags. Reads
-    /// no file.
+    /// Creates the settings of a process with this working directory, these variables and these
+    /// flags.
+    /// Reads no file.
     pub(crate) fn new(environment: &Environment, start: &AbsPath, flags: Flags) -> Result<Arc<Self>> {
         Ok(Arc::new(Self {
             environment: environment.clone(),
@@ -93,31 +94,34 @@ impl Settings {
         }))
     }
 
-    /// What the settings of a folder come to now. What is wrong with them is an error that says
-    /// where.
+    /// Reads the current settings of a directory.
+    ///
+    /// # Errors
+    /// If they are invalid; the message names the place.
     pub(crate) async fn read(&self, folder: &AbsPath) -> Result<Snapshot> {
         let files = Files::read(&self.folders, folder).await?;
         self.lay(folder, &files, &Past::default(), &mut CountedOn::new()).await
     }
 
-    /// What the settings of a folder come to without any file: built-in values, variables and flags.
+    /// Resolves the settings of a directory without files: defaults, variables and flags.
     pub(crate) async fn without_files(&self, folder: &AbsPath) -> Result<Snapshot> {
         self.lay(folder, &Files::default(), &Past::default(), &mut CountedOn::new()).await
     }
 
-    /// What holds where no file says anything: enough to write one, right or wrong as it is.
+    /// Returns the defaults, which are enough to write a settings file, even over an invalid one.
     pub(crate) fn built_in(&self) -> Options {
         Options::built_in(self.folders.clone())
     }
 
-    /// The settings of an open session.
+    /// Returns the settings of an open session.
     pub(crate) fn of_session(&self, session: &SessionId) -> Option<Arc<Follower>> {
         let followers = self.followers();
         followers.iter().rev().filter_map(Weak::upgrade).find(|follower| follower.is_of(session))
     }
 
-    /// The user has set something, through this program, in the file of the project in a folder. It
-    /// counts for what is running too, and whatever of the file waits for trust.
+    /// Records that the user set a value in a project's file through this program. It applies to
+    /// running
+    /// sessions, even if other items of that file wait for trust.
     pub(crate) async fn set_in_project(&self, folder: &AbsPath, name: &str, value: Value) {
         self.said
             .lock()
@@ -132,7 +136,7 @@ impl Settings {
         self.changes.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Lays the layers over each other.
+    /// Resolves the layers.
     async fn lay(
         &self,
         folder: &AbsPath,
@@ -144,7 +148,7 @@ impl Settings {
             Some(file) => Some(self.project(folder, file.clone()).await),
             None => None,
         };
-        // Keys that cannot be read are missed where a model is asked, and end nothing before.
+        // Unreadable keys are not an error here; they are missing when a model is used.
         let (keys, unread) = match StoredKeys::read(&self.folders) {
             Ok(keys) => (keys, None),
             Err(error) => (StoredKeys::default(), Some(error)),
@@ -168,9 +172,9 @@ impl Settings {
         Ok(Snapshot { options, session, notices, in_force })
     }
 
-    /// One snapshot for all sessions of a folder whose settings are the same.
+    /// Shares one snapshot among all sessions of a directory with the same settings.
     fn share(&self, folder: &AbsPath, snapshot: Snapshot, counted_on: &CountedOn) -> Arc<Snapshot> {
-        // A hook of a project is judged by what its session has trusted.
+        // Project hooks depend on what their session has trusted, so such snapshots are not shared.
         if !counted_on.is_empty() {
             return Arc::new(snapshot);
         }
@@ -186,8 +190,8 @@ impl Settings {
         snapshot
     }
 
-    /// The project's settings, and what of them may do more than tighten: what was judged is what
-    /// is read.
+    /// Returns the project's settings with their trust, which is judged on the very text that was
+    /// read.
     async fn project(&self, folder: &AbsPath, file: SettingsFile) -> ProjectLayer {
         let said = self.said.lock().unwrap_or_else(PoisonError::into_inner).get(folder).cloned();
         let said = said.unwrap_or_default();
@@ -210,13 +214,13 @@ impl Settings {
         self.followers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// An error without secrets.
+    /// Formats an error without its secrets.
     fn shown(&self, error: &anyhow::Error) -> String {
         self.environment.redactor().shown(&format!("{error:#}"))
     }
 }
 
-/// [`Settings`], for the runtime.
+/// Implements [`agent::Settings`] for [`Settings`].
 pub(crate) struct OfFolders(pub(crate) Arc<Settings>);
 
 #[async_trait]

@@ -1,5 +1,6 @@
-//! The models of each session: reached as its folder's settings say, and never as those of another
-//! project do.
+//! The models of each session, reached with the provider settings of its own directory and never
+//! with
+//! those of another project.
 
 use super::{Follower, Settings};
 use crate::{
@@ -15,7 +16,7 @@ use std::{
     time::Duration,
 };
 
-/// All that decides how models are reached.
+/// All settings that determine how models are reached.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Reach {
     openai: Provider,
@@ -35,17 +36,19 @@ impl Reach {
 }
 
 impl Settings {
-    /// The models as settings have them: one catalog for all sessions whose settings say the same
-    /// of providers.
+    /// Returns the model catalogue for these options. Sessions with the same provider settings
+    /// share one.
     pub(crate) fn catalog(&self, options: &Options) -> Arc<Catalog> {
         let reach = Reach::of(options);
         let mut catalogs = self.catalogs.lock().unwrap_or_else(PoisonError::into_inner);
-        // What is recorded goes into one file, and one catalog writes it.
+        // With recording there is one catalogue: all traffic goes into one file, which has one
+        // writer.
         let known = catalogs.iter().find(|(known, _)| *known == reach || options.record.is_some());
         if let Some((_, catalog)) = known {
             return catalog.clone();
         }
-        // The process has the first; of the others, those that a session uses are kept.
+        // The first catalogue is that of the process and stays; of the others, those in use are
+        // kept.
         let mut first = true;
         catalogs.retain(|(_, catalog)| std::mem::take(&mut first) || Arc::strong_count(catalog) > 1);
         let catalog = Arc::new(wiring::catalog(options, self.environment.redactor(), &self.start));
@@ -53,15 +56,16 @@ impl Settings {
         catalog
     }
 
-    /// The same, read now. Settings that are wrong change nothing.
+    /// Reads the settings of the process's directory and applies them to its models. Invalid
+    /// settings change
+    /// nothing.
     pub(crate) async fn look_at_models(&self) {
         if let Ok(snapshot) = self.read(&self.start).await {
             self.renew_models(&snapshot.options);
         }
     }
 
-    /// Has the models of the process be those of the folder it was started in, as its settings are
-    /// now.
+    /// Applies new settings to the catalogue of the process.
     pub(super) fn renew_models(&self, options: &Options) {
         let reach = Reach::of(options);
         let mut catalogs = self.catalogs.lock().unwrap_or_else(PoisonError::into_inner);
@@ -72,11 +76,11 @@ impl Settings {
     }
 }
 
-/// The models of a session, which change with its settings.
+/// The models of a session, which follow its settings.
 pub(super) struct OfSession {
     pub(super) settings: Arc<Settings>,
     pub(super) follower: Weak<Follower>,
-    /// Those that it began with, for when nobody follows any more.
+    /// The initial catalogue, for use when the session's follower is gone.
     pub(super) catalog: Arc<Catalog>,
 }
 

@@ -9,10 +9,10 @@ use anyhow::{Result, bail};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use std::io::{BufRead, Stdin, Write};
 
-/// How often a question is asked before it is given up.
+/// How often a question is repeated after an invalid answer.
 const TRIES: usize = 3;
 
-/// Asks for a provider, what it needs, and a model.
+/// Asks for a provider, its settings and a model.
 pub(super) fn ask(options: &Options) -> Result<ProviderSetup> {
     let stored = |has: bool| if has { " (has a key)" } else { "" };
     say("Which provider?\n")?;
@@ -49,7 +49,7 @@ pub(super) fn ask(options: &Options) -> Result<ProviderSetup> {
     Ok(ProviderSetup { provider, model, base_url, key, key_variable: None })
 }
 
-/// A line that passes the check, asked for again where it does not.
+/// Asks until the line passes the check, at most [`TRIES`] times.
 fn until<T>(question: &str, check: impl Fn(&str) -> Result<T>) -> Result<T> {
     for _ in 0..TRIES {
         say(question)?;
@@ -61,7 +61,7 @@ fn until<T>(question: &str, check: impl Fn(&str) -> Result<T>) -> Result<T> {
     bail!("no answer that holds; nothing was changed")
 }
 
-/// A key that is not shown while it is typed.
+/// Asks for a key without echo.
 fn hidden(question: &str) -> Result<Option<Secret>> {
     for _ in 0..TRIES {
         say(question)?;
@@ -99,8 +99,10 @@ fn say(text: &str) -> Result<()> {
     Ok(stdout.flush()?)
 }
 
-/// A terminal that shows nothing of what is typed, until this is dropped. Keys that interrupt are typed too, so that nobody is left with a
-/// silent terminal.
+/// Turns off the terminal's echo until it is dropped.
+///
+/// Interrupt keys are read as characters meanwhile, so that an interrupt cannot leave the terminal
+/// without echo.
 struct Silent<'a> {
     stdin: &'a Stdin,
     before: Termios,
@@ -115,7 +117,7 @@ impl<'a> Silent<'a> {
         tcsetattr(stdin, OptionalActions::Flush, &silent)?;
         let again = before.clone();
         let before_exit = signals::before_exit(move || {
-            // Nothing is left to do about a terminal that is gone.
+            // If the terminal is gone, nothing is left to restore.
             let _ = tcsetattr(rustix::stdio::stdin(), OptionalActions::Now, &again);
         });
         Ok(Self { stdin, before, _before_exit: before_exit })
@@ -124,7 +126,7 @@ impl<'a> Silent<'a> {
 
 impl Drop for Silent<'_> {
     fn drop(&mut self) {
-        // Nothing is left to do about a terminal that is gone.
+        // If the terminal is gone, nothing is left to restore.
         let _ = tcsetattr(self.stdin, OptionalActions::Now, &self.before);
     }
 }

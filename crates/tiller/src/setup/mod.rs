@@ -1,4 +1,4 @@
-//! `tiller setup`: a provider's key, and the model of new sessions.
+//! `tiller setup`: stores a provider's key and the model of new sessions.
 
 mod dialogue;
 mod store;
@@ -21,7 +21,7 @@ use serde_json::json;
 use std::io::{IsTerminal, Read, Write};
 use system::AbsPath;
 
-/// Sets up what the arguments name. Without a provider among them it asks, on a terminal.
+/// Sets up the provider of the arguments. Without one, asks on the terminal.
 pub(crate) async fn run(
     options: &Options,
     environment: &Environment,
@@ -58,7 +58,7 @@ fn given(args: &SetupArgs, provider: &str) -> Result<ProviderSetup> {
     })
 }
 
-/// A model by itself: its provider stays as it is.
+/// Sets only the model; its provider is not changed.
 fn given_model(args: &SetupArgs) -> Result<ProviderSetup> {
     let model = args.model.clone().unwrap_or_default();
     let Some((provider, _)) = model.split_once('/') else {
@@ -77,7 +77,7 @@ fn key_from_stdin() -> Result<Secret> {
     key(&text)
 }
 
-/// A key as it was typed.
+/// Checks a key.
 fn key(text: &str) -> Result<Secret> {
     let text = text.trim();
     ensure!(!text.is_empty(), "the key is empty");

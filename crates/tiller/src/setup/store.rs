@@ -1,4 +1,4 @@
-//! Where what is set up goes: settings into a settings file, a key to the secrets.
+//! Stores a provider's setup: settings in a settings file, the key with the secrets.
 
 use crate::{
     config::{self, ConfigError, SettingsFile},
@@ -13,41 +13,41 @@ use system::AbsPath;
 /// Providers that have nothing to set up.
 const WITHOUT_SETUP: [&str; 3] = ["local", "offline", "replay"];
 
-/// What is to be known of a provider. What is `None` stays as it is.
+/// The setup of a provider. `None` leaves a value as it is.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ProviderSetup {
     pub(crate) provider: String,
-    /// The model of new sessions, with or without the provider's name before it.
+    /// The model of new sessions, with or without the provider's prefix.
     pub(crate) model: Option<String>,
     pub(crate) base_url: Option<String>,
     pub(crate) key: Option<Secret>,
-    /// The variable that the key is in.
+    /// The environment variable that holds the key.
     pub(crate) key_variable: Option<String>,
 }
 
-/// What became of it.
+/// The result of a setup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Stored {
     /// The model of new sessions, if one was named.
     pub(crate) model: Option<String>,
     /// Whether a key was stored.
     pub(crate) key: bool,
-    /// Whether settings were.
+    /// Whether settings were stored.
     pub(crate) settings: bool,
 }
 
-/// Why nothing, or not all, was stored. Never holds the key.
+/// Why nothing, or not everything, was stored. Never contains the key.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NotStored {
-    /// It is wrong.
+    /// The input is invalid.
     #[error("{0}")]
     Wrong(String),
-    /// It is right and could not be written.
+    /// The input is valid but could not be written.
     #[error("{0}")]
     Failed(String),
 }
 
-/// Stores it. Everything is checked before the first is written.
+/// Stores a setup. Everything is checked before the first write.
 pub(crate) async fn set_up(
     options: &Options,
     values: &Values,
@@ -96,8 +96,8 @@ pub(crate) async fn set_up(
     Ok(Stored { model, key: wanted.key.is_some(), settings: !settings.is_empty() })
 }
 
-/// Stores one setting in a file, and returns the value as it is there. A list may be written as the
-/// text of a JSON array, for wires that have no lists.
+/// Stores one setting in a file and returns the stored value. A list may be given as the text of a
+/// JSON array, for wire formats without lists.
 pub(crate) async fn store_setting(
     options: &Options,
     file: &AbsPath,
@@ -118,7 +118,7 @@ pub(crate) async fn store_setting(
     Ok(value)
 }
 
-/// The file with the settings in it, checked as if it had been read.
+/// Returns the file with the settings added, checked as if it had been read.
 fn with_settings(
     options: &Options,
     path: &AbsPath,
@@ -133,7 +133,7 @@ fn with_settings(
     Ok(file)
 }
 
-/// Writes a settings file, and makes its folder.
+/// Writes a settings file and creates its directory.
 pub(crate) async fn write(options: &Options, file: &SettingsFile) -> Result<(), NotStored> {
     let failed = |error: system::SystemError| NotStored::Failed(error.to_string());
     let system = wiring::local_system(options);

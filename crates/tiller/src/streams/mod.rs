@@ -1,8 +1,8 @@
-//! Standard output and standard error: the one place that writes to them.
+//! Standard output and standard error; nothing else writes to them.
 //!
-//! Each has a queue and a thread that writes it, so a reader that stalls never blocks a write for
-//! good: a signal, or the time limit of a run, ends the waiting. Errors are kept, and become the
-//! exit code of whatever command was running ([`crate::ending`]).
+//! Each has a queue and a writer thread, so a stalled reader never blocks a write for good: a
+//! signal, or the time limit of a run, ends the wait. Errors are kept and become the exit code of
+//! the running command ([`crate::ending`]).
 
 mod queue;
 
@@ -21,14 +21,16 @@ use std::{
 static STDOUT: Queue = Queue::new("stdout", || Box::new(Descriptor(rustix::stdio::stdout())));
 static STDERR: Queue = Queue::new("stderr", || Box::new(Descriptor(rustix::stdio::stderr())));
 
-/// Standard output. A write waits while the queue is full; a flush waits until all is written.
+/// Standard output. A write blocks while the queue is full; a flush blocks until all is written.
 pub(crate) fn stdout() -> Stream {
     Stream { queue: &STDOUT, when_full: WhenFull::Wait }
 }
 
-/// Standard error. Nothing waits for its reader: what does not fit into the queue is left out, and
-/// a later line says how much that was. No write fails: there is nowhere to tell of it, and the
-/// library for logs would print that it could not print.
+/// Standard error. It never blocks: what does not fit into the queue is dropped, and a later line
+/// reports the number of bytes.
+///
+/// Writes never fail: there is nowhere to report the failure, and the logging library would try to
+/// print it.
 pub(crate) fn stderr() -> Stream {
     Stream { queue: &STDERR, when_full: WhenFull::LeaveOut }
 }
@@ -38,29 +40,29 @@ pub(crate) fn stdout_is_terminal() -> bool {
     rustix::termios::isatty(rustix::stdio::stdout())
 }
 
-/// From now on the reader of standard output is waited for until this moment at the longest.
+/// Limits the wait for the reader of standard output to this moment.
 pub(crate) fn wait_until(moment: Instant) {
     STDOUT.wait_until(moment);
 }
 
-/// The process is about to end: what is queued has [`limits::LAST_WORDS`] to be written.
+/// Announces the end of the process: queued output has [`limits::LAST_WORDS`] to be written.
 pub(crate) fn hurry() {
     wait_until(Instant::now() + limits::LAST_WORDS);
 }
 
-/// Waits until all of standard output is written, or cannot be, or is not waited for any more.
+/// Waits until standard output is written completely, fails, or its time is over.
 pub(crate) fn finish_stdout() -> Rest {
     STDOUT.finish()
 }
 
-/// Waits until all of standard error is written, for `most` at the longest.
+/// Waits until standard error is written completely, for `most` at the longest.
 pub(crate) fn finish_stderr(most: Duration) {
     STDERR.wait_until(Instant::now() + most);
-    // There is nowhere left to tell of it.
+    // A failure cannot be reported any more.
     let _ = STDERR.finish();
 }
 
-/// Completes when standard output cannot be written any more, with the reason. Cancel-safe.
+/// Completes with the reason when standard output can no longer be written. Cancel-safe.
 pub(crate) async fn stdout_failed() -> Unwritten {
     STDOUT.failed().await
 }
@@ -70,7 +72,7 @@ pub(crate) async fn stdout_has_room() {
     STDOUT.has_room().await;
 }
 
-/// A writer to one of the two.
+/// A writer to one of the two streams.
 #[derive(Clone, Copy)]
 pub(crate) struct Stream {
     queue: &'static Queue,
@@ -97,7 +99,7 @@ impl Write for Stream {
     }
 }
 
-/// An open file, written without a buffer.
+/// An open descriptor, written without a buffer.
 struct Descriptor(BorrowedFd<'static>);
 
 impl Write for Descriptor {
@@ -105,7 +107,7 @@ impl Write for Descriptor {
         loop {
             match rustix::io::write(self.0, bytes) {
                 Err(Errno::INTR) => {}
-                // Somebody who shares the file has made it non-blocking.
+                // Another process that shares the file description made it non-blocking.
                 Err(Errno::AGAIN) => {
                     poll(&mut [PollFd::new(&self.0, PollFlags::OUT)], None)?;
                 }

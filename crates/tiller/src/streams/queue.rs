@@ -1,4 +1,4 @@
-//! What waits to be written to a stream, and the thread that writes it.
+//! The output queue of a stream, and the thread that writes it.
 
 use crate::limits::STREAM_BYTES;
 use std::{
@@ -8,37 +8,38 @@ use std::{
 };
 use tokio::sync::Notify;
 
-/// Bytes on their way to a stream. At most [`STREAM_BYTES`] and one write more wait, and as many
-/// are being written.
+/// Bytes on their way to a stream.
+///
+/// At most [`STREAM_BYTES`] plus one write are queued, and as many are being written.
 pub(crate) struct Queue {
     name: &'static str,
     open: fn() -> Box<dyn Write + Send>,
     state: Mutex<State>,
-    /// For threads: something about the state has changed.
+    /// Wakes threads when the state changes.
     changed: Condvar,
-    /// The same for tasks.
+    /// Wakes tasks when the state changes.
     told: Notify,
 }
 
 struct State {
-    /// Whether the thread that writes is there.
+    /// Whether the writer thread was started.
     started: bool,
     waiting: Vec<u8>,
-    /// Whether the thread has bytes that it has not written yet.
+    /// Whether the writer thread holds bytes that it has not written yet.
     writing: bool,
     failed: Option<Unwritten>,
-    /// Until when the reader is waited for; without it, as long as it takes.
+    /// The end of the wait for the reader; `None` means no limit.
     until: Option<Instant>,
-    /// Bytes that were left out since the last that were not.
+    /// The number of bytes dropped since the last write that was queued.
     left_out: usize,
 }
 
-/// What becomes of bytes that come while the queue is full.
+/// How a write behaves while the queue is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WhenFull {
-    /// The writer waits for room, until the queue's time is over; then they are left out.
+    /// It blocks until there is room, and fails when the queue's time is over.
     Wait,
-    /// They are left out.
+    /// The bytes are dropped.
     LeaveOut,
 }
 
@@ -50,29 +51,29 @@ pub(crate) struct Unwritten {
     text: String,
 }
 
-/// What became of everything that was queued.
+/// The result of waiting for the queued output.
 #[derive(Debug, Clone)]
 pub(crate) enum Rest {
-    /// It was written.
+    /// All was written.
     Written,
-    /// It could not be.
+    /// A write failed.
     Failed(Unwritten),
     /// The reader took too long.
     GivenUp,
 }
 
 impl Unwritten {
-    /// Of an error of the stream.
+    /// From an error of the stream.
     pub(crate) fn new(error: &io::Error) -> Self {
         Self { kind: error.kind(), text: error.to_string() }
     }
 
-    /// Of a reader that was not waited for any longer.
+    /// For a reader that took too long.
     pub(crate) fn given_up() -> Self {
         Self { kind: io::ErrorKind::TimedOut, text: "its reader takes too long".to_owned() }
     }
 
-    /// Whether this is what an error is about.
+    /// Whether this caused the error.
     pub(crate) fn caused(error: &anyhow::Error) -> bool {
         let inner = |cause: &(dyn std::error::Error + 'static)| match cause.downcast_ref::<io::Error>() {
             Some(error) => error.get_ref().is_some_and(|inner| inner.is::<Self>()),
@@ -81,7 +82,7 @@ impl Unwritten {
         error.chain().any(inner)
     }
 
-    /// Whether the reader has gone, which is its right.
+    /// Whether the reader closed the stream, which is legitimate.
     pub(crate) fn is_closed(&self) -> bool {
         use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, NotConnected};
         matches!(self.kind, BrokenPipe | ConnectionAborted | ConnectionReset | NotConnected)
@@ -95,7 +96,7 @@ impl From<Unwritten> for io::Error {
 }
 
 impl Queue {
-    /// An empty one. `open` is called by the thread that writes, before its first write.
+    /// Creates an empty queue. The writer thread calls `open` before its first write.
     pub(crate) const fn new(name: &'static str, open: fn() -> Box<dyn Write + Send>) -> Self {
         let state = State {
             started: false,
@@ -108,7 +109,10 @@ impl Queue {
         Self { name, open, state: Mutex::new(state), changed: Condvar::new(), told: Notify::const_new() }
     }
 
-    /// Queues bytes. Fails when the stream has failed, or when they were waited with too long.
+    /// Queues bytes.
+    ///
+    /// # Errors
+    /// If the stream has failed, or the wait for room took too long.
     pub(crate) fn push(&'static self, bytes: &[u8], when_full: WhenFull) -> io::Result<()> {
         let mut state = self.lock();
         while state.failed.is_none() && state.waiting.len() >= STREAM_BYTES {
@@ -144,13 +148,13 @@ impl Queue {
         Ok(())
     }
 
-    /// The reader is waited for until this moment at the longest; replaces an earlier word.
+    /// Limits the wait for the reader to this moment; replaces an earlier limit.
     pub(crate) fn wait_until(&self, moment: Instant) {
         self.lock().until = Some(moment);
         self.tell();
     }
 
-    /// Waits until everything is written, or cannot be, or the time is over.
+    /// Waits until everything is written, a write fails, or the time is over.
     pub(crate) fn finish(&self) -> Rest {
         let mut state = self.lock();
         loop {
@@ -168,12 +172,12 @@ impl Queue {
         }
     }
 
-    /// Completes when the stream has failed, with the reason. Cancel-safe.
+    /// Completes with the reason when the stream has failed. Cancel-safe.
     pub(crate) async fn failed(&self) -> Unwritten {
         self.when(|state| state.failed.clone()).await
     }
 
-    /// Completes when something can be queued without waiting. Cancel-safe.
+    /// Completes when a write would not block. Cancel-safe.
     pub(crate) async fn has_room(&self) {
         self.when(|state| {
             let over = state.until.is_some_and(|until| until <= Instant::now());
@@ -186,7 +190,7 @@ impl Queue {
         loop {
             let told = self.told.notified();
             tokio::pin!(told);
-            // From here on nothing is missed.
+            // After this, no notification is missed.
             told.as_mut().enable();
             if let Some(found) = found(&self.lock()) {
                 return found;
@@ -195,7 +199,7 @@ impl Queue {
         }
     }
 
-    /// Writes what is queued, for good, or until a write fails.
+    /// Writes what is queued, until a write fails.
     fn run(&self, mut out: Box<dyn Write + Send>) {
         let mut state = self.lock();
         loop {
@@ -220,7 +224,7 @@ impl Queue {
         }
     }
 
-    /// Waits for a change; false when the time is over.
+    /// Waits for a change of the state; returns `false` when the time is over.
     fn wait<'a>(&self, state: MutexGuard<'a, State>) -> (MutexGuard<'a, State>, bool) {
         let Some(until) = state.until else {
             return (self.changed.wait(state).unwrap_or_else(PoisonError::into_inner), true);
@@ -279,7 +283,7 @@ mod tests {
         Box::leak(Box::new(Queue::new("test", open)))
     }
 
-    /// A queue whose thread holds a piece and that is full besides.
+    /// A full queue whose writer thread is blocked as well.
     fn stalled() -> &'static Queue {
         let queue = queue(|| Box::new(Stalled));
         let piece = vec![b'x'; STREAM_BYTES];

@@ -10,14 +10,14 @@ use std::{
 };
 use system::{AbsPath, LocalSystem, System};
 
-/// What is to be trusted of what a project brings.
+/// The items of a project to be trusted.
 #[derive(Default)]
 pub(crate) struct Wanted<'a> {
-    /// Items of these names or ids alone; all when empty.
+    /// Only items with these names or ids; all if empty.
     pub(crate) only: &'a [String],
-    /// Items of this kind alone.
+    /// Only items of this kind.
     pub(crate) kind: Option<ItemKind>,
-    /// Without asking.
+    /// Whether to trust them without asking.
     pub(crate) yes: bool,
 }
 
@@ -29,7 +29,9 @@ impl Wanted<'_> {
             && (self.only.is_empty() || self.only.iter().any(named))
     }
 
-    /// Every name must be that of one item: a hook that is called like a server is not trusted along with it.
+    /// Checks that every name matches exactly one item: a hook with the name of a server must not
+    /// become
+    /// trusted with it.
     fn check(&self, items: &[Judged]) -> Result<()> {
         for name in self.only {
             let these = items.iter().filter(|judged| self.has(judged));
@@ -49,7 +51,7 @@ impl Wanted<'_> {
     }
 }
 
-/// Shows what a project brings and trusts it, takes the trust back, or lists what is trusted.
+/// Shows and trusts the items of a project, revokes trust, or lists trusted items.
 pub(crate) async fn run(
     folders: &Folders,
     folder: &AbsPath,
@@ -73,13 +75,17 @@ pub(crate) async fn run(
     Ok(Exit::Ok)
 }
 
-/// Where answers come from, if there is somebody who sees the questions.
+/// Returns stdin if a user sees the questions: stdin and stdout must be terminals.
 pub(crate) fn terminal() -> Option<StdinLock<'static>> {
     let seen = std::io::stdin().is_terminal() && crate::streams::stdout_is_terminal();
     seen.then(|| std::io::stdin().lock())
 }
 
-/// Shows what waits for trust, asks about each item, and trusts those that it may. An error when there are no answers to be had.
+/// Shows the items that wait for trust, asks about each, and trusts those that the user accepts.
+///
+/// # Errors
+/// If a requested name does not match exactly one item, there is no source of answers, or no item
+/// can be trusted.
 pub(crate) async fn give(
     folders: &Folders,
     folder: &AbsPath,
@@ -134,7 +140,7 @@ pub(crate) async fn give(
             "nothing is trusted: there is no terminal to ask on; look at what is shown, then pass --yes (--only NAME for some of it)"
         );
     }
-    // What was shown is what is trusted: the hash is of that, and not of what is there now.
+    // The hash is that of the text that was shown, so a later change is not trusted.
     give_items(folders, folder, given.iter().map(|(judged, hash)| (judged.item.id(), hash.clone()))).await?;
     match given.is_empty() {
         true => writeln!(out, "Nothing is trusted.")?,
@@ -207,7 +213,7 @@ async fn revoke(folders: &Folders, folder: &AbsPath, names: &[String], out: &mut
         writeln!(out, "{folder} {said}")?;
         return Ok(());
     }
-    // Also those that the project does not bring any more.
+    // Also items that the project no longer has.
     let records = Records::new(Arc::new(LocalSystem::new()), &folders.config);
     let known = records.all().await?.remove(folder.as_str()).unwrap_or_default().items.into_keys();
     let now = project(folders, folder).await.items.into_iter().map(|judged| judged.item.id());
@@ -228,7 +234,9 @@ async fn revoke(folders: &Folders, folder: &AbsPath, names: &[String], out: &mut
 mod tests {
     use super::*;
 
-    /// What is trusted of a project with two hooks and two settings after these answers, and what was shown.
+    /// Runs the questions on a project with two hooks and a setting; returns the names of trusted
+    /// items
+    /// and the output.
     async fn answered(answers: &str) -> (Vec<String>, String) {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| AbsPath::from_os(&dir.path().join(name)).unwrap();

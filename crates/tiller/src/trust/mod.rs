@@ -1,4 +1,5 @@
-//! What of a project can execute or redirect, and whether the user wants that: each server, each hook, and the settings that loosen.
+//! Trust in the parts of a project that can execute or redirect: servers, hooks, and settings that
+//! loosen.
 
 mod line;
 mod records;
@@ -21,25 +22,25 @@ use serde_json::{Value, json};
 use std::{collections::BTreeSet, sync::Arc};
 use system::{AbsPath, LocalSystem, System};
 
-/// Tells of what projects bring whether it is trusted. It is used only when this says so.
+/// Returns the judge of projects' items. An item is used only if it is trusted.
 pub(crate) fn folder_trust(folders: &Folders) -> FolderTrust {
     let system: Arc<dyn System> = Arc::new(LocalSystem::new());
     FolderTrust::new(system.clone(), Arc::new(Records::new(system, &folders.config)))
 }
 
-/// The file that trust is recorded in.
+/// The path of the file of trust records.
 pub(crate) fn path(folders: &Folders) -> AbsPath {
     records::path(&folders.config)
 }
 
-/// All that a project brings which can execute or redirect.
+/// The items of a project that can execute or redirect.
 pub(crate) struct Project {
     pub(crate) items: Vec<Judged>,
-    /// Files of which it cannot be told what they bring; in words.
+    /// Problems with files whose items cannot be determined.
     pub(crate) problems: Vec<String>,
 }
 
-/// What the project in a folder brings, as it is now.
+/// Returns the current items of the project in a directory.
 pub(crate) async fn project(folders: &Folders, folder: &AbsPath) -> Project {
     let trust = folder_trust(folders);
     let mut problems = Vec::new();
@@ -54,7 +55,9 @@ pub(crate) async fn project(folders: &Folders, folder: &AbsPath) -> Project {
     Project { items, problems }
 }
 
-/// What of a project's settings waits for trust, or has it. The error says why that cannot be told.
+/// Returns the items of a project's settings, trusted or not. The error is the reason if they
+/// cannot be
+/// determined.
 async fn settings(
     trust: &FolderTrust,
     folders: &Folders,
@@ -66,14 +69,15 @@ async fn settings(
     config::trust_items(&file, folders).map_err(|error| error.to_string())
 }
 
-/// What is to be shown of an item: its description and its files, line by line, without secrets and sequences that a terminal would obey.
+/// Describes an item for display: its description and its files, one per line, without secrets and
+/// control sequences.
 pub(crate) fn lines(judged: &Judged, redactor: &Redactor) -> Vec<String> {
     let files = judged.files.iter().map(|(name, bytes)| format!("file: {name} ({bytes} bytes)"));
     let lines = judged.item.shown.iter().cloned().chain(files);
     lines.map(|line| agent::one_line(&redactor.redact(&line))).collect()
 }
 
-/// What programs are told of an item.
+/// Returns the JSON row of an item.
 pub(crate) fn row(judged: &Judged, redactor: &Redactor) -> Value {
     json!({
         "id": judged.item.id(),
@@ -87,7 +91,7 @@ pub(crate) fn row(judged: &Judged, redactor: &Redactor) -> Value {
     })
 }
 
-/// Trusts items, each by its id with the hash of what was shown: what it has become since then is not trusted.
+/// Trusts items by id and by the hash of what was shown: a later change is not trusted.
 pub(crate) async fn give_items(
     folders: &Folders,
     folder: &AbsPath,
@@ -96,7 +100,7 @@ pub(crate) async fn give_items(
     change(folders, folder, |record| record.items.extend(items)).await
 }
 
-/// Takes the trust in items back, or in all that a folder brings. Returns whether there was any.
+/// Revokes the trust in items, or in all items of a directory. Returns whether there was any.
 pub(crate) async fn take_items(folders: &Folders, folder: &AbsPath, ids: Option<&[String]>) -> Result<bool> {
     let mut any = false;
     change(folders, folder, |record| match ids {
@@ -114,7 +118,8 @@ pub(crate) async fn take_items(folders: &Folders, folder: &AbsPath, ids: Option<
     Ok(any)
 }
 
-/// Changes what is trusted of a folder. What an older version kept of it counts, from then on, for the items that it was given for.
+/// Changes the trust record of a directory. A record of an older version is first converted into
+/// records of the items that it covers.
 async fn change(folders: &Folders, folder: &AbsPath, change: impl FnOnce(&mut TrustRecord)) -> Result<()> {
     let system: Arc<dyn System> = Arc::new(LocalSystem::new());
     let records = Records::new(system.clone(), &folders.config);
@@ -132,7 +137,9 @@ async fn change(folders: &Folders, folder: &AbsPath, change: impl FnOnce(&mut Tr
     records.keep(&all).await
 }
 
-/// What of a project's settings waits for its user's eyes before a program changes the file; `None` when that cannot be told.
+/// Returns the ids of the project's settings that wait for the user's review, before a program
+/// changes
+/// the file; `None` if they cannot be determined.
 pub(crate) async fn so_far(folders: &Folders, folder: &AbsPath) -> Option<BTreeSet<String>> {
     let trust = folder_trust(folders);
     let items = settings(&trust, folders, folder).await.ok()?;
@@ -140,14 +147,15 @@ pub(crate) async fn so_far(folders: &Folders, folder: &AbsPath) -> Option<BTreeS
     Some(waiting.map(|judged| judged.item.id()).collect())
 }
 
-/// Trusts a project's settings as a program has written them for its user, but for what waited before.
+/// Trusts the project's settings that a program wrote for its user, except those that waited
+/// before.
 pub(crate) async fn written(folders: &Folders, folder: &AbsPath, before: &BTreeSet<String>) -> Result<()> {
     let new =
         |judged: &Judged| judged.item.source == config::PROJECT_FILE && !before.contains(&judged.item.id());
     give_those(folders, folder, new).await
 }
 
-/// Trusts a server as a program has described it for its user.
+/// Trusts a server that a program configured for its user.
 #[cfg(feature = "extensions")]
 pub(crate) async fn server_written(
     folders: &Folders,

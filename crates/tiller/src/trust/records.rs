@@ -1,4 +1,4 @@
-//! What is trusted of which folders, in a file among the user's settings.
+//! The records of trust by directory, in a file beside the user's settings.
 
 use agent::{TrustRecord, TrustRecords};
 use anyhow::{Context, Result, bail};
@@ -7,28 +7,28 @@ use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, sync::Arc};
 use system::{AbsPath, System};
 
-/// The version of the file's format. The first kept one hash of all that a folder held.
+/// The version of the file format. Version 1 had one hash for a whole directory.
 const VERSION: u64 = 2;
 
-/// The file. Read each time it is asked: another process may have written it.
+/// The file. It is read for each query, because another process may have written it.
 #[derive(Clone)]
 pub(crate) struct Records {
     system: Arc<dyn System>,
     path: AbsPath,
 }
 
-/// Where they are, in a configuration folder.
+/// The path of the file in a configuration directory.
 pub(super) fn path(config: &AbsPath) -> AbsPath {
     config.join("trust.json")
 }
 
 impl Records {
-    /// Those in a configuration folder.
+    /// Opens the records in a configuration directory.
     pub(crate) fn new(system: Arc<dyn System>, config: &AbsPath) -> Self {
         Self { system, path: path(config) }
     }
 
-    /// What is trusted, by folder.
+    /// Reads the records by directory.
     pub(crate) async fn all(&self) -> Result<BTreeMap<String, TrustRecord>> {
         let bytes = match self.system.read(&self.path).await {
             Ok(bytes) => bytes,
@@ -46,7 +46,7 @@ impl Records {
         folders.iter().map(|(path, kept)| Ok((path.clone(), read(kept).with_context(damaged)?))).collect()
     }
 
-    /// Replaces them.
+    /// Replaces all records.
     pub(crate) async fn keep(&self, folders: &BTreeMap<String, TrustRecord>) -> Result<()> {
         let written = |record: &TrustRecord| {
             let mut kept = Map::from_iter([("items".to_owned(), json!(record.items))]);

@@ -1,4 +1,4 @@
-//! `tiller acp` as a child, spoken to in raw lines.
+//! Runs `tiller acp` as a child process and talks to it in raw JSON-RPC lines.
 
 use crate::{editor::Editor, home::Home};
 use serde_json::{Value, json};
@@ -9,10 +9,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// For a message that never comes, not for one that is slow.
+/// The timeout for a message that never arrives; far above the time of a slow one.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The child. Dropping it kills it.
+/// The child process. Dropping it kills it.
 pub(crate) struct Agent {
     child: Child,
     stdin: Option<ChildStdin>,
@@ -28,7 +28,7 @@ impl Agent {
         Self::start_with(home, args, &[])
     }
 
-    /// The same with further variables.
+    /// Like [`Self::start`], with additional environment variables.
     pub(crate) fn start_with(home: &Home, args: &[&str], variables: &[(&str, &str)]) -> Self {
         let mut command = home.tiller(&[&["acp"], args].concat());
         command.envs(variables.iter().copied()).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -37,7 +37,7 @@ impl Agent {
         let stdout = child.stdout.take().unwrap();
         let (sender, lines) = channel();
         std::thread::spawn(move || {
-            // The receiver is gone when the test has ended.
+            // The receiver is gone once the test has ended.
             for line in BufReader::new(stdout).lines().map_while(Result::ok) {
                 if sender.send(line).is_err() {
                     break;
@@ -55,19 +55,19 @@ impl Agent {
         (agent, session)
     }
 
-    /// `initialize`.
+    /// Sends `initialize`.
     pub(crate) fn initialize(&mut self, capabilities: Value) -> Value {
         let params = json!({ "protocolVersion": 1, "clientCapabilities": capabilities });
         self.ask("initialize", params).unwrap()
     }
 
-    /// `session/new` in the project.
+    /// Sends `session/new` for the project and returns the session's id.
     pub(crate) fn new_session(&mut self, home: &Home) -> String {
         let params = json!({ "cwd": home.project(), "mcpServers": [] });
         self.ask("session/new", params).unwrap()["sessionId"].as_str().unwrap().to_owned()
     }
 
-    /// A whole turn; the stop reason or the error.
+    /// Runs a whole turn; returns the stop reason or the error.
     pub(crate) fn prompt(&mut self, session: &str, text: &str, editor: &mut Editor) -> Result<String, Value> {
         let content = json!([{ "type": "text", "text": text }]);
         let answer =
@@ -75,7 +75,8 @@ impl Agent {
         Ok(answer["stopReason"].as_str().unwrap().to_owned())
     }
 
-    /// A whole turn in the second version of the protocol: the update that says that nothing goes on any more.
+    /// Runs a whole turn in version 2 of the protocol; returns the update that reports the idle
+    /// state.
     pub(crate) fn turn(&mut self, session: &str, text: &str, editor: &mut Editor) -> Value {
         let content = json!([{ "type": "text", "text": text }]);
         let mut seen = self.updates.len();
@@ -92,12 +93,12 @@ impl Agent {
         }
     }
 
-    /// A request to which the agent must ask nothing back.
+    /// Sends a request during which the agent must not send requests itself.
     pub(crate) fn ask(&mut self, method: &str, params: Value) -> Result<Value, Value> {
         self.call(method, params, &mut Editor::without_anything())
     }
 
-    /// A request; the agent's own requests are served by the editor until the answer comes.
+    /// Sends a request; the editor serves the agent's own requests until the response arrives.
     pub(crate) fn call(&mut self, method: &str, params: Value, editor: &mut Editor) -> Result<Value, Value> {
         self.last_id += 1;
         let id = self.last_id;
@@ -114,7 +115,7 @@ impl Agent {
         }
     }
 
-    /// Serves one message of the agent that is no answer.
+    /// Serves one message of the agent that is not a response.
     pub(crate) fn serve(&mut self, message: &Value, editor: &mut Editor) {
         match (message["method"].as_str(), message.get("id")) {
             (Some("session/update"), None) => {
@@ -132,7 +133,7 @@ impl Agent {
         }
     }
 
-    /// Sends a request without waiting for its answer.
+    /// Sends a request without waiting for the response.
     pub(crate) fn post(&mut self, method: &str, params: Value) -> u64 {
         self.last_id += 1;
         self.send(&json!({ "jsonrpc": "2.0", "id": self.last_id, "method": method, "params": params }));
@@ -149,7 +150,7 @@ impl Agent {
         self.stdin.as_mut().unwrap().write_all(bytes).unwrap();
     }
 
-    /// The next message; `None` at the end of the output.
+    /// Returns the next message; `None` at the end of the output.
     pub(crate) fn receive(&mut self) -> Option<Value> {
         match self.lines.recv_timeout(PATIENCE) {
             Ok(line) => Some(serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))),
@@ -158,7 +159,7 @@ impl Agent {
         }
     }
 
-    /// The next message before a moment; `Err` when the moment has come.
+    /// Returns the next message that arrives before `moment`; `Err` if none does.
     pub(crate) fn receive_before(&mut self, moment: Instant) -> Result<Value, ()> {
         match self.lines.recv_timeout(moment.saturating_duration_since(Instant::now())) {
             Ok(line) => Ok(serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))),
@@ -167,14 +168,14 @@ impl Agent {
         }
     }
 
-    /// Kills it where it stands; what it had written by then, but for a line that was cut off.
+    /// Kills the process; returns the messages that it had written, without an incomplete line.
     pub(crate) fn kill(&mut self) -> Vec<Value> {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
         self.lines.iter().filter_map(|line| serde_json::from_str(&line).ok()).collect()
     }
 
-    /// Closes its input and waits for its end: how it ended, and how long that took.
+    /// Closes the input and waits for the exit; returns the exit status and the duration.
     pub(crate) fn hang_up(&mut self) -> (ExitStatus, Duration) {
         drop(self.stdin.take());
         let start = Instant::now();
@@ -182,7 +183,7 @@ impl Agent {
         (status, start.elapsed())
     }
 
-    /// Everything it says until it ends, and how it ends; its input stays open.
+    /// Returns every message until the process exits, and its exit status; the input stays open.
     pub(crate) fn rest(&mut self) -> (Vec<Value>, ExitStatus) {
         let mut rest = Vec::new();
         while let Some(message) = self.receive() {
@@ -191,12 +192,12 @@ impl Agent {
         (rest, self.child.wait().unwrap())
     }
 
-    /// Its process id.
+    /// The process id.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// The texts of all message chunks so far, in one.
+    /// The concatenated text of all message chunks so far.
     pub(crate) fn said(&self) -> String {
         let chunks = self.updates.iter().filter(|update| update["sessionUpdate"] == "agent_message_chunk");
         chunks.filter_map(|update| update["content"]["text"].as_str()).collect()
@@ -219,7 +220,7 @@ impl Agent {
 
 impl Drop for Agent {
     fn drop(&mut self) {
-        // Ended already, most of the time.
+        // The process has usually exited by now.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,4 +1,4 @@
-//! The program as a process among others: signals to it, pipes that nobody reads, its end.
+//! Helpers for the program as a child process: signals, unread pipes, exit.
 
 use crate::home::Home;
 use std::{
@@ -8,10 +8,10 @@ use std::{
     time::Duration,
 };
 
-/// A command that says who it is and would run for minutes.
+/// A command that writes its process id and runs for minutes.
 pub(crate) const LONG: &str = "run sh -c 'echo $$ > pid; exec sleep 300'";
 
-/// Asks again until there is an answer: of another process nothing can be heard otherwise.
+/// Polls until there is a value: there is no other way to observe another process.
 pub(crate) fn until<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
     for _ in 0..3000 {
         if let Some(found) = found() {
@@ -22,14 +22,15 @@ pub(crate) fn until<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
     panic!("this never happened: {what}");
 }
 
-/// Waits for the command [`LONG`]; the number of its process.
+/// Waits until the command [`LONG`] runs; returns its process id.
 pub(crate) fn pid(home: &Home) -> String {
     until("the command starts", || home.read("pid").filter(|text| text.ends_with('\n')));
     sleeper(home)
 }
 
-/// The process that sleeps in a home's project, by the number that it has here: a confined command
-/// has numbers of its own.
+/// Returns the process id of the `sleep` process in a home's project, as seen by the test: a
+/// confined
+/// command has its own pid namespace.
 fn sleeper(home: &Home) -> String {
     until("a process sleeps in the project", || {
         let entries = std::fs::read_dir("/proc").unwrap().flatten();
@@ -41,21 +42,20 @@ fn sleeper(home: &Home) -> String {
     })
 }
 
-/// Whether a process runs. One that has ended and that nobody has waited for yet (its parent is
-/// gone too) does not.
+/// Whether a process runs. A zombie that is not reaped yet (its parent is gone too) does not.
 pub(crate) fn lives(pid: &str) -> bool {
     let shown = Command::new("ps").args(["-o", "stat=", "-p", pid]).output().unwrap();
     let state = String::from_utf8(shown.stdout).unwrap();
     !state.trim().is_empty() && !state.trim().starts_with('Z')
 }
 
-/// Sends a signal by its name.
+/// Sends a signal by name.
 pub(crate) fn signal(child: &Child, name: &str) {
     let id = child.id().to_string();
     assert!(Command::new("kill").args(["-s", name, &id]).status().unwrap().success());
 }
 
-/// Waits until a process has a handler for SIGTERM, which it takes over last of the three.
+/// Waits until a process has handlers for all of its signals.
 pub(crate) fn takes_signals(child: &Child) {
     let path = format!("/proc/{}/status", child.id());
     let caught = || {
@@ -68,7 +68,7 @@ pub(crate) fn takes_signals(child: &Child) {
     until("the handlers are there", caught);
 }
 
-/// Waits for the end of a process, and fails the test if it does not come.
+/// Waits for the exit of a process; fails the test after a timeout.
 pub(crate) fn end(child: &mut Child) -> ExitStatus {
     for _ in 0..2000 {
         if let Some(status) = child.try_wait().unwrap() {
@@ -81,7 +81,7 @@ pub(crate) fn end(child: &mut Child) -> ExitStatus {
     panic!("the process does not end");
 }
 
-/// A pipe that is full. Keep the reader: it reads nothing.
+/// Returns a pipe that is full. Keep the reader alive; it must not be read.
 pub(crate) fn full_pipe() -> (PipeReader, PipeWriter) {
     let (reader, mut writer) = std::io::pipe().unwrap();
     rustix::io::ioctl_fionbio(&writer, true).unwrap();
@@ -93,12 +93,12 @@ pub(crate) fn full_pipe() -> (PipeReader, PipeWriter) {
     (reader, writer)
 }
 
-/// A pipe whose reader has gone.
+/// Returns a pipe without a reader.
 pub(crate) fn closed_pipe() -> PipeWriter {
     std::io::pipe().unwrap().1
 }
 
-/// A disk that is full.
+/// Returns an output that fails as a full disk does.
 pub(crate) fn full_disk() -> Stdio {
     File::options().write(true).open("/dev/full").unwrap().into()
 }

@@ -1,8 +1,8 @@
-//! What the command line takes and refuses.
+//! The arguments of the command line.
 
 use crate::home::{Home, stderr, stdout};
 
-/// Runs with arguments; the exit code, and what stderr must hold.
+/// Runs with these arguments; checks the exit code and a part of stderr.
 fn check(home: &Home, args: &[&str], code: i32, says: &str) {
     let output = home.run(args);
     assert_eq!(output.status.code(), Some(code), "{args:?}: {}", stderr(&output));

@@ -1,5 +1,4 @@
-//! The file of all sessions is damaged, deleted or out of reach: what the program says and does
-//! then.
+//! The session database is damaged, deleted or inaccessible.
 
 use crate::home::{Home, stderr, stdout};
 use serde_json::Value;
@@ -22,17 +21,17 @@ fn prompted(home: &Home, prompt: &str) -> String {
     run["session_id"].as_str().unwrap().to_owned()
 }
 
-/// Runs a prompt so long that its end is on pages of its own, and returns the session's id.
+/// Runs a prompt so long that its end fills pages of its own; returns the session's id.
 fn long_prompt(home: &Home) -> String {
     prompted(home, &format!("say {}{}", "alpha ".repeat(500), STORY.repeat(800)))
 }
 
-/// What only the end of the long prompt says.
+/// Text that occurs only in the end of the long prompt.
 const STORY: &str = "a long story. ";
 
-/// Zeroes the pages that hold the end of the long prompt.
+/// Zeroes the pages with the end of the long prompt.
 fn damage(home: &Home) {
-    // Takes the write-ahead log into the file.
+    // Checkpoints the write-ahead log into the database file.
     assert!(home.run(&["sessions", "repair"]).status.success());
     let bytes = fs::read(file(home)).unwrap();
     let open = fs::OpenOptions::new().write(true).open(file(home)).unwrap();

@@ -1,5 +1,5 @@
-//! Servers that are not there, or are none: told in words, with what to do, and on standard error
-//! nothing else. And servers that speak the older wire.
+//! MCP servers that are unreachable or are not MCP servers: the error is readable and says what to
+//! do, and stderr has nothing else. Also servers with the older SSE transport.
 
 use crate::{
     agent::Agent,
@@ -14,7 +14,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-/// A home with these servers of the user's own.
+/// Creates a home with these servers in the user's own file.
 fn with(servers: Value) -> Home {
     let home = Home::new();
     home.settings(
@@ -26,7 +26,7 @@ fn with(servers: Value) -> Home {
     home
 }
 
-/// What no user should have to read.
+/// Checks that the text has no internal names.
 fn is_plain(text: &str) {
     for word in ["rmcp", "reqwest", "::", "Some(", "ErrorKind", "StreamableHttp", "JsonRpc", "Transport"] {
         assert!(!text.contains(word), "{word}: {text}");
@@ -70,7 +70,7 @@ fn a_dead_server_is_told_in_words_with_its_address_and_what_to_do() {
         .zip(says)
         .map(|(web, says)| (http(&web.url("/mcp?key=canary-1")), web.url("/mcp"), says))
         .collect();
-    // A number in an address is no status.
+    // A number in a URL is not an HTTP status.
     let refused = format!("http://127.0.0.1:{nobody}/401");
     table.push((
         http(&refused),
@@ -131,8 +131,9 @@ fn a_session_with_a_dead_server_says_so_once_and_nothing_on_standard_error() {
     is_plain(&said);
 }
 
-/// A server of the older wire: a stream of events, and messages beside it. What it was asked goes
-/// into the list.
+/// Starts a server with the older transport: an event stream, and messages by POST. The list
+/// records
+/// its requests.
 fn by_events(endpoint: impl Fn(&str) -> String + Send + 'static) -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let origin = format!("http://{}", listener.local_addr().unwrap());
@@ -176,7 +177,7 @@ fn by_events(endpoint: impl Fn(&str) -> String + Send + 'static) -> (String, Arc
             };
             let answer = json!({ "jsonrpc": "2.0", "id": message["id"], "result": result });
             let event = format!("event: message\r\ndata: {answer}\r\n\r\n");
-            // Whoever listened may have gone.
+            // The reader of the stream may have disconnected.
             let _ = stream.as_mut().unwrap().write_all(event.as_bytes());
         }
     });
@@ -196,7 +197,8 @@ fn a_server_of_the_older_wire_is_spoken_to_by_events() {
         "{asked:?}"
     );
     assert!(asked.iter().all(|request| request.to_lowercase().contains("x-key: canary-2")), "{asked:?}");
-    // In a session, from its editor, who is told that it may give such a server.
+    // In a session, as a server of the editor; the capabilities announce that such servers are
+    // supported.
     let mut agent = Agent::start(&home, &[]);
     let said = agent.ask("initialize", json!({ "protocolVersion": 1, "clientCapabilities": {} })).unwrap();
     assert_eq!(said["agentCapabilities"]["mcpCapabilities"]["sse"], true, "{said}");

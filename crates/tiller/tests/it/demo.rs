@@ -1,11 +1,11 @@
-//! The demo tells its story, and notices when the story does not happen.
+//! The demo plays its story, and reports a failure if the story does not happen.
 
 use crate::home::{Home, stderr, stdout};
 
 #[test]
 fn the_story_happens() {
     let home = Home::empty();
-    // Nothing of the user's settings may change it.
+    // The user's settings must not change the demo.
     home.settings("agent.mode = 'ask'\ntools.default_permission_mode = 'argus'\n");
     let output =
         home.tiller(&["demo"]).env("TILLER_MODE", "plan").env("TMPDIR", home.path()).output().unwrap();
@@ -33,7 +33,7 @@ fn the_story_happens() {
 #[test]
 fn a_story_that_does_not_happen_is_a_failure() {
     let home = Home::empty();
-    // Without anybody at a terminal, what is asked about the user's own files is refused.
+    // Without a user at the terminal, permission requests for the user's own files are rejected.
     home.write("a.txt", "one\n");
     let args = ["demo", "--project", ".", "--prompt", "run git push origin made"];
     let output = home.run(&args);

@@ -1,4 +1,5 @@
-//! Descriptors: sessions keep none, and a process that has no more of them says so and goes on.
+//! File descriptors: ended turns leak none, and running out of them is an error that the process
+//! survives.
 
 use crate::{agent::Agent, editor::Editor, home::Home};
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
@@ -19,7 +20,7 @@ fn open_descriptors(agent: &Agent) -> usize {
     std::fs::read_dir(format!("/proc/{}/fd", agent.pid())).unwrap().count()
 }
 
-/// Lets the process have so many descriptors from now on; how many it had before.
+/// Limits the process to this number of descriptors; returns the previous limit.
 fn limit(agent: &Agent, most: u64) -> u64 {
     let pid = Pid::from_raw(agent.pid().try_into().unwrap());
     let maximum = getrlimit(Resource::Nofile).maximum;

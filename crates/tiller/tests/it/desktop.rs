@@ -1,4 +1,4 @@
-//! Started from the desktop: a `PATH` without what the user's shell adds to it.
+//! A start from the desktop, where `PATH` lacks the additions of the user's shell.
 
 use crate::{home::Home, sandbox::run};
 use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
@@ -12,8 +12,8 @@ fn script(path: &Path, text: &str) {
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// A shell that adds a folder to `PATH` and writes down that it was asked, and a program in that
-/// folder.
+/// Creates a shell that adds a directory to `PATH` and records each run, and a program in that
+/// directory.
 fn with_a_shell(home: &Home) -> String {
     let (user, shell) = (home.path().join("home"), home.path().join("home/shell"));
     script(&user.join("tools/tool-of-mine"), "#!/bin/sh\necho found it\n");

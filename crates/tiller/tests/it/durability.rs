@@ -1,8 +1,10 @@
-//! Killed at any moment: what was acknowledged is there, once, in order, and nothing is run again.
+//! The process is killed at random moments: everything acknowledged is present once and in order,
+//! and nothing is run again.
 //!
-//! Sessions of 40 prompts are played against the real program, which is killed at random moments of its life: while it starts, loads, streams,
-//! runs a command, writes. Each life begins with a load, whose replay is compared with all that was ever told. 25 kills by default;
-//! `TILLER_KILLS` says how many instead, and `TILLER_KILLS_SEED` which.
+//! Sessions of 40 prompts run against the real program, which is killed while it starts, loads,
+//! streams, runs a command or writes. Each run begins with a load, whose replay is compared with
+//! everything that was reported before. There are 25 kills by default; `TILLER_KILLS` sets their
+//! number and `TILLER_KILLS_SEED` the seed.
 
 use crate::{agent::Agent, home::Home};
 use serde_json::{Value, json};
@@ -12,7 +14,7 @@ use std::{
 };
 
 const PROMPTS: usize = 40;
-/// The longest life, in microseconds.
+/// The longest run before a kill, in microseconds.
 const LIFE: u64 = 250_000;
 
 #[test]
@@ -35,14 +37,14 @@ fn what_was_acknowledged_survives_any_kill() {
     println!("{killed} kills in {sessions} sessions, {acknowledged} acknowledged items");
 }
 
-/// A session as its client knows it.
+/// A session from the view of its client.
 struct Story {
     id: Option<String>,
-    /// How many prompts were sent; a prompt is never sent twice.
+    /// The number of prompts sent; a prompt is never sent twice.
     asked: usize,
-    /// What must be in every replay from now on, in this order.
+    /// The items that every later replay must contain, in this order.
     acknowledged: Vec<String>,
-    /// The last replay: the next one begins with it.
+    /// The last replay; the next one begins with it.
     played: Vec<String>,
 }
 
@@ -51,14 +53,15 @@ impl Story {
         Self { id: None, asked: 0, acknowledged: Vec::new(), played: Vec::new() }
     }
 
-    /// One life of the program: it is started, plays the session back, and takes prompts until it is killed after a time or, without
-    /// one, until the replay has been checked.
+    /// One run of the program: starts it, replays the session and sends prompts until it is killed
+    /// after `time`; without `time`, until the replay has been checked.
     fn live(&mut self, home: &Home, time: Option<Duration>) {
         let mut agent = Agent::start(home, &["--yolo"]);
         let end = Instant::now() + time.unwrap_or(Duration::from_secs(60));
         let turn = self.talk(&mut agent, home, end, time.is_some());
         let left = updates(agent.kill());
-        // A turn that was cut off: its texts may be gone, its calls may not. Half a replay acknowledges nothing new.
+        // Of an interrupted turn, texts may be lost, but calls may not. A partial replay
+        // acknowledges nothing new.
         if let Err(Some(mut told)) = turn {
             told.updates.extend(left);
             self.acknowledged
@@ -66,7 +69,7 @@ impl Story {
         }
     }
 
-    /// The error is what a turn had told when the time was up, if one was running.
+    /// The error holds the messages of the turn that was running when the time was up, if any.
     fn talk(
         &mut self,
         agent: &mut Agent,
@@ -115,7 +118,8 @@ impl Story {
         let mut once = HashSet::new();
         let twice: Vec<_> = played.iter().filter(|item| !once.insert(*item)).collect();
         assert!(twice.is_empty(), "told twice: {twice:?}");
-        // Each command adds its own number to the file: twice would be a call that was run again.
+        // Each command appends its own number to the file: a duplicate is a call that was run
+        // again.
         let mut ran = HashSet::new();
         for number in home.read("ran").unwrap_or_default().lines() {
             assert!(ran.insert(number.to_owned()), "{number} was run again");
@@ -137,7 +141,7 @@ fn prompt(n: usize) -> String {
     }
 }
 
-/// What the agent told until it answered, or until its time was up.
+/// The agent's messages up to its response, or up to the end of its time.
 #[derive(Default)]
 struct Told {
     updates: Vec<Value>,
@@ -165,7 +169,7 @@ fn updates(messages: Vec<Value>) -> Vec<Value> {
         .collect()
 }
 
-/// What was told, in order: texts joined, each state of each call.
+/// The reported items in order: joined texts, and each status of each call.
 fn items(updates: &[Value]) -> Vec<String> {
     let mut items: Vec<String> = Vec::new();
     let mut last = None;
@@ -186,7 +190,7 @@ fn items(updates: &[Value]) -> Vec<String> {
     items
 }
 
-/// A small generator (xorshift), so that a seed says it all.
+/// A small random number generator (xorshift); the seed reproduces a run.
 struct Random(u64);
 
 impl Random {

@@ -1,4 +1,4 @@
-//! An editor: what it advertises, what it holds, how it answers, and what was asked of it.
+//! A fake editor: its capabilities, buffers, answers, and a log of the agent's requests.
 
 use serde_json::{Value, json};
 use std::{
@@ -6,38 +6,40 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// The editor. It fails the test when it is asked for what it never offered, and when a terminal is left open.
+/// The editor. It fails the test on a request for a capability that it did not offer, and if a
+/// terminal is not released.
 #[derive(Default)]
 pub(crate) struct Editor {
     pub(crate) reads: bool,
     pub(crate) writes: bool,
     pub(crate) terminals: bool,
-    /// The kind of option that is chosen; questions are dismissed without one.
+    /// The kind of the chosen permission option; requests are dismissed if `None`.
     pub(crate) answer: Option<&'static str>,
-    /// How its terminals take a command and its arguments.
+    /// How its terminals run a command with arguments.
     pub(crate) joins: Joins,
-    /// How it calls itself in `clientInfo`: name and version.
+    /// Its name and version in `clientInfo`.
     pub(crate) name: Option<(&'static str, &'static str)>,
-    /// Open buffers by absolute path; other files are read from disk. Writes land here and on disk.
+    /// Open buffers by absolute path; other files are read from disk. Writes go to the buffer and
+    /// the
+    /// disk.
     pub(crate) buffers: BTreeMap<String, String>,
-    /// What was asked, in order: `read PATH`, `write PATH`, `permission`, `terminal LINE`, `probe`,
-    /// ….
+    /// The requests in order: `read PATH`, `write PATH`, `permission`, `terminal LINE`, `probe`, ….
     pub(crate) log: Vec<String>,
     pub(crate) open: Open,
     pub(crate) created: usize,
 }
 
-/// How a terminal takes a command and its arguments.
+/// How a terminal runs a command with arguments.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Joins {
     /// As an argument vector.
     #[default]
     Not,
-    /// As one line for a shell, joined with spaces and nothing else.
+    /// As one line for a shell, joined with spaces and without quoting.
     Unquoted,
-    /// As one line for a shell, each word quoted.
+    /// As one line for a shell, with each word quoted.
     Quoted,
-    /// Not at all: it answers as if a program had run well, and starts none.
+    /// Not at all: it reports success without starting a program.
     AndRunsNothing,
 }
 
@@ -52,22 +54,22 @@ struct Terminal {
 }
 
 impl Editor {
-    /// One that offers nothing and must be asked nothing.
+    /// An editor that offers nothing and must receive no requests.
     pub(crate) fn without_anything() -> Self {
         Self::default()
     }
 
-    /// One that offers everything and allows everything.
+    /// An editor that offers everything and allows everything.
     pub(crate) fn with_everything() -> Self {
         Self { reads: true, writes: true, terminals: true, answer: Some("allow_once"), ..Self::default() }
     }
 
-    /// What it advertises.
+    /// Its capabilities.
     pub(crate) fn capabilities(&self) -> Value {
         json!({ "fs": { "readTextFile": self.reads, "writeTextFile": self.writes }, "terminal": self.terminals })
     }
 
-    /// How it introduces itself.
+    /// The parameters of its `initialize`.
     pub(crate) fn introduction(&self) -> Value {
         let mut introduction = json!({ "protocolVersion": 1, "clientCapabilities": self.capabilities() });
         if let Some((name, version)) = self.name {
@@ -76,12 +78,12 @@ impl Editor {
         introduction
     }
 
-    /// What was asked, without the paths.
+    /// The log without the paths.
     pub(crate) fn verbs(&self) -> Vec<&str> {
         self.log.iter().map(|line| line.split(' ').next().unwrap()).collect()
     }
 
-    /// Takes note of an update.
+    /// Records an update.
     pub(crate) fn saw(&mut self, update: &Value) {
         for content in update["content"].as_array().into_iter().flatten() {
             if let Some(terminal) = content["terminalId"].as_str().and_then(|id| self.open.0.get_mut(id)) {
@@ -159,12 +161,13 @@ impl Editor {
     }
 
     /// Runs the command to its end, as a very fast terminal would. Its standard input is a pipe to
-    /// which nobody writes.
+    /// which
+    /// nothing is written.
     fn run(&mut self, params: &Value) -> Value {
         let program = params["command"].as_str().unwrap();
         let args: Vec<_> =
             params["args"].as_array().unwrap().iter().map(|arg| arg.as_str().unwrap()).collect();
-        // The command that finds out how commands are taken; it is part of no call.
+        // The agent's probe of how commands are run; it belongs to no tool call.
         let probes = std::iter::once(&program).chain(&args).any(|word| word.contains("exit 7"));
         match probes {
             true => self.log.push("probe".to_owned()),
@@ -172,7 +175,7 @@ impl Editor {
         }
         let words: Vec<_> = std::iter::once(program).chain(args.iter().copied()).collect();
         let quoted = |word: &&str| format!("'{}'", word.replace('\'', "'\\''"));
-        // What waits for input is ended, and fails the test by its exit code.
+        // A command that waits for input is killed, and its exit code fails the test.
         let mut command = Command::new("timeout");
         command.arg("20");
         match self.joins {

@@ -1,4 +1,4 @@
-//! How it ends: an editor that hangs up, signals, limits.
+//! The end of the process: a closed connection, signals, limits.
 
 use crate::{
     agent::Agent,
@@ -58,7 +58,7 @@ fn cancelling_kills_the_command_and_ends_the_turn() {
     assert!(!lives(&pid));
 }
 
-/// An editor that keeps its end of the pipe open is told of the end of its turn all the same.
+/// An editor that keeps its end of the pipe open still gets the response of its prompt.
 #[test]
 fn a_signal_answers_the_prompt_and_releases_the_terminal() {
     for (name, code) in [("TERM", 143), ("INT", 130), ("HUP", 129)] {
@@ -67,7 +67,7 @@ fn a_signal_answers_the_prompt_and_releases_the_terminal() {
         let (mut agent, session) = Agent::open(&home, &["--yolo"], &editor);
         let prompt = json!([{ "type": "text", "text": LONG }]);
         let id = agent.post("session/prompt", json!({ "sessionId": session, "prompt": prompt }));
-        // A terminal whose command does not end.
+        // Serves until the agent waits for a terminal whose command does not end.
         loop {
             let message = agent.receive().unwrap();
             let answer = match message["method"].as_str() {
@@ -91,7 +91,7 @@ fn a_signal_answers_the_prompt_and_releases_the_terminal() {
         assert_eq!(answer["result"]["stopReason"], "cancelled", "{name}");
         let released = rest.iter().filter(|message| message["method"] == "terminal/release").count();
         assert_eq!(released, 1, "{name}: {rest:?}");
-        // What happened is kept.
+        // The events are stored.
         let mut again = Agent::start(&home, &[]);
         again.initialize(json!({}));
         let load = json!({ "sessionId": session, "cwd": home.project(), "mcpServers": [] });
@@ -100,7 +100,7 @@ fn a_signal_answers_the_prompt_and_releases_the_terminal() {
     }
 }
 
-/// As under `nohup`.
+/// The shell's `trap` ignores SIGHUP as `nohup` does.
 #[test]
 fn a_hang_up_that_was_ignored_at_the_start_stays_ignored() {
     let home = Home::new();

@@ -1,4 +1,4 @@
-//! What people type first: paths, pipes, commands of other programs, and no key.
+//! First attempts of new users: paths, pipes, commands of other programs, a missing key.
 
 use crate::{
     agent::Agent,
@@ -11,7 +11,7 @@ use std::{
     process::{Output, Stdio},
 };
 
-/// Runs `tiller` with this text piped in.
+/// Runs `tiller` with this text on stdin.
 fn piped(home: &Home, args: &[&str], text: &str) -> Output {
     let mut command = home.tiller(args);
     command.env("OPENAI_API_KEY", "key");

@@ -1,4 +1,4 @@
-//! `tiller -p`.
+//! Headless runs: `tiller -p`.
 
 use crate::{
     home::{Home, stderr, stdout},

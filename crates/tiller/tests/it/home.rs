@@ -1,4 +1,4 @@
-//! A home of its own for each test, with a project in it.
+//! An isolated home directory with a project, for each test.
 
 use std::{
     path::{Path, PathBuf},
@@ -6,15 +6,15 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// An empty home folder and an empty project beside it.
+/// An empty home directory with an empty project beside it.
 pub(crate) struct Home {
     dir: TempDir,
-    /// The program.
+    /// The path of the program.
     tiller: PathBuf,
 }
 
 impl Home {
-    /// A new one. No model server of this machine is looked for, and the pilot is the default.
+    /// Creates a home. Discovery of local model servers is off, and the pilot is the default model.
     pub(crate) fn new() -> Self {
         let home = Self { dir: TempDir::new().unwrap(), tiller: env!("CARGO_BIN_EXE_tiller").into() };
         std::fs::create_dir_all(home.project()).unwrap();
@@ -22,7 +22,7 @@ impl Home {
         home
     }
 
-    /// One without any settings.
+    /// Creates a home without settings.
     pub(crate) fn empty() -> Self {
         let home = Self::new();
         std::fs::remove_dir_all(home.path().join("home")).unwrap();
@@ -30,7 +30,7 @@ impl Home {
         home
     }
 
-    /// Puts the program into a folder of this name beside the project.
+    /// Links the program into a directory of this name beside the project.
     pub(crate) fn with_the_program_in(mut self, folder: &str) -> Self {
         let folder = self.path().join(folder);
         std::fs::create_dir_all(&folder).unwrap();
@@ -42,17 +42,17 @@ impl Home {
         self
     }
 
-    /// The folder of it all, links resolved.
+    /// The root directory, with symbolic links resolved.
     pub(crate) fn path(&self) -> PathBuf {
         self.dir.path().canonicalize().unwrap()
     }
 
-    /// The project's folder.
+    /// The project's directory.
     pub(crate) fn project(&self) -> PathBuf {
         self.path().join("project")
     }
 
-    /// A file of the project.
+    /// The absolute path of a file of the project.
     pub(crate) fn file(&self, name: &str) -> String {
         self.project().join(name).to_str().unwrap().to_owned()
     }
@@ -62,7 +62,7 @@ impl Home {
         put(&self.project().join(name), text);
     }
 
-    /// Reads a file of the project; `None` when there is none.
+    /// Reads a file of the project; `None` if it does not exist.
     pub(crate) fn read(&self, name: &str) -> Option<String> {
         std::fs::read_to_string(self.project().join(name)).ok()
     }
@@ -72,7 +72,7 @@ impl Home {
         put(&self.path().join("home/.config/tiller/config.toml"), text);
     }
 
-    /// `tiller` in the project with an environment that holds nothing but this home.
+    /// `tiller` in the project, with an environment that has only this home.
     pub(crate) fn tiller(&self, args: &[&str]) -> Command {
         let mut command = Command::new(&self.tiller);
         command.args(args).current_dir(self.project()).env_clear();
@@ -87,12 +87,12 @@ impl Home {
     }
 }
 
-/// What a program printed to stdout.
+/// The output of a program on stdout.
 pub(crate) fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
 }
 
-/// What a program printed to stderr.
+/// The output of a program on stderr.
 pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }

@@ -1,4 +1,5 @@
-//! Integrations through the real program: added, listed, dry-run and called against a service on loopback.
+//! Integrations in the real program: added, listed, dry-run and called against a service on
+//! loopback.
 
 use crate::{
     agent::Agent,
@@ -12,7 +13,7 @@ use std::{io::Write, path::Path, process::Stdio};
 
 const CANARY: &str = "canary-7c20aa91";
 
-/// A small document of a service: reads and writes, with a key in a header.
+/// A small OpenAPI document: reads and writes, with an API key in a header.
 fn document(url: &str) -> Value {
     let id = json!({ "name": "petId", "in": "path", "required": true, "schema": { "type": "integer" } });
     let body = json!({ "required": true, "content": { "application/json": { "schema": {
@@ -53,7 +54,7 @@ fn with_stdin(home: &Home, args: &[&str], text: &str) -> (bool, String, String) 
     (output.status.success(), stdout(&output), stderr(&output))
 }
 
-/// A home with `pets` added, its key stored, and switched on; reads are allowed.
+/// Creates a home in which `pets` is added and enabled, with a stored key and allowed reads.
 pub(crate) fn with_pets(service: &Service) -> Home {
     let home = Home::new();
     home.write("pets.json", &document(&service.url).to_string());
@@ -92,7 +93,7 @@ fn a_service_is_added_from_a_document_in_yaml() {
     assert!(!fine && said["error"].as_str().unwrap().contains("neither JSON nor YAML"), "{said}");
 }
 
-/// Says back what it was asked, with the key that it was given.
+/// Answers with the request's path, key and body.
 pub(crate) fn echo(_number: usize, asked: &Asked) -> (u16, String, String) {
     let said = json!({ "path": asked.path, "key": asked.header("x-key"), "body": asked.body });
     (200, "content-type: application/json\r\n".to_owned(), said.to_string())
@@ -268,14 +269,14 @@ fn the_gates_speak_in_order_and_a_failure_is_an_exit_code() {
     assert!(stdout(&output).contains("--write allow") && service.asked().is_empty(), "{}", stdout(&output));
     let lua = home.run(&["integrations", "lua", "--eval", "app.integrations.pets.work.get_pet(1).path"]);
     assert_eq!((stdout(&lua).as_str(), service.lines().len()), ("/pets/1\n", 1), "{}", stderr(&lua));
-    // A list of tools that are denied holds here too.
+    // The denied tools apply here too.
     let settings = home.path().join("home/.config/tiller/config.toml");
     let before = std::fs::read_to_string(&settings).unwrap();
     home.settings(&format!("{before}\n[tools]\ndenied_tools = ['integration__pets__get_pet']\n"));
     let says = "Tool 'integration__pets__get_pet' is denied by the setting tools.denied_tools.";
     assert_eq!(say(&["pets.get_pet", "--account", "work", "--pet-id=1", "--force"]), says);
     home.settings(&before);
-    // Something is wrong with what was kept: it costs itself.
+    // A broken manifest disables only its own integration.
     std::fs::write(home.path().join("home/.config/tiller/integrations/pets.json"), "{}").unwrap();
     assert_eq!(say(&["pets.get_pet"]), "Integration 'pets' is not installed.");
     let (fine, doctor) = json_of(&home, &["integrations", "doctor", "--json"]);
@@ -287,7 +288,7 @@ fn the_gates_speak_in_order_and_a_failure_is_an_exit_code() {
     );
 }
 
-/// What the model's server streams for an answer with one call, and then a text.
+/// The model server's streams: an answer with one call, then a text.
 fn answers(tool: &str, arguments: Value) -> Vec<String> {
     let chunk = |delta: Value, end: Value| {
         format!("data: {}\n\n", json!({ "choices": [{ "index": 0, "delta": delta, "finish_reason": end }] }))
@@ -301,7 +302,7 @@ fn answers(tool: &str, arguments: Value) -> Vec<String> {
     ]
 }
 
-/// The last result that the model was told, and the tools that it was offered.
+/// Returns the last tool result in the request to the model, and the names of the offered tools.
 fn told(model: &ModelServer) -> (String, Vec<String>) {
     let (_, request) = model.requests.iter().nth(1).unwrap();
     let request: Value = serde_json::from_str(&request).unwrap();
@@ -505,7 +506,8 @@ fn requests_are_made_again_where_that_does_no_second_thing() {
 fn s24_a_document_does_not_lead_to_private_addresses() {
     let service = Service::start(echo);
     let home = Home::new();
-    // The same service, by a name, an address, and other spellings of it: the document says so, and nobody said that it is local.
+    // The same service by a name, an address and other spellings. The document names them, and the
+    // user did not pass `--local`.
     let port = service.url.rsplit(':').next().unwrap();
     for (at, host) in
         ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "0.0.0.0", "2130706433"].iter().enumerate()
@@ -538,7 +540,7 @@ fn s24_a_document_does_not_lead_to_private_addresses() {
     );
     assert!(!fine && said["error"].as_str().unwrap().contains("not on the public internet"), "{said}");
     assert!(service.asked().is_empty());
-    // An account's own address was typed by the user.
+    // The user typed the base URL of the account, so it is allowed.
     let (fine, _, _) = with_stdin(
         &home,
         &[
@@ -663,7 +665,7 @@ fn programs_list_describe_configure_and_call_for_their_session() {
     let wrong = json!({ "integration": "pets", "credentials": { "password": "x" } });
     let (code, says) = ask("configure", wrong).unwrap_err();
     assert_eq!((code, says.as_str()), (-32602, "Integration 'pets' has no field 'password'; it has api_key"));
-    // It holds at once, for a project that nobody trusts: the user's own program said so.
+    // It applies immediately, although the project is not trusted: the user's own client stored it.
     let called = ask("call", call).unwrap();
     assert_eq!(
         (&called["success"], &called["data"]["path"], &called["data"]["key"]),

@@ -1,4 +1,4 @@
-//! What is left when it is killed and has no time for anything: no process, and no file for good.
+//! The state after a kill: no process remains, and no file remains for good.
 
 use crate::{
     agent::Agent,
@@ -14,15 +14,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How many moments are tried for each kind of program that it starts, and the last of them after
-/// the request that makes it start one.
+/// The number of kill points for each kind of child process, and the last point after the request
+/// that starts the process.
 const POINTS: u32 = 8;
 const LAST: Duration = Duration::from_millis(60);
 
-/// How long it may take until something is there, or gone.
+/// The timeout for something to appear or disappear.
 const WAIT: Duration = Duration::from_secs(20);
 
-/// The processes whose command line holds a number that no other process has.
+/// Returns the command lines of processes that contain this unique number.
 fn holding(number: &str) -> Vec<String> {
     let entries = fs::read_dir("/proc").unwrap().flatten();
     let lines = entries.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
@@ -30,7 +30,7 @@ fn holding(number: &str) -> Vec<String> {
     lines.filter(|line| line.contains(number) && !line.contains("tiller")).collect()
 }
 
-/// Yields until something holds.
+/// Yields until the condition holds; returns `false` after a timeout.
 fn until(holds: impl Fn() -> bool) -> bool {
     let began = Instant::now();
     while !holds() {
@@ -42,10 +42,10 @@ fn until(holds: impl Fn() -> bool) -> bool {
     true
 }
 
-/// Waits for a moment: by the clock, or until what was started shows.
+/// Waits for a kill point: by the clock, or until the child process appears.
 fn wait_for(point: u32, number: &str) {
     let began = Instant::now();
-    // Denser at the beginning.
+    // The points are denser at the beginning.
     let moment = LAST.mul_f64((f64::from(point) / f64::from(POINTS)).powi(2));
     match point % 2 {
         0 => drop(until(|| began.elapsed() >= moment)),
@@ -53,14 +53,14 @@ fn wait_for(point: u32, number: &str) {
     }
 }
 
-/// Fails if a process is still there after a while. One that is just being started shows a moment
-/// later, so that one look is not enough.
+/// Fails if such a process remains after a while. A process that is just being started appears a
+/// moment later, so one check is not enough.
 fn expect_none(number: &str, what: &str) {
     let none = || (0..10).all(|_| holding(number).is_empty());
     assert!(until(none), "{what}: {:?}", holding(number));
 }
 
-/// Asks for a session or a turn that starts what sleeps for a number of seconds.
+/// Requests a session or a turn that starts this command line.
 fn ask_for(kind: &str, home: &Home, agent: &mut Agent, line: &str) {
     if kind == "server" {
         let server = json!({ "name": "s", "command": "/bin/sh", "args": ["-c", line], "env": [] });
@@ -98,7 +98,7 @@ fn nothing_that_it_started_outlives_it_however_soon_it_is_killed() {
     }
 }
 
-/// The editor goes on, and its terminal does: the launcher in there ends what it started.
+/// The editor and its terminal keep running: the launcher in the terminal must end the command.
 #[test]
 fn a_command_in_the_editors_terminal_ends_with_it_too() {
     for point in 0..POINTS {

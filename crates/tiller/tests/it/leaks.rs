@@ -1,4 +1,4 @@
-//! What leaks: files that nobody asked for, sequences that steer a terminal, and keys in what is kept.
+//! Leaks: files that were read without a request, terminal control sequences, and stored keys.
 
 use crate::{
     agent::Agent,
@@ -14,10 +14,12 @@ use std::{
     time::Duration,
 };
 
-/// A clipboard sequence, a cleared screen, C1, a turned direction, no width, a tag.
+/// A clipboard sequence, a cleared screen, C1 controls, a direction override, a zero-width
+/// character
+/// and a tag.
 const EVIL: &str = "a\u{1b}]52;c;ZXZpbA==\u{7}b\u{1b}[2Jc\u{9b}2Jd\u{202e}e\u{200b}f\u{e0041}g";
 
-/// By its looks; no variable has it.
+/// A key that is recognised by its form; no variable has this value.
 const KEY: &str = "sk-0123456789canarycanary";
 
 fn assert_plain(what: &str, text: &str) {
@@ -28,7 +30,7 @@ fn assert_plain(what: &str, text: &str) {
     assert!(!text.contains(evil), "{what}: {text:?}");
 }
 
-/// A session in which a tool showed a file with all of this, and its id.
+/// Runs a session in which a tool shows a file with all of these; returns its id.
 fn shown(home: &Home) -> String {
     home.write("a.txt", &format!("{EVIL}\n{KEY}\n\t{KEY}\nend\n"));
     let run = home.run(&["-p", "show a.txt", "-o", "json", "--record", "r.jsonl"]);
@@ -42,7 +44,7 @@ fn shown(home: &Home) -> String {
 fn p12_nothing_that_is_shown_of_a_session_steers_a_terminal_and_no_key_is_exported() {
     let home = Home::new();
     let id = shown(&home);
-    // Its title is what was asked.
+    // The title of the session is its prompt.
     let asked = format!("show {EVIL} {KEY}");
     assert_plain("headless", &stdout(&home.run(&["-p", &asked])));
     for args in [
@@ -70,7 +72,7 @@ fn p12_nothing_that_is_shown_of_a_session_steers_a_terminal_and_no_key_is_export
     let titles: String =
         listed["sessions"].as_array().unwrap().iter().filter_map(|one| one["title"].as_str()).collect();
     assert_plain("session/list", &titles);
-    // What is exported for programs is the same text, and is taken in again.
+    // The export for programs has the same text and can be imported.
     let export = stdout(&home.run(&["sessions", "export", &id]));
     assert!(export.contains("\\u001b]52") && export.contains("[secret]"), "{export}");
     home.write("again.json", &export);
@@ -92,7 +94,7 @@ fn p12_a_recording_is_its_owners_and_has_no_key_in_it() {
     assert!(recorded.contains("tiller_recording") && recorded.contains("[secret]"), "{recorded}");
     assert!(!recorded.contains("canary"), "{recorded}");
     assert_plain("a recording", &recorded);
-    // One that others could read is theirs no more; a link leads nowhere.
+    // A file that others could read becomes private; a symbolic link is refused.
     std::fs::set_permissions(home.file("r.jsonl"), std::fs::Permissions::from_mode(0o644)).unwrap();
     home.run(&["-p", "show a.txt", "--record", "r.jsonl"]);
     assert_eq!(mode("r.jsonl"), 0o600);
@@ -116,7 +118,7 @@ fn p12_live_output_of_a_command_steers_nothing() {
         capabilities["_meta"] = serde_json::json!({ "terminal_output": displays });
         agent.initialize(capabilities);
         let session = agent.new_session(&home);
-        // Each sequence comes in two writes.
+        // Each sequence arrives in two writes.
         let script = "printf 'x\\033]52;c;ZX'; sleep 0.2; printf 'Zp\\007y\\033['; sleep 0.2; printf '2Jz\\302'; sleep 0.1; printf '\\2332Jend\\n'\n";
         home.write("evil.sh", script);
         agent.prompt(&session, "run sh evil.sh", &mut editor).unwrap();
@@ -150,7 +152,8 @@ fn p14_a_placeholder_key_withholds_nothing() {
     }
 }
 
-/// A model is asked, is told nothing of the file, and the user is told why.
+/// Runs a prompt; checks that the request has no text of the file and that the user gets the
+/// reason.
 fn is_not_told(home: &Home, file: &str) {
     let done = r#"{"choices":[{"index":0,"delta":{"content":"Done."},"finish_reason":"stop"}]}"#;
     let server = ModelServer::start(vec![format!("data: {done}\n\n")]);
@@ -162,7 +165,7 @@ fn is_not_told(home: &Home, file: &str) {
     assert!(!body.contains("canary") && !body.contains("<instructions "), "{body}");
 }
 
-/// Runs `tiller acp` until `initialize` is answered and a session is made; what it said on stderr.
+/// Runs `tiller acp` until `initialize` and `session/new` are answered; returns its stderr.
 fn started(home: &Home) -> String {
     let mut child = home
         .tiller(&["acp"])
@@ -253,7 +256,7 @@ fn p06_instructions_that_are_another_file_do_not_reach_the_model() {
         assert!(output.status.success(), "{said}");
         assert_eq!(said.contains("AGENTS.md) are not used"), !sent, "{target}: {said}");
     }
-    // Another name of the same file, and one that the user's settings block.
+    // A hard link to the same file, and a link to a file that the user's settings block.
     let home = Home::new();
     home.write(".env", "KEY=canary-1\n");
     std::fs::hard_link(home.file(".env"), home.file("AGENTS.md")).unwrap();

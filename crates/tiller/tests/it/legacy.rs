@@ -1,4 +1,4 @@
-//! The older dialect, spoken to the real program over pipes.
+//! The legacy dialect in the real program, over pipes.
 
 use crate::home::{Home, stderr, stdout};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What the program says to lines that are piped in, and then nothing more.
+/// Returns the output for these lines on stdin, after which stdin is closed.
 fn piped(command: &mut Command, lines: &[Value]) -> Output {
     let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();

@@ -1,4 +1,4 @@
-//! Commands that run here though the editor has terminals, and how the editor is shown them.
+//! Commands that run locally although the editor has terminals, and their display in the editor.
 
 use crate::{agent::Agent, editor::Editor, home::Home};
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ fn local() -> Home {
     home
 }
 
-/// Runs a line in an editor that asks for display terminals or not; the agent with what it said.
+/// Runs a line, in an editor with or without display terminals; returns the agent with its updates.
 fn run(home: &Home, displays: bool, line: &str) -> Agent {
     let mut editor = Editor::with_everything();
     let mut agent = Agent::start(home, &[]);

@@ -1,4 +1,5 @@
-//! A conversation that outgrows its model's context, through the real program: the editor is told, and after a kill all of it is there.
+//! A conversation that exceeds its model's context, in the real program: the editor gets the
+//! compaction updates, and after a kill the session is complete.
 
 use crate::{agent::Agent, editor::Editor, home::Home, model_server::ModelServer};
 use serde_json::{Value, json};
@@ -13,7 +14,7 @@ fn says(text: &str) -> String {
     chunk(json!({ "content": text }), Value::Null) + &chunk(json!({}), json!("stop"))
 }
 
-/// The updates about summing up, without the words of the summary.
+/// Returns the compaction updates, without the text of the summary.
 fn told(agent: &Agent) -> Vec<String> {
     let about = |update: &Value| match update["sessionUpdate"].as_str() {
         Some("compaction_update") => Some(format!("{} {}", update["compactionId"], update["status"])),

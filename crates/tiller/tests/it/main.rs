@@ -1,4 +1,4 @@
-//! The real binary, from the outside: arguments, pipes, files and exit codes.
+//! Tests of the real binary from the outside: arguments, pipes, files and exit codes.
 
 #![expect(
     clippy::disallowed_methods,
@@ -41,7 +41,7 @@ mod permissions;
 mod protocol;
 mod providers;
 mod readers;
-/// What vendors refuse: the rules and words that the providers' own tests use.
+/// Rules and messages with which vendors refuse requests, shared with the tests of `providers`.
 #[expect(dead_code, reason = "the tests of this crate need some of the rules")]
 #[path = "../../../providers/tests/it/refusals.rs"]
 mod refusals;

@@ -15,7 +15,9 @@ use std::{
 const SERVER: &str = include_str!("mcp_server.sh");
 pub(crate) const CANARY: &str = "canary-5d1f0c77";
 
-/// A home with the server in it, and a model that answers with these calls, one an answer, and then with so many texts.
+/// Creates a home with the server script, and a model that answers with these calls (one per
+/// answer)
+/// and then with this number of texts.
 pub(crate) fn stage(calls: &[(&str, &str)], texts: usize) -> (Home, ModelServer) {
     let delta = |delta: Value, reason: Option<&str>| {
         let choice = json!({ "choices": [{ "index": 0, "delta": delta, "finish_reason": reason }] });
@@ -38,7 +40,7 @@ pub(crate) fn stage(calls: &[(&str, &str)], texts: usize) -> (Home, ModelServer)
     (home, server)
 }
 
-/// A server of the editor that plays a part.
+/// Returns a server of the editor that runs a part of the script.
 pub(crate) fn played(home: &Home, name: &str, part: &str, env: &[(&str, &str)]) -> Value {
     let env: Vec<_> = env.iter().map(|(name, value)| json!({ "name": name, "value": value })).collect();
     let script = home.path().join("server.sh");
@@ -63,14 +65,15 @@ pub(crate) fn notices(agent: &Agent) -> String {
     notices.map(|notice| format!("{}\n", notice["title"].as_str().unwrap())).collect()
 }
 
-/// The names of the tools that a request to the model tells of.
+/// Returns the names of the MCP tools in a request to the model.
 pub(crate) fn tools((_, body): &(String, String)) -> Vec<String> {
     let body: Value = serde_json::from_str(body).unwrap();
     let names = body["tools"].as_array().unwrap().iter().map(|tool| &tool["function"]["name"]);
     names.map(|name| name.as_str().unwrap().to_owned()).filter(|name| name.starts_with("mcp__")).collect()
 }
 
-/// What the model was told of tools that came (`new_tools`) or went (`removed_tools`) last.
+/// Returns the last message to the model about added (`new_tools`) or removed (`removed_tools`)
+/// tools.
 pub(crate) fn news((_, body): &(String, String), tag: &str) -> String {
     let body: Value = serde_json::from_str(body).unwrap();
     let (open, close) = (format!("<{tag}>"), format!("</{tag}>"));
@@ -80,7 +83,7 @@ pub(crate) fn news((_, body): &(String, String), tag: &str) -> String {
     text[begin..].split(&close).next().unwrap().to_owned()
 }
 
-/// What the model was told of the last call.
+/// Returns the last tool result in a request to the model.
 pub(crate) fn last_result((_, body): &(String, String)) -> String {
     let body: Value = serde_json::from_str(body).unwrap();
     let mut results = body["messages"].as_array().unwrap().iter().filter(|message| message["role"] == "tool");
@@ -166,7 +169,7 @@ fn the_editors_servers_belong_to_one_session_and_are_written_nowhere() {
     assert!(looked > 2);
 }
 
-/// Describes the project's server.
+/// Writes the project's file with its server.
 fn project_server(home: &Home, part: &str) {
     let script = home.path().join("server.sh");
     let server =
@@ -253,14 +256,17 @@ fn p13_trust_in_one_server_is_in_no_other_and_outlives_what_comes_beside_it() {
     describe(json!({ "a": server("ok"), "b": server("ok") }));
     assert!(home.run(&["mcp", "trust", "a", "--yes"]).status.success());
     assert_eq!(trusted(), rows(&[("a", true), ("b", false)]));
-    // One that comes later, of this file and of another, and one that hides behind the name of a trusted one.
+    // A server that is added later, in this file and in another one, and one with the name of a
+    // trusted
+    // one.
     describe(json!({ "a": server("ok"), "b": server("ok"), "c": server("ok") }));
     home.write(".cursor/mcp.json", &json!({ "mcpServers": { "a": server("evil") } }).to_string());
     assert_eq!(json_of(&home, &["mcp", "status", "a", "--json"]).1["servers"][0]["tools"], 3);
     std::fs::remove_dir_all(home.project().join(".cursor")).unwrap();
     assert!(home.run(&["trust", "--yes"]).status.success());
     assert_eq!(trusted(), rows(&[("a", true), ("b", true), ("c", true)]));
-    // A change ends the trust of what changed alone; a file that is damaged, or no file, that of its own.
+    // A change of a server revokes the trust of that server only. A damaged or missing file affects
+    // only its own servers.
     describe(json!({ "a": server("ok"), "b": server("evil"), "c": server("ok") }));
     assert_eq!(trusted(), rows(&[("a", true), ("b", false), ("c", true)]));
     std::fs::create_dir_all(home.project().join(".vscode/mcp.json")).unwrap();

@@ -1,5 +1,5 @@
-//! What servers do wrong, through the real binary: what needs a real machine, a real network or the whole program. The rest is tested in the
-//! crate of the servers.
+//! Faults of MCP servers in the real binary, where a real process, a real network or the whole
+//! program is needed. The others are tested in the `mcp` crate.
 
 use crate::{
     editor::Editor,
@@ -14,7 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What a server over HTTP answers, one JSON message a request.
+/// Answers one JSON-RPC message per request, as an MCP server over HTTP.
 pub(crate) fn over_http(body: &str, tools: &Value) -> Response {
     let message: Value = serde_json::from_str(body).unwrap_or_default();
     let result = match message["method"].as_str() {
@@ -39,7 +39,7 @@ fn f100_a_flood_on_standard_error_fills_nothing_and_stops_nothing() {
     assert_eq!(agent.prompt(&session, "go", &mut editor).unwrap(), "end_turn");
     let requests: Vec<_> = model.requests.iter().take(2).collect();
     assert!(last_result(&requests[1]).contains("You said it."), "{}", last_result(&requests[1]));
-    // Where the system tells.
+    // Only where `/proc` exists.
     let Ok(status) = std::fs::read_to_string(format!("/proc/{}/status", agent.pid())) else { return };
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
     let peak: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
@@ -78,7 +78,7 @@ fn four_servers_at_once_slow_crashing_garbage_and_good() {
     let mut editor = Editor { answer: Some("allow_once"), ..Editor::default() };
     let began = Instant::now();
     assert_eq!(agent.prompt(&session, "go", &mut editor).unwrap(), "end_turn");
-    // Servers are waited for 3 s at the most, once.
+    // A turn waits for starting servers once, for 3 s at the most.
     assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
     let requests: Vec<_> = model.requests.iter().take(2).collect();
     assert_eq!(tools(&requests[0]), ["mcp__good__echo", "mcp__good__look", "mcp__good__die"]);

@@ -1,4 +1,5 @@
-//! Signing in to a server over HTTP: a server, its authority and the browser are played here.
+//! Sign-in to an MCP server over HTTP. The test plays the server, its authorization server and the
+//! browser.
 
 use crate::{
     editor::Editor,
@@ -16,29 +17,29 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-/// What the authority knows.
+/// The state of the authorization server.
 #[derive(Default)]
 struct Authority {
-    /// The challenge and the redirect of each code that was not used yet.
+    /// The challenge and the redirect URI of each unused code.
     codes: HashMap<String, (String, String)>,
-    /// The token that is good now.
+    /// The valid access token.
     token: String,
     refresh: String,
     granted: u32,
-    /// Seconds that tokens last.
+    /// The lifetime of tokens, in seconds.
     lasts: u64,
     registered: u32,
-    /// How often somebody came without a good token.
+    /// The number of requests without a valid token.
     refused: u32,
-    /// What it answers whoever takes tokens back; there is no place for that when `None`.
+    /// The status of the revocation endpoint; there is none if `None`.
     revokes: Option<u16>,
-    /// The tokens that were taken back.
+    /// The revoked tokens.
     revoked: Vec<String>,
 }
 
 type Shared = Arc<Mutex<Authority>>;
 
-/// The fields of a query or a form.
+/// Parses the fields of a query or a form.
 fn fields(text: &str) -> HashMap<String, String> {
     let decode = |text: &str| {
         let (mut bytes, mut rest) = (Vec::new(), text.bytes());
@@ -58,7 +59,7 @@ fn fields(text: &str) -> HashMap<String, String> {
     pairs.map(|(name, value)| (decode(name), decode(value))).collect()
 }
 
-/// The S256 challenge of a verifier, worked out by other programs.
+/// Computes the S256 challenge of a verifier, independently of the program's own code.
 fn challenge(verifier: &str) -> String {
     let line = "printf %s \"$1\" | sha256sum | cut -c1-64";
     let hex = Command::new("sh").args(["-c", line, "sh", verifier]).output().unwrap().stdout;
@@ -74,7 +75,7 @@ fn challenge(verifier: &str) -> String {
     bits.chunks(6).map(letter).collect()
 }
 
-/// The server at `/mcp`, and its authority beside it.
+/// Serves the MCP server at `/mcp`, and its authorization server.
 fn served(request: &Request, base: &str, shared: &Shared) -> Response {
     let say = |status: u16, value: Value| {
         (status, vec![("content-type", "application/json".to_owned())], value.to_string())
@@ -177,7 +178,7 @@ fn served(request: &Request, base: &str, shared: &Shared) -> Response {
     }
 }
 
-/// A home with the server `web`, and what its authority knows.
+/// Creates a home with the server `web`; returns the state of its authorization server too.
 fn with_server() -> (Home, Web, Shared) {
     let (home, _) = stage(&[], 0);
     let shared = Shared::default();
@@ -190,7 +191,9 @@ fn with_server() -> (Home, Web, Shared) {
     (home, web, shared)
 }
 
-/// `tiller mcp login web`, with a browser that writes down its words and does what the test does with the page.
+/// Runs `tiller mcp login web`, with a fake browser that records its arguments while the test
+/// visits the
+/// page.
 fn login(home: &Home, browser: impl FnOnce(&str)) -> (bool, String) {
     let bin = home.path().join("bin");
     std::fs::create_dir_all(&bin).unwrap();
@@ -216,11 +219,11 @@ fn login(home: &Home, browser: impl FnOnce(&str)) -> (bool, String) {
     (output.status.success(), said)
 }
 
-/// What a user does who says yes.
+/// Visits the page as a user who consents.
 fn agree(page: &str) {
     let (_, answer) = get(page);
     let back = answer.lines().find_map(|line| line.strip_prefix("location: ")).unwrap().trim().to_owned();
-    // Somebody else who finds the port first.
+    // A request of another process that found the port first.
     let (status, _) = get(&back.replace("state=", "state=x"));
     assert!(status.contains("404"), "{status}");
     let (status, _) = get(&back);
@@ -236,7 +239,7 @@ fn signing_in_opens_the_browser_and_what_is_granted_is_used_renewed_and_forgotte
         "{refused}"
     );
     let mut opened = String::new();
-    // The user answers in the browser, which is open by then.
+    // The user consents in the browser, which is open by then.
     let (fine, said) = login(&home, |page| {
         while opened.lines().count() < 3 {
             opened = home.read("opened").unwrap_or_default();
@@ -252,11 +255,11 @@ fn signing_in_opens_the_browser_and_what_is_granted_is_used_renewed_and_forgotte
     assert_eq!(look().1["data"], "called");
     let granted = || shared.lock().unwrap().granted;
     assert_eq!(granted(), 1, "one grant is good for many calls");
-    // Taken back before its time.
+    // The token was revoked before it expired.
     shared.lock().unwrap().token = "another".to_owned();
     assert_eq!(look().1["data"], "called");
     assert_eq!(granted(), 2);
-    // Tokens that end at once are renewed before they are used.
+    // Tokens that expire immediately are refreshed before use.
     shared.lock().unwrap().token = "another".to_owned();
     shared.lock().unwrap().lasts = 1;
     assert_eq!(look().1["data"], "called");
@@ -265,7 +268,7 @@ fn signing_in_opens_the_browser_and_what_is_granted_is_used_renewed_and_forgotte
     assert_eq!(look().1["data"], "called");
     assert_eq!(refused(), before, "none is shown that has ended");
     assert_eq!(shared.lock().unwrap().registered, 1);
-    // Kept among the secrets, and told by nothing.
+    // The grant is stored with the secrets and never printed.
     let secrets = home.path().join("home/.local/share/tiller/secrets.json");
     assert!(std::fs::read_to_string(&secrets).unwrap().contains("refresh-canary"));
     assert_eq!(std::fs::metadata(&secrets).unwrap().permissions().mode() & 0o777, 0o600);
@@ -354,7 +357,7 @@ fn what_goes_wrong_while_signing_in_is_said() {
     };
     let (fine, said) = login(&home, no);
     assert!(!fine && said.contains("it was refused: access_denied"), "{said}");
-    // A code that was stolen on the way is good for nothing without the verifier, and only once.
+    // A stolen code is useless without the verifier, and can be used only once.
     let (fine, said) = login(&home, |page| {
         let (_, answer) = get(page);
         let back = answer.lines().find_map(|line| line.strip_prefix("location: ")).unwrap().trim().to_owned();
@@ -373,7 +376,7 @@ fn what_goes_wrong_while_signing_in_is_said() {
     }
 }
 
-/// Answers that would lead us astray, each instead of the right one.
+/// Malicious or wrong answers, each in place of the right one.
 #[test]
 fn an_authority_that_is_not_what_it_should_be_is_not_signed_in_to() {
     for (path, wrong, part) in [

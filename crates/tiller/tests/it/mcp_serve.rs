@@ -1,4 +1,6 @@
-//! `tiller mcp serve`, driven by its own client and by raw lines; and the commands around servers that only write files.
+//! `tiller mcp serve`, driven by its own MCP client and by raw lines, and the commands that only
+//! write
+//! server files.
 
 use crate::{
     home::{Home, stderr, stdout},
@@ -9,7 +11,7 @@ use crate::{
 use serde_json::{Value, json};
 use std::{io::Write as _, process::Stdio};
 
-/// A home with a server `mine` that works and knows a secret.
+/// Creates a home with a working server `mine` that knows a secret.
 fn with_server() -> Home {
     let (home, _) = stage(&[], 0);
     let script = home.path().join("server.sh");
@@ -23,7 +25,7 @@ fn with_server() -> Home {
     home
 }
 
-/// What `tiller mcp serve` answers to these requests, in the order of their ids.
+/// Returns the answers of `tiller mcp serve` to these requests, ordered by id.
 fn served(home: &Home, args: &[&str], requests: &[Value]) -> Vec<Value> {
     let mut command = home.tiller(&[&["mcp", "serve"], args].concat());
     let mut child =
@@ -75,7 +77,7 @@ fn a_gateway_serves_what_reads_and_the_rest_only_where_it_is_allowed() {
     assert_eq!(answers[1]["result"]["isError"], true, "{}", answers[1]);
 }
 
-/// A server with resources and prompts; `$1` is its name for itself.
+/// A server with resources and prompts; `$1` is the name that it reports.
 const NOTES: &str = r#"
 while read -r line; do
     id=$(printf %s "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
@@ -119,7 +121,7 @@ fn a_gateway_passes_on_resources_and_prompts_under_names_of_their_servers() {
         let rows = answers[at]["result"][list].as_array().unwrap();
         rows.iter().map(|row| row[key].as_str().unwrap().to_owned()).collect()
     };
-    // Neither those of a server that has none, nor those of one that may be this very program.
+    // Not those of a server without resources, nor those of a server that may be this program.
     assert_eq!(told(&answers, 0, "resources", "uri"), ["mcp://notes/note://one", "mcp://more/note://one"]);
     let templates = ["mcp://notes/note://{name}", "mcp://more/note://{name}"];
     assert_eq!(told(&answers, 1, "resourceTemplates", "uriTemplate"), templates);

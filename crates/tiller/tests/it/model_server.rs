@@ -1,4 +1,4 @@
-//! A model server on loopback that streams prepared answers, one a request.
+//! A model server on loopback that streams prepared answers, one per request.
 
 use crate::refusals::{Rule, refuse};
 use std::{
@@ -9,7 +9,7 @@ use std::{
 
 const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
 
-/// The server's address, and the requests it got: path and body.
+/// The server's URL, and its requests: path and body.
 pub(crate) struct ModelServer {
     pub(crate) url: String,
     pub(crate) requests: Receiver<(String, String)>,
@@ -21,12 +21,13 @@ impl ModelServer {
         Self::strict(Vec::new(), answers)
     }
 
-    /// The same of a server that answers `/v1/models` with this JSON.
+    /// Like [`Self::start`], and answers `/v1/models` with this JSON.
     pub(crate) fn listing(list: String, answers: Vec<String>) -> Self {
         Self::serve(Some(list), Vec::new(), answers)
     }
 
-    /// The same for the requests that break none of these vendors' rules; others are refused in the vendor's words.
+    /// Like [`Self::start`], and refuses requests that break one of these rules, with the vendor's
+    /// message.
     pub(crate) fn strict(rules: Vec<Rule>, answers: Vec<String>) -> Self {
         Self::serve(None, rules, answers)
     }
@@ -72,7 +73,7 @@ impl ModelServer {
                     }
                     None => format!("{HEAD}{}", answers.next().unwrap()),
                 };
-                // The test that asked may have failed by now.
+                // The receiver is gone if the test has failed by now.
                 let _ = sender.send((path, String::from_utf8(body).unwrap()));
                 let _ = stream.write_all(response.as_bytes());
             }

@@ -1,4 +1,4 @@
-//! Which models are listed and chosen, what they cost, and how that is renewed.
+//! The list of models, the choice of one, prices, and updates of the catalogue.
 
 use crate::{
     home::{Home, stderr, stdout},
@@ -6,7 +6,7 @@ use crate::{
 };
 use serde_json::{Value, json};
 
-/// An answer that says a text and counts its tokens.
+/// An answer with a text and its token counts.
 fn answer(text: &str, input: u64, cached: u64, output: u64) -> String {
     let delta = json!({ "choices": [{ "index": 0, "delta": { "content": text }, "finish_reason": "stop" }] });
     let usage = json!({ "choices": [], "usage": {
@@ -102,14 +102,16 @@ fn a_run_tells_what_it_cost_and_a_session_sums_it_over_models_and_processes() {
         assert!(output.status.success(), "{}", stderr(&output));
         serde_json::from_slice(&output.stdout).unwrap()
     };
-    // A long prompt: 8 dollars for a million tokens, 0.8 for cached ones, 30 for those that come back.
+    // Prices of a long prompt, in dollars per million tokens: 8 for input, 0.8 for cached input, 30
+    // for
+    // output.
     let first = run(&["-p", "a", "-o", "json", "-m", "openai/gpt-5.6-sol"]);
     assert_eq!(first["usage"]["cost_usd"], json!(7.4), "{first}");
     let second = run(&["-p", "b", "-o", "json", "-c", "-m", "openai/gpt-5"]);
     assert_eq!(second["usage"]["cost_usd"], json!(0.002_25), "{second}");
     let id = second["session_id"].as_str().unwrap();
     let exported = stdout(&home.run(&["sessions", "export", id]));
-    // In picodollars, as it is stored.
+    // In picodollars, as stored.
     assert!(exported.contains("7402250000000"), "{exported}");
 }
 

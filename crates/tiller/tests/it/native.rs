@@ -1,4 +1,4 @@
-//! The native layer and the older dialect of the real program, over real pipes.
+//! The native layer and the legacy dialect of the real program, over real pipes.
 
 use crate::{
     agent::Agent,
@@ -10,7 +10,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// Runs a program to its end with these lines as its input.
+/// Runs a program to its end with these lines on stdin; returns the lines on stdout.
 fn run(mut command: Command, lines: &[Value]) -> Vec<String> {
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -22,7 +22,7 @@ fn run(mut command: Command, lines: &[Value]) -> Vec<String> {
     stdout(&output).lines().map(str::to_owned).collect()
 }
 
-/// Sends a request; its answer, and the methods and parameters of all events before it.
+/// Sends a request; returns its answer, and the methods and parameters of the events before it.
 fn call(agent: &mut Agent, method: &str, params: Value) -> (Result<Value, Value>, Vec<(String, Value)>) {
     let id = agent.post(method, params);
     let mut events = Vec::new();
@@ -97,7 +97,7 @@ fn a_client_of_the_kosmokrator_wire_works_unchanged() {
     let (stored, events) = call(&mut agent, "kosmokrator/providers/configure", key);
     let stored = stored.unwrap();
     assert_eq!((&stored["hasApiKey"], &stored["source"]), (&json!(true), &json!("stored")));
-    // The session tells, in its own time, what has changed of its settings.
+    // The session's own notice of the changed setting arrives independently.
     let configured = events.iter().find(|(_, params)| params["operation"] == "provider_configured");
     let configured = configured.expect("the change is told").1.clone();
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 const SERVER: &str = include_str!("mcp_server.sh");
 const CANARY: &str = "canary-9b1e44d0";
 
-/// The program with a session that has a server of its editor.
+/// The program with a session that has a server from its editor.
 struct Stage {
     home: Home,
     agent: Agent,
@@ -53,7 +53,7 @@ impl Stage {
         self.ask("mcp/call_tool", params).unwrap()
     }
 
-    /// Describes the server of a project under a name.
+    /// Writes the project's file with one server of this name.
     fn describe(&self, name: &str) {
         let server = json!({ "command": "/bin/sh", "args": [script(&self.home), "ok"] });
         self.home.write(".mcp.json", &json!({ "mcpServers": { name: server } }).to_string());
@@ -89,7 +89,7 @@ fn a_programs_calls_go_to_the_sessions_own_servers() {
         (&json!("app.mcp.mine.look"), &json!("read"), &json!("string"))
     );
 
-    // Nobody is asked: what would have to be is refused, and says what to set.
+    // No user is asked: a call that needs approval is refused, and the error names the setting.
     let refused = stage.call(json!({ "function": "mine.echo" }));
     let why = refused["error"].as_str().unwrap();
     assert!(why.contains("write requires approval") && why.contains("mcp.servers.mine.permissions.write"));
@@ -105,7 +105,7 @@ fn a_programs_calls_go_to_the_sessions_own_servers() {
     let forced = stage.call(json!({ "function": "mine.echo", "args": { "text": "x" }, "force": true }));
     assert_eq!(forced["data"][0]["text"], "You said it.", "{forced}");
     assert_eq!(forced["error"], Value::Null);
-    // A setting of now counts now.
+    // A changed setting applies immediately.
     let setting = json!({ "scope": "global", "path": "kosmokrator.mcp.servers.mine.permissions.read", "value": "allow" });
     stage.ask("settings/set", setting).unwrap();
     let allowed = stage.call(json!({ "function": "mine.look" }));
@@ -130,7 +130,7 @@ fn a_programs_calls_go_to_the_sessions_own_servers() {
         (&json!(-32602), &json!("Unknown MCP function: mine.nothing"))
     );
 
-    // What the session may not do, a program may not do for it.
+    // Restrictions of the session apply to the client's calls too.
     stage.ask("runtime/set", json!({ "mode": "plan" })).unwrap();
     let denied = stage.call(json!({ "function": "mine.echo", "force": true }));
     assert!(denied["error"].as_str().unwrap().contains("not available in Plan mode"), "{denied}");
@@ -155,7 +155,7 @@ fn a_projects_servers_wait_for_trust() {
     let tools = stage.ask("mcp/list_tools", json!({ "force": true })).unwrap();
     assert_eq!(tools["tools"].as_array().unwrap().len(), 6);
 
-    // A server that is added to a folder that waits for its user does not make the rest of it trusted.
+    // Adding a server to a directory with untrusted items must not make those trusted.
     let add = |name: &str| {
         json!({
             "scope": "project", "name": name, "command": "/bin/sh", "args": [script(&stage.home), "ok"],
@@ -206,7 +206,8 @@ fn p13_a_program_shows_trusts_and_distrusts_what_a_project_brings_and_it_counts_
     assert!(item["content"][0].as_str().unwrap().contains("/bin/sh"), "{item}");
     let give = |id: &Value, hash: &Value| json!({ "items": [{ "id": id, "hash": hash }] });
     let right = give(&item["id"], &item["hash"]);
-    // What is another by now is not trusted, nor is what was right beside it.
+    // An item that has changed since is not trusted, and neither is a valid one in the same
+    // request.
     let server = |part: &str| json!({ "command": "/bin/sh", "args": [script(&stage.home), part] });
     let both = json!({ "mcpServers": { "proj": server("changed"), "other": server("ok") } });
     stage.home.write(".mcp.json", &both.to_string());
@@ -222,7 +223,7 @@ fn p13_a_program_shows_trusts_and_distrusts_what_a_project_brings_and_it_counts_
     };
     assert_eq!(states(&stage.ask("trust/list", json!({})).unwrap()), ["untrusted", "untrusted"]);
     stage.describe("proj");
-    // Neither a name that nobody has, nor a hash that nobody saw.
+    // An unknown id and a missing hash are both errors.
     assert!(stage.ask("trust/give", give(&json!("server:.mcp.json#none"), &item["hash"])).is_err());
     assert!(stage.ask("trust/give", json!({ "items": [{ "id": item["id"] }] })).is_err());
     let refused = stage.call(json!({ "function": "proj.look" }));
@@ -234,7 +235,7 @@ fn p13_a_program_shows_trusts_and_distrusts_what_a_project_brings_and_it_counts_
     assert_eq!(states(&taken), ["untrusted"]);
     let refused = stage.call(json!({ "function": "proj.look" }));
     assert!(refused["error"].as_str().unwrap().contains("is not trusted"), "{refused}");
-    // No script has a way there.
+    // Scripts cannot reach the trust requests.
     for name in ["app.trust.list", "app.tools.trust", "app.mcp.trust.give", "app.tools.trust_give"] {
         let code = format!("return pcall({name}, {{}})");
         let said =
@@ -329,7 +330,7 @@ fn requests_as_that_wires_own_samples_have_them_work_in_a_row() {
         "scope": "project", "name": "filesystem", "command": "/bin/sh", "args": [command, "ok"], "env": {},
         "enabled": true, "trust": true, "permissions": { "read": "allow", "write": "ask" },
     });
-    // What was stored before, in a folder that held nothing, does not stand in the way of trust.
+    // Earlier writes, into a directory that was empty, do not prevent trust.
     assert_eq!(ask(&mut stage, "mcp/add_stdio_server", server)["trusted"], true);
     let servers = ask(&mut stage, "mcp/list_servers", json!({}));
     assert_eq!(servers["servers"].as_array().unwrap().len(), 2);

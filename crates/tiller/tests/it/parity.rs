@@ -1,4 +1,4 @@
-//! The model cannot tell where its tools act.
+//! The model gets the same results from local tools and from tools in the editor.
 
 use crate::{
     agent::Agent,
@@ -7,7 +7,7 @@ use crate::{
 };
 use serde_json::Value;
 
-/// What a session's tools told the model.
+/// Returns the results of a session's tools as the model received them.
 fn told(home: &Home, session: &str) -> Vec<(String, String, bool)> {
     let output = home.run(&["sessions", "show", session, "--json"]);
     let lines = stdout(&output);
@@ -36,7 +36,7 @@ fn the_tools_say_the_same_locally_and_through_the_editor() {
     ];
     let play = |mut editor: Editor| {
         home.write("a.txt", "one\ntwo\n");
-        // The second run must not find what the first one made.
+        // The second run must not find the files of the first one.
         let _ = std::fs::remove_dir_all(home.project().join("new"));
         let (mut agent, session) = Agent::open(&home, &["--yolo"], &editor);
         for prompt in prompts {

@@ -1,11 +1,11 @@
-//! The five permission scenarios, in Argus, where every change asks.
+//! The five permission scenarios in the mode Argus, where every change asks.
 
 use crate::{agent::Agent, editor::Editor, home::Home};
 
 const EDIT: &str = "replace \"one\" with \"two\" in a.txt";
 const WRITE: &str = "create b.txt with \"hello\"";
 
-/// Plays a prompt and returns what was asked of the editor, and the last call's status.
+/// Runs a prompt and returns the last call's status; the editor logs the requests.
 fn play(home: &Home, prompt: &str, editor: &mut Editor) -> String {
     home.write("a.txt", "one\n");
     let (mut agent, session) = Agent::open(home, &["--permission-mode", "argus"], editor);

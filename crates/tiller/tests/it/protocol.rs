@@ -1,4 +1,4 @@
-//! The wire: what is answered to what is wrong, and that the connection lives on.
+//! Invalid input on the wire: its errors, and the survival of the connection.
 
 use crate::{agent::Agent, editor::Editor, home::Home};
 use serde_json::{Value, json};
@@ -38,7 +38,7 @@ fn initialize_answers_with_one_line_and_touches_no_provider() {
     );
 }
 
-/// Sends bytes and returns the error's code and message. Then asks for something that works.
+/// Sends bytes and checks the error's code and message; then sends a request that works.
 fn check(agent: &mut Agent, home: &Home, bytes: &[u8], code: i64, says: &str) {
     agent.raw(bytes);
     let message = agent.receive().unwrap();

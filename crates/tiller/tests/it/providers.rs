@@ -1,4 +1,5 @@
-//! Each vendor's wire, whole: the prompt goes out, parallel calls come back and change real files, their results go out again.
+//! Each vendor's wire format in the real program: the prompt is sent, parallel calls arrive and
+//! change real files, and their results are sent.
 
 use crate::{
     home::{Home, stderr},
@@ -17,7 +18,9 @@ fn check(model: &str, wire: &str, path: &str, answers: [Vec<Value>; 2], named: b
     check_strict(&[], model, wire, &[path, path], answers, named);
 }
 
-/// The same where the server refuses what these rules refuse. The paths are those that are asked, in order.
+/// Like [`check`], with a server that refuses requests by these rules. `paths` are the expected
+/// request
+/// paths, in order.
 fn check_strict(
     rules: &[Rule],
     model: &str,
@@ -135,7 +138,9 @@ fn gemini() {
 fn responses() {
     let (chat, responses) = ("/v1/chat/completions", "/v1/responses");
     check("openai/test", "responses", responses, responses_answers(), true);
-    // A server that refuses the tools, then the summary, is asked over the other wire, then without a summary.
+    // A server that refuses the tools gets the request over the other wire; when it refuses the
+    // summary,
+    // the request is repeated without it.
     let rules = [Rule::ToolsOnChat, Rule::SummaryNotVerified];
     let paths = [chat, responses, responses, responses];
     check_strict(&rules, "openai/gpt-next", "auto", &paths, responses_answers(), true);

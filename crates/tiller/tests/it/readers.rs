@@ -1,4 +1,4 @@
-//! Readers of standard output and standard error that stall, go, or have no room.
+//! Readers of standard output and standard error that stall, disconnect, or have no space.
 
 use crate::{
     child::{LONG, closed_pipe, end, full_disk, full_pipe, lives, pid, signal, takes_signals},
@@ -14,7 +14,7 @@ use std::{
 
 const FORMATS: [&str; 3] = ["text", "json", "stream-json"];
 
-/// Four MiB of an answer, in pieces: more than waits in memory.
+/// A streamed answer of 4 MiB, which exceeds the output queue.
 fn long_answer() -> String {
     let piece = "x".repeat(8 * 1024);
     let chunk = |delta: Value, reason: Value| json!({ "choices": [{ "index": 0, "delta": delta, "finish_reason": reason }] });
@@ -22,7 +22,7 @@ fn long_answer() -> String {
     says.repeat(512) + &format!("data: {}\n\n", chunk(json!({}), json!("stop")))
 }
 
-/// A run whose answer is [`long_answer`], and the server that gives it.
+/// Returns a run whose answer is [`long_answer`], and its model server.
 fn long_run(home: &Home, format: &str, more: &[&str]) -> (Command, ModelServer) {
     let server = ModelServer::start(vec![long_answer()]);
     home.settings("agent.default_model = 'openai/gpt-4o'\nproviders.openai.wire = 'chat'\n");
@@ -31,7 +31,7 @@ fn long_run(home: &Home, format: &str, more: &[&str]) -> (Command, ModelServer) 
     (command, server)
 }
 
-/// Commands of every kind that prints, in a home with a session that is `id`.
+/// Commands that print, one of each kind, for a home with the session `id`.
 fn printing(id: &str) -> Vec<Vec<&str>> {
     let lines: [&[&str]; 23] = [
         &["demo"],
@@ -62,7 +62,7 @@ fn printing(id: &str) -> Vec<Vec<&str>> {
     lines.iter().map(|line| line.to_vec()).chain(runs).collect()
 }
 
-/// A home with one session, and its id.
+/// Creates a home with one session; returns its id too.
 fn with_session() -> (Home, String) {
     let home = Home::new();
     home.write("a.txt", "one\n");
@@ -135,7 +135,7 @@ fn a_reader_that_comes_late_gets_everything() {
         let (mut run, server) = long_run(&home, format, &[]);
         let (mut reader, writer) = full_pipe();
         let mut child = run.stdout(writer).spawn().unwrap();
-        // The descriptor of this process would keep the pipe open.
+        // The command still holds the writing end, which would keep the pipe open.
         run.stdout(Stdio::null());
         server.requests.recv().unwrap();
         let mut text = String::new();
@@ -163,7 +163,7 @@ fn a_reader_that_leaves_in_the_middle_ends_the_run() {
     }
 }
 
-/// Nor standard error that cannot be written.
+/// Also with a standard error that cannot be written.
 #[test]
 fn standard_error_that_nobody_reads_holds_nothing_up() {
     let home = Home::new();
@@ -210,7 +210,7 @@ fn an_agent_whose_editor_stops_reading_in_the_middle_of_an_answer_ends_on_a_sign
     }
 }
 
-/// `tiller acp` and both ends of its pipes, one line at a time.
+/// `tiller acp` with both ends of its pipes, one line at a time.
 struct Wire {
     child: Child,
     stdin: ChildStdin,
@@ -236,7 +236,7 @@ impl Wire {
         self.stdin.write_all(format!("{message}\n").as_bytes()).unwrap();
     }
 
-    /// A request, and its result.
+    /// Sends a request and returns its result.
     fn ask(&mut self, id: u64, method: &str, params: &Value) -> Value {
         self.say(id, method, params);
         loop {
@@ -249,14 +249,14 @@ impl Wire {
         }
     }
 
-    /// Closes the output alone, and waits for the end of the process.
+    /// Closes only the output, and waits for the exit of the process.
     fn close_output(mut self) -> Option<i32> {
         drop(self.stdout);
         end(&mut self.child).code()
     }
 }
 
-/// Before and after it has been spoken to; its input stays open all the time.
+/// Before and after `initialize`; the input stays open.
 #[test]
 fn an_idle_agent_ends_when_its_editor_closes_the_output() {
     let home = Home::new();
@@ -321,7 +321,7 @@ fn a_limit_on_the_size_of_files_is_an_error_and_no_death() {
         (vec!["--help"], 74, "standard output cannot be written: File too large"),
         (vec!["schema", "native"], 74, "standard output cannot be written: File too large"),
         (vec!["doctor"], 74, "standard output cannot be written: File too large"),
-        // The store of sessions has no room either.
+        // The session database cannot be written either.
         (vec!["sessions", "list"], 1, ""),
         (vec!["-p", "show a.txt"], 1, ""),
     ] {

@@ -1,5 +1,5 @@
-//! Names of tools and functions as they are printed, and every sample that pages and commands
-//! print, run as it stands.
+//! Printed names of tools and functions work as printed, and so does every sample in the documents
+//! and in the output of commands.
 
 use crate::{
     agent::Agent,
@@ -10,7 +10,7 @@ use crate::{
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// An MCP server whose tools have names that Lua cannot write; each says which one it is.
+/// An MCP server whose tools' names are not Lua identifiers; each tool returns its own name.
 const NAMED: &str = r#"
 while read -r line; do
     id=$(printf %s "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
@@ -117,7 +117,7 @@ fn a_program_calls_a_tool_by_every_name_that_it_is_told() {
     agent.hang_up();
 }
 
-/// What Plane would be asked: says so.
+/// A fake of Plane's API that returns the request's path.
 fn plane() -> Service {
     Service::start(|_, asked| {
         (200, "content-type: application/json\r\n".to_owned(), json!({ "path": asked.path }).to_string())
@@ -133,8 +133,7 @@ fn in_shell(home: &Home, line: &str, variables: &[(&str, &str)]) -> std::process
     command.output().unwrap()
 }
 
-/// A home in which Plane is the fake one; the account has a name, if one is given, and everything
-/// but the key.
+/// Creates a home whose Plane account has this name and every field but the key.
 fn with_plane(service: &Service, account: &str, enabled: bool) -> Home {
     let home = Home::new();
     home.settings(ALLOWED);
@@ -179,7 +178,7 @@ fn a_function_without_credentials_says_which_are_missing_and_what_sets_them() {
     let called = home.run(&["integrations:plane", "list_projects"]);
     assert!(stderr(&called).contains(says), "{}", stderr(&called));
     assert!(lua("docs.read('integrations.plane')").contains(says));
-    // What it says is what helps.
+    // The command in the message solves the problem.
     let command = says.split('`').nth(1).unwrap();
     assert!(in_shell(&home, &format!("printf k | {command}"), &[]).status.success());
     assert!(
@@ -208,7 +207,7 @@ fn the_only_account_is_meant_when_none_is_named() {
     let said = json_of(&home, &["integrations:plane", "list_projects", "--json"]);
     assert_eq!((&said["success"], &said["meta"]["account"]), (&json!(true), &json!("work")), "{said}");
     assert_eq!(service.asked().pop().unwrap().header("x-api-key"), "secret-key");
-    // Of two, one has to be named.
+    // With two accounts, one must be named.
     home.run(&["integrations", "configure", "plane", "--account", "home", "--set", "workspace_slug=h"]);
     let output = home.run(&["lua", "run", "-e", code]);
     assert!(stderr(&output).contains("Or name an account that has it: work."), "{}", stderr(&output));
@@ -243,12 +242,12 @@ fn an_operation_in_another_spelling_gets_the_right_name_as_a_hint() {
     }
     let output = home.run(&["lua", "run", "-e", "app.integrations.u.edn{}"]);
     assert!(stderr(&output).contains("Unknown function: app.integrations.u.edn."), "{}", stderr(&output));
-    // A name that is a word of Lua has another one there.
+    // A name that is a Lua keyword has another name in scripts.
     let output = home.run(&["lua", "run", "-e", "app.integrations.u.end_{}"]);
     assert!(stderr(&output).contains("requires approval"), "{}", stderr(&output));
 }
 
-/// The blocks of a page in a language.
+/// Returns the code blocks of a document in a language.
 fn blocks(text: &str, language: &str) -> Vec<String> {
     let begins = format!("```{language}\n");
     text.split(begins.as_str())
@@ -258,7 +257,7 @@ fn blocks(text: &str, language: &str) -> Vec<String> {
         .collect()
 }
 
-/// Lua that a page has within a line.
+/// Returns the inline Lua code of a document.
 fn inline(text: &str) -> Vec<String> {
     let outside: String = text.split("```").step_by(2).collect();
     let spans = outside.split('`').skip(1).step_by(2);
@@ -292,7 +291,7 @@ fn every_sample_of_the_pages_runs_as_it_is() {
         }
     }
     assert!(ran >= 5, "{ran}");
-    // Descriptions of servers, and of an integration that was added.
+    // The configurations of servers, and the manifest of an added integration.
     for described in blocks(&pages[1], "json") {
         let other = Home::new();
         other.write(".mcp.json", &described);
@@ -335,8 +334,9 @@ fn every_example_that_is_printed_of_a_function_runs_as_it_is() {
             json_of(&home, &["integrations", "examples", function["function"].as_str().unwrap(), "--json"]);
         let examples: Vec<_> =
             said["examples"].as_array().unwrap().iter().map(|one| one.as_str().unwrap()).collect();
-        // Starting the program for each takes its time: of all of them the script, and of some the
-        // lines too.
+        // Starting the program takes time, so the script of every example runs, but the command
+        // lines of
+        // only a few.
         let few = if ran < 12 { examples.len() - 1 } else { 0 };
         for line in &examples[..few] {
             let output = in_shell(&home, line, &[]);
@@ -345,7 +345,7 @@ fn every_example_that_is_printed_of_a_function_runs_as_it_is() {
         }
         let output = home.run(&["lua", "run", "-e", examples.last().unwrap()]);
         assert!(output.status.success(), "{examples:?}: {}", stderr(&output));
-        // And the sample of the page that models read.
+        // The sample of the page for models too.
         let read = format!("docs.read('integrations.{}')", function["function"].as_str().unwrap());
         let page = stdout(&home.run(&["lua", "run", "-e", &read]));
         let sample = blocks(&page, "lua").remove(0);

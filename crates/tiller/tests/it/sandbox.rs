@@ -1,4 +1,4 @@
-//! Commands on this machine are confined, and those in the editor's terminal are asked about.
+//! Local commands are confined, and so are those in the editor's terminal.
 
 use crate::{
     agent::Agent,
@@ -6,10 +6,10 @@ use crate::{
     home::{Home, stderr, stdout},
 };
 
-/// Runs a line headless in Guardian; what the model was told of it.
+/// Runs a command line headless in Guardian; returns its output for the model.
 pub(crate) fn run(home: &Home, line: &str, variables: &[(&str, &str)]) -> String {
     let mut command = home.tiller(&["-p", &format!("run `{line}`"), "-o", "json"]);
-    // The homes of tests lie in the temporary folder, which commands may write.
+    // The homes of tests are in the temporary directory, which commands may write to.
     let temp = home.path().join("temp");
     std::fs::create_dir_all(&temp).unwrap();
     let output = command.env("TMPDIR", temp).envs(variables.iter().copied()).output().unwrap();
@@ -17,7 +17,7 @@ pub(crate) fn run(home: &Home, line: &str, variables: &[(&str, &str)]) -> String
     answer["tool_calls"][0]["output"].as_str().unwrap().to_owned()
 }
 
-/// Whether commands can be confined on the machine that runs the tests.
+/// Whether this machine can confine commands.
 pub(crate) fn confines(home: &Home) -> bool {
     run(home, "mkdir made", &[]).contains("Exit code: 0")
 }
@@ -25,7 +25,8 @@ pub(crate) fn confines(home: &Home) -> bool {
 #[test]
 fn s36_a_builder_runs_confined_and_without_a_question_or_not_at_all() {
     let home = Home::new();
-    // The home of a test lies in the shared temporary directory: what a command writes there is its own.
+    // The test's home is in the shared temporary directory; confined commands see a private one, so
+    // their writes there stay private.
     let outside = format!("/var/tmp/tiller-test-escaped-{}", std::process::id());
     let lines = format!("#!/bin/sh\necho built > out\necho x > \"$HOME/escaped\"\necho x > {outside}\n");
     home.write("build.sh", &lines);
@@ -60,7 +61,7 @@ fn s26_a_canary_key_does_not_reach_a_command() {
     assert!(said.contains("canary-2") && !said.contains("canary-1"), "{said}");
 }
 
-/// What the editor was asked, and what the model was given, for a line that is run in the editor's terminal.
+/// Runs a line in the editor's terminal; returns the editor with its log, and all updates as text.
 fn in_terminal(home: &Home, joins: Joins, line: &str) -> (Editor, String) {
     let mut editor = Editor { joins, ..Editor::with_everything() };
     let (mut agent, session) = Agent::open(home, &[], &editor);
@@ -112,8 +113,9 @@ fn what_is_not_proven_to_be_confined_in_a_terminal_asks_and_runs_once() {
     let confined = confines(&home);
     let (editor, _) = in_terminal(&home, Joins::AndRunsNothing, "echo once >> ran");
     let expected: &[&str] = match confined {
-        // The launcher was tried; then the command as it is, asked about. No form of it is safe
-        // there, so it runs here.
+        // First the launcher is tried, then the plain command with a permission request. No way to
+        // pass it
+        // is safe in this terminal, so it runs locally.
         true => &["terminal", "permission", "probe", "probe"],
         false => &["permission", "probe", "probe"],
     };
@@ -137,7 +139,7 @@ fn doctor_tells_what_holds_and_no_key() {
     let output = command.env("OPENAI_API_KEY", "canary-key").output().unwrap();
     let report: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
     assert_eq!(report["sandbox"]["level"], "workspace-write");
-    // A sandbox that is not whole is no mistake of anybody's: it is said, and questions take its
+    // An incomplete sandbox is not an error: it is reported, and permission requests take its
     // place.
     assert_eq!((&report["success"], output.status.code()), (&true.into(), Some(0)), "{report}");
     let notices = report["notices"].as_array().unwrap();
@@ -172,7 +174,8 @@ fn permissions_are_explained_and_logged() {
     assert_eq!(line["rule"], "SafeTools");
 }
 
-/// Between the decision and the write a hook exchanges the folder for a link: nobody is asked, so nothing else would notice.
+/// Between the decision and the write a hook replaces the directory by a symbolic link. No
+/// permission is requested, so only the pinned path detects it.
 #[test]
 fn s09_a_folder_that_becomes_a_link_after_the_decision_is_not_written_through() {
     let home = Home::new();
@@ -217,7 +220,7 @@ fn s26_a_secret_is_kept_by_its_value_from_commands_logs_and_exports() {
     let said = run(&home, "env", &variables);
     assert!(said.contains("plain-3") && !said.contains("canary"), "{said}");
 
-    // What a tool shows is the model's and the user's own; what is logged and exported of it is not.
+    // Tool output is visible to the model and the user; logs and exports of it are redacted.
     home.write(
         "a.txt",
         "canary-by-name-1 and canary-of-a-provider and ghp_0123456789canary0123456789canary\n",

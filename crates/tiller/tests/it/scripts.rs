@@ -1,4 +1,4 @@
-//! Scripts: in an agent's turn through the editor, and from the command line.
+//! Lua scripts in an agent's turn through the editor, and from the command line.
 
 use crate::{
     agent::Agent,
@@ -8,7 +8,7 @@ use crate::{
 };
 use serde_json::{Value, json};
 
-/// What the model's server streams for an answer with one call, or a text.
+/// The model server's streams: an answer with one script call, then a text.
 fn answers(code: &str) -> Vec<String> {
     let chunk = |delta: Value, end: Value| {
         format!("data: {}\n\n", json!({ "choices": [{ "index": 0, "delta": delta, "finish_reason": end }] }))
@@ -40,7 +40,7 @@ fn a_script_of_the_model_reads_and_writes_through_the_editor() {
     agent.initialize(editor.capabilities());
     let session = agent.new_session(&home);
     agent.prompt(&session, "go", &mut editor).unwrap();
-    // The script was asked about, once; nothing that it called was.
+    // One permission request for the script, none for its calls.
     assert_eq!(
         editor.log.iter().filter(|line| line.starts_with("permission")).count(),
         1,
@@ -60,7 +60,7 @@ fn a_script_of_the_model_reads_and_writes_through_the_editor() {
         messages.iter().find(|message| message["role"] == "tool").unwrap()["content"].as_str().unwrap();
     assert!(result.contains("Native tool 'bash' requires approval and cannot prompt"), "{result}");
     assert!(result.contains("Return value: 1\tfalse\nExecution time: "), "{result}");
-    // The editor saw the calls of the script as calls.
+    // The editor received the script's calls as tool calls.
     let ended = |id: &str| {
         agent.updates.iter().any(|update| update["toolCallId"] == id && update["status"] == "completed")
     };
@@ -92,7 +92,7 @@ fn scripts_run_from_the_command_line() {
     }
 }
 
-/// An MCP server with a resource and prompts, and no tools.
+/// An MCP server with a resource and prompts, without tools.
 const NOTES: &str = r#"
 while read -r line; do
     id=$(printf %s "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
@@ -108,7 +108,7 @@ while read -r line; do
 done
 "#;
 
-/// What a script in a turn of the model comes to, with these settings.
+/// Returns the result of a script in a model's turn, with these settings.
 fn in_a_turn(settings: &str, code: &str) -> String {
     let home = Home::new();
     home.settings(&format!("providers.openai.wire = 'chat'\n{settings}"));
@@ -117,17 +117,17 @@ fn in_a_turn(settings: &str, code: &str) -> String {
     run_in_a_turn(&home, code)
 }
 
-/// The same in a home whose settings say that OpenAI is spoken to as `chat`.
+/// The same in a home whose settings use OpenAI's `chat` wire.
 pub(crate) fn run_in_a_turn(home: &Home, code: &str) -> String {
     turn(home, code).0
 }
 
-/// The same, and what the editor was told meanwhile.
+/// The same, with the updates for the editor.
 pub(crate) fn turn(home: &Home, code: &str) -> (String, Vec<Value>) {
     turn_with(home, code, &[])
 }
 
-/// The same with an editor that has these files open, changed and not saved.
+/// The same, with an editor that has unsaved buffers of these files.
 pub(crate) fn turn_with(home: &Home, code: &str, open: &[(&str, &str)]) -> (String, Vec<Value>) {
     let server = ModelServer::start(answers(code));
     let mut editor = Editor::with_everything();

@@ -1,4 +1,4 @@
-//! The second version of the protocol, served by the same program.
+//! Version 2 of the protocol, served by the same program.
 
 use crate::{
     agent::Agent,
@@ -44,7 +44,7 @@ fn a_session_is_made_worked_in_and_gone_on_with_everywhere() {
     let (status, time) = agent.hang_up();
     assert!(status.success() && time < Duration::from_secs(1), "{time:?}");
 
-    // Headless, in the first version, and again in the second.
+    // Continue the session headless, in version 1, and again in version 2.
     assert!(stdout(&home.run(&["-p", "show a.txt", "--session", &session])).contains("two"));
     let open = json!({ "sessionId": session, "cwd": home.project(), "mcpServers": [] });
     let mut first = Agent::start(&home, &["--protocol", "1"]);

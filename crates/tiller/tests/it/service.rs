@@ -1,4 +1,4 @@
-//! A service on loopback that answers as a test says.
+//! An HTTP service on loopback with answers from a callback.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -9,11 +9,11 @@ use std::{
     },
 };
 
-/// A request that the service got.
+/// A request to the service.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Asked {
     pub(crate) method: String,
-    /// With its query.
+    /// The path with its query.
     pub(crate) path: String,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: String,
@@ -26,14 +26,16 @@ impl Asked {
     }
 }
 
-/// Its address, and what it was asked.
+/// The service's URL and its requests.
 pub(crate) struct Service {
     pub(crate) url: String,
     asked: Arc<Mutex<Vec<Asked>>>,
 }
 
 impl Service {
-    /// Answers each request, by how many there were before, with a status, further headers and a body.
+    /// Starts the service. The callback gets the number of earlier requests, and returns the
+    /// status,
+    /// further headers and the body.
     pub(crate) fn start(
         answer: impl Fn(usize, &Asked) -> (u16, String, String) + Send + Sync + 'static,
     ) -> Self {
@@ -66,19 +68,19 @@ impl Service {
                 let head = format!(
                     "HTTP/1.1 {status} X\r\ncontent-length: {length}\r\nconnection: close\r\n{headers}\r\n"
                 );
-                // Whoever asked may have heard enough.
+                // The client may have disconnected.
                 let _ = stream.write_all(format!("{head}{body}").as_bytes());
             }
         });
         Self { url, asked }
     }
 
-    /// What it was asked since the last time.
+    /// Returns the requests since the last call.
     pub(crate) fn asked(&self) -> Vec<Asked> {
         std::mem::take(&mut self.asked.lock().unwrap())
     }
 
-    /// The first lines of that.
+    /// Returns the method and path of each of these requests.
     pub(crate) fn lines(&self) -> Vec<String> {
         self.asked().iter().map(|asked| format!("{} {}", asked.method, asked.path)).collect()
     }

@@ -1,4 +1,4 @@
-//! One store behind both surfaces.
+//! The editor and headless runs share one session store.
 
 use crate::{
     agent::Agent,
@@ -24,7 +24,7 @@ fn both_surfaces_make_the_same_change_and_go_on_with_each_others_sessions() {
     assert_eq!(agent.prompt(&session, EDIT, &mut editor).unwrap(), "end_turn");
     assert_eq!(home.read("a.txt").unwrap(), changed);
 
-    // The editor goes on with the headless session …
+    // The editor continues the headless session …
     agent.updates.clear();
     let load = json!({ "sessionId": headless, "cwd": home.project(), "mcpServers": [] });
     agent.call("session/load", load, &mut editor).unwrap();
@@ -33,7 +33,7 @@ fn both_surfaces_make_the_same_change_and_go_on_with_each_others_sessions() {
     assert_eq!(agent.prompt(headless, "show a.txt", &mut editor).unwrap(), "end_turn");
     agent.hang_up();
 
-    // … and the headless run with the editor's.
+    // … and a headless run continues the editor's.
     let on = home.run(&["-p", "show a.txt", "--session", &session]);
     assert!(on.status.success() && stdout(&on).contains("two"), "{}{}", stdout(&on), stderr(&on));
     let shown = stdout(&home.run(&["sessions", "show", &session]));

@@ -1,11 +1,11 @@
-//! `tiller sessions` on what is stored: export, import, search, delete, rewind.
+//! `tiller sessions` on stored sessions: export, import, search, delete, rewind.
 
 use crate::home::{Home, stderr, stdout};
 use serde_json::Value;
 
 const EDIT: &str = "replace \"one\" with \"two\" in a.txt";
 
-/// A session that changed `a.txt`, and its id.
+/// Creates a session that changed `a.txt`; returns its id.
 fn edited(home: &Home) -> String {
     home.write("a.txt", "one\n");
     let run: Value = serde_json::from_slice(&home.run(&["-p", EDIT, "-o", "json"]).stdout).unwrap();
@@ -29,7 +29,8 @@ fn an_export_is_imported_whole_but_for_the_files() {
     assert_eq!((&head["tiller_session"], head["session_id"].as_str()), (&Value::from(1), Some(id.as_str())));
 
     let shown = stdout(&home.run(&["sessions", "show", &id]));
-    // Beside the original under a new id, elsewhere and after a deletion under its own.
+    // Beside the original it gets a new id; on another machine or after a deletion it keeps its
+    // own.
     let copy = stdout(&home.run(&["sessions", "import", "session.json"])).trim().to_owned();
     assert_ne!(copy, id);
     assert_eq!(stdout(&home.run(&["sessions", "show", &copy])), shown);
@@ -40,7 +41,7 @@ fn an_export_is_imported_whole_but_for_the_files() {
     assert_eq!(stdout(&home.run(&["sessions", "show", &id])), shown);
     assert_eq!(lines(&home, &["sessions", "list", "--json"]).len(), 2);
 
-    // Nobody's file says what is restored here.
+    // An imported file must not determine which files are restored on this machine.
     home.write("a.txt", "two\n");
     let rewound = home.run(&["sessions", "rewind", &id, "--to", "0"]);
     assert!(stdout(&rewound).contains("Nothing was to be restored"), "{}", stdout(&rewound));
@@ -83,13 +84,13 @@ fn every_command_calls_the_id_of_a_session_session_id() {
         assert_eq!(with_id.len(), named.min(lines.len()), "{args:?}: {lines:?}");
         assert!(!lines.is_empty(), "{args:?}");
         for line in &lines {
-            // The same id stands under no other name, at whatever depth.
+            // The id has no other key, at any depth.
             let text = line.to_string();
             let times = text.matches(&format!("\"{id}\"")).count();
             assert_eq!(times, text.matches(&format!("\"session_id\":\"{id}\"")).count(), "{args:?}: {text}");
         }
     }
-    // A file that an older program exported has it as `id`.
+    // Exports of older versions name it `id`.
     let exported = stdout(&home.run(&["sessions", "export", &id]));
     home.write("old.json", &exported.replacen("\"session_id\":", "\"id\":", 1));
     assert!(home.run(&["sessions", "delete", &id]).status.success());

@@ -1,5 +1,4 @@
-//! Settings hold where a session is, and from the moment on at which they are changed, whoever
-//! changes them.
+//! Settings apply in their own directory, and from the moment they are changed, by any program.
 
 use crate::{
     agent::Agent,
@@ -12,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 const DENIED: &str = "is denied by the setting tools.denied_tools";
 
-/// An agent and its user, who gives each question the same answer and counts them.
+/// An agent with its user, who gives the same answer to each permission request and counts them.
 struct User {
     agent: Agent,
     answer: &'static str,
@@ -27,7 +26,7 @@ impl User {
         Self { agent, answer: "allow_once", questions: 0, updates: Vec::new() }
     }
 
-    /// A session in a folder.
+    /// Opens a session in a directory.
     fn open(&mut self, folder: &Path) -> String {
         let params = json!({ "cwd": folder, "mcpServers": [] });
         self.ask("session/new", params).unwrap()["sessionId"].as_str().unwrap().to_owned()
@@ -61,7 +60,7 @@ impl User {
         }
     }
 
-    /// A whole turn; what was shown meanwhile, and how many questions there were.
+    /// Runs a whole turn; returns the updates as text and the number of permission requests.
     fn turn(&mut self, session: &str, text: &str) -> (String, usize) {
         let (shown, asked) = (self.updates.len(), self.questions);
         let prompt = json!([{ "type": "text", "text": text }]);
@@ -81,7 +80,7 @@ impl User {
     }
 }
 
-/// A further project beside the home's own.
+/// Creates another project beside the home's own.
 fn project(home: &Home, name: &str, settings: &str) -> PathBuf {
     let folder = home.path().join(name);
     std::fs::create_dir_all(folder.join(".tiller")).unwrap();
@@ -109,7 +108,7 @@ fn two_sessions_of_one_process_obey_their_own_projects_and_not_the_start_folder(
         let (shown, _) = user.turn(&there, "show a.txt");
         assert!(shown.contains("Tool 'file_read' is denied"), "{shown}");
     }
-    // A project may tighten the modes of its own sessions, and of no others.
+    // A project may tighten the modes of its own sessions only.
     std::fs::write(other.join(".tiller/config.toml"), "[agent]\nmode = 'ask'\n").unwrap();
     let modes: Vec<_> = [&other, &home.project()]
         .map(|folder| {
@@ -142,7 +141,7 @@ fn a_session_reaches_its_models_as_its_own_project_says_and_not_as_the_start_fol
     for server in [&users, &starts, &others] {
         assert!(server.requests.recv().unwrap().1.contains("hello"), "each got its own session's prompt");
     }
-    // A session that runs is not sent elsewhere by a file that changed, and is by its user.
+    // A changed project file cannot redirect a running session; the user's own file can.
     let session = user.open(&other);
     user.turn(&session, "again");
     assert!(others.requests.recv().unwrap().1.contains("again"));
@@ -181,17 +180,17 @@ fn settings_set_over_the_native_layer_counts_at_the_next_decision_and_is_told() 
     let told = Value::from(user.updates.clone()).to_string();
     assert!(told.contains("\"argus\"") && told.contains("config_option_update"), "{told}");
     assert!(user.notices().contains("tools.default_permission_mode"), "{}", user.notices());
-    // What somebody has chosen for a session stays.
+    // A mode that was chosen for a session takes precedence.
     user.native(&session, "runtime/set", json!({ "permissionMode": "argus" }));
     user.native(&session, "settings/set", set(mode, json!("guardian"), "global"));
     assert_eq!(user.turn(&session, "append 'x' to a.txt").1, 1);
     assert_eq!(user.turn(&other, "append 'x' to a.txt").1, 0);
-    // A list goes over this wire as text, here for the project alone.
+    // This wire sends a list as text; here for the project only.
     user.native(&session, "settings/set", set("tiller.tools.denied_tools", json!("[\"bash\"]"), "project"));
     for session in [&session, &other] {
         assert!(user.turn(session, "run ls").0.contains(DENIED));
     }
-    // What was said through the program can be taken back through it.
+    // A setting that was made through the program can be removed through it.
     user.native(&session, "settings/set", set("tiller.tools.denied_tools", json!("[]"), "project"));
     assert!(!user.turn(&session, "run ls").0.contains(DENIED));
     assert!(user.agent.hang_up().0.success());
@@ -280,7 +279,7 @@ fn the_command_line_writes_what_a_running_agent_reads() {
     assert!(run(&["config", "get", "tools.denied_tools"]).starts_with("tools.denied_tools = [\"bash\"]  (/"));
     assert!(run(&["config", "unset", "tools.denied_tools"]).contains("is not in"));
     assert!(!user.turn(&session, "run ls").0.contains(DENIED), "the user's own file loosens too");
-    // The same file in the same form as the native layer writes it.
+    // The native layer writes the same text.
     run(&["config", "set", "tools.default_permission_mode", "argus"]);
     let file = home.path().join("home/.config/tiller/config.toml");
     let by_line = std::fs::read_to_string(&file).unwrap();
@@ -315,7 +314,7 @@ fn a_project_file_that_changes_under_a_session_tightens_at_once_and_loosens_noth
     }
     let fresh = user.open(&home.project());
     assert!(!user.turn(&fresh, "run ls").0.contains(DENIED), "a new session begins with the file as it is");
-    // A rule that allows waits for trust, and counts from then on.
+    // An allow rule needs trust, and applies from then on.
     home.write(".tiller/config.toml", "[permissions]\nallow = ['bash(git push*)']\n");
     assert_eq!(user.turn(&fresh, "run git push").1, 1);
     assert!(home.run(&["trust", "--yes"]).status.success());
@@ -335,7 +334,7 @@ fn settings_that_become_wrong_leave_what_held_and_are_told() {
     home.write(".tiller/config.toml", "[tools\n");
     assert!(user.turn(&session, "show a.txt").0.contains(DENIED));
     assert!(user.notices().contains("config.toml:1"), "{}", user.notices());
-    // The project's file being wrong does not keep the user from tightening his own.
+    // An invalid project file does not prevent the user's own file from tightening.
     home.settings("[agent]\ndefault_model = 'offline/pilot'\n[tools]\ndenied_tools = ['bash']\n");
     assert!(user.turn(&session, "run ls").0.contains(DENIED));
     home.settings("tools = 3\n");

@@ -1,4 +1,5 @@
-//! A provider set up once is there from then on, in each surface, and its key nowhere but where it is kept.
+//! A provider that was set up once is available in every interface, and its key appears nowhere but
+//! in its store.
 
 use crate::{
     agent::Agent,
@@ -14,7 +15,7 @@ use std::{
 
 const KEY: &str = "canary-key-of-a-provider";
 
-/// A server that says hello in OpenAI's older protocol, and notes what it was asked with.
+/// A server that answers "hello" on OpenAI's chat wire and records its requests.
 fn server() -> Web {
     let event = |delta: Value, reason: Value| {
         format!(
@@ -51,12 +52,12 @@ fn a_provider_that_is_set_up_is_used_and_its_key_is_shown_nowhere() {
     assert_eq!(stdout(&asked).trim(), "hello", "{}", stderr(&asked));
     let request = server.requests().into_iter().find(|request| request.method == "POST").unwrap();
     assert_eq!(request.header("authorization"), Some(format!("Bearer {KEY}").as_str()));
-    // A variable comes before what is stored.
+    // The environment variable takes precedence over the stored key.
     let mut command = home.tiller(&["-p", "hi"]);
     assert!(command.env("WORK_API_KEY", "of-the-environment").output().unwrap().status.success());
     let last = server.requests().pop().unwrap();
     assert_eq!(last.header("authorization"), Some("Bearer of-the-environment"));
-    // A command that the model runs does not see it, whatever it reads.
+    // No output contains the key.
     let doctor = home.run(&["doctor", "--json"]);
     for said in [&output, &asked, &doctor] {
         assert!(!(stdout(said) + &stderr(said)).contains(KEY));
@@ -103,7 +104,7 @@ fn editors_with_a_terminal_are_offered_to_set_up_in_it() {
     let mut agent = Agent::start(&home, &[]);
     assert_eq!(agent.initialize(json!({}))["authMethods"].as_array().unwrap().len(), 1);
     assert!(agent.hang_up().0.success());
-    // What the editor then runs is the dialogue, which wants a terminal.
+    // The editor then runs the setup dialogue, which needs a terminal.
     let output = home.run(&["acp", "--setup"]);
     assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(64), ""));
     assert!(stderr(&output).contains("nothing to set up"), "{}", stderr(&output));

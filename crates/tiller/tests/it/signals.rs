@@ -13,14 +13,14 @@ use std::{
 
 const SIGNALS: [(&str, i32); 3] = [("INT", 130), ("TERM", 143), ("HUP", 129)];
 
-/// Starts it with an input that stays open and says nothing.
+/// Starts the program with a stdin that stays open and silent.
 fn started(home: &Home, line: &[&str]) -> Child {
     let mut command = home.tiller(line);
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
-/// As soon as the handlers are there, whatever the process is doing: starting, serving, or waiting
-/// for its input.
+/// A signal ends the process as soon as the handlers exist: while starting, serving, or waiting for
+/// input.
 #[test]
 fn a_signal_at_the_very_start_ends_every_mode_with_its_code() {
     let home = Home::new();
@@ -62,7 +62,7 @@ fn a_gateway_ends_with_the_code_of_the_signal() {
     }
 }
 
-/// Of `-p -` it is part of the run: what never sends a prompt does not hold it up.
+/// With `-p -` the time limit includes the wait for the prompt on stdin.
 #[test]
 fn a_prompt_that_never_comes_is_not_waited_for_beyond_the_time() {
     let home = Home::new();
@@ -70,7 +70,7 @@ fn a_prompt_that_never_comes_is_not_waited_for_beyond_the_time() {
     assert_eq!(end(&mut child).code(), Some(2));
 }
 
-/// The command does not end when it is asked to, so the first signal alone would take seconds.
+/// The command ignores SIGTERM, so the first signal alone would take seconds.
 #[test]
 fn a_second_signal_ends_a_run_there_and_then_and_its_command_too() {
     for (name, code) in [("INT", 130), ("TERM", 143)] {
@@ -84,7 +84,7 @@ fn a_second_signal_ends_a_run_there_and_then_and_its_command_too() {
         assert!(said.any(|line| line.contains("a second signal ends the process at once")), "{name}");
         let start = Instant::now();
         let status = until("it ends", || {
-            // The first ones may still count as one and the same.
+            // The first repetitions may still count as the same signal.
             signal(&child, name);
             child.try_wait().unwrap()
         });
@@ -94,7 +94,7 @@ fn a_second_signal_ends_a_run_there_and_then_and_its_command_too() {
     }
 }
 
-/// The kernel and the shell both send it when a terminal closes: work is still ended in order.
+/// The kernel and the shell both send SIGHUP when a terminal closes; the shutdown is still orderly.
 #[test]
 fn two_hang_ups_are_one() {
     let home = Home::new();
@@ -140,8 +140,7 @@ fn what_is_started_ignores_no_signal_and_blocks_none() {
         for name in ["SigIgn:", "SigBlk:"] {
             let mask = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
             let mask = u64::from_str_radix(mask.trim(), 16).unwrap();
-            // SIGPIPE, SIGTERM and SIGXFSZ: what else is ignored may be so by whoever runs the
-            // tests.
+            // SIGPIPE, SIGTERM and SIGXFSZ; the environment of the tests may ignore other signals.
             assert!(
                 [13, 15, 25].iter().all(|number| mask & (1 << (number - 1)) == 0),
                 "{level} {name}{mask:x}"

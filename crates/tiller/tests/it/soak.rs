@@ -1,6 +1,7 @@
-//! Many prompts over many sessions with random cancels: each is answered once, no command outlives its turn, memory stays flat.
+//! Many prompts over many sessions with random cancels: each gets exactly one response, no command
+//! outlives its turn, and memory stays flat.
 //!
-//! 200 prompts over 20 sessions by default; `TILLER_SOAK=2000` sends so many over 50.
+//! 200 prompts over 20 sessions by default; `TILLER_SOAK=2000` sends that many over 50 sessions.
 
 use crate::{agent::Agent, editor::Editor, home::Home};
 use serde_json::json;
@@ -23,7 +24,7 @@ fn every_prompt_of_a_crowd_is_answered_once() {
     };
     let rounds = prompts / sessions;
     for round in 0..rounds {
-        // The prompts under way, with whether each must be cancelled to end.
+        // The open prompts, and whether each must be cancelled to end.
         let mut open: HashMap<u64, bool> = HashMap::new();
         for session in &ids {
             let (text, endless) = match random(4) {
@@ -78,12 +79,12 @@ fn memory(agent: &Agent) -> u64 {
     ps(&["-o", "rss=", "-p", &agent.pid().to_string()]).trim().parse().unwrap()
 }
 
-/// A command that ends when it is killed, told apart from those of every other test.
+/// A command that ends only when killed, distinct from those of other tests.
 fn endless_command() -> String {
     format!("sleep 3000{}", std::process::id())
 }
 
-/// Such commands that still run, whoever their parent is by now.
+/// Such commands that still run, under any parent process.
 fn commands() -> Vec<String> {
     let all = ps(&["-eo", "stat=,args="]);
     let ours = |line: &&str| line.contains(&endless_command()) && !line.starts_with('Z');

@@ -38,7 +38,7 @@ fn the_second_process_says_who_holds_the_session_and_can_take_it_over() {
     let load = json!({ "sessionId": session, "cwd": home.project(), "mcpServers": [], "_meta": meta });
     second.ask("session/load", load).unwrap();
     assert_eq!(second.prompt(&session, "run echo 2 >> ran", &mut editor).unwrap(), "end_turn");
-    // Whoever lost it runs nothing any more, and says why.
+    // The process that lost the session runs nothing more and reports the reason.
     let error: Value = first.prompt(&session, "run echo 3 >> ran", &mut editor).unwrap_err();
     assert_eq!(error["data"]["reason"], "fenced", "{error}");
     assert_eq!(home.read("ran").unwrap(), "1\n2\n");
@@ -47,7 +47,8 @@ fn the_second_process_says_who_holds_the_session_and_can_take_it_over() {
     assert!(cli.status.success(), "{}", stderr(&cli));
     assert_eq!(home.read("ran").unwrap(), "1\n2\n4\n");
     assert!(second.prompt(&session, "run echo 5 >> ran", &mut editor).is_err());
-    // The run has ended and given it back: an ordinary load will do, and goes on from there.
+    // The run has ended and released the session: an ordinary load succeeds and continues from
+    // there.
     let load = json!({ "sessionId": session, "cwd": home.project(), "mcpServers": [] });
     first.updates.clear();
     first.ask("session/load", load).unwrap();

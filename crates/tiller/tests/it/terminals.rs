@@ -1,5 +1,4 @@
-//! Commands in the terminals of editors that take them in different ways, where nothing confines
-//! them.
+//! Unconfined commands in the terminals of editors with different ways to run commands.
 
 use crate::{
     agent::Agent,
@@ -7,7 +6,7 @@ use crate::{
     home::Home,
 };
 
-/// A project in which commands are neither confined nor asked about twice.
+/// Creates a project in which commands are not confined, so that each is decided once.
 fn home() -> Home {
     let home = Home::new();
     home.settings("[agent]\ndefault_model = 'offline/pilot'\n[sandbox]\nlevel = 'off'\n");
@@ -15,7 +14,7 @@ fn home() -> Home {
     home
 }
 
-/// Runs a line, and what the user and the model were told.
+/// Runs a line; returns all updates as text.
 fn run(agent: &mut Agent, session: &str, editor: &mut Editor, line: &str) -> String {
     let before = agent.updates.len();
     agent.prompt(session, &format!("run `{line}`"), editor).unwrap();

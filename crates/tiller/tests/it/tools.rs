@@ -1,4 +1,4 @@
-//! The tools of a session as a model is told of them, and commands that go on while it thinks.
+//! The list of tools that a model gets, and commands that run in the background.
 
 use crate::{
     agent::Agent,
@@ -9,7 +9,7 @@ use crate::{
 };
 use serde_json::{Value, json};
 
-/// Lets every command of the session run without a question.
+/// Allows every command of the session without a permission request.
 fn prometheus(home: &Home, model: &ModelServer) {
     home.settings(&format!(
         "[agent]\ndefault_model = 'openai/test'\n[providers.local]\ndiscover = false\n[providers.openai]\nwire = 'chat'\nbase_url = '{}'\n\
@@ -25,7 +25,7 @@ fn start(home: &Home) -> (Agent, String) {
     (agent, session)
 }
 
-/// At four bytes a token; real tokenisers need less for such text.
+/// The limit in tokens, at four bytes each; real tokenisers need fewer tokens for such text.
 const TOKENS: usize = 3_500;
 
 #[test]
@@ -47,7 +47,7 @@ fn a_session_without_servers_lists_at_most_twelve_tools_in_seven_kilobytes() {
     assert!((system + bytes) / 4 <= TOKENS, "{system} + {bytes} bytes");
 }
 
-/// Whether a process of this machine runs with these words.
+/// Whether a process runs whose command line ends with these words.
 #[cfg(target_os = "linux")]
 fn runs(words: &str) -> bool {
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
@@ -59,7 +59,7 @@ fn runs(words: &str) -> bool {
 #[cfg(target_os = "linux")]
 fn a_command_in_the_background_is_told_read_and_stopped_and_ends_with_the_session() {
     let asks = r#"{"command":"while read -r x; do echo got $x; done","background":true,"wait_ms":100}"#;
-    // A time that no other process sleeps for.
+    // A duration that no other process sleeps for.
     let words = format!("sleep 86423.{}", std::process::id());
     let sleeps = format!(r#"{{"command":"exec {words}","background":true,"wait_ms":100}}"#);
     let calls = [

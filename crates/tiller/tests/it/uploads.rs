@@ -1,4 +1,4 @@
-//! Files that functions of integrations send.
+//! Files that functions of integrations upload.
 
 use crate::{
     agent::Agent,
@@ -8,14 +8,14 @@ use crate::{
 };
 use serde_json::{Value, json};
 
-/// A service that takes files, and says nothing.
+/// A service that accepts every upload.
 fn service() -> Service {
     Service::start(|_, _| {
         (200, "content-type: application/json\r\n".to_owned(), json!({ "took": true }).to_string())
     })
 }
 
-/// A home with that service, switched on; its writes are allowed.
+/// Creates a home with that service, enabled and with allowed writes.
 fn stage(service: &Service) -> Home {
     let home = Home::new();
     home.settings(
@@ -48,7 +48,7 @@ fn stage(service: &Service) -> Home {
     home
 }
 
-/// What was sent last: its type, and its parts.
+/// Returns the parts of the last multipart request.
 fn sent(service: &Service) -> Vec<String> {
     let asked = service.asked().pop().expect("something was sent");
     let line =
@@ -90,7 +90,7 @@ fn a_file_is_sent_as_a_part_with_its_name_and_type() {
     assert_eq!(parts.matches("name=\"pages\"").count(), 2, "{parts}");
     assert_eq!(parts.matches("Content-Type: application/pdf").count(), 2, "{parts}");
     assert!(parts.contains("name=\"cover\"; filename=\"notes\"\r\nContent-Type: image/png"), "{parts}");
-    // Nothing is sent where it is only tried, and where a file cannot be.
+    // A dry run sends nothing, and neither does a call with an unusable file.
     let dry = call(&["up.send", "--file=logo.svg", "--dry-run"]);
     assert_eq!(
         dry["data"]["body"]["files"],

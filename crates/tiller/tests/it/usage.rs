@@ -1,8 +1,8 @@
-//! Bad usage: it has a code of its own, says what is wrong, and nothing is done.
+//! Usage errors: they have their own exit code and a message, and nothing is done.
 
 use crate::home::{Home, stderr, stdout};
 
-/// Runs with arguments, which are refused for this reason.
+/// Runs with these arguments; checks the usage error.
 fn refused(home: &Home, args: &[&str], says: &str) {
     let output = home.run(args);
     assert_eq!(output.status.code(), Some(64), "{args:?}: {}", stderr(&output));
@@ -75,7 +75,7 @@ fn every_command_refuses_arguments_that_it_does_not_know_with_the_same_code() {
     refused(&home, &["setup"], "nothing to set up");
 }
 
-/// The code is in the JSON, too.
+/// JSON output has the same exit code.
 #[test]
 fn a_failure_that_is_printed_as_json_has_the_code_of_what_it_is() {
     let home = Home::new();

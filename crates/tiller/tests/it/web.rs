@@ -1,4 +1,4 @@
-//! A web server on loopback whose answers the test makes up.
+//! A web server on loopback with answers from a callback.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -6,11 +6,11 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-/// A request as it came.
+/// A request as received.
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
     pub(crate) method: String,
-    /// With its query.
+    /// The path with its query.
     pub(crate) path: String,
     headers: Vec<(String, String)>,
     pub(crate) body: String,
@@ -19,21 +19,21 @@ pub(crate) struct Request {
 /// An answer: the status, further headers, and the body.
 pub(crate) type Response = (u16, Vec<(&'static str, String)>, String);
 
-/// The server. It runs until the test ends.
+/// The server. It runs until the test process ends.
 pub(crate) struct Web {
     pub(crate) address: SocketAddr,
     requests: Arc<Mutex<Vec<Request>>>,
 }
 
 impl Request {
-    /// A header by its name in small letters.
+    /// Returns a header by its lowercase name.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 }
 
 impl Web {
-    /// Answers each request with what `answer` makes of it and of the server's own address.
+    /// Starts the server. The callback gets each request and the server's own URL.
     pub(crate) fn start(answer: impl Fn(&Request, &str) -> Response + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -48,18 +48,18 @@ impl Web {
         Self { address, requests }
     }
 
-    /// The address of a path.
+    /// The URL of a path.
     pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
 
-    /// Every request so far.
+    /// Returns every request so far.
     pub(crate) fn requests(&self) -> Vec<Request> {
         self.requests.lock().unwrap().clone()
     }
 }
 
-/// Asks for an address of loopback, as a browser would; the status line and the rest.
+/// Requests a loopback URL, as a browser would; returns the status line and the rest.
 pub(crate) fn get(url: &str) -> (String, String) {
     let (host, path) = url.strip_prefix("http://").unwrap().split_once('/').unwrap();
     let mut stream = TcpStream::connect(host).unwrap();
@@ -70,7 +70,7 @@ pub(crate) fn get(url: &str) -> (String, String) {
     (status.to_owned(), rest.to_owned())
 }
 
-/// One request a connection. Whoever asked may have stopped waiting.
+/// Serves one request per connection. The client may have disconnected before the answer.
 fn serve(
     stream: &TcpStream,
     seen: &Mutex<Vec<Request>>,

@@ -1,14 +1,15 @@
-//! How long it takes to decide about a call: the program times itself, without its start and without the disk.
+//! The time that a permission decision takes. The program times itself, without its start and
+//! without disk access.
 
 use super::Bench;
 use crate::bench::figure::{Figure, Quantity};
 use crate::process::command;
 use anyhow::{Context, Result, bail};
 
-/// How many decisions a sample is the median of.
+/// Decisions per sample; a sample is their median.
 const DECISIONS: &str = "2000";
 
-/// Each has about 1 KB.
+/// Commands of about 1 KB each.
 const LINES: [(&str, &str); 3] = [
     ("a decision about a command of 1 KB", "git log --oneline"),
     ("... of 1 KB, of a program that is unknown", "frobnicate --all"),
@@ -46,7 +47,7 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// The microseconds on the line about the time.
+/// Parses the microseconds on the line with the time.
 fn time(said: &str) -> Option<f64> {
     said.lines().find_map(|line| line.strip_prefix("time ")?.trim().strip_suffix("µs")?.trim().parse().ok())
 }

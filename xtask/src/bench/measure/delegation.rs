@@ -1,8 +1,9 @@
-//! What a read or a write through the editor adds to the editor's own time.
+//! The time that a read or write through the editor adds to the editor's own time.
 //!
-//! A turn calls the same tool again and again. What is looked at is the time from the model's answer, which calls it, to the next request, which has
-//! its result, less the editor's own time. It is compared with a tool that asks nobody and touches no file, so that the looks at the disk that a
-//! tool takes anyway are in it; and with the same tool in a session where nothing is delegated.
+//! A turn calls the same tool repeatedly. Measured is the time from the model's response with the
+//! call to the next request with its result, less the editor's own time. It is compared with a tool
+//! that neither asks the editor nor touches a file, so that the file-system checks of every call
+//! cancel out, and with the same tool in a session without delegation.
 
 use super::super::child::Agent;
 use super::super::figure::{Figure, Quantity};
@@ -13,7 +14,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
-/// A tool call: its time less the editor's, and how many times it asked the editor.
+/// A tool call: its time less the editor's, and the number of requests to the editor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Call {
     pub(super) time: Duration,
@@ -51,14 +52,15 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<Vec<Figure>> {
     Ok(vec![read, write, read_more, write_more, bare])
 }
 
-/// What a question takes that nothing is done about, both sides' waking up included: no delegated call can take less. The one in the middle of
-/// many, with a pause before each as between the calls of a turn.
+/// Returns the median time of a trivial request, including waking up both processes: the lower
+/// bound of a delegated call. The pause before each request is like the one between the calls of a
+/// turn.
 fn round_trip(agent: &mut Agent) -> Duration {
     let mut times: Vec<_> = (0..15)
         .map(|_| {
             std::thread::sleep(Duration::from_millis(2));
             let asked = Instant::now();
-            // It is an error, which is as good an answer as any.
+            // The response is an error, which serves as well as any other.
             let _ = agent.client.request("nothing/at/all", &json!({}));
             asked.elapsed()
         })
@@ -67,7 +69,7 @@ fn round_trip(agent: &mut Agent) -> Duration {
     times[times.len() / 2]
 }
 
-/// An agent whose editor takes files, or does not.
+/// Starts an agent whose editor offers files, or not.
 fn ready(bench: &Bench<'_>, files: bool) -> Result<Agent> {
     let mut agent = bench.agent()?;
     initialize_with(&mut agent, files, true)?;
@@ -75,7 +77,7 @@ fn ready(bench: &Bench<'_>, files: bool) -> Result<Agent> {
     Ok(agent)
 }
 
-/// The call in the middle of a turn's calls.
+/// Returns the median of the calls of one turn.
 fn call(bench: &Bench<'_>, agent: &mut Agent, script: Script) -> Result<Call> {
     let (session, _) = open(agent)?;
     agent.client.host().times();
@@ -85,7 +87,7 @@ fn call(bench: &Bench<'_>, agent: &mut Agent, script: Script) -> Result<Call> {
     calls.get(calls.len() / 2).copied().context("the turn called nothing")
 }
 
-/// What lies between the model's answers and the requests that follow them.
+/// Returns the intervals between the model's responses and the requests that follow them.
 pub(super) fn calls(events: &[Event], editor: &[(Instant, Duration)]) -> Vec<Call> {
     let between = |pair: &[Event]| match pair {
         [Event::Answered { done, .. }, Event::Answered { received, .. }] => {

@@ -1,4 +1,5 @@
-//! What the events of the native layer add to a turn of many chunks: told and not told, turn about, in one run.
+//! The time that events of the native layer add to a turn of many chunks, measured alternately with
+//! and without them in one run.
 
 use super::super::child::Agent;
 use super::super::figure::{Figure, Quantity};
@@ -7,7 +8,7 @@ use super::{Bench, ask, introduction, open};
 use anyhow::{Result, bail};
 use serde_json::{Value, json};
 
-/// Turns before the first that counts.
+/// Turns that are run before measuring.
 const WARM_UP: usize = 2;
 
 pub(super) fn measure(bench: &Bench<'_>) -> Result<Vec<Figure>> {
@@ -17,7 +18,8 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<Vec<Figure>> {
     let mut off = ready(bench, &json!({}))?;
     let mut on = ready(bench, &json!({ "_meta": { "tiller": { "events": true } } }))?;
     for run in 0..WARM_UP + bench.runs {
-        // Whoever comes first has the other's caches; they take turns.
+        // Alternate the order, since the second one benefits from the caches that the first has
+        // filled.
         let (without, with) = if run % 2 == 0 {
             let without = turn(bench, &mut off)?;
             (without, turn(bench, &mut on)?)
@@ -43,7 +45,7 @@ fn ready(bench: &Bench<'_>, capabilities: &Value) -> Result<Agent> {
     Ok(agent)
 }
 
-/// How many milliseconds a turn took, and how many events came with it.
+/// Returns the milliseconds that a turn took, and the number of events.
 fn turn(bench: &Bench<'_>, agent: &mut Agent) -> Result<(f64, usize)> {
     let (session, _) = open(agent)?;
     let (reply, _) = bench.turn(agent, &session, Script::Burst)?;

@@ -1,5 +1,6 @@
-//! What a command's confinement costs: `true` is called again and again, in a process that confines
-//! commands and in one that does not. No editor takes the commands, so the launcher starts them.
+//! The cost of confining a command: `true` is called repeatedly, in a process that confines
+//! commands and in one that does not. The editor offers no terminals, so the launcher starts the
+//! commands.
 
 use super::super::child::Agent;
 use super::super::figure::{Figure, Quantity};
@@ -12,14 +13,14 @@ use std::time::Duration;
 
 const UNCONFINED: &str = "sandbox.level = \"off\"\n";
 
-/// A large project: so many folders of so many files.
+/// The size of a large project: directories, and files in each.
 const FOLDERS: usize = 1_000;
 const FILES: usize = 20;
 
-/// What a folder holds is remembered once it has not changed for this long, with a margin.
+/// How long a directory must be unchanged before its survey is cached, with a margin.
 const SETTLED: Duration = Duration::from_secs(4);
 
-/// What confinement adds to a command that does nothing, in a project under version control.
+/// Measures what confinement adds to a trivial command in a project under version control.
 pub(super) fn measure(bench: &Bench<'_>) -> Result<Vec<Figure>> {
     let mut confined = Figure::of(Quantity::time("a confined `true`, from call to result"));
     let mut unconfined = Figure::of(Quantity::time("an unconfined one"));
@@ -39,8 +40,8 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<Vec<Figure>> {
     Ok(vec![confined, unconfined, more])
 }
 
-/// The same where a project's files have to be looked through, by a process that has not seen them
-/// and by one that has.
+/// Measures the same in a large project, whose files must be surveyed: in a process that has not
+/// surveyed them yet, and in one that has.
 pub(super) fn large_project(bench: &Bench<'_>) -> Result<Vec<Figure>> {
     let mut first = Figure::of(Quantity::time("20,000 files: the first confined command of a process"));
     let mut further = Figure::of(Quantity::time("... a further one"));
@@ -66,7 +67,7 @@ fn ready(bench: &Bench<'_>, settings: &str) -> Result<Agent> {
     Ok(agent)
 }
 
-/// An agent whose project is a large one.
+/// Starts an agent with a large project.
 fn project(bench: &Bench<'_>, settings: &str) -> Result<Agent> {
     let agent = ready(bench, settings)?;
     let project = PathBuf::from(agent.project());
@@ -81,7 +82,7 @@ fn project(bench: &Bench<'_>, settings: &str) -> Result<Agent> {
     Ok(agent)
 }
 
-/// What git needs to take a folder for a repository, and what the sandbox guards.
+/// Creates the files that make a directory a git repository, and that the sandbox protects.
 fn repository(project: &Path) -> Result<()> {
     let git = project.join(".git");
     for folder in ["objects", "refs", "hooks", "info"] {
@@ -92,7 +93,7 @@ fn repository(project: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The times of a turn's commands, the first of which says whether they were confined.
+/// Returns the times of a turn's commands. The first command checks whether they were confined.
 fn launches(bench: &Bench<'_>, agent: &mut Agent, confined: bool) -> Result<Vec<Duration>> {
     let escaped = Path::new(&agent.project()).with_file_name(ESCAPED);
     if escaped.exists() {

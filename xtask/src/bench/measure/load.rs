@@ -1,4 +1,4 @@
-//! A cancel while every other session is being flooded with text.
+//! The latency of a cancel while all other sessions stream text at full speed.
 
 use super::super::child::Agent;
 use super::super::figure::{Figure, Quantity};
@@ -9,16 +9,16 @@ use anyhow::{Context, Result, bail};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
-/// Sessions that stream at the same time.
+/// Sessions that stream concurrently.
 const SESSIONS: usize = 30;
-/// Cancels for each run of the bench: enough together for a 99th percentile.
+/// Cancels per run of the bench, so that all runs together support a 99th percentile.
 const CANCELS: usize = 30;
 
-/// Sessions to spare for answers that end by themselves, at their bound.
+/// Spare sessions, for responses that reach their length limit before the cancel.
 const SPARE: usize = 100;
 
-/// From `session/cancel` to the response of the prompt, at [`SESSIONS`] sessions whose models write
-/// as fast as they can.
+/// Measures the time from `session/cancel` to the response of the prompt, with [`SESSIONS`]
+/// sessions whose models write at full speed.
 pub(super) fn cancel(bench: &Bench<'_>) -> Result<Vec<Figure>> {
     let mut agent = bench.ready()?;
     let cancels = bench.runs * CANCELS;
@@ -30,7 +30,7 @@ pub(super) fn cancel(bench: &Bench<'_>) -> Result<Vec<Figure>> {
     for _ in 0..SESSIONS {
         crowd.begin(&mut agent)?;
     }
-    // By then each session streams.
+    // Afterwards every session streams.
     for _ in 0..SESSIONS {
         crowd.cancel_first(&mut agent)?;
     }
@@ -52,15 +52,15 @@ pub(super) fn cancel(bench: &Bench<'_>) -> Result<Vec<Figure>> {
     ])
 }
 
-/// The sessions: each is used for one prompt, so that no conversation grows.
+/// The sessions. Each is used for one prompt, so that no conversation grows.
 struct Crowd {
     fresh: Vec<String>,
-    /// Those with a prompt that is being answered, with its request; the oldest first.
+    /// The sessions with a running prompt and its request id, the oldest first.
     streaming: Vec<(String, u64)>,
 }
 
 impl Crowd {
-    /// One more session streams.
+    /// Starts a prompt in another session.
     fn begin(&mut self, agent: &mut Agent) -> Result<()> {
         let session = self.fresh.pop().context("too many answers ended by themselves")?;
         let request = agent.client.send("session/prompt", &prompt(&session, Script::Flood))?.id;
@@ -68,8 +68,7 @@ impl Crowd {
         Ok(())
     }
 
-    /// Cancels the turn that has run for the longest, and has another session stream in its stead;
-    /// how long the cancel took.
+    /// Cancels the longest-running turn and starts another; returns how long the cancel took.
     fn cancel_first(&mut self, agent: &mut Agent) -> Result<Duration> {
         loop {
             let (session, request) = self.streaming[0].clone();
@@ -81,7 +80,7 @@ impl Crowd {
                 self.begin(agent)?;
                 match response.result["stopReason"].as_str() {
                     Some("cancelled") if response.id == request => return Ok(response.at - asked),
-                    // An answer has a bound: it ended before the cancel came.
+                    // The response reached its length limit before the cancel.
                     Some("max_tokens") if response.id == request => break,
                     Some("max_tokens") => {}
                     other => bail!("a turn ended with {other:?}"),

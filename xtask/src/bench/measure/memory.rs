@@ -1,13 +1,13 @@
-//! What open sessions cost.
+//! The memory of open sessions.
 
 use super::super::figure::{Figure, Quantity};
 use super::super::script::Script;
 use super::{Bench, open};
 use anyhow::Result;
 
-/// How many sessions are opened for the cost of one more; it is the hundredth part.
+/// Sessions opened to determine the cost of one.
 const SESSIONS: u32 = 100;
-/// How many are open together.
+/// Sessions that are open together.
 const CROWD: usize = 1_000;
 
 pub(super) fn measure(bench: &Bench<'_>) -> Result<Vec<Figure>> {
@@ -28,7 +28,7 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// The memory of the process with many sessions open, and after a turn in each of them.
+/// Measures the memory of the process with many open sessions, and again after a turn in each.
 fn crowd(bench: &Bench<'_>) -> Result<Vec<Figure>> {
     let mut opened = Figure::of(Quantity::mib("memory with 1,000 sessions open", 43.0));
     let mut used = Figure::of(Quantity::mib("… after a turn in each of them", 90.0));

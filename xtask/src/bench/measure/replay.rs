@@ -1,4 +1,4 @@
-//! A long session played back from the store.
+//! Loading a long session from the store.
 
 use super::super::child::Agent;
 use super::super::figure::{Figure, Quantity};
@@ -8,14 +8,14 @@ use anyhow::{Context, Result, bail};
 use serde_json::json;
 use std::path::Path;
 
-/// Turns of calls that make a session of about 10,000 events.
+/// Turns of calls that produce a session of about 10,000 events.
 const TURNS: usize = 80;
-/// Fewer updates than this, and it was not that session.
+/// The minimum number of updates; fewer mean that it was another session.
 const UPDATES: usize = 4_000;
-/// How many times as long the longer session is: about 100,000 events.
+/// Factor for the longer session: about 100,000 events.
 const TIMES: usize = 10;
 
-/// The session is closed before each load, so that nothing of it is in memory.
+/// The session is closed before each load, so that none of it is in memory.
 pub(super) fn measure(bench: &Bench<'_>) -> Result<Vec<Figure>> {
     let mut agent = bench.ready()?;
     let (session, _) = open(&mut agent)?;
@@ -45,8 +45,8 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// Stores a session in which everything of another happened [`TIMES`] times; its id, and how many
-/// events it has.
+/// Stores a session that repeats all events of another [`TIMES`] times; returns its id and its
+/// number of events.
 fn repeated(agent: &Agent, session: &str) -> Result<(String, usize)> {
     let exported = agent.run(&["sessions", "export", "--format", "json", session])?;
     let (header, events) = exported.split_once('\n').context("nothing was exported")?;
@@ -56,7 +56,8 @@ fn repeated(agent: &Agent, session: &str) -> Result<(String, usize)> {
     Ok((id.trim().to_owned(), events.lines().count() * TIMES))
 }
 
-/// Times the first update and the whole of `session/load`, and the memory that the first load adds.
+/// Measures the first update and the whole of `session/load`, and the memory that the first load
+/// adds.
 fn load(
     bench: &Bench<'_>,
     home: &Agent,
@@ -76,7 +77,7 @@ fn load(
         let update = reply.updates.first().context("nothing was played back")?;
         figures[0].add_time(update.at - reply.asked);
         figures[1].add_time(reply.took());
-        // Later loads find the memory of the first one free.
+        // Later loads reuse the memory that the first one freed.
         if run == 0 {
             figures[2].add(agent.resident()?.saturating_sub(before) as f64 / 1024.0);
         }

@@ -1,4 +1,5 @@
-//! What a call from a script to its host costs: out of the interpreter, arguments as JSON, an answer, back in.
+//! The cost of a call from a script to its host: leaving the interpreter, arguments as JSON, the
+//! result, and back.
 
 use super::Bench;
 use crate::bench::figure::{Figure, Quantity};
@@ -6,10 +7,10 @@ use crate::process::command;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-/// How many calls a sample is the mean of.
+/// Calls per sample; a sample is their mean.
 const CALLS: f64 = 20_000.0;
 
-/// The settings under which an integration is there that needs no account, and asks.
+/// Settings that enable an integration which needs no account and requires approval.
 const SETTINGS: &str = "integrations.coingecko.enabled = true\n";
 
 const INTEGRATION: Quantity =
@@ -22,9 +23,9 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<Vec<Figure>> {
     std::fs::write(home.path().join("config.toml"), SETTINGS)?;
     let mut figures = Vec::new();
     for (quantity, called) in [
-        // There is no turn, so the answer is a refusal: it takes the same way.
+        // Without a turn the call is refused, which takes the same path.
         (CALL, "app.tools.file_read, {path = 'a.txt', limit = i}"),
-        // The gate would have to ask, and nothing is sent.
+        // The gate would have to ask, so nothing is sent.
         (INTEGRATION, "app.integrations.coingecko.get_coin, {id = 'bitcoin', tickers = i > 1}"),
     ] {
         let code = format!("for i = 1, {CALLS} do pcall({called}) end");

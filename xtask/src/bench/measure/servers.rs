@@ -1,4 +1,5 @@
-//! What the tools of a server add to a session's start: until the first answer of its model, with many tools and with one.
+//! The time that the tools of an MCP server add to a session's start, until the model's first
+//! response: with many tools and with one.
 
 use super::super::figure::{Figure, Quantity};
 use super::super::script::Script;
@@ -10,7 +11,7 @@ use std::time::Duration;
 
 const MANY: usize = 500;
 
-/// A server in a few lines of shell: it answers with what lies in the file that it is given.
+/// An MCP server in a few lines of shell. Its tool list is the content of its first argument.
 const SERVER: &str = r#"
 while read -r line; do
     id=${line#*'"id":'}
@@ -24,7 +25,8 @@ while read -r line; do
 done
 "#;
 
-/// The server's own start and answers are in both, so the difference is what the tools cost.
+/// The server's own start and responses are part of both times, so the difference is the cost of
+/// the tools.
 pub(super) fn measure(bench: &Bench<'_>) -> Result<Vec<Figure>> {
     let mut opened = Figure::of(Quantity::ms("session/new with a server of 500 tools", 5.0));
     let mut added = Figure::of(Quantity::ms("what 500 tools add to a session's start", 20.0));
@@ -39,7 +41,7 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<Vec<Figure>> {
     Ok(vec![opened, added])
 }
 
-/// How long `session/new` took, and that with the first turn.
+/// Returns the time of `session/new`, and the time including the first turn.
 fn start(bench: &Bench<'_>, agent: &mut Agent, tools: usize) -> Result<(Duration, Duration)> {
     let file = format!("{}/tools-{tools}.json", agent.project());
     std::fs::write(&file, list(tools).to_string())?;
@@ -50,12 +52,12 @@ fn start(bench: &Bench<'_>, agent: &mut Agent, tools: usize) -> Result<(Duration
     let session = reply.result["sessionId"].as_str().context("session/new answered without a sessionId")?;
     let (turn, events) = bench.turn(agent, session, Script::One)?;
     let own = turn.took().saturating_sub(super::model_time(&events));
-    // The next one begins with a quiet machine.
+    // Ensure that nothing of this session runs during the next sample.
     ask(agent, "session/close", &json!({ "sessionId": session }))?;
     Ok((reply.took(), reply.took() + own))
 }
 
-/// Tools as they are: a description and a few arguments each.
+/// Returns typical tools: a description and a few arguments each.
 fn list(tools: usize) -> Value {
     let text = |about: String| json!({ "type": "string", "description": about });
     let tool = |n: usize| {

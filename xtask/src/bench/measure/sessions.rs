@@ -8,10 +8,10 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// Sessions of the store with many, each with a turn.
+/// Sessions in the first store, with a turn each.
 const SESSIONS: usize = 10_000;
-/// Files that fill the store with many bytes, the results of calls in each, and bytes of a result:
-/// 1 GiB together.
+/// The second store: imported files, results of calls in each file, and bytes per result, 1 GiB in
+/// total.
 const FILES: usize = 5;
 const RESULTS: usize = 205;
 const RESULT_BYTES: usize = 1024 * 1024;
@@ -51,7 +51,7 @@ fn list(agent: &mut Agent) -> Result<std::time::Duration> {
     Ok(reply.took())
 }
 
-/// A home with many sessions.
+/// Creates a home directory with many sessions.
 fn many(bench: &Bench<'_>) -> Result<Agent> {
     let mut agent = bench.ready()?;
     for _ in 0..SESSIONS {
@@ -62,7 +62,7 @@ fn many(bench: &Bench<'_>) -> Result<Agent> {
     Ok(agent)
 }
 
-/// A home with 1 GiB of results of calls.
+/// Creates a home directory with 1 GiB of results.
 fn gibibyte(bench: &Bench<'_>) -> Result<Agent> {
     let mut agent = bench.ready()?;
     let (session, _) = open(&mut agent)?;
@@ -80,7 +80,7 @@ fn gibibyte(bench: &Bench<'_>) -> Result<Agent> {
     for _ in 0..FILES {
         agent.run(&["sessions", "import", &file.to_string_lossy()])?;
     }
-    // What was imported moves from the log of the database to its file after the next write; the
+    // Imported data moves from the write-ahead log to the database file after the next write; the
     // second turn waits for that.
     let (session, _) = open(&mut agent)?;
     for _ in 0..2 {

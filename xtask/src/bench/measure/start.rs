@@ -1,4 +1,4 @@
-//! From nothing to the first turn, in a fresh process with an empty home each time.
+//! From start to first turn, in a new process with an empty home directory each time.
 
 use super::super::figure::{Figure, Quantity};
 use super::super::script::Script;

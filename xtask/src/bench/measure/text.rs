@@ -1,4 +1,4 @@
-//! Streamed text: a burst, and chunks at the speed at which people read. Nothing may be lost or come out of order.
+//! Streamed text: a burst, and chunks at reading speed. No text may be lost or reordered.
 
 use super::super::figure::{Figure, Quantity};
 use super::super::model_server::Event;
@@ -8,7 +8,7 @@ use crate::peers::client::{Reply, Update};
 use anyhow::{Context, Result, bail};
 use std::time::Instant;
 
-/// A burst: how long it takes, what it costs, and whether it still streams.
+/// Measures a burst: its duration, its processor time, and whether it is streamed.
 pub(super) fn burst(bench: &Bench<'_>) -> Result<Vec<Figure>> {
     let mut wall = Figure::of(Quantity::ms("burst of 5,000 chunks", 50.0));
     let mut first = Figure::of(Quantity::ms("burst, prompt to first text", 3.0));
@@ -30,7 +30,8 @@ pub(super) fn burst(bench: &Bench<'_>) -> Result<Vec<Figure>> {
     Ok(vec![wall, first, cpu, mean, messages])
 }
 
-/// How long a chunk takes from the model server to the editor while there is time for each.
+/// Measures the latency of a chunk from model server to editor, at a rate that leaves time for
+/// each.
 pub(super) fn paced(bench: &Bench<'_>) -> Result<Vec<Figure>> {
     let mut latency = Figure::of(Quantity::ms("latency of a chunk at reading speed", 0.3));
     let mut agent = bench.ready()?;
@@ -49,7 +50,7 @@ pub(super) fn paced(bench: &Bench<'_>) -> Result<Vec<Figure>> {
     Ok(vec![latency])
 }
 
-/// When each of the markers had arrived. They may come merged; they must all come, in order.
+/// Returns when each marker had arrived. Chunks may be merged, but all text must arrive in order.
 fn arrivals(reply: &Reply, count: usize) -> Result<Vec<Instant>> {
     let length = marker(0).len();
     let (mut text, mut arrivals) = (String::new(), Vec::with_capacity(count));

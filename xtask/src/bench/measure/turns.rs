@@ -1,4 +1,4 @@
-//! Turns in a process that is warm: one chunk, tools through the editor, a cancel.
+//! Turns in a warm process: one chunk, tools through the editor, a cancel.
 
 use super::super::figure::{Figure, Quantity};
 use super::super::model_server::Event;
@@ -9,10 +9,10 @@ use anyhow::{Result, bail};
 use serde_json::json;
 use std::time::Instant;
 
-/// Turns that are run before the first is timed.
+/// Turns that are run before measuring.
 const WARM_UP: usize = 3;
 
-/// What the product adds to the model's own time.
+/// Measures what the product adds to the model's own time.
 pub(super) fn one_chunk(bench: &Bench<'_>) -> Result<Vec<Figure>> {
     let mut opened = Figure::of(Quantity::ms("session/new, further", 1.0));
     let mut added = Figure::of(Quantity::ms("warm one-chunk turn, less the model's time", 2.0));
@@ -30,7 +30,7 @@ pub(super) fn one_chunk(bench: &Bench<'_>) -> Result<Vec<Figure>> {
     Ok(vec![opened, added])
 }
 
-/// A read, a write and a command, each of which must have gone through the editor.
+/// Measures a read, a write and a command, and checks that each went through the editor.
 pub(super) fn tools(bench: &Bench<'_>) -> Result<Vec<Figure>> {
     let mut figure = Figure::of(Quantity::ms("read + write + shell turn through the client", 25.0));
     let mut agent = bench.ready()?;
@@ -52,7 +52,7 @@ pub(super) fn tools(bench: &Bench<'_>) -> Result<Vec<Figure>> {
 
 const THROUGH_THE_EDITOR: [&str; 3] = ["fs/read_text_file", "fs/write_text_file", "terminal/create"];
 
-/// From `session/cancel` to the response of a prompt whose model says nothing any more.
+/// Measures the time from `session/cancel` to the response of a prompt whose model has gone silent.
 pub(super) fn cancel(bench: &Bench<'_>) -> Result<Vec<Figure>> {
     let mut figure = Figure::of(Quantity::ms("cancel to response", 2.0));
     let mut agent = bench.ready()?;

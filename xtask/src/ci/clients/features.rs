@@ -1,12 +1,11 @@
-//! Which features of the protocol a client used, told from what went over its wires and from what
-//! it showed.
+//! The protocol features that a client used, derived from its transcripts and from what it
+//! displayed.
 
 use super::tap::{TO_AGENT, TO_CLIENT};
 use serde_json::Value;
 use std::collections::{BTreeSet, HashMap};
 
-/// A column of the table, in its order: the name in the file of what was seen, the column's head,
-/// what counts as seen.
+/// The columns of the table, in order: the name in the stored file, the heading, the criterion.
 pub(super) const FEATURES: [(&str, &str, &str); 14] = [
     ("prompt", "prompt", "a prompt was answered after text had been streamed"),
     ("read", "reads", "it answered `fs/read_text_file`"),
@@ -24,7 +23,7 @@ pub(super) const FEATURES: [(&str, &str, &str); 14] = [
     ("reason", "shows refusals", "the reason that it gave for a refusal did"),
 ];
 
-/// What one transcript says. Lines that are no JSON say nothing.
+/// Returns the features that one transcript shows. Lines that are no JSON are ignored.
 pub(super) fn of_wire(wire: &str) -> BTreeSet<&'static str> {
     let mut reading = Reading::default();
     for line in wire.lines() {
@@ -40,17 +39,17 @@ pub(super) fn of_wire(wire: &str) -> BTreeSet<&'static str> {
     reading.seen
 }
 
-/// What a client's script noted as shown to the user, a word a line; words that are no feature are
-/// left out.
+/// Returns the features that a client's script recorded as displayed, one word per line. Unknown
+/// words are ignored.
 pub(super) fn of_notes(notes: &str) -> BTreeSet<&'static str> {
     let names = FEATURES.iter().map(|(name, ..)| *name);
     names.filter(|name| notes.lines().any(|line| line.trim() == *name)).collect()
 }
 
-/// A conversation while it is read.
+/// The state while reading a transcript.
 #[derive(Default)]
 struct Reading {
-    /// Requests without an answer yet, by direction and id.
+    /// Requests without a response so far, by direction and id.
     asked: HashMap<(bool, String), Value>,
     streamed: bool,
     cancelled: bool,
@@ -58,7 +57,7 @@ struct Reading {
 }
 
 impl Reading {
-    /// A message of the client.
+    /// Processes a message of the client.
     fn sent(&mut self, message: &Value) {
         if let Some(method) = message["method"].as_str() {
             match method {
@@ -70,7 +69,7 @@ impl Reading {
             return;
         }
         let Some(request) = self.answered(false, message) else { return };
-        // `null` is an answer; an error is none.
+        // `null` is a valid result; an error has none.
         let Some(result) = message.get("result") else { return };
         match request["method"].as_str().unwrap_or_default() {
             "fs/read_text_file" => self.saw("read"),
@@ -81,7 +80,7 @@ impl Reading {
         }
     }
 
-    /// A message of the agent.
+    /// Processes a message of the agent.
     fn told(&mut self, message: &Value) {
         if message["method"].is_string() {
             let update = &message["params"]["update"]["sessionUpdate"];

@@ -1,4 +1,4 @@
-//! Clients that others wrote, from the registries, and stand-ins for those that no registry has.
+//! Third-party clients from registries, and stand-ins for those that no registry has.
 
 use super::super::client::{Client, PYTHON, TYPESCRIPT, venv};
 use crate::process::{command, root};
@@ -12,7 +12,7 @@ use std::process::Command;
 pub(super) const OTHERS: [Client; 9] =
     [ACPX, FACTORY, AI_SDK, HARBOR, TOAD, CODECOMPANION, AVANTE, AGENT_SHELL, VSCODE_ACP];
 
-/// The rows of the table: a client's name, the row's label, and where its version is written.
+/// The rows of the table: the client's name, the row's label, and the source of its version.
 pub(super) const LABELS: [(&str, &str, Version); 11] = [
     ("python client", "Python SDK", Version::Pinned("agent-client-protocol")),
     ("typescript client", "TypeScript SDK", Version::Locked("@agentclientprotocol/sdk")),
@@ -27,19 +27,22 @@ pub(super) const LABELS: [(&str, &str, Version); 11] = [
     ("vscode-acp", "vscode-acp (stand-in)", Version::Played("0.2.0")),
 ];
 
-/// Where a client's version is written.
+/// The source of a client's version.
 pub(super) enum Version {
     /// The version of this package in the lock file.
     Locked(&'static str),
-    /// The same in the requirements.
+    /// The version of this package in the requirements.
     Pinned(&'static str),
-    /// The version whose behaviour a stand-in plays.
+    /// The version that a stand-in imitates.
     Played(&'static str),
 }
 
 impl Version {
+    /// Returns the client's version.
+    ///
     /// # Errors
-    /// The client's pins do not name the package.
+    ///
+    /// Fails if the client's pins do not name the package.
     pub(super) fn of(&self, client: &Client) -> Result<String> {
         let pins = || fs::read_to_string(root().join(client.source).join(client.pins));
         match self {
@@ -63,8 +66,8 @@ impl Version {
     }
 }
 
-/// Clients whose own code loses a race now and then (a stream that ends before its last message): a
-/// story of theirs that fails is played once more.
+/// Clients whose own code sometimes loses a race (a stream that ends before its last message). A
+/// failed run of theirs is repeated once.
 pub(super) const RETRIED: [&str; 5] = ["acpx", "acp-factory", "AI SDK provider", "harbor", "Toad"];
 
 const ACPX: Client = Client {
@@ -81,8 +84,8 @@ const FACTORY: Client =
 const AI_SDK: Client =
     Client { name: "AI SDK provider", start: |folder, _| node(folder, "ai-sdk.mjs"), ..ACPX };
 
-/// The script that harbor copies beside an agent. Harbor's package asks for a newer Python than the
-/// script needs.
+/// The script that harbor copies beside an agent. Harbor's package requires a newer Python than the
+/// script does.
 const HARBOR: Client = Client {
     name: "harbor",
     source: "tests/clients/harbor",

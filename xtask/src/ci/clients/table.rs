@@ -1,5 +1,5 @@
-//! The table of clients and features: what was seen is kept in a file of the tree, and
-//! docs/editors.md shows it.
+//! The table of clients and features: the observations are stored in a file of the tree, and
+//! docs/editors.md shows them.
 
 use super::features::FEATURES;
 use anyhow::{Context, Result, bail};
@@ -13,11 +13,11 @@ const PAGE: &str = "docs/editors.md";
 const BEGIN: &str = "<!-- what the clients did: begin; written by `cargo xtask clients --write` -->";
 const END: &str = "<!-- what the clients did: end -->";
 
-/// What was seen of a client when it was last played.
+/// The observations of a client's last run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Row {
     pub(super) version: String,
-    /// The day when it was last played to write its row, as `2026-11-22`.
+    /// The day of the run that wrote the row, as `2026-11-22`.
     pub(super) date: String,
     pub(super) features: BTreeSet<String>,
 }
@@ -25,10 +25,11 @@ pub(super) struct Row {
 /// All rows, by the client's name.
 pub(super) type Rows = BTreeMap<String, Row>;
 
-/// The rows of the tree; none where the file is not there yet.
+/// Reads the stored rows; empty if the file does not exist.
 ///
 /// # Errors
-/// The file is not as this program writes it.
+///
+/// Fails if the file is not in the format of this program.
 pub(super) fn read(root: &Path) -> Result<Rows> {
     let path = root.join(SEEN);
     if !path.exists() {
@@ -49,10 +50,11 @@ fn parsed(row: &Value) -> Result<Row> {
     Ok(Row { version: word("version")?, date: word("date")?, features })
 }
 
-/// Writes the rows and the page's table.
+/// Writes the rows, and the table in the document.
 ///
 /// # Errors
-/// A file cannot be written, or the page lacks the marks between which the table stands.
+///
+/// Fails if a file cannot be written, or if the document lacks the table's markers.
 pub(super) fn write(root: &Path, rows: &Rows) -> Result<()> {
     let all: Map<String, Value> = rows
         .iter()
@@ -70,7 +72,7 @@ fn page(root: &Path) -> PathBuf {
     root.join(PAGE)
 }
 
-/// Where what was seen now is not what the tree says, a sentence for each client.
+/// Returns the differences between stored and observed rows, a sentence each.
 pub(super) fn differences(kept: &Rows, now: &Rows) -> Vec<String> {
     let mut told = Vec::new();
     for (name, row) in now {
@@ -91,7 +93,7 @@ pub(super) fn differences(kept: &Rows, now: &Rows) -> Vec<String> {
     told
 }
 
-/// The page with the table of these rows between its marks.
+/// Returns the document with the table between its markers replaced.
 fn replaced(page: &str, rows: &Rows) -> Result<String> {
     let (Some(begin), Some(end)) = (page.find(BEGIN), page.find(END)) else {
         bail!("{PAGE} lacks the marks of the table: {BEGIN} … {END}");

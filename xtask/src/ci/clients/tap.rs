@@ -1,7 +1,7 @@
-//! What goes over the wire between a client and the agent, written down while it goes.
+//! Transcripts of the messages between a client and the agent.
 //!
-//! A client is given a script instead of the binary. It starts this program, which starts the agent
-//! and copies both ways.
+//! The client gets a script in place of the binary. The script starts this program, which starts
+//! the agent and copies both directions.
 
 use anyhow::{Context, Result, bail};
 use std::fs::{self, File};
@@ -11,16 +11,17 @@ use std::process::{Command, ExitCode, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-/// Before a line that the client sent.
+/// The prefix of a line sent by the client.
 pub(super) const TO_AGENT: char = '>';
-/// Before a line that the agent sent.
+/// The prefix of a line sent by the agent.
 pub(super) const TO_CLIENT: char = '<';
 
 /// `xtask tap FOLDER PROGRAM ARGS…`: runs the program with this process's input and output, writes
-/// each line to a file of its own in the folder, and ends as the program did.
+/// each line to a new file in the directory, and exits with the program's status.
 ///
 /// # Errors
-/// The folder cannot be written, or the program does not start.
+///
+/// Fails if the file cannot be written, or the program does not start.
 pub(crate) fn run(words: &[&str]) -> Result<ExitCode> {
     let [folder, program, args @ ..] = words else {
         bail!("usage: cargo xtask tap FOLDER PROGRAM [ARGS…]")
@@ -36,14 +37,14 @@ pub(crate) fn run(words: &[&str]) -> Result<ExitCode> {
         .with_context(|| format!("cannot start {program}"))?;
     let (input, output) = (child.stdin.take().expect("piped"), child.stdout.take().expect("piped"));
     let written = Arc::clone(&file);
-    // Not joined: a client may keep its end open after the agent has ended.
+    // Not joined: a client may keep its end open after the agent has exited.
     thread::spawn(move || copy(std::io::stdin(), input, TO_AGENT, &written));
     copy(output, std::io::stdout(), TO_CLIENT, &file);
     let status = child.wait()?;
     Ok(ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)))
 }
 
-/// Copies line by line until one side ends; the last line may lack its end.
+/// Copies line by line until either side closes; the last line may be unterminated.
 fn copy(from: impl Read, mut to: impl Write, mark: char, file: &Mutex<File>) {
     let mut from = BufReader::new(from);
     let mut line = Vec::new();
@@ -51,7 +52,7 @@ fn copy(from: impl Read, mut to: impl Write, mark: char, file: &Mutex<File>) {
         {
             let mut file = file.lock().expect("no copier panics");
             let text = String::from_utf8_lossy(&line);
-            // A transcript that cannot be written shows as features that were not seen.
+            // A transcript that cannot be written shows up as missing features.
             let _ = writeln!(file, "{mark}{}", text.trim_end_matches(['\r', '\n']));
         }
         if to.write_all(&line).and_then(|()| to.flush()).is_err() {
@@ -61,11 +62,12 @@ fn copy(from: impl Read, mut to: impl Write, mark: char, file: &Mutex<File>) {
     }
 }
 
-/// Makes the script that stands for the binary `tiller`, with a fresh folder for what it writes
-/// down.
+/// Creates the script that replaces the binary `tiller`, and an empty directory for its
+/// transcripts.
 ///
 /// # Errors
-/// They cannot be written.
+///
+/// Fails if they cannot be written.
 pub(super) fn script(xtask: &Path, tiller: &Path, folder: &Path) -> Result<PathBuf> {
     if folder.exists() {
         fs::remove_dir_all(folder).with_context(|| format!("cannot clear {}", folder.display()))?;
@@ -86,10 +88,11 @@ pub(super) fn script(xtask: &Path, tiller: &Path, folder: &Path) -> Result<PathB
     Ok(path)
 }
 
-/// The transcripts in a folder, one a process, in the order of their names.
+/// Returns the transcripts in a directory, one per process, ordered by file name.
 ///
 /// # Errors
-/// The folder cannot be read.
+///
+/// Fails if the directory cannot be read.
 pub(super) fn wires(folder: &Path) -> Result<Vec<String>> {
     let mut paths = Vec::new();
     for entry in fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {

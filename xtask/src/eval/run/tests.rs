@@ -1,4 +1,4 @@
-//! Whole runs with an agent that is a script, and the counting of what went over the wires.
+//! Complete runs with a scripted agent, and the counting of tokens and calls.
 
 use super::*;
 use crate::peers::{model, wire};
@@ -46,7 +46,7 @@ fn a_server_that_only_fails_is_not_the_agents_fault() {
     assert_eq!(only_errors(&[exchange(now, &[wire::end("stop")])]), None);
 }
 
-/// An agent that asks the model twice and, in between, does what `work` says.
+/// An agent that sends two requests to the model and executes `work` in between.
 const AGENT: &str = r#"
 reply() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
 update() { printf '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":%s}}\n' "$1"; }
@@ -74,13 +74,13 @@ while read -r line; do
 done
 "#;
 
-/// Runs the task with the greeting with an agent that does `work` in between; the outcome, and the
-/// processes that are left.
+/// Runs the greeting task with an agent that executes `work`; returns the outcome and the ids of
+/// remaining processes.
 fn greet(work: &str, limit: Duration) -> (Outcome, Vec<String>) {
     greet_with(&format!("work() {{ {work}; }}\n{AGENT}"), limit)
 }
 
-/// The same with another agent.
+/// Like [`greet`], with another agent.
 fn greet_with(agent: &str, limit: Duration) -> (Outcome, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
     let script = folder.path().join("agent.sh");

@@ -1,8 +1,11 @@
-//! The JSON Schema of this layer, made from its types: every event, every request and its answer. Only the tests build this; the program has the text
-//! that they keep true ([`super::SCHEMA`]).
+//! The JSON Schema of the native layer, generated from its types: every event, every request and
+//! its result. Only tests build this module; the product contains the text that they check
+//! ([`super::SCHEMA`]).
 //!
-//! Events are described by the very types that are sent. Parameters are taken apart by hand, with the wire's own words for what is wrong, and
-//! answers come from behind a seam, so theirs are types of their own; tests hold what really goes over the wire against them.
+//! Events are described by the types that are sent. Parameters are parsed by `Fields`, which
+//! produces the error messages that the KosmoKrator wire defines, and results come from
+//! [`super::NativeServices`]; so both are described by separate types, which tests compare with
+//! real messages.
 
 mod operations;
 mod params;
@@ -14,7 +17,8 @@ use super::{Prefix, event::Envelope, event::VERSION};
 use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
-/// The schema as one document: `events` by type, `requests` by method (without prefixes), each with `params` and `result`; shared types in `$defs`.
+/// Returns the schema as one document: `events` by type, `requests` by method (without prefixes),
+/// each with `params` and `result`; shared types in `$defs`.
 fn schema() -> Value {
     let settings = SchemaSettings::draft2020_12;
     let mut sent = settings().for_serialize().into_generator();
@@ -46,7 +50,7 @@ fn schema() -> Value {
     }))
 }
 
-/// Each event: what all have, and its own.
+/// Returns the schema of each event: its own fields and those common to all events.
 fn events(generator: &mut SchemaGenerator) -> Map<String, Value> {
     let envelope = schemars::Schema::to_value(generator.root_schema_for::<Envelope<'_>>());
     let common = |member: &str| envelope.get(member).cloned().unwrap_or_default();
@@ -69,9 +73,9 @@ fn events(generator: &mut SchemaGenerator) -> Map<String, Value> {
 /// A request.
 struct Method {
     name: &'static str,
-    /// What it does, in a sentence.
+    /// One sentence about what it does.
     about: &'static str,
-    /// Whether it is served under `_tiller/` alone.
+    /// Whether it is served only under `_tiller/`.
     own: bool,
     params: fn(&mut SchemaGenerator) -> Value,
     result: fn(&mut SchemaGenerator) -> Value,
@@ -89,7 +93,7 @@ const fn own<P: JsonSchema, R: JsonSchema>(name: &'static str, about: &'static s
     Method { own: true, ..method::<P, R>(name, about) }
 }
 
-/// Every request of the layer.
+/// All requests of the native layer.
 const METHODS: &[Method] = &[
     method::<params::Nothing, results::Capabilities>("capabilities", "What there is."),
     method::<params::SetRuntime, super::event::RuntimeState>(
@@ -134,7 +138,7 @@ const METHODS: &[Method] = &[
     own::<params::Nothing, results::Report>("doctor", "Tells what this machine and the settings give."),
 ];
 
-/// Members by name, whatever order the build gives them.
+/// Sorts members by name: features of other crates can change the order.
 fn sorted(value: Value) -> Value {
     match value {
         Value::Object(map) => {
@@ -150,7 +154,7 @@ fn sorted(value: Value) -> Value {
 mod tests {
     use super::*;
 
-    /// What makes the text anew.
+    /// The command that regenerates the schema.
     const RENEW: &str = "TILLER_RENEW=1 cargo nextest run -p acp -p tiller golden";
 
     #[test]

@@ -1,4 +1,4 @@
-//! What the events about requests hold, operation by operation.
+//! Schemas of the events about requests, by operation.
 
 #![expect(dead_code, reason = "these are for their schemas; what is sent is put together where it happens")]
 
@@ -9,7 +9,7 @@ use super::results::{
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
 
-/// A request about integrations, or Lua.
+/// A request about integrations or Lua.
 #[derive(JsonSchema)]
 #[schemars(tag = "operation", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub(crate) enum IntegrationOperation {
@@ -17,7 +17,7 @@ pub(crate) enum IntegrationOperation {
     List { result: Functions },
     /// A function was described.
     Describe { function: String, result: Box<Function> },
-    /// A call begins.
+    /// A call started.
     CallStarted {
         function: String,
         args: Map<String, Value>,
@@ -29,7 +29,7 @@ pub(crate) enum IntegrationOperation {
     CallCompleted { function: String, result: FunctionCalled },
     /// An integration was configured.
     Configured { result: IntegrationConfigured },
-    /// A script begins.
+    /// A script started.
     LuaStarted { runtime: String },
     /// A script ended.
     LuaCompleted { runtime: String, result: LuaExecuted },
@@ -45,7 +45,7 @@ pub(crate) enum McpOperation {
     ListTools { server: Option<String>, result: Tools },
     /// A tool was described.
     Schema { function: String, result: Tool },
-    /// A call begins.
+    /// A call started.
     CallStarted { function: String, args: Map<String, Value>, force: bool, dry_run: bool },
     /// A call ended.
     CallCompleted { function: String, result: ToolCalled },

@@ -1,4 +1,4 @@
-//! The parameters of requests.
+//! Schemas of requests' parameters.
 
 #![expect(dead_code, reason = "these are for their schemas; parameters are taken apart by `Fields`")]
 
@@ -10,14 +10,14 @@ use std::collections::BTreeMap;
 #[derive(JsonSchema)]
 pub(super) struct Nothing {}
 
-/// A session; those of reports may be stored only.
+/// A session. For reports, it may be only stored.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 pub(super) struct Named {
     session_id: String,
 }
 
-/// Whose settings change; the project's when it is not said.
+/// Whose settings change; defaults to the project's.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "snake_case")]
 enum Scope {
@@ -33,14 +33,14 @@ enum Answer {
     Deny,
 }
 
-/// What may be done without asking.
+/// Permissions for reads and writes.
 #[derive(JsonSchema)]
 struct Permissions {
     read: Option<Answer>,
     write: Option<Answer>,
 }
 
-/// Text, a number or a flag.
+/// A string, a number or a boolean.
 #[derive(JsonSchema)]
 #[schemars(untagged)]
 enum Scalar {
@@ -49,7 +49,7 @@ enum Scalar {
     Flag(bool),
 }
 
-/// One of these, or a list of them.
+/// One scalar, or a list of them.
 #[derive(JsonSchema)]
 #[schemars(untagged)]
 enum Scalars {
@@ -63,7 +63,7 @@ pub(super) struct SetRuntime {
     session_id: String,
     mode: Option<String>,
     provider: Option<String>,
-    /// With its provider or without.
+    /// With or without its provider.
     model: Option<String>,
     permission_mode: Option<String>,
 }
@@ -72,7 +72,7 @@ pub(super) struct SetRuntime {
 #[schemars(rename_all = "camelCase")]
 pub(super) struct SetSetting {
     session_id: String,
-    /// Such as `kosmokrator.tools.default_permission_mode`.
+    /// For example `kosmokrator.tools.default_permission_mode`.
     path: String,
     value: Scalars,
     scope: Option<Scope>,
@@ -84,7 +84,7 @@ pub(super) struct ConfigureProvider {
     session_id: String,
     provider: String,
     model: Option<String>,
-    /// Kept with the secrets.
+    /// Stored with the secrets.
     api_key: Option<String>,
     base_url: Option<String>,
     scope: Option<Scope>,
@@ -95,7 +95,7 @@ pub(super) struct ConfigureProvider {
 pub(super) struct ListFunctions {
     session_id: String,
     query: Option<String>,
-    /// 100 when it is not said; at most 500.
+    /// Defaults to 100; at most 500.
     limit: Option<u64>,
 }
 
@@ -103,7 +103,7 @@ pub(super) struct ListFunctions {
 #[schemars(rename_all = "camelCase")]
 pub(super) struct NamedFunction {
     session_id: String,
-    /// May be called `name` or `tool`.
+    /// Also accepted as `name` or `tool`.
     function: String,
 }
 
@@ -111,13 +111,13 @@ pub(super) struct NamedFunction {
 #[schemars(rename_all = "camelCase")]
 pub(super) struct CallFunction {
     session_id: String,
-    /// `PROVIDER.FUNCTION`; may be called `name` or `tool`.
+    /// `PROVIDER.FUNCTION`; also accepted as `name` or `tool`.
     function: String,
     args: Option<Map<String, Value>>,
     account: Option<String>,
-    /// Make it although it would have to ask.
+    /// Make the call even if it needs approval.
     force: Option<bool>,
-    /// Check everything and do nothing.
+    /// Check everything without making the call.
     dry_run: Option<bool>,
 }
 
@@ -126,7 +126,7 @@ pub(super) struct CallFunction {
 pub(super) struct ConfigureIntegration {
     session_id: String,
     integration: String,
-    /// `default` when it is not said.
+    /// Defaults to `default`.
     account: Option<String>,
     credentials: Option<BTreeMap<String, Scalar>>,
     enabled: Option<bool>,
@@ -146,7 +146,7 @@ pub(super) struct Forced {
 pub(super) struct ListTools {
     session_id: String,
     server: Option<String>,
-    /// Those of a project that is not trusted as well.
+    /// Include servers of an untrusted project.
     force: Option<bool>,
 }
 
@@ -154,7 +154,7 @@ pub(super) struct ListTools {
 #[schemars(rename_all = "camelCase")]
 pub(super) struct ForcedFunction {
     session_id: String,
-    /// `SERVER.TOOL`; may be called `name` or `tool`.
+    /// `SERVER.TOOL`; also accepted as `name` or `tool`.
     function: String,
     force: Option<bool>,
 }
@@ -163,12 +163,12 @@ pub(super) struct ForcedFunction {
 #[schemars(rename_all = "camelCase")]
 pub(super) struct CallTool {
     session_id: String,
-    /// `SERVER.TOOL`; may be called `name` or `tool`.
+    /// `SERVER.TOOL`; also accepted as `name` or `tool`.
     function: String,
     args: Option<Map<String, Value>>,
-    /// Make it although it would have to ask, and use a server that is not trusted.
+    /// Make the call even if it needs approval or its server is not trusted.
     force: Option<bool>,
-    /// Check everything and do nothing.
+    /// Check everything without making the call.
     dry_run: Option<bool>,
 }
 
@@ -180,7 +180,7 @@ pub(super) struct AddServer {
     command: String,
     args: Option<Vec<String>>,
     env: Option<BTreeMap<String, Scalar>>,
-    /// True when it is not said.
+    /// Defaults to true.
     enabled: Option<bool>,
     trust: Option<bool>,
     permissions: Option<Permissions>,
@@ -191,14 +191,14 @@ pub(super) struct AddServer {
 #[schemars(rename_all = "camelCase")]
 pub(super) struct GiveTrust {
     session_id: String,
-    /// At least one. Where one is another by now, none is trusted.
+    /// At least one. If any item has changed since it was listed, none is trusted.
     items: Vec<ShownItem>,
 }
 
 #[derive(JsonSchema)]
 struct ShownItem {
     id: String,
-    /// The hash that `trust/list` gave with the content.
+    /// The hash that `trust/list` returned with the content.
     hash: String,
 }
 
@@ -206,7 +206,7 @@ struct ShownItem {
 #[schemars(rename_all = "camelCase")]
 pub(super) struct TakeTrust {
     session_id: String,
-    /// All when it is not there.
+    /// Defaults to all items.
     ids: Option<Vec<String>>,
 }
 
@@ -215,7 +215,7 @@ pub(super) struct TakeTrust {
 pub(super) struct SetSecret {
     session_id: String,
     server: String,
-    /// Such as `env.GITHUB_TOKEN`.
+    /// For example `env.GITHUB_TOKEN`.
     key: String,
     value: String,
 }
@@ -232,32 +232,32 @@ enum Runtime {
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 struct LuaOptions {
-    /// Seconds of computing.
+    /// CPU time in seconds.
     cpu_limit: Option<f64>,
     /// Bytes of memory.
     memory_limit: Option<u64>,
 }
 
-/// `code` or `path`.
+/// Either `code` or `path`.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 pub(super) struct ExecuteLua {
     session_id: String,
     runtime: Option<Runtime>,
     code: Option<String>,
-    /// A file, from the session's folder.
+    /// A file, relative to the session's directory.
     path: Option<String>,
     options: Option<LuaOptions>,
-    /// Make calls although they would have to ask.
+    /// Make calls even if they need approval.
     force: Option<bool>,
 }
 
 #[derive(JsonSchema)]
 pub(super) struct Search {
     query: String,
-    /// Only sessions of this folder.
+    /// Only sessions of this directory.
     cwd: Option<String>,
-    /// 20 when it is not said; at most 1,000.
+    /// Defaults to 20; at most 1,000.
     limit: Option<u64>,
 }
 
@@ -275,12 +275,12 @@ pub(super) struct Export {
     format: Option<Format>,
 }
 
-/// `to` or `redo`.
+/// Either `to` or `redo`.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 pub(super) struct Rewind {
     session_id: String,
-    /// A turn's number; 0 is before the first.
+    /// The number of a turn; 0 is before the first turn.
     to: Option<u64>,
     redo: Option<bool>,
 }

@@ -1,4 +1,4 @@
-//! The answers to requests.
+//! Schemas of requests' results.
 
 #![expect(dead_code, reason = "these are for their schemas; answers come from behind a seam")]
 
@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// The same twice, for clients of either name.
+/// The same table under two names, one per wire.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 pub(super) struct Capabilities {
@@ -30,7 +30,7 @@ pub(super) struct SettingSet {
     configured: bool,
 }
 
-/// What is known of a provider; never its key.
+/// The configuration of a provider, without its key.
 #[derive(JsonSchema)]
 pub(super) struct ProviderConfigured {
     provider: String,
@@ -113,7 +113,7 @@ pub(crate) struct IntegrationConfigured {
     enabled: bool,
     enabled_changed: bool,
     credential_scope: String,
-    /// Their names, and never their values.
+    /// The credentials' names, without their values.
     credential_keys: Vec<String>,
     permissions: Map<String, Value>,
 }
@@ -123,7 +123,7 @@ pub(crate) struct Servers {
     servers: Vec<Server>,
 }
 
-/// What may be done without asking: `allow`, `ask` or `deny`.
+/// Permissions for reads and writes: `allow`, `ask` or `deny`.
 #[derive(JsonSchema)]
 struct ServerPermissions {
     read: String,
@@ -144,7 +144,7 @@ struct Server {
     command: Option<String>,
     args: Vec<String>,
     url: Option<String>,
-    /// Seconds.
+    /// Timeout in seconds.
     timeout: f64,
     permissions: ServerPermissions,
 }
@@ -200,7 +200,7 @@ pub(crate) struct ServerAdded {
     permissions: ServerPermissions,
 }
 
-/// Never the secret.
+/// The result of storing a secret, without the secret.
 #[derive(JsonSchema)]
 pub(crate) struct SecretSet {
     server: String,
@@ -211,12 +211,12 @@ pub(crate) struct SecretSet {
 #[derive(JsonSchema)]
 pub(crate) struct LuaExecuted {
     success: bool,
-    /// What it printed.
+    /// The script's output.
     output: String,
     error: Option<String>,
-    /// What it returned, as text.
+    /// The returned values as text.
     result: Option<String>,
-    /// What it returned, each value as JSON, or as text where it has no form in JSON.
+    /// The returned values as JSON; as text where a value has no JSON form.
     values: Vec<Value>,
     execution_time_ms: f64,
     /// Bytes.
@@ -307,31 +307,31 @@ struct Decision {
     rule: String,
 }
 
-/// What a project brings that can execute or redirect.
+/// Items of a project that can execute commands or redirect requests.
 #[derive(JsonSchema)]
 pub(super) struct Trust {
     folder: String,
     items: Vec<TrustItem>,
-    /// Files of which it cannot be told what they bring.
+    /// Messages about files whose items cannot be determined.
     problems: Vec<String>,
 }
 
-/// A server, a hook, or the settings that do more than tighten.
+/// An MCP server, a hook, or settings that do more than tighten restrictions.
 #[derive(JsonSchema)]
 struct TrustItem {
     id: String,
     /// `server`, `hook` or `settings`.
     kind: String,
     name: String,
-    /// The file that describes it.
+    /// The file that defines it.
     source: String,
     /// `trusted`, `untrusted`, `changed` or `unknown`.
     state: String,
-    /// What trust is given to; none when it cannot be told.
+    /// The hash to trust; null if it cannot be determined.
     hash: Option<String>,
-    /// What it is, in lines to be shown. Secrets are left out.
+    /// A description in lines for display, without secrets.
     content: Vec<String>,
-    /// What stands in the way, in words.
+    /// Why it is not trusted; null if it is.
     problem: Option<String>,
 }
 
@@ -343,9 +343,9 @@ pub(super) struct Usage {
     tokens_out: u64,
     cache_read: u64,
     cache_write: u64,
-    /// In US dollars; null where the price is not known.
+    /// In US dollars; null if the price is unknown.
     cost: Option<f64>,
-    /// Tokens that the cost leaves out, since their price is not known.
+    /// Tokens that the cost omits because their price is unknown.
     unpriced_tokens: u64,
     context_used: u64,
     max_context: Option<u64>,
@@ -356,7 +356,7 @@ pub(super) struct Usage {
 pub(super) struct Report {
     success: bool,
     version: String,
-    /// What the model of new sessions begins with; null without a model.
+    /// The provider of the default model; null without a model.
     default_provider: Option<String>,
     default_model: Option<String>,
     /// `present`, `missing` or `not_needed`; null without a model.
@@ -364,10 +364,10 @@ pub(super) struct Report {
     sandbox: Map<String, Value>,
     paths: BTreeMap<String, String>,
     providers: Vec<Map<String, Value>>,
-    /// The file of all sessions, and what is left of earlier damage to it.
+    /// The database of all sessions, and remains of earlier damage to it.
     sessions: Map<String, Value>,
     notices: Vec<String>,
     issues: Vec<String>,
-    /// Commands that mend the issues.
+    /// Commands that fix the issues.
     next_commands: Vec<String>,
 }

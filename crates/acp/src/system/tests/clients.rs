@@ -1,14 +1,14 @@
-//! Clients that decode files in their own ways, take their time over a write, or refuse.
+//! Tests with clients that decode files differently, delay writes, or reject requests.
 
 use super::*;
 use crate::testing::Decoding;
 
-/// An editor that works on the files below it.
+/// Creates an editor that works on the files of the fake disk.
 fn over_files(decoding: Decoding) -> EditorScript {
     EditorScript { saves: true, decoding, ..EditorScript::full() }
 }
 
-/// An edit as the tools make it: the text as the client gives it, with a part replaced.
+/// Edits a file as the tools do: reads the text from the client and replaces a part.
 async fn edit(stage: &Stage, file: &str, old: &str, new: &str) -> Result<(), SystemError> {
     let file = path(file);
     let text = stage.system.read_text(&file, None).await?;
@@ -29,7 +29,7 @@ async fn a_mark_and_line_ends_stay_whatever_the_client_makes_of_them() {
             assert_eq!(stage.disk.text_of("/w/a").as_deref(), Some(after), "{decoding:?} {before:?}");
             let writes = stage.editor().calls("fs/write_text_file").len();
             assert!(writes <= most, "{decoding:?} {before:?}: {writes}");
-            // The text stays without a mark for the tools, and a second edit keeps everything too.
+            // The tools see the text without a mark, and a second edit keeps everything too.
             edit(&stage, "/w/a", "two", "2").await.unwrap();
             let after = after.replace("two", "2");
             assert_eq!(stage.disk.text_of("/w/a"), Some(after), "{decoding:?} {before:?}");
@@ -46,7 +46,7 @@ async fn an_ordinary_file_costs_one_request_a_read_and_one_a_write() {
     }
 }
 
-/// A client that keeps the text in a buffer may know how the file is to be saved.
+/// A client that keeps the text in a buffer may know how to save the file.
 #[tokio::test(start_paused = true)]
 async fn a_buffer_that_is_not_saved_is_left_alone() {
     let stage = stage_over(EditorScript::full(), |disk| disk.add_file("/w/a", "\u{feff}one\r\n")).await;
@@ -55,8 +55,8 @@ async fn a_buffer_that_is_not_saved_is_left_alone() {
     assert_eq!(stage.disk.text_of("/w/a").as_deref(), Some("\u{feff}one\r\n"));
 }
 
-/// A client that takes bytes for UTF-8 shows other text than the file holds, also where the file is
-/// text in another encoding: what it shows is not worked on.
+/// A client that decodes other bytes as UTF-8 shows a text that differs from the file, even if the
+/// file is text in another encoding; such a text must not be edited.
 #[tokio::test]
 async fn what_is_no_text_is_refused_as_it_is_locally() {
     for (name, bytes, is_text) in [
@@ -76,7 +76,7 @@ async fn what_is_no_text_is_refused_as_it_is_locally() {
         }
         assert_eq!(stage.system.routes().read_text, Route::Client);
     }
-    // A text may well hold the character that stands for what could not be decoded.
+    // A text may legitimately contain the replacement character.
     let stage = stage_over(over_files(Decoding::Raw), |disk| disk.add_file("/w/a", "\u{fffd}\n")).await;
     assert_eq!(stage.system.read_text(&path("/w/a"), None).await.unwrap(), "\u{fffd}\n");
 }
@@ -119,7 +119,7 @@ async fn only_an_unknown_method_is_done_without_the_client() {
             assert_eq!(stage.editor().calls(method).len(), 2, "{method} {code}");
         }
     }
-    // A read is refused too, unless the client only does not know the file.
+    // A read also fails, unless the client only reports that it does not know the file.
     let script = EditorScript::full().fault("fs/read_text_file", Fault::Error(-32603, "the user said no"));
     let stage = stage_over(script, |disk| disk.add_file("/w/a", "disk")).await;
     for _ in 0..2 {
@@ -129,7 +129,7 @@ async fn only_an_unknown_method_is_done_without_the_client() {
     assert_eq!(stage.system.routes().read_text, Route::Client);
 }
 
-/// A refusal to show output or to wait does not end the command, and nothing runs here.
+/// A rejected poll or wait does not end the command, and nothing runs locally.
 #[tokio::test(start_paused = true)]
 async fn a_refused_output_leaves_the_command_where_it_is() {
     let script = EditorScript::full()

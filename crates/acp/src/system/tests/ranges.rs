@@ -1,11 +1,11 @@
-//! Lines of files, from editors that give others than they are asked for.
+//! Tests of line ranges with editors that return other lines than requested.
 
 use super::*;
 use crate::testing::{Cuts, Introduced};
 
 const TEN: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\nten\n";
 
-/// The lines from `line`, `limit` of them, as an editor that counts from `first` gives them.
+/// Returns `limit` lines from `line`, as an editor that counts from `first` does.
 fn from(first: usize) -> Cuts {
     Arc::new(move |text, line, limit| {
         let skip = line.map_or(0, |line| line.saturating_sub(first));
@@ -13,7 +13,7 @@ fn from(first: usize) -> Cuts {
     })
 }
 
-/// Editors that nobody knows, each with what is wrong with it.
+/// Unknown editors, each with its defect.
 fn wrong() -> Vec<(&'static str, Cuts)> {
     vec![
         ("whole", Arc::new(|text, _, _| text.to_owned())),
@@ -53,7 +53,7 @@ async fn the_model_gets_the_lines_it_asked_for_whatever_the_editor_gives() {
             "\n\n\n",
         ] {
             let stage = over(Some(cuts.clone()), text).await;
-            // The second time it is known, if the text could tell.
+            // The second time, the behaviour is known if the text was suitable.
             for _ in 0..2 {
                 for (line, limit) in [(3, 2), (1, 2), (2, 2000), (10, 2000), (11, 1), (1, 1), (400, 5)] {
                     let expected: String = text.split_inclusive('\n').skip(line - 1).take(limit).collect();

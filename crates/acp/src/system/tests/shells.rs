@@ -1,26 +1,26 @@
-//! Shells as editors start them: what comes of `command` and `args`.
+//! Runs `command` and `args` as different editors do.
 
 use std::process::{Command, Stdio};
 
-/// How an editor makes `command` and `args` a process.
+/// How an editor turns `command` and `args` into a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Joins {
-    /// As words.
+    /// As an argument vector.
     Not,
-    /// Each quoted, to a line.
+    /// Each word quoted, joined into a line.
     Quoted,
-    /// The arguments quoted, to a line; a command with a blank is the whole line.
+    /// The arguments quoted, joined into a line; a command with a blank is the whole line.
     QuotedArguments,
-    /// As they stand, to a line.
+    /// Unquoted, joined into a line.
     Unquoted,
-    /// As words, in which two blanks become one.
+    /// As an argument vector, with double blanks collapsed.
     Blanks,
     /// The command only.
     CommandOnly,
 }
 
-/// What a command says and its exit code, run to its end with a standard input that is a pipe to
-/// which nobody writes. `None`: it waits for that.
+/// Runs a command to its exit, with a standard input that is a pipe without a writer. Returns its
+/// output and exit code; `None` if it would wait for input.
 #[expect(clippy::disallowed_methods, reason = "the tests are about what shells make of words")]
 pub(super) fn run(joins: Joins, words: &[String]) -> Option<(String, Option<i32>)> {
     let quoted = |word: &String| format!("'{}'", word.replace('\'', "'\\''"));
@@ -28,7 +28,7 @@ pub(super) fn run(joins: Joins, words: &[String]) -> Option<(String, Option<i32>
     let words = match joins {
         Joins::Not => words.to_vec(),
         Joins::Blanks => words.iter().map(|word| word.replace("  ", " ")).collect(),
-        // Without its arguments a shell waits for lines.
+        // Without its arguments, a shell waits for input.
         Joins::CommandOnly if words.len() > 1 => return None,
         Joins::CommandOnly => words.to_vec(),
         Joins::Unquoted => line(words.to_vec()),

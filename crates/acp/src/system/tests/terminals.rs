@@ -1,4 +1,4 @@
-//! Commands in terminals of editors that take them in their own ways.
+//! Tests of commands in terminals of editors that interpret them differently.
 
 use super::{
     shells::{Joins, run},
@@ -12,7 +12,7 @@ fn words(params: &Value) -> Vec<String> {
     std::iter::once(&params["command"]).chain(args).map(|word| word.as_str().unwrap().to_owned()).collect()
 }
 
-/// Runs a command to its end, as a fast terminal would, with the ends of lines that a terminal has.
+/// Runs a command to its exit, as a fast terminal would, with a terminal's line endings.
 fn really(joins: Joins) -> Starts {
     Arc::new(move |params| match run(joins, &words(params)) {
         Some((said, code)) => TerminalScript::exits(&said.replace('\n', "\r\n"), code.map_or(-1, i64::from)),

@@ -1,4 +1,4 @@
-//! The same command out of what every client makes of its words.
+//! Tests that every client runs the same command from the words it is sent.
 
 use super::{
     shells::{Joins, run},
@@ -22,7 +22,7 @@ fn command(program: &str, args: &[&str]) -> Command {
     command
 }
 
-/// What a client runs for words.
+/// Runs words as a client does.
 fn said(client: Joins, words: &Words) -> (String, Option<i32>) {
     let words: Vec<_> = std::iter::once(&words.command).chain(&words.args).cloned().collect();
     run(client, &words).expect("it ends")
@@ -111,8 +111,8 @@ fn what_needs_nothing_is_left_as_it_is() {
     }
 }
 
-/// Between single quotes fish reads a backslash as an escape, between double quotes it is one
-/// everywhere.
+/// Within single quotes, fish treats a backslash as an escape; within double quotes, every shell
+/// does.
 #[test]
 fn backslashes_and_quotes_stand_where_every_shell_reads_them_alike() {
     let sent = words(&command("printf", &["%s", "a\\b'c", "$x"]), Terminal::Joined, Stdin::Empty);

@@ -1,4 +1,4 @@
-//! `authenticate` and `auth/status`.
+//! `authenticate`, `logout` and `auth/status`.
 
 use crate::{
     connection::{
@@ -11,8 +11,8 @@ use crate::{
 use agent_client_protocol::v1::schema as acp;
 use serde_json::{Value, json};
 
-/// Succeeds for the method offered, however often it is called. Clients of the KosmoKrator wire
-/// name none: that is the one there is.
+/// Logs in with one of the offered methods; repeated calls succeed. Clients of the KosmoKrator wire
+/// name no method, so the default one is used.
 pub(crate) async fn authenticate(connection: &Connection, peer: &Peer, mut given: Value, reply: Reply) {
     if given.is_null() {
         given = json!({});
@@ -31,7 +31,7 @@ pub(crate) async fn authenticate(connection: &Connection, peer: &Peer, mut given
     }
 }
 
-/// Uses no credentials for this client from here on.
+/// Stops using credentials for this client.
 pub(crate) async fn logout(connection: &Connection, peer: &Peer, reply: Reply) {
     let changed = connection.log_out();
     reply.send(Ok(acp::LogoutResponse::new()));
@@ -40,12 +40,12 @@ pub(crate) async fn logout(connection: &Connection, peer: &Peer, reply: Reply) {
     }
 }
 
-/// Tells whether the model of new sessions could be used. Never an error.
+/// Returns whether the model for new sessions is usable. Never fails.
 pub(crate) async fn auth_status(connection: &Connection) -> acp::AuthStatusResponse {
     acp::AuthStatusResponse::new(auth_word(connection.auth_state().await))
 }
 
-/// The state as the wire has it.
+/// Converts the login state to the wire type.
 pub(crate) fn auth_word(state: AuthState) -> acp::AuthState {
     match state {
         AuthState::NotRequired => acp::AuthState::NotRequired,

@@ -1,4 +1,4 @@
-//! `session/fork`: a new session that begins with everything another has.
+//! `session/fork`: creates a session with a copy of another session's history.
 
 use super::tell_commands;
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
 use agent_client_protocol::v1::schema as acp;
 use serde_json::Value;
 
-/// Answers first; nothing is played back.
+/// Creates the session and responds; the history is not replayed.
 pub(crate) async fn fork(connection: &Connection, peer: &Peer, params: Value, reply: Reply) {
     let cancellation = reply.cancellation();
     match connection.fork(peer, params, &cancellation).await {

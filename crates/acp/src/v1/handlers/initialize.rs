@@ -1,4 +1,4 @@
-//! `initialize`: who both sides are and what they can. Touches no provider.
+//! `initialize`: exchanges identities and capabilities. Contacts no provider.
 
 use crate::{
     TerminalPlace,
@@ -18,7 +18,8 @@ use agent_client_protocol::{Client, ConnectionTo, Error, schema::ProtocolVersion
 use serde_json::{Value, json};
 use std::sync::{Arc, atomic::Ordering};
 
-/// Answers with version 1 whatever the client asked for: it decides whether it can speak it.
+/// Responds with version 1 regardless of the requested version: the client decides whether it
+/// supports that.
 pub(crate) fn initialize(
     connection: &Connection,
     client: ConnectionTo<Client>,
@@ -27,7 +28,7 @@ pub(crate) fn initialize(
     if !(params.is_object() || params.is_null()) {
         return Err(errors::invalid_params("invalid params of initialize: an object is due"));
     }
-    // What a client says of itself beyond what is understood here is its own business: never an error.
+    // Capabilities that cannot be decoded are ignored, never an error.
     let capabilities: acp::ClientCapabilities = params
         .get("clientCapabilities")
         .and_then(|capabilities| serde_json::from_value(capabilities.clone()).ok())
@@ -40,8 +41,8 @@ pub(crate) fn initialize(
     if !connection.introduce(client, forms, traits(&capabilities, facts, options.terminal)) {
         return Err(errors::invalid_request("already initialized"));
     }
-    // A client of the second version, which is served in the first, has them under another name; it
-    // is no client of the KosmoKrator wire.
+    // A client of version 2 that is served in version 1 names the member `capabilities`. Such a
+    // client does not speak the KosmoKrator wire.
     let named = if params.get("clientCapabilities").is_none() && params.get("capabilities").is_some() {
         "capabilities"
     } else {
@@ -114,7 +115,7 @@ fn traits(capabilities: &acp::ClientCapabilities, facts: facts::Facts, place: Te
         takes: Takes {
             notices: session.is_some_and(|session| session.notices.is_some()),
             compaction: session.is_some_and(|session| session.compaction.is_some()),
-            // Decided by how the client introduces itself.
+            // Set per connection in `Traits::takes`.
             raw_output: false,
             displays: meta.and_then(|meta| meta.get("terminal_output")) == Some(&Value::Bool(true)),
         },

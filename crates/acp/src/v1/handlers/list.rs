@@ -1,11 +1,11 @@
-//! `session/list`: stored sessions, a page at a time.
+//! `session/list`: lists stored sessions, page by page.
 
 use crate::{connection::rfc3339, v1::Connection};
 use agent::SessionRecord;
 use agent_client_protocol::{Error, v1::schema as acp};
 use serde_json::Value;
 
-/// Answers with the last used first.
+/// Returns a page of sessions, most recently used first.
 pub(crate) async fn list(connection: &Connection, params: Value) -> Result<acp::ListSessionsResponse, Error> {
     let page = connection.list(params).await?;
     let sessions = page.sessions.into_iter().map(info).collect();

@@ -1,4 +1,4 @@
-//! `session/load`: opens a stored session and plays the whole conversation back before it answers.
+//! `session/load`: opens a stored session and replays its whole history before it responds.
 
 use super::tell_commands;
 use crate::{
@@ -13,7 +13,7 @@ use agent::{SessionEvent, SessionHandle};
 use agent_client_protocol::{Error, v1::schema as acp};
 use serde_json::Value;
 
-/// Plays back, answers, then lets through what happened meanwhile.
+/// Replays the history, responds, then releases the updates that occurred meanwhile.
 pub(crate) async fn load(connection: &Connection, peer: &Peer, params: Value, reply: Reply) {
     let handle = match connection.open("session/load", peer, params).await {
         Ok(handle) => handle,
@@ -28,7 +28,7 @@ pub(crate) async fn load(connection: &Connection, peer: &Peer, params: Value, re
         () = connection.gone.cancelled() => Err(errors::request_cancelled()),
         played = replay(connection, peer, &handle, last, live) => played,
     };
-    // A client that is told of an error does not take the session for open.
+    // After an error response, the client does not consider the session open.
     match &played {
         Ok(()) => connection.keep(handle.id()),
         Err(_) => connection.take_back(peer, handle.id()).await,
@@ -47,8 +47,9 @@ pub(crate) async fn load(connection: &Connection, peer: &Peer, params: Value, re
     }
 }
 
-/// Sends the stored events up to number `last`, a page at a time and no faster than the client reads, and then what is going on and not stored; of
-/// the title and the usage, the last.
+/// Replays the stored events up to number `last`, page by page and no faster than the client reads;
+/// then the events in progress that are not stored. Of title and usage events, only the last is
+/// sent.
 async fn replay(
     connection: &Connection,
     peer: &Peer,

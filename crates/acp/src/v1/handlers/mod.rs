@@ -1,5 +1,5 @@
-//! One file a method: each decodes, hands over to the runtime, and answers. What needs no more than an answer of this version's is in the
-//! dispatcher.
+//! One file per method: each handler decodes the parameters, calls the runtime and responds.
+//! Methods that only need a response type of this version are handled in the dispatcher.
 
 mod authenticate;
 mod fork;
@@ -30,7 +30,7 @@ pub(crate) use status::status;
 use super::{Peer, to_acp::available_commands};
 use agent::SessionHandle;
 
-/// Tells the slash commands of a session that the client has just been told of.
+/// Sends the slash commands of a session that has just been announced to the client.
 fn tell_commands(peer: &Peer, session: &SessionHandle) {
     peer.outbox.push(session.id(), vec![available_commands(&session.commands())]);
 }

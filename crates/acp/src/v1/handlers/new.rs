@@ -1,4 +1,4 @@
-//! `session/new`: makes a session.
+//! `session/new`: creates a session.
 
 use super::tell_commands;
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
 use agent_client_protocol::v1::schema as acp;
 use serde_json::Value;
 
-/// Answers first; what else there is to say of the session follows the answer.
+/// Creates the session and responds; further updates of the session follow the response.
 pub(crate) async fn new(connection: &Connection, peer: &Peer, params: Value, reply: Reply) {
     let cancellation = reply.cancellation();
     match connection.create(peer, params, &cancellation).await {

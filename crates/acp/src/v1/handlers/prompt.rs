@@ -17,7 +17,7 @@ struct Params {
     prompt: Vec<Value>,
 }
 
-/// Content blocks; or a text, which the KosmoKrator wire takes as well.
+/// Deserializes content blocks; or a string, which the KosmoKrator wire accepts as well.
 fn blocks<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Value>, D::Error> {
     match Value::deserialize(from)? {
         Value::String(text) => Ok(vec![json!({ "type": "text", "text": text })]),
@@ -25,7 +25,7 @@ fn blocks<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Value>, D::Error> {
     }
 }
 
-/// Answers when the turn has ended and all it had to say is on its way.
+/// Runs the turn, and responds once it has ended and its updates have been sent.
 pub(crate) async fn prompt(connection: &Connection, peer: &Peer, given: Value, reply: Reply) {
     let (handle, content) = match decode(connection, given) {
         Ok(Some(decoded)) => decoded,
@@ -61,7 +61,8 @@ pub(crate) async fn prompt(connection: &Connection, peer: &Peer, given: Value, r
     reply.send(answer(ended, connection.native.is_seed()));
 }
 
-/// The session and what it is asked; `None` where that is nothing, which the KosmoKrator wire takes for a turn that is over.
+/// Decodes the session and the prompt; `None` for an empty prompt on the KosmoKrator wire, where
+/// that is a completed turn.
 fn decode(
     connection: &Connection,
     given: Value,
@@ -75,14 +76,15 @@ fn decode(
     Ok(Some((handle, from_acp::prompt(given.prompt)?)))
 }
 
-/// The end of a turn and the tokens it used; the KosmoKrator wire is told those of the whole session.
+/// Creates the response: the stop reason and the tokens used by the turn. On the KosmoKrator wire,
+/// the tokens are those of the whole session.
 fn answer(ended: Result<PromptOutcome, TurnError>, is_seed: bool) -> Result<acp::PromptResponse, Error> {
     let outcome = ended.map_err(|error| errors::turn(&error))?;
     let usage = match is_seed {
         true => acp::Usage::new(outcome.total.all(), outcome.total.input, outcome.total.output),
         false => {
             let used = outcome.usage;
-            // Each token is counted in one place.
+            // Each token counts in one field only.
             acp::Usage::new(used.all(), used.fresh_input(), used.output)
                 .cached_read_tokens(used.cache_read)
                 .cached_write_tokens(used.cache_write)

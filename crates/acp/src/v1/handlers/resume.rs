@@ -1,4 +1,4 @@
-//! `session/resume`: opens a stored session without playing it back.
+//! `session/resume`: opens a stored session without replaying its history.
 
 use super::tell_commands;
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
 use agent_client_protocol::v1::schema as acp;
 use serde_json::Value;
 
-/// Answers with the session's settings.
+/// Opens the session and responds with its settings.
 pub(crate) async fn resume(connection: &Connection, peer: &Peer, params: Value, reply: Reply) {
     match connection.open("session/resume", peer, params).await {
         Ok(handle) if reply.cancellation().is_cancelled() => {

@@ -8,7 +8,7 @@ use agent::Mode;
 use agent_client_protocol::{Error, v1::schema as acp};
 use serde_json::Value;
 
-/// Answers when the mode is in force and recorded.
+/// Changes the mode; responds once it is in force and recorded.
 pub(crate) async fn set_mode(
     connection: &Connection,
     given: Value,

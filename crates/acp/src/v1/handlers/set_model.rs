@@ -1,4 +1,5 @@
-//! `session/set_model`: left the protocol for a configuration option, but older clients still send it.
+//! `session/set_model`: replaced in the protocol by a configuration option, but older clients still
+//! send it.
 
 use crate::{
     connection::{params, settings::choose_model},
@@ -15,7 +16,7 @@ struct Params {
     model_id: String,
 }
 
-/// Answers when the model is in force and recorded.
+/// Changes the model; responds once it is in force and recorded.
 pub(crate) async fn set_model(connection: &Connection, given: Value) -> Result<Value, Error> {
     let given: Params = params("session/set_model", given)?;
     let handle = connection.find(&given.session_id)?;

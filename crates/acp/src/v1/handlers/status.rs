@@ -1,10 +1,10 @@
-//! `session/status`: whether a session is in memory or only stored.
+//! `session/status`: reports whether a session is in memory or only stored.
 
 use crate::v1::Connection;
 use agent_client_protocol::{Error, v1::schema as acp};
 use serde_json::Value;
 
-/// Opens nothing.
+/// Returns the status without opening the session.
 pub(crate) async fn status(
     connection: &Connection,
     params: Value,

@@ -1,4 +1,4 @@
-//! `initialize`: who both sides are and what they can. Touches no provider.
+//! `initialize`: exchanges identities and capabilities. Contacts no provider.
 
 use crate::{
     connection::{
@@ -17,7 +17,8 @@ use agent_client_protocol_schema::v2 as acp;
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering;
 
-/// Answers with version 2 whoever asked for it or for a later one, and refuses whoever asked for an earlier.
+/// Responds with version 2 to clients that request version 2 or later, and rejects clients that
+/// request an earlier version.
 pub(crate) fn initialize(
     connection: &Connection,
     client: ConnectionTo<Client>,
@@ -30,7 +31,7 @@ pub(crate) fn initialize(
         }
         Some(_) => {}
     }
-    // What a client says of itself beyond what is understood here is its own business: never an error.
+    // Capabilities that cannot be decoded are ignored, never an error.
     let capabilities: acp::ClientCapabilities = params
         .get("capabilities")
         .and_then(|capabilities| serde_json::from_value(capabilities.clone()).ok())

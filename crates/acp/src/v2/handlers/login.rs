@@ -1,4 +1,4 @@
-//! `auth/login` and `auth/status`.
+//! `auth/login`, `auth/logout` and `auth/status`.
 
 use crate::{
     connection::{Reply, auth::AuthState, params},
@@ -7,7 +7,7 @@ use crate::{
 use agent_client_protocol_schema::v2 as acp;
 use serde_json::Value;
 
-/// Succeeds for the method offered, however often it is called.
+/// Logs in with one of the offered methods; repeated calls succeed.
 pub(crate) async fn login(connection: &Connection, peer: &Peer, given: Value, reply: Reply) {
     let done = match params::<acp::LoginAuthRequest>("auth/login", given) {
         Ok(request) => connection.log_in(&request.method_id.0).await,
@@ -20,7 +20,7 @@ pub(crate) async fn login(connection: &Connection, peer: &Peer, given: Value, re
     }
 }
 
-/// Uses no credentials for this client from here on.
+/// Stops using credentials for this client.
 pub(crate) async fn logout(connection: &Connection, peer: &Peer, reply: Reply) {
     let changed = connection.log_out();
     reply.send(Ok(acp::LogoutAuthResponse::new()));
@@ -29,12 +29,12 @@ pub(crate) async fn logout(connection: &Connection, peer: &Peer, reply: Reply) {
     }
 }
 
-/// Tells whether the model of new sessions could be used. Never an error.
+/// Returns whether the model for new sessions is usable. Never fails.
 pub(crate) async fn auth_status(connection: &Connection) -> acp::AuthStatusResponse {
     acp::AuthStatusResponse::new(auth_word(connection.auth_state().await))
 }
 
-/// The state as the wire has it.
+/// Converts the login state to the wire type.
 pub(crate) fn auth_word(state: AuthState) -> acp::AuthState {
     match state {
         AuthState::NotRequired => acp::AuthState::NotRequired,

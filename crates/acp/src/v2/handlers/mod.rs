@@ -1,5 +1,5 @@
-//! One file a method: each decodes, hands over to the runtime, and answers. What needs no more than an answer of this version's is in the
-//! dispatcher.
+//! One file per method: each handler decodes the parameters, calls the runtime and responds.
+//! Methods that only need a response type of this version are handled in the dispatcher.
 
 mod initialize;
 mod list;

@@ -1,4 +1,4 @@
-//! `session/new` and `session/fork`: make a session.
+//! `session/new` and `session/fork`: create a session.
 
 use crate::{
     connection::Reply,
@@ -7,7 +7,7 @@ use crate::{
 use agent_client_protocol_schema::v2 as acp;
 use serde_json::Value;
 
-/// Answers first; what else there is to say of the session follows the answer.
+/// Creates a session and responds; further updates of the session follow the response.
 pub(crate) async fn new(connection: &Connection, peer: &Peer, params: Value, reply: Reply) {
     let cancellation = reply.cancellation();
     match connection.create(peer, params, &cancellation).await {
@@ -23,7 +23,7 @@ pub(crate) async fn new(connection: &Connection, peer: &Peer, params: Value, rep
     }
 }
 
-/// The same of one that begins with everything another has; nothing is played back.
+/// Creates a session with a copy of another session's history, which is not replayed.
 pub(crate) async fn fork(connection: &Connection, peer: &Peer, params: Value, reply: Reply) {
     let cancellation = reply.cancellation();
     match connection.fork(peer, params, &cancellation).await {

@@ -1,4 +1,4 @@
-//! `session/prompt`: says something to a session.
+//! `session/prompt`: adds a prompt to a session.
 
 use crate::{
     connection::{Reply, errors, params},
@@ -18,8 +18,8 @@ struct Params {
     prompt: Vec<Value>,
 }
 
-/// Answers when the prompt is part of the conversation, recorded and told; how its turn goes on, the updates tell. A prompt that waits for
-/// the turns before it is not answered yet.
+/// Responds once the prompt is recorded in the conversation and its event was sent; updates report
+/// how its turn proceeds. A queued prompt is not answered until its turn begins.
 pub(crate) async fn prompt(connection: &Connection, given: Value, reply: Reply) {
     let (handle, content) = match decode(connection, given) {
         Ok(decoded) => decoded,
@@ -42,13 +42,13 @@ pub(crate) async fn prompt(connection: &Connection, given: Value, reply: Reply) 
     };
     let Some(message) = inserted else {
         return reply.send(Err::<(), _>(match turn.settled().await {
-            // It was taken back before it was said.
+            // The prompt was cancelled before it was recorded.
             Ok(_cancelled) => errors::request_cancelled(),
             Err(error) => errors::turn(&error),
         }));
     };
     reply.send(Ok(acp::PromptResponse::new(message.as_str().to_owned())));
-    // The end is an event, unless even that could not be stored.
+    // The turn's end is an event, unless storing it failed.
     let ended = tokio::select! {
         ended = turn.settled() => ended,
         () = left.cancelled() => {

@@ -1,4 +1,4 @@
-//! `session/resume`: opens a stored session, and plays the conversation back where that is asked for.
+//! `session/resume`: opens a stored session, and replays its history on request.
 
 use crate::{
     connection::{Held, Replayed, Reply, errors, params},
@@ -20,7 +20,8 @@ struct Params {
     replay_from: Option<Value>,
 }
 
-/// Plays back, tells the state, answers, then lets through what happened meanwhile.
+/// Replays the history, sends the state, responds, then releases the updates that occurred
+/// meanwhile.
 pub(crate) async fn resume(connection: &Connection, peer: &Peer, given: Value, reply: Reply) {
     let from_start = match from_start(&given) {
         Ok(from_start) => from_start,
@@ -40,7 +41,7 @@ pub(crate) async fn resume(connection: &Connection, peer: &Peer, given: Value, r
         () = connection.gone.cancelled() => Err(errors::request_cancelled()),
         played = replay(connection, peer, &handle, until, live) => played,
     };
-    // A client that is told of an error does not take the session for open.
+    // After an error response, the client does not consider the session open.
     match &played {
         Ok(()) => connection.keep(handle.id()),
         Err(_) => connection.take_back(peer, handle.id()).await,
@@ -54,7 +55,7 @@ pub(crate) async fn resume(connection: &Connection, peer: &Peer, given: Value, r
     drop(held);
 }
 
-/// Whether all is to be played back, or nothing.
+/// Returns whether to replay the whole history or nothing.
 fn from_start(given: &Value) -> Result<bool, Error> {
     let Params { replay_from } = params("session/resume", given.clone())?;
     match replay_from {
@@ -64,8 +65,10 @@ fn from_start(given: &Value) -> Result<bool, Error> {
     }
 }
 
-/// Sends the stored events up to number `until`, a page at a time and no faster than the client reads; then what is going on and not
-/// stored; of the title and the usage, the last; and the state.
+/// Replays the stored events up to number `until`, page by page and no faster than the client
+/// reads; then the events in progress that are not stored.
+///
+/// Of title and usage events, only the last is sent. The state comes last.
 async fn replay(
     connection: &Connection,
     peer: &Peer,

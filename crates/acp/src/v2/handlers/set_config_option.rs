@@ -1,11 +1,12 @@
-//! `session/set_config_option`: changes a mode, the model or its thought level, and answers with all options.
+//! `session/set_config_option`: changes a mode, the model or its thought level, and responds with
+//! all options.
 
 use crate::v2::{Connection, settings::config_options};
 use agent_client_protocol::Error;
 use agent_client_protocol_schema::v2 as acp;
 use serde_json::Value;
 
-/// Answers with the full list once the change is in force and recorded.
+/// Changes an option; responds once the change is in force and recorded.
 pub(crate) async fn set_config_option(
     connection: &Connection,
     params: Value,

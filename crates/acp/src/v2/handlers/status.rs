@@ -1,11 +1,11 @@
-//! `session/status`: whether a session is in memory or only stored.
+//! `session/status`: reports whether a session is in memory or only stored.
 
 use crate::v2::Connection;
 use agent_client_protocol::Error;
 use agent_client_protocol_schema::v2 as acp;
 use serde_json::Value;
 
-/// Opens nothing.
+/// Returns the status without opening the session.
 pub(crate) async fn status(
     connection: &Connection,
     params: Value,

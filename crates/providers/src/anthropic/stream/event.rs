@@ -1,4 +1,4 @@
-//! The events of the wire. Unknown ones are no error: the API adds some.
+//! The events of the wire. Unknown events are accepted, since the API adds new ones.
 
 use serde::Deserialize;
 

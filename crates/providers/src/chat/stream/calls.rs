@@ -1,8 +1,8 @@
-//! Puts tool calls together from their pieces.
+//! Assembles tool calls from their pieces.
 //!
-//! By the book every piece has an index, and the first of a call an id and a name. In the wild
-//! indexes are missing, are all zero, are huge or come late, ids come with every piece, late or
-//! never, and two calls share an index or an id.
+//! According to the specification, every piece has an index, and the first piece of a call has an
+//! id and a name. Real servers leave indexes out, send zero for all, huge ones or late ones; send
+//! ids with every piece, late or never; and give two calls the same index or id.
 
 use super::{
     super::{WIRE, kept::KeptCall},
@@ -27,7 +27,7 @@ struct Call {
 }
 
 impl Calls {
-    /// Takes a piece. Fails with the limit when there are more calls than [`MAX_CALLS`].
+    /// Adds a piece. Fails with the limit if the answer has more than [`MAX_CALLS`] calls.
     pub(super) fn add(&mut self, delta: CallDelta<'_>) -> Result<(), usize> {
         let id = delta.id.filter(|id| !id.is_empty());
         let (name, raw, function_more) = match delta.function {
@@ -72,7 +72,8 @@ impl Calls {
         Ok(())
     }
 
-    /// The whole calls, in the order they began. A piece that never got a name is no call.
+    /// Returns the calls in the order in which they began. A call that never received a name is
+    /// dropped.
     pub(super) fn take(&mut self) -> Vec<ModelEvent> {
         let calls = std::mem::take(&mut self.0).into_iter().filter(|call| !call.name.is_empty()).enumerate();
         calls
@@ -88,7 +89,7 @@ impl Calls {
             .collect()
     }
 
-    /// The call that a piece continues; `None` when it begins another one.
+    /// Returns the call that a piece continues; `None` if the piece begins another call.
     fn find(&self, index: Option<i64>, id: Option<&str>, name: Option<&str>) -> Option<usize> {
         match id {
             Some(id) => self.find_by_id(index, id, name),
@@ -102,7 +103,7 @@ impl Calls {
         if let Some(place) = self.0.iter().rposition(|call| same_id(call) && !other_index(call)) {
             return Some(place);
         }
-        // The id comes late, for a call that began without one.
+        // The id arrives late, for a call that began without one.
         let late = match index {
             Some(_) => self.0.iter().rposition(|call| call.index == index),
             None => self.0.len().checked_sub(1),
@@ -112,7 +113,8 @@ impl Calls {
         {
             return Some(place);
         }
-        // The same id at another index: a name begins a call, and so do arguments where the call before has all of its own.
+        // The same id at another index: the piece begins a new call if it has a name, or if the
+        // arguments of the existing call are complete.
         let place = self.0.iter().rposition(same_id)?;
         (name.is_none() && !is_whole(&self.0[place].arguments)).then_some(place)
     }
@@ -123,7 +125,7 @@ impl Calls {
             None => last,
             Some(_) => match self.0.iter().rposition(|call| call.index == index) {
                 Some(place) => place,
-                // Without a name it begins nothing: the index came late, or changed on the way.
+                // A piece without a name does not begin a call: the index arrived late, or changed.
                 None if name.is_none() && !is_whole(&self.0[last].arguments) => last,
                 None => return None,
             },
@@ -133,8 +135,9 @@ impl Calls {
 }
 
 impl Call {
-    /// Whether a piece with this index and name begins another call: a name on a call that has one
-    /// already, and is whole or cannot be told apart by its index.
+    /// Returns whether a piece with this index and name begins another call: it has a name although
+    /// this call has one already, and either this call is complete or there is no index to match it
+    /// by.
     fn ends_before(&self, index: Option<i64>, name: Option<&str>) -> bool {
         name.is_some() && !self.name.is_empty() && (index.is_none() || is_whole(&self.arguments))
     }

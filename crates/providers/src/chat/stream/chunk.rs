@@ -1,4 +1,4 @@
-//! The shape of a chunk, as loosely as servers keep to it.
+//! The schema of a chunk, lenient where servers deviate from the specification.
 
 use crate::fields::Fields;
 use agent::Usage;
@@ -17,7 +17,7 @@ pub(super) struct Chunk<'a> {
 }
 
 impl Chunk<'_> {
-    /// `{"error": …}`, or `{"object": "error", …}` as vLLM has it.
+    /// Matches `{"error": …}`, and `{"object": "error", …}` as sent by vLLM.
     pub(super) fn is_error(&self) -> bool {
         self.error.is_some() || self.object.as_deref() == Some("error")
     }
@@ -41,7 +41,7 @@ pub(super) struct Delta<'a> {
     pub(super) reasoning: Option<String>,
     pub(super) refusal: Option<String>,
     pub(super) tool_calls: Option<Vec<CallDelta<'a>>>,
-    /// What else there is.
+    /// Unknown members.
     pub(super) more: Fields<'a>,
 }
 
@@ -75,7 +75,7 @@ pub(super) struct CallDelta<'a> {
     pub(super) index: Option<i64>,
     pub(super) id: Option<String>,
     pub(super) function: Option<FunctionDelta<'a>>,
-    /// What else there is.
+    /// Unknown members.
     pub(super) more: Fields<'a>,
 }
 
@@ -93,7 +93,7 @@ impl<'a> TryFrom<Fields<'a>> for CallDelta<'a> {
 }
 
 impl CallDelta<'_> {
-    /// Bytes that are kept of it.
+    /// Returns the number of bytes that are stored of this piece.
     pub(super) fn bytes(&self) -> usize {
         let function = self.function.as_ref().map_or(0, |function| {
             let name = function.name.as_ref().map_or(0, String::len);
@@ -110,7 +110,7 @@ pub(super) struct FunctionDelta<'a> {
     pub(super) name: Option<String>,
     /// A string of JSON; a few servers send the object itself.
     pub(super) arguments: Option<&'a RawValue>,
-    /// What else there is.
+    /// Unknown members.
     pub(super) more: Fields<'a>,
 }
 

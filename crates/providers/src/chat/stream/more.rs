@@ -1,16 +1,16 @@
-//! Members of a message or a call that nobody here knows, put together from their pieces.
+//! Assembles the unknown members of a message or a call from their pieces.
 //!
-//! Servers put signatures and encrypted reasoning there and want them back. Texts come in pieces, lists
-//! come element by element, and an element in pieces of its own.
+//! Servers send signatures and encrypted reasoning in such members and require them back. Texts
+//! arrive in pieces; lists arrive element by element, and an element may itself arrive in pieces.
 
 use crate::fields::Fields;
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 use std::borrow::Cow;
 
-/// Members that say something of a piece alone and are not for the message.
+/// Members that describe a single piece and do not belong to the message.
 const OF_A_PIECE: &[&str] = &["channel", "logprobs", "token_id", "token_ids"];
-/// Members of an element of a list that come in pieces.
+/// Members of a list element that arrive in pieces.
 const IN_PIECES: &[&str] = &["text", "summary", "thinking"];
 
 /// The members so far.
@@ -18,7 +18,7 @@ const IN_PIECES: &[&str] = &["text", "summary", "thinking"];
 pub(super) struct More(Fields<'static>);
 
 impl More {
-    /// Takes what is unknown of a piece. Numbers, truth values and what is empty says nothing.
+    /// Adds the unknown members of a piece. Numbers, booleans, `null` and empty values are skipped.
     pub(super) fn add(&mut self, piece: Fields<'_>) {
         for (name, value) in piece.0 {
             let says = matches!(value.get().as_bytes(), [b'"' | b'[' | b'{', _, _, ..]);
@@ -31,13 +31,13 @@ impl More {
         }
     }
 
-    /// What came, if anything did.
+    /// Takes the members received so far.
     pub(super) fn take(&mut self) -> Fields<'static> {
         std::mem::take(&mut self.0)
     }
 }
 
-/// A member of which a further piece came.
+/// Appends a further piece to a member.
 fn joined(so_far: &RawValue, piece: &RawValue) -> Box<RawValue> {
     if so_far.get() == piece.get() {
         return so_far.to_owned();
@@ -59,7 +59,7 @@ fn joined_text(so_far: &RawValue, piece: &RawValue) -> Box<RawValue> {
     raw(&(read::<String>(so_far) + &read::<String>(piece)))
 }
 
-/// The elements of both, where the first of the second may go on with the last of the first.
+/// Joins two lists. The first element of the second may continue the last of the first.
 fn joined_list(so_far: &RawValue, piece: &RawValue) -> Box<RawValue> {
     let mut elements: Vec<Cow<'_, RawValue>> = borrowed(so_far);
     for element in borrowed(piece) {
@@ -72,8 +72,9 @@ fn joined_list(so_far: &RawValue, piece: &RawValue) -> Box<RawValue> {
     raw(&elements)
 }
 
-/// An element with the piece that goes on with it: of the same kind and place, and neither complete nor
-/// of another item.
+/// Returns the element continued by the piece, or `None` if the piece begins another element. Both
+/// must be objects of the same type and index, and the element must not be signed, which marks it
+/// as complete.
 fn continued(last: &RawValue, piece: &RawValue) -> Option<Box<RawValue>> {
     if (kind(last), kind(piece)) != (b'{', b'{') {
         return None;

@@ -1,29 +1,29 @@
-//! Reasoning that a server leaves in the content, between `<think>` and `</think>`.
+//! Extracts reasoning that a server leaves in the content, between `<think>` and `</think>`.
 //!
-//! Servers that know a model's template take it out; others stream it as it comes. Only what the answer begins with is
-//! reasoning: text that mentions the tag later is left alone.
+//! Servers that know a model's template extract it; others stream it as it is generated. Only a tag
+//! at the beginning of the answer marks reasoning: text that mentions the tag later is left alone.
 
-/// The tags that content may begin with, each with its end.
+/// The opening tags of reasoning, each with its closing tag.
 const TAGS: [(&str, &str); 2] = [("<think>", "</think>"), ("<thinking>", "</thinking>")];
 
-/// Where in the content we are.
+/// The position of the parser in the content.
 #[derive(Debug)]
 pub(super) enum Think {
-    /// At its beginning: what may become a tag is held back.
+    /// At the beginning; text that may become an opening tag is held back.
     Beginning(String),
-    /// Between the tags: what may become the end is held back.
+    /// Between the tags; text that may become the closing tag is held back.
     Inside { end: &'static str, held: String },
-    /// Right behind them: the blank lines there are of no use.
+    /// Right after the closing tag; white space there is dropped.
     Behind,
     /// In the answer.
     Over,
 }
 
-/// What a piece of content is.
+/// The reasoning and the text of a piece of content.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Told {
     pub(super) reasoning: String,
-    /// Follows the reasoning.
+    /// The text after the reasoning.
     pub(super) text: String,
 }
 
@@ -34,7 +34,7 @@ impl Default for Think {
 }
 
 impl Think {
-    /// Takes a piece of content.
+    /// Parses a piece of content.
     pub(super) fn feed(&mut self, piece: &str) -> Told {
         let mut told = Told::default();
         let mut rest = piece.to_owned();
@@ -44,7 +44,8 @@ impl Think {
         told
     }
 
-    /// The end of the content, or of its beginning where reasoning came otherwise: gives out what was held back.
+    /// Ends the content, or its beginning if reasoning arrives in another way, and emits held-back
+    /// text.
     pub(super) fn finish(&mut self) -> Told {
         match std::mem::replace(self, Self::Over) {
             Self::Beginning(held) => Told { text: held, ..Told::default() },
@@ -53,7 +54,7 @@ impl Think {
         }
     }
 
-    /// Takes text up to the next change of place; what is left.
+    /// Consumes text up to the next change of position and returns the rest.
     fn step(&mut self, text: String, told: &mut Told) -> String {
         match self {
             Self::Beginning(held) => {

@@ -1,4 +1,4 @@
-//! The shape of one event: a `GenerateContentResponse`.
+//! The schema of one event: a `GenerateContentResponse`.
 
 use agent::Usage;
 use serde::Deserialize;
@@ -59,7 +59,8 @@ pub(super) struct PromptFeedback {
     pub(super) block_reason_message: Option<String>,
 }
 
-/// Tokens (Google, "UsageMetadata"): those of the prompt include the cached ones, those of the candidates leave out the thoughts.
+/// Token counts (Google, "UsageMetadata"): the prompt's include the cached ones, the candidates'
+/// exclude the thoughts.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct UsageBlock {

@@ -1,4 +1,4 @@
-//! Whole conversations: a prompt, the calls it leads to, the files afterwards, what is reported.
+//! Whole conversations: a prompt, the calls it leads to, the files afterwards, and the report.
 
 use super::{
     super::{next, report},
@@ -10,8 +10,8 @@ use serde_json::json;
 const MAIN: &str =
     "use std::fmt;\n\nfn greet() {\n    println!(\"Hello\");\n}\n\nfn main() {\n    greet();\n}\n";
 
-/// One conversation: the files before, the prompt, the calls by name, parts of the report, the files that are different afterwards
-/// (an empty text for one that is gone).
+/// One conversation: the initial files, the prompt, the calls by name, parts of the report, and the
+/// files that differ afterwards (an empty text for a deleted one).
 struct Case<'a> {
     files: &'a [(&'a str, &'a str)],
     prompt: &'a str,
@@ -198,7 +198,7 @@ fn whole_files() {
         &[("new/a.txt", "hi")],
     ));
     check(&case("create a.txt with\n```\nx\n\ny\n```", "glob file_write", &[], &[("a.txt", "x\n\ny\n")]));
-    // A file of the same name elsewhere is no obstacle.
+    // A file of the same name elsewhere does not matter.
     check(&case("create same.txt with 'hi'", "glob file_write", &[], &[("same.txt", "hi")]));
     check(&case("create notes.md with 'hi'", "glob", &["exists already; say `overwrite notes.md"], &[]));
     check(&case(
@@ -235,7 +235,8 @@ fn symbols() {
         ("src/b.rs", "use a::fetch;\n\nfn x() {\n    fetch();\n}\n"),
         ("src/c.rs", "// fetch\n"),
     ];
-    // The search shows three lines at a time, so it takes two rounds and a last one that finds nothing.
+    // The search shows three lines at a time, so it takes two rounds, and a last one that finds
+    // nothing.
     let calls = "grep file_read file_read file_edit file_edit grep file_read file_edit grep";
     let report: &[&str] = &["5 place(s) in 3 file(s); none is left", "- `src/c.rs`: 1 place(s)"];
     check(&Case { files, prompt: "rename symbol get to fetch in src", calls, report, after });
@@ -263,7 +264,7 @@ fn several_steps_and_where_they_stop() {
     let report: &[&str] =
         &["Step 2 of 3: run `fail` failed", "Not done:\n- delete `notes.md`", "Changed:\n- `notes.md`"];
     check(&case(prompt, "file_read file_edit bash", report, &after));
-    // Nothing is begun when a part is not understood.
+    // No step is started if any part could not be parsed.
     let prompt = "replace one with 1 in notes.md; make it shine";
     check(&case(
         prompt,
@@ -350,7 +351,8 @@ fn attached_and_mentioned_files_are_meant_by_it() {
         let said = world.play(prompt);
         assert!(said.last().is_some_and(|report| report.starts_with("Read `/p/a b.txt`")), "{said:?}");
     }
-    // A file attached to a command is no part of it, unless it was named in the middle of its line.
+    // A file attached to a command is not part of the command line, unless it was mentioned within
+    // it.
     for (text, command) in [("run cat", "cat"), ("run cat ", "cat `/p/a b.txt`")] {
         let mut world = World::new(&[]);
         world.play(vec![Content::text(text), embedded.clone()]);
@@ -388,7 +390,7 @@ fn long_outputs_are_shortened_in_the_report() {
     let report = said.last().expect("it says something");
     assert!(report.contains("(800 more line(s) are in the tool call)"), "{report}");
     assert!(report.contains("200\t200") && !report.contains("201\t201"), "{report}");
-    // A block that holds fences is fenced by a longer one.
+    // A block that contains fences gets a longer fence.
     assert_eq!(report::block("````\nx"), "`````\n````\nx\n`````");
     let end = report::block_end(&long);
     assert!(end.starts_with("(800 line(s) before") && end.ends_with("1000\n```"), "{end}");

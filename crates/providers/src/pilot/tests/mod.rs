@@ -1,4 +1,4 @@
-//! The grammar as a table, conversations played to their end, and what must never happen.
+//! The grammar as a table, whole conversations, and properties that must hold for any prompt.
 
 mod conversations;
 mod phrasings;

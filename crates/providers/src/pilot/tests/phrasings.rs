@@ -1,4 +1,4 @@
-//! What people write, and the steps it means.
+//! Prompts as users write them, and the steps they are parsed into.
 
 use super::super::{
     parse::{Understood, parse},
@@ -277,7 +277,7 @@ fn long_prompts_are_bounded() {
     }
     let files = format!("show {}", (0..60).map(|n| format!("{n}.txt")).collect::<Vec<_>>().join(", "));
     assert!(matches!(understand(&files), Understood::Unclear { .. }));
-    // A long text in one step is no trouble.
+    // A long text in one step is accepted.
     let text = format!("create a.txt with\n```\n{}```", "some line of text\n".repeat(20_000));
     assert!(matches!(understand(&text), Understood::Work { .. }));
 }

@@ -1,4 +1,4 @@
-//! No prompt makes the pilot panic, and none makes it answer without end.
+//! No prompt makes the pilot panic or answer without end.
 
 use super::{phrasings::understand, tools::World};
 use agent::Content;

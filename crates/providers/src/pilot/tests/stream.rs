@@ -1,4 +1,4 @@
-//! The thin stream around the pure core.
+//! The stream around the pure core.
 
 use super::{super::OfflinePilot, tools::World};
 use agent::{AssistantMessage, Content, LanguageModel as _, Message, ModelEvent, ModelRequest, ModelStop};

@@ -1,4 +1,4 @@
-//! The tools, as far as the pilot needs them, over files in memory, with the real ones' texts.
+//! In-memory stand-ins for the tools that the pilot uses, with the real ones' result texts.
 
 use super::super::{Reply, next, progress::Call};
 use agent::{
@@ -7,11 +7,11 @@ use agent::{
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Every tool the pilot knows.
+/// Every tool that the pilot uses.
 pub(super) const ALL: &[&str] =
     &["file_read", "file_write", "file_edit", "apply_patch", "glob", "grep", "bash", "update_plan"];
 
-/// A project in memory with tools that work on it.
+/// A project in memory, with tools that operate on it.
 pub(super) struct World {
     pub(super) files: BTreeMap<String, String>,
     pub(super) read: BTreeSet<String>,
@@ -37,7 +37,7 @@ impl World {
         ModelRequest { messages, tools: self.tools.iter().map(spec).collect(), ..ModelRequest::default() }
     }
 
-    /// Plays a prompt to its end: all that was said, the report last.
+    /// Plays a prompt to its end and returns all texts, the report last.
     pub(super) fn play(&mut self, contents: Vec<Content>) -> Vec<String> {
         let mut messages = vec![Message::User(contents)];
         let mut said = Vec::new();
@@ -55,7 +55,7 @@ impl World {
     }
 
     fn answer(&mut self, call: Call) -> AnsweredCall {
-        // The contract's names for the plan can be called where its tool is listed.
+        // The unlisted task tools can be called where the plan tool is listed.
         let listed = if call.name.starts_with("task_") { "update_plan" } else { call.name };
         assert!(self.tools.contains(&listed), "{} was not on offer", call.name);
         let result = match self.refuse {
@@ -127,7 +127,7 @@ impl World {
         assert!(self.read.contains(path), "{path} was edited before it was read");
         assert!(!old.is_empty(), "an empty text to replace");
         let text = self.files.get_mut(path).ok_or_else(|| format!("File not found: {path}"))?;
-        // As the real one: files with Windows line ends are edited in their own.
+        // Like the real tool: a file with Windows line ends is edited with its own line ends.
         let crlf = text.contains("\r\n");
         let plain = text.replace("\r\n", "\n");
         let changed = match plain.matches(old).count() {
@@ -201,7 +201,7 @@ impl World {
                 rows.extend(found.map(|(index, line)| format!("{file}:{}:{line}", index + 1)));
             }
         }
-        // A search shows few lines, as the real one does.
+        // A search shows few lines, like the real one.
         rows.truncate(3);
         if rows.is_empty() { format!("No matches found for '{pattern}'") } else { rows.join("\n") }
     }

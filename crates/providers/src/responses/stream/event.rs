@@ -1,4 +1,4 @@
-//! The events of the wire, as far as they matter here.
+//! The events of the wire, as far as they are used here.
 
 use agent::Usage;
 use serde::Deserialize;
@@ -71,7 +71,7 @@ pub(super) struct UsageBlock {
 #[derive(Deserialize)]
 struct InputDetails {
     cached_tokens: Option<u64>,
-    /// Billed dearer than others by models that tell it.
+    /// Billed at a higher rate by models that report it.
     cache_write_tokens: Option<u64>,
 }
 

@@ -1,10 +1,10 @@
-//! One answer of a model in the events of each wire.
+//! One answer of a model, as the events of each wire.
 
 use providers::Wire;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
-/// The tokens that an answer takes.
+/// The number of tokens in an answer.
 const TOKENS: u64 = 77;
 
 /// An answer.
@@ -13,11 +13,12 @@ pub(super) struct Answer {
     pub(super) text: String,
     pub(super) thought: String,
     pub(super) calls: Vec<Call>,
-    /// Whether the limit of an answer ends it.
+    /// Whether the output limit ends it.
     pub(super) cut_off: bool,
 }
 
-/// A call: its name, the text of its arguments, and its id where that matters. In the table a list of two or three.
+/// A call: its name, the text of its arguments, and its id if that matters. In the table, an array
+/// of two or three elements.
 #[derive(Debug, Clone)]
 pub(super) struct Call {
     name: String,
@@ -40,12 +41,12 @@ impl Call {
         self.id.clone().unwrap_or_else(|| format!("call_{index}"))
     }
 
-    /// Whether its arguments are an object, as Gemini's wire has them: it has no text of them.
+    /// Returns whether the arguments are an object. Gemini's wire can express nothing else.
     pub(super) fn is_object(&self) -> bool {
         serde_json::from_str::<Value>(&self.arguments).is_ok_and(|arguments| arguments.is_object())
     }
 
-    /// The arguments in two pieces.
+    /// Splits the arguments in two pieces.
     fn pieces(&self) -> (&str, &str) {
         let middle = self.arguments.len() / 2;
         let middle = (middle..).find(|at| self.arguments.is_char_boundary(*at)).unwrap_or_default();
@@ -53,7 +54,7 @@ impl Call {
     }
 }
 
-/// The events of an answer.
+/// Returns the events of an answer.
 pub(super) fn of(wire: Wire, answer: &Answer) -> String {
     match wire {
         Wire::Responses => named(responses(answer)),
@@ -71,7 +72,7 @@ fn named(events: Vec<Value>) -> String {
     events.into_iter().map(event).collect()
 }
 
-/// A text in pieces of a few characters, as it streams.
+/// Splits a text into pieces of a few characters, as it is streamed.
 fn streamed(text: &str) -> Vec<String> {
     text.chars().collect::<Vec<_>>().chunks(7).map(|piece| piece.iter().collect()).collect()
 }

@@ -1,7 +1,9 @@
-//! Models that are clumsy: a table of malformed calls, played on every wire against the real tools on real files.
+//! Clumsy models: a table of malformed calls, played on every wire against the real tools on real
+//! files.
 //!
-//! `cases.jsonl` has a case a line: what the model says first, and what must come of it. A case is run at once, or is recovered in one round where what
-//! the model is told holds what it needs for the call that it makes then (`then`), or is lost. `cargo xtask clumsy` shows the table.
+//! `cases.jsonl` has one case per line: the model's first answer, and the required outcome. A case
+//! either runs directly, or is recovered in one round, where the result must contain what the model
+//! needs for its next call (`then`), or is lost. `cargo xtask clumsy` prints the table.
 
 mod frames;
 
@@ -20,10 +22,10 @@ use std::{collections::BTreeMap, fmt::Write as _, path::Path, sync::Arc};
 use system::{AbsPath, LocalSystem};
 
 const CASES: &str = include_str!("cases.jsonl");
-/// How many of the cases may be lost on a wire.
+/// How many cases may be lost on each wire.
 const MAY_BE_LOST: usize = 8;
 
-/// What is in the folder before a case.
+/// The files in the directory before a case.
 const FILES: [(&str, &str); 7] = [
     ("a.py", "x = 1\ny = 2\nprint(x)\n"),
     ("b.md", "# Title\nx marks\n"),
@@ -34,42 +36,42 @@ const FILES: [(&str, &str); 7] = [
     ("src/keep.txt", "\n"),
 ];
 
-/// A case. What is absent is not checked.
+/// A case. Absent members are not checked.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Case {
     id: String,
-    /// The number among the thirty that must all come right.
+    /// The number among the thirty cases that must all succeed.
     case: Option<u32>,
-    /// What the model calls first, how it says so.
+    /// The calls of the model's first answer, as it writes them.
     calls: Vec<Call>,
-    /// The text of its first answer.
+    /// The text of the first answer.
     text: String,
-    /// The reasoning of its first answer.
+    /// The reasoning of the first answer.
     thought: String,
-    /// Why its first answer ends, where a limit ends it.
+    /// The stop reason of the first answer, if a limit ends it.
     stop: String,
-    /// It says the first answer twice.
+    /// Whether the model repeats the first answer.
     twice: bool,
-    /// Calls that it makes in turn, for ever.
+    /// Calls that the model repeats in turn, endlessly.
     r#loop: Vec<Call>,
-    /// What it calls after it was told what was wrong.
+    /// The calls after the model received the error.
     then: Vec<Call>,
     outcome: Outcome,
-    /// What it is told of the first calls, in parts; of a loop, at the third time.
+    /// Parts of the results of the first calls; in a loop, of the third round.
     result: Vec<String>,
-    /// What it is told at the end of a loop, in parts.
+    /// Parts of the last result of a loop.
     last: Vec<String>,
-    /// What it is not told.
+    /// Texts that the results must not contain.
     not: Vec<String>,
-    /// How the first call ends.
+    /// The status of the first call.
     status: String,
-    /// Files afterwards; `null` where there is none.
+    /// The files afterwards; `null` for one that must not exist.
     after: BTreeMap<String, Option<String>>,
-    /// What the user reads, in parts, and does not read.
+    /// Parts of the displayed text, and texts that must not be displayed.
     shown: Vec<String>,
     hidden: Vec<String>,
-    /// How often the model is asked.
+    /// The number of requests to the model.
     requests: Option<usize>,
     /// Whether the turn fails.
     fails: bool,
@@ -89,7 +91,7 @@ fn cases() -> Vec<Case> {
 }
 
 impl Case {
-    /// The answers of the model, one a request; past the last it repeats that.
+    /// Returns the answers of the model, one per request; the last one is repeated.
     fn answers(&self) -> Vec<Answer> {
         let done = Answer { text: "Done.".to_owned(), ..Answer::default() };
         if !self.r#loop.is_empty() {
@@ -112,7 +114,7 @@ impl Case {
     }
 }
 
-/// What came of a case.
+/// The outcome of a case.
 struct Played {
     results: Vec<String>,
     statuses: Vec<ToolStatus>,
@@ -169,7 +171,7 @@ fn write(folder: &Path) {
 }
 
 impl Played {
-    /// What is not as the case says, if anything.
+    /// Returns the first difference from the expected outcome, if any.
     fn fault(&self, case: &Case) -> Option<String> {
         let first = match case.calls.len().max(1) {
             _ if !case.r#loop.is_empty() => {
@@ -231,7 +233,7 @@ impl Played {
     }
 }
 
-/// Plays all cases on a wire; shows the table, and fails where too few come right.
+/// Plays all cases on a wire and prints the table; fails if too many are lost.
 #[expect(clippy::print_stdout, reason = "the table of a failed run says which calls were lost")]
 async fn check(name: &str, wire: Wire) {
     let mut cases = cases();
@@ -281,7 +283,7 @@ async fn clumsy_calls_come_right_on_messages() {
     check("Messages", Wire::Anthropic).await;
 }
 
-/// Gemini's arguments are objects on the wire: the cases of malformed JSON cannot come about.
+/// Gemini's arguments are objects on the wire, so cases with malformed JSON do not apply.
 #[tokio::test]
 async fn clumsy_calls_come_right_on_gemini() {
     check("Gemini", Wire::Gemini).await;

@@ -1,4 +1,4 @@
-//! Chat Completions: reasoning in its field, and members of messages and calls that nobody here knows.
+//! Chat Completions: reasoning in its field, and unknown members of messages and calls.
 
 use super::{Part, Talk, for_many, stream};
 use crate::faker::Faker;
@@ -19,8 +19,8 @@ fn said(text: &str) -> String {
     stream(&[chunk(&json!({"content": text})), stop("stop")])
 }
 
-/// The chunks of an answer; `Unknown` is a signature that comes with the call before it, or with the
-/// message.
+/// Returns the chunks of an answer. `Unknown` is a signature that belongs to the preceding call, or
+/// to the message if there is none.
 fn answer(parts: &[Part]) -> String {
     let (mut events, mut calls) = (Vec::new(), 0);
     for part in parts {
@@ -45,7 +45,7 @@ fn answer(parts: &[Part]) -> String {
     stream(&events)
 }
 
-/// The message that goes back: its members but for the calls, and the calls.
+/// Checks the message that is sent back: its members, and its calls.
 fn check(parts: &[Part], request: &Value) {
     let messages = request["messages"].as_array().unwrap();
     let echoed =
@@ -87,7 +87,7 @@ fn check(parts: &[Part], request: &Value) {
         let expected = match arguments {
             "" => "{}".to_owned(),
             whole if whole.starts_with('{') && whole.ends_with('}') => whole.to_owned(),
-            // Most servers parse what they are sent.
+            // Most servers parse the arguments that they receive.
             raw => json!({"malformed_arguments": raw}).to_string(),
         };
         assert_eq!(call["function"], json!({"name": "file_read", "arguments": expected}));
@@ -181,8 +181,8 @@ async fn another_model_gets_plain_text_and_calls() {
     }
 }
 
-/// Plays a conversation whose first answer has a call, with a server that refuses the request after it
-/// with this message.
+/// Plays a conversation whose first answer has a call; the server refuses the next request with
+/// this message.
 async fn refused_once(delta: &Value, message: &str) -> Talk {
     let call = json!({"tool_calls": [{"index": 0, "id": "c1", "function": {"name": "file_read", "arguments": "{\"path\":\"a.txt\"}"}}]});
     let first = Faker::events(&stream(&[chunk(delta), chunk(&call), stop("tool_calls")]));

@@ -1,4 +1,4 @@
-//! Messages: every block in its place, thinking as long as nothing before it has changed.
+//! Messages: every block in its place, with thinking as long as nothing before it has changed.
 
 use super::{Part, Talk, for_many, quoted, stream};
 use agent::{ContextLimits, Limits};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 const MODEL: &str = "anthropic/claude-opus-5-5";
 
-/// The events of an answer of these blocks.
+/// Returns the events of an answer with these blocks.
 fn answer(parts: &[Part]) -> String {
     let mut events = vec![json!({"type": "message_start", "message": {}})];
     for (index, part) in parts.iter().enumerate() {
@@ -43,14 +43,14 @@ fn answer(parts: &[Part]) -> String {
     stream(&events)
 }
 
-/// The same answer as it is sent back, but for what follows it in the same message; `None` where nothing
-/// of it is.
+/// Returns the JSON of the same answer as it is sent back, up to what follows it in the same
+/// message; `None` if nothing of it is sent.
 fn echo(parts: &[Part]) -> Option<String> {
     let mut blocks: Vec<String> = Vec::new();
     let mut ends_thinking = false;
     for (index, part) in parts.iter().enumerate() {
         blocks.push(match part {
-            // The API refuses blank texts.
+            // The API rejects blank texts.
             Part::Text(text) if text.trim().is_empty() => continue,
             Part::Text(text) => format!(r#"{{"type":"text","text":{}}}"#, quoted(text)),
             Part::Thinking(text) => {
@@ -103,7 +103,7 @@ fn thinks_and_reads(number: usize) -> String {
     answer(&[thinking, Part::Text(format!("Reading {number}.")), Part::Call(arguments)])
 }
 
-/// The thoughts that a request holds.
+/// Returns the thoughts that a request contains.
 fn thoughts(text: &str) -> Vec<usize> {
     (0..9).filter(|number| text.contains(&format!("thought {number}"))).collect()
 }
@@ -113,7 +113,7 @@ async fn thinking_after_results_that_were_left_out_is_not_sent_any_more() {
     let context = ContextLimits { prune_protect: 1, prune_min_savings: 100, ..ContextLimits::default() };
     let limits = Limits { context, ..Limits::default() };
     let mut answers: Vec<_> = (0..4).map(thinks_and_reads).chain([said("Done.")]).collect();
-    // The context is full, as the server counts: old results are left out.
+    // The context is full according to the server's count, so old results are left out.
     answers[2] = answers[2].replace(r#""message":{}"#, r#""message":{"usage":{"input_tokens":2000000}}"#);
     let talk = Talk::with_limits(MODEL, Wire::Anthropic, &answers, limits).await;
     talk.prompt("go").await;
@@ -124,7 +124,7 @@ async fn thinking_after_results_that_were_left_out_is_not_sent_any_more() {
             "{}",
             request.text
         );
-        // The first stands before the change, the last was written after it.
+        // The first is before the change; the last was written after it.
         assert_eq!(thoughts(&request.text), [0, 3], "{}", request.text);
     }
 }

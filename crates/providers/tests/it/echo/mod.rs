@@ -1,5 +1,5 @@
-//! What a model wrote goes back to it as it came: through a session, its log, and the session of the next
-//! process.
+//! A model's answer is sent back to it unchanged: through a session, its log, and the session of
+//! the next process.
 
 mod chat;
 mod messages;
@@ -19,20 +19,20 @@ use providers::Wire;
 use std::sync::Arc;
 use system::{AbsPath, FakeSystem};
 
-/// One part of a made-up answer. Each wire has its own form of it.
+/// One part of a generated answer. Each wire encodes it in its own form.
 #[derive(Debug, Clone)]
 enum Part {
     Text(String),
     Thinking(String),
-    /// Thinking that nobody can read.
+    /// Encrypted thinking.
     Hidden,
     /// The text of a call's arguments.
     Call(&'static str),
-    /// Something that Tiller knows nothing of.
+    /// A part that Tiller does not know.
     Unknown,
 }
 
-/// Answers of any parts in any order, most of them with calls.
+/// Generates answers of any parts in any order, most of them with calls.
 fn answers() -> impl Strategy<Value = Vec<Part>> {
     let text = prop_oneof!["[ \n]{0,2}", "[a-z€\"\\\\ \n]{1,12}"];
     let arguments = prop_oneof![
@@ -53,17 +53,17 @@ fn answers() -> impl Strategy<Value = Vec<Part>> {
     prop::collection::vec(part, 1..8)
 }
 
-/// Events as a stream.
+/// Formats events as a stream.
 fn stream(events: &[serde_json::Value]) -> String {
     events.iter().map(|event| format!("data: {event}\n\n")).collect()
 }
 
-/// A text as JSON.
+/// Formats a text as JSON.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// A conversation with a model whose server gives these answers, the last of them for ever.
+/// A conversation with a model whose server sends these answers; the last one is repeated.
 struct Talk {
     faker: Faker,
     store: Arc<MemoryStore>,
@@ -85,7 +85,7 @@ impl Talk {
         Self::playing(model, wire, steps, limits).await
     }
 
-    /// With a server that does this, a step for each request.
+    /// Starts a conversation with a server that plays one step per request.
     async fn with_steps(model: &'static str, wire: Wire, steps: Vec<Step>) -> Self {
         Self::playing(model, wire, steps, Limits::default()).await
     }
@@ -108,7 +108,8 @@ impl Talk {
         self.session.prompt(vec![Content::text(text)]).await.unwrap();
     }
 
-    /// Goes on with another prompt, in this process and then in the next one; the last request of each.
+    /// Continues with another prompt, in this process and then in a new one. Returns the last
+    /// request of each.
     async fn go_on(&self) -> [Seen; 2] {
         let store = Arc::new(self.store.copy());
         self.prompt("go on").await;
@@ -124,7 +125,7 @@ impl Talk {
         self.faker.seen().pop().unwrap()
     }
 
-    /// The whole text of the first answer, as it is stored.
+    /// Returns the whole text of the first answer, as stored.
     fn stored_text(&self) -> String {
         let answer = self.client.events().into_iter().find_map(|event| match event {
             SessionEvent::ModelResponse(response) => Some(response.text()),
@@ -150,7 +151,7 @@ fn runtime(model: &str, wire: Wire, faker: &Faker, store: Arc<MemoryStore>, limi
     Runtime::new(store, options.0, settings)
 }
 
-/// Plays a check over many made-up answers.
+/// Runs a check over many generated answers.
 fn for_many(check: impl AsyncFn(Vec<Part>)) {
     let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig::with_cases(96));
     let io = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

@@ -1,4 +1,4 @@
-//! Responses: every item as it came, with its id and its phase.
+//! Responses: every item unchanged, with its id and its phase.
 
 use super::{Part, Talk, for_many, quoted, stream};
 use providers::Wire;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 const MODEL: &str = "openai/gpt-5.4";
 
-/// The items as the server sends them: texts, for their bytes are what it is about.
+/// Returns the items as the server sends them; as text, since their exact bytes are tested.
 fn items(parts: &[Part]) -> Vec<String> {
     let item = |(index, part): (usize, &Part)| match part {
         Part::Text(text) => format!(
@@ -50,7 +50,7 @@ fn every_item_goes_back_in_its_place_and_as_it_came() {
     for_many(async |parts| {
         let talk = Talk::new(MODEL, Wire::Responses, &[answer(&parts), said("Done.")]).await;
         talk.prompt("go").await;
-        // Reasoning that led to nothing is refused.
+        // The API rejects reasoning that leads to no item.
         let led = parts.iter().rposition(|part| !matches!(part, Part::Thinking(_) | Part::Hidden));
         let echo = items(&parts[..led.map_or(0, |last| last + 1)]).join(",");
         for request in talk.go_on().await {

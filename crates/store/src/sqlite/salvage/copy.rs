@@ -1,5 +1,5 @@
-//! Rows of a damaged file into the tables of a fresh one. A row is known by its shape: which tree
-//! it was in may not be readable.
+//! Copies the rows of a damaged file to the tables of a fresh one. Rows are identified by their
+//! column types, since the tree they belong to may be unreadable.
 
 use super::{
     pages::Pages,
@@ -11,18 +11,18 @@ use rusqlite::{
 };
 use std::collections::HashMap;
 
-/// What was found beside the rows of the tables.
+/// Additional information about the damaged file.
 pub(super) struct Found {
-    /// The folder of each session, as the index of folders has it.
+    /// The directory of each session, according to the index of directories.
     pub(super) folders: HashMap<String, String>,
-    /// Whether events may be those of a session that was deleted.
+    /// Whether the copied events may include those of deleted sessions.
     pub(super) may_be_deleted: bool,
 }
 
-/// The columns that a session's row had at first; steps of the schema add more at its end.
+/// The number of columns of a session's row in the first schema; migrations append more.
 const FIRST_COLUMNS: usize = 17;
 
-/// Copies every row that can be read. Rows that refer to others may come before them.
+/// Copies every readable row. Rows may precede the rows that they refer to.
 pub(super) fn copy(pages: &Pages, fresh: &Connection) -> rusqlite::Result<Found> {
     fresh.execute_batch("PRAGMA defer_foreign_keys = ON")?;
     let columns: Vec<String> = fresh
@@ -53,7 +53,7 @@ pub(super) fn copy(pages: &Pages, fresh: &Connection) -> rusqlite::Result<Found>
     Ok(Found { folders, may_be_deleted: !free.complete })
 }
 
-/// Where a row belongs.
+/// The table of a row.
 enum Place<'a> {
     Session(&'a [Value]),
     Event(&'a [Value]),
@@ -84,7 +84,7 @@ fn place(row: &Row, columns: usize) -> Option<Place<'_>> {
     }
 }
 
-/// An event whose body is no text any more is kept as one that is damaged.
+/// Marks an event as damaged if its body is not valid UTF-8.
 fn readable(event: &[Value]) -> Vec<Value> {
     let mut event = event.to_vec();
     if let [_, _, _, _, body @ Blob(_), _, damaged] = event.as_mut_slice() {
@@ -96,7 +96,7 @@ fn readable(event: &[Value]) -> Vec<Value> {
     event
 }
 
-/// Adds a row. One that is there already, or that the table does not take, is left out.
+/// Adds a row, unless it exists already or violates a constraint.
 fn insert(fresh: &Connection, table: &str, values: &[Value]) -> rusqlite::Result<()> {
     let marks = vec!["?"; values.len()].join(", ");
     let mut statement = fresh.prepare_cached(&format!("INSERT OR IGNORE INTO {table} VALUES ({marks})"))?;

@@ -1,5 +1,5 @@
-//! What can be read of a damaged file goes into a fresh one, session by session, and takes its
-//! place; the damaged one is set aside.
+//! Salvages a damaged file: what can be read is copied to a fresh file, session by session. The
+//! fresh file takes its place, and the damaged one is set aside.
 
 mod copy;
 mod pages;
@@ -20,30 +20,30 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A session of which a part was lost.
+/// A session that lost a part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CutSession {
     /// Its id.
     pub id: String,
-    /// How many events of it are kept: the first ones, without a gap.
+    /// How many of its events are kept: all up to the first gap.
     pub kept: u64,
-    /// What is lost, in words.
+    /// What is lost, for display.
     pub lost: String,
 }
 
-/// What was kept of a damaged file.
+/// The result of salvaging a damaged file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Salvaged {
-    /// How many sessions are there wholly.
+    /// The number of complete sessions.
     pub whole: usize,
-    /// Those of which a part was lost.
+    /// The sessions that lost a part.
     pub cut: Vec<CutSession>,
-    /// Where the damaged file is.
+    /// The path of the damaged file.
     pub aside: PathBuf,
 }
 
 impl Salvaged {
-    /// What happened, for people.
+    /// Returns a summary for display.
     pub fn summary(&self, path: &Path) -> String {
         let cut = match self.cut.len() {
             0 => "nothing of any session was lost".to_owned(),
@@ -62,10 +62,10 @@ impl Salvaged {
     }
 }
 
-/// Puts what can be read of the file at `path` in its place. `None` when somebody else has done it
-/// since: the file is no longer the one that was found damaged.
+/// Replaces the file at `path` by a fresh one with what can be read of it. Returns `None` if
+/// another process has done so already: the file is no longer the one that was found damaged.
 ///
-/// The file stays as it is when this fails.
+/// The file is unchanged if this fails.
 pub(super) fn recover(path: &Path, damaged: Option<Identity>) -> Result<Option<Salvaged>, StoreError> {
     let _alone = quarantine::lock(path)?;
     quarantine::finish(path)?;
@@ -92,7 +92,7 @@ pub(super) fn recover(path: &Path, damaged: Option<Identity>) -> Result<Option<S
     }
 }
 
-/// Whether the file cannot be opened as it is.
+/// Returns whether the file cannot be opened as it is.
 fn needs_it(path: &Path) -> bool {
     place::length(path) == Some(0)
         || database::open_raw(path).is_ok_and(|connection| {
@@ -101,8 +101,8 @@ fn needs_it(path: &Path) -> bool {
         })
 }
 
-/// Keeps other processes from writing to the file, where that much of it can be read. SQLite
-/// deletes the log of an empty file, so that is not opened.
+/// Prevents other processes from writing to the file, if enough of it can be read for that. An
+/// empty file is not opened, since SQLite would delete its log.
 fn keep_writers_away(path: &Path) -> Result<Option<Connection>, StoreError> {
     if place::length(path) == Some(0) {
         return Ok(None);
@@ -114,7 +114,7 @@ fn keep_writers_away(path: &Path) -> Result<Option<Connection>, StoreError> {
     }
 }
 
-/// Copies what can be read into a new file.
+/// Copies what can be read to a new file.
 fn read_into(path: &Path, fresh: &Path) -> Result<Salvaged, StoreError> {
     let unreadable = |error: io::Error| {
         StoreError::Io(format!(
@@ -150,7 +150,7 @@ fn not_ours(path: &Path) -> StoreError {
     ))
 }
 
-/// Notes with the sessions of which a part was lost where the rest may be looked for.
+/// Stores the name of the set-aside file with the sessions that lost a part.
 fn mark(path: &Path, salvaged: &Salvaged) -> Result<(), StoreError> {
     let connection = database::open_raw(path).map_err(|error| failed_at(path, &error))?;
     let name = salvaged.aside.file_name().unwrap_or_default().to_string_lossy();
@@ -160,7 +160,7 @@ fn mark(path: &Path, salvaged: &Salvaged) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Removes a half-made copy.
+/// Removes an unfinished copy.
 #[expect(clippy::disallowed_methods, reason = "the program's own file, not one of the workspace")]
 fn discard(fresh: &Path) -> Result<(), StoreError> {
     for suffix in ["", "-wal", "-shm", "-journal"] {

@@ -1,5 +1,5 @@
-//! The pages of a database file as its write-ahead log has them, read without SQLite: no damage
-//! anywhere keeps the others from being read.
+//! Reads the pages of a database file, including its write-ahead log, without SQLite, so that
+//! damage in one place does not make the other pages unreadable.
 
 use super::super::place::beside;
 use std::{
@@ -10,9 +10,9 @@ use std::{
     path::Path,
 };
 
-/// What a database begins with.
+/// The first bytes of a database.
 const MAGIC: &[u8] = b"SQLite format 3\0";
-/// The size of a page where the file does not say it: what this program's files have.
+/// The page size if the header is unreadable: the one that this program's files have.
 const PAGE_SIZE: usize = 4096;
 const LOG_HEADER: usize = 32;
 const FRAME_HEADER: usize = 24;
@@ -21,13 +21,13 @@ const FRAME_HEADER: usize = 24;
 pub(super) struct Pages {
     file: File,
     log: Option<File>,
-    /// Where the log has the newest form of a page.
+    /// The offset of the newest version of each page in the log.
     newest: HashMap<u32, u64>,
     size: usize,
     count: u32,
 }
 
-/// Pages that hold nothing any more.
+/// Unused pages.
 pub(super) struct Free {
     pub(super) pages: HashSet<u32>,
     /// Whether these are all of them.
@@ -55,17 +55,17 @@ impl Pages {
         Ok(pages)
     }
 
-    /// How many pages there are. They are numbered from 1.
+    /// Returns the number of pages. Page numbers start at 1.
     pub(super) fn count(&self) -> u32 {
         self.count
     }
 
-    /// Bytes of a page.
+    /// Returns the size of a page in bytes.
     pub(super) fn size(&self) -> usize {
         self.size
     }
 
-    /// A page; `None` when it cannot be read.
+    /// Returns a page; `None` if it cannot be read.
     pub(super) fn get(&self, number: u32) -> Option<Vec<u8>> {
         let mut page = vec![0; self.size];
         let read = match (self.newest.get(&number), &self.log) {
@@ -75,14 +75,14 @@ impl Pages {
         read.ok().map(|()| page)
     }
 
-    /// The version of the schema; `None` where the header is damaged.
+    /// Returns the schema version; `None` if the header is damaged.
     pub(super) fn schema_version(&self) -> Option<i64> {
         let first = self.header()?;
         Some(i64::from(u32_at(&first, 60).cast_signed()))
     }
 
-    /// The pages that hold nothing any more, as far as the list of them can be read. What was
-    /// deleted may still stand in them.
+    /// Returns the unused pages, as far as their list can be read. They may still contain deleted
+    /// rows.
     pub(super) fn free(&self) -> Free {
         let header = self.header();
         let said = header.as_ref().map(|first| u32_at(first, 36) as usize);
@@ -101,8 +101,8 @@ impl Pages {
         self.get(1).filter(|first| first.starts_with(MAGIC))
     }
 
-    /// Finds the pages of the log up to its last commit. A frame that is damaged ends it, as it
-    /// does for SQLite.
+    /// Finds the pages of the log up to its last commit. A damaged frame ends the log, as it does
+    /// for SQLite.
     fn read_log(&mut self) -> io::Result<()> {
         let Some(log) = &self.log else { return Ok(()) };
         let mut header = [0; LOG_HEADER];
@@ -139,18 +139,18 @@ impl Pages {
     }
 }
 
-/// The size of a page as a header has it, if there can be one of that size.
+/// Decodes the page size of a header, if it is valid.
 fn page_size(said: u32) -> Option<usize> {
     match said {
-        // 65536 does not fit into the two bytes of the database's header.
+        // 65536 does not fit into the two bytes of the database header.
         1 => Some(65_536),
         512..=65_536 if said.is_power_of_two() => Some(said as usize),
         _ => None,
     }
 }
 
-/// The checksum of the log: over pairs of words, each word read in the order of bytes that the log
-/// names.
+/// Updates the log's checksum. It covers pairs of words, read in the byte order given by the log
+/// header.
 fn checksum((mut first, mut second): (u32, u32), bytes: &[u8], big_endian: bool) -> (u32, u32) {
     let word = |bytes: &[u8]| {
         let bytes = [bytes[0], bytes[1], bytes[2], bytes[3]];
@@ -163,12 +163,12 @@ fn checksum((mut first, mut second): (u32, u32), bytes: &[u8], big_endian: bool)
     (first, second)
 }
 
-/// A number of two bytes; 0 past the end.
+/// Reads a big-endian integer of two bytes; 0 past the end.
 pub(super) fn u16_at(bytes: &[u8], at: usize) -> u16 {
     bytes.get(at..at + 2).map_or(0, |bytes| u16::from_be_bytes([bytes[0], bytes[1]]))
 }
 
-/// A number of four bytes; 0 past the end.
+/// Reads a big-endian integer of four bytes; 0 past the end.
 pub(super) fn u32_at(bytes: &[u8], at: usize) -> u32 {
     bytes.get(at..at + 4).map_or(0, |bytes| u32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
 }

@@ -1,20 +1,19 @@
-//! The rows on a page of a database file, as its format has them. Whatever does not fit is left
-//! out.
+//! Parses the rows on a page according to SQLite's file format. Invalid rows are left out.
 
 use super::pages::{Pages, u16_at, u32_at};
 use rusqlite::types::Value;
 
-/// A row, and in which kind of tree it was.
+/// A row, with the kind of tree that contains it.
 #[derive(Debug, PartialEq)]
 pub(super) enum Row {
-    /// Of a table with row numbers.
+    /// A row of a table with row ids.
     Numbered(Vec<Value>),
-    /// Of a table without them, or of an index.
+    /// A row of a table without row ids, or of an index.
     Keyed(Vec<Value>),
 }
 
-/// A kind of page with rows: the length of its header, of what stands before each row, and whether
-/// rows have numbers.
+/// A kind of page with rows: the length of its header, the length of the prefix of each row, and
+/// whether rows have row ids.
 struct Kind {
     header: usize,
     before_row: usize,
@@ -22,7 +21,7 @@ struct Kind {
 }
 
 impl Kind {
-    /// The kind that the first byte of a page's header says; `None` for pages without rows.
+    /// Returns the kind for the first byte of a page header; `None` for pages without rows.
     fn of(flag: u8) -> Option<Self> {
         match flag {
             0x02 => Some(Self { header: 12, before_row: 4, numbered: false }),
@@ -33,14 +32,14 @@ impl Kind {
     }
 }
 
-/// The rows of a page that can be read.
+/// Returns the readable rows of a page.
 pub(super) fn rows(pages: &Pages, number: u32) -> Vec<Row> {
     let Some(page) = pages.get(number) else { return Vec::new() };
-    // The first page begins with the header of the file.
+    // The first page begins with the file header.
     let start = if number == 1 { 100 } else { 0 };
     let Some(kind) = page.get(start).copied().and_then(Kind::of) else { return Vec::new() };
     let count = usize::from(u16_at(&page, start + 3));
-    // Places past the last one may still name what was deleted.
+    // Offsets beyond the count may still refer to deleted rows.
     let content = match u16_at(&page, start + 5) {
         0 => 65_536,
         content => usize::from(content),
@@ -57,7 +56,7 @@ pub(super) fn rows(pages: &Pages, number: u32) -> Vec<Row> {
         .collect()
 }
 
-/// The bytes of a row: those on its page, and the rest on others, each of which names the next one.
+/// Returns the bytes of a row: those on its own page, and the rest from a chain of overflow pages.
 fn payload(pages: &Pages, page: &[u8], place: usize, numbered: bool) -> Option<Vec<u8>> {
     let (length, mut at) = varint(page, place)?;
     if numbered {
@@ -79,7 +78,7 @@ fn payload(pages: &Pages, page: &[u8], place: usize, numbered: bool) -> Option<V
     Some(payload)
 }
 
-/// How many bytes of a row are on its own page.
+/// Returns how many bytes of a row are on its own page.
 fn bytes_here(length: usize, page: usize, numbered: bool) -> usize {
     let most = if numbered { page - 35 } else { (page - 12) * 64 / 255 - 23 };
     if length <= most {
@@ -90,7 +89,7 @@ fn bytes_here(length: usize, page: usize, numbered: bool) -> usize {
     if fitting <= most { fitting } else { least }
 }
 
-/// The values of a row. A text that is no UTF-8 is a blob.
+/// Parses the values of a row. A text with invalid UTF-8 becomes a blob.
 fn values(payload: &[u8]) -> Option<Vec<Value>> {
     let (header, mut at) = varint(payload, 0)?;
     let header = usize::try_from(header).ok()?;
@@ -129,13 +128,13 @@ fn value(kind: u64, bytes: &[u8]) -> Option<Value> {
     })
 }
 
-/// A number of up to eight bytes with its sign.
+/// Decodes a signed big-endian integer of up to eight bytes.
 fn integer(bytes: &[u8]) -> i64 {
     let first = bytes.first().map_or(0, |byte| i64::from(byte.cast_signed()));
     bytes.iter().skip(1).fold(first, |number, byte| number << 8 | i64::from(*byte))
 }
 
-/// A number of one to nine bytes, and where what follows begins.
+/// Decodes a variable-length integer of one to nine bytes, and returns the offset after it.
 fn varint(bytes: &[u8], at: usize) -> Option<(u64, usize)> {
     let mut number = 0;
     for place in 0..8 {

@@ -1,5 +1,4 @@
-//! What was copied becomes sessions again: each has the events from its first to its last without a
-//! gap, and a row.
+//! Restores sessions from copied rows: each gets a row, and its events up to the first gap.
 
 use super::{CutSession, Salvaged, copy::Found};
 use crate::stored;
@@ -7,14 +6,15 @@ use agent::{Effort, Mode, PermissionMode, SessionEvent};
 use rusqlite::{Connection, params};
 use system::AbsPath;
 
-/// Cuts each log at its first gap, makes the rows that are missing, and marks the sessions of which
-/// a part was lost.
+/// Truncates each log at its first gap, creates missing rows of sessions, and marks the sessions
+/// that lost a part.
 pub(super) fn settle(fresh: &Connection, found: &Found) -> rusqlite::Result<Salvaged> {
     let logs: Vec<(String, i64, i64)> = fresh
         .prepare("SELECT session_id, count(*), max(seq) FROM events GROUP BY session_id")?
         .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
         .collect::<rusqlite::Result<_>>()?;
-    // Then a session that is not in it was deleted, and its events are what was left on a page.
+    // If the index is complete, a session that is not in it was deleted, and its events are
+    // remnants on a page.
     let index_is_whole = !found.folders.is_empty() && rows_are_in(fresh, found)?;
     let mut cut = Vec::new();
     for (id, count, last) in logs {
@@ -29,7 +29,7 @@ pub(super) fn settle(fresh: &Connection, found: &Found) -> rusqlite::Result<Salv
         }
     }
     fresh.execute_batch("DELETE FROM events WHERE session_id NOT IN (SELECT id FROM sessions)")?;
-    // Neither a row nor an event of these is left.
+    // Of these, neither a row nor an event is left.
     for (id, folder) in found.folders.iter().filter(|_| !found.may_be_deleted) {
         let known = fresh.prepare_cached("SELECT 1 FROM sessions WHERE id = ?1")?.exists([id])?;
         if !known {
@@ -37,7 +37,7 @@ pub(super) fn settle(fresh: &Connection, found: &Found) -> rusqlite::Result<Salv
             cut.push((CutSession { lost, ..rebuild(fresh, id, Some(folder))? }, 0));
         }
     }
-    // The log may go further than the row says, where only an older form of the row was left.
+    // The log may be longer than the row states, if only an older version of the row was readable.
     let standing: Vec<(String, i64, i64)> = fresh
         .prepare(
             "SELECT id, last_seq, (SELECT coalesce(max(seq), 0) FROM events WHERE session_id = id) FROM sessions",
@@ -70,14 +70,14 @@ pub(super) fn settle(fresh: &Connection, found: &Found) -> rusqlite::Result<Salv
     Ok(Salvaged { whole: sessions - cut.len(), cut, ..Salvaged::default() })
 }
 
-/// Whether every session that has its row is in the index of folders.
+/// Returns whether every session that has its row is in the index of directories.
 fn rows_are_in(fresh: &Connection, found: &Found) -> rusqlite::Result<bool> {
     let mut sessions = fresh.prepare("SELECT id FROM sessions")?;
     let ids: Vec<String> = sessions.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
     Ok(ids.iter().all(|id| found.folders.contains_key(id)))
 }
 
-/// The last event before the first that is missing.
+/// Returns the last event before the first gap.
 fn first_gap(fresh: &Connection, id: &str) -> rusqlite::Result<i64> {
     let mut events = fresh.prepare_cached("SELECT seq FROM events WHERE session_id = ?1 ORDER BY seq")?;
     let mut kept = 0;
@@ -90,7 +90,7 @@ fn first_gap(fresh: &Connection, id: &str) -> rusqlite::Result<i64> {
     Ok(kept)
 }
 
-/// Makes the row of a session out of its log.
+/// Recreates the row of a session from its log.
 fn rebuild(fresh: &Connection, id: &str, folder: Option<&String>) -> rusqlite::Result<CutSession> {
     let cwd = folder.filter(|folder| AbsPath::new(folder.as_str()).is_ok());
     let lost = match cwd {
@@ -132,8 +132,8 @@ fn rebuild(fresh: &Connection, id: &str, folder: Option<&String>) -> rusqlite::R
     Ok(CutSession { id: id.to_owned(), kept: 0, lost: lost.to_owned() })
 }
 
-/// Marks a session of which a part was lost. Whoever has it open goes on no more: its log is not
-/// what was written.
+/// Marks a session that lost a part. Also ends its lease: its holder must not continue, since the
+/// log is not what was written.
 fn mark(fresh: &Connection, cut: &CutSession) -> rusqlite::Result<()> {
     fresh
         .prepare_cached(

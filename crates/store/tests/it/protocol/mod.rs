@@ -1,72 +1,73 @@
-//! The protocol of leases and fences, as a model that is checked in every state it can reach, and
-//! which the stores are held to (`conformance`).
+//! The protocol of leases and fencing, as a model that is checked in every reachable state. The
+//! tests in `conformance` compare the stores with it.
 //!
-//! It is written against [`agent::SessionStore`] and knows nothing of SQLite: a session is a log,
-//! an epoch and a holder, and a call to the store is a message that is sent, served at once and as
-//! a whole, and answered. Between any two of these steps anything else may happen. So a process
-//! that is paused needs no action of its own: it is one that takes no step for a while. What is not
-//! in the model cannot go wrong in it: that a call is served as a whole is what the store's
-//! transactions and its contract's other tests are for.
+//! It models [`agent::SessionStore`] and knows nothing of SQLite. A session is a log, an epoch and
+//! a holder. A call to the store is a message that is sent, served immediately and atomically, and
+//! answered; between any two of these steps, anything else may happen. So a paused process needs no
+//! action of its own: it just takes no step for a while. The model cannot find errors in what it
+//! does not contain: that calls are atomic is covered by the store's transactions and by the other
+//! tests of the contract.
 
 mod properties;
 
 use stateright::{Model, Property};
 
-/// A session that process 0 has created, and the processes that want it.
+/// A session created by process 0, and the processes that compete for it.
 #[derive(Debug, Clone)]
 pub(crate) struct Protocol {
-    /// How many processes there are; each may crash and be started again.
+    /// The number of processes; each may crash and be restarted.
     pub(crate) processes: usize,
-    /// How many of them, the last ones, are on another machine, whose locks are not seen by the
-    /// others.
+    /// How many of them, counted from the end, are on another machine, so that locks are invisible
+    /// between them and the others.
     pub(crate) elsewhere: usize,
-    /// The most epochs, events and crashes to look at.
+    /// The bounds of the search: epochs, events and crashes.
     pub(crate) epochs: u8,
     pub(crate) events: u8,
     pub(crate) crashes: u8,
-    /// What was taken out of the protocol, to see that it is needed.
+    /// The part that is removed from the protocol, to show that it is necessary.
     pub(crate) without: Option<Part>,
 }
 
-/// The parts of the protocol that a property stands on.
+/// The parts of the protocol that its properties depend on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// The epoch is checked as the events are stored. Without: only before they are sent.
+    /// The epoch is checked when events are stored. Without it: only before they are sent.
     Fence,
-    /// What is acknowledged is on disk. Without: the crash of the holder takes the last event.
+    /// Acknowledged events are on disk. Without it: a crash of the holder loses the last event.
     Flush,
-    /// A holder that lives is asked for. Without: whoever comes gets the lease.
+    /// A live holder blocks `acquire`. Without it: any process gets the lease.
     Refusal,
-    /// The end of a process frees what it held. Without: somebody of its number is always there.
+    /// The end of a process frees its leases. Without it: another process always has its process
+    /// id.
     EndOfProcess,
-    /// A last write that lies in the future counts from now on. Without: until the clock has come
-    /// there.
+    /// A last write in the future is reset to now. Without it: the session is held until the clock
+    /// gets there.
     Clamp,
 }
 
-/// Everything there is at a moment.
+/// The complete state.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct World {
     /// The log of the session.
     pub(crate) log: Vec<Event>,
-    /// The epoch of the lease that counts.
+    /// The epoch of the current lease.
     epoch: u8,
-    /// Who took it; nobody once it is given back.
+    /// The holder of the lease; `None` once it is released.
     holder: Option<Holder>,
-    /// When the holder last wrote, by the clock of whoever looks.
+    /// The time of the holder's last write, by the observer's clock.
     seen: Seen,
     processes: Vec<Process>,
-    /// An append whose sender is gone, or no longer waits: it may be served at any time.
+    /// An append whose sender is gone or no longer waits; it may be served at any time.
     pub(crate) late: Option<Event>,
-    /// For the properties: what was acknowledged, how long the log was when each epoch began, how
-    /// many events were sent, and whether somebody lost the session who must not.
+    /// For the properties: what was acknowledged, the length of the log at the start of each epoch,
+    /// the number of events sent, and whether a process lost the session that must not lose it.
     acknowledged: Vec<(u64, Event)>,
     begun: Vec<usize>,
     sent: u8,
     robbed: bool,
 }
 
-/// An event, by the lease it is appended with, and its number among all.
+/// An event: the lease it is appended with, and its number among all events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Event {
     pub(crate) epoch: u8,
@@ -93,7 +94,7 @@ enum Seen {
 struct Process {
     runs: bool,
     life: u8,
-    /// The lease it believes to have.
+    /// The lease that it believes to hold.
     lease: Option<u8>,
     call: Call,
 }
@@ -103,43 +104,43 @@ struct Process {
 enum Call {
     None,
     Sent(Event),
-    /// Served; the answer is on its way.
+    /// Served; the response is on its way.
     Served(Outcome, Event),
 }
 
-/// What can happen. The number is the process's.
+/// The possible steps. The number is the process's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Action {
     /// `acquire(id, take_over: false)`, answered.
     Acquire(usize),
     /// `acquire(id, take_over: true)`, answered.
     TakeOver(usize),
-    /// `acquire(id, take_over: false)` whose answer is lost: the process does not know that it
+    /// `acquire(id, take_over: false)` whose response is lost: the process does not know that it
     /// holds the session.
     AcquireUnanswered(usize),
     /// A process that believes to hold the session calls `append` with its lease, which is the
-    /// fence's token.
+    /// fencing token.
     Send(usize),
-    /// The store serves the append. It also renews the lease for those elsewhere: they see that
-    /// something was written.
+    /// The store serves the append. This also renews the lease for processes elsewhere, which see
+    /// the write.
     Serve(usize),
-    /// The process learns what came of it.
+    /// The process receives the response.
     Hear(usize),
-    /// The process stops waiting, or the answer is lost. What was sent and not served is still on
-    /// its way.
+    /// The process stops waiting, or the response is lost. An append that was sent and not served
+    /// is still on its way.
     StopWaiting(usize),
-    /// The store serves an append whose sender no longer waits, and may be dead.
+    /// The store serves an append whose sender no longer waits and may be dead.
     ServeLate,
     /// `release(lease)`.
     Release(usize),
-    /// `set_archived(id, …)`, which like `delete(id)` refuses while another process holds the
+    /// `set_archived(id, …)`, which like `delete(id)` is refused while another process holds the
     /// session.
     Archive(usize),
-    /// The process ends at this moment.
+    /// The process ends.
     Crash(usize),
-    /// It is started again, and knows nothing.
+    /// The process is restarted, without any memory.
     Start(usize),
-    /// 60 s in which nothing is written.
+    /// 60 s without a write.
     Silence,
     /// The clock is set an hour ahead.
     ClockAhead,
@@ -147,10 +148,10 @@ pub(crate) enum Action {
     ClockBack,
 }
 
-/// What the store answers.
+/// The result of a call to the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Outcome {
-    /// The store was not asked.
+    /// The store was not called.
     None,
     /// The lease, with its epoch.
     Taken(u8),
@@ -160,12 +161,12 @@ pub(crate) enum Outcome {
     Held,
     /// `StoreError::Fenced`.
     Fenced,
-    /// It is done.
+    /// Success.
     Done,
 }
 
 impl Protocol {
-    /// A protocol with all its parts, small enough to be checked in seconds.
+    /// Returns the complete protocol, small enough to be checked in seconds.
     pub(crate) fn of(processes: usize, elsewhere: usize) -> Self {
         Self { processes, elsewhere, epochs: 3, events: 2, crashes: 2, without: None }
     }
@@ -178,7 +179,7 @@ impl Protocol {
         self.without == Some(part)
     }
 
-    /// The world after an action that is possible in it, and what the store answered.
+    /// Returns the state after a possible action, and the store's result.
     pub(crate) fn step(&self, world: &World, action: Action) -> (World, Outcome) {
         let mut world = world.clone();
         let outcome = match action {
@@ -259,7 +260,7 @@ impl Protocol {
         (world, outcome)
     }
 
-    /// What the store does for `acquire`.
+    /// The store's implementation of `acquire`.
     fn acquire(&self, world: &mut World, process: usize, take_over: bool) -> Outcome {
         if !take_over && self.refuses(world, process) {
             if world.seen == Seen::InTheFuture && !self.lacks(Part::Clamp) {
@@ -275,7 +276,7 @@ impl Protocol {
         Outcome::Taken(world.epoch)
     }
 
-    /// What the store does for `append`: all or nothing.
+    /// The store's implementation of `append`: all or nothing.
     fn append(&self, world: &mut World, event: Event) -> Outcome {
         let counts = event.epoch == world.epoch && world.holder.is_some();
         if !counts && !self.lacks(Part::Fence) {
@@ -286,21 +287,21 @@ impl Protocol {
         Outcome::Appended(world.log.len() as u64)
     }
 
-    /// Whether the store takes the holder for another process that lives.
+    /// Returns whether the store considers the holder another live process.
     fn refuses(&self, world: &World, process: usize) -> bool {
         let Some(holder) = world.others_lease(process) else { return false };
         if self.lacks(Part::Refusal) {
             return false;
         }
         if self.is_elsewhere(process) == self.is_elsewhere(holder.process) {
-            // Its lock tells.
+            // Decided by its lock.
             return world.lives(holder) || self.lacks(Part::EndOfProcess);
         }
         world.seen != Seen::LongAgo
     }
 
-    /// Whether somebody else holds the session and must keep it, unless it is taken over in so many
-    /// words: who lives, and is on the same machine or wrote lately.
+    /// Returns whether another process holds the session and must keep it unless it is explicitly
+    /// taken over: it is alive, and is on the same machine or wrote recently.
     fn must_not_lose(&self, world: &World, process: usize) -> bool {
         world.others_lease(process).is_some_and(|holder| {
             let together = self.is_elsewhere(process) == self.is_elsewhere(holder.process);
@@ -310,7 +311,7 @@ impl Protocol {
 }
 
 impl World {
-    /// Who else took the session and did not give it back.
+    /// Returns the other process that took the session and did not release it.
     fn others_lease(&self, process: usize) -> Option<Holder> {
         let me = Holder { process, life: self.processes[process].life };
         self.holder.filter(|holder| *holder != me)
@@ -320,12 +321,12 @@ impl World {
         self.processes[process].runs
     }
 
-    /// The lease a process believes to have.
+    /// Returns the lease that a process believes to hold.
     pub(crate) fn lease_of(&self, process: usize) -> Option<u8> {
         self.processes[process].lease
     }
 
-    /// The append a process waits for, before it is served.
+    /// Returns the append that a process waits for, if it is not served yet.
     pub(crate) fn sent_by(&self, process: usize) -> Option<Event> {
         match self.processes[process].call {
             Call::Sent(event) => Some(event),
@@ -365,7 +366,7 @@ impl Model for Protocol {
             processes,
             late: None,
             acknowledged: Vec::new(),
-            // There is no epoch 0; the first begins with the session.
+            // There is no epoch 0; epoch 1 begins with the session.
             begun: vec![0, 0],
             sent: 0,
             robbed: false,
@@ -387,7 +388,7 @@ impl Model for Protocol {
                 ]);
             }
             actions.push(Action::Archive(number));
-            // One append at a time is late, so that there is an end to them.
+            // At most one append is late at a time, so that the state space is finite.
             let may_stop = world.late.is_none() || !matches!(process.call, Call::Sent(_));
             match process.call {
                 Call::None if process.lease.is_some() => {

@@ -1,4 +1,4 @@
-//! What the protocol promises, in every state it can reach.
+//! The properties of the protocol, in every reachable state.
 
 use super::{Action, Event, Outcome, Part, Protocol, World};
 use stateright::{Checker as _, HasDiscoveries, Model as _, Property};
@@ -14,7 +14,7 @@ pub(super) fn all() -> Vec<Property<Protocol>> {
         Property::always(NOTHING_LOST, |_, world: &World| world.nothing_acknowledged_is_lost()),
         Property::always(NOBODY_ROBBED, |_, world: &World| !world.robbed),
         Property::always(NEVER_STUCK, |protocol, world| protocol.can_be_taken(world)),
-        // The others would hold as well where nothing happens.
+        // These ensure that the properties above do not hold only because nothing happens.
         Property::sometimes("all events are acknowledged", |protocol, world: &World| {
             world.acknowledged.len() == usize::from(protocol.events)
         }),
@@ -25,8 +25,8 @@ pub(super) fn all() -> Vec<Property<Protocol>> {
 }
 
 impl Protocol {
-    /// Whether every process that runs gets the session: at once, or after 60 s where the holder is
-    /// elsewhere; with a takeover where it lives.
+    /// Returns whether every running process can get the session: immediately, or after 60 s if the
+    /// holder is elsewhere; by a takeover if the holder is alive.
     fn can_be_taken(&self, world: &World) -> bool {
         let taken = |world: &World, action| matches!(self.step(world, action).1, Outcome::Taken(_));
         (0..self.processes).filter(|process| world.processes[*process].runs).all(|process| {
@@ -42,8 +42,8 @@ impl Protocol {
 }
 
 impl World {
-    /// Whether each event was stored while the lease it was appended with counted: after that epoch
-    /// began, and before the next did.
+    /// Returns whether each event was stored while its lease was current: after the start of its
+    /// epoch, and before the start of the next one.
     fn nobody_wrote_after_a_takeover(&self) -> bool {
         self.log.iter().enumerate().all(|(at, event)| {
             let epoch = usize::from(event.epoch);
@@ -57,7 +57,7 @@ impl World {
     }
 }
 
-/// Checks the properties in every state that can be reached within the bounds.
+/// Checks the properties in every state that is reachable within the bounds.
 fn check(protocol: &Protocol) {
     let checked = protocol.clone().checker().threads(2).spawn_bfs().join();
     checked.assert_properties();
@@ -83,8 +83,8 @@ fn the_protocol_of_leases_keeps_its_promises_between_two_machines() {
     check(&Protocol { crashes: 1, ..Protocol::of(3, 1) });
 }
 
-/// A property that nothing can break says nothing: each is broken once what it stands on is taken
-/// out.
+/// A property that cannot fail proves nothing: each one fails once the part it depends on is
+/// removed.
 #[test]
 fn each_part_of_the_protocol_is_needed() {
     for (part, broken) in [

@@ -1,14 +1,15 @@
-//! What this process would leave behind if it were killed: noted before it comes to be, so that the
-//! next process of this user removes it, and nothing else.
+//! Notes about the temporary files, directories and sockets of this process, written before they
+//! are created. If this process is killed, the next process of this user removes exactly those.
 //!
-//! Notes are a file in a folder of this user alone, `/var/tmp/tiller-UID/run`. Its name is a mark,
-//! 128 random bits; its owner holds a lock on it, which the kernel gives back however the owner
-//! ends. What is temporary has the mark in its name, and the notes say in which folders there may
-//! be such names. So whose notes can be locked has ended, and what has its mark in one of its
-//! folders is its own: nobody could know the mark before. See [`sweep`] for how it is removed.
+//! Notes are a file in a directory that only this user can access, `/var/tmp/tiller-UID/run`. The
+//! file's name is a mark of 128 random bits. Its owner holds a lock on it, which the kernel
+//! releases however the owner ends. Temporary names contain the mark, and the notes list the
+//! directories in which there may be such names. So if notes can be locked, their owner has ended,
+//! and what has its mark in one of its directories belonged to it: no other process could know the
+//! mark in advance. See [`sweep`] for the removal.
 //!
-//! Processes are not told apart by their numbers: those are given out again, and containers that
-//! share the folder have numbers of their own.
+//! Processes are not identified by their PIDs: those are reused, and containers that share the
+//! directory have PIDs of their own.
 
 mod sweep;
 #[cfg(test)]
@@ -29,17 +30,17 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// What comes before and behind the mark in the name of a temporary file.
+/// The parts of a temporary file's name before and after the mark.
 const FILE_NAME: (&str, &str) = (".tiller-", ".tmp");
-/// What comes before the mark in the name of a temporary folder.
+/// The part of a temporary directory's name before the mark.
 const FOLDER_NAME: &str = "tiller-";
-/// The characters of a mark, and of what follows it in a name.
+/// The number of characters of a mark, and of the random part that follows it in a name.
 const TOKEN_CHARS: usize = TOKEN_BYTES * 2;
 
-/// The notes of a [`super::LocalSystem`] and its clones; begun when there is something to note.
+/// The notes of a [`super::LocalSystem`] and its clones; created when there is something to note.
 #[derive(Debug, Default)]
 pub(super) struct Leftovers {
-    /// `None` where notes cannot be kept, which was said then.
+    /// `None` if notes cannot be kept, which was logged.
     notes: OnceLock<Option<Notes>>,
 }
 
@@ -54,20 +55,20 @@ struct Notes {
 struct State {
     file: File,
     noted: HashSet<String>,
-    /// Whether something may be left when this process ends.
+    /// Whether something temporary may exist after this process ends.
     left: bool,
 }
 
 impl Leftovers {
-    /// A name for a temporary file in the folder of a place. What has that name is removed by a
-    /// later process if this one is killed.
+    /// Returns a name for a temporary file in the directory of a place. If this process is killed,
+    /// a later one removes the file with that name.
     pub(super) fn file_name(&self, place: &Place) -> io::Result<String> {
         let folder = place.path.parent();
         let mark = folder.map_or("", |folder| self.mark_in(&place.folder, &folder));
         Ok(format!("{}{mark}{}{}", FILE_NAME.0, token()?, FILE_NAME.1))
     }
 
-    /// The mark, once the folder is noted; empty where it cannot be.
+    /// Returns the mark after noting the directory; empty if the directory cannot be noted.
     fn mark_in(&self, folder: impl AsFd, path: &AbsPath) -> &str {
         let Some(notes) = self.notes() else { return "" };
         match notes.note(folder, path) {
@@ -79,13 +80,14 @@ impl Leftovers {
         }
     }
 
-    /// A path for a socket that this user alone can reach.
+    /// Returns a path for a socket that only this user can access.
     pub(super) fn socket_path(&self) -> io::Result<AbsPath> {
         let notes = self.notes().ok_or(io::ErrorKind::Unsupported)?;
         Ok(notes.run.join(format!("{}-{}", notes.mark, token()?)))
     }
 
-    /// Something that is noted may still be there when this process ends: a later one looks for it.
+    /// Keeps the notes when this process ends, because something noted may still exist; a later
+    /// process looks for it.
     pub(super) fn leave(&self) {
         if let Some(Some(notes)) = self.notes.get() {
             notes.lock().left = true;
@@ -113,7 +115,7 @@ impl Notes {
             let path = run.join(&mark);
             let mut options = File::options();
             let file = options.read(true).append(true).create_new(true).mode(0o600).open(path.as_std())?;
-            // Another process may have seen it before it was locked, and removed it.
+            // Another process may have seen the file before it was locked, and removed it.
             let locked = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
             if locked && file.metadata()?.nlink() > 0 {
                 let state = Mutex::new(State { file, noted: HashSet::new(), left: false });
@@ -123,8 +125,8 @@ impl Notes {
         Err(io::Error::other("other processes removed the notes"))
     }
 
-    /// Writes down that temporary names may be in a folder; on the disk when this returns. A folder
-    /// is known by its path, its device and its number.
+    /// Records that a directory may contain temporary names; durable when this returns. The
+    /// directory is identified by path, device and inode.
     fn note(&self, folder: impl AsFd, path: &AbsPath) -> io::Result<()> {
         let found = fstat(folder)?;
         let record = format!("{} {} {path}", found.st_dev, found.st_ino);
@@ -143,11 +145,12 @@ impl Notes {
     }
 }
 
-/// No path has it.
+/// The record separator; paths cannot contain it.
 const RECORD_END: u8 = 0;
 
 impl Drop for Notes {
-    /// What is temporary removes itself before.
+    /// Removes the notes, unless something temporary may still exist. Temporary files are removed
+    /// before this by their own `Drop`.
     fn drop(&mut self) {
         if !self.lock().left {
             fs::remove_file(self.run.join(&self.mark).as_std()).ok();
@@ -155,22 +158,23 @@ impl Drop for Notes {
     }
 }
 
-/// Where notes and sockets are.
+/// Returns the directory for notes and sockets.
 fn run_folder() -> io::Result<AbsPath> {
     let base = AbsPath::from_os(&fs::canonicalize("/var/tmp")?).map_err(io::Error::other)?;
     let user = rustix::process::geteuid().as_raw();
     Ok(base.join(format!("tiller-{user}/run")))
 }
 
-/// Random bits as hexadecimal digits.
+/// Returns random bits as hexadecimal digits.
 fn token() -> io::Result<String> {
     let mut bytes = [0; TOKEN_BYTES];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// A temporary folder of this process, for its owner only. Removed when it is dropped; a later
-/// process removes it if this one is killed, or if a thread of this one made it again meanwhile.
+/// A temporary directory of this process, accessible to its owner only. Removed on drop. A later
+/// process removes it if this one is killed, or if another thread of this one has recreated it
+/// meanwhile.
 #[derive(Debug)]
 pub struct TemporaryFolder {
     path: PathBuf,
@@ -179,10 +183,10 @@ pub struct TemporaryFolder {
 }
 
 impl TemporaryFolder {
-    /// Makes one where the system keeps temporary files.
+    /// Creates a directory in the system's directory for temporary files.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// If the directory cannot be created.
     pub fn new() -> io::Result<Self> {
         Self::below(&fs::canonicalize(std::env::temp_dir())?, Leftovers::default())
     }
@@ -197,12 +201,12 @@ impl TemporaryFolder {
         Ok(Self { path, kept: false, leftovers })
     }
 
-    /// Where it is.
+    /// Returns the path of the directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Leaves the folder where it is, for good.
+    /// Keeps the directory permanently.
     pub fn keep(mut self) -> PathBuf {
         self.kept = true;
         self.path.clone()
@@ -217,7 +221,7 @@ impl Drop for TemporaryFolder {
         if let Err(error) = fs::remove_dir_all(&self.path) {
             tracing::debug!(%error, folder = %self.path.display(), "a temporary folder is left to a later process");
         }
-        // A thread that ends later may make the folder, or a file in it, once more.
+        // Another thread that is still running may recreate the directory or a file in it.
         self.leftovers.leave();
     }
 }

@@ -1,10 +1,11 @@
-//! Removing what processes that have ended left behind.
+//! Removes what processes that have ended left behind.
 //!
-//! Notes are read, and paths in them opened, long after they were written; whoever owns such a
-//! folder may have changed it since to make this process remove something else. So a folder is
-//! opened without following a single link and must be the very one that was noted, what is in it is
-//! removed by its name in the folder that is held open, and only if the name holds the mark, which
-//! nobody else would give to a file of his own, and the file has no other name.
+//! Notes are read, and the paths in them opened, long after they were written. The owner of a noted
+//! directory may have changed it since, to make this process remove something else. Therefore a
+//! directory is opened without following any link and must be the one that was noted (same device
+//! and inode). Its entries are removed by name relative to the open directory, and only if the name
+//! contains the mark, which no other user would give to a file, and the file has no other hard
+//! link.
 
 use super::{FILE_NAME, FOLDER_NAME, RECORD_END, TOKEN_CHARS, run_folder};
 use crate::AbsPath;
@@ -18,8 +19,8 @@ use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 
-/// Removes what processes of this user that have ended left behind, as far as it is certainly
-/// theirs. Blocks; what cannot be removed stays.
+/// Removes what processes of this user that have ended left behind, if it certainly belonged to
+/// them. Blocks; what cannot be removed stays.
 pub(in crate::local) fn sweep() {
     if let Ok(run) = run_folder()
         && run.as_std().is_dir()
@@ -39,13 +40,14 @@ pub(super) fn sweep_in(run: &AbsPath) {
     }
 }
 
-/// Removes what the process with a mark left behind, and then its notes. Nothing while it runs.
+/// Removes what the process with a mark left behind, and then its notes. Does nothing while the
+/// process runs.
 fn of_process(run: &AbsPath, mark: &str) -> io::Result<()> {
     let path = run.join(mark);
     let found = fs::symlink_metadata(path.as_std())?;
     let is_old = found.modified()?.elapsed().is_ok_and(|age| age > TEMP_AGE);
     if found.file_type().is_socket() {
-        // Versions before this one had no notes.
+        // Earlier versions kept no notes: their sockets are removed by age.
         return if is_old { fs::remove_file(path.as_std()) } else { Ok(()) };
     }
     let flags = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).map_err(io::Error::other)?;
@@ -54,12 +56,13 @@ fn of_process(run: &AbsPath, mark: &str) -> io::Result<()> {
         return Ok(());
     }
     if notes.metadata()?.nlink() == 0 {
-        // Its owner, or another process that sweeps, was quicker.
+        // The owner, or another process that sweeps, removed the notes first.
         return Ok(());
     }
     let mut records = Vec::new();
     (&notes).take(NOTES_BYTES).read_to_end(&mut records)?;
-    // The last one has no end if its process was killed while it wrote; nothing was made there yet.
+    // The last record has no separator if its process was killed while writing it; nothing had been
+    // created in that directory yet.
     let whole = records.iter().rposition(|byte| *byte == RECORD_END).unwrap_or(0);
     let mut is_done = true;
     for (device, number, path) in records[..whole].split(|byte| *byte == RECORD_END).filter_map(record) {
@@ -72,17 +75,19 @@ fn of_process(run: &AbsPath, mark: &str) -> io::Result<()> {
     for name in names(run).into_iter().filter(socket) {
         fs::remove_file(run.join(&name).as_std())?;
     }
-    // A folder may be away for a while, on a disk that is not plugged in or in another container.
+    // A directory may be temporarily unavailable, on a disk that is not attached or in another
+    // container.
     if is_done || is_old { fs::remove_file(path.as_std()) } else { Ok(()) }
 }
 
-/// A folder that was noted: its device, its number and its path. `None` for what is no record.
+/// Parses a record into device, inode and path of a directory; `None` if it is invalid.
 fn record(bytes: &[u8]) -> Option<(&str, &str, AbsPath)> {
     let mut fields = str::from_utf8(bytes).ok()?.splitn(3, ' ');
     Some((fields.next()?, fields.next()?, AbsPath::new(fields.next()?).ok()?))
 }
 
-/// Removes what has the mark in a folder that was noted. An error where it may come back.
+/// Removes the entries with the mark from a noted directory. Fails if the directory may become
+/// available later.
 fn of_folder(device: &str, number: &str, path: &AbsPath, mark: &str) -> io::Result<()> {
     let opened = match place::folder(path) {
         Err(rustix::io::Errno::NOENT) => None,
@@ -96,7 +101,7 @@ fn of_folder(device: &str, number: &str, path: &AbsPath, mark: &str) -> io::Resu
         return Err(io::Error::other("its file system is not there"));
     }
     let Some(folder) = opened.filter(|_| found.st_ino.to_string() == number) else {
-        // Removed, or moved to where nobody knows.
+        // Removed, or moved to an unknown place.
         return Ok(());
     };
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -109,13 +114,13 @@ fn of_folder(device: &str, number: &str, path: &AbsPath, mark: &str) -> io::Resu
     Ok(())
 }
 
-/// The deepest folder above a path that is there.
+/// Opens the deepest existing ancestor of a path.
 fn above(path: &AbsPath) -> io::Result<OwnedFd> {
     let mut folders = std::iter::successors(path.parent(), AbsPath::parent);
     folders.find_map(|folder| place::folder(&folder).ok()).ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
-/// Removes what has a name in a folder, if its name has the mark and it is what has such a name.
+/// Removes an entry of a directory, if its name contains the mark and its type matches the name.
 fn of_name(folder: &OwnedFd, path: &AbsPath, name: &str, mark: &str) -> io::Result<()> {
     let marked = |before: &str, behind: &str| {
         let token = name.strip_prefix(before).and_then(|rest| rest.strip_suffix(behind));
@@ -127,12 +132,12 @@ fn of_name(folder: &OwnedFd, path: &AbsPath, name: &str, mark: &str) -> io::Resu
     }
     let found = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
     match FileType::from_raw_mode(found.st_mode) {
-        // With a second name it is somebody's who wants to keep it.
+        // A second hard link means that its creator wants to keep the file.
         FileType::RegularFile if is_file && found.st_nlink == 1 => {
             Ok(unlinkat(folder, name, AtFlags::empty())?)
         }
         FileType::Directory if is_folder && found.st_uid == rustix::process::geteuid().as_raw() => {
-            // Links in it are removed and not followed.
+            // Links in the directory are removed, not followed.
             fs::remove_dir_all(path.join(name).as_std())
         }
         _ => Ok(()),

@@ -1,4 +1,5 @@
-//! What is swept, and what somebody who owns a noted folder cannot make it remove.
+//! Tests what is swept, and that the owner of a noted directory cannot cause other files to be
+//! removed.
 
 use super::sweep::sweep_in;
 use super::*;
@@ -8,7 +9,7 @@ use std::os::unix::net::UnixListener;
 use std::time::SystemTime;
 use tempfile::TempDir;
 
-/// A run folder, a project, and the notes of a process that lives.
+/// A run directory, a project, and the notes of a live process.
 struct Stage {
     _dir: TempDir,
     run: AbsPath,
@@ -19,7 +20,7 @@ struct Stage {
 
 impl Stage {
     fn new() -> Self {
-        // Below a folder that others cannot replace.
+        // In a directory that other users cannot replace.
         let dir = tempfile::Builder::new().permissions(Permissions::from_mode(0o700)).tempdir().unwrap();
         let top = AbsPath::from_os(&dir.path().canonicalize().unwrap()).unwrap();
         let [run, project, elsewhere] = ["run", "project", "elsewhere"].map(|name| top.join(name));
@@ -33,13 +34,14 @@ impl Stage {
         self.leftovers.notes().unwrap().mark.clone()
     }
 
-    /// A path in the project for a temporary file, noted.
+    /// Returns a noted path in the project for a temporary file.
     fn temporary(&self) -> AbsPath {
         let place = Place::open(&self.project.join("file"), false).unwrap();
         self.project.join(self.leftovers.file_name(&place).unwrap())
     }
 
-    /// The process is killed: its notes stay, their lock does not. Then another one sweeps.
+    /// Simulates a killed process: its notes stay, but are no longer locked. Then another process
+    /// sweeps.
     fn die(&mut self) {
         let path = self.run.join(self.mark());
         let notes = fs::read(path.as_std()).unwrap();
@@ -48,7 +50,7 @@ impl Stage {
         sweep_in(&self.run);
     }
 
-    /// The same a long time later.
+    /// Sweeps again after the notes have become old.
     fn sweep_late(&self, mark: &str) {
         let notes = File::options().write(true).open(self.run.join(mark).as_std()).unwrap();
         notes.set_modified(SystemTime::UNIX_EPOCH).unwrap();
@@ -71,12 +73,12 @@ fn what_a_killed_process_left_is_removed_and_nothing_else() {
     let project = stage.project.clone();
     let kept = [
         project.join("file"),
-        // Another process's, one that looks like it, and one of a longer name.
+        // A name of another process, two names that only look similar, and one with a suffix.
         project.join(format!(".tiller-{}{}.tmp", token().unwrap(), token().unwrap())),
         project.join(".tiller-1f.tmp"),
         project.join(format!(".tiller-{mark}.tmp")),
         project.join(format!("{}.mine", temporary.file_name().unwrap())),
-        // Not in a folder that was noted.
+        // In a directory that was not noted.
         stage.elsewhere.join(temporary.file_name().unwrap()),
         stage.run.join("other"),
     ];
@@ -107,7 +109,7 @@ fn a_folder_is_noted_on_the_disk_before_it_gets_a_temporary_file() {
 
 #[test]
 fn a_folder_that_was_exchanged_is_left_alone() {
-    // What takes the place of the project, which is moved away.
+    // Replaces the project, which has been moved away.
     let exchanges: [fn(&Stage); 3] = [
         |stage| symlink(stage.elsewhere.as_std(), stage.project.as_std()).unwrap(),
         |stage| fs::rename(stage.elsewhere.as_std(), stage.project.as_std()).unwrap(),
@@ -162,7 +164,7 @@ fn a_folder_above_that_became_a_link_is_not_followed() {
     let place = Place::open(&below.join("file"), false).unwrap();
     let name = stage.leftovers.file_name(&place).unwrap();
     fs::write(below.join(&name).as_std(), "x").unwrap();
-    // The very folder that was noted, behind a link.
+    // The noted directory itself, but behind a link.
     fs::rename(stage.project.as_std(), stage.elsewhere.join("moved").as_std()).unwrap();
     symlink(stage.elsewhere.join("moved").as_std(), stage.project.as_std()).unwrap();
     stage.die();
@@ -191,7 +193,7 @@ fn a_temporary_folder_goes_with_all_in_it_and_its_links_are_not_followed() {
     let mut stage = Stage::new();
     let precious = stage.elsewhere.join("precious");
     fs::write(precious.as_std(), "precious").unwrap();
-    // As if the project were where temporary folders are made.
+    // As if temporary directories were created in the project.
     stage.temporary();
     let folder = stage.project.join(format!("{FOLDER_NAME}{}{}", stage.mark(), token().unwrap()));
     fs::create_dir_all(folder.join("deep").as_std()).unwrap();
@@ -214,7 +216,7 @@ fn notes_that_are_none_remove_nothing() {
     let mark = stage.mark();
     let notes = stage.run.join(&mark);
     for text in [
-        // Cut off by the end of its process.
+        // Truncated, because its process was killed.
         format!("{device} {number} {project}"),
         format!("{device} {number}\0"),
         format!("{device} {number} relative\0"),
@@ -228,7 +230,7 @@ fn notes_that_are_none_remove_nothing() {
         assert!(there(&temporary), "{text:?}");
         assert!(text.starts_with(&format!("{number} ")) || !there(&notes), "{text:?}");
     }
-    // A link, whatever it leads to, is nobody's notes.
+    // A link is never accepted as notes, regardless of its target.
     let other = stage.elsewhere.join("notes");
     fs::write(other.as_std(), format!("{device} {number} {project}\0")).unwrap();
     symlink(other.as_std(), notes.as_std()).unwrap();
@@ -262,7 +264,7 @@ fn a_temporary_folder_that_is_made_again_is_left_to_a_later_process() {
     fs::write(path.join("file"), "").unwrap();
     drop(folder);
     assert!(!path.exists());
-    // By a thread that opens a file in it, and makes its folder where it is missing.
+    // Simulates a thread that creates a file and its missing parent directories.
     fs::create_dir_all(path.join("deep")).unwrap();
     sweep_in(&run);
     assert!(!path.exists() && !there(&run.join(&mark)));

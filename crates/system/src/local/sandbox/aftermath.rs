@@ -1,6 +1,6 @@
-//! What a confined command left behind that git would run: looked for when it has ended, and put out of
-//! force. What was there before is guarded by mounts; this is about git directories that are new, for
-//! which nothing could be mounted.
+//! Neutralises what a confined command left behind that git would execute. Existing git directories
+//! are protected by mounts; this module handles git directories that are new, for which there was
+//! nothing to mount. It runs after the command has ended.
 
 use super::{
     survey::{self, settled},
@@ -12,10 +12,12 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Where a repository keeps what others built or wrote: nobody works in there.
+/// Directories of a repository with dependencies or build products: users do not run git inside
+/// them.
 const PASSED_OVER: [&str; 2] = ["node_modules", "target"];
 
-/// Settings that name no program, by section and name. With any other a configuration is put out of force.
+/// Settings that name no program, by section and key. A configuration with any other setting is
+/// neutralised.
 const HARMLESS: [(&str, &[&str]); 8] = [
     (
         "core",
@@ -41,18 +43,19 @@ const HARMLESS: [(&str, &[&str]); 8] = [
     ("gc", &["auto"]),
 ];
 
-/// The git directories that were there before the command, and their `commondir` files.
+/// The git directories that existed before the command, and their `commondir` files.
 #[derive(Debug, Default)]
 pub(super) struct Before {
     known: HashSet<PathBuf>,
-    /// Whether everything was looked at. What lies beyond is not known to be new.
+    /// Whether the scan covered everything. If not, a git directory that is not in `known` need not
+    /// be new.
     complete: bool,
-    /// Directories that are none, so that those that stay as they are need not be read again.
+    /// Directories that are not git directories, cached so that unchanged ones are not read again.
     others: HashMap<PathBuf, Directory>,
 }
 
 impl Before {
-    /// Takes note of what there is.
+    /// Records the existing git directories.
     pub(super) fn look(roots: impl Iterator<Item = PathBuf>) -> Self {
         let (mut known, mut others) = (HashSet::new(), HashMap::new());
         let remembered = |path: &Path| {
@@ -70,7 +73,8 @@ impl Before {
         Self { known, complete, others }
     }
 
-    /// Puts out of force what came since and makes git run something; a line for each.
+    /// Renames what has been created since and would make git execute something. Returns a line for
+    /// each.
     pub(super) fn settle(&self, roots: impl Iterator<Item = PathBuf>) -> Vec<String> {
         let mut lines = Vec::new();
         if !self.complete {
@@ -93,7 +97,7 @@ impl Before {
                 lines.push(put_away(&config, "it may name programs that git would run").0);
             }
             for hook in entries(&folder.join("hooks")) {
-                // Git runs those without an extension only.
+                // Git executes only hooks without an extension.
                 if hook.extension().is_none() {
                     lines.push(put_away(&hook, "git would run it").0);
                 }
@@ -103,15 +107,15 @@ impl Before {
     }
 }
 
-/// What a directory holds, as of its change time.
+/// The contents of a directory, as of its change time.
 #[derive(Debug, Clone)]
 struct Directory {
-    /// By what it is recognised: device, number and change time. A directory that changed a moment
-    /// ago is not, see [`settled`].
+    /// The cache key: device, inode and change time. A directory that changed a moment ago is not
+    /// cached, see [`settled`].
     id: Option<(u64, u64, (i64, i64))>,
     is_git: bool,
-    /// Whether it can become one without a change of its own: a link in it may get something to
-    /// lead to.
+    /// Whether it can become a git directory without a change of its own: the target of a link in
+    /// it may be created.
     may_become_git: bool,
     entries: usize,
     folders: Vec<PathBuf>,
@@ -119,19 +123,20 @@ struct Directory {
 
 impl Directory {
     fn read(path: &Path) -> Self {
-        // Before the entries: what changes while they are read is not recognised.
+        // Taken before the entries, so that a change during the listing invalidates the cache
+        // entry.
         let id = identity(path).map(|(device, number, changed)| (device, number, settled(changed)));
         let mut directory = Self { id, is_git: false, may_become_git: true, entries: 0, folders: Vec::new() };
         if has_gits_name(path) {
             return Self { is_git: true, ..directory };
         }
-        // One that cannot be listed may be entered all the same.
+        // A directory that cannot be listed may still be accessible.
         let Ok(found) = fs::read_dir(path) else { return Self { is_git: is_git(path), ..directory } };
         directory.may_become_git = false;
         for entry in found.flatten().take(AFTERMATH_ENTRIES) {
             directory.entries += 1;
             let name = entry.file_name();
-            // A file system may pass over the case of letters.
+            // A file system may be case-insensitive.
             directory.may_become_git |= MARKS.iter().any(|mark| name.eq_ignore_ascii_case(mark));
             let passed = name.to_str().is_some_and(|name| PASSED_OVER.contains(&name));
             if !passed && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
@@ -144,13 +149,14 @@ impl Directory {
 }
 
 fn identity(path: &Path) -> Option<(u64, u64, (i64, i64))> {
-    // A root that is a link is what it leads to.
+    // Links are followed: a root may be a link.
     let found = fs::metadata(path).ok()?;
     Some((found.dev(), found.ino(), (found.ctime(), found.ctime_nsec())))
 }
 
-/// Calls `each` with every git directory, bare ones and those of submodules and worktrees included.
-/// `read` says what a directory holds. Whether there were no more entries than are looked at.
+/// Calls `each` with every git directory, including bare ones and those of submodules and
+/// worktrees. `read` returns the contents of a directory. Returns whether everything was within the
+/// limit of entries.
 fn visit(
     roots: impl Iterator<Item = PathBuf>,
     mut read: impl FnMut(&Path) -> Directory,
@@ -174,14 +180,15 @@ fn visit(
     true
 }
 
-/// A git directory that has another name than `.git` holds one of these.
+/// A git directory that is not called `.git` contains at least one of these.
 const MARKS: [&str; 2] = ["HEAD", "config"];
 
 fn has_gits_name(path: &Path) -> bool {
     path.file_name().and_then(|name| name.to_str()).is_some_and(survey::is_git_name)
 }
 
-/// Whether git may take a directory for a git directory, or for one that such a directory leads to.
+/// Returns whether git may accept a directory as a git directory, or as the common directory of
+/// one.
 fn is_git(folder: &Path) -> bool {
     let has = |name: &str| folder.join(name).exists();
     has_gits_name(folder)
@@ -189,7 +196,7 @@ fn is_git(folder: &Path) -> bool {
         || (has("config") && has("objects") && has("refs"))
 }
 
-/// Whether a `commondir` leads from the git directory of a worktree to the one that holds it.
+/// Returns whether a `commondir` file links a worktree's git directory to the one that contains it.
 fn is_of_worktree(commondir: &Path) -> bool {
     let above = commondir.parent().and_then(Path::parent).and_then(Path::file_name);
     let leads = || fs::read_to_string(commondir).is_ok_and(|text| text.trim_end() == "../..");
@@ -200,7 +207,7 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
 }
 
-/// Whether every setting of a configuration is known to name no program.
+/// Returns whether all settings of a configuration are known to name no program.
 fn is_harmless(config: &str) -> bool {
     let mut allowed: &[&str] = &[];
     config.lines().map(str::trim).all(|line| {
@@ -210,7 +217,8 @@ fn is_harmless(config: &str) -> bool {
         if let Some(section) = line.strip_prefix('[') {
             let name = section.split([' ', '.', ']', '"']).next().unwrap_or("").to_ascii_lowercase();
             allowed = HARMLESS.iter().find(|(known, _)| *known == name).map_or(&[], |(_, keys)| keys);
-            // A setting behind the section on one line, or a line that goes on, is read by nobody here.
+            // Reject what this parser does not handle: a setting on the same line as its section,
+            // and line continuations.
             return line.ends_with(']') && !line.contains('\\') && !allowed.is_empty();
         }
         let (name, value) = line.split_once('=').unwrap_or((line, ""));
@@ -266,7 +274,7 @@ mod tests {
         write("bare/HEAD", "x");
         write("bare/objects/x", "x");
         write("bare/config", evil);
-        // A file system may pass over the case of letters.
+        // A file system may be case-insensitive.
         write("other/.GIT/config", evil);
         assert_eq!(before.settle(roots()).len(), 5);
         let there = |path: &str| top.join(path).exists();
@@ -294,14 +302,14 @@ mod tests {
         };
         let roots = || std::iter::once(path.clone());
         assert_eq!(before().settle(roots()), Vec::<String>::new());
-        // Times move on in steps.
+        // Timestamps advance in steps: repeat until the change shows.
         std::iter::repeat_with(|| fs::write(path.join("HEAD"), "x").and(fs::remove_file(path.join("HEAD"))))
             .find(|_| identity(&path) != known.id);
         fs::create_dir(path.join("objects")).unwrap();
         fs::write(path.join("config"), "[core]\n\tfsmonitor = x\n").unwrap();
         fs::write(path.join("HEAD"), "x").unwrap();
         assert_eq!(before().settle(roots()).len(), 1);
-        // A link may get something to lead to.
+        // The target of a link may be created later.
         let linked = dir.path().join("linked");
         fs::create_dir(&linked).unwrap();
         std::os::unix::fs::symlink("../later", linked.join("HEAD")).unwrap();

@@ -1,11 +1,12 @@
-//! Capabilities: a few for the stage that mounts, none for the command.
+//! Linux capabilities: a few for the stage that mounts, none for the command.
 
 use rustix::thread::{
     CapabilitySet, CapabilitySets, capabilities, clear_ambient_capability_set,
     configure_capability_in_ambient_set, remove_capability_from_bounding_set, set_capabilities,
 };
 
-/// What the inner stage needs in its user namespace: mounts, loopback, and emptying the bounding set.
+/// The capabilities that the inner stage needs in its user namespace: for mounts, for loopback, and
+/// for emptying the bounding set.
 const NEEDED: [CapabilitySet; 3] =
     [CapabilitySet::SYS_ADMIN, CapabilitySet::NET_ADMIN, CapabilitySet::SETPCAP];
 
@@ -19,15 +20,16 @@ pub(super) fn hand_on() -> Result<(), String> {
         .try_for_each(|needed| configure_capability_in_ambient_set(needed, true).map_err(problem))
 }
 
-/// Gives all capabilities up, those that a program with uid 0 would regain included.
+/// Drops all capabilities, including those that a program with uid 0 would regain.
 pub(super) fn drop_all() -> Result<(), String> {
     clear_ambient_capability_set().map_err(problem)?;
     let held = capabilities(None).map_err(problem)?.effective;
-    // Only who has this capability can shrink the set, and only who has the set can regain from it.
+    // Only a process with this capability can shrink the bounding set. Without it, only root could
+    // regain capabilities from that set.
     if held.contains(CapabilitySet::SETPCAP) {
         for capability in CapabilitySet::all().iter() {
             match remove_capability_from_bounding_set(capability) {
-                // A capability that this kernel does not know.
+                // This kernel does not know the capability.
                 Ok(()) | Err(rustix::io::Errno::INVAL) => {}
                 Err(error) => return Err(problem(error)),
             }

@@ -1,6 +1,6 @@
-//! A file descriptor on its way to the launcher and on to its inner stage. A program that is
-//! started gets three; one that is talked to needs all of them, and the launcher needs one for its
-//! words.
+//! Passes a file descriptor to the launcher and on to its inner stage. A child process starts with
+//! three descriptors; a program with piped streams uses all of them, and the launcher needs one
+//! more for its control messages.
 
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
@@ -10,7 +10,7 @@ use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 
-/// The one byte with which it travels.
+/// The byte that accompanies a descriptor.
 const CARRIER: [u8; 1] = [b'd'];
 
 /// Sends a descriptor over a socket.
@@ -23,7 +23,7 @@ pub(in crate::local) fn send(socket: impl AsFd, descriptor: impl AsFd) -> io::Re
     Ok(())
 }
 
-/// Takes a descriptor from a socket. No program that is started later inherits it.
+/// Receives a descriptor from a socket. Child processes do not inherit it.
 pub(super) fn receive(socket: impl AsFd) -> io::Result<OwnedFd> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut buffer = RecvAncillaryBuffer::new(&mut space);

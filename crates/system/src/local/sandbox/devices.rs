@@ -1,4 +1,4 @@
-//! A `/dev` of the command's own: a handful of devices, terminals and shared memory that nobody else has.
+//! A private `/dev` for the command: a few devices, and its own terminals and shared memory.
 
 use super::namespaces::problem;
 use rustix::fs::{CWD, Mode, OFlags};
@@ -7,7 +7,7 @@ use std::fs;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::symlink;
 
-/// Devices that are the same for everybody. `/dev/tty` is left out: it leads to the user's terminal.
+/// Devices that are safe to share. `/dev/tty` is not included: it refers to the user's terminal.
 const SHARED: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
 
 /// Links that programs expect.
@@ -19,11 +19,11 @@ const LINKS: [(&str, &str); 5] = [
     ("/proc/self/fd/2", "/dev/stderr"),
 ];
 
-/// Devices and directories of devices that every program may write.
+/// Devices and device directories that every program may write to.
 pub(super) const WRITABLE: [&str; 7] =
     ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/pts", "/dev/shm"];
 
-/// Replaces `/dev`.
+/// Mounts a private `/dev`.
 pub(super) fn private() -> Result<(), String> {
     let mut held = Vec::with_capacity(SHARED.len());
     for name in SHARED {

@@ -1,4 +1,4 @@
-//! The system calls that are taken away.
+//! The seccomp filter: the system calls that a confined command cannot make.
 
 use crate::Sandbox;
 use seccompiler::{
@@ -7,12 +7,12 @@ use seccompiler::{
 };
 use std::collections::BTreeMap;
 
-/// The last system call that this filter knows (`removexattrat`). Later ones, the old numbers of other
-/// calling conventions and numbers that no kernel has get "not implemented".
+/// The last system call that this filter knows (`removexattrat`). Later ones, the old numbers of
+/// other calling conventions and numbers that no kernel uses fail with ENOSYS.
 const LAST_KNOWN: i64 = 466;
 
-/// Looks into other processes, changes mounts and namespaces, reaches round Landlock, or reaches round
-/// this filter (io_uring makes sockets without a system call of its own).
+/// Calls that inspect other processes, change mounts and namespaces, circumvent Landlock, or
+/// circumvent this filter (io_uring creates sockets without the system call for it).
 const REFUSED: &[i64] = &[
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
@@ -71,19 +71,20 @@ const REFUSED: &[i64] = &[
     libc::SYS_modify_ldt,
 ];
 
-/// The same number on every architecture; `libc` lacks it.
+/// The number is the same on every architecture; `libc` does not define it.
 const QUOTACTL_FD: i64 = 443;
 
-/// What sockets may be made for. Others lead out of the namespace of the network: to other programs of
-/// this machine, its hypervisor or its hardware.
+/// The allowed socket families. Others lead out of the network namespace: to other programs of this
+/// machine, its hypervisor or its hardware.
 const FAMILIES: [i32; 3] = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
 
-/// Types into a terminal as if a person did: `TIOCSTI` and `TIOCLINUX`, whose type differs between C libraries.
+/// The ioctls `TIOCSTI` and `TIOCLINUX`, which inject terminal input as if the user had typed it.
+/// Given as numbers because their types differ between C libraries.
 const TERMINAL_INPUT: [u64; 2] = [0x5412, 0x541c];
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
-/// Installs the filter; it holds for all that this process becomes and starts.
+/// Installs the filter for this process and everything it becomes or starts.
 pub(super) fn apply(sandbox: &Sandbox, namespaces: bool) -> Result<(), String> {
     let result = rules(sandbox, namespaces).and_then(|rules| {
         let filter = SeccompFilter::new(
@@ -99,9 +100,10 @@ pub(super) fn apply(sandbox: &Sandbox, namespaces: bool) -> Result<(), String> {
     result.map_err(|error| format!("system call filter: {error}"))
 }
 
-/// The filter that knows system calls by their numbers, written by hand: a list of all of them has
-/// two thousand instructions, which the kernel takes a millisecond to check and compile. A call
-/// through another architecture's numbers does not get here alive: the other filter ends it.
+/// Builds the filter that rejects unknown system calls by number. It is written in raw BPF because
+/// a list of all known calls would have two thousand instructions, which take the kernel a
+/// millisecond to check and compile. It need not check the architecture: the other filter kills a
+/// process that uses the calls of another one.
 fn known() -> Result<BpfProgram, std::num::TryFromIntError> {
     let step = |code: u32, number: i64, skipped: u8| {
         Ok(sock_filter { code: code.try_into()?, jt: skipped, jf: 0, k: number.try_into()? })
@@ -110,12 +112,12 @@ fn known() -> Result<BpfProgram, std::num::TryFromIntError> {
     let greater = libc::BPF_JMP | libc::BPF_JGT | libc::BPF_K;
     let answer = libc::BPF_RET | libc::BPF_K;
     [
-        // The number is the first field of what a filter sees; without a sign, so that there is
-        // none below.
+        // The number is the first field of the filter's input. It is unsigned, so no check for
+        // negative numbers is needed.
         step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0),
-        // A library that finds no clone3 uses clone, whose flags a filter can look at.
+        // A C library that gets ENOSYS for clone3 uses clone, whose flags a filter can inspect.
         step(equal, libc::SYS_clone3, 3),
-        // One that finds no openat2 uses openat, whose mode it can look at.
+        // Likewise, openat2 falls back to openat, whose mode a filter can inspect.
         step(equal, libc::SYS_openat2, 2),
         step(greater, LAST_KNOWN, 1),
         step(answer, u32::from(SeccompAction::Allow).into(), 0),
@@ -132,8 +134,9 @@ fn rules(sandbox: &Sandbox, namespaces: bool) -> Result<Rules, Box<dyn std::erro
     rules.insert(libc::SYS_clone, vec![one(0, SeccompCmpArgLen::Qword, flag, new_namespace)?]);
     let ioctls = TERMINAL_INPUT.iter().map(|call| one(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, *call));
     rules.insert(libc::SYS_ioctl, ioctls.collect::<Result<_, _>>()?);
-    // Local sockets lead to programs that act for others: the session bus, the container daemon, the key
-    // agent. Connected pairs stay, they lead nowhere; pairs of datagram sockets can be sent elsewhere.
+    // Local sockets lead to programs that act on behalf of others: the session bus, the container
+    // daemon, the key agent. Connected pairs stay allowed, because they lead to no other program,
+    // but not pairs of datagram sockets, which can send to other addresses.
     let sockets = match !sandbox.network && !namespaces {
         true => Vec::new(),
         false => vec![SeccompRule::new(
@@ -154,8 +157,9 @@ fn rules(sandbox: &Sandbox, namespaces: bool) -> Result<Rules, Box<dyn std::erro
     Ok(rules)
 }
 
-/// No file may lend the rights of its owner or group to those who run it. By call: the arguments of the
-/// mode, and of flags that must be there for it to count.
+/// Forbids setting the set-user-ID and set-group-ID bits of a file. For each call: the index of the
+/// mode argument, and optionally a flag (with the index of its argument) that must be set for the
+/// mode to take effect.
 fn lending() -> Result<Rules, Box<dyn std::error::Error>> {
     let creates = Some((libc::O_CREAT.unsigned_abs(), 1));
     let calls = [
@@ -165,7 +169,7 @@ fn lending() -> Result<Rules, Box<dyn std::error::Error>> {
         (libc::SYS_mknodat, 2, None),
         (libc::SYS_openat, 3, creates.map(|(flag, at)| (flag, at + 1))),
     ];
-    // Newer machines never had these.
+    // Newer architectures do not have these calls.
     #[cfg(target_arch = "x86_64")]
     let calls = calls.into_iter().chain([
         (libc::SYS_chmod, 1, None),
@@ -191,10 +195,10 @@ fn lending() -> Result<Rules, Box<dyn std::error::Error>> {
     Ok(rules)
 }
 
-/// `fchmodat2`; `libc` lacks it.
+/// `fchmodat2`; `libc` does not define it.
 const SYS_FCHMODAT2: i64 = 452;
 
-/// The bits of a socket's type that are not flags.
+/// The bits of a socket's type argument that are not flags.
 const SOCKET_KIND: u64 = 0xf;
 
 fn errno(number: i32) -> SeccompAction {

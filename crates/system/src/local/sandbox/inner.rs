@@ -1,6 +1,6 @@
-//! The inner stage of the launcher: it confines itself, if the order says so, and starts the
-//! command when the supervisor says so. In a namespace for processes it is the first one, which all
-//! others end with.
+//! The inner stage of the launcher. It confines itself if the order requires it, and starts the
+//! command when the supervisor requests it. In a PID namespace it is the first process, and all
+//! others end with it.
 
 use super::{descriptor, order::Order, restrict, supervise};
 use crate::SandboxLevel;
@@ -11,9 +11,10 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
-/// Reads the order from standard input, which leads to the supervisor. What it says to that is a line each.
+/// Reads the order from standard input, which is a socket to the supervisor, and sends status lines
+/// back over it.
 pub(super) fn run() -> u8 {
-    // Without a buffer: a descriptor follows the order.
+    // Unbuffered, because a descriptor follows the order.
     let mut supervisor = match std::io::stdin().as_fd().try_clone_to_owned() {
         Ok(stdin) => File::from(stdin),
         Err(error) => return failed(&error.to_string()),
@@ -31,8 +32,8 @@ pub(super) fn run() -> u8 {
     {
         return failed(&problem);
     }
-    // In case the supervisor ends in a way that leaves it no time. It waits for the word below, and
-    // so has not ended before this holds.
+    // In case the supervisor is killed. It waits for the `ready` line sent below, so it cannot have
+    // ended before this takes effect.
     if let Err(error) = rustix::process::set_parent_process_death_signal(Some(Signal::KILL)) {
         return failed(&format!("ending with the supervisor: {error}"));
     }
@@ -52,13 +53,13 @@ pub(super) fn run() -> u8 {
 }
 
 fn confine(order: &Order) -> Result<(), String> {
-    // A session without a controlling terminal: `/dev/tty` leads nowhere, whoever started this
-    // program.
+    // In a new session without a controlling terminal, `/dev/tty` leads nowhere, regardless of the
+    // terminal this program was started in.
     rustix::process::setsid().map_err(|error| format!("session: {error}"))?;
     restrict::restrict(order)
 }
 
-/// The command, its variables and its standard input, which is `input` if that is there.
+/// Builds the command with its variables. Its standard input is `input` if given.
 fn prepared(order: &Order, input: Option<OwnedFd>) -> Result<Command, String> {
     let (program, args) = order.command.split_first().expect("an order has a command");
     let mut command = Command::new(program);
@@ -83,9 +84,9 @@ fn in_memory(input: &str) -> std::io::Result<Stdio> {
     Ok(file.into())
 }
 
-/// Starts the command and reaps until it has ended.
+/// Starts the command and reaps children until it has ended.
 fn first_process(command: &mut Command, order: &Order) -> u8 {
-    // The command runs as the same user; it has no business in this process's memory.
+    // The command runs as the same user and must not be able to read this process's memory.
     rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable).ok();
     let child = match command.spawn() {
         Ok(child) => rustix::process::Pid::from_child(&child),
@@ -111,7 +112,7 @@ fn cannot_run(order: &Order, error: &std::io::Error) -> String {
     format!("cannot run {}: {error}", order.command[0])
 }
 
-/// Says a line to the supervisor. There is nothing to do about one that no longer listens.
+/// Sends a line to the supervisor. Errors are ignored: the supervisor is gone then.
 fn tell(line: &str) {
     let stdin = std::io::stdin();
     rustix::io::write(stdin.as_fd(), format!("{line}\n").as_bytes()).ok();

@@ -1,10 +1,10 @@
-//! Confining and supervising a command. A launcher, which is this program started again, reads an order
-//! from a private pipe; one stage of it confines itself and becomes the command, the other outlives the
-//! command and ends what it left behind.
+//! Confines and supervises a command. The launcher, which is this program started again, reads an
+//! order from a private pipe or socket. One stage of it confines itself and becomes the command;
+//! the other outlives the command and kills what it left behind.
 //!
-//! A launcher and not code between fork and exec: that would be `unsafe`, and would have to be written
-//! without memory allocation. What the kernel cannot do is an error before anything runs, never a command
-//! with less confinement than asked for.
+//! A launcher is used and not code between fork and exec: that would be `unsafe`, and could not
+//! allocate memory. If the kernel does not support a part of the confinement, this is an error
+//! before anything runs; the command never runs with less confinement than requested.
 
 #[cfg(target_os = "linux")]
 mod aftermath;
@@ -47,19 +47,21 @@ pub(super) use {
 use crate::{SandboxSupport, SystemError};
 use std::process::ExitCode;
 
-/// What the agent's process says to the launcher: end the command (the group gets SIGTERM).
+/// The control message to the launcher that ends the command (its group gets SIGTERM).
 pub(super) const TERM: u8 = b't';
 
-/// The same: start the command now.
+/// The control message to the launcher that starts the command.
 pub(super) const START: u8 = b's';
 
-/// What begins the launcher's inner stage, behind the words that begin the launcher.
+/// The argument that starts the launcher's inner stage, appended to the arguments that start the
+/// launcher.
 #[cfg(target_os = "linux")]
 const INNER: &str = "inner";
 
-/// The launcher's whole work. `words` are those that begin the launcher, behind the program's name;
-/// `args` is what follows them. The order comes over standard input. To be called before there is a
-/// second thread; returns when the command has ended, or when it failed, and says why on stderr.
+/// Runs the launcher. `words` are the arguments that start the launcher, without the program's
+/// name; `args` are those that follow them. The order is read from standard input. Must be called
+/// before the process has a second thread. Returns when the command has ended, or when an error
+/// occurred, which is printed to stderr.
 #[cfg(target_os = "linux")]
 pub fn run_sandboxed(words: &[&str], args: impl IntoIterator<Item = String>) -> ExitCode {
     use std::os::fd::AsFd;
@@ -72,14 +74,14 @@ pub fn run_sandboxed(words: &[&str], args: impl IntoIterator<Item = String>) -> 
     })
 }
 
-/// The words that begin the inner stage.
+/// Returns the arguments that start the inner stage.
 #[cfg(target_os = "linux")]
 fn again(words: &[&str]) -> Vec<String> {
     words.iter().copied().chain([INNER]).map(str::to_owned).collect()
 }
 
-/// The launcher's work in a terminal that somebody else opened: the order comes over the socket at
-/// `path`. `words` begin the launcher, as in [`run_sandboxed`].
+/// Runs the launcher in a terminal that another program opened. The order is read from the socket
+/// at `path`. `words` are the arguments that start the launcher, as in [`run_sandboxed`].
 #[cfg(target_os = "linux")]
 pub fn run_in_terminal(words: &[&str], path: &str) -> ExitCode {
     match std::os::unix::net::UnixStream::connect(path) {
@@ -91,25 +93,25 @@ pub fn run_in_terminal(words: &[&str], path: &str) -> ExitCode {
     }
 }
 
-/// This platform has no launcher that could be sent something.
+/// Fails: this platform has no launcher.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn send(_: &std::os::unix::net::UnixStream, _: &std::io::PipeReader) -> std::io::Result<()> {
     Err(std::io::ErrorKind::Unsupported.into())
 }
 
-/// This platform has no sandbox.
+/// Fails: this platform has no sandbox.
 #[cfg(not(target_os = "linux"))]
 pub fn run_in_terminal(_: &[&str], _: &str) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// This platform has no sandbox.
+/// Fails: this platform has no sandbox.
 #[cfg(not(target_os = "linux"))]
 pub fn run_sandboxed(_: &[&str], _: impl IntoIterator<Item = String>) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Why a command cannot be confined here, if it cannot.
+/// Fails with the reason if a command cannot be confined on this machine.
 pub(super) fn expect_support(launcher: &[String], support: SandboxSupport) -> Result<(), SystemError> {
     match launcher.is_empty() {
         true => Err(SystemError::NoSandbox("no launcher is set up")),
@@ -120,7 +122,8 @@ pub(super) fn expect_support(launcher: &[String], support: SandboxSupport) -> Re
     }
 }
 
-/// Finds out by trying what is enforced here. Starts a process or two; blocks for some milliseconds.
+/// Determines by trial what can be enforced on this machine. Runs the launcher up to three times;
+/// blocks for some milliseconds.
 #[cfg(target_os = "linux")]
 pub(super) fn probe(launcher: &[String]) -> SandboxSupport {
     let landlock_abi = rules::abi();
@@ -132,14 +135,14 @@ pub(super) fn probe(launcher: &[String]) -> SandboxSupport {
                 return SandboxSupport { namespaces, processes, launcher, seccomp, ..support };
             }
             Some(false) => {}
-            // It is no launcher.
+            // The program is not a launcher.
             None => break,
         }
     }
     support
 }
 
-/// Whether `true` runs in a confinement; `None` where the launcher does not end.
+/// Returns whether `true` runs in a confinement; `None` if the launcher does not exit in time.
 #[cfg(target_os = "linux")]
 fn works(launcher: &[String], namespaces: bool, processes: bool) -> Option<bool> {
     use crate::limits::{PROBE_POLL, PROBE_WAIT};
@@ -175,13 +178,13 @@ fn works(launcher: &[String], namespaces: bool, processes: bool) -> Option<bool>
         }
         std::thread::sleep(PROBE_POLL);
     }
-    // Both may fail only because it has ended by now.
+    // Both calls can fail only if the process has exited in the meantime.
     child.kill().ok();
     child.wait().ok();
     None
 }
 
-/// Nothing is enforced on this platform.
+/// Returns no support: nothing can be enforced on this platform.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn probe(_: &[String]) -> SandboxSupport {
     SandboxSupport::default()

@@ -1,8 +1,10 @@
-//! The file system as a confined command sees it: what Landlock cannot say, because it only adds rights
-//! on the way down. Run by the inner stage, in mount and process namespaces of its own.
+//! The file system as a confined command sees it. Covers what Landlock cannot express, because a
+//! Landlock rule can only add rights for the files below a directory. Runs in the inner stage, in
+//! its own mount and PID namespaces.
 //!
-//! A mount point can be neither renamed nor removed. So what must stay is bound onto itself, and so is
-//! every directory between it and the writable one that holds it.
+//! A mount point can be neither renamed nor removed. Therefore every path that must stay in place
+//! is bind-mounted onto itself, and so is every directory between it and the writable directory
+//! that contains it.
 
 use super::{devices, namespaces::problem, order::Order};
 use crate::{AbsPath, PrivateTemp, Sandbox};
@@ -29,7 +31,7 @@ pub(super) fn build(order: &Order) -> Result<(), String> {
         private_temp(temp)?;
     }
     for (path, folder) in &below_temp {
-        // Missing where the shared directory could not be laid under the private one.
+        // It does not exist if the shared directory could not be used as the overlay's lower layer.
         std::fs::create_dir_all(path.as_std()).map_err(problem(path))?;
         let source = format!("/proc/self/fd/{}", folder.as_raw_fd());
         mount_bind_recursive(source, path.as_std()).map_err(problem(path))?;
@@ -43,7 +45,7 @@ pub(super) fn build(order: &Order) -> Result<(), String> {
         }
     }
     for path in &sandbox.blanked {
-        // One that was moved since it was found is an error: what is not covered could be read.
+        // An error if the file has been moved since it was found: the uncovered file could be read.
         mount_bind("/dev/null", path.as_std()).map_err(problem(path))?;
     }
     for path in &sandbox.hidden {
@@ -52,8 +54,8 @@ pub(super) fn build(order: &Order) -> Result<(), String> {
     Ok(())
 }
 
-/// Holds the writable directories below shared temporary ones open, so that they can be put back
-/// when those are replaced.
+/// Opens the writable directories below shared temporary ones, so that they can be mounted again
+/// after the shared ones are replaced.
 fn roots_below_temp(sandbox: &Sandbox) -> Result<Vec<(AbsPath, OwnedFd)>, String> {
     let below =
         |root: &&AbsPath| sandbox.temp.iter().any(|temp| *root != &temp.at && root.starts_with(&temp.at));
@@ -67,8 +69,8 @@ fn roots_below_temp(sandbox: &Sandbox) -> Result<Vec<(AbsPath, OwnedFd)>, String
     roots.into_iter().map(open).collect()
 }
 
-/// Lays the session's own temporary files over the shared ones. Where the kernel cannot do that, or the
-/// two overlap, only the session's own are there.
+/// Mounts the session's temporary files over the shared ones as an overlay. If the kernel does not
+/// support that, or the two overlap, only the session's own files are visible.
 fn private_temp(temp: &PrivateTemp) -> Result<(), String> {
     let (upper, work) = (temp.files(), temp.work());
     let plain = ![&temp.at, &upper, &work].iter().any(|path| path.as_str().contains([',', ':', '\\']));
@@ -83,8 +85,8 @@ fn private_temp(temp: &PrivateTemp) -> Result<(), String> {
     mount_bind(upper.as_std(), temp.at.as_std()).map_err(problem(&temp.at))
 }
 
-/// What must stay where it is: writable directories, and the directories between them and what is
-/// guarded or hidden in them. Each before what it holds.
+/// Returns the paths that must stay in place: writable directories, and the directories between
+/// them and the guarded or hidden paths in them. Parents come before their children.
 fn kept(sandbox: &Sandbox) -> BTreeSet<AbsPath> {
     let mut kept: BTreeSet<_> = sandbox.writable.iter().cloned().collect();
     let shared = |path: &AbsPath| sandbox.temp.iter().any(|temp| &temp.at == path);
@@ -111,7 +113,8 @@ fn exists(path: &AbsPath) -> bool {
     std::fs::symlink_metadata(path.as_std()).is_ok()
 }
 
-/// Makes a path read-only. What the mount forbids already has to be repeated, or the kernel refuses.
+/// Makes a path read-only. A remount has to repeat the restrictions of the existing mount, or the
+/// kernel refuses it.
 fn freeze(path: &AbsPath) -> Result<(), String> {
     mount_bind(path.as_std(), path.as_std()).map_err(problem(path))?;
     let known = rustix::fs::statvfs(path.as_std()).map_err(problem(path))?.f_flag;
@@ -128,7 +131,7 @@ fn freeze(path: &AbsPath) -> Result<(), String> {
     mount_remount(path.as_std(), flags, "").map_err(problem(path))
 }
 
-/// Puts something empty over a file or directory that cannot be read.
+/// Mounts something empty over a file or directory.
 fn hide(path: &AbsPath) -> Result<(), String> {
     let Ok(found) = std::fs::symlink_metadata(path.as_std()) else { return Ok(()) };
     match found.is_dir() {

@@ -1,12 +1,12 @@
-//! Namespaces of the command's own, entered by the supervisor before it starts the inner stage.
+//! The command's own namespaces. The supervisor enters them before it starts the inner stage.
 
 use super::{capabilities, order::Order};
 use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType};
 use rustix::thread::UnshareFlags;
 use std::fmt::Display;
 
-/// Enters namespaces for the user, mounts and IPC, without a network also for the network, and lets
-/// the next process be the first of a namespace for processes.
+/// Enters new user, mount and IPC namespaces, a network namespace if the command has no network,
+/// and a PID namespace whose first process will be the next child.
 pub(super) fn enter(order: &Order) -> Result<(), String> {
     let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     let mut flags = UnshareFlags::NEWUSER | UnshareFlags::NEWNS | UnshareFlags::NEWIPC;
@@ -17,24 +17,26 @@ pub(super) fn enter(order: &Order) -> Result<(), String> {
         flags |= UnshareFlags::NEWPID;
     }
     unshare(flags).map_err(problem("namespaces"))?;
-    // The user stays who they are, so that the files still belong to them.
+    // The user and group ids stay the same, so that files keep their owner.
     write("/proc/self/setgroups", "deny")?;
     write("/proc/self/uid_map", &format!("{user} {user} 1"))?;
     write("/proc/self/gid_map", &format!("{group} {group} 1"))?;
     if !order.sandbox.network {
-        // A test server on 127.0.0.1 is no network; one that cannot have it is not worse off than without.
+        // The loopback interface gives no access to the network, but lets a command reach its own
+        // test server. If it cannot be brought up, the command runs without it.
         loopback_up().ok();
     }
     capabilities::hand_on()
 }
 
-/// The flags in use here leave the file descriptors alone, which is what makes the other one unsafe.
+/// Wraps `unshare`. Only flags that do not affect file descriptors are used here; the other ones
+/// are why the replacement is `unsafe`.
 #[expect(deprecated, reason = "its successor is `unsafe` for flags that are not used here")]
 fn unshare(flags: UnshareFlags) -> rustix::io::Result<()> {
     rustix::thread::unshare(flags)
 }
 
-/// Turns loopback on with one netlink message: `ip link set lo up`.
+/// Brings up the loopback interface with one netlink message, like `ip link set lo up`.
 fn loopback_up() -> rustix::io::Result<()> {
     const RTM_NEWLINK: u16 = 16;
     const NLM_F_REQUEST: u16 = 1;

@@ -1,10 +1,11 @@
-//! What the launcher is to run, and how: written by the agent's process into a private pipe or
-//! socket, so that neither other processes nor a command line can change or forge it.
+//! The order: the command that the launcher is to run, and its confinement. The agent's process
+//! writes it to a private pipe or socket, so that other processes cannot change or forge it and it
+//! does not appear on a command line.
 //!
-//! Encoding: [`MAGIC`], then the number of bytes that follow, then strings, each as its length and
-//! its bytes; all numbers 32 bits, little-endian. A string is `OPTION=VALUE` until `--`; the
-//! command follows. Behind an order for a command with a pipe as its standard input comes that
-//! pipe, see `descriptor.rs`.
+//! Wire format: [`MAGIC`], the number of bytes that follow, then strings, each as its length and
+//! its bytes. All numbers are 32 bits, little-endian. Strings are `OPTION=VALUE` up to `--`; the
+//! command follows. If the command's standard input is a pipe, its descriptor follows the order,
+//! see `descriptor.rs`.
 
 #[cfg(any(target_os = "linux", test))]
 mod reading;
@@ -13,36 +14,36 @@ use super::variables::Hiding;
 use crate::{AbsPath, PrivateTemp, Sandbox};
 use std::io::{self, Write};
 
-/// What an order begins with. The number changes with the encoding.
+/// The first bytes of an order. The number changes with the wire format.
 const MAGIC: &[u8; 8] = b"tiller-3";
 
-/// One command and its confinement.
+/// A command and its confinement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::local) struct Order {
-    /// The confinement; at the level `off` the command is supervised and nothing else.
+    /// The confinement; at level `off` the command is only supervised.
     pub(in crate::local) sandbox: Sandbox,
-    /// Whether to use namespaces for mounts, devices, IPC and the network.
+    /// Whether to use mount, IPC and network namespaces and a private `/dev`.
     pub(in crate::local) namespaces: bool,
-    /// Whether to use a namespace for processes.
+    /// Whether to use a PID namespace.
     pub(in crate::local) processes: bool,
-    /// Whether to wait for a word, once confined, before the command starts.
+    /// Whether to wait for confirmation, once confined, before the command starts.
     pub(in crate::local) confirm: bool,
-    /// Where the command runs.
+    /// The working directory of the command.
     pub(in crate::local) cwd: AbsPath,
-    /// Variables that are added to the inherited environment.
+    /// Variables added to the inherited environment.
     pub(in crate::local) env: Vec<(String, String)>,
     /// Which inherited variables are withheld.
     pub(in crate::local) hiding: Option<Hiding>,
-    /// What the command reads from its standard input.
+    /// The content of the command's standard input.
     pub(in crate::local) input: Option<String>,
-    /// Whether its standard input is a pipe instead, which follows the order.
+    /// Whether standard input is a pipe instead, whose descriptor follows the order.
     pub(in crate::local) piped: bool,
     /// The program and its arguments; never empty.
     pub(in crate::local) command: Vec<String>,
 }
 
 impl Order {
-    /// Writes the order.
+    /// Writes the order in its wire format.
     pub(in crate::local) fn write(&self, to: &mut impl Write) -> io::Result<()> {
         let strings = self.strings();
         let length = |length: usize| u32::try_from(length).map_err(io::Error::other);

@@ -1,14 +1,14 @@
-//! The steps of a restriction, in the only order in which they work. Run by the inner stage.
+//! The steps of the confinement, in the only order that works. Runs in the inner stage.
 
 use super::{capabilities, filter, mounts, order::Order, rules};
 use crate::{AbsPath, ResourceLimits, Sandbox};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// The first version of Linux in which `kernel.pid_max` belongs to the namespace for processes.
+/// The first version of Linux in which each PID namespace has its own `kernel.pid_max`.
 const PID_MAX_OF_NAMESPACE: (u32, u32) = (6, 14);
 
-/// Restricts this process for good. The mounts come first, because Landlock forbids them afterwards; the
-/// filter comes last, because it forbids what the others need.
+/// Restricts this process permanently. Mounts come first, because Landlock forbids them afterwards;
+/// the seccomp filter comes last, because it forbids calls that the other steps need.
 pub(super) fn restrict(order: &Order) -> Result<(), String> {
     let order = &resolved(order);
     rustix::thread::set_no_new_privs(true).map_err(|error| format!("no-new-privileges: {error}"))?;
@@ -16,7 +16,7 @@ pub(super) fn restrict(order: &Order) -> Result<(), String> {
         mounts::build(order)?;
     }
     let cwd = order.cwd.as_std();
-    // The directory of before is the one below the mounts.
+    // The current directory still refers to the directory below the new mounts.
     std::env::set_current_dir(cwd).map_err(|error| format!("{}: {error}", cwd.display()))?;
     limits(order)?;
     capabilities::drop_all()?;
@@ -24,8 +24,8 @@ pub(super) fn restrict(order: &Order) -> Result<(), String> {
     filter::apply(&order.sandbox, order.namespaces)
 }
 
-/// The same with links resolved as they are now. A path that is not there stays as it is: there is
-/// nothing to hide or to guard.
+/// Resolves the links in the paths of an order as they are now. A path that does not exist is kept:
+/// there is nothing to hide or to guard.
 fn resolved(order: &Order) -> Order {
     let now = |path: &AbsPath| {
         let real = std::fs::canonicalize(path.as_std()).ok();
@@ -42,7 +42,7 @@ fn resolved(order: &Order) -> Order {
     Order { sandbox, cwd: now(&order.cwd), ..order.clone() }
 }
 
-/// Resource limits, below those that hold already.
+/// Applies resource limits, unless a lower limit is already in force.
 fn limits(order: &Order) -> Result<(), String> {
     let ResourceLimits { processes, memory_bytes, file_bytes, cpu_seconds } = order.sandbox.limits;
     let mut limits = vec![
@@ -51,7 +51,8 @@ fn limits(order: &Order) -> Result<(), String> {
         (Resource::Data, memory_bytes),
         (Resource::Cpu, cpu_seconds),
     ];
-    // Counted for the user of the namespace; without one it would count what else the user runs.
+    // Counted per user of the namespace. Without a namespace, the limit would count the user's
+    // other processes.
     if order.namespaces {
         limits.push((Resource::Nproc, processes));
     }
@@ -60,7 +61,7 @@ fn limits(order: &Order) -> Result<(), String> {
         let limit = Rlimit { current: Some(most), maximum: Some(most) };
         setrlimit(resource, limit).map_err(|error| format!("resource limit {resource:?}: {error}"))?;
     }
-    // The kernel does not count the processes of root.
+    // The kernel does not apply the process limit to root.
     if order.processes && rustix::process::geteuid().is_root() && linux_version() >= PID_MAX_OF_NAMESPACE {
         std::fs::write("/proc/sys/kernel/pid_max", processes.max(LEAST_PID_MAX).to_string())
             .map_err(|error| format!("resource limit of processes: {error}"))?;
@@ -68,10 +69,10 @@ fn limits(order: &Order) -> Result<(), String> {
     Ok(())
 }
 
-/// The kernel takes no smaller one.
+/// The minimum that the kernel accepts.
 const LEAST_PID_MAX: u64 = 512;
 
-/// The first two numbers of the kernel's version.
+/// Returns the major and minor version of the kernel.
 fn linux_version() -> (u32, u32) {
     let name = rustix::system::uname();
     let release = name.release().to_string_lossy().into_owned();

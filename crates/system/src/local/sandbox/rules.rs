@@ -1,4 +1,4 @@
-//! The file system as Landlock leaves it.
+//! The Landlock rules for file system access.
 
 use super::devices;
 use crate::{AbsPath, Sandbox, SandboxLevel};
@@ -8,12 +8,13 @@ use landlock::{
 };
 use std::path::Path;
 
-/// What must be there; a kernel without it cannot confine.
+/// The required ABI version; a kernel without it cannot confine.
 const NEEDED: ABI = ABI::V3;
-/// What is used where it is there.
+/// The ABI version that is used if available.
 const WANTED: ABI = ABI::V6;
 
-/// The version of Landlock's interface as far as its rights tell; 0 without Landlock. Restricts nothing.
+/// Returns the Landlock ABI version, as far as it can be derived from the supported rights; 0
+/// without Landlock. Restricts nothing.
 pub(super) fn abi() -> u32 {
     let strict = || Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
     let files = |abi| strict().handle_access(AccessFs::from_all(abi)).is_ok();
@@ -28,7 +29,7 @@ pub(super) fn abi() -> u32 {
     has.iter().take_while(|has| **has).count() as u32
 }
 
-/// Restricts this process and what it becomes.
+/// Restricts this process and everything it becomes or starts.
 pub(super) fn apply(sandbox: &Sandbox, namespaces: bool) -> Result<(), String> {
     let status = build(sandbox, namespaces).and_then(|rules| Ok(rules.restrict_self()?));
     match status {
@@ -51,15 +52,15 @@ fn build(sandbox: &Sandbox, namespaces: bool) -> Result<RulesetCreated, Box<dyn 
         rules = rules.handle_access(AccessNet::from_all(WANTED))?;
     }
     let mut rules = rules.create()?;
-    // Names may be listed everywhere; contents only where nothing is hidden.
+    // Directories may be listed everywhere; files may be read only where nothing is hidden.
     rules = allow(rules, Path::new("/"), AccessFs::ReadDir.into())?;
     rules = match namespaces {
-        // Something empty lies over what is hidden.
+        // Hidden paths are covered by empty mounts.
         true => allow(rules, Path::new("/"), AccessFs::from_read(WANTED))?,
         false => readable(rules, &AbsPath::new("/")?, &sandbox.hidden)?,
     };
     for device in devices::WRITABLE {
-        // Without a private `/dev` terminals and shared memory are those of other programs.
+        // Without a private `/dev`, terminals and shared memory belong to other programs.
         if !namespaces && ["/dev/pts", "/dev/shm"].contains(&device) {
             continue;
         }
@@ -68,7 +69,8 @@ fn build(sandbox: &Sandbox, namespaces: bool) -> Result<RulesetCreated, Box<dyn 
     if sandbox.level == SandboxLevel::WorkspaceWrite {
         for root in &sandbox.writable {
             if sandbox.hidden.iter().any(|hidden| hidden.starts_with(root)) && !namespaces {
-                // A right on a folder reaches all of it: what is hidden in it would be readable again.
+                // A right on a directory applies to everything below it, so the hidden files would
+                // be readable again.
                 return Err(format!("{root} holds files that must stay hidden").into());
             }
             rules = allow(rules, root.as_std(), AccessFs::from_all(WANTED))?;
@@ -77,7 +79,8 @@ fn build(sandbox: &Sandbox, namespaces: bool) -> Result<RulesetCreated, Box<dyn 
     Ok(rules)
 }
 
-/// Lets everything below a folder be read and run but what is hidden. Links are passed over: where they lead has its own rule.
+/// Allows reading and executing everything below a directory except hidden paths. Links are
+/// skipped: their targets have their own rules.
 fn readable(
     mut rules: RulesetCreated,
     folder: &AbsPath,
@@ -104,7 +107,7 @@ fn readable(
     Ok(rules)
 }
 
-/// A path that is not there, or cannot be opened, needs no right.
+/// Adds a rule. A path that does not exist or cannot be opened needs none.
 fn allow(
     rules: RulesetCreated,
     path: &Path,

@@ -1,9 +1,9 @@
-//! The outer stage of the launcher: it starts the command, confined or not, and outlives it. When the
-//! command has ended, or the agent's process has, nothing that the command started is left.
+//! The outer stage of the launcher: starts the command, confined or not, and outlives it. When the
+//! command or the agent's process has ended, everything that the command started is killed.
 //!
-//! The inner stage becomes the command when this stage says so, and that is when it has adopted all
-//! that will be started and sees the end of the agent's process. So there is no moment in which the
-//! command runs and nobody would end it.
+//! The inner stage becomes the command only on request of this stage, which by then has become the
+//! subreaper of everything that will be started and detects the end of the agent's process.
+//! Therefore, at no moment does the command run without a process that would end it.
 
 use super::{
     START, TERM, aftermath::Before, descriptor, namespaces, order::Order, variables::Hiding, watch::Watch,
@@ -22,12 +22,13 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// The exit code of a launcher that could not confine or start the command: the one that `env` and
-/// `timeout` use.
+/// The exit code of a launcher that could not confine or start the command. `env` and `timeout` use
+/// the same code.
 pub(super) const FAILED: u8 = 125;
 
-/// Reads an order from the control stream, carries it out, and ends as the command did. The end of the
-/// stream is the end of the agent's process, and so of the command. `again` starts the inner stage.
+/// Reads an order from the control stream, executes it, and ends with the exit status of the
+/// command. The end of the stream means that the agent's process has ended, and ends the command.
+/// `again` are the arguments that start the inner stage.
 pub(super) fn run(control: OwnedFd, again: &[String]) -> u8 {
     let mut control = File::from(control);
     let order = match Order::read(&mut control) {
@@ -50,7 +51,7 @@ pub(super) fn run(control: OwnedFd, again: &[String]) -> u8 {
         Ok(started) => started,
         Err(problem) => return failed(&problem),
     };
-    // The command's output ends when the command closes it.
+    // Close this process's copy of stdout, so that the output ends when the command closes it.
     if let Ok(nowhere) = nowhere() {
         rustix::stdio::dup2_stdout(&nowhere).ok();
     }
@@ -73,9 +74,9 @@ pub(super) fn run(control: OwnedFd, again: &[String]) -> u8 {
     }
 }
 
-/// Says how the command ended, and that nothing more is printed. The kernel takes some ten
-/// milliseconds to give back what the watch holds when this process ends; nobody has to wait for
-/// that.
+/// Reports the exit status of the command, after which nothing more is printed. When this process
+/// exits, the kernel takes some ten milliseconds to release the inotify watches; with this report
+/// the agent need not wait for that.
 fn tell_end(control: &File, end: &End) {
     if let Ok(nowhere) = nowhere() {
         rustix::stdio::dup2_stderr(&nowhere).ok();
@@ -92,7 +93,7 @@ fn nowhere() -> io::Result<File> {
 }
 
 pub(super) fn complain(problem: &str) {
-    // Nothing to do about a stderr that is closed.
+    // Errors are ignored: stderr is closed.
     let _ = writeln!(io::stderr(), "sandbox: {problem}");
 }
 
@@ -101,18 +102,18 @@ fn failed(problem: &str) -> u8 {
     FAILED
 }
 
-/// The directories in which a new git directory would be obeyed.
+/// Returns the directories in which a new git directory would take effect.
 fn roots(order: &Order) -> impl Iterator<Item = PathBuf> {
     order.sandbox.projects().map(|root| root.as_std().to_owned())
 }
 
-/// How the command ended.
+/// The exit status of the command.
 enum End {
     Code(u8),
     Signal(i32),
 }
 
-/// Starts the inner stage, which waits for a word before it becomes the command.
+/// Starts the inner stage, which waits for a byte before it becomes the command.
 fn start(order: &Order, again: &[String], input: Option<OwnedFd>) -> Result<(Pid, UnixStream), String> {
     if order.namespaces {
         namespaces::enter(order)?;
@@ -120,18 +121,18 @@ fn start(order: &Order, again: &[String], input: Option<OwnedFd>) -> Result<(Pid
     let (ours, theirs) = UnixStream::pair().map_err(|error| error.to_string())?;
     let mut inner = Command::new("/proc/self/exe");
     inner.args(again).stdin(Stdio::from(OwnedFd::from(theirs)));
-    // The command can look at the variables of the inner stage.
+    // The command can read the variables of the inner stage.
     for name in order.hiding.iter().flat_map(Hiding::withheld) {
         inner.env_remove(name);
     }
     if order.sandbox.level == SandboxLevel::Off {
-        // A confined one begins a session of its own.
+        // A confined inner stage starts its own session.
         inner.process_group(0);
     }
     let child = inner.spawn();
     let child = child.map_err(|error| format!("cannot start the inner stage: {error}"))?;
     let mut stream = &ours;
-    // An inner stage that ended says why by itself.
+    // An inner stage that has exited reports the reason itself.
     let written = order.write(&mut stream);
     if let (Ok(()), Some(input)) = (written, input) {
         descriptor::send(&ours, &input).ok();
@@ -139,8 +140,8 @@ fn start(order: &Order, again: &[String], input: Option<OwnedFd>) -> Result<(Pid
     Ok((Pid::from_child(&child), ours))
 }
 
-/// Passes words between the agent's process and the inner stage until the command has ended. With
-/// `confirm` it is the agent's process that says when the command starts.
+/// Relays messages between the agent's process and the inner stage until the command has ended.
+/// With `confirm`, the agent's process decides when the command starts.
 fn follow(
     control: &mut File,
     child: Pid,
@@ -179,7 +180,7 @@ fn follow(
         }
         if !is_ready && said.contains("ready\n") {
             is_ready = true;
-            // What is not wanted any more is not started.
+            // Do not start the command if the agent's process no longer wants it.
             if confirm {
                 rustix::io::write(control.as_fd(), b"r").ok();
             } else if listening && let Some(inner) = &mut inner {
@@ -196,7 +197,7 @@ fn follow(
     Ok(signal.map_or(End::Code(code.unwrap_or(FAILED)), End::Signal))
 }
 
-/// Waits until one of the descriptors can be read or has ended; which can.
+/// Waits until a descriptor is readable or closed. Returns which ones are.
 fn readable(fds: &[Option<BorrowedFd<'_>>; 4]) -> io::Result<[bool; 4]> {
     let mut waiting: Vec<_> = fds.iter().flatten().map(|fd| PollFd::new(fd, PollFlags::IN)).collect();
     rustix::io::retry_on_intr(|| poll(&mut waiting, None))?;
@@ -204,13 +205,13 @@ fn readable(fds: &[Option<BorrowedFd<'_>>; 4]) -> io::Result<[bool; 4]> {
     Ok(fds.each_ref().map(|fd| fd.is_some() && events.next() == Some(true)))
 }
 
-/// Does what the agent's process says; whether it can say more.
+/// Executes a message of the agent's process. Returns whether more can follow.
 fn obey(control: &mut File, child: Pid, inner: Option<&UnixStream>) -> bool {
     let mut word = [0];
     match control.read(&mut word) {
         Ok(1) => {
             if word[0] == TERM {
-                // The inner stage leads no group before its session has begun.
+                // The inner stage does not lead a group before it has started its session.
                 kill_process_group(child, Signal::TERM).or_else(|_| kill_process(child, Signal::TERM)).ok();
             } else if word[0] == START
                 && let Some(mut inner) = inner
@@ -219,7 +220,7 @@ fn obey(control: &mut File, child: Pid, inner: Option<&UnixStream>) -> bool {
             }
             true
         }
-        // It has ended, or no longer wants the command.
+        // The agent's process has ended, or no longer wants the command.
         _ => {
             end_now(child);
             false
@@ -232,7 +233,7 @@ fn end_now(child: Pid) {
     kill_process(child, Signal::KILL).ok();
 }
 
-/// Takes what the inner stage says. Whether more can come.
+/// Reads what the inner stage sends. Returns whether more can follow.
 fn hear(mut inner: &UnixStream, said: &mut String) -> bool {
     let mut bytes = [0; 256];
     let Ok(length @ 1..) = inner.read(&mut bytes) else { return false };
@@ -240,7 +241,7 @@ fn hear(mut inner: &UnixStream, said: &mut String) -> bool {
     true
 }
 
-/// Kills what the command left behind and gave to this process.
+/// Kills the descendants of the command that were reparented to this process.
 fn end_descendants() {
     loop {
         for child in children() {
@@ -260,16 +261,17 @@ fn children() -> Vec<Pid> {
     pids.split_whitespace().filter_map(|pid| Pid::from_raw(pid.parse().ok()?)).collect()
 }
 
-/// Ends this process as the command ended, so that whoever waits sees the same.
+/// Ends this process with the same signal as the command, so that the waiting process sees the same
+/// exit status.
 fn end_by(signal: i32) -> u8 {
     if let Some(named) = Signal::from_named_raw(signal) {
         let none = rustix::process::Rlimit { current: Some(0), maximum: Some(0) };
         rustix::process::setrlimit(rustix::process::Resource::Core, none).ok();
-        // The runtime takes the first of some signals for a fault of its own.
+        // The first SIGSEGV or SIGBUS is caught by the Rust runtime's handler, which resets itself.
         for _ in 0..2 {
             kill_process(getpid(), named).ok();
         }
     }
-    // One that this process ignores.
+    // This process ignores the signal.
     u8::try_from(128 + signal).unwrap_or(FAILED)
 }

@@ -1,6 +1,6 @@
-//! What in the writable directories needs a mount of its own: secret files, and names that other programs
-//! execute or obey on sight, at whatever depth. All of it is looked at before each command; what has not
-//! changed since the last time is taken from memory, directory by directory.
+//! Finds what needs its own mount in the writable directories: secret files, and files at any depth
+//! that other programs execute or obey automatically. All writable directories are scanned before
+//! each command; the contents of unchanged directories come from a cache.
 
 use crate::limits::{SANDBOX_SURVEY_ENTRIES, SANDBOX_SURVEY_SETTLED, SANDBOX_SURVEYS};
 use crate::{AbsPath, Folded, Sandbox};
@@ -9,37 +9,38 @@ use std::os::unix::fs::MetadataExt;
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
-/// Below a hidden directory files are looked for no deeper.
+/// How many levels below a hidden directory are searched for files.
 const HIDDEN_DEPTH: usize = 2;
-/// Submodules may have slashes in their names; deeper ones than this are not looked for.
+/// How deep submodules are searched for; their names may contain slashes.
 const MODULE_DEPTH: usize = 6;
-/// Files of a git directory that decide what git runs.
+/// The files of a git directory that control what git executes.
 const GIT_CONTROLS: [&str; 6] =
     ["config", "config.worktree", "hooks", "commondir", "gitdir", "info/attributes"];
-/// Those that must not come into being in a git directory that lacks them.
+/// Those of them that must not be created in a git directory that lacks them.
 const GIT_RESERVED: [&str; 4] = ["config.worktree", "info/attributes", "commondir", "hooks"];
-/// Directories of packages that others wrote: what lies in them is obeyed by nobody who does not enter them.
+/// The directory of third-party packages: configuration in it takes effect only for a user who
+/// works inside it.
 const PACKAGES: &str = "node_modules";
 
-/// What was found.
+/// The result of a survey.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(in crate::local) struct Found {
     /// Secret files.
     pub(in crate::local) secrets: Vec<AbsPath>,
-    /// Existing files and directories that decide what is run.
+    /// Existing files and directories that control what other programs execute.
     pub(in crate::local) guarded: Vec<AbsPath>,
-    /// Directories that hold a file which is secret because of where it is.
+    /// Directories with a file that is secret because of its path.
     pub(in crate::local) pinned: Vec<AbsPath>,
-    /// Files of git directories that do not exist, and would decide what is run.
+    /// Files of git directories that do not exist, and would control what git executes.
     pub(in crate::local) missing: Vec<AbsPath>,
 }
 
-/// There are more entries than are looked at.
+/// The directories have more entries than the limit.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::local) struct TooMany;
 
-/// Remembers what directories hold, for each of the sandboxes that were used last: what is secret
-/// or guarded in a directory depends on the settings and the directories of a session.
+/// A cache of directory contents for each of the most recently used sandboxes. It is per sandbox
+/// because the session's settings and directories determine which files are secret or guarded.
 #[derive(Debug, Default)]
 pub(in crate::local) struct Survey {
     seen: Mutex<VecDeque<(Scope, Seen)>>,
@@ -47,7 +48,7 @@ pub(in crate::local) struct Survey {
 
 type Seen = HashMap<AbsPath, Directory>;
 
-/// What of a sandbox decides about what is found.
+/// The settings of a sandbox that determine the result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Scope {
     writable: Vec<AbsPath>,
@@ -63,20 +64,21 @@ impl Scope {
     }
 }
 
-/// What one directory holds, as of its change time.
+/// The contents of a directory, as of its change time.
 #[derive(Debug, Clone, Default)]
 struct Directory {
-    /// See [`settled`].
+    /// The change time, or a value that never matches; see [`settled`].
     changed: (i64, i64),
     folders: Vec<String>,
     secrets: Vec<String>,
     nested: Vec<String>,
-    /// Regular files that may have further names; kept because a link count can change unseen.
+    /// Other regular files. Needed to check for hard links, because a link count can change without
+    /// changing the directory.
     files: Vec<String>,
 }
 
 impl Survey {
-    /// Looks at the writable directories of a sandbox, but for hidden ones and shared temporary ones.
+    /// Scans the writable directories of a sandbox, except hidden and shared temporary ones.
     pub(in crate::local) fn look(&self, sandbox: &Sandbox) -> Result<Found, TooMany> {
         let scope = Scope::of(sandbox);
         let mut all = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
@@ -121,36 +123,37 @@ impl Survey {
     }
 }
 
-/// The secret and hidden files, by device and number.
+/// Returns the secret and hidden files by device and inode.
 pub(in crate::local) fn secret_files(sandbox: &Sandbox) -> HashSet<(u64, u64)> {
     let mut ids: HashSet<_> = hidden(sandbox).collect();
-    // Too many to look at: those that were found still count.
+    // With too many entries no secret files are found, but the hidden files still count.
     let found = Survey::default().look(sandbox).unwrap_or_default();
     ids.extend(found.secrets.iter().filter_map(|path| identity(path).map(|(id, _)| id)));
     ids
 }
 
-/// The change time by which a directory is recognised; one that is so fresh that a further change
-/// might not show in it never is.
+/// Returns the change time for use as a cache key, or a value that never matches if the change is
+/// so recent that a further change might leave the same timestamp.
 pub(super) fn settled(changed: (i64, i64)) -> (i64, i64) {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let settled = i64::try_from(now.saturating_sub(SANDBOX_SURVEY_SETTLED).as_secs()).unwrap_or(0);
     if changed.0 < settled { changed } else { (-1, -1) }
 }
 
-/// Whether git takes a name for its directory's, on some file system.
+/// Returns whether some file system treats a name as `.git`.
 pub(super) fn is_git_name(name: &str) -> bool {
     Folded::of(name).matches(".git")
 }
 
-/// Whether a path ends in a name of one or several parts, by any spelling that a file system takes
-/// for it.
+/// Returns whether a path ends in a name of one or more components, in any spelling that a file
+/// system may treat as the same.
 fn is_called(path: &AbsPath, name: &str) -> bool {
     let mut parts = path.as_str().rsplit('/');
     name.rsplit('/').all(|name| parts.next().is_some_and(|part| Folded::of(part).matches(name)))
 }
 
-/// Whether a writable directory is a git directory itself: that of a worktree or a submodule.
+/// Returns whether a writable directory is itself a git directory, that of a worktree or a
+/// submodule.
 fn is_history(root: &AbsPath) -> bool {
     ["HEAD", "objects", "config"].iter().all(|name| root.join(name).as_std().exists())
 }
@@ -170,7 +173,7 @@ fn read(sandbox: &Sandbox, path: &AbsPath, changed: (i64, i64), in_packages: boo
         } else if kind.is_file() && sandbox.is_secret(&full) {
             directory.secrets.push(name);
         } else if is_git_name(&name) {
-            // The file of a worktree or a submodule says where its git directory is.
+            // The `.git` file of a worktree or a submodule contains the path of its git directory.
             directory.nested.push(name);
         } else if kind.is_file() {
             directory.files.push(name);
@@ -179,13 +182,13 @@ fn read(sandbox: &Sandbox, path: &AbsPath, changed: (i64, i64), in_packages: boo
     directory
 }
 
-/// The control files of a git directory, of its submodules and of its worktrees.
+/// Collects the control files of a git directory, its submodules and its worktrees.
 fn git(path: &AbsPath, found: &mut Found) {
     let mut folders = vec![(path.clone(), 0)];
     while let Some((folder, depth)) = folders.pop() {
         let exists = |path: &AbsPath| path.as_std().symlink_metadata().is_ok();
         let controls: Vec<_> = GIT_CONTROLS.iter().map(|name| folder.join(name)).filter(exists).collect();
-        // One of them is enough: the others may have been removed to look like something else.
+        // One of them is sufficient: the others may have been removed as a disguise.
         let is_git = depth == 0 || !controls.is_empty() || exists(&folder.join("HEAD"));
         found.guarded.extend(controls);
         if is_git {
@@ -211,7 +214,7 @@ fn git(path: &AbsPath, found: &mut Found) {
     }
 }
 
-/// Adds files that are the same as a secret or hidden one, by a hard link.
+/// Adds the hard links of secret and hidden files.
 fn linked(sandbox: &Sandbox, found: &mut Found, seen: &HashMap<AbsPath, Directory>) {
     let shared = |path: &AbsPath| identity(path).filter(|(_, names)| *names > 1).map(|(id, _)| id);
     let ids: HashSet<_> = found.secrets.iter().filter_map(shared).chain(hidden(sandbox)).collect();
@@ -224,7 +227,7 @@ fn linked(sandbox: &Sandbox, found: &mut Found, seen: &HashMap<AbsPath, Director
     }
 }
 
-/// The hidden files that have another name.
+/// Returns the hidden files that have several hard links.
 fn hidden(sandbox: &Sandbox) -> impl Iterator<Item = (u64, u64)> {
     let mut files: Vec<_> = sandbox.hidden.iter().filter(|path| path.as_std().is_file()).cloned().collect();
     let mut folders: Vec<_> = sandbox.hidden.iter().map(|path| (path.clone(), 0)).collect();
@@ -242,7 +245,7 @@ fn hidden(sandbox: &Sandbox) -> impl Iterator<Item = (u64, u64)> {
     files.into_iter().filter_map(|path| identity(&path)).filter(|(_, names)| *names > 1).map(|(id, _)| id)
 }
 
-/// A file's device and number, and how many names it has.
+/// Returns a file's device and inode, and its number of hard links.
 fn identity(path: &AbsPath) -> Option<((u64, u64), u64)> {
     let found = std::fs::symlink_metadata(path.as_std()).ok()?;
     Some(((found.dev(), found.ino()), found.nlink()))
@@ -277,7 +280,7 @@ mod tests {
         let secret = top.join("notes/plan.txt");
         fs::create_dir(top.join("notes").as_std()).unwrap();
         fs::write(secret.as_std(), "x").unwrap();
-        // So old that what it holds is remembered.
+        // Backdated below, so that the contents are cached.
         let mut survey = Survey::default();
         let open = Sandbox { writable: vec![top.clone()], ..Sandbox::default() };
         let strict = Sandbox { secrets: vec!["*plan.txt".to_owned()], ..open.clone() };

@@ -1,28 +1,29 @@
-//! Which variables of the environment a command does not get.
+//! Which environment variables are withheld from a command.
 
 use crate::{is_secret_name, is_secret_value, secrets_in};
 use std::ffi::OsString;
 
-/// Variables without which no program is found or knows where it is: passed on whatever they contain. A
-/// secret that is a part of one of them is no secret.
+/// Variables that programs need to be found and to work. They are always passed on. A secret value
+/// that occurs in one of them is not treated as secret.
 const ESSENTIAL: [&str; 9] = ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "LANG", "TERM", "TMPDIR"];
 
-/// What is withheld beyond variables whose names or values look like secrets.
+/// Settings for withholding variables, in addition to those whose names or values look like
+/// secrets.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(in crate::local) struct Hiding {
-    /// Values that are secret under whatever name a variable has.
+    /// Values that are secret, regardless of the variable's name.
     pub(in crate::local) values: Vec<String>,
     /// Names that are passed on although they or their values look like secrets.
     pub(in crate::local) keep: Vec<String>,
 }
 
 impl Hiding {
-    /// The names of this process's variables that are withheld: those whose name says so, whose
-    /// value is a secret or contains the value of one, or whose value looks like one.
+    /// Returns the names of this process's variables that are withheld: those whose name indicates
+    /// a secret, whose value contains a known secret, or whose value looks like a secret.
     pub(in crate::local) fn withheld(&self) -> Vec<OsString> {
         let kept = |name: &str| self.keep.iter().any(|kept| kept == name);
         let variables = std::env::vars_os().map(|(name, value)| {
-            // One that is no UTF-8 may still have a name that says what it is.
+            // A name that is not UTF-8 may still indicate a secret.
             let text = name.to_string_lossy().into_owned();
             (name, text, value.to_string_lossy().into_owned())
         });

@@ -1,7 +1,7 @@
-//! Names that must not come into being while a confined command runs, because other programs would
-//! obey what they name: a mount needs something to lie on, and there is nothing. The supervisor,
-//! which is not confined, is woken by the kernel when one appears, and renames it; a command that
-//! goes on trying is killed.
+//! Watches for files that must not be created while a confined command runs, because other programs
+//! would obey them. A mount cannot prevent this, because there is nothing to mount over. The
+//! supervisor, which is not confined, is notified by inotify when such a file appears, and renames
+//! it. A command that keeps creating them is killed.
 
 use crate::limits::PUT_AWAY_MOST;
 use crate::{AbsPath, Folded};
@@ -12,20 +12,20 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-/// Why such a name is put away.
+/// The reason shown for a renamed file.
 const WHY: &str = "other programs obey it without being told to";
 
 /// The names that are watched for.
 pub(super) struct Watch {
     notices: OwnedFd,
-    /// Directories by their watch, and the names in each.
+    /// The directories by watch descriptor.
     folders: HashMap<i32, PathBuf>,
     names: Vec<(PathBuf, String)>,
     put_away: usize,
 }
 
 impl Watch {
-    /// Watches for what does not exist yet. `None` where nothing needs to be watched.
+    /// Watches for the paths that do not exist yet. Returns `None` if there are none.
     pub(super) fn new(paths: &[AbsPath]) -> Result<Option<Self>, String> {
         let missing = paths.iter().filter(|path| fs::symlink_metadata(path.as_std()).is_err());
         let split = |path: &AbsPath| Some((path.parent()?.as_std().to_owned(), path.file_name()?.to_owned()));
@@ -43,12 +43,12 @@ impl Watch {
         Ok(Some(Self { notices, folders, names, put_away: 0 }))
     }
 
-    /// Can be read when something has appeared.
+    /// Returns the descriptor that becomes readable when something has appeared.
     pub(super) fn fd(&self) -> BorrowedFd<'_> {
         self.notices.as_fd()
     }
 
-    /// Puts away what has appeared: a line for each, and whether the command may go on.
+    /// Renames what has appeared. Returns a line for each, and whether the command may continue.
     pub(super) fn take(&mut self) -> (Vec<String>, bool) {
         let mut buffer = [MaybeUninit::uninit(); 4096];
         let mut reader = Reader::new(&self.notices, &mut buffer);
@@ -64,7 +64,7 @@ impl Watch {
         if lost {
             return self.all();
         }
-        // Some file systems take several spellings for one name.
+        // Some file systems treat several spellings as the same name.
         let is_watched = |(folder, name): &(PathBuf, String)| {
             let name = Folded::of(name);
             self.names.iter().any(|(known, watched)| known == folder && name.matches(watched))
@@ -73,7 +73,7 @@ impl Watch {
         self.put_away(found)
     }
 
-    /// The same for whatever there is now.
+    /// Renames all watched names that exist now. Returns the same as [`Watch::take`].
     pub(super) fn all(&mut self) -> (Vec<String>, bool) {
         let names = self.names.clone();
         self.put_away(names)
@@ -94,8 +94,8 @@ impl Watch {
     }
 }
 
-/// Gives a file or directory a name that nothing obeys: what was done, in a line, and whether it
-/// was. Where all such names are taken it is removed.
+/// Renames a file or directory so that no program obeys it, or removes it if all new names are
+/// taken. Returns a line that describes what was done, and whether it succeeded.
 pub(super) fn put_away(path: &Path, why: &str) -> (String, bool) {
     let shown = path.display();
     for number in 0..PUT_AWAY_MOST {

@@ -1,15 +1,15 @@
-//! Where git keeps the history of a project whose `.git` is a file: of a worktree or a submodule.
-//! Commands write there, as git does; what decides what git runs is guarded as in the project
-//! itself.
+//! Finds the git directory of a project whose `.git` is a file, that is of a worktree or a
+//! submodule. Commands may write there, because git does; the files that control what git executes
+//! are guarded as in the project itself.
 
 use crate::AbsPath;
 use std::fs;
 
-/// The most bytes of a file that says where a git directory is.
+/// The maximum size of a file that contains the path of a git directory, in bytes.
 const BYTES: u64 = 4096;
 
-/// The git directory of a project outside of it, if it has one. The two have to name each other: a
-/// file that merely names a directory makes nothing writable.
+/// Returns the git directory outside a project, if it has one. The two must refer to each other: a
+/// file that merely names a directory does not make it writable.
 pub(in crate::local) fn git_directory(root: &AbsPath) -> Option<AbsPath> {
     let named = read(&root.join(".git"))?;
     let git = root.join(named.strip_prefix("gitdir: ")?);
@@ -56,7 +56,7 @@ mod tests {
         write("main/.git/modules/m/config", "[core]\n\tworktree = ../../../m\n");
         write("main/m/.git", "gitdir: ../.git/modules/m\n");
         assert_eq!(found("main/m"), Some(top.join("main/.git/modules/m")));
-        // One that another project has is not this one's.
+        // The git directory of another project is not accepted.
         write("evil/.git", &format!("gitdir: {}\n", top.join("main/.git/worktrees/w")));
         write("evil2/.git", &format!("gitdir: {}\n", top.join("main/.git/modules/m")));
         write("evil3/.git", &format!("gitdir: {}\n", top.join("main")));

@@ -1,4 +1,4 @@
-//! Integrations that are added from a document, and forgotten.
+//! Adds integrations from OpenAPI documents, and removes them.
 
 use super::Desk;
 use crate::{

@@ -1,4 +1,4 @@
-//! What the user says of an integration: accounts, permissions, whether it is on.
+//! Configures integrations: accounts, permissions, enabled or not.
 
 use super::{Desk, stdin};
 use crate::{
@@ -82,7 +82,7 @@ impl Desk<'_> {
     }
 
     pub(super) async fn switch(&self, name: &str, on: bool, scope: &SettingsScope) -> Result<Report> {
-        // What is broken, or gone, can be switched off.
+        // A broken or missing integration can still be disabled.
         if on {
             self.integration(name).await?;
         }
@@ -101,7 +101,7 @@ impl Desk<'_> {
         Store { system: self.system.clone(), folders, path }
     }
 
-    /// What holds now.
+    /// Reports the configuration that applies now.
     async fn configured(
         &self,
         integration: &Integration,
@@ -143,7 +143,7 @@ impl Desk<'_> {
     }
 }
 
-/// `FIELD=VALUE`.
+/// Parses `FIELD=VALUE`.
 fn pair(given: &str, option: &str) -> Result<(String, String)> {
     let (name, value) = given.split_once('=').with_context(|| format!("{option} is NAME=VALUE"))?;
     Ok((name.to_owned(), value.to_owned()))

@@ -1,4 +1,4 @@
-//! What there is: integrations, their functions, how they stand.
+//! Lists integrations and their functions, with their state.
 
 use super::Desk;
 use crate::integrations::{report::Report, rows};
@@ -154,7 +154,7 @@ impl Desk<'_> {
     }
 }
 
-/// A function in a list for people.
+/// Writes one row of a list of functions for people.
 fn write_function(text: &mut String, function: &Function) {
     let (name, operation) = (function.full_name(), function.operation.id());
     let _ = writeln!(text, "{name:<44} {operation:<6} {}", function.title);

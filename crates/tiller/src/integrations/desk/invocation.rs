@@ -1,4 +1,4 @@
-//! A call, from the words of a command line to what came of it.
+//! Calls a function from the command line.
 
 use super::{Desk, stdin};
 use crate::{
@@ -25,7 +25,7 @@ impl Desk<'_> {
         let unready = whose.unready(&integration, &function, &account);
         let files = Some(Files { system: self.system.clone(), cwd: self.cwd.clone() });
         let call = Call { integration, function, account, given, force, dry_run, files };
-        // Whoever types the name of a file decides about it.
+        // The user typed the file names, so they are already approved.
         let denial = self.integrations.denial(self.options, self.cwd, &call, false).await;
         let outcome = match self.integrations.caller.call(&call, &self.switches, denial).await {
             Ok(outcome) => outcome,
@@ -45,7 +45,7 @@ impl Desk<'_> {
     }
 }
 
-/// Why a call failed, and what helps.
+/// Returns the text for a failed call: the error, and a hint if it needed permission.
 fn bail_text(error: &str, call: &Call, desk: &Desk<'_>) -> String {
     let permission = desk.switches.permission(&call.integration.name, call.function.operation);
     let waits = permission == ::integrations::Permission::Ask && !call.force && !call.dry_run;

@@ -1,4 +1,4 @@
-//! What is said of functions: pages, schemas, examples.
+//! Documentation of functions: pages, schemas, examples.
 
 use super::Desk;
 use crate::{
@@ -74,11 +74,10 @@ impl Desk<'_> {
     }
 }
 
-/// Flags that the command line has for itself, so that parameters of these names are given another
-/// way.
+/// Options of the command line itself. Parameters with these names are passed by `--arg`.
 const OWN_FLAGS: [&str; 8] = ["account", "arg", "force", "json", "input", "stdin", "dry-run", "help"];
 
-/// An argument on a command line.
+/// Formats an argument for the command line.
 fn flag(name: &str, value: &Value) -> String {
     let plain = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let kebab = name.replace('_', "-");
@@ -88,7 +87,7 @@ fn flag(name: &str, value: &Value) -> String {
     }
 }
 
-/// A word as a shell reads it.
+/// Quotes a word for a shell.
 fn in_shell(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }

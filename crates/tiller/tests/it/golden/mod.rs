@@ -1,5 +1,7 @@
-//! The native layer as it goes over the wire: every event and every request, from the real program over a real pipe. What is captured is in
-//! docs/native-layer.md, held against the schema in clients/schema, and looked through for secrets.
+//! Golden test of the native layer: every event and every request, from the real program over a
+//! real
+//! pipe. The captured messages are the examples in docs/native-layer.md, must match the schema in
+//! clients/schema, and must not contain secrets.
 
 mod pipe;
 mod shape;
@@ -13,14 +15,14 @@ use std::{
     path::PathBuf,
 };
 
-/// Events of subagents, which nothing sends yet; a test of the crate that puts them together shows those.
+/// Events of subagents, which are not sent yet; the tests of the `acp` crate show their form.
 const OF_SWARMS: [&str; 5] =
     ["subagent_spawned", "subagent_running", "subagent_completed", "subagent_tree", "subagent_dashboard"];
 
-/// What renews the examples and the schema.
+/// The command that renews the examples and the schema.
 const RENEW: &str = "TILLER_RENEW=1 cargo nextest run -p acp -p tiller golden";
 
-/// A request with the answer that it got.
+/// A request with its answer.
 struct Exchange {
     method: String,
     params: Value,
@@ -102,7 +104,7 @@ fn the_schema_is_the_programs_own() {
     assert_eq!(crate::home::stdout(&home.run(&["schema", "native"])), read("clients/schema/native.json"));
 }
 
-/// A turn with a permission, one that fails, and every request.
+/// Runs a turn with a permission request, a turn that fails, and every request.
 fn story() -> (Pipe, Vec<Exchange>) {
     let chunk = |delta: Value, end: Value| {
         let usage = json!({ "prompt_tokens": 120, "completion_tokens": 8 });
@@ -133,7 +135,7 @@ fn story() -> (Pipe, Vec<Exchange>) {
     (pipe, exchanges)
 }
 
-/// Every request, well and badly.
+/// Sends every request, valid and invalid.
 fn requests(pipe: &mut Pipe) -> Vec<Exchange> {
     let session = pipe.session.clone();
     let project = pipe.project();
@@ -210,7 +212,7 @@ fn requests(pipe: &mut Pipe) -> Vec<Exchange> {
     ask("_tiller/mcp/set_secret", secret, true);
     ask("_tiller/mcp/set_secret", json!({ "server": "more", "key": "env.OTHER_TOKEN" }), false);
 
-    // The server tells the secret that it was given; it gets no further.
+    // The server returns the secret from its environment; it must not reach the client.
     let code = "print(app.mcp.words.note{text = 'x'})\nreturn app.mcp.words.count{text = 'Two words'}.words";
     ask("_tiller/lua/execute", json!({ "runtime": "mcp", "code": code, "force": true }), true);
     ask("_tiller/lua/execute", json!({ "runtime": "mcp", "code": code }), true);
@@ -246,7 +248,7 @@ fn requests(pipe: &mut Pipe) -> Vec<Exchange> {
     exchanges
 }
 
-/// Holds a generated part of a document against what it should be, or renews it.
+/// Compares a generated part of a document with its expected text, or renews it.
 fn documented(path: &str, part: &str, text: &str) {
     let whole = read(path);
     let (begin, end) = (format!("<!-- {part}: begin -->\n"), format!("<!-- {part}: end -->"));
@@ -275,7 +277,7 @@ fn read(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap()
 }
 
-/// The folder of the workspace.
+/// The root directory of the workspace.
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
 }

@@ -1,4 +1,5 @@
-//! The real program over real pipes, with secrets in all places where secrets may be; nothing that it writes may hold one.
+//! Runs the real program over real pipes, with secrets in every place where secrets can be; its
+//! output must contain none of them.
 
 use crate::home::Home;
 use serde_json::{Value, json};
@@ -8,7 +9,8 @@ use std::{
     process::{Child, ChildStdin, ChildStdout, Stdio},
 };
 
-/// Secrets: of a provider, of a server, kept by a request, and sent where none is taken.
+/// Secrets: of a provider, of a server, stored by a request, and sent in a place where none
+/// belongs.
 pub(super) const CANARIES: [&str; 4] =
     ["canary-key-51f0aa", "canary-token-7c2e91", "canary-kept-0b63d4", "canary-sent-d98e17"];
 
@@ -19,13 +21,13 @@ pub(super) struct Pipe {
     home: Home,
     last: u64,
     model: String,
-    /// Every notification of the layer so far.
+    /// Every notification of the native layer so far.
     pub(super) events: Vec<Value>,
     pub(super) session: String,
 }
 
 impl Pipe {
-    /// Starts it with a session that has a server, and opts in to events.
+    /// Starts the program, opts in to events and opens a session with a server.
     pub(super) fn start(home: Home, model: &str) -> Self {
         let mut command = home.tiller(&["acp", "--permission-mode", "argus", "-m", "openai/test"]);
         command.env("OPENAI_API_KEY", CANARIES[0]).env("OPENAI_BASE_URL", model).env("TILLER_LOG", "trace");
@@ -47,12 +49,13 @@ impl Pipe {
         pipe
     }
 
-    /// The folder of the session.
+    /// The directory of the session.
     pub(super) fn project(&self) -> std::path::PathBuf {
         self.home.project()
     }
 
-    /// Asks, and allows whatever is asked for meanwhile; the answer or the error.
+    /// Sends a request and allows all permission requests meanwhile; returns the result or the
+    /// error.
     pub(super) fn ask(&mut self, method: &str, params: Value) -> Result<Value, Value> {
         self.last += 1;
         let id = self.last;
@@ -84,7 +87,7 @@ impl Pipe {
         writeln!(self.stdin.as_mut().unwrap(), "{message}").unwrap();
     }
 
-    /// Hangs up; what it wrote to stderr has no secret either.
+    /// Closes the connection and checks that stderr has no secrets either.
     pub(super) fn end(mut self) {
         drop(self.stdin.take());
         assert!(self.child.wait().unwrap().success());
@@ -96,7 +99,7 @@ impl Pipe {
         }
     }
 
-    /// A message as anybody would see it: without what differs from run to run, members by name.
+    /// Replaces everything in a message that differs between runs, and sorts members by name.
     pub(super) fn shown(&self, message: &Value) -> Value {
         self.plain("", message)
     }
@@ -107,7 +110,7 @@ impl Pipe {
             ("duration_ms" | "execution_time_ms", _) => json!(1.5),
             ("memory_usage", _) => json!(49_152),
             ("version", Value::String(_)) => json!("0.1.0"),
-            // What the machine that this runs on can do.
+            // Depends on the machine that runs the test.
             ("sandbox", Value::Object(_)) => json!({
                 "applies": true, "holds": true, "landlock_abi": 6, "level": "workspace-write", "namespaces": true,
                 "network": "off", "seccomp": true,
@@ -139,7 +142,7 @@ impl Pipe {
         {
             text = text.replace(home.join(folder).to_str().unwrap().trim_end_matches('/'), shown);
         }
-        // Moments to the second: `2026-01-01T00:00:00Z`.
+        // Timestamps to the second: `2026-01-01T00:00:00Z`.
         while let Some(end) = text.find("Z\n").filter(|end| *end > 18 && text.as_bytes()[end - 9] == b'T') {
             text.replace_range(end - 19..=end, "(then)");
         }

@@ -1,12 +1,13 @@
-//! A value held against a JSON Schema: as much of it as our own schemas use, and stricter: a member that no schema knows is wrong.
+//! Checks a value against a JSON Schema. Supports the keywords that our own schemas use, and is
+//! stricter than the standard: a member that is not in the schema is an error.
 
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// The members that a schema knows; `None` where it takes any.
+/// The members that a schema lists; `None` if it allows any.
 type Known = Option<BTreeSet<String>>;
 
-/// Holds a value against a schema of a document.
+/// Checks a value against a schema of a document.
 pub(super) fn check(document: &Value, schema: &Value, value: &Value) -> Result<(), String> {
     whole(document, schema, value, "")
 }

@@ -1,10 +1,10 @@
-//! The launcher's half: an order is read, and one that is not whole runs nothing.
+//! The launcher's side: reads an order. An incomplete order runs nothing.
 
 use super::{Hiding, MAGIC, Order};
 use crate::{AbsPath, PathError, PrivateTemp, Sandbox, SandboxLevel};
 use std::io::{self, Read};
 
-/// The most bytes of all strings.
+/// The maximum size of all strings in bytes.
 const MOST_BYTES: u32 = 256 << 20;
 
 /// Why an order cannot be read.
@@ -23,7 +23,7 @@ pub(in crate::local::sandbox) enum OrderError {
 }
 
 impl Order {
-    /// Reads one order and not a byte more.
+    /// Reads exactly one order, and no bytes after it.
     pub(in crate::local::sandbox) fn read(from: &mut impl Read) -> Result<Self, OrderError> {
         let mut magic = [0; MAGIC.len()];
         from.read_exact(&mut magic)?;
