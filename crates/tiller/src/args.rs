@@ -63,7 +63,7 @@ pub(crate) enum Command {
     /// Show what a folder brings (settings that loosen, servers, hooks) and trust it, one by one:
     /// let it execute and redirect until it changes.
     Trust(TrustArgs),
-    /// MCP servers: those that are described, what they offer, and what becomes of them.
+    /// List, add, check, call and serve MCP servers.
     #[cfg_attr(feature = "extensions", command(subcommand))]
     Mcp(McpCommand),
     /// Integrations: services whose functions can be called, and what they may do.
@@ -75,7 +75,7 @@ pub(crate) enum Command {
     /// Run Lua scripts.
     #[cfg_attr(feature = "extensions", command(subcommand))]
     Lua(LuaCommand),
-    /// Print the schema of a wire, as JSON Schema.
+    /// Print the JSON Schema of a wire or of the settings.
     #[command(subcommand)]
     Schema(SchemaCommand),
 }
@@ -108,6 +108,8 @@ pub(crate) enum ModelsCommand {
 pub(crate) enum SchemaCommand {
     /// The events and requests of the native layer.
     Native,
+    /// The settings files.
+    Settings,
 }
 
 #[cfg(not(feature = "extensions"))]
@@ -301,7 +303,7 @@ pub(crate) enum SessionsCommand {
         /// Only those of this folder.
         #[arg(long, value_name = "DIR")]
         cwd: Option<PathBuf>,
-        /// Those that were put away too.
+        /// Include archived sessions.
         #[arg(long)]
         archived: bool,
         /// How many at the most.
@@ -346,12 +348,12 @@ pub(crate) enum SessionsCommand {
         /// The session's id.
         id: String,
     },
-    /// Remove a session and all that is stored of it for good.
+    /// Delete a session and everything that is stored of it. This cannot be undone.
     Delete {
         /// The session's id.
         id: String,
     },
-    /// Find words in what was said and in titles.
+    /// Find words in messages and titles.
     Search {
         /// Words that must all occur in one message, each whole or as the beginning of one.
         #[arg(required = true)]

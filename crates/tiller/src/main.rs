@@ -30,6 +30,8 @@ mod models;
 mod options;
 mod permissions;
 mod redacting;
+#[cfg(test)]
+mod reference;
 mod screen;
 #[cfg(feature = "extensions")]
 mod scripts;

@@ -178,7 +178,7 @@ pub(crate) struct Configure {
 pub(crate) enum Word {
     /// It is made.
     Allow,
-    /// It is refused where nobody can be asked.
+    /// It needs approval; without a user it is refused.
     Ask,
     /// It is never made.
     Deny,

@@ -254,7 +254,7 @@ pub(crate) struct Login {
     /// What is asked to be allowed, in place of what the server names.
     #[arg(long, value_name = "SCOPES")]
     pub(crate) scope: Option<String>,
-    /// The id of a client that you registered by hand, where the server registers none by itself.
+    /// The id of a client that you registered, for servers without dynamic registration.
     #[arg(long, value_name = "ID")]
     pub(crate) client_id: Option<String>,
     #[command(flatten)]

@@ -1,6 +1,7 @@
 //! Settings in layers: built-in < user file < project file < environment < flags, resolved into one
 //! [`Options`].
 
+mod about;
 mod items;
 mod key;
 #[expect(clippy::unit_arg, reason = "one line a setting: the assignment is all there is to it")]
@@ -8,9 +9,12 @@ mod keys;
 mod layers;
 mod parse;
 mod past;
+mod schema;
 mod store;
 mod variables;
 
+#[cfg(test)]
+pub(crate) use about::{DefaultValue, Item, Takes};
 pub(crate) use items::{hook_item, trust_items};
 pub(crate) use key::{InProject, Key, Value};
 pub(crate) use keys::KEYS;
@@ -18,6 +22,7 @@ pub(crate) use layers::{
     Flags, InForce, Layers, ProjectLayer, Resolved, check_model, resolve, users_blocked_paths,
 };
 pub(crate) use past::Past;
+pub(crate) use schema::schema;
 pub(crate) use store::{with_setting, without_setting};
 
 use crate::options::{Folders, Options};
@@ -136,7 +141,7 @@ fn text(path: AbsPath, bytes: Vec<u8>) -> Result<SettingsFile, ConfigError> {
 fn suggestion(nearest: &Option<String>) -> String {
     match nearest {
         Some(name) => format!("; did you mean {name:?}?"),
-        None => "; docs/configuration.md lists all of them".to_owned(),
+        None => "; docs/reference/settings.md lists all of them".to_owned(),
     }
 }
 
