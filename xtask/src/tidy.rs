@@ -4,6 +4,7 @@
 //! problem.
 
 mod arrows;
+mod book;
 mod changelog;
 mod clients;
 mod clocks;
@@ -59,6 +60,7 @@ type Check = fn(&Tree) -> Vec<Problem>;
 
 const CHECKS: &[(&str, Check)] = &[
     ("arrows", arrows::check),
+    ("book", book::check),
     ("changelog", changelog::check),
     ("clients", clients::check),
     ("clocks", clocks::check),
