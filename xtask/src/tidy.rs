@@ -18,6 +18,7 @@ mod manifest;
 mod module_docs;
 mod os_bans;
 mod promises;
+mod prose;
 mod security;
 mod size;
 mod sleeps;
@@ -73,6 +74,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("module docs", module_docs::check),
     ("os bans", os_bans::check),
     ("promises", promises::check),
+    ("prose", prose::check),
     ("security", security::check),
     ("size", size::check),
     ("sleeps", sleeps::check),
