@@ -30,8 +30,6 @@ mod models;
 mod options;
 mod permissions;
 mod redacting;
-#[cfg(test)]
-mod reference;
 mod screen;
 #[cfg(feature = "extensions")]
 mod scripts;
@@ -46,6 +44,9 @@ mod stdio;
 mod streams;
 mod trust;
 mod wiring;
+
+#[cfg(test)]
+mod reference;
 
 use std::process::ExitCode;
 

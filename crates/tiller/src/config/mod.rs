@@ -9,10 +9,10 @@ mod keys;
 mod layers;
 mod parse;
 mod past;
-mod schema;
 mod store;
 mod variables;
 
+pub(crate) use about::schema;
 #[cfg(test)]
 pub(crate) use about::{DefaultValue, Item, Takes};
 pub(crate) use items::{hook_item, trust_items};
@@ -22,7 +22,6 @@ pub(crate) use layers::{
     Flags, InForce, Layers, ProjectLayer, Resolved, check_model, resolve, users_blocked_paths,
 };
 pub(crate) use past::Past;
-pub(crate) use schema::schema;
 pub(crate) use store::{with_setting, without_setting};
 
 use crate::options::{Folders, Options};

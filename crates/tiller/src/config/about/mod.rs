@@ -1,7 +1,10 @@
 //! The description of each setting: its type, its default and its purpose. The JSON Schema
-//! ([`schema`](super::schema())) and `docs/reference/settings.md` are generated from it.
+//! ([`schema()`]) and `docs/reference/settings.md` are generated from it.
 
+mod schema;
 mod table;
+
+pub(crate) use schema::schema;
 
 use super::{InProject, KEYS, Key, variables};
 use std::time::Duration;

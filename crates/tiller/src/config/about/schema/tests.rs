@@ -10,7 +10,7 @@ use std::time::Duration;
 use system::AbsPath;
 
 /// The documented samples of settings files.
-const CONFIGURATION: &str = include_str!("../../../../../docs/configuration.md");
+const CONFIGURATION: &str = include_str!("../../../../../../docs/configuration.md");
 
 fn folders() -> Folders {
     let path = |text: &str| AbsPath::new(text).unwrap();

@@ -1,9 +1,6 @@
 //! The JSON Schema of a settings file, generated from the definitions of the settings.
 
-use super::{
-    KEYS, Key,
-    about::{DefaultValue, Item, Takes},
-};
+use super::{DefaultValue, Item, KEYS, Key, Takes};
 use crate::options::BUILT_IN;
 use serde_json::{Value, json};
 
