@@ -351,6 +351,11 @@ fn options_of_custom() -> crate::options::Provider {
     options(Case { user, environment: &environment, ..Case::default() }).custom["my-groq"].clone()
 }
 
+/// Resolves a user's file with this text, for tests of other modules.
+pub(super) fn resolved(user: &str) -> Result<Options, ConfigError> {
+    run(Case { user, ..Case::default() }).map(|resolved| resolved.options)
+}
+
 #[test]
 fn every_environment_variable_is_documented() {
     for (variable, key) in variables::VARIABLES {
