@@ -4,6 +4,7 @@
 //! problem.
 
 mod arrows;
+mod book;
 mod changelog;
 mod clients;
 mod clocks;
@@ -17,6 +18,7 @@ mod manifest;
 mod module_docs;
 mod os_bans;
 mod promises;
+mod prose;
 mod security;
 mod size;
 mod sleeps;
@@ -59,6 +61,7 @@ type Check = fn(&Tree) -> Vec<Problem>;
 
 const CHECKS: &[(&str, Check)] = &[
     ("arrows", arrows::check),
+    ("book", book::check),
     ("changelog", changelog::check),
     ("clients", clients::check),
     ("clocks", clocks::check),
@@ -71,6 +74,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("module docs", module_docs::check),
     ("os bans", os_bans::check),
     ("promises", promises::check),
+    ("prose", prose::check),
     ("security", security::check),
     ("size", size::check),
     ("sleeps", sleeps::check),

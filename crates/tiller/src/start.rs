@@ -162,6 +162,10 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<Exit> {
             streams::stdout().write_all(acp::native::SCHEMA.as_bytes())?;
             Ok(Exit::Ok)
         }
+        Some(Command::Schema(SchemaCommand::Settings)) => {
+            streams::stdout().write_all(format!("{:#}\n", config::schema()).as_bytes())?;
+            Ok(Exit::Ok)
+        }
         Some(Command::Models(args)) => {
             let Settled { options, cwd, .. } = settle(environment, None, Flags::default()).await?;
             models::run(&wiring::catalog(&options, environment.redactor(), &cwd), &cwd, &args).await

@@ -6,7 +6,7 @@
 //! releases however the owner ends. Temporary names contain the mark, and the notes list the
 //! directories in which there may be such names. So if notes can be locked, their owner has ended,
 //! and what has its mark in one of its directories belonged to it: no other process could know the
-//! mark in advance. See [`sweep`] for the removal.
+//! mark in advance. See [`sweep()`] for the removal.
 //!
 //! Processes are not identified by their PIDs: those are reused, and containers that share the
 //! directory have PIDs of their own.
