@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn members_keep_their_order_and_their_bytes() {
+    fn members_keep_their_order_and_bytes() {
         let text = r#"{"z":1.00,"a":"\u00e9","m":{ "x" : [ ] }}"#;
         let fields: Fields<'_> = serde_json::from_str(text).unwrap();
         assert_eq!(fields.to_json(), text);

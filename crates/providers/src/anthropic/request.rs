@@ -2,7 +2,7 @@
 
 use super::{
     answer::push_answer,
-    bound::{running, thinks},
+    thinking_binding::{replayed_thinking, running_turn_start},
 };
 use crate::{
     call_ids::CallIds,
@@ -17,7 +17,7 @@ use serde_json::{Value, value::RawValue};
 use std::{borrow::Cow, sync::Arc};
 
 /// The smallest thinking budget that the API accepts, in tokens.
-const LEAST_THINKING: u64 = 1024;
+const MIN_THINKING_TOKENS: u64 = 1024;
 
 /// The options that a request can leave out.
 pub(crate) const OPTIONS: &[&Optional] = &[&EFFORT, &THINKING, &DISPLAY, &SCHEMA];
@@ -51,15 +51,15 @@ const SCHEMA: Optional = Optional {
 pub(crate) fn body(request: &ModelRequest, info: &ModelInfo, model: &str, traits: &Traits) -> Vec<u8> {
     let mut messages: Vec<Wire<'_>> = Vec::with_capacity(request.messages.len() * 2);
     let mut ids = CallIds::default();
-    let running = running(&request.messages);
+    let running = running_turn_start(&request.messages);
     for (position, message) in request.messages.iter().enumerate() {
         match message {
             Message::User(content) => {
                 push(&mut messages, "user", parts(content, info).into_iter().map(block).collect())
             }
             Message::Assistant(answer) => {
-                let thinks = thinks(answer, model, position >= running);
-                push_answer(&mut messages, answer, thinks, info, &mut ids);
+                let replayed_thinking = replayed_thinking(answer, model, position >= running);
+                push_answer(&mut messages, answer, replayed_thinking, info, &mut ids);
             }
         }
     }
@@ -118,14 +118,14 @@ fn thinking(model: &str, effort: Option<&'static str>, max_tokens: u64, traits: 
         (family::Thinking::Always, _) | (family::Thinking::Asked, Some(_)) => Some(adaptive),
         (family::Thinking::Never, _) | (_, None) => None,
         (family::Thinking::Budget, Some(effort)) => {
-            let wanted = match effort {
+            let requested = match effort {
                 "low" => 4_096,
                 "medium" => 10_240,
                 "high" => 24_576,
                 _ => 49_152,
             };
-            let budget_tokens = max_tokens.div_euclid(2).min(wanted);
-            (budget_tokens >= LEAST_THINKING).then_some(Thinking::Enabled { budget_tokens })
+            let budget_tokens = max_tokens.div_euclid(2).min(requested);
+            (budget_tokens >= MIN_THINKING_TOKENS).then_some(Thinking::Enabled { budget_tokens })
         }
     }
 }
@@ -311,7 +311,7 @@ mod tests {
     use crate::fixture;
 
     #[test]
-    fn a_conversation_with_everything() {
+    fn a_conversation_with_every_kind_of_content_is_converted() {
         let block = r#"{"type":"thinking", "thinking":"Hm","signature":"EqQB/+="}"#;
         let request = fixture::request(block);
         let body = body(&request, &fixture::info(true), "claude-opus-5-5", &Traits::default());
@@ -334,7 +334,7 @@ mod tests {
     }
 
     /// Returns the `thinking` and `output_config` members of a body without a conversation.
-    fn asked(model: &str, effort: Option<&str>, max_output: u64) -> (Value, Value) {
+    fn thinking_and_config(model: &str, effort: Option<&str>, max_output: u64) -> (Value, Value) {
         let request = ModelRequest {
             max_output: Some(max_output),
             reasoning_effort: effort.map(str::to_owned),
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn each_generation_is_asked_to_think_in_its_own_way() {
+    fn thinking_is_requested_as_each_generation_expects() {
         let adaptive = r#"{"type":"adaptive","display":"summarized"}"#;
         for (model, max_output, effort, thinking, output) in [
             ("claude-3-5-sonnet-20241022", 8_192, Some("high"), "null", "null"),
@@ -383,9 +383,9 @@ mod tests {
             ("claude-fable-5-1", 1_000, None, adaptive, "null"),
             ("glm-5", 1_000, None, "null", "null"),
         ] {
-            let (asked, config) = asked(model, effort, max_output);
+            let (actual, config) = thinking_and_config(model, effort, max_output);
             let json = |text: &str| serde_json::from_str::<Value>(text).unwrap();
-            assert_eq!((asked, config), (json(thinking), json(output)), "{model} {effort:?}");
+            assert_eq!((actual, config), (json(thinking), json(output)), "{model} {effort:?}");
         }
     }
 }

@@ -58,7 +58,7 @@ impl Fold for AnthropicFold {
                 self.begin(index, content_block, members(data, "content_block"), sink);
             }
             Event::ContentBlockDelta { index, delta: Delta::Citation } => {
-                self.cite(index, &members(data, "delta"), sink);
+                self.add_citation(index, &members(data, "delta"), sink);
             }
             Event::ContentBlockDelta { index, delta } => self.extend(index, delta, sink),
             Event::ContentBlockStop { index } => self.end(index, sink),
@@ -105,7 +105,7 @@ impl Fold for AnthropicFold {
 
 impl AnthropicFold {
     fn begin(&mut self, index: u64, block: BlockStart, start: Fields<'static>, sink: &mut Sink) {
-        self.make_way(index, &block, sink);
+        self.end_reused_block(index, &block, sink);
         let open = match block {
             BlockStart::Text { text } => {
                 sink.text(text.as_str());
@@ -129,7 +129,7 @@ impl AnthropicFold {
 
     /// Ends a block whose index is used again, since it is complete then. A call that begins twice
     /// without any input in between is one call.
-    fn make_way(&mut self, index: u64, next: &BlockStart, sink: &mut Sink) {
+    fn end_reused_block(&mut self, index: u64, next: &BlockStart, sink: &mut Sink) {
         self.open.retain(|(at, block)| {
             *at != index
                 || !matches!((&block.open, next), (Open::Call { id, input, .. }, BlockStart::ToolUse { id: again, .. })
@@ -139,7 +139,7 @@ impl AnthropicFold {
     }
 
     fn extend(&mut self, index: u64, delta: Delta, sink: &mut Sink) {
-        match (delta, self.continued(index)) {
+        match (delta, self.block_of(index)) {
             (Delta::Text { text: more }, open) => {
                 // Text is accepted even if the start of its block was lost.
                 if let Some(Open::Text { text, .. }) = open {
@@ -163,9 +163,9 @@ impl AnthropicFold {
         }
     }
 
-    fn cite(&mut self, index: u64, delta: &Fields<'_>, sink: &mut Sink) {
+    fn add_citation(&mut self, index: u64, delta: &Fields<'_>, sink: &mut Sink) {
         if let (Some(Open::Text { citations, .. }), Some(citation)) =
-            (self.continued(index), delta.get("citation"))
+            (self.block_of(index), delta.get("citation"))
         {
             sink.count(citation.get().len());
             citations.push(citation.to_owned());
@@ -174,15 +174,15 @@ impl AnthropicFold {
 
     /// Returns the block that a piece belongs to: the one with its index, otherwise the last that
     /// has begun. Without this fallback, a wrong index would leave a call without arguments.
-    fn continued(&mut self, index: u64) -> Option<&mut Open> {
-        let place = self.open.iter().position(|(at, _)| *at == index);
-        let place = place.or_else(|| self.open.len().checked_sub(1))?;
-        Some(&mut self.open[place].1.open)
+    fn block_of(&mut self, index: u64) -> Option<&mut Open> {
+        let position = self.open.iter().position(|(at, _)| *at == index);
+        let position = position.or_else(|| self.open.len().checked_sub(1))?;
+        Some(&mut self.open[position].1.open)
     }
 
     fn end(&mut self, index: u64, sink: &mut Sink) {
-        let Some(place) = self.open.iter().position(|(at, _)| *at == index) else { return };
-        let Block { mut start, open } = self.open.remove(place).1;
+        let Some(position) = self.open.iter().position(|(at, _)| *at == index) else { return };
+        let Block { mut start, open } = self.open.remove(position).1;
         match open {
             Open::Text { text, citations } => {
                 if !citations.is_empty() {

@@ -279,7 +279,7 @@ mod tests {
     use crate::fixture;
 
     #[test]
-    fn a_conversation_with_everything() {
+    fn a_conversation_with_every_kind_of_content_is_converted() {
         let request = fixture::request(r#"{"field":"reasoning_content"}"#);
         let body = body(&request, &fixture::info(true), "m", &Traits::default(), false);
         insta::assert_snapshot!(fixture::shown(&body, "messages"), @r#"
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn openais_own_server_and_a_model_without_images() {
+    fn openais_own_server_and_a_model_without_images_are_supported() {
         let request = ModelRequest { tools: ToolSpecs::default(), ..fixture::request("{}") };
         let body = body(&request, &fixture::info(false), "m", &Traits::default(), true);
         insta::assert_snapshot!(fixture::shown(&body, "messages"), @r#"

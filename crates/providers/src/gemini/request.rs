@@ -101,14 +101,14 @@ fn thinking(
     traits: &Traits,
 ) -> Option<Thinking> {
     let version = version(model).filter(|version| *version >= (2, 5) && traits.takes(&THINKING))?;
-    let wanted = request.reasoning_effort.as_deref();
+    let requested = request.reasoning_effort.as_deref();
     let has_levels = version >= (3, 0);
     let level =
-        traits.effort(&LEVEL, wanted, &info.efforts).filter(|_| has_levels).map(|level| match level {
+        traits.effort(&LEVEL, requested, &info.efforts).filter(|_| has_levels).map(|level| match level {
             "low" | "medium" => level,
             _ => "high",
         });
-    let budget = traits.effort(&BUDGET, wanted, &[]).filter(|_| !has_levels).map(|effort| match effort {
+    let budget = traits.effort(&BUDGET, requested, &[]).filter(|_| !has_levels).map(|effort| match effort {
         "low" => 4_096,
         "medium" => 10_240,
         _ => 24_576,
@@ -143,23 +143,23 @@ fn push_answer<'a>(
         let form = own_form(opaque.as_ref().filter(|_| own), KEPT);
         form.and_then(|parts| serde_json::from_str(parts.get()).ok()).unwrap_or_default()
     };
-    let (mut said, mut results, mut images) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut parts_of_answer, mut results, mut images) = (Vec::new(), Vec::new(), Vec::new());
     let mut calls = 0;
     for item in &answer.items {
         match item {
             Item::Text(text) => match kept(&text.opaque) {
-                raw if !raw.is_empty() => said.extend(raw.into_iter().map(WirePart::Kept)),
+                raw if !raw.is_empty() => parts_of_answer.extend(raw.into_iter().map(WirePart::Kept)),
                 _ if text.text.trim().is_empty() => {}
-                _ => said.push(WirePart::text(text.text.as_str())),
+                _ => parts_of_answer.push(WirePart::text(text.text.as_str())),
             },
             Item::Reasoning(reasoning) => {
-                said.extend(kept(&reasoning.opaque).into_iter().map(WirePart::Kept))
+                parts_of_answer.extend(kept(&reasoning.opaque).into_iter().map(WirePart::Kept))
             }
             Item::Other(opaque) => {
                 let form = own_form(Some(opaque).filter(|_| own), KEPT);
                 let raw: Vec<&RawValue> =
                     form.and_then(|parts| serde_json::from_str(parts.get()).ok()).unwrap_or_default();
-                said.extend(raw.into_iter().map(WirePart::Kept));
+                parts_of_answer.extend(raw.into_iter().map(WirePart::Kept));
             }
             Item::Call(call) => {
                 let raw = kept(&call.written.opaque);
@@ -181,7 +181,7 @@ fn push_answer<'a>(
                     images.extend(found.into_iter().map(wire_part));
                 }
                 if raw.is_empty() || needs_one {
-                    said.push(WirePart::FunctionCall {
+                    parts_of_answer.push(WirePart::FunctionCall {
                         function_call: FunctionCall {
                             id: raw.first().and_then(|part| id_of(part)),
                             name: sent_name(call, own),
@@ -190,12 +190,12 @@ fn push_answer<'a>(
                         thought_signature: needs_one.then_some(NO_SIGNATURE),
                     });
                 } else {
-                    said.extend(raw.into_iter().map(WirePart::Kept));
+                    parts_of_answer.extend(raw.into_iter().map(WirePart::Kept));
                 }
             }
         }
     }
-    push(contents, "model", said);
+    push(contents, "model", parts_of_answer);
     results.extend(images);
     push(contents, "user", results);
 }

@@ -169,10 +169,10 @@ impl GeminiFold {
         match reason.as_str() {
             // The model wrote a call that the server could not parse, often as a line of Python.
             "MALFORMED_FUNCTION_CALL" => {
-                let said = message.unwrap_or_default();
-                if let Some(name) = called(said) {
+                let message = message.unwrap_or_default();
+                if let Some(name) = called(message) {
                     self.close(sink);
-                    self.call(None, name, said.to_owned(), None, peer, sink)?;
+                    self.call(None, name, message.to_owned(), None, peer, sink)?;
                 } else if !sink.began {
                     return Err(Failure::passing(ModelError::BadResponse(format!(
                         "{} wrote a tool call that its server could not read; try again",
@@ -191,13 +191,13 @@ impl GeminiFold {
     /// Completes the open item.
     fn close(&mut self, sink: &mut Sink) {
         let open = std::mem::take(&mut self.open);
-        let (thought, said) = (open.thought, !open.text.is_empty());
+        let (thought, has_text) = (open.thought, !open.text.is_empty());
         let (text, kept) = open.whole();
         match (thought, kept) {
-            (true, opaque) if said || opaque.is_some() => {
+            (true, opaque) if has_text || opaque.is_some() => {
                 sink.push(ModelEvent::ReasoningDone(Reasoning { text, opaque }));
             }
-            (false, opaque) if said => sink.push(ModelEvent::TextDone(opaque)),
+            (false, opaque) if has_text => sink.push(ModelEvent::TextDone(opaque)),
             // A signature without text, as in the last part of an answer.
             (false, Some(opaque)) => sink.push(ModelEvent::Other(opaque)),
             _ => {}

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_told_and_what_is_secret_is_not() {
+    fn invalid_addresses_are_reported_without_their_secrets() {
         for base in ["", "localhost:11434", "ftp://h", "http://", "h"] {
             assert!(
                 matches!(Endpoint::new(base, "x"), Err(ModelError::NotConfigured(text)) if text.contains("base URL"))
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_near_is_decided_by_the_literal_host() {
+    fn local_addresses_are_recognised_by_the_literal_host() {
         for (url, expected) in [
             ("http://127.0.0.1:1", true),
             ("http://192.168.0.7:8000", true),
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn loopback_is_decided_by_the_literal_host() {
+    fn loopback_is_recognised_by_the_literal_host() {
         for (url, expected) in [
             ("http://127.0.0.1:1", true),
             ("http://127.9.9.9", true),

@@ -2,9 +2,9 @@
 
 use super::{
     Failure, Fold, Peer,
+    body::{not_a_stream, read_up_to},
     fold::{on_data, too_long},
     retry,
-    whole::{no_stream, read_up_to},
 };
 use crate::{
     learned::{Lesson, Traits},
@@ -52,7 +52,7 @@ impl Exchange {
             sse: SseSplitter::default(),
             sink: Sink::default(),
             watchdog: Box::pin(sleep(remote.tuning.idle)),
-            heard: Instant::now(),
+            last_event: Instant::now(),
             attempt: 1,
             bytes: 0,
             state: State::Send,
@@ -84,7 +84,7 @@ enum State {
     Drain(Response),
     /// The error to return after the queued events.
     Fail(ModelError),
-    Over,
+    Done,
 }
 
 struct Run {
@@ -109,7 +109,7 @@ struct Run {
     /// One timer for the whole exchange, reset at each chunk.
     watchdog: Pin<Box<Sleep>>,
     /// When the reader last received an event.
-    heard: Instant,
+    last_event: Instant,
     attempt: u32,
     bytes: usize,
     state: State,
@@ -118,23 +118,23 @@ struct Run {
 impl Run {
     async fn next(&mut self) -> Option<Result<ModelEvent, ModelError>> {
         loop {
-            let settled = matches!(self.state, State::Drain(_) | State::Fail(_) | State::Over);
+            let settled = matches!(self.state, State::Drain(_) | State::Fail(_) | State::Done);
             if (self.sink.began || settled)
                 && let Some(event) = self.sink.pop()
             {
-                self.heard = Instant::now();
+                self.last_event = Instant::now();
                 return Some(Ok(event));
             }
             // Data arrived, such as a ping, but none of it belongs to the answer.
             if matches!(self.state, State::Sniff(_) | State::Read(_))
                 && self.bytes > 0
-                && self.heard.elapsed() >= limits::ALIVE_EVERY
+                && self.last_event.elapsed() >= limits::ALIVE_EVERY
             {
-                self.heard = Instant::now();
+                self.last_event = Instant::now();
                 return Some(Ok(ModelEvent::Alive));
             }
-            // The state is `Over` after this unless the step, or `fail` below, sets another.
-            let step = match std::mem::replace(&mut self.state, State::Over) {
+            // The state is `Done` after this unless the step, or `fail` below, sets another.
+            let step = match std::mem::replace(&mut self.state, State::Done) {
                 State::Send => self.send().await,
                 State::Wait(pause) => {
                     pause.await;
@@ -155,7 +155,7 @@ impl Run {
                     Ok(())
                 }
                 State::Fail(error) => return Some(Err(error)),
-                State::Over => return None,
+                State::Done => return None,
             };
             if let Err(failure) = step
                 && let Some(event) = self.fail(failure)
@@ -215,22 +215,22 @@ impl Run {
         let status = response.status().as_u16();
         if response.status().is_success() {
             self.state = State::Sniff(response);
-            self.accepted();
+            self.on_accepted();
             return Ok(());
         }
         let after = retry::retry_after(response.headers(), jiff::Timestamp::now());
-        let mut said = Vec::new();
+        let mut error_body = Vec::new();
         // An incomplete error page is still an error page.
-        let _ = timeout(tuning.idle, read_up_to(&mut response, &mut said)).await;
-        if self.learn(status, &said) {
+        let _ = timeout(tuning.idle, read_up_to(&mut response, &mut error_body)).await;
+        if self.learn(status, &error_body) {
             self.state = State::Send;
             return Ok(());
         }
-        Err(Failure { after, ..self.peer().status(status, &said) })
+        Err(Failure { after, ..self.peer().status(status, &error_body) })
     }
 
     /// Stores what was learned. The request is not rebuilt after this.
-    fn accepted(&mut self) {
+    fn on_accepted(&mut self) {
         let request = self.request.take();
         if let Some(ModelRequest { cache_key: Some(conversation), messages, .. }) = request
             && self.forgot
@@ -244,11 +244,11 @@ impl Run {
     }
 
     /// Returns whether the refusal showed how to rebuild the request so that it may be accepted.
-    fn learn(&mut self, status: u16, said: &[u8]) -> bool {
+    fn learn(&mut self, status: u16, error_body: &[u8]) -> bool {
         let Some(request) = self.request.as_mut().filter(|_| self.lessons < limits::MAX_LESSONS) else {
             return false;
         };
-        match self.remote.learn((status, said), &self.body, &mut self.traits, !self.switched) {
+        match self.remote.learn((status, error_body), &self.body, &mut self.traits, !self.switched) {
             Lesson::Anew => {}
             Lesson::Forget if remote::forget(&mut request.messages) => self.forgot = true,
             Lesson::Forget | Lesson::None => return false,
@@ -280,7 +280,7 @@ impl Run {
                 let mut body = chunk.to_vec();
                 let idle = self.remote.tuning.idle;
                 let _ = timeout(idle, read_up_to(&mut response, &mut body)).await;
-                Err(no_stream(self.peer(), &body))
+                Err(not_a_stream(self.peer(), &body))
             }
             Some(_) => self.take(response, chunk),
             None => {

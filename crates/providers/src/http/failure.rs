@@ -127,58 +127,58 @@ impl Peer {
     fn classify(&self, status: Option<u16>, kind: &str, message: &str) -> Failure {
         let Self { provider, model, url, key_setting, .. } = self;
         let number = status.map_or_else(String::new, |status| format!(" ({status})"));
-        let said = if message.is_empty() { "no explanation" } else { message };
-        let said = self.clean(said);
+        let explanation = if message.is_empty() { "no explanation" } else { message };
+        let explanation = self.clean(explanation);
         let kind = kind.to_lowercase();
         let lower = message.to_lowercase();
         let any = |words: &[&str]| words.iter().any(|word| kind.contains(word) || lower.contains(word));
         if any(OVERFLOW) {
             return Failure::last(ModelError::ContextOverflow(format!(
-                "the conversation is too long for {model}: {said}"
+                "the conversation is too long for {model}: {explanation}"
             )));
         }
         if any(&["insufficient_quota", "billing", "credit balance"]) {
             return Failure::last(ModelError::BadRequest(format!(
-                "{provider} refuses{number}, the account has no credit left: {said}"
+                "{provider} refuses{number}, the account has no credit left: {explanation}"
             )));
         }
         match status {
             Some(401 | 403) => Failure::last(ModelError::Auth(format!(
-                "{provider} refused the credentials{number}: {said}; set {key_setting}"
+                "{provider} refused the credentials{number}: {explanation}; set {key_setting}"
             ))),
             // Google reports an invalid key as an invalid argument.
             Some(400) if lower.contains("api key not valid") => Failure::last(ModelError::Auth(format!(
-                "{provider} refused the credentials{number}: {said}; set {key_setting}"
+                "{provider} refused the credentials{number}: {explanation}; set {key_setting}"
             ))),
             _ if ["authentication_error", "invalid_api_key", "permission_error"]
                 .iter()
                 .any(|word| kind.contains(word)) =>
             {
                 Failure::last(ModelError::Auth(format!(
-                    "{provider} refused the credentials{number}: {said}; set {key_setting}"
+                    "{provider} refused the credentials{number}: {explanation}; set {key_setting}"
                 )))
             }
             Some(404) => Failure::last(ModelError::BadRequest(format!(
-                "{provider} has no model `{model}` at {url}{number}: {said}; check the model's name and the base URL"
+                "{provider} has no model `{model}` at {url}{number}: {explanation}; check the model's name and the base URL"
             ))),
             Some(429 | 503 | 529) => Failure::passing(ModelError::Overloaded(format!(
-                "{provider} is overloaded or limits requests{number}: {said}; wait a little or choose another model"
+                "{provider} is overloaded or limits requests{number}: {explanation}; wait a little or choose another model"
             ))),
             Some(300..400) => Failure::last(ModelError::BadResponse(format!(
                 "{url} redirects{number}, which no model API does; check the base URL of {provider}"
             ))),
             Some(status @ 400..500) if status != 408 => Failure::last(ModelError::BadRequest(format!(
-                "{provider} refused the request to {model}{number}: {said}"
+                "{provider} refused the request to {model}{number}: {explanation}"
             ))),
             _ if any(&["overloaded", "rate_limit", "rate limit", "too many requests", "slow_down"]) => {
                 Failure::passing(ModelError::Overloaded(format!(
-                    "{provider} is overloaded{number}: {said}; wait a little or choose another model"
+                    "{provider} is overloaded{number}: {explanation}; wait a little or choose another model"
                 )))
             }
             None if any(&["invalid_request", "invalid_prompt", "not_found", "bad_request"]) => Failure::last(
-                ModelError::BadRequest(format!("{provider} refused the request to {model}: {said}")),
+                ModelError::BadRequest(format!("{provider} refused the request to {model}: {explanation}")),
             ),
-            _ => Failure::passing(ModelError::Transport(format!("{provider} failed{number}: {said}"))),
+            _ => Failure::passing(ModelError::Transport(format!("{provider} failed{number}: {explanation}"))),
         }
     }
 }
@@ -238,7 +238,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_vendors_error_has_its_class() {
+    fn errors_of_every_vendor_are_classified() {
         let peer = Peer {
             provider: "openai".into(),
             model: "m".into(),

@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refused_effort_falls_to_the_next_level_and_then_is_left_out() {
+    fn a_refused_effort_falls_back_to_the_next_level_and_is_then_omitted() {
         let option = Optional { at: "/reasoning/effort", names: &[] };
         let mut traits = Traits::default();
         for (sent, next) in [("max", Some("xhigh")), ("xhigh", Some("high")), ("high", None)] {

@@ -289,7 +289,7 @@ mod tests {
     const TOKENS: Optional = Optional { at: "/max_tokens", names: &["max_tokens"] };
 
     #[test]
-    fn the_option_is_known_from_every_vendors_words() {
+    fn the_refused_option_is_recognised_in_every_vendors_message() {
         let sent = serde_json::json!({"reasoning_effort": "low", "store": true, "max_tokens": 8192});
         for (body, expected) in [
             (
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn members_of_messages_are_known_from_every_vendors_words() {
+    fn refused_members_are_recognised_in_every_vendors_message() {
         let sent = serde_json::json!({"messages": [
             {"role": "user", "content": "x", "channel": "c"},
             {"role": "assistant", "content": "x", "reasoning": "Hm", "reasoning_details": [], "tool_calls": [
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_are_read_from_refusals() {
+    fn limits_are_parsed_from_refusals() {
         for (text, context, output) in [
             (
                 "max_tokens is too large: 128000. This model supports at most 16384 completion tokens, whereas you provided 128000.",
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wire_is_left_only_for_what_is_said_of_it() {
+    fn the_wire_is_changed_only_if_the_refusal_names_it() {
         let other =
             |status, text: &str, wire| Refusal::read(status, text.as_bytes()).unwrap().other_wire(wire);
         let tools = "Function tools with reasoning_effort are not supported for gpt-5.4 in /v1/chat/completions. Please use /v1/responses instead.";

@@ -216,7 +216,7 @@ mod tests {
     use crate::fixture;
 
     #[test]
-    fn a_conversation_with_everything() {
+    fn a_conversation_with_every_kind_of_content_is_converted() {
         let item = r#"{"type":"reasoning", "id":"rs_1","encrypted_content":"gAA/+==","summary":[]}"#;
         let request = fixture::request(item);
         let body = body(&request, &fixture::info(true), "gpt-5", &Traits::default());
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn models_that_do_not_reason_are_not_asked_to() {
+    fn reasoning_is_not_requested_of_models_without_it() {
         let request = ModelRequest { messages: Vec::new(), ..fixture::request("{}") };
         let body = body(&request, &fixture::info(true), "gpt-4.1", &Traits::default());
         insta::assert_snapshot!(fixture::shown(&body, "input"), @r#"

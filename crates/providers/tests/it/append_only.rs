@@ -126,7 +126,7 @@ async fn bodies(wire: Wire, requests: Vec<ModelRequest>) -> Vec<Value> {
 }
 
 #[test]
-fn each_body_begins_with_the_one_before_on_every_wire() {
+fn each_request_body_extends_the_previous_one_on_every_wire() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let config = Config { cases: 40, failure_persistence: None, ..Config::default() };
     let checked = TestRunner::new(config).run(&rounds(), |rounds| {

@@ -33,7 +33,7 @@ fn replaying(files: Arc<Files>) -> Catalog {
 }
 
 #[tokio::test]
-async fn recorded_answers_play_back_in_order_until_they_are_exhausted() {
+async fn recorded_answers_are_played_back_in_order() {
     let refused = Faker::status("401 X", "", "no");
     let limited = Faker::status("529 X", "", "busy");
     let scripts = vec![vec![limited], vec![Faker::events(ANSWER)], vec![Step::Hang], vec![refused]];
@@ -71,7 +71,7 @@ async fn recorded_answers_play_back_in_order_until_they_are_exhausted() {
 }
 
 #[tokio::test]
-async fn what_is_no_recording_is_told() {
+async fn an_invalid_recording_is_reported() {
     for (text, expected) in [
         ("", "does not begin as a recording"),
         ("hello", "does not begin as a recording"),
@@ -94,7 +94,7 @@ async fn what_is_no_recording_is_told() {
 }
 
 #[tokio::test]
-async fn a_recording_of_the_first_version_plays() {
+async fn a_recording_of_the_first_version_is_played_back() {
     let text = r#"{"tiller_recording":1,"model":"m","context_size":1,"max_output":1,"images":false}
 {"request":{"messages":1,"tools":0},"events":[{"type":"tool_call","id":"a","name":"read","arguments":{"path":"x"}},{"type":"malformed_tool_call","id":"b","name":"read","raw":"{","error":"cut"},{"type":"stop","reason":"tool_calls"}]}"#;
     let files = Arc::new(Files::default());
@@ -105,7 +105,7 @@ async fn a_recording_of_the_first_version_plays() {
 }
 
 #[tokio::test]
-async fn the_pilot_is_recorded_too() {
+async fn the_pilot_is_recorded_like_any_model() {
     let files = Arc::new(Files::default());
     let mut options = options();
     options.record_to = Some(path());

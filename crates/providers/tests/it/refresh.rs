@@ -47,7 +47,7 @@ async fn price(catalog: &Catalog) -> Option<f64> {
 }
 
 #[tokio::test]
-async fn a_catalogue_from_an_address_is_kept_and_used_by_those_who_come_later() {
+async fn a_downloaded_catalogue_is_stored_and_used_by_later_catalogs() {
     let server = Lister::start(&[("GET /api.json", api(7.0))]).await;
     let files = Arc::new(Files::default());
     let before = on(&files);
@@ -69,7 +69,7 @@ async fn a_catalogue_from_an_address_is_kept_and_used_by_those_who_come_later() 
 }
 
 #[tokio::test]
-async fn a_file_serves_those_behind_a_proxy_and_one_of_ours_keeps_its_date() {
+async fn a_catalogue_can_be_read_from_a_file_and_our_own_format_keeps_its_date() {
     let files = Arc::new(Files::default());
     files.write(&AbsPath::new("/w/api.json").unwrap(), api(8.0).to_string().as_bytes()).await.unwrap();
     let got = refresh(&files, "api.json").await.unwrap();
@@ -82,7 +82,7 @@ async fn a_file_serves_those_behind_a_proxy_and_one_of_ours_keeps_its_date() {
 }
 
 #[tokio::test]
-async fn what_is_no_catalogue_changes_nothing_and_says_why() {
+async fn an_invalid_catalogue_changes_nothing_and_is_reported() {
     let server = Lister::start(&[("GET /page", json!("hello")), ("GET /empty", json!({}))]).await;
     let files = Arc::new(Files::default());
     files.write(&AbsPath::new("/w/good.json").unwrap(), api(9.0).to_string().as_bytes()).await.unwrap();
@@ -101,7 +101,7 @@ async fn what_is_no_catalogue_changes_nothing_and_says_why() {
 }
 
 #[tokio::test]
-async fn a_kept_catalogue_that_is_broken_is_reported_and_the_built_in_one_used() {
+async fn a_broken_stored_catalogue_is_reported_and_the_built_in_one_is_used() {
     for broken in
         [&b"{"[..], b"", b"\xff\xfe", b"{\"date\":\"2027-01-01\",\"source\":\"s\",\"providers\":{}}"]
     {
@@ -117,7 +117,7 @@ async fn a_kept_catalogue_that_is_broken_is_reported_and_the_built_in_one_used()
 }
 
 #[tokio::test]
-async fn a_kept_catalogue_older_than_the_built_in_one_is_passed_over() {
+async fn a_stored_catalogue_older_than_the_built_in_one_is_ignored() {
     let files = Arc::new(Files::default());
     let mut old = json!({ "date": "2025-01-01", "source": "s", "providers": {} });
     old["providers"]["openai"] = json!([api(1.0)["openai"]["models"]["gpt-5.6-sol"]]);

@@ -98,9 +98,9 @@ pub(super) async fn deletes_permanently(Fixture { store, .. }: Fixture) {
 
 pub(super) async fn replaces_additional_directories(Fixture { store, .. }: Fixture) {
     let lease = store.create(session("s1", "/a")).await.expect("created");
-    for folders in [vec![path("/b"), path("/c d")], Vec::new()] {
-        store.set_directories(&lease, folders.clone()).await.expect("set");
-        assert_eq!(store.get(&lease.session).await.expect("found").additional_directories, folders);
+    for directories in [vec![path("/b"), path("/c d")], Vec::new()] {
+        store.set_directories(&lease, directories.clone()).await.expect("set");
+        assert_eq!(store.get(&lease.session).await.expect("found").additional_directories, directories);
     }
     store.acquire(&lease.session, true).await.expect("acquired");
     let fenced = Err(StoreError::Fenced(lease.session.clone()));

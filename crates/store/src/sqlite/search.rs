@@ -34,8 +34,8 @@ pub(super) fn index_appended(
     work().map_err(|error| failed(&error))
 }
 
-/// Runs a step of [`index_pending`] in a transaction of its own. It needs no flush, since lost work is
-/// repeated. Returns whether there may be more.
+/// Runs a step of [`index_pending`] in a transaction of its own. It needs no flush, since lost work
+/// is repeated. Returns whether there may be more.
 pub(super) fn index_in_background(connection: &mut Connection) -> bool {
     let step = |connection: &mut Connection| -> Result<bool, StoreError> {
         let sql = |error: rusqlite::Error| failed(&error);

@@ -19,7 +19,7 @@ pub(super) fn event(event: v1::Event) -> Result<SessionEvent, String> {
         v1::Event::ModelResponse { id, thought_id, model, reasoning, text, calls } => {
             let text = (!text.is_empty()).then(|| Item::Text(Text::plain(text)));
             let reasoning = reasoning.into_iter().map(|part| Ok(Item::Reasoning(self::reasoning(part))));
-            let calls = calls.into_iter().map(|told| Ok(Item::Call(call(told)?)));
+            let calls = calls.into_iter().map(|stored| Ok(Item::Call(call(stored)?)));
             let items = reasoning.chain(text.map(Ok)).chain(calls).collect::<Result<_, String>>()?;
             SessionEvent::ModelResponse(ModelResponse {
                 id: MessageId(id),

@@ -66,7 +66,7 @@ impl Stores for InFile {
         let machine = Machine {
             host: "elsewhere".to_owned(),
             marks: vec!["0123456789abcdef".to_owned()],
-            processes: ProcessTable::Folder("/nowhere".into()),
+            processes: ProcessTable::Directory("/nowhere".into()),
             locks: true,
         };
         let there = Holder { pid: 1, start: 0, machine, ..here };

@@ -15,7 +15,7 @@ use system::ProcessTable;
 
 /// Returns a machine that reports nothing about its processes.
 fn silent_machine() -> Machine {
-    Machine { processes: ProcessTable::Folder("/nowhere".into()), ..Machine::here().clone() }
+    Machine { processes: ProcessTable::Directory("/nowhere".into()), ..Machine::here().clone() }
 }
 
 /// Returns a machine whose file system has no locks.

@@ -25,7 +25,7 @@ fn parent(path: &Path) -> &Path {
     path.parent().unwrap()
 }
 
-#[expect(clippy::disallowed_methods, reason = "the test puts a folder in the way of the store's own file")]
+#[expect(clippy::disallowed_methods, reason = "the test puts a directory in the way of the store's own file")]
 fn directory_at(path: &Path) -> Option<Connection> {
     fs::create_dir_all(path.join("in the way")).unwrap();
     None
@@ -43,7 +43,7 @@ fn directory_beside(path: &Path, suffix: &str) -> Option<Connection> {
 fn causes() -> Vec<Cause> {
     vec![
         Cause {
-            name: "a file in the place of the folder",
+            name: "a file in the place of the directory",
             begin: |path| {
                 fs::write(parent(path), "no folder").unwrap();
                 None
@@ -51,7 +51,7 @@ fn causes() -> Vec<Cause> {
             end: |path| fs::remove_file(parent(path)).unwrap(),
         },
         Cause {
-            name: "a link that leads nowhere in the place of the folder",
+            name: "a link that leads nowhere in the place of the directory",
             begin: |path| {
                 std::os::unix::fs::symlink("/nowhere/at/all", parent(path)).unwrap();
                 None
@@ -59,17 +59,17 @@ fn causes() -> Vec<Cause> {
             end: |path| fs::remove_file(parent(path)).unwrap(),
         },
         Cause {
-            name: "a folder in the place of the file",
+            name: "a directory in the place of the file",
             begin: directory_at,
             end: |path| fs::remove_dir_all(path).unwrap(),
         },
         Cause {
-            name: "a folder in the place of the log",
+            name: "a directory in the place of the log",
             begin: |path| directory_beside(path, "-wal"),
             end: |path| fs::remove_dir_all(beside(path, "-wal")).unwrap(),
         },
         Cause {
-            name: "a folder in the place of the shared memory",
+            name: "a directory in the place of the shared memory",
             begin: |path| directory_beside(path, "-shm"),
             end: |path| fs::remove_dir_all(beside(path, "-shm")).unwrap(),
         },

@@ -24,8 +24,8 @@ async fn a_vanished_file_is_detected_at_the_next_append() {
     type Vanish = fn(&Path);
     let ways: [(&str, Vanish); 4] = [
         ("deleted", |path| fs::remove_file(path).unwrap()),
-        ("deleted with its folder", |path| fs::remove_dir_all(path.parent().unwrap()).unwrap()),
-        ("moved with its folder", |path| {
+        ("deleted with its directory", |path| fs::remove_dir_all(path.parent().unwrap()).unwrap()),
+        ("moved with its directory", |path| {
             let directory = path.parent().unwrap();
             fs::rename(directory, directory.with_extension("moved")).unwrap();
         }),
@@ -95,7 +95,7 @@ async fn deleting_the_write_ahead_log_loses_nothing() {
 }
 
 #[tokio::test]
-#[expect(clippy::disallowed_methods, reason = "the test takes the store's folder away")]
+#[expect(clippy::disallowed_methods, reason = "the test takes the store's directory away")]
 async fn releasing_a_lease_does_not_recreate_a_deleted_directory() {
     let (directory, path) = database_path();
     let inside = directory.path().join("data");

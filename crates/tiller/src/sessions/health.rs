@@ -3,7 +3,7 @@
 use super::repair::cut_json;
 use crate::{options::Options, wiring};
 use serde_json::{Value, json};
-use store::{CutSession, CheckDepth, Remedy};
+use store::{CheckDepth, CutSession, Remedy};
 use system::AbsPath;
 
 /// The result of a check of the session database.

@@ -4,7 +4,7 @@ use crate::{exit::Exit, options::Folders, screen, wiring};
 use anyhow::Result;
 use serde_json::{Value, json};
 use std::{io::Write, path::Path};
-use store::{CutSession, Health, CheckDepth, Remedy, Repaired};
+use store::{CheckDepth, CutSession, Health, Remedy, Repaired};
 
 /// Checks the database and, unless `check` is set, repairs it. Exit code 1 if problems remain.
 pub(crate) fn run(folders: &Folders, check: bool, as_json: bool) -> Result<Exit> {

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_whole_keeps_its_bytes() {
+    fn complete_values_keep_their_bytes() {
         let whole = r#"{"z":{ "b" : 1.0, "a":"\u00e9"},"x":"s","a":[ {"type":"t"} ]}"#;
         check(&[whole], whole);
         check(&[whole, whole], whole);
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_become_whole() {
+    fn pieces_are_joined() {
         check(
             &[
                 r#"{"d":[{"type":"reasoning.text","text":"Hm","index":0,"format":"f"}]}"#,

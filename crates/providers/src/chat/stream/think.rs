@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_cut_gives_the_same_reasoning_and_text() {
+    fn reasoning_and_text_do_not_depend_on_chunk_boundaries() {
         for (content, reasoning, text) in [
             ("<think>Hm.\n</think>\n\nYes.", "Hm.\n", "Yes."),
             ("\n <think>a < b</think>x</think>", "a < b", "x</think>"),

@@ -269,28 +269,28 @@ async fn check(name: &str, wire: Wire) {
 }
 
 #[tokio::test]
-async fn clumsy_calls_come_right_on_chat_completions() {
+async fn malformed_calls_are_repaired_on_chat_completions() {
     check("Chat Completions", Wire::Chat).await;
 }
 
 #[tokio::test]
-async fn clumsy_calls_come_right_on_responses() {
+async fn malformed_calls_are_repaired_on_responses() {
     check("Responses", Wire::Responses).await;
 }
 
 #[tokio::test]
-async fn clumsy_calls_come_right_on_messages() {
+async fn malformed_calls_are_repaired_on_messages() {
     check("Messages", Wire::Anthropic).await;
 }
 
 /// Gemini's arguments are objects on the wire, so cases with malformed JSON do not apply.
 #[tokio::test]
-async fn clumsy_calls_come_right_on_gemini() {
+async fn malformed_calls_are_repaired_on_gemini() {
     check("Gemini", Wire::Gemini).await;
 }
 
 #[test]
-fn the_table_has_all_thirty_and_enough_of_the_rest() {
+fn the_table_has_all_thirty_cases_and_enough_others() {
     let cases = cases();
     for number in 1..=30 {
         assert!(cases.iter().any(|case| case.case == Some(number)), "case {number}");

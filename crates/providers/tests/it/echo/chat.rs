@@ -110,7 +110,7 @@ fn check(parts: &[Part], request: &Value) {
 }
 
 #[test]
-fn every_member_of_a_message_and_its_calls_goes_back() {
+fn every_member_of_a_message_and_its_calls_is_sent_back() {
     for_many(async |parts| {
         let talk = Talk::new(MODEL, Wire::Chat, &[answer(&parts), said("Done.")]).await;
         talk.prompt("go").await;
@@ -121,7 +121,7 @@ fn every_member_of_a_message_and_its_calls_goes_back() {
 }
 
 #[tokio::test]
-async fn reasoning_content_goes_back_with_every_call_of_the_conversation() {
+async fn reasoning_content_is_sent_back_with_every_call_of_the_conversation() {
     let call = |id: &str| json!({"tool_calls": [{"index": 0, "id": id, "function": {"name": "file_read", "arguments": "{\"path\":\"a.txt\"}"}}]});
     let thinks = |text: &str, id: &str| {
         stream(&[chunk(&json!({"reasoning_content": text})), chunk(&call(id)), stop("tool_calls")])
@@ -194,7 +194,7 @@ async fn refused_once(delta: &Value, message: &str) -> Talk {
 }
 
 #[tokio::test]
-async fn members_that_a_server_gives_and_does_not_take_are_left_out_from_then_on() {
+async fn members_that_a_server_sends_but_rejects_are_omitted_from_then_on() {
     let message = "'messages.2' : for 'role:assistant' the following must be satisfied[('messages.2' : property 'sender' is unsupported)]";
     let talk = refused_once(&json!({"reasoning": "Hm", "sender": "x"}), message).await;
     let sent: Vec<_> = talk.faker.seen().into_iter().skip(1).collect();
@@ -204,7 +204,7 @@ async fn members_that_a_server_gives_and_does_not_take_are_left_out_from_then_on
 }
 
 #[tokio::test]
-async fn a_server_that_asks_for_reasoning_gets_an_empty_one() {
+async fn a_server_that_requires_reasoning_gets_an_empty_one() {
     let message = "The `reasoning_content` in the thinking mode must be passed back to the API.";
     let talk = refused_once(&json!({"content": "Looking."}), message).await;
     let sent: Vec<_> = talk.faker.seen().into_iter().skip(1).collect();

@@ -82,7 +82,7 @@ fn said(text: &str) -> String {
 }
 
 #[test]
-fn every_block_goes_back_in_its_place_and_as_it_came() {
+fn every_block_is_sent_back_unchanged_and_in_order() {
     for_many(async |parts| {
         let talk = Talk::new(MODEL, Wire::Anthropic, &[answer(&parts), said("Done.")]).await;
         talk.prompt("go").await;
@@ -109,7 +109,7 @@ fn thoughts(text: &str) -> Vec<usize> {
 }
 
 #[tokio::test]
-async fn thinking_after_results_that_were_left_out_is_not_sent_any_more() {
+async fn thinking_after_omitted_results_is_no_longer_sent() {
     let context = ContextLimits { prune_protect: 1, prune_min_savings: 100, ..ContextLimits::default() };
     let limits = Limits { context, ..Limits::default() };
     let mut answers: Vec<_> = (0..4).map(thinks_and_reads).chain([said("Done.")]).collect();
@@ -130,7 +130,7 @@ async fn thinking_after_results_that_were_left_out_is_not_sent_any_more() {
 }
 
 #[tokio::test]
-async fn the_tail_that_a_summary_keeps_goes_without_its_thinking() {
+async fn the_tail_after_a_summary_is_sent_without_thinking() {
     let thoughtful =
         |number: usize| answer(&[Part::Thinking(format!("thought {number}")), Part::Text("Ok.".to_owned())]);
     let answers = [

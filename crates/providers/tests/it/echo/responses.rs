@@ -46,7 +46,7 @@ fn said(text: &str) -> String {
 }
 
 #[test]
-fn every_item_goes_back_in_its_place_and_as_it_came() {
+fn every_item_is_sent_back_unchanged_and_in_order() {
     for_many(async |parts| {
         let talk = Talk::new(MODEL, Wire::Responses, &[answer(&parts), said("Done.")]).await;
         talk.prompt("go").await;
@@ -60,7 +60,7 @@ fn every_item_goes_back_in_its_place_and_as_it_came() {
 }
 
 #[tokio::test]
-async fn two_messages_are_two_paragraphs_and_go_back_with_their_phases() {
+async fn two_messages_become_two_paragraphs_and_are_sent_back_with_their_phases() {
     let parts = [Part::Text("First I look.".to_owned()), Part::Text("Then I grep.".to_owned())];
     let talk = Talk::new(MODEL, Wire::Responses, &[answer(&parts), said("Done.")]).await;
     talk.prompt("go").await;
@@ -72,7 +72,7 @@ async fn two_messages_are_two_paragraphs_and_go_back_with_their_phases() {
 }
 
 #[tokio::test]
-async fn reasoning_that_only_a_storing_server_knows_stays_here() {
+async fn reasoning_without_encrypted_content_is_not_sent_back() {
     let bare = r#"{"id":"rs_1","type":"reasoning","summary":[]}"#;
     let open =
         r#"{"id":"rs_2","type":"reasoning","summary":[],"content":[{"type":"reasoning_text","text":"Hm"}]}"#;

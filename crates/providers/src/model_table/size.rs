@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_size_of_a_model_is_read_from_its_name() {
+    fn model_sizes_are_parsed_from_names() {
         const MILLION: u64 = 1_000_000;
         for (name, expected) in [
             ("qwen2.5-coder-1.5b-instruct-q4_k_m.gguf", Some(1_500 * MILLION)),
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn small_models_and_small_contexts_get_few_tools() {
+    fn small_models_and_small_contexts_get_the_small_profile() {
         use ToolProfile::{Full, Small};
         for (context, parameters, expected) in [
             (1_000_000, None, Full),

@@ -7,7 +7,7 @@ use reqwest::Response;
 use serde_json::Value;
 
 /// Returns the failure for a success status whose body is not an event stream.
-pub(super) fn no_stream(peer: &Peer, body: &[u8]) -> Failure {
+pub(super) fn not_a_stream(peer: &Peer, body: &[u8]) -> Failure {
     let told = |what: &str| Failure::last(ModelError::BadResponse(format!("{} {what}", peer.url)));
     let Ok(value) = serde_json::from_slice::<Value>(body) else {
         let text = String::from_utf8_lossy(body);

@@ -32,9 +32,9 @@ pub(super) const VENDORS: [&str; 14] = [
 ];
 
 /// The maximum number of models per vendor; the rest is left out.
-const MOST_MODELS: usize = 1_000;
+const MAX_MODELS: usize = 1_000;
 /// The longest id or name, in bytes.
-const LONGEST_NAME: usize = 200;
+const MAX_NAME_BYTES: usize = 200;
 
 /// A catalogue.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -141,7 +141,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<File, String> {
     if !is_plain(&file.source) {
         return Err("names a source that is too long or no plain text".to_owned());
     }
-    match file.providers.values().flatten().find(|model| !model.is_sound()) {
+    match file.providers.values().flatten().find(|model| !model.is_plausible()) {
         Some(model) => Err(format!("has a model with impossible values, {:?}", model.id)),
         None if file.providers.values().all(Vec::is_empty) => Err("has no models".to_owned()),
         None => Ok(file),
@@ -161,10 +161,10 @@ pub(super) fn reduce(bytes: &[u8], date: &str, source: &str) -> Result<File, Str
             continue;
         };
         let read =
-            |model: &Value| Model::deserialize(model).ok().filter(Model::is_of_use).map(Model::reduced);
+            |model: &Value| Model::deserialize(model).ok().filter(Model::is_usable).map(Model::reduced);
         let mut models: Vec<Model> = described.values().filter_map(read).collect();
         models.sort_by(|a, b| (&b.release_date, &a.id).cmp(&(&a.release_date, &b.id)));
-        models.truncate(MOST_MODELS);
+        models.truncate(MAX_MODELS);
         if !models.is_empty() {
             providers.insert(vendor.to_owned(), models);
         }
@@ -196,17 +196,17 @@ fn json(value: &impl Serialize) -> String {
 
 impl Model {
     /// Returns whether an agent can use the model, and its values are plausible.
-    fn is_of_use(&self) -> bool {
+    fn is_usable(&self) -> bool {
         let text = |kinds: &[String]| kinds.iter().any(|kind| kind == "text");
         self.tool_call
             && self.status.as_deref() != Some("deprecated")
             && text(&self.modalities.input)
             && self.modalities.output == ["text"]
-            && self.is_sound()
+            && self.is_plausible()
     }
 
     /// Returns whether its values are possible.
-    fn is_sound(&self) -> bool {
+    fn is_plausible(&self) -> bool {
         let charges = self
             .cost
             .iter()
@@ -271,7 +271,7 @@ impl From<Charge> for Rates {
 
 /// Returns whether a text may be printed to a terminal and shown in a list.
 fn is_plain(text: &str) -> bool {
-    !text.trim().is_empty() && text.len() <= LONGEST_NAME && !text.chars().any(char::is_control)
+    !text.trim().is_empty() && text.len() <= MAX_NAME_BYTES && !text.chars().any(char::is_control)
 }
 
 fn is_date(text: &str) -> bool {
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_of_use_is_taken_from_models_dev_and_read_again() {
+    fn a_models_dev_file_is_reduced_and_round_trips() {
         let described = json!({
             "deepseek": { "id": "deepseek", "models": {
                 "good": model("good"),
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_catalogue_is_refused_with_the_reason() {
+    fn an_invalid_catalogue_is_refused_with_the_reason() {
         for (text, expected) in [
             ("<html>", "is no JSON"),
             ("{}", "has no models of openai"),

@@ -1,6 +1,6 @@
 //! Downloads a newer catalogue, and reads the stored one.
 
-use super::{Catalogue, file};
+use super::{ModelTable, file};
 use crate::{
     http::{Http, shown},
     limits::{MAX_CATALOGUE_BYTES, REFRESH_TIMEOUT},
@@ -30,7 +30,7 @@ pub enum RefreshError {
     },
     /// No directory for it is configured.
     #[error("there is no folder to keep the catalogue in")]
-    NowhereToKeep,
+    NoTarget,
     /// A file could not be read or written.
     #[error(transparent)]
     File(#[from] SystemError),
@@ -50,7 +50,7 @@ pub(crate) async fn refresh(
     base: &AbsPath,
     http: &Http,
     system: &dyn System,
-) -> Result<Catalogue, RefreshError> {
+) -> Result<ModelTable, RefreshError> {
     let (bytes, source) = match Url::parse(from) {
         Ok(url) if matches!(url.scheme(), "http" | "https") => (get(&url, http).await?, shown(&url)),
         _ => {
@@ -72,7 +72,7 @@ pub(crate) async fn refresh(
 
 /// Reads the stored catalogue; `None` if there is none. The error states what is wrong with the
 /// file, for display.
-pub(crate) async fn read(path: &AbsPath, system: &dyn System) -> Result<Option<Arc<Catalogue>>, String> {
+pub(crate) async fn read(path: &AbsPath, system: &dyn System) -> Result<Option<Arc<ModelTable>>, String> {
     let problem = |why: String| {
         format!(
             "{path} {why}; the built-in catalogue is used: run `tiller models refresh`, or remove the file"
@@ -101,13 +101,13 @@ async fn get(url: &Url, http: &Http) -> Result<Vec<u8>, RefreshError> {
     let failed = |why: String| RefreshError::Get { from: shown(url), why };
     let client = http.client(url).map_err(|error| failed(error.to_string()))?;
     let reading = async {
-        let told = |error: reqwest::Error| failed(told(&error));
-        let mut response = client.get(url.clone()).send().await.map_err(told)?;
+        let request_failed = |error: reqwest::Error| failed(root_cause(&error));
+        let mut response = client.get(url.clone()).send().await.map_err(request_failed)?;
         if !response.status().is_success() {
             return Err(failed(format!("it answered {}", response.status())));
         }
         let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(told)? {
+        while let Some(chunk) = response.chunk().await.map_err(request_failed)? {
             body.extend_from_slice(&chunk);
             if body.len() > MAX_CATALOGUE_BYTES {
                 return Err(failed(format!("what it sends {}", too_large())));
@@ -121,7 +121,7 @@ async fn get(url: &Url, http: &Http) -> Result<Vec<u8>, RefreshError> {
 }
 
 /// Returns the message of the innermost cause, which is the informative one.
-fn told(error: &reqwest::Error) -> String {
+fn root_cause(error: &reqwest::Error) -> String {
     let mut reason: &dyn std::error::Error = error;
     while let Some(inner) = reason.source() {
         reason = inner;
