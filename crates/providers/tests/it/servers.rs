@@ -104,7 +104,7 @@ async fn llama_cpp_reports_the_slot_context_and_the_size() {
     let catalog = local(vec![server.url.clone()]).await;
     let info = listed(&catalog, &format!("local/{name}"));
     assert_eq!((info.context_size, info.max_output, info.images), (12_288, 3_072, true));
-    assert_eq!((info.parameters, info.profile), (Some(1_543_714_304), ToolProfile::Small));
+    assert_eq!((info.parameters, info.profile), (Some(1_543_714_304), ToolProfile::Guided));
     assert!(info.name.ends_with("(llama.cpp)"), "{}", info.name);
     // The server was restarted with a larger context size.
     server.answer("GET /props", &json!({ "default_generation_settings": { "n_ctx": 32_768 } }));
@@ -260,7 +260,7 @@ async fn a_local_server_reports_its_context_when_a_model_is_requested() {
 #[tokio::test]
 async fn a_configured_tool_profile_takes_precedence() {
     let server = Lister::start(&[("GET /v1/models", models(&["tiny-1b"]))]).await;
-    for (setting, expected) in [(None, ToolProfile::Small), (Some(ToolProfile::Full), ToolProfile::Full)] {
+    for (setting, expected) in [(None, ToolProfile::Guided), (Some(ToolProfile::Full), ToolProfile::Full)] {
         let mut options = at_openai(&server.url);
         options.tool_profile = setting;
         let catalog = catalog(options);
