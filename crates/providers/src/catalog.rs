@@ -7,9 +7,9 @@ use crate::{
     ProvidersOptions,
     discovery::{self, LocalModel},
     http::Http,
-    learned::Learned,
     limits::DISCOVERY_WAIT,
     model_table::{self, ModelTable, RefreshError},
+    refused_options::RefusalMemory,
     replay::{Recorder, RecordingModel, ReplayModel},
 };
 use agent::{Credentials, LanguageModel, ModelError, ModelInfo, Models};
@@ -36,7 +36,7 @@ pub struct Catalog {
     system: Arc<dyn System>,
     pilot: Arc<dyn LanguageModel>,
     http: Arc<Http>,
-    learned: Arc<Learned>,
+    refused_options: Arc<RefusalMemory>,
     recorder: Option<Arc<Recorder>>,
     local_models: RwLock<Vec<LocalModel>>,
     /// The models listed by servers at user-configured addresses, by provider.
@@ -73,7 +73,7 @@ impl Catalog {
     pub fn new(options: ProvidersOptions, system: Arc<dyn System>, pilot: Arc<dyn LanguageModel>) -> Self {
         Self {
             http: Arc::default(),
-            learned: Arc::default(),
+            refused_options: Arc::default(),
             recorder: options
                 .record_to
                 .clone()
@@ -232,7 +232,7 @@ impl Catalog {
             (Some(base), Err(_)) if !file.is_empty() => base.join(file),
             _ => {
                 return Err(ModelError::NotConfigured(format!(
-                    "`replay/{file}` names no recording; write replay/ and the file's path"
+                    "`replay/{file}` does not name a recording; write replay/ and the file's path"
                 )));
             }
         };

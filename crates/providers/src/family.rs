@@ -1,5 +1,5 @@
 //! Facts about a model that follow from its name. What the name does not determine is learned from
-//! the server's refusals ([`learned`](crate::learned)).
+//! the server's refusals ([`refused_options`](crate::refused_options)).
 
 /// How an Anthropic model uses extended thinking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

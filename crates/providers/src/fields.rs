@@ -47,7 +47,7 @@ impl<'a> Fields<'a> {
     }
 
     /// Returns whether all other members than these are empty: `null` or `[]`.
-    pub(crate) fn says_nothing_but(&self, names: &[&str]) -> bool {
+    pub(crate) fn is_empty_except(&self, names: &[&str]) -> bool {
         self.0
             .iter()
             .all(|(name, value)| names.contains(&name.as_ref()) || matches!(value.get(), "null" | "[]"))

@@ -8,8 +8,8 @@ use crate::{
     call_ids::CallIds,
     family,
     fields::Fields,
-    learned::{Optional, Traits},
     parts::{Part, parts, written},
+    refused_options::{ModelQuirks, RequestOption},
 };
 use agent::{Message, ModelInfo, ModelRequest, ToolSpec, ToolSpecs};
 use serde::Serialize;
@@ -20,13 +20,13 @@ use std::{borrow::Cow, sync::Arc};
 const MIN_THINKING_TOKENS: u64 = 1024;
 
 /// The options that a request can leave out.
-pub(crate) const OPTIONS: &[&Optional] = &[&EFFORT, &THINKING, &DISPLAY, &SCHEMA];
+pub(crate) const OPTIONS: &[&RequestOption] = &[&EFFORT, &THINKING, &DISPLAY, &SCHEMA];
 
-const EFFORT: Optional = Optional {
+const EFFORT: RequestOption = RequestOption {
     at: "/output_config/effort",
     names: &["output_config.effort", "effort parameter", "effort level", "effort"],
 };
-const THINKING: Optional = Optional {
+const THINKING: RequestOption = RequestOption {
     at: "/thinking",
     names: &[
         "adaptive thinking",
@@ -36,11 +36,11 @@ const THINKING: Optional = Optional {
         "thinking: input",
     ],
 };
-const DISPLAY: Optional = Optional {
+const DISPLAY: RequestOption = RequestOption {
     at: "/thinking/display",
     names: &["thinking.display", "thinking.adaptive.display", "thinking.enabled.display", "display: extra"],
 };
-const SCHEMA: Optional = Optional {
+const SCHEMA: RequestOption = RequestOption {
     at: "/output_config/format",
     names: &["output_config.format", "structured outputs", "json_schema", "output_format"],
 };
@@ -48,7 +48,7 @@ const SCHEMA: Optional = Optional {
 /// Builds the body. Prompt cache breakpoints are set at the end of the system prompt, which also
 /// covers the tools before it, and at the last two user messages: one reads the entry of the
 /// previous request, the other writes the entry for the next.
-pub(crate) fn body(request: &ModelRequest, info: &ModelInfo, model: &str, traits: &Traits) -> Vec<u8> {
+pub(crate) fn body(request: &ModelRequest, info: &ModelInfo, model: &str, quirks: &ModelQuirks) -> Vec<u8> {
     let mut messages: Vec<Wire<'_>> = Vec::with_capacity(request.messages.len() * 2);
     let mut ids = CallIds::default();
     let running = running_turn_start(&request.messages);
@@ -69,15 +69,15 @@ pub(crate) fn body(request: &ModelRequest, info: &ModelInfo, model: &str, traits
         }
     }
     let max_tokens = request.max_output.unwrap_or(info.max_output).min(info.max_output).max(1);
-    let effort = traits.effort(&EFFORT, request.reasoning_effort.as_deref(), &info.efforts);
-    let thinking = thinking(model, effort, max_tokens, traits);
+    let effort = quirks.effort(&EFFORT, request.reasoning_effort.as_deref(), &info.efforts);
+    let thinking = thinking(model, effort, max_tokens, quirks);
     let adaptive = matches!(thinking, Some(Thinking::Adaptive { .. }));
     let output_config = OutputConfig {
         effort: effort.filter(|_| adaptive),
         format: request
             .answer_schema
             .as_ref()
-            .filter(|_| traits.takes(&SCHEMA))
+            .filter(|_| quirks.accepts(&SCHEMA))
             .map(|schema| OutputFormat { kind: "json_schema", schema }),
     };
     let tools = tools(&request.tools);
@@ -109,11 +109,16 @@ fn system(text: &str) -> Vec<Block<'_>> {
 /// A model that always thinks is asked for a summary even without an effort: its text between calls
 /// arrives as thinking, which is empty otherwise (Anthropic, "Thinking in tool and multi-turn
 /// workflows").
-fn thinking(model: &str, effort: Option<&'static str>, max_tokens: u64, traits: &Traits) -> Option<Thinking> {
-    if !traits.takes(&THINKING) {
+fn thinking(
+    model: &str,
+    effort: Option<&'static str>,
+    max_tokens: u64,
+    quirks: &ModelQuirks,
+) -> Option<Thinking> {
+    if !quirks.accepts(&THINKING) {
         return None;
     }
-    let adaptive = Thinking::Adaptive { display: traits.takes(&DISPLAY).then_some("summarized") };
+    let adaptive = Thinking::Adaptive { display: quirks.accepts(&DISPLAY).then_some("summarized") };
     match (family::anthropic_thinking(model), effort) {
         (family::Thinking::Always, _) | (family::Thinking::Asked, Some(_)) => Some(adaptive),
         (family::Thinking::Never, _) | (_, None) => None,
@@ -314,7 +319,7 @@ mod tests {
     fn a_conversation_with_every_kind_of_content_is_converted() {
         let block = r#"{"type":"thinking", "thinking":"Hm","signature":"EqQB/+="}"#;
         let request = fixture::request(block);
-        let body = body(&request, &fixture::info(true), "claude-opus-5-5", &Traits::default());
+        let body = body(&request, &fixture::info(true), "claude-opus-5-5", &ModelQuirks::default());
         let sent = String::from_utf8(body.clone()).unwrap();
         assert_eq!(sent.matches(block).count(), 1, "byte for byte, to the model that made it only: {sent}");
         insta::assert_snapshot!(fixture::shown(&body, "messages"), @r#"
@@ -341,7 +346,7 @@ mod tests {
             ..ModelRequest::default()
         };
         let info = ModelInfo { max_output: 128_000, ..fixture::info(true) };
-        let body = body(&request, &info, model, &Traits::default());
+        let body = body(&request, &info, model, &ModelQuirks::default());
         let mut body: serde_json::Map<String, Value> = serde_json::from_slice(&body).unwrap();
         assert_eq!(body["max_tokens"], max_output);
         (body.remove("thinking").unwrap_or_default(), body.remove("output_config").unwrap_or_default())

@@ -7,8 +7,8 @@ use crate::{
     fields::Fields,
     http::{Failure, Fold, Peer},
     limits::MAX_CALLS,
-    parts::kept,
-    sink::Sink,
+    parts::wrap_own_form,
+    sink::EventSink,
 };
 use agent::{ModelCall, ModelEvent, ModelStop, Reasoning, Usage};
 use event::{BlockStart, Delta, Event, UsageBlock};
@@ -43,7 +43,7 @@ enum Open {
 }
 
 impl Fold for AnthropicFold {
-    fn on_event(&mut self, data: &str, peer: &Peer, sink: &mut Sink) -> Result<(), Failure> {
+    fn on_event(&mut self, data: &str, peer: &Peer, sink: &mut EventSink) -> Result<(), Failure> {
         // Gateways send OpenAI's end marker here too; it has no meaning.
         if data.trim() == "[DONE]" {
             return Ok(());
@@ -85,7 +85,7 @@ impl Fold for AnthropicFold {
         Ok(())
     }
 
-    fn complete(&mut self, sink: &mut Sink) {
+    fn complete(&mut self, sink: &mut EventSink) {
         // Blocks that the server did not end are complete when the message is.
         while let Some((index, _)) = self.open.first() {
             self.end(*index, sink);
@@ -100,11 +100,11 @@ impl Fold for AnthropicFold {
         sink.push(ModelEvent::Stop(stop));
     }
 
-    fn abandon(&mut self, _sink: &mut Sink) {}
+    fn abandon(&mut self, _sink: &mut EventSink) {}
 }
 
 impl AnthropicFold {
-    fn begin(&mut self, index: u64, block: BlockStart, start: Fields<'static>, sink: &mut Sink) {
+    fn begin(&mut self, index: u64, block: BlockStart, start: Fields<'static>, sink: &mut EventSink) {
         self.end_reused_block(index, &block, sink);
         let open = match block {
             BlockStart::Text { text } => {
@@ -129,7 +129,7 @@ impl AnthropicFold {
 
     /// Ends a block whose index is used again, since it is complete then. A call that begins twice
     /// without any input in between is one call.
-    fn end_reused_block(&mut self, index: u64, next: &BlockStart, sink: &mut Sink) {
+    fn end_reused_block(&mut self, index: u64, next: &BlockStart, sink: &mut EventSink) {
         self.open.retain(|(at, block)| {
             *at != index
                 || !matches!((&block.open, next), (Open::Call { id, input, .. }, BlockStart::ToolUse { id: again, .. })
@@ -138,7 +138,7 @@ impl AnthropicFold {
         self.end(index, sink);
     }
 
-    fn extend(&mut self, index: u64, delta: Delta, sink: &mut Sink) {
+    fn extend(&mut self, index: u64, delta: Delta, sink: &mut EventSink) {
         match (delta, self.block_of(index)) {
             (Delta::Text { text: more }, open) => {
                 // Text is accepted even if the start of its block was lost.
@@ -163,7 +163,7 @@ impl AnthropicFold {
         }
     }
 
-    fn add_citation(&mut self, index: u64, delta: &Fields<'_>, sink: &mut Sink) {
+    fn add_citation(&mut self, index: u64, delta: &Fields<'_>, sink: &mut EventSink) {
         if let (Some(Open::Text { citations, .. }), Some(citation)) =
             (self.block_of(index), delta.get("citation"))
         {
@@ -180,7 +180,7 @@ impl AnthropicFold {
         Some(&mut self.open[position].1.open)
     }
 
-    fn end(&mut self, index: u64, sink: &mut Sink) {
+    fn end(&mut self, index: u64, sink: &mut EventSink) {
         let Some(position) = self.open.iter().position(|(at, _)| *at == index) else { return };
         let Block { mut start, open } = self.open.remove(position).1;
         match open {
@@ -188,9 +188,9 @@ impl AnthropicFold {
                 if !citations.is_empty() {
                     start.set("citations", &citations);
                 }
-                let is_plain = start.says_nothing_but(&["type", "text"]);
+                let is_plain = start.is_empty_except(&["type", "text"]);
                 start.set("text", &text);
-                let opaque = (!is_plain).then(|| kept(WIRE, &start));
+                let opaque = (!is_plain).then(|| wrap_own_form(WIRE, &start));
                 if opaque.is_some() || !text.is_empty() {
                     sink.push(ModelEvent::TextDone(opaque));
                 }
@@ -214,20 +214,20 @@ impl AnthropicFold {
                 let arguments =
                     if input.is_empty() { from_start.unwrap_or_default().to_owned() } else { input };
                 let more = start.without(&["type", "id", "name", "input"]);
-                let opaque = (!more.says_nothing_but(&[])).then(|| kept(WIRE, &more));
+                let opaque = (!more.is_empty_except(&[])).then(|| wrap_own_form(WIRE, &more));
                 sink.push(ModelEvent::ToolCall(ModelCall { provider_id, name, arguments, opaque }));
             }
             Open::Unknown { input } => {
                 if let Ok(input) = RawValue::from_string(input) {
                     start.set("input", &input);
                 }
-                sink.push(ModelEvent::Other(kept(WIRE, &start)));
+                sink.push(ModelEvent::Other(wrap_own_form(WIRE, &start)));
             }
         }
     }
 
     /// Updates the token counts. They are totals, and a later event repeats some of them.
-    fn count(&mut self, block: Option<UsageBlock>, sink: &mut Sink) {
+    fn count(&mut self, block: Option<UsageBlock>, sink: &mut EventSink) {
         let Some(block) = block else { return };
         let read = block.cache_read_input_tokens.unwrap_or(self.usage.cache_read);
         let write = block.cache_creation_input_tokens.unwrap_or(self.usage.cache_write);

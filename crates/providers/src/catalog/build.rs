@@ -9,7 +9,7 @@ use crate::{
     http::{self, Endpoint, Peer, Tuning},
     limits,
     model_table::{self, is_near, size},
-    remote::{Line, Remote, RemoteModel},
+    remote::{Remote, RemoteModel, WireTarget},
 };
 use agent::{LanguageModel, ModelError, ModelInfo, ToolProfile};
 use reqwest::Url;
@@ -102,8 +102,9 @@ impl Catalog {
         model: &str,
     ) -> Result<Arc<dyn LanguageModel>, ModelError> {
         let options = self.options();
-        let lines: Result<Vec<_>, _> = route.wires.iter().map(|wire| line(&route, *wire, model)).collect();
-        if let Some(reported) = self.learned.of(route.base_url, model).context_size {
+        let targets: Result<Vec<_>, _> =
+            route.wires.iter().map(|wire| target(&route, *wire, model)).collect();
+        if let Some(reported) = self.refused_options.of(route.base_url, model).context_size {
             info.context_size = info.context_size.min(reported);
         }
         let usual = if is_near(route.base_url) { limits::SILENCE_NEAR } else { limits::SILENCE };
@@ -113,10 +114,10 @@ impl Catalog {
         let model = Arc::new(RemoteModel(Arc::new(Remote {
             info,
             base_url: route.base_url.to_owned(),
-            lines: lines?,
+            targets: targets?,
             http: self.http.clone(),
             tuning: Tuning { idle, tries: options.tries, retry_delay: options.retry_delay },
-            learned: self.learned.clone(),
+            refused_options: self.refused_options.clone(),
         })));
         Ok(if is_guided { Arc::new(GuidedModel::new(model)) } else { model })
     }
@@ -136,7 +137,7 @@ impl Catalog {
             Some((_, known)) => format!("did you mean `{known}`?"),
             None => format!("there are: {}", names.join(", ")),
         };
-        ModelError::NotConfigured(format!("no provider is called `{name}`: {hint}"))
+        ModelError::NotConfigured(format!("there is no provider `{name}`: {hint}"))
     }
 
     /// Returns the error for an id without a provider or without a model.
@@ -145,7 +146,7 @@ impl Catalog {
             Some(provider) => format!("did you mean `{provider}/{id}`?"),
             None => "write it as PROVIDER/MODEL, such as openai/gpt-5 or local/qwen3:8b".into(),
         };
-        ModelError::NotConfigured(format!("`{id}` names no model: {hint}"))
+        ModelError::NotConfigured(format!("`{id}` is not the id of a model: {hint}"))
     }
 }
 
@@ -201,7 +202,7 @@ fn wires(provider: &str, set: Wire, base_url: &str, model: &str) -> &'static [Wi
 }
 
 /// Builds one wire to a model.
-fn line(route: &Route<'_>, wire: Wire, model: &str) -> Result<Line, ModelError> {
+fn target(route: &Route<'_>, wire: Wire, model: &str) -> Result<WireTarget, ModelError> {
     let key = route.vendor.api_key.clone();
     let endpoint = match wire {
         Wire::Anthropic => {
@@ -230,7 +231,7 @@ fn line(route: &Route<'_>, wire: Wire, model: &str) -> Result<Line, ModelError> 
         silence_setting: route.silence_setting.clone(),
         key,
     };
-    Ok(Line { wire, endpoint, peer })
+    Ok(WireTarget { wire, endpoint, peer })
 }
 
 fn is_openai(base_url: &str) -> bool {

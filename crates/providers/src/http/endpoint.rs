@@ -63,7 +63,7 @@ impl Endpoint {
     /// Adds a header that contains a secret.
     pub(crate) fn secret(mut self, name: &'static str, value: &str) -> Result<Self, ModelError> {
         let mut value = HeaderValue::from_str(value).map_err(|_| {
-            ModelError::Auth("the API key holds characters that no key has; check how it was copied".into())
+            ModelError::Auth("the API key contains invalid characters; check how it was copied".into())
         })?;
         value.set_sensitive(true);
         self.headers.insert(HeaderName::from_static(name), value);
@@ -115,7 +115,7 @@ fn parse(base: &str) -> Result<Url, ModelError> {
     let wrong = |why: String| {
         ModelError::NotConfigured(format!("the base URL {why}; write it as http://host:port or https://host"))
     };
-    let url = Url::parse(base.trim()).map_err(|error| wrong(format!("is no address: {error}")))?;
+    let url = Url::parse(base.trim()).map_err(|error| wrong(format!("is not a valid URL: {error}")))?;
     match url.scheme() {
         "http" | "https" if url.has_host() => Ok(url),
         scheme => Err(wrong(format!("has the scheme `{scheme}`"))),

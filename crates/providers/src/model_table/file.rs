@@ -134,12 +134,12 @@ fn is_false(flag: &bool) -> bool {
 
 /// Parses a file of our own. The error states what is wrong with it.
 pub(super) fn parse(bytes: &[u8]) -> Result<File, String> {
-    let file: File = serde_json::from_slice(bytes).map_err(|error| format!("is no catalogue: {error}"))?;
+    let file: File = serde_json::from_slice(bytes).map_err(|error| format!("is not a catalogue: {error}"))?;
     if !is_date(&file.date) {
         return Err(format!("has no date such as 2026-10-26, but {:?}", file.date));
     }
     if !is_plain(&file.source) {
-        return Err("names a source that is too long or no plain text".to_owned());
+        return Err("names a source that is too long or not plain text".to_owned());
     }
     match file.providers.values().flatten().find(|model| !model.is_plausible()) {
         Some(model) => Err(format!("has a model with impossible values, {:?}", model.id)),
@@ -151,7 +151,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<File, String> {
 /// Parses an `api.json` of models.dev, reduced to what is used here, or a file of our own. Models
 /// with missing or impossible values are left out; a file without any valid model is an error.
 pub(super) fn reduce(bytes: &[u8], date: &str, source: &str) -> Result<File, String> {
-    let whole: Value = serde_json::from_slice(bytes).map_err(|error| format!("is no JSON: {error}"))?;
+    let whole: Value = serde_json::from_slice(bytes).map_err(|error| format!("is not JSON: {error}"))?;
     if whole.get("providers").is_some() {
         return Ok(File { source: source.to_owned(), ..parse(bytes)? });
     }
@@ -337,10 +337,10 @@ mod tests {
     #[test]
     fn an_invalid_catalogue_is_refused_with_the_reason() {
         for (text, expected) in [
-            ("<html>", "is no JSON"),
+            ("<html>", "is not JSON"),
             ("{}", "has no models of openai"),
             (r#"{"openai":{"models":{}}}"#, "has no models of openai"),
-            (r#"{"providers":{}}"#, "is no catalogue: missing field `date`"),
+            (r#"{"providers":{}}"#, "is not a catalogue: missing field `date`"),
             (r#"{"date":"x","source":"s","providers":{}}"#, "has no date such as"),
             (r#"{"date":"2026-01-01","source":"s","providers":{}}"#, "has no models"),
             (

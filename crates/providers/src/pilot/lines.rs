@@ -275,9 +275,9 @@ fn only_line(file: &File, text: &str) -> Result<usize, Blocked> {
     places.dedup();
     match places.as_slice() {
         [only] => Ok(*only),
-        [] => Err(Blocked::Failed(format!("'{}' does not stand in `{}`", short(text), file.path))),
+        [] => Err(Blocked::Failed(format!("'{}' does not occur in `{}`", short(text), file.path))),
         several => Err(Blocked::Failed(format!(
-            "'{}' stands in {} lines of `{}` ({}). Quote more of the line, or name its number",
+            "'{}' occurs in {} lines of `{}` ({}). Quote more of the line, or name its number",
             short(text),
             several.len(),
             file.path,

@@ -123,7 +123,7 @@ impl<'a> Phrase<'a> {
                 Split::Once(self.with(&self.tokens[..index]), self.with(&self.tokens[index + 1..]))
             }
             (Some(index), Some(_)) => Split::Ambiguous(format!(
-                "`{}` stands in it more than once; put the texts in quotes",
+                "`{}` occurs in it more than once; put the texts in quotes",
                 self.tokens[index].text
             )),
         }
@@ -237,7 +237,7 @@ impl<'a> Phrase<'a> {
                     ["project", "workspace", "repository", "repo", "codebase", "here", "everything", "."];
                 Ok((!whole.contains(&path.to_lowercase().as_str())).then_some(path))
             }
-            _ => Err(format!("`{}` is not one folder; put a path with spaces in quotes", phrase.short())),
+            _ => Err(format!("`{}` is not one directory; put a path with spaces in quotes", phrase.short())),
         }
     }
 
@@ -253,7 +253,7 @@ impl<'a> Phrase<'a> {
         let number = |half: &str| half.trim().parse::<usize>().ok().filter(|number| *number > 0);
         match (number(halves.0), number(halves.1)) {
             (Some(first), Some(last)) if first <= last => Ok(first..=last),
-            _ => Err(format!("`{}` is no line number or range of lines such as 3 or 3-9", phrase.short())),
+            _ => Err(format!("`{}` is not a line number or range of lines such as 3 or 3-9", phrase.short())),
         }
     }
 

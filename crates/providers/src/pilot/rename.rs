@@ -81,7 +81,7 @@ fn read<'a>(phrase: Phrase<'a>, place: Option<(Phrase<'a>, Phrase<'a>)>) -> Resu
         let starts_well = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
         if !starts_well || !name.chars().all(|c| c.is_alphanumeric() || c == '_') {
             return Err(format!(
-                "`{name}` is no identifier (letters, digits and _); for other texts use replace, for files move"
+                "`{name}` is not an identifier (letters, digits and _); for other texts use replace, for files move"
             ));
         }
     }
@@ -112,18 +112,18 @@ impl RenameSymbol {
             }
             if let Some(again) = files.iter().find(|path| renamed.contains_key(*path)) {
                 return Err(Blocked::Failed(format!(
-                    "`{}` still stands in `{again}` after its edit",
+                    "`{}` still occurs in `{again}` after its edit",
                     self.from
                 )));
             }
             if round + 1 == limits::SEARCHES {
                 return Err(Blocked::Failed(format!(
-                    "too many files hold `{}`; go on with one folder at a time",
+                    "too many files contain `{}`; continue with one directory at a time",
                     self.from
                 )));
             }
             script.add_message(format!(
-                "{} file(s) hold `{}`; I read them before I edit.",
+                "{} file(s) contain `{}`; I read them before I edit.",
                 files.len(),
                 self.from
             ));

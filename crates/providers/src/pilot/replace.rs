@@ -114,12 +114,12 @@ impl Replace {
         let file = file::open(script, &self.path)?;
         let places = file.places(&self.old);
         if file.whole && places.is_empty() {
-            return Err(Blocked::Failed(format!("'{}' does not stand in `{}`", short(&self.old), file.path)));
+            return Err(Blocked::Failed(format!("'{}' does not occur in `{}`", short(&self.old), file.path)));
         }
         if places.len() > 1 && !self.all {
             let lines: Vec<String> = places.iter().take(10).map(usize::to_string).collect();
             return Err(Blocked::Failed(format!(
-                "'{}' stands in `{}` at least {} times (lines {}). Quote more of the text around it, or add `everywhere`",
+                "'{}' occurs in `{}` at least {} times (lines {}). Quote more of the text around it, or add `everywhere`",
                 short(&self.old),
                 file.path,
                 places.len(),

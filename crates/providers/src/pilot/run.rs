@@ -88,7 +88,7 @@ impl Run {
             Some(code) => Err(Blocked::Failed(format!("{name} ended with exit code {code}\n\n{shown}"))),
             None if result.is_error => Err(Blocked::Failed(result.text.trim().to_owned())),
             None => Ok(Outcome {
-                line: format!("ran {name}; no exit code was told"),
+                line: format!("ran {name}; no exit code was reported"),
                 shown: Some(shown),
                 changed: Vec::new(),
             }),

@@ -76,7 +76,7 @@ fn view(phrase: Phrase<'_>) -> Result<View, String> {
         let bounds = numbers.split_once('-').unwrap_or((numbers, numbers));
         if let (Ok(first), Ok(last)) = (bounds.0.parse::<usize>(), bounds.1.parse::<usize>()) {
             if first == 0 || last < first {
-                return Err(format!("`{numbers}` is no range of lines"));
+                return Err(format!("`{numbers}` is not a range of lines"));
             }
             return Ok(View { path: name.to_owned(), lines: Some(first..=last) });
         }
@@ -97,7 +97,7 @@ fn range(mut phrase: Phrase<'_>) -> Result<RangeInclusive<usize>, String> {
     if phrase.consume(&["line", "lines"]) {
         phrase.lines()
     } else {
-        Err(format!("`{}` is no range of lines", phrase.short()))
+        Err(format!("`{}` is not a range of lines", phrase.short()))
     }
 }
 

@@ -24,7 +24,7 @@ impl ReplayModel {
         let invalid = |what: String| ModelError::NotConfigured(format!("cannot replay {path}: {what}"));
         let bytes = system.read(&path).await.map_err(|error| invalid(error.to_string()))?;
         let text = String::from_utf8(bytes).map_err(|_| {
-            invalid("it is no recording, which is UTF-8 text; record one with --record FILE".into())
+            invalid("it is not a recording, which is UTF-8 text; record one with --record FILE".into())
         })?;
         let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
         let first = lines.next().map_or("", |(_, line)| line);
@@ -34,7 +34,7 @@ impl ReplayModel {
             tiller_recording: u32,
         }
         let Version { tiller_recording } = serde_json::from_str(first).map_err(|_| {
-            invalid("it does not begin as a recording does; record one with --record FILE".into())
+            invalid("it does not begin with a recording's header; record one with --record FILE".into())
         })?;
         if !(1..=VERSION).contains(&tiller_recording) {
             return Err(invalid(format!(
@@ -60,7 +60,7 @@ impl ReplayModel {
             max_output: header.max_output,
             images: header.images,
             disclosure: Some(format!(
-                "This session plays back recorded answers of {} from {path}; no model is asked.",
+                "This session plays back recorded answers of {} from {path}; no model is used.",
                 header.model
             )),
             ..ModelInfo::default()

@@ -6,8 +6,8 @@ use super::WIRE;
 use crate::{
     http::{Failure, Fold, Peer},
     limits::MAX_CALLS,
-    parts::kept,
-    sink::Sink,
+    parts::wrap_own_form,
+    sink::EventSink,
 };
 use agent::{ModelCall, ModelEvent, ModelStop, Reasoning, Usage};
 use event::{Ended, Event, Item};
@@ -29,7 +29,7 @@ pub(crate) struct ResponsesFold {
 }
 
 impl Fold for ResponsesFold {
-    fn on_event(&mut self, data: &str, peer: &Peer, sink: &mut Sink) -> Result<(), Failure> {
+    fn on_event(&mut self, data: &str, peer: &Peer, sink: &mut EventSink) -> Result<(), Failure> {
         if data.trim() == "[DONE]" {
             return Ok(());
         }
@@ -82,7 +82,7 @@ impl Fold for ResponsesFold {
         Ok(())
     }
 
-    fn complete(&mut self, sink: &mut Sink) {
+    fn complete(&mut self, sink: &mut EventSink) {
         let stop = match self.stop {
             Some(stop) => stop,
             None if self.calls > 0 => ModelStop::ToolCalls,
@@ -95,11 +95,11 @@ impl Fold for ResponsesFold {
         sink.push(ModelEvent::Stop(stop));
     }
 
-    fn abandon(&mut self, _sink: &mut Sink) {}
+    fn abandon(&mut self, _sink: &mut EventSink) {}
 }
 
 impl ResponsesFold {
-    fn on_item(&mut self, raw: &RawValue, peer: &Peer, sink: &mut Sink) -> Result<(), Failure> {
+    fn on_item(&mut self, raw: &RawValue, peer: &Peer, sink: &mut EventSink) -> Result<(), Failure> {
         let Some(item) = sink.read::<Item>(raw.get()) else { return Ok(()) };
         sink.count(raw.get().len());
         match item {
@@ -115,21 +115,21 @@ impl ResponsesFold {
                 }
                 let provider_id = if call_id.is_empty() { format!("call_{}", self.calls) } else { call_id };
                 self.calls += 1;
-                let opaque = Some(kept(WIRE, raw));
+                let opaque = Some(wrap_own_form(WIRE, raw));
                 sink.push(ModelEvent::ToolCall(ModelCall { provider_id, name, arguments, opaque }));
             }
             Item::Message { content } => {
                 if !std::mem::take(&mut self.saw_text) {
                     content.into_iter().for_each(|part| sink.text(part.text.unwrap_or_default()));
                 }
-                sink.push(ModelEvent::TextDone(Some(kept(WIRE, raw))));
+                sink.push(ModelEvent::TextDone(Some(wrap_own_form(WIRE, raw))));
             }
-            Item::Other => sink.push(ModelEvent::Other(kept(WIRE, raw))),
+            Item::Other => sink.push(ModelEvent::Other(wrap_own_form(WIRE, raw))),
         }
         Ok(())
     }
 
-    fn on_end(&mut self, raw: &RawValue, peer: &Peer, sink: &mut Sink) -> Result<(), Failure> {
+    fn on_end(&mut self, raw: &RawValue, peer: &Peer, sink: &mut EventSink) -> Result<(), Failure> {
         let Some(ended) = sink.read::<Ended<'_>>(raw.get()) else { return Ok(()) };
         if !self.saw_items {
             // It is unknown which message the pieces of text belonged to; they are attributed to
@@ -138,7 +138,7 @@ impl ResponsesFold {
             for item in ended.output.unwrap_or_default() {
                 let is_message = matches!(serde_json::from_str(item.get()), Ok(Item::Message { .. }));
                 match saw_text && !self.saw_text && is_message {
-                    true => sink.push(ModelEvent::Other(kept(WIRE, item))),
+                    true => sink.push(ModelEvent::Other(wrap_own_form(WIRE, item))),
                     false => self.on_item(item, peer, sink)?,
                 }
             }

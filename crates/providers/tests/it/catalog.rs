@@ -64,7 +64,7 @@ async fn missing_settings_are_named_with_the_remedy() {
         ("replay/", "write replay/ and the file's path"),
         ("replay/relative.jsonl", "write replay/ and the file's path"),
         ("replay//no/such.jsonl", "not found: /no/such.jsonl"),
-        ("offline/other", "no provider is called `offline`"),
+        ("offline/other", "there is no provider `offline`"),
     ] {
         match catalog.get(id).await.err() {
             // A missing key is an authentication error.

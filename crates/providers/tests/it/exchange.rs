@@ -56,9 +56,9 @@ async fn a_refused_connection_is_reported() {
         let got = answer(&*catalog(options).get("openai/m").await.unwrap()).await;
         let (retries, error) = got.split_at(got.find("error").unwrap());
         assert_eq!(retries, "retrying: 2\nretrying: 3\n", "{scheme}: {got}");
-        let told = "error: Transport: the request to openai at ";
+        let prefix = "error: Transport: the request to openai at ";
         assert!(
-            error.starts_with(&format!("{told}{scheme}://127.0.0.1:1/v1/chat/completions failed")),
+            error.starts_with(&format!("{prefix}{scheme}://127.0.0.1:1/v1/chat/completions failed")),
             "{error}"
         );
         assert!(!error.contains(KEY), "{error}");

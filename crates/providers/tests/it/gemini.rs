@@ -170,7 +170,7 @@ fn tools() -> ToolSpecs {
 }
 
 /// Returns the items of an answer as a turn stores them, each call with a result.
-async fn kept(model: &dyn LanguageModel) -> Vec<Item<AnsweredCall>> {
+async fn answer_items(model: &dyn LanguageModel) -> Vec<Item<AnsweredCall>> {
     let (mut items, mut text) = (Vec::new(), String::new());
     let events: Vec<_> = model.stream(request("hi")).collect().await;
     for event in events {
@@ -215,15 +215,15 @@ async fn signatures_are_sent_back_byte_for_byte_in_place() {
         &finish("STOP"),
     ]);
     let faker = Faker::start(vec![vec![Faker::events(&answer)]]).await;
-    let items = kept(&*model(&faker, "gemini/gemini-3-pro").await).await;
+    let items = answer_items(&*model(&faker, "gemini/gemini-3-pro").await).await;
 
     let strict = Faker::strict(&[Rule::ThoughtSignature]).await;
     let model = model(&strict, "gemini/gemini-3-pro").await;
     let got = show(&model.stream(after("gemini/gemini-3-pro", items)).collect::<Vec<_>>().await);
     assert!(got.starts_with("text: hello"), "{got}");
     let sent = strict.seen().remove(0);
-    let said = format!(r#""parts":[{{"text":"I am look"}},{signed_text},{CALL},{SECOND},{last}]"#);
-    assert!(sent.text.contains(&said), "{}", sent.text);
+    let expected = format!(r#""parts":[{{"text":"I am look"}},{signed_text},{CALL},{SECOND},{last}]"#);
+    assert!(sent.text.contains(&expected), "{}", sent.text);
     let results = &sent.body["contents"][2];
     assert_eq!(results["role"], "user");
     let ids: Vec<_> =

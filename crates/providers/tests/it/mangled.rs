@@ -135,7 +135,7 @@ async fn chat_malformed_events_affect_only_themselves() {
     bytes.extend_from_slice(sse(&[&b, STOP, DONE]).as_bytes());
     check("no UTF-8", Wire::Chat, vec![Step::Send(HEAD.into()), Step::Send(bytes)], ok).await;
     check("only malformed events", Wire::Chat, send(&["{", "}"]), &[
-        "error: BadResponse: http://HOST/v1/chat/completions answered with 2 events, none of which is of the wire expected; check the base URL and the wire of openai",
+        "error: BadResponse: http://HOST/v1/chat/completions answered with 2 events, none of which has the expected wire format; check the base URL and the wire of openai",
     ])
     .await;
     let other = r#"{"choices":[{"index":1,"delta":{"content":"second choice"}}]}"#;
@@ -382,12 +382,12 @@ async fn chat_errors_instead_of_an_answer_are_reported() {
         "error: Overloaded: openai is overloaded or limits requests (529): Overloaded; wait a little or choose another model",
     ])
     .await;
-    let told = "error: Overloaded: openai is overloaded or limits requests (529): Overloaded; wait a little or choose another model";
+    let expected = "error: Overloaded: openai is overloaded or limits requests (529): Overloaded; wait a little or choose another model";
     check(
         "error object before anything",
         Wire::Chat,
         send(&[overloaded]),
-        &["retrying: 2", "retrying: 3", told],
+        &["retrying: 2", "retrying: 3", expected],
     )
     .await;
     check(
@@ -407,11 +407,11 @@ async fn chat_errors_instead_of_an_answer_are_reported() {
     .await;
     let whole = r#"{"choices":[{"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}]}"#;
     check("200 with a whole answer", Wire::Chat, vec![Faker::status("200 OK", "content-type: application/json\r\n", whole)], &[
-        "error: BadResponse: http://HOST/v1/chat/completions ignored that streaming was asked for and answered whole; use a server that streams",
+        "error: BadResponse: http://HOST/v1/chat/completions ignored the request to stream and sent a complete response; use a server that streams",
     ])
     .await;
     check("200 with other JSON", Wire::Chat, vec![Faker::events(r#"{"ok":true}"#)], &[
-        r#"error: BadResponse: http://HOST/v1/chat/completions answered with JSON that is no model's answer: {"ok":true}; check the base URL of openai"#,
+        r#"error: BadResponse: http://HOST/v1/chat/completions answered with JSON that is not a model's answer: {"ok":true}; check the base URL of openai"#,
     ])
     .await;
     let error = r#"{"error":{"message":"bad key sk-very-secret","code":401}}"#;
@@ -523,9 +523,10 @@ async fn messages_malformed_streams_are_handled() {
     let hang = vec![Faker::events(&sse(&[start, text])), Step::Hang];
     check("idle", wire, hang, &["usage: 95+1 (80 read, 5 written)", "text: a", IDLE]).await;
     let overloaded = r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;
-    let told = "error: Overloaded: openai is overloaded: Overloaded; wait a little or choose another model";
-    check("overloaded at once", wire, send(&[overloaded]), &["retrying: 2", "retrying: 3", told]).await;
-    check("overloaded mid-stream", wire, send(&[text, overloaded]), &["text: a", told]).await;
+    let expected =
+        "error: Overloaded: openai is overloaded: Overloaded; wait a little or choose another model";
+    check("overloaded at once", wire, send(&[overloaded]), &["retrying: 2", "retrying: 3", expected]).await;
+    check("overloaded mid-stream", wire, send(&[text, overloaded]), &["text: a", expected]).await;
 }
 
 #[tokio::test]
@@ -588,8 +589,9 @@ async fn responses_malformed_streams_are_handled() {
     )
     .await;
     let limited = r#"{"type":"error","code":"rate_limit_exceeded","message":"slow down"}"#;
-    let told = "error: Overloaded: openai is overloaded: slow down; wait a little or choose another model";
-    check("error", wire, send(&[limited]), &["retrying: 2", "retrying: 3", told]).await;
+    let expected =
+        "error: Overloaded: openai is overloaded: slow down; wait a little or choose another model";
+    check("error", wire, send(&[limited]), &["retrying: 2", "retrying: 3", expected]).await;
 }
 
 /// Text and arguments in pieces of 1 MiB: an endless answer is cut off, whatever its kind.
@@ -677,9 +679,9 @@ async fn chat_reasoning_between_tags_is_separated_from_text() {
         let events: Vec<_> = events.iter().map(String::as_str).chain([STOP, DONE]).collect();
         send(&events)
     };
-    let told = &["thought: Hm.", r#"thought done: "Hm." -"#, "text: Yes.", "stop: EndTurn"];
-    check("whole", Wire::Chat, pieces(&["<think>Hm.</think>\\n\\nYes."]), told).await;
-    check("in pieces", Wire::Chat, pieces(&["<th", "ink>H", "m.</", "think>\\n", "\\nYes."]), told).await;
+    let expected = &["thought: Hm.", r#"thought done: "Hm." -"#, "text: Yes.", "stop: EndTurn"];
+    check("whole", Wire::Chat, pieces(&["<think>Hm.</think>\\n\\nYes."]), expected).await;
+    check("in pieces", Wire::Chat, pieces(&["<th", "ink>H", "m.</", "think>\\n", "\\nYes."]), expected).await;
     let unclosed = &["thought: Hm", r#"thought done: "Hm" -"#, "stop: EndTurn"];
     check("never closed", Wire::Chat, pieces(&["<think>", "Hm"]), unclosed).await;
     let mentioned = &["text: Use <think>x</think>.", "stop: EndTurn"];
@@ -688,14 +690,14 @@ async fn chat_reasoning_between_tags_is_separated_from_text() {
     check("held back at the end", Wire::Chat, pieces(&["<th"]), held).await;
     let field = r#"{"choices":[{"index":0,"delta":{"reasoning_content":"Hm"}}]}"#;
     let tagged = text("<think>b</think>");
-    let apart = send(&[field, &tagged, STOP, DONE]);
+    let streamed = send(&[field, &tagged, STOP, DONE]);
     let as_text = &[
         "thought: Hm",
         r#"thought done: "Hm" {"field":"reasoning_content"}"#,
         "text: <think>b</think>",
         "stop: EndTurn",
     ];
-    check("beside a field of its own", Wire::Chat, apart, as_text).await;
+    check("beside a field of its own", Wire::Chat, streamed, as_text).await;
 }
 
 #[tokio::test]

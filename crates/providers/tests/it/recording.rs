@@ -62,7 +62,7 @@ async fn recorded_answers_are_played_back_in_order() {
     let catalog = replaying(files);
     let replay = catalog.get("replay/a.jsonl").await.unwrap();
     assert_eq!(replay.info().context_size, 400_000);
-    assert!(replay.info().disclosure.as_deref().unwrap().contains("no model is asked"));
+    assert!(replay.info().disclosure.as_deref().unwrap().contains("no model is used"));
     assert_eq!(answer(&*replay).await, first);
     assert!(answer(&*replay).await.contains("cancelled"));
     let again = catalog.get("replay/a.jsonl").await.unwrap();
@@ -73,8 +73,8 @@ async fn recorded_answers_are_played_back_in_order() {
 #[tokio::test]
 async fn an_invalid_recording_is_reported() {
     for (text, expected) in [
-        ("", "does not begin as a recording"),
-        ("hello", "does not begin as a recording"),
+        ("", "does not begin with a recording's header"),
+        ("hello", "does not begin with a recording's header"),
         (
             r#"{"tiller_recording":9,"future":true}"#,
             "version 9 of the format and this build reads versions 1 to 2",
@@ -87,7 +87,9 @@ async fn an_invalid_recording_is_reported() {
         let files = Arc::new(Files::default());
         files.write(&path(), text.as_bytes()).await.unwrap();
         match replaying(files).get("replay//rec/a.jsonl").await.err() {
-            Some(ModelError::NotConfigured(told)) => assert!(told.contains(expected), "{text}: {told}"),
+            Some(ModelError::NotConfigured(message)) => {
+                assert!(message.contains(expected), "{text}: {message}")
+            }
             other => panic!("{text}: {other:?}"),
         }
     }

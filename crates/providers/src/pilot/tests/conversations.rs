@@ -26,10 +26,10 @@ fn check(case: &Case<'_>) {
 
 fn check_in(fake: &mut FakeTools, case: &Case<'_>) {
     let before = fake.files.clone();
-    let said = fake.play(vec![Content::text(case.prompt)]);
+    let messages = fake.play(vec![Content::text(case.prompt)]);
     let names: Vec<&str> = fake.calls.iter().map(|call| call.name).collect();
-    assert_eq!(names.join(" "), case.calls, "{:?}: {said:#?}", case.prompt);
-    let report = said.last().expect("it says something");
+    assert_eq!(names.join(" "), case.calls, "{:?}: {messages:#?}", case.prompt);
+    let report = messages.last().expect("it says something");
     for part in case.report {
         assert!(report.contains(part), "{:?}: {part:?} is not in:\n{report}", case.prompt);
     }
@@ -40,7 +40,7 @@ fn check_in(fake: &mut FakeTools, case: &Case<'_>) {
             false => expected.insert((*path).to_owned(), (*text).to_owned()),
         };
     }
-    assert_eq!(fake.files, expected, "{:?}: {said:#?}", case.prompt);
+    assert_eq!(fake.files, expected, "{:?}: {messages:#?}", case.prompt);
 }
 
 fn case<'a>(
@@ -110,7 +110,7 @@ fn edits() {
     check(&case(
         "replace two with three in notes.md",
         "file_read",
-        &["stands in `notes.md` at least 2 times (lines 2, 4)"],
+        &["occurs in `notes.md` at least 2 times (lines 2, 4)"],
         &[],
     ));
     let all = "one\n3\n\n3\nend\n";
@@ -123,7 +123,7 @@ fn edits() {
     check(&case(
         "replace absent with 3 in notes.md",
         "file_read",
-        &["'absent' does not stand in `notes.md`"],
+        &["'absent' does not occur in `notes.md`"],
         &[],
     ));
     check(&case(
@@ -326,9 +326,9 @@ fn long_files_are_read_page_by_page() {
 #[test]
 fn the_plan_comes_first_and_steps_are_announced() {
     let mut fake = FakeTools::new(&[("notes.md", "one\n")]);
-    let said = fake.play(vec![Content::text("show notes.md then run ls")]);
-    assert_eq!(said[0], "2 steps:\n1. show `notes.md`\n2. run `ls`");
-    assert_eq!(said[1], "Step 2 of 2: run `ls`.");
+    let messages = fake.play(vec![Content::text("show notes.md then run ls")]);
+    assert_eq!(messages[0], "2 steps:\n1. show `notes.md`\n2. run `ls`");
+    assert_eq!(messages[1], "Step 2 of 2: run `ls`.");
 }
 
 #[test]
@@ -348,8 +348,11 @@ fn it_refers_to_attached_and_mentioned_files() {
     ];
     for prompt in prompts {
         let mut fake = FakeTools::new(&[("/p/a b.txt", "x\n")]);
-        let said = fake.play(prompt);
-        assert!(said.last().is_some_and(|report| report.starts_with("Read `/p/a b.txt`")), "{said:?}");
+        let messages = fake.play(prompt);
+        assert!(
+            messages.last().is_some_and(|report| report.starts_with("Read `/p/a b.txt`")),
+            "{messages:?}"
+        );
     }
     // A file attached to a command is not part of the command line, unless it was mentioned within
     // it.
@@ -386,8 +389,8 @@ fn only_the_last_prompt_counts_and_unexpected_calls_are_detected() {
 fn long_outputs_are_shortened_in_the_report() {
     let long: String = (1..=1_000).map(|n| format!("{n}\n")).collect();
     let mut fake = FakeTools::new(&[("long.txt", &long)]);
-    let said = fake.play(vec![Content::text("show long.txt")]);
-    let report = said.last().expect("it says something");
+    let messages = fake.play(vec![Content::text("show long.txt")]);
+    let report = messages.last().expect("it says something");
     assert!(report.contains("(800 more line(s) are in the tool call)"), "{report}");
     assert!(report.contains("200\t200") && !report.contains("201\t201"), "{report}");
     // A block that contains fences gets a longer fence.

@@ -68,7 +68,7 @@ proptest! {
         let words: Vec<&str> = picks.into_iter().map(|pick| PIECES[pick]).collect();
         let prompt = words.join(if glued { "" } else { " " });
         let mut fake = FakeTools::new(&[("a.txt", "a\nb\n\na\n"), ("src/b.rs", "fn a() {}\n")]);
-        let said = fake.play(vec![Content::text(prompt)]);
-        prop_assert!(!said.last().expect("it says something").is_empty());
+        let messages = fake.play(vec![Content::text(prompt)]);
+        prop_assert!(!messages.last().expect("it says something").is_empty());
     }
 }
