@@ -6,7 +6,7 @@ use super::{
     write::now,
 };
 use crate::limits::REMOTE_HOLDER_MS;
-use agent::{Holding, Lease, SessionId, StoreError};
+use agent::{Lease, LeaseHolder, SessionId, StoreError};
 use rusqlite::{Connection, OptionalExtension as _, params};
 use rustix::process::{Pid, test_kill_process};
 
@@ -107,7 +107,7 @@ pub(super) fn refuse_while_held(
         .ok_or_else(|| StoreError::NotFound(id.clone()))?;
     match leased {
         Some(other) if !is_own(&other, holder_lock) && is_alive(&other, holder_lock) => {
-            let holder = Holding { pid: other.pid, host: other.host, since: other.since };
+            let holder = LeaseHolder { pid: other.pid, host: other.host, since: other.since };
             Err(StoreError::Held { session: id.clone(), holder })
         }
         _ => Ok(()),

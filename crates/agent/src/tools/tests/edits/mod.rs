@@ -109,8 +109,8 @@ fn two_cases(sources: &[(String, String)], numbers: &mut Numbers) -> ((Case, Vec
         let Some(first) = Case::of(name, text, numbers) else { continue };
         let Some(second) = Case::of(name, &first.mutated, numbers) else { continue };
         // The second was made in a file with the first, whose block must still be there.
-        let editor_is_remote = second.edit.lines.start > first.edit.lines.end + 20;
-        if !editor_is_remote || first.original == second.original {
+        let is_apart = second.edit.lines.start > first.edit.lines.end + 20;
+        if !is_apart || first.original == second.original {
             continue;
         }
         let edits = vec![first.edit.clone(), second.edit.clone()];
