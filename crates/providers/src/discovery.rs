@@ -78,7 +78,7 @@ pub(crate) fn candidates(discover: bool, ollama: Option<&str>, urls: &[String]) 
             Some(Candidate::local(host_and_port(&base), &base))
         }
         _ => {
-            tracing::warn!("passed over a local model server that is no http:// address on this machine; configure it as a provider instead");
+            tracing::warn!("skipped a local model server whose address is not http:// on this machine; configure it as a provider instead");
             None
         }
     });

@@ -38,7 +38,7 @@ fn parse(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
         let vague = ["the", "my", "all", "some", "it", "that", "our"];
         if let Some(word) = vague.iter().find(|word| phrase.at(word)) {
             return Err(format!(
-                "`{word} …` is no command; write the command itself, for example `run cargo test`"
+                "`{word} …` is not a command; write the command itself, for example `run cargo test`"
             ));
         }
         let command = match phrase.tokens {
