@@ -28,12 +28,12 @@ impl ReasoningField {
 
 /// The unknown members of a message.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct Kept<'a> {
+pub(super) struct ExtraMembers<'a> {
     #[serde(borrow)]
     pub(super) message: Fields<'a>,
 }
 
-impl KeptCall<'_> {
+impl ExtraCallMembers<'_> {
     /// Returns whether nothing is stored.
     pub(super) fn is_empty(&self) -> bool {
         self.call.is_empty() && self.function.is_empty()
@@ -42,7 +42,7 @@ impl KeptCall<'_> {
 
 /// The unknown members of a call and of its function.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct KeptCall<'a> {
+pub(super) struct ExtraCallMembers<'a> {
     #[serde(borrow, default, skip_serializing_if = "Fields::is_empty")]
     pub(super) call: Fields<'a>,
     #[serde(borrow, default, skip_serializing_if = "Fields::is_empty")]

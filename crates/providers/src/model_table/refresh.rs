@@ -1,6 +1,6 @@
 //! Downloads a newer catalogue, and reads the stored one.
 
-use super::{Catalogue, file};
+use super::{ModelTable, file};
 use crate::{
     http::{Http, shown},
     limits::{MAX_CATALOGUE_BYTES, REFRESH_TIMEOUT},
@@ -14,23 +14,23 @@ use system::{AbsPath, System, SystemError};
 pub enum RefreshError {
     /// The address is invalid, or the download failed.
     #[error("cannot get the catalogue from {from}: {why}; download it elsewhere and give `--from FILE`")]
-    Get {
+    Download {
         /// The address, without credentials.
         from: String,
         /// What went wrong.
         why: String,
     },
     /// The data is not a catalogue.
-    #[error("{from} {why}; the catalogue stays as it was")]
-    Wrong {
+    #[error("{from} {why}; the catalogue is unchanged")]
+    InvalidData {
         /// The address or the path.
         from: String,
         /// The problem, as the rest of a sentence.
         why: String,
     },
     /// No directory for it is configured.
-    #[error("there is no folder to keep the catalogue in")]
-    NowhereToKeep,
+    #[error("there is no directory to store the catalogue in")]
+    NoTarget,
     /// A file could not be read or written.
     #[error(transparent)]
     File(#[from] SystemError),
@@ -50,7 +50,7 @@ pub(crate) async fn refresh(
     base: &AbsPath,
     http: &Http,
     system: &dyn System,
-) -> Result<Catalogue, RefreshError> {
+) -> Result<ModelTable, RefreshError> {
     let (bytes, source) = match Url::parse(from) {
         Ok(url) if matches!(url.scheme(), "http" | "https") => (get(&url, http).await?, shown(&url)),
         _ => {
@@ -58,13 +58,13 @@ pub(crate) async fn refresh(
             (read_bounded(&path, system).await?, path.as_str().to_owned())
         }
     };
-    let wrong = |why| RefreshError::Wrong { from: source.clone(), why };
+    let wrong = |why| RefreshError::InvalidData { from: source.clone(), why };
     let catalogue = file::reduce(&bytes, today, &source).map_err(wrong)?;
     let rendered = file::render(&catalogue);
     // Verify that the file can be read again.
     file::parse(&rendered).map_err(wrong)?;
-    if let Some(folder) = target.parent() {
-        system.create_dir_all(&folder).await?;
+    if let Some(directory) = target.parent() {
+        system.create_dir_all(&directory).await?;
     }
     system.write(target, &rendered).await?;
     Ok(catalogue)
@@ -72,7 +72,7 @@ pub(crate) async fn refresh(
 
 /// Reads the stored catalogue; `None` if there is none. The error states what is wrong with the
 /// file, for display.
-pub(crate) async fn read(path: &AbsPath, system: &dyn System) -> Result<Option<Arc<Catalogue>>, String> {
+pub(crate) async fn read(path: &AbsPath, system: &dyn System) -> Result<Option<Arc<ModelTable>>, String> {
     let problem = |why: String| {
         format!(
             "{path} {why}; the built-in catalogue is used: run `tiller models refresh`, or remove the file"
@@ -88,7 +88,7 @@ pub(crate) async fn read(path: &AbsPath, system: &dyn System) -> Result<Option<A
 async fn read_bounded(path: &AbsPath, system: &dyn System) -> Result<Vec<u8>, RefreshError> {
     let size = system.metadata(path).await?.size;
     if size > MAX_CATALOGUE_BYTES as u64 {
-        return Err(RefreshError::Wrong { from: path.as_str().to_owned(), why: too_large() });
+        return Err(RefreshError::InvalidData { from: path.as_str().to_owned(), why: too_large() });
     }
     Ok(system.read(path).await?)
 }
@@ -98,19 +98,19 @@ fn too_large() -> String {
 }
 
 async fn get(url: &Url, http: &Http) -> Result<Vec<u8>, RefreshError> {
-    let failed = |why: String| RefreshError::Get { from: shown(url), why };
+    let failed = |why: String| RefreshError::Download { from: shown(url), why };
     let client = http.client(url).map_err(|error| failed(error.to_string()))?;
     let reading = async {
-        let told = |error: reqwest::Error| failed(told(&error));
-        let mut response = client.get(url.clone()).send().await.map_err(told)?;
+        let request_failed = |error: reqwest::Error| failed(root_cause(&error));
+        let mut response = client.get(url.clone()).send().await.map_err(request_failed)?;
         if !response.status().is_success() {
             return Err(failed(format!("it answered {}", response.status())));
         }
         let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(told)? {
+        while let Some(chunk) = response.chunk().await.map_err(request_failed)? {
             body.extend_from_slice(&chunk);
             if body.len() > MAX_CATALOGUE_BYTES {
-                return Err(failed(format!("what it sends {}", too_large())));
+                return Err(failed(format!("its response {}", too_large())));
             }
         }
         Ok(body)
@@ -121,7 +121,7 @@ async fn get(url: &Url, http: &Http) -> Result<Vec<u8>, RefreshError> {
 }
 
 /// Returns the message of the innermost cause, which is the informative one.
-fn told(error: &reqwest::Error) -> String {
+fn root_cause(error: &reqwest::Error) -> String {
     let mut reason: &dyn std::error::Error = error;
     while let Some(inner) = reason.source() {
         reason = inner;

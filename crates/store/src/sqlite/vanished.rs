@@ -10,7 +10,7 @@ use std::{
 };
 
 /// The sessions that cannot continue.
-pub(super) struct Lost {
+pub(super) struct VanishedSessions {
     path: PathBuf,
     state: Mutex<State>,
 }
@@ -20,56 +20,56 @@ struct State {
     /// Whether the file was ever replaced.
     replaced: bool,
     /// Whether it was replaced and the new file has not been checked yet.
-    pending: bool,
+    unchecked: bool,
     /// The held sessions of the previous file with the number of their last event, until the new
     /// file is checked for them.
-    before: HashMap<String, u64>,
+    expected: HashMap<String, u64>,
     /// The sessions whose log differs from what was written.
-    gone: HashSet<String>,
+    vanished: HashSet<String>,
 }
 
-impl Lost {
+impl VanishedSessions {
     pub(super) fn new(path: &Path) -> Self {
         Self { path: path.to_owned(), state: Mutex::default() }
     }
 
     /// Stores the held sessions of a file that is no longer at its path.
-    pub(super) fn left(&self, old: &Connection) {
+    pub(super) fn file_replaced(&self, old: &Connection) {
         let mut state = self.state();
-        (state.replaced, state.pending) = (true, true);
+        (state.replaced, state.unchecked) = (true, true);
         match held(old) {
-            Ok(held) => state.before.extend(held),
+            Ok(held) => state.expected.extend(held),
             // The replacement contains marks for what was lost.
             Err(error) => tracing::debug!(%error, "the sessions of the old file could not be read"),
         }
     }
 
     /// Checks which of them are in the file that is at the path now.
-    pub(super) fn entered(&self, new: &Connection) -> rusqlite::Result<()> {
+    pub(super) fn check_new_file(&self, new: &Connection) -> rusqlite::Result<()> {
         let mut state = self.state();
-        if !state.pending {
+        if !state.unchecked {
             return Ok(());
         }
         let mut marked = new.prepare("SELECT session_id FROM salvaged")?;
         let marked: HashSet<String> =
             marked.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
-        if state.before.is_empty() {
-            state.gone.extend(marked);
+        if state.expected.is_empty() {
+            state.vanished.extend(marked);
         }
         let mut last = new.prepare("SELECT last_seq FROM sessions WHERE id = ?1")?;
-        for (id, before) in std::mem::take(&mut state.before) {
+        for (id, expected) in std::mem::take(&mut state.expected) {
             let now: Option<i64> = last.query_row([&id], |row| row.get(0)).optional()?;
-            if now.map(i64::cast_unsigned) != Some(before) {
-                state.gone.insert(id);
+            if now.map(i64::cast_unsigned) != Some(expected) {
+                state.vanished.insert(id);
             }
         }
-        state.pending = false;
+        state.unchecked = false;
         Ok(())
     }
 
     /// Returns an error if the log of a session is gone.
     pub(super) fn check(&self, id: &SessionId) -> Result<(), StoreError> {
-        match self.state().gone.contains(id.as_str()) {
+        match self.state().vanished.contains(id.as_str()) {
             true => Err(self.error(id)),
             false => Ok(()),
         }
@@ -84,15 +84,15 @@ impl Lost {
     }
 
     /// Called when a session is opened again: its owner continues from what is in the file now.
-    pub(super) fn found(&self, id: &SessionId) {
-        self.state().gone.remove(id.as_str());
+    pub(super) fn reopened(&self, id: &SessionId) {
+        self.state().vanished.remove(id.as_str());
     }
 
     /// Returns the error for a session whose log is gone.
     pub(super) fn error(&self, id: &SessionId) -> StoreError {
         StoreError::Io(format!(
-            "the log of session {id} is gone: {} was deleted, moved, replaced or damaged while it was in use, so what is said in this \
-             session is no longer stored; load the session again for what is left of it, or start a new one",
+            "the log of session {id} is gone: {} was deleted, moved, replaced or damaged while it was in use, so this session is no \
+             longer stored; load it again to continue from what is left of it, or start a new one",
             self.path.display()
         ))
     }

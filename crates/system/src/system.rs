@@ -1,8 +1,8 @@
 //! The [`System`] trait, through which every effect on a workspace goes, and its types.
 
 use crate::{
-    AbsPath, Command, Launch, Pins, Piped, PipedCommand, Process, Sandbox, SandboxSupport, ShellProgram,
-    SystemError, TextEncoding, text,
+    AbsPath, Command, ExternalLaunch, Pins, Piped, PipedCommand, Process, Sandbox, SandboxSupport,
+    ShellProgram, SystemError, TextEncoding, text,
 };
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub struct Metadata {
 
 /// The content of a file on disk together with its metadata.
 #[derive(Debug)]
-pub struct Look {
+pub struct DiskSnapshot {
     /// The text; `None` when the file does not exist.
     pub text: Result<Option<String>, SystemError>,
     /// Whether the file starts with a byte-order mark, which `text` does not include.
@@ -182,7 +182,10 @@ pub trait System: Send + Sync {
     /// Prepares a command that another program starts, in a terminal on this machine. The result
     /// names the launcher to start instead, which confines itself before it becomes the command.
     /// Returns `None` where that is not supported.
-    async fn launch_elsewhere(&self, _command: &Command) -> Result<Option<Box<dyn Launch>>, SystemError> {
+    async fn prepare_external_launch(
+        &self,
+        _command: &Command,
+    ) -> Result<Option<Box<dyn ExternalLaunch>>, SystemError> {
         Ok(None)
     }
 
@@ -195,7 +198,7 @@ pub trait System: Send + Sync {
     }
 
     /// Returns whether the user's editor is known to run on another machine than this system.
-    fn is_apart(&self) -> bool {
+    fn editor_is_remote(&self) -> bool {
         false
     }
 
@@ -216,14 +219,16 @@ pub trait System: Send + Sync {
 
     /// Returns the metadata of a path and then its text, as [`System::metadata`] and
     /// [`System::read_text_on_disk`] do. Backends override this to batch the calls.
-    async fn look_on_disk(&self, path: &AbsPath) -> Look {
+    async fn read_disk_snapshot(&self, path: &AbsPath) -> DiskSnapshot {
         let metadata = self.metadata(path).await;
         let text = self.read_text_on_disk(path).await;
-        let text::Written { encoding, marked } = match text {
-            Ok(Some(_)) => self.read(path).await.map(|bytes| text::written(path, bytes)).unwrap_or_default(),
-            _ => text::Written::default(),
+        let text::TextForm { encoding, marked } = match text {
+            Ok(Some(_)) => {
+                self.read(path).await.map(|bytes| text::text_form(path, bytes)).unwrap_or_default()
+            }
+            _ => text::TextForm::default(),
         };
-        Look { text, marked, encoding, metadata }
+        DiskSnapshot { text, marked, encoding, metadata }
     }
 
     /// Returns this system bound to the resolved paths of one tool call: its reads and writes on

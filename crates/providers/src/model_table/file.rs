@@ -32,9 +32,9 @@ pub(super) const VENDORS: [&str; 14] = [
 ];
 
 /// The maximum number of models per vendor; the rest is left out.
-const MOST_MODELS: usize = 1_000;
+const MAX_MODELS: usize = 1_000;
 /// The longest id or name, in bytes.
-const LONGEST_NAME: usize = 200;
+const MAX_NAME_BYTES: usize = 200;
 
 /// A catalogue.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -134,14 +134,14 @@ fn is_false(flag: &bool) -> bool {
 
 /// Parses a file of our own. The error states what is wrong with it.
 pub(super) fn parse(bytes: &[u8]) -> Result<File, String> {
-    let file: File = serde_json::from_slice(bytes).map_err(|error| format!("is no catalogue: {error}"))?;
+    let file: File = serde_json::from_slice(bytes).map_err(|error| format!("is not a catalogue: {error}"))?;
     if !is_date(&file.date) {
         return Err(format!("has no date such as 2026-10-26, but {:?}", file.date));
     }
     if !is_plain(&file.source) {
-        return Err("names a source that is too long or no plain text".to_owned());
+        return Err("names a source that is too long or not plain text".to_owned());
     }
-    match file.providers.values().flatten().find(|model| !model.is_sound()) {
+    match file.providers.values().flatten().find(|model| !model.is_plausible()) {
         Some(model) => Err(format!("has a model with impossible values, {:?}", model.id)),
         None if file.providers.values().all(Vec::is_empty) => Err("has no models".to_owned()),
         None => Ok(file),
@@ -151,7 +151,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<File, String> {
 /// Parses an `api.json` of models.dev, reduced to what is used here, or a file of our own. Models
 /// with missing or impossible values are left out; a file without any valid model is an error.
 pub(super) fn reduce(bytes: &[u8], date: &str, source: &str) -> Result<File, String> {
-    let whole: Value = serde_json::from_slice(bytes).map_err(|error| format!("is no JSON: {error}"))?;
+    let whole: Value = serde_json::from_slice(bytes).map_err(|error| format!("is not JSON: {error}"))?;
     if whole.get("providers").is_some() {
         return Ok(File { source: source.to_owned(), ..parse(bytes)? });
     }
@@ -161,10 +161,10 @@ pub(super) fn reduce(bytes: &[u8], date: &str, source: &str) -> Result<File, Str
             continue;
         };
         let read =
-            |model: &Value| Model::deserialize(model).ok().filter(Model::is_of_use).map(Model::reduced);
+            |model: &Value| Model::deserialize(model).ok().filter(Model::is_usable).map(Model::reduced);
         let mut models: Vec<Model> = described.values().filter_map(read).collect();
         models.sort_by(|a, b| (&b.release_date, &a.id).cmp(&(&a.release_date, &b.id)));
-        models.truncate(MOST_MODELS);
+        models.truncate(MAX_MODELS);
         if !models.is_empty() {
             providers.insert(vendor.to_owned(), models);
         }
@@ -196,17 +196,17 @@ fn json(value: &impl Serialize) -> String {
 
 impl Model {
     /// Returns whether an agent can use the model, and its values are plausible.
-    fn is_of_use(&self) -> bool {
+    fn is_usable(&self) -> bool {
         let text = |kinds: &[String]| kinds.iter().any(|kind| kind == "text");
         self.tool_call
             && self.status.as_deref() != Some("deprecated")
             && text(&self.modalities.input)
             && self.modalities.output == ["text"]
-            && self.is_sound()
+            && self.is_plausible()
     }
 
     /// Returns whether its values are possible.
-    fn is_sound(&self) -> bool {
+    fn is_plausible(&self) -> bool {
         let charges = self
             .cost
             .iter()
@@ -271,7 +271,7 @@ impl From<Charge> for Rates {
 
 /// Returns whether a text may be printed to a terminal and shown in a list.
 fn is_plain(text: &str) -> bool {
-    !text.trim().is_empty() && text.len() <= LONGEST_NAME && !text.chars().any(char::is_control)
+    !text.trim().is_empty() && text.len() <= MAX_NAME_BYTES && !text.chars().any(char::is_control)
 }
 
 fn is_date(text: &str) -> bool {
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_of_use_is_taken_from_models_dev_and_read_again() {
+    fn a_models_dev_file_is_reduced_and_round_trips() {
         let described = json!({
             "deepseek": { "id": "deepseek", "models": {
                 "good": model("good"),
@@ -335,12 +335,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_catalogue_is_refused_with_the_reason() {
+    fn an_invalid_catalogue_is_refused_with_the_reason() {
         for (text, expected) in [
-            ("<html>", "is no JSON"),
+            ("<html>", "is not JSON"),
             ("{}", "has no models of openai"),
             (r#"{"openai":{"models":{}}}"#, "has no models of openai"),
-            (r#"{"providers":{}}"#, "is no catalogue: missing field `date`"),
+            (r#"{"providers":{}}"#, "is not a catalogue: missing field `date`"),
             (r#"{"date":"x","source":"s","providers":{}}"#, "has no date such as"),
             (r#"{"date":"2026-01-01","source":"s","providers":{}}"#, "has no models"),
             (

@@ -6,15 +6,15 @@ use crate::{AbsPath, FileKind, WalkOptions};
 cases! {
     Nothing:
         read_dir_is_sorted
-        resolve_keeps_what_does_not_exist
+        resolve_keeps_missing_components
         walk_is_sorted_and_limited
-        walk_passes_over_ignored_files
+        walk_skips_ignored_files
         walk_of_a_file_is_the_file
-        walk_of_nothing_is_not_found;
+        walk_of_a_missing_path_is_not_found;
     Links:
         resolve_follows_links
         read_dir_and_walk_do_not_follow_links
-        a_dangling_link_is_something_else;
+        a_dangling_link_is_of_another_kind;
 }
 
 async fn walk(s: &Subject, root: &AbsPath, limit: usize, include_ignored: bool) -> Vec<String> {
@@ -29,12 +29,12 @@ async fn read_dir_is_sorted(s: &Subject) {
     let entries = s.system.read_dir(&s.root).await.expect("list");
     let found: Vec<_> =
         entries.iter().map(|entry| (entry.path.file_name().expect("it has a name"), entry.kind)).collect();
-    let (file, folder) = (FileKind::File, FileKind::Directory);
-    assert_eq!(found, [(".hidden", file), ("B", file), ("a", folder), ("b", file), ("c", file)]);
+    let (file, directory) = (FileKind::File, FileKind::Directory);
+    assert_eq!(found, [(".hidden", file), ("B", file), ("a", directory), ("b", file), ("c", file)]);
     assert_eq!(entries[0].path, s.path(".hidden"));
 }
 
-async fn resolve_keeps_what_does_not_exist(s: &Subject) {
+async fn resolve_keeps_missing_components(s: &Subject) {
     let file = s.seed("folder/file", "").await;
     for path in [file.clone(), s.path("folder/new"), s.path("new/deep/er"), file.join("below")] {
         assert_eq!(s.system.resolve(&path).await.expect("resolve"), path);
@@ -51,7 +51,7 @@ async fn walk_is_sorted_and_limited(s: &Subject) {
     assert_eq!(walk(s, &s.path("b"), 100, false).await, ["a", "z"]);
 }
 
-async fn walk_passes_over_ignored_files(s: &Subject) {
+async fn walk_skips_ignored_files(s: &Subject) {
     for (file, text) in [
         (".gitignore", "*.log\n/build/\n!keep.log\n"),
         (".ignore", "notes\n"),
@@ -86,7 +86,7 @@ async fn walk_of_a_file_is_the_file(s: &Subject) {
     assert_eq!(found, [file]);
 }
 
-async fn walk_of_nothing_is_not_found(s: &Subject) {
+async fn walk_of_a_missing_path_is_not_found(s: &Subject) {
     let options = WalkOptions { limit: 5, include_ignored: false };
     let error = s.system.walk(&s.path("missing"), options).await.expect_err("there is nothing");
     assert!(error.is_not_found(), "{error}");
@@ -120,7 +120,7 @@ async fn read_dir_and_walk_do_not_follow_links(s: &Subject) {
     assert_eq!(walk(s, &s.root, 100, false).await, ["real/file"]);
 }
 
-async fn a_dangling_link_is_something_else(s: &Subject) {
+async fn a_dangling_link_is_of_another_kind(s: &Subject) {
     let link = s.make_link("link", "missing");
     assert_eq!(s.system.metadata(&link).await.expect("metadata").kind, FileKind::Other);
     assert!(s.system.read(&link).await.expect_err("there is no file").is_not_found());

@@ -7,7 +7,7 @@ use super::{
 };
 
 /// Splits a prompt where steps end.
-pub(crate) fn pieces(phrase: Phrase<'_>) -> Vec<Phrase<'_>> {
+pub(crate) fn split_steps(phrase: Phrase<'_>) -> Vec<Phrase<'_>> {
     let tokens = phrase.tokens;
     let mut pieces = Vec::new();
     let mut start = 0;
@@ -21,7 +21,7 @@ pub(crate) fn pieces(phrase: Phrase<'_>) -> Vec<Phrase<'_>> {
         index += length.max(1);
     }
     pieces.push(&tokens[start..]);
-    let pieces = pieces.into_iter().map(|tokens| tidy(phrase.with(tokens)));
+    let pieces = pieces.into_iter().map(|tokens| strip_fillers(phrase.with(tokens)));
     pieces.filter(|piece| !piece.is_empty() && !is_noise(*piece)).collect()
 }
 
@@ -32,11 +32,12 @@ fn separator(tokens: &[Token], index: usize) -> usize {
         Kind::Semicolon => 1,
         Kind::Break => {
             let next = tokens[index..].iter().find(|token| token.kind != Kind::Break);
-            let goes_on = next.is_none_or(|next| {
-                next.is_literal() && next.kind != Kind::Patch || JOINS.iter().any(|word| is_word(next, word))
+            let continues = next.is_none_or(|next| {
+                next.is_literal() && next.kind != Kind::Patch
+                    || CONTINUATIONS.iter().any(|word| is_word(next, word))
             });
             let is_patch_of = next.is_some_and(|next| next.kind == Kind::Patch);
-            usize::from(!goes_on && !is_patch_of)
+            usize::from(!continues && !is_patch_of)
         }
         Kind::Word if is_word(&tokens[index], "then") => 1,
         Kind::Word if is_word(&tokens[index], "after") && next.is_some_and(|next| is_word(next, "that")) => 2,
@@ -54,24 +55,24 @@ fn separator(tokens: &[Token], index: usize) -> usize {
 }
 
 /// Removes filler words and punctuation at both ends.
-fn tidy(phrase: Phrase<'_>) -> Phrase<'_> {
-    let mut phrase = lead(phrase);
-    while phrase.eat_end(&["and"]) {
+fn strip_fillers(phrase: Phrase<'_>) -> Phrase<'_> {
+    let mut phrase = strip_leading_fillers(phrase);
+    while phrase.consume_end(&["and"]) {
         phrase = phrase.trimmed();
     }
     phrase
 }
 
 /// Removes filler words at the start.
-pub(crate) fn lead(phrase: Phrase<'_>) -> Phrase<'_> {
+pub(crate) fn strip_leading_fillers(phrase: Phrase<'_>) -> Phrase<'_> {
     let mut phrase = phrase.trimmed();
     loop {
         let before = phrase.tokens.len();
-        if phrase.eat(&["step"]) {
+        if phrase.consume(&["step"]) {
             let is_number = phrase.tokens.first().is_some_and(|token| token.text.parse::<usize>().is_ok());
             phrase.tokens = &phrase.tokens[usize::from(is_number)..];
         }
-        phrase.eat(FILLERS);
+        phrase.consume(FILLERS);
         phrase = phrase.trimmed();
         if phrase.tokens.len() == before {
             return phrase;
@@ -80,7 +81,7 @@ pub(crate) fn lead(phrase: Phrase<'_>) -> Phrase<'_> {
 }
 
 fn is_noise(mut phrase: Phrase<'_>) -> bool {
-    phrase.eat(NOISE) && phrase.is_empty()
+    phrase.consume(NOISE) && phrase.is_empty()
 }
 
 const FILLERS: &[&str] = &[
@@ -117,4 +118,4 @@ const FILLERS: &[&str] = &[
 ];
 const NOISE: &[&str] =
     &["do the following", "do this", "follow these steps", "the following steps", "steps", "do these steps"];
-const JOINS: &[&str] = &["with", "by", "in", "to", "into", "from", "after", "before", "everywhere"];
+const CONTINUATIONS: &[&str] = &["with", "by", "in", "to", "into", "from", "after", "before", "everywhere"];

@@ -4,7 +4,7 @@ mod file;
 mod refresh;
 pub(crate) mod size;
 
-pub(crate) use file::File as Catalogue;
+pub(crate) use file::File as ModelTable;
 pub use refresh::RefreshError;
 pub(crate) use refresh::{read, refresh};
 
@@ -18,12 +18,12 @@ use std::sync::{Arc, LazyLock};
 pub const CATALOGUE_URL: &str = "https://models.dev/api.json";
 
 /// The built-in table, in the format that `tiller models refresh` writes.
-static BUILT_IN: LazyLock<Arc<Catalogue>> = LazyLock::new(|| {
-    Arc::new(file::parse(include_bytes!("catalogue/builtin.json")).expect("a test reads the table too"))
+static BUILT_IN: LazyLock<Arc<ModelTable>> = LazyLock::new(|| {
+    Arc::new(file::parse(include_bytes!("model_table/builtin.json")).expect("a test reads the table too"))
 });
 
 /// The maximum number of listed models per vendor.
-const LISTED_MOST: usize = 12;
+const MAX_LISTED: usize = 12;
 
 /// The models of a vendor that are listed first; the first one is the default.
 const FIRST: [(&str, &[&str]); 3] = [
@@ -45,7 +45,7 @@ const FIRST: [(&str, &[&str]); 3] = [
 ];
 
 /// The vendors whose own wires are implemented. All their models support native tool calls there.
-const VENDORS_OF_OURS: [&str; 4] = ["openai", "anthropic", "gemini", "google"];
+const NATIVE_VENDORS: [&str; 4] = ["openai", "anthropic", "gemini", "google"];
 
 /// The vendors behind addresses, by host name.
 const HOSTS: [(&str, &str); 14] = [
@@ -65,20 +65,20 @@ const HOSTS: [(&str, &str); 14] = [
     ("api.cerebras.ai", "cerebras"),
 ];
 
-impl Catalogue {
+impl ModelTable {
     /// Returns the built-in table.
     pub(crate) fn built_in() -> Arc<Self> {
         BUILT_IN.clone()
     }
 
-    /// Returns the models of a provider to list, at most [`LISTED_MOST`], its default first.
+    /// Returns the models of a provider to list, at most [`MAX_LISTED`], its default first.
     pub(crate) fn listed(&self, provider: &str) -> Vec<ModelInfo> {
         let Some(vendor) = self.vendor(provider, None) else { return Vec::new() };
         let first = first_of(vendor);
         let models = self.models(vendor);
         let begin = first.iter().filter_map(|id| models.iter().find(|model| model.id == *id));
         let rest = models.iter().filter(|model| !first.contains(&model.id.as_str()));
-        begin.chain(rest).take(LISTED_MOST).map(|model| model.info(provider, &model.id)).collect()
+        begin.chain(rest).take(MAX_LISTED).map(|model| model.info(provider, &model.id)).collect()
     }
 
     /// Returns the default model of a provider.
@@ -107,7 +107,7 @@ impl Catalogue {
         match self.find_anywhere(model, base_url.is_some_and(is_near)) {
             Some(known) => ModelInfo { price: None, ..known.info(provider, model) },
             None => ModelInfo {
-                native_calls: base_url.is_none() && VENDORS_OF_OURS.contains(&provider),
+                native_calls: base_url.is_none() && NATIVE_VENDORS.contains(&provider),
                 ..guess(provider, model)
             },
         }
@@ -143,7 +143,7 @@ impl Catalogue {
     /// was started with.
     fn find_anywhere(&self, model: &str, near: bool) -> Option<&Model> {
         let bare = model.rsplit('/').next().unwrap_or(model);
-        let closed = |vendor: &str| VENDORS_OF_OURS.contains(&vendor) || vendor == "xai";
+        let closed = |vendor: &str| NATIVE_VENDORS.contains(&vendor) || vendor == "xai";
         let vendors = self.providers.keys().filter(|vendor| !near || closed(vendor));
         let open = |known: &&Model| near && known.id.starts_with("gemma");
         let mut known =
@@ -231,8 +231,8 @@ mod tests {
     use agent::{ToolProfile, Usage};
 
     #[test]
-    fn dated_names_are_known_and_unknown_ones_guessed_carefully() {
-        let table = Catalogue::built_in();
+    fn dated_names_are_found_and_unknown_ones_guessed() {
+        let table = ModelTable::built_in();
         for (provider, model, context, images) in [
             ("openai", "gpt-5", 400_000, true),
             ("openai", "gpt-5-2025-08-07", 400_000, true),
@@ -252,8 +252,8 @@ mod tests {
     }
 
     #[test]
-    fn the_built_in_table_has_what_lists_begin_with_and_prices() {
-        let table = Catalogue::built_in();
+    fn the_built_in_table_has_the_first_models_of_lists_and_prices() {
+        let table = ModelTable::built_in();
         for (vendor, ids) in FIRST {
             for id in ids {
                 let info = table.info(vendor, None, id);
@@ -273,8 +273,8 @@ mod tests {
     }
 
     #[test]
-    fn a_price_is_known_at_the_vendor_only_and_the_rest_at_a_gateway_too() {
-        let table = Catalogue::built_in();
+    fn prices_apply_at_the_vendor_only_and_other_facts_at_gateways_too() {
+        let table = ModelTable::built_in();
         for (provider, base, model, priced) in [
             ("mine", Some("https://api.deepseek.com"), "deepseek-v4-pro", true),
             ("mine", Some("https://openrouter.ai/api/v1"), "z-ai/glm-5.2", true),

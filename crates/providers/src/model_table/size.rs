@@ -38,8 +38,8 @@ pub(crate) fn parameters(text: &str) -> Option<u64> {
 /// Returns the number of parameters in a model's name: `qwen2.5-coder-1.5b-instruct-q4_k_m.gguf`,
 /// `gemma3:270m`, `mixtral-8x7b`. In `30b-a3b` (total and active), the total counts.
 pub(crate) fn parameters_in(name: &str) -> Option<u64> {
-    let apart = |c: char| !(c.is_ascii_alphanumeric() || c == '.');
-    name.split(apart).filter_map(in_word).max()
+    let is_separator = |c: char| !(c.is_ascii_alphanumeric() || c == '.');
+    name.split(is_separator).filter_map(in_word).max()
 }
 
 fn in_word(word: &str) -> Option<u64> {
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_size_of_a_model_is_read_from_its_name() {
+    fn model_sizes_are_parsed_from_names() {
         const MILLION: u64 = 1_000_000;
         for (name, expected) in [
             ("qwen2.5-coder-1.5b-instruct-q4_k_m.gguf", Some(1_500 * MILLION)),

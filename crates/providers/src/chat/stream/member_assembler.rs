@@ -9,20 +9,20 @@ use serde_json::value::{RawValue, to_raw_value};
 use std::borrow::Cow;
 
 /// Members that describe a single piece and do not belong to the message.
-const OF_A_PIECE: &[&str] = &["channel", "logprobs", "token_id", "token_ids"];
+const PER_PIECE_MEMBERS: &[&str] = &["channel", "logprobs", "token_id", "token_ids"];
 /// Members of a list element that arrive in pieces.
-const IN_PIECES: &[&str] = &["text", "summary", "thinking"];
+const SPLIT_MEMBERS: &[&str] = &["text", "summary", "thinking"];
 
 /// The members so far.
 #[derive(Debug, Default)]
-pub(super) struct More(Fields<'static>);
+pub(super) struct MemberAssembler(Fields<'static>);
 
-impl More {
+impl MemberAssembler {
     /// Adds the unknown members of a piece. Numbers, booleans, `null` and empty values are skipped.
     pub(super) fn add(&mut self, piece: Fields<'_>) {
         for (name, value) in piece.0 {
             let says = matches!(value.get().as_bytes(), [b'"' | b'[' | b'{', _, _, ..]);
-            if !says || OF_A_PIECE.contains(&name.as_ref()) {
+            if !says || PER_PIECE_MEMBERS.contains(&name.as_ref()) {
                 continue;
             }
             let whole =
@@ -88,10 +88,12 @@ fn continued(last: &RawValue, piece: &RawValue) -> Option<Box<RawValue>> {
     }
     for (name, value) in &piece.0 {
         let joined = match whole.get(name) {
-            Some(before) if before.get() == value.get() && !IN_PIECES.contains(&name.as_ref()) => continue,
+            Some(before) if before.get() == value.get() && !SPLIT_MEMBERS.contains(&name.as_ref()) => {
+                continue;
+            }
             Some(before) if is_nothing(before.get()) => value.clone().into_owned(),
             Some(_) if is_nothing(value.get()) => continue,
-            Some(before) if IN_PIECES.contains(&name.as_ref()) => joined_text(before, value),
+            Some(before) if SPLIT_MEMBERS.contains(&name.as_ref()) => joined_text(before, value),
             Some(_) => return None,
             None => value.clone().into_owned(),
         };
@@ -125,13 +127,13 @@ mod tests {
     use super::*;
 
     fn check(pieces: &[&str], expected: &str) {
-        let mut more = More::default();
+        let mut more = MemberAssembler::default();
         pieces.iter().for_each(|piece| more.add(serde_json::from_str(piece).unwrap()));
         assert_eq!(more.take().to_json(), expected, "{pieces:?}");
     }
 
     #[test]
-    fn what_comes_whole_keeps_its_bytes() {
+    fn complete_values_keep_their_bytes() {
         let whole = r#"{"z":{ "b" : 1.0, "a":"\u00e9"},"x":"s","a":[ {"type":"t"} ]}"#;
         check(&[whole], whole);
         check(&[whole, whole], whole);
@@ -139,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_become_whole() {
+    fn pieces_are_joined() {
         check(
             &[
                 r#"{"d":[{"type":"reasoning.text","text":"Hm","index":0,"format":"f"}]}"#,

@@ -4,9 +4,9 @@
 
 use super::{
     survey::{self, settled},
-    watch::put_away,
+    watch::rename_forbidden,
 };
-use crate::limits::AFTERMATH_ENTRIES;
+use crate::limits::GIT_CLEANUP_ENTRIES;
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 /// Directories of a repository with dependencies or build products: users do not run git inside
 /// them.
-const PASSED_OVER: [&str; 2] = ["node_modules", "target"];
+const SKIPPED: [&str; 2] = ["node_modules", "target"];
 
 /// Settings that name no program, by section and key. A configuration with any other setting is
 /// neutralised.
@@ -45,61 +45,61 @@ const HARMLESS: [(&str, &[&str]); 8] = [
 
 /// The git directories that existed before the command, and their `commondir` files.
 #[derive(Debug, Default)]
-pub(super) struct Before {
+pub(super) struct GitDirectoriesBefore {
     known: HashSet<PathBuf>,
     /// Whether the scan covered everything. If not, a git directory that is not in `known` need not
     /// be new.
     complete: bool,
     /// Directories that are not git directories, cached so that unchanged ones are not read again.
-    others: HashMap<PathBuf, Directory>,
+    others: HashMap<PathBuf, Listing>,
 }
 
-impl Before {
+impl GitDirectoriesBefore {
     /// Records the existing git directories.
-    pub(super) fn look(roots: impl Iterator<Item = PathBuf>) -> Self {
+    pub(super) fn record(roots: impl Iterator<Item = PathBuf>) -> Self {
         let (mut known, mut others) = (HashSet::new(), HashMap::new());
         let remembered = |path: &Path| {
-            let directory = Directory::read(path);
-            if !directory.may_become_git {
-                others.insert(path.to_owned(), directory.clone());
+            let listing = Listing::read(path);
+            if !listing.may_become_git {
+                others.insert(path.to_owned(), listing.clone());
             }
-            directory
+            listing
         };
-        let complete = visit(roots, remembered, |folder| {
-            let commondir = folder.join("commondir");
+        let complete = visit_git_directories(roots, remembered, |directory| {
+            let commondir = directory.join("commondir");
             known.extend(commondir.exists().then_some(commondir));
-            known.insert(folder.to_owned());
+            known.insert(directory.to_owned());
         });
         Self { known, complete, others }
     }
 
     /// Renames what has been created since and would make git execute something. Returns a line for
     /// each.
-    pub(super) fn settle(&self, roots: impl Iterator<Item = PathBuf>) -> Vec<String> {
+    pub(super) fn disable_new(&self, roots: impl Iterator<Item = PathBuf>) -> Vec<String> {
         let mut lines = Vec::new();
         if !self.complete {
             return lines;
         }
         let now = |path: &Path| {
             let same = self.others.get(path).filter(|known| known.id.is_some() && known.id == identity(path));
-            same.cloned().unwrap_or_else(|| Directory::read(path))
+            same.cloned().unwrap_or_else(|| Listing::read(path))
         };
-        visit(roots, now, |folder| {
-            let commondir = folder.join("commondir");
-            if !self.known.contains(&commondir) && commondir.exists() && !is_of_worktree(&commondir) {
-                lines.push(put_away(&commondir, "it tells git to obey another directory").0);
+        visit_git_directories(roots, now, |directory| {
+            let commondir = directory.join("commondir");
+            if !self.known.contains(&commondir) && commondir.exists() && !is_worktree_commondir(&commondir) {
+                lines.push(rename_forbidden(&commondir, "it makes git use another directory").0);
             }
-            if self.known.contains(folder) {
+            if self.known.contains(directory) {
                 return;
             }
-            let config = folder.join("config");
+            let config = directory.join("config");
             if fs::read_to_string(&config).is_ok_and(|text| !is_harmless(&text)) {
-                lines.push(put_away(&config, "it may name programs that git would run").0);
+                lines.push(rename_forbidden(&config, "it may name programs that git would run").0);
             }
-            for hook in entries(&folder.join("hooks")) {
+            for hook in entries(&directory.join("hooks")) {
                 // Git executes only hooks without an extension.
                 if hook.extension().is_none() {
-                    lines.push(put_away(&hook, "git would run it").0);
+                    lines.push(rename_forbidden(&hook, "git would run it").0);
                 }
             }
         });
@@ -109,7 +109,7 @@ impl Before {
 
 /// The contents of a directory, as of its change time.
 #[derive(Debug, Clone)]
-struct Directory {
+struct Listing {
     /// The cache key: device, inode and change time. A directory that changed a moment ago is not
     /// cached, see [`settled`].
     id: Option<(u64, u64, (i64, i64))>,
@@ -118,33 +118,34 @@ struct Directory {
     /// it may be created.
     may_become_git: bool,
     entries: usize,
-    folders: Vec<PathBuf>,
+    directories: Vec<PathBuf>,
 }
 
-impl Directory {
+impl Listing {
     fn read(path: &Path) -> Self {
         // Taken before the entries, so that a change during the listing invalidates the cache
         // entry.
         let id = identity(path).map(|(device, number, changed)| (device, number, settled(changed)));
-        let mut directory = Self { id, is_git: false, may_become_git: true, entries: 0, folders: Vec::new() };
-        if has_gits_name(path) {
-            return Self { is_git: true, ..directory };
+        let mut listing =
+            Self { id, is_git: false, may_become_git: true, entries: 0, directories: Vec::new() };
+        if has_git_name(path) {
+            return Self { is_git: true, ..listing };
         }
         // A directory that cannot be listed may still be accessible.
-        let Ok(found) = fs::read_dir(path) else { return Self { is_git: is_git(path), ..directory } };
-        directory.may_become_git = false;
-        for entry in found.flatten().take(AFTERMATH_ENTRIES) {
-            directory.entries += 1;
+        let Ok(found) = fs::read_dir(path) else { return Self { is_git: is_git(path), ..listing } };
+        listing.may_become_git = false;
+        for entry in found.flatten().take(GIT_CLEANUP_ENTRIES) {
+            listing.entries += 1;
             let name = entry.file_name();
             // A file system may be case-insensitive.
-            directory.may_become_git |= MARKS.iter().any(|mark| name.eq_ignore_ascii_case(mark));
-            let passed = name.to_str().is_some_and(|name| PASSED_OVER.contains(&name));
+            listing.may_become_git |= MARKS.iter().any(|mark| name.eq_ignore_ascii_case(mark));
+            let passed = name.to_str().is_some_and(|name| SKIPPED.contains(&name));
             if !passed && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                directory.folders.push(entry.path());
+                listing.directories.push(entry.path());
             }
         }
-        directory.is_git = directory.may_become_git && is_git(path);
-        directory
+        listing.is_git = listing.may_become_git && is_git(path);
+        listing
     }
 }
 
@@ -157,25 +158,26 @@ fn identity(path: &Path) -> Option<(u64, u64, (i64, i64))> {
 /// Calls `each` with every git directory, including bare ones and those of submodules and
 /// worktrees. `read` returns the contents of a directory. Returns whether everything was within the
 /// limit of entries.
-fn visit(
+fn visit_git_directories(
     roots: impl Iterator<Item = PathBuf>,
-    mut read: impl FnMut(&Path) -> Directory,
+    mut read: impl FnMut(&Path) -> Listing,
     mut each: impl FnMut(&Path),
 ) -> bool {
-    let mut left = AFTERMATH_ENTRIES;
-    let mut folders: Vec<_> = roots.collect();
-    while let Some(folder) = folders.pop() {
-        let directory = read(&folder);
-        if directory.is_git {
-            each(&folder);
-            folders.extend(["modules", "worktrees"].iter().flat_map(|name| entries(&folder.join(name))));
+    let mut left = GIT_CLEANUP_ENTRIES;
+    let mut directories: Vec<_> = roots.collect();
+    while let Some(directory) = directories.pop() {
+        let listing = read(&directory);
+        if listing.is_git {
+            each(&directory);
+            directories
+                .extend(["modules", "worktrees"].iter().flat_map(|name| entries(&directory.join(name))));
             continue;
         }
-        left = left.saturating_sub(directory.entries);
+        left = left.saturating_sub(listing.entries);
         if left == 0 {
             return false;
         }
-        folders.extend(directory.folders);
+        directories.extend(listing.directories);
     }
     true
 }
@@ -183,28 +185,28 @@ fn visit(
 /// A git directory that is not called `.git` contains at least one of these.
 const MARKS: [&str; 2] = ["HEAD", "config"];
 
-fn has_gits_name(path: &Path) -> bool {
+fn has_git_name(path: &Path) -> bool {
     path.file_name().and_then(|name| name.to_str()).is_some_and(survey::is_git_name)
 }
 
 /// Returns whether git may accept a directory as a git directory, or as the common directory of
 /// one.
-fn is_git(folder: &Path) -> bool {
-    let has = |name: &str| folder.join(name).exists();
-    has_gits_name(folder)
+fn is_git(directory: &Path) -> bool {
+    let has = |name: &str| directory.join(name).exists();
+    has_git_name(directory)
         || (has("HEAD") && (has("objects") || has("commondir")))
         || (has("config") && has("objects") && has("refs"))
 }
 
 /// Returns whether a `commondir` file links a worktree's git directory to the one that contains it.
-fn is_of_worktree(commondir: &Path) -> bool {
+fn is_worktree_commondir(commondir: &Path) -> bool {
     let above = commondir.parent().and_then(Path::parent).and_then(Path::file_name);
     let leads = || fs::read_to_string(commondir).is_ok_and(|text| text.trim_end() == "../..");
     above.is_some_and(|name| name == "worktrees") && leads()
 }
 
-fn entries(folder: &Path) -> Vec<PathBuf> {
-    fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+fn entries(directory: &Path) -> Vec<PathBuf> {
+    fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
 }
 
 /// Returns whether all settings of a configuration are known to name no program.
@@ -253,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_new_and_runs_something_is_put_out_of_force() {
+    fn new_git_configurations_and_hooks_that_run_programs_are_disabled() {
         let dir = tempfile::tempdir().unwrap();
         let top = dir.path();
         let roots = || std::iter::once(top.to_owned());
@@ -265,7 +267,7 @@ mod tests {
         let evil = "[core]\n\tfsmonitor = x\n";
         write(".git/config", evil);
         write(".git/HEAD", "x");
-        let before = Before::look(roots());
+        let before = GitDirectoriesBefore::record(roots());
         write(".git/commondir", "../evil");
         write("new/.git/config", evil);
         write("new/.git/hooks/pre-commit", "x");
@@ -276,43 +278,43 @@ mod tests {
         write("bare/config", evil);
         // A file system may be case-insensitive.
         write("other/.GIT/config", evil);
-        assert_eq!(before.settle(roots()).len(), 5);
+        assert_eq!(before.disable_new(roots()).len(), 5);
         let there = |path: &str| top.join(path).exists();
         assert!(there(".git/config") && there("fine/.git/config") && there("new/.git/hooks/pre-push.sample"));
         assert!(!there(".git/commondir") && !there("new/.git/config") && !there("bare/config"));
         assert!(!there("new/.git/hooks/pre-commit") && there("new/.git/config.not-trusted"));
-        assert_eq!(before.settle(roots()), Vec::<String>::new());
+        assert_eq!(before.disable_new(roots()), Vec::<String>::new());
     }
 
     #[test]
-    fn a_directory_that_was_not_read_again_is_the_same_one() {
+    fn an_unchanged_directory_is_not_read_again() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("folder");
         fs::create_dir_all(path.join("below")).unwrap();
         fs::write(path.join("file"), "").unwrap();
-        let fresh = Directory::read(&path);
+        let fresh = Listing::read(&path);
         assert_ne!(fresh.id, identity(&path), "a change might not show");
-        assert!(!fresh.is_git && !fresh.may_become_git && fresh.entries == 2 && fresh.folders.len() == 1);
+        assert!(!fresh.is_git && !fresh.may_become_git && fresh.entries == 2 && fresh.directories.len() == 1);
         // As if it had been read long after its last change.
-        let known = Directory { id: identity(&path), ..fresh };
-        let before = || Before {
+        let known = Listing { id: identity(&path), ..fresh };
+        let before = || GitDirectoriesBefore {
             complete: true,
             known: HashSet::new(),
             others: std::iter::once((path.clone(), known.clone())).collect(),
         };
         let roots = || std::iter::once(path.clone());
-        assert_eq!(before().settle(roots()), Vec::<String>::new());
+        assert_eq!(before().disable_new(roots()), Vec::<String>::new());
         // Timestamps advance in steps: repeat until the change shows.
         std::iter::repeat_with(|| fs::write(path.join("HEAD"), "x").and(fs::remove_file(path.join("HEAD"))))
             .find(|_| identity(&path) != known.id);
         fs::create_dir(path.join("objects")).unwrap();
         fs::write(path.join("config"), "[core]\n\tfsmonitor = x\n").unwrap();
         fs::write(path.join("HEAD"), "x").unwrap();
-        assert_eq!(before().settle(roots()).len(), 1);
+        assert_eq!(before().disable_new(roots()).len(), 1);
         // The target of a link may be created later.
         let linked = dir.path().join("linked");
         fs::create_dir(&linked).unwrap();
         std::os::unix::fs::symlink("../later", linked.join("HEAD")).unwrap();
-        assert!(Directory::read(&linked).may_become_git && !Directory::read(&linked).is_git);
+        assert!(Listing::read(&linked).may_become_git && !Listing::read(&linked).is_git);
     }
 }

@@ -8,14 +8,14 @@ use system::AbsPath;
 
 /// Truncates each log at its first gap, creates missing rows of sessions, and marks the sessions
 /// that lost a part.
-pub(super) fn settle(fresh: &Connection, found: &Found) -> rusqlite::Result<Salvaged> {
+pub(super) fn rebuild_sessions(fresh: &Connection, found: &Found) -> rusqlite::Result<Salvaged> {
     let logs: Vec<(String, i64, i64)> = fresh
         .prepare("SELECT session_id, count(*), max(seq) FROM events GROUP BY session_id")?
         .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
         .collect::<rusqlite::Result<_>>()?;
     // If the index is complete, a session that is not in it was deleted, and its events are
     // remnants on a page.
-    let index_is_whole = !found.folders.is_empty() && rows_are_in(fresh, found)?;
+    let index_is_complete = !found.directories.is_empty() && index_covers(fresh, found)?;
     let mut cut = Vec::new();
     for (id, count, last) in logs {
         let kept = if count == last { last } else { first_gap(fresh, &id)? };
@@ -23,37 +23,37 @@ pub(super) fn settle(fresh: &Connection, found: &Found) -> rusqlite::Result<Salv
             .prepare_cached("DELETE FROM events WHERE session_id = ?1 AND seq > ?2")?
             .execute((&id, kept))?;
         let known = fresh.prepare_cached("SELECT 1 FROM sessions WHERE id = ?1")?.exists([&id])?;
-        let folder = found.folders.get(&id);
-        if !known && (folder.is_some() || !index_is_whole && !found.may_be_deleted) {
-            cut.push((rebuild(fresh, &id, folder)?, kept));
+        let directory = found.directories.get(&id);
+        if !known && (directory.is_some() || !index_is_complete && !found.may_be_deleted) {
+            cut.push((rebuild_row(fresh, &id, directory)?, kept));
         }
     }
     fresh.execute_batch("DELETE FROM events WHERE session_id NOT IN (SELECT id FROM sessions)")?;
     // Of these, neither a row nor an event is left.
-    for (id, folder) in found.folders.iter().filter(|_| !found.may_be_deleted) {
+    for (id, directory) in found.directories.iter().filter(|_| !found.may_be_deleted) {
         let known = fresh.prepare_cached("SELECT 1 FROM sessions WHERE id = ?1")?.exists([id])?;
         if !known {
-            let lost = "all of it but its folder is lost".to_owned();
-            cut.push((CutSession { lost, ..rebuild(fresh, id, Some(folder))? }, 0));
+            let lost = "everything but its directory is lost".to_owned();
+            cut.push((CutSession { lost, ..rebuild_row(fresh, id, Some(directory))? }, 0));
         }
     }
     // The log may be longer than the row states, if only an older version of the row was readable.
-    let standing: Vec<(String, i64, i64)> = fresh
+    let lengths: Vec<(String, i64, i64)> = fresh
         .prepare(
             "SELECT id, last_seq, (SELECT coalesce(max(seq), 0) FROM events WHERE session_id = id) FROM sessions",
         )?
         .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
         .collect::<rusqlite::Result<_>>()?;
-    let sessions = standing.len();
-    for (id, said, kept) in standing {
-        if said > kept {
+    let sessions = lengths.len();
+    for (id, stated, kept) in lengths {
+        if stated > kept {
             let lost = match kept {
-                0 => format!("all of its {said} events are lost"),
-                _ => format!("events {} to {said} are lost", kept + 1),
+                0 => format!("all of its {stated} events are lost"),
+                _ => format!("events {} to {stated} are lost", kept + 1),
             };
             cut.push((CutSession { id: id.clone(), kept: 0, lost }, kept));
         }
-        if said != kept {
+        if stated != kept {
             fresh.execute("UPDATE sessions SET last_seq = ?2 WHERE id = ?1", (&id, kept))?;
         }
     }
@@ -71,10 +71,10 @@ pub(super) fn settle(fresh: &Connection, found: &Found) -> rusqlite::Result<Salv
 }
 
 /// Returns whether every session that has its row is in the index of directories.
-fn rows_are_in(fresh: &Connection, found: &Found) -> rusqlite::Result<bool> {
+fn index_covers(fresh: &Connection, found: &Found) -> rusqlite::Result<bool> {
     let mut sessions = fresh.prepare("SELECT id FROM sessions")?;
     let ids: Vec<String> = sessions.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
-    Ok(ids.iter().all(|id| found.folders.contains_key(id)))
+    Ok(ids.iter().all(|id| found.directories.contains_key(id)))
 }
 
 /// Returns the last event before the first gap.
@@ -91,11 +91,11 @@ fn first_gap(fresh: &Connection, id: &str) -> rusqlite::Result<i64> {
 }
 
 /// Recreates the row of a session from its log.
-fn rebuild(fresh: &Connection, id: &str, folder: Option<&String>) -> rusqlite::Result<CutSession> {
-    let cwd = folder.filter(|folder| AbsPath::new(folder.as_str()).is_ok());
+fn rebuild_row(fresh: &Connection, id: &str, directory: Option<&String>) -> rusqlite::Result<CutSession> {
+    let cwd = directory.filter(|directory| AbsPath::new(directory.as_str()).is_ok());
     let lost = match cwd {
-        Some(_) => "its row is lost, and was made anew from its events",
-        None => "its row and its folder are lost; the rest was made anew from its events",
+        Some(_) => "its row is lost and was rebuilt from its events",
+        None => "its row and its directory are lost; the rest was rebuilt from its events",
     };
     let (mut model, mut title, mut effort) = (String::new(), None, None);
     let (mut mode, mut permission_mode) = (Mode::default(), PermissionMode::default());

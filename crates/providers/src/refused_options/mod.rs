@@ -17,8 +17,8 @@ use std::{
 
 /// An option that a request can leave out.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Optional {
-    /// Its location in a body, as a JSON pointer; also its key in [`Traits`].
+pub(crate) struct RequestOption {
+    /// Its location in a body, as a JSON pointer; also its key in [`ModelQuirks`].
     pub(crate) at: &'static str,
     /// The names that servers use for it, in lower case.
     pub(crate) names: &'static [&'static str],
@@ -29,7 +29,7 @@ const EFFORTS: [&str; 5] = ["low", "medium", "high", "xhigh", "max"];
 
 /// What one model at one address has refused or reported.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Traits {
+pub(crate) struct ModelQuirks {
     /// The locations of refused options, or `LOCATION=VALUE` if only that value was refused.
     refused: BTreeSet<String>,
     /// The wire that a refusal demanded.
@@ -49,9 +49,9 @@ pub(crate) struct Traits {
     pub(crate) max_output: Option<u64>,
 }
 
-impl Traits {
+impl ModelQuirks {
     /// Returns whether an option has not been refused.
-    pub(crate) fn takes(&self, option: &Optional) -> bool {
+    pub(crate) fn accepts(&self, option: &RequestOption) -> bool {
         !self.refused.contains(option.at)
     }
 
@@ -60,7 +60,7 @@ impl Traits {
     /// level in `known`.
     pub(crate) fn effort(
         &self,
-        option: &Optional,
+        option: &RequestOption,
         wanted: Option<&str>,
         known: &[String],
     ) -> Option<&'static str> {
@@ -72,17 +72,17 @@ impl Traits {
         };
         let up_to = EFFORTS[..=wanted].iter().rev().copied().find(taken);
         let level = up_to.or_else(|| EFFORTS.iter().copied().find(|level| any_known && taken(level)));
-        level.filter(|_| self.takes(option))
+        level.filter(|_| self.accepts(option))
     }
 
     /// Returns whether a member of a message or a call has not been refused.
-    pub(crate) fn takes_back(&self, member: &str) -> bool {
+    pub(crate) fn accepts_back(&self, member: &str) -> bool {
         !self.members.contains(member)
     }
 
     /// Stores that an option was refused; for an effort level above `high`, only that level.
     /// Returns false if it was stored before.
-    fn refuse(&mut self, option: &Optional, sent: &str) -> bool {
+    fn refuse(&mut self, option: &RequestOption, sent: &str) -> bool {
         let place = if ["xhigh", "max"].contains(&sent) {
             format!("{}={sent}", option.at)
         } else {
@@ -94,38 +94,38 @@ impl Traits {
 
 /// How to proceed after a refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Lesson {
+pub(crate) enum RefusalRemedy {
     /// Report the refusal.
     None,
     /// Rebuild the request with what was learned.
-    Anew,
+    Rebuild,
     /// Rebuild the request without the data that only the model understands of its earlier answers:
     /// signatures and encrypted reasoning that it no longer accepts.
-    Forget,
+    DropOpaque,
 }
 
 /// The process-wide memory of refusals.
 #[derive(Debug, Default)]
-pub(crate) struct Learned {
+pub(crate) struct RefusalMemory {
     /// By base URL and model.
-    traits: Mutex<HashMap<(String, String), Traits>>,
+    quirks: Mutex<HashMap<(String, String), ModelQuirks>>,
     /// The number of leading messages of a conversation that are sent without the data that only
     /// the model understands, by the conversation's cache key. Few conversations ever have an
     /// entry.
     forgotten: Mutex<HashMap<String, usize>>,
 }
 
-impl Learned {
-    /// Returns the traits of a model; the default at first.
-    pub(crate) fn of(&self, base_url: &str, model: &str) -> Traits {
-        let known = self.traits.lock().unwrap_or_else(PoisonError::into_inner);
+impl RefusalMemory {
+    /// Returns the quirks of a model; the default at first.
+    pub(crate) fn of(&self, base_url: &str, model: &str) -> ModelQuirks {
+        let known = self.quirks.lock().unwrap_or_else(PoisonError::into_inner);
         known.get(&(base_url.to_owned(), model.to_owned())).cloned().unwrap_or_default()
     }
 
-    /// Replaces the traits of a model.
-    pub(crate) fn remember(&self, base_url: &str, model: &str, traits: Traits) {
-        let mut known = self.traits.lock().unwrap_or_else(PoisonError::into_inner);
-        known.insert((base_url.to_owned(), model.to_owned()), traits);
+    /// Replaces the quirks of a model.
+    pub(crate) fn remember(&self, base_url: &str, model: &str, quirks: ModelQuirks) {
+        let mut known = self.quirks.lock().unwrap_or_else(PoisonError::into_inner);
+        known.insert((base_url.to_owned(), model.to_owned()), quirks);
     }
 
     /// Returns how many leading messages of a conversation are sent without the data that only the
@@ -147,23 +147,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refused_effort_falls_to_the_next_level_and_then_is_left_out() {
-        let option = Optional { at: "/reasoning/effort", names: &[] };
-        let mut traits = Traits::default();
+    fn a_refused_effort_falls_back_to_the_next_level_and_is_then_omitted() {
+        let option = RequestOption { at: "/reasoning/effort", names: &[] };
+        let mut quirks = ModelQuirks::default();
         for (sent, next) in [("max", Some("xhigh")), ("xhigh", Some("high")), ("high", None)] {
-            assert_eq!(traits.effort(&option, Some("max"), &[]), Some(sent));
-            assert!(traits.refuse(&option, sent), "{sent}");
-            assert_eq!(traits.effort(&option, Some("max"), &[]), next, "{sent}");
+            assert_eq!(quirks.effort(&option, Some("max"), &[]), Some(sent));
+            assert!(quirks.refuse(&option, sent), "{sent}");
+            assert_eq!(quirks.effort(&option, Some("max"), &[]), next, "{sent}");
         }
-        assert!(!traits.refuse(&option, "low"), "nothing new is learned from it");
-        assert_eq!(Traits::default().effort(&option, None, &[]), None);
+        assert!(!quirks.refuse(&option, "low"), "nothing new is learned from it");
+        assert_eq!(ModelQuirks::default().effort(&option, None, &[]), None);
         for (known, wanted, sent) in [
             (&["none", "low", "medium", "high", "max"][..], "xhigh", "high"),
             (&["medium", "high", "xhigh"], "low", "medium"),
             (&["none"], "low", "low"),
         ] {
             let known: Vec<_> = known.iter().map(|id| (*id).to_owned()).collect();
-            assert_eq!(Traits::default().effort(&option, Some(wanted), &known), Some(sent), "{known:?}");
+            assert_eq!(ModelQuirks::default().effort(&option, Some(wanted), &known), Some(sent), "{known:?}");
         }
     }
 }

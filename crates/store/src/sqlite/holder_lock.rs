@@ -18,23 +18,23 @@ use std::{
 };
 
 /// The directory of these files, beside the database.
-const FOLDER: &str = "holders";
+const DIRECTORY: &str = "holders";
 /// How many times a new file is created if another process removes it as a leftover in the moment
 /// before it is locked.
 const TRIES: usize = 10;
 
 /// A store's holder, and its locked file once it has one.
-pub(super) struct Presence {
+pub(super) struct HolderLock {
     pub(super) holder: Holder,
-    folder: PathBuf,
+    directory: PathBuf,
     file: Mutex<Option<LockedFile>>,
     /// Guards the one-time warning that files cannot be locked.
-    told: Once,
+    warned: Once,
 }
 
 /// The state of a holder's lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Lock {
+pub(super) enum LockState {
     /// The holder is alive.
     Taken,
     /// The holder is dead, provided that it ran on a machine whose locks are visible here.
@@ -43,16 +43,16 @@ pub(super) enum Lock {
     Unknown,
 }
 
-impl Presence {
+impl HolderLock {
     /// Creates the presence of a holder beside the database at `path`. Accesses no file yet.
     pub(super) fn new(path: &Path, holder: Holder) -> Self {
-        let folder = path.parent().unwrap_or(Path::new("")).join(FOLDER);
-        Self { holder, folder, file: Mutex::new(None), told: Once::new() }
+        let directory = path.parent().unwrap_or(Path::new("")).join(DIRECTORY);
+        Self { holder, directory, file: Mutex::new(None), warned: Once::new() }
     }
 
     /// Locks this holder's file and returns its name. Must precede taking the lease. Creating the
     /// file also removes those of dead holders. Returns `None` if files cannot be locked.
-    pub(super) fn announce(&self) -> Option<String> {
+    pub(super) fn lock_own_file(&self) -> Option<String> {
         if !self.holder.machine.locks {
             return None;
         }
@@ -68,11 +68,11 @@ impl Presence {
                 Some(name)
             }
             Err(error) => {
-                self.told.call_once(|| {
+                self.warned.call_once(|| {
                     tracing::warn!(
-                        "no file can be locked in {} ({error}): whether a process that has a session open still runs is \
-                         told by its number and the moment it started",
-                        self.folder.display()
+                        "files in {} cannot be locked ({error}): whether a process that has a session open still runs is \
+                         decided by its process id and start time",
+                        self.directory.display()
                     );
                 });
                 None
@@ -86,33 +86,33 @@ impl Presence {
     }
 
     /// Returns the state of the lock of this name.
-    pub(super) fn look(&self, name: &str) -> Lock {
+    pub(super) fn probe(&self, name: &str) -> LockState {
         if !self.holder.machine.locks {
-            return Lock::Unknown;
+            return LockState::Unknown;
         }
-        let file = match open(&self.folder.join(name)) {
+        let file = match open(&self.directory.join(name)) {
             Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Lock::Free,
-            Err(_) => return Lock::Unknown,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return LockState::Free,
+            Err(_) => return LockState::Unknown,
         };
         // A shared lock, so that two processes that test at the same time do not take each other
         // for the holder.
         match file.try_lock_shared() {
-            Ok(()) => Lock::Free,
-            Err(TryLockError::WouldBlock) => Lock::Taken,
-            Err(TryLockError::Error(_)) => Lock::Unknown,
+            Ok(()) => LockState::Free,
+            Err(TryLockError::WouldBlock) => LockState::Taken,
+            Err(TryLockError::Error(_)) => LockState::Unknown,
         }
     }
 
     fn lock_new_file(&self) -> io::Result<LockedFile> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
-        match DirBuilder::new().mode(0o700).create(&self.folder) {
+        match DirBuilder::new().mode(0o700).create(&self.directory) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
             _ => {}
         }
         for _ in 0..TRIES {
             let name = format!("{}.{}", self.holder.process, COUNT.fetch_add(1, Ordering::Relaxed));
-            let path = self.folder.join(&name);
+            let path = self.directory.join(&name);
             let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
             // The marks that identify it as a leftover of this machine are written before it is
             // locked, for processes that cannot see the lock.
@@ -130,7 +130,7 @@ impl Presence {
                 return Ok(locked);
             }
         }
-        Err(io::Error::other("others remove the file before it is locked"))
+        Err(io::Error::other("other processes removed the file each time before it was locked"))
     }
 
     /// Removes the files of dead holders of this machine. Other machines remove their own, since
@@ -139,11 +139,11 @@ impl Presence {
         let leftover = |entry: &DirEntry| {
             let mut marks = String::new();
             let name = entry.file_name();
-            self.look(&name.to_string_lossy()) == Lock::Free
+            self.probe(&name.to_string_lossy()) == LockState::Free
                 && open(&entry.path()).is_ok_and(|file| file.take(4096).read_to_string(&mut marks).is_ok())
-                && marks.lines().next().is_some_and(|marks| self.holder.machine.has_one_of(marks))
+                && marks.lines().next().is_some_and(|marks| self.holder.machine.shares_mark(marks))
         };
-        for entry in entries(&self.folder).filter(leftover) {
+        for entry in entries(&self.directory).filter(leftover) {
             // Another process may have removed it first.
             let _ = remove(&entry.path());
         }
@@ -180,8 +180,8 @@ fn open(path: &Path) -> io::Result<File> {
 }
 
 #[expect(clippy::disallowed_methods, reason = "the program's own files, not those of the workspace")]
-fn entries(folder: &Path) -> impl Iterator<Item = DirEntry> {
-    fs::read_dir(folder).into_iter().flatten().flatten()
+fn entries(directory: &Path) -> impl Iterator<Item = DirEntry> {
+    fs::read_dir(directory).into_iter().flatten().flatten()
 }
 
 #[expect(clippy::disallowed_methods, reason = "the program's own file, not one of the workspace")]

@@ -1,25 +1,25 @@
-//! The order: the command that the launcher is to run, and its confinement. The agent's process
-//! writes it to a private pipe or socket, so that other processes cannot change or forge it and it
-//! does not appear on a command line.
+//! The launch request: the command that the launcher is to run, and its confinement. The agent's
+//! process writes it to a private pipe or socket, so that other processes cannot change or forge it
+//! and it does not appear on a command line.
 //!
 //! Wire format: [`MAGIC`], the number of bytes that follow, then strings, each as its length and
 //! its bytes. All numbers are 32 bits, little-endian. Strings are `OPTION=VALUE` up to `--`; the
-//! command follows. If the command's standard input is a pipe, its descriptor follows the order,
+//! command follows. If the command's standard input is a pipe, its descriptor follows the request,
 //! see `descriptor.rs`.
 
 #[cfg(any(target_os = "linux", test))]
-mod reading;
+mod parse;
 
-use super::variables::Hiding;
+use super::variables::HiddenVariables;
 use crate::{AbsPath, PrivateTemp, Sandbox};
 use std::io::{self, Write};
 
-/// The first bytes of an order. The number changes with the wire format.
+/// The first bytes of a request. The number changes with the wire format.
 const MAGIC: &[u8; 8] = b"tiller-3";
 
 /// A command and its confinement.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::local) struct Order {
+pub(in crate::local) struct LaunchRequest {
     /// The confinement; at level `off` the command is only supervised.
     pub(in crate::local) sandbox: Sandbox,
     /// Whether to use mount, IPC and network namespaces and a private `/dev`.
@@ -33,17 +33,17 @@ pub(in crate::local) struct Order {
     /// Variables added to the inherited environment.
     pub(in crate::local) env: Vec<(String, String)>,
     /// Which inherited variables are withheld.
-    pub(in crate::local) hiding: Option<Hiding>,
+    pub(in crate::local) hidden_variables: Option<HiddenVariables>,
     /// The content of the command's standard input.
     pub(in crate::local) input: Option<String>,
-    /// Whether standard input is a pipe instead, whose descriptor follows the order.
+    /// Whether standard input is a pipe instead, whose descriptor follows the request.
     pub(in crate::local) piped: bool,
     /// The program and its arguments; never empty.
     pub(in crate::local) command: Vec<String>,
 }
 
-impl Order {
-    /// Writes the order in its wire format.
+impl LaunchRequest {
+    /// Writes the request in its wire format.
     pub(in crate::local) fn write(&self, to: &mut impl Write) -> io::Result<()> {
         let strings = self.strings();
         let length = |length: usize| u32::try_from(length).map_err(io::Error::other);
@@ -98,10 +98,10 @@ impl Order {
             .map(|(name, most)| format!("most-{name}={most}")),
         );
         strings.extend(self.env.iter().map(|(name, value)| format!("env={name}={value}")));
-        if let Some(hiding) = &self.hiding {
+        if let Some(hidden_variables) = &self.hidden_variables {
             strings.push("on=hiding".to_owned());
-            strings.extend(hiding.values.iter().map(|value| format!("secret={value}")));
-            strings.extend(hiding.keep.iter().map(|name| format!("keep={name}")));
+            strings.extend(hidden_variables.values.iter().map(|value| format!("secret={value}")));
+            strings.extend(hidden_variables.keep.iter().map(|name| format!("keep={name}")));
         }
         strings.extend(self.input.iter().map(|input| format!("input={input}")));
         strings.push("--".to_owned());

@@ -7,7 +7,7 @@
 //! - `{"error": {"message", "details"}}` from Google
 //! - plain text
 
-use super::{Optional, Traits};
+use super::{ModelQuirks, RequestOption};
 use crate::Wire;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -120,11 +120,11 @@ impl Refusal {
 
     /// Returns the context size, if the text states it.
     pub(crate) fn context_size(&self) -> Option<u64> {
-        let told = BEFORE_CONTEXT.iter().find_map(|before| {
+        let stated = BEFORE_CONTEXT.iter().find_map(|before| {
             let (_, after) = self.text.split_once(before)?;
             numbers(after.get(..16).unwrap_or(after)).next()
         });
-        self.context.or(told).filter(|size| *size >= 512)
+        self.context.or(stated).filter(|size| *size >= 512)
     }
 
     /// Returns the other wire, if the text demands it or the address does not implement this one.
@@ -149,7 +149,7 @@ impl Refusal {
 
     /// Returns whether the server no longer accepts part of the model's own earlier answers: a
     /// signature, encrypted reasoning, or an item by its id.
-    pub(crate) fn is_of_own_answers(&self) -> bool {
+    pub(crate) fn concerns_own_answers(&self) -> bool {
         UNRECOGNISED.iter().any(|words| words.iter().all(|word| self.text.contains(word)))
     }
 
@@ -161,7 +161,7 @@ impl Refusal {
 
     /// Learns which members of the sent messages the server does not accept. Returns false if the
     /// refusal names none of them, or none that is new.
-    pub(crate) fn teach_members(&self, sent: &Value, traits: &mut Traits) -> bool {
+    pub(crate) fn record_refused_members(&self, sent: &Value, quirks: &mut ModelQuirks) -> bool {
         let in_params = |name: &str| {
             let parts = |param: &String| param.split(['.', '[', ']']).any(|part| part == name);
             self.params.iter().any(parts)
@@ -169,19 +169,19 @@ impl Refusal {
         let refused = members(sent)
             .into_iter()
             .filter(|name| self.refuses() && (is_named(&self.text, name) || in_params(name)));
-        let known = traits.members.len();
-        traits.members.extend(refused);
-        traits.members.len() > known
+        let known = quirks.members.len();
+        quirks.members.extend(refused);
+        quirks.members.len() > known
     }
 
     /// Returns whether the images were refused.
-    pub(crate) fn is_of_images(&self) -> bool {
+    pub(crate) fn concerns_images(&self) -> bool {
         let images = ["image input", "images", "image_url", "inlinedata", "vision", "multimodal"];
         images.iter().any(|word| self.text.contains(word)) && self.refuses()
     }
 
     /// Returns whether the list of tools as such was refused, not one of the tools.
-    pub(crate) fn is_of_tools(&self) -> bool {
+    pub(crate) fn concerns_tools(&self) -> bool {
         [
             "support tools",
             "support tool use",
@@ -196,20 +196,25 @@ impl Refusal {
 
     /// Learns which of the request's options was refused. Returns false if nothing new was learned:
     /// the same request would be refused again.
-    pub(crate) fn teach(&self, sent: &Value, options: &[&'static Optional], traits: &mut Traits) -> bool {
+    pub(crate) fn record_refused_options(
+        &self,
+        sent: &Value,
+        options: &[&'static RequestOption],
+        quirks: &mut ModelQuirks,
+    ) -> bool {
         let named = options
             .iter()
             .filter(|option| sent.pointer(option.at).is_some())
-            .filter_map(|option| Some((self.naming(option)?, *option)))
+            .filter_map(|option| Some((self.position_of(option)?, *option)))
             // The longest name is the most specific: `reasoning.summary` before `reasoning`.
             .max_by_key(|(length, _)| *length);
         let Some((_, option)) = named else { return false };
         let value = sent.pointer(option.at);
         if let Some(most) = self.smaller_limit(value) {
-            traits.max_output = Some(most);
+            quirks.max_output = Some(most);
             return true;
         }
-        traits.refuse(option, value.and_then(Value::as_str).unwrap_or_default())
+        quirks.refuse(option, value.and_then(Value::as_str).unwrap_or_default())
     }
 
     /// Returns the limit of answer tokens that the refusal states, if the request exceeded it.
@@ -222,7 +227,7 @@ impl Refusal {
     }
 
     /// Returns the length of the longest name by which the text refuses an option.
-    fn naming(&self, option: &Optional) -> Option<usize> {
+    fn position_of(&self, option: &RequestOption) -> Option<usize> {
         let param = |name: &&&str| {
             self.params.iter().any(|param| {
                 param.strip_prefix(**name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
@@ -284,12 +289,12 @@ fn numbers(text: &str) -> impl Iterator<Item = u64> {
 mod tests {
     use super::*;
 
-    const EFFORT: Optional = Optional { at: "/reasoning_effort", names: &["reasoning_effort"] };
-    const STORE: Optional = Optional { at: "/store", names: &["store"] };
-    const TOKENS: Optional = Optional { at: "/max_tokens", names: &["max_tokens"] };
+    const EFFORT: RequestOption = RequestOption { at: "/reasoning_effort", names: &["reasoning_effort"] };
+    const STORE: RequestOption = RequestOption { at: "/store", names: &["store"] };
+    const TOKENS: RequestOption = RequestOption { at: "/max_tokens", names: &["max_tokens"] };
 
     #[test]
-    fn the_option_is_known_from_every_vendors_words() {
+    fn the_refused_option_is_recognised_in_every_vendors_message() {
         let sent = serde_json::json!({"reasoning_effort": "low", "store": true, "max_tokens": 8192});
         for (body, expected) in [
             (
@@ -318,10 +323,10 @@ mod tests {
             (r#"{"error":{"message":"invalid model: see the store"}}"#, ""),
             (r#"{"error":{"message":"Unsupported parameter: 'max_completion_tokens'"}}"#, ""),
         ] {
-            let mut traits = Traits::default();
+            let mut quirks = ModelQuirks::default();
             let refusal = Refusal::read(400, body.as_bytes()).unwrap();
-            let learned = refusal.teach(&sent, &[&EFFORT, &STORE, &TOKENS], &mut traits);
-            let refused: Vec<_> = traits.refused.into_iter().collect();
+            let learned = refusal.record_refused_options(&sent, &[&EFFORT, &STORE, &TOKENS], &mut quirks);
+            let refused: Vec<_> = quirks.refused.into_iter().collect();
             assert_eq!(refused.join(" "), expected, "{body}");
             assert_eq!(learned, !expected.is_empty(), "{body}");
         }
@@ -329,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn members_of_messages_are_known_from_every_vendors_words() {
+    fn refused_members_are_recognised_in_every_vendors_message() {
         let sent = serde_json::json!({"messages": [
             {"role": "user", "content": "x", "channel": "c"},
             {"role": "assistant", "content": "x", "reasoning": "Hm", "reasoning_details": [], "tool_calls": [
@@ -352,15 +357,15 @@ mod tests {
             (r#"{"error":{"message":"Unknown parameter: 'messages[0].channel'."}}"#, ""),
             (r#"{"error":{"message":"reasoning_effort is not supported"}}"#, ""),
         ] {
-            let mut traits = Traits::default();
+            let mut quirks = ModelQuirks::default();
             let refusal = Refusal::read(400, body.as_bytes()).unwrap();
-            assert_eq!(refusal.teach_members(&sent, &mut traits), !expected.is_empty(), "{body}");
-            assert_eq!(traits.members.into_iter().collect::<Vec<_>>().join(" "), expected, "{body}");
+            assert_eq!(refusal.record_refused_members(&sent, &mut quirks), !expected.is_empty(), "{body}");
+            assert_eq!(quirks.members.into_iter().collect::<Vec<_>>().join(" "), expected, "{body}");
         }
     }
 
     #[test]
-    fn limits_are_read_from_refusals() {
+    fn limits_are_parsed_from_refusals() {
         for (text, context, output) in [
             (
                 "max_tokens is too large: 128000. This model supports at most 16384 completion tokens, whereas you provided 128000.",
@@ -400,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wire_is_left_only_for_what_is_said_of_it() {
+    fn the_wire_is_changed_only_if_the_refusal_names_it() {
         let other =
             |status, text: &str, wire| Refusal::read(status, text.as_bytes()).unwrap().other_wire(wire);
         let tools = "Function tools with reasoning_effort are not supported for gpt-5.4 in /v1/chat/completions. Please use /v1/responses instead.";

@@ -7,13 +7,14 @@ use reqwest::Response;
 use serde_json::Value;
 
 /// Returns the failure for a success status whose body is not an event stream.
-pub(super) fn no_stream(peer: &Peer, body: &[u8]) -> Failure {
-    let told = |what: &str| Failure::last(ModelError::BadResponse(format!("{} {what}", peer.url)));
+pub(super) fn not_a_stream(peer: &Peer, body: &[u8]) -> Failure {
+    let bad_response =
+        |what: &str| Failure::permanent(ModelError::BadResponse(format!("{} {what}", peer.url)));
     let Ok(value) = serde_json::from_slice::<Value>(body) else {
         let text = String::from_utf8_lossy(body);
         let shape =
             if text.trim_start().starts_with('<') { "a web page" } else { "a broken or very long JSON text" };
-        return told(&format!(
+        return bad_response(&format!(
             "answered with {shape} instead of an event stream; check the base URL of {}",
             peer.provider
         ));
@@ -23,10 +24,12 @@ pub(super) fn no_stream(peer: &Peer, body: &[u8]) -> Failure {
         return peer.reported(None, &value);
     }
     if ["choices", "output", "content"].iter().any(|key| value.get(key).is_some_and(Value::is_array)) {
-        return told("ignored that streaming was asked for and answered whole; use a server that streams");
+        return bad_response(
+            "ignored the request to stream and sent a complete response; use a server that streams",
+        );
     }
-    told(&format!(
-        "answered with JSON that is no model's answer: {}; check the base URL of {}",
+    bad_response(&format!(
+        "answered with JSON that is not a model's answer: {}; check the base URL of {}",
         peer.clean(&value.to_string()),
         peer.provider
     ))

@@ -13,7 +13,7 @@ pub(super) struct Identity(u64, u64);
 
 /// The state of an open file at its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum FileState {
     /// It is unchanged.
     Kept,
     /// It was truncated to 0 bytes.
@@ -30,23 +30,23 @@ pub(super) fn identity(path: &Path) -> Option<Identity> {
 
 /// Returns whether there is no file at this path.
 pub(super) fn is_missing(path: &Path) -> bool {
-    metadata(path).is_err_and(|error| is_of_missing(&error))
+    metadata(path).is_err_and(|error| means_missing(&error))
 }
 
 /// Returns whether an error means that there is no file at a path. A directory that is temporarily
 /// inaccessible means nothing for the file.
-fn is_of_missing(error: &io::Error) -> bool {
+fn means_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 /// Returns the state of the file that was at this path.
-pub(super) fn place(path: &Path, was: Identity) -> Place {
+pub(super) fn file_state(path: &Path, was: Identity) -> FileState {
     match metadata(path) {
-        Ok(found) if Identity(found.dev(), found.ino()) != was => Place::Moved,
-        Ok(found) if found.len() == 0 => Place::Emptied,
-        Ok(_) => Place::Kept,
-        Err(error) if is_of_missing(&error) => Place::Moved,
-        Err(_) => Place::Kept,
+        Ok(found) if Identity(found.dev(), found.ino()) != was => FileState::Moved,
+        Ok(found) if found.len() == 0 => FileState::Emptied,
+        Ok(_) => FileState::Kept,
+        Err(error) if means_missing(&error) => FileState::Moved,
+        Err(_) => FileState::Kept,
     }
 }
 

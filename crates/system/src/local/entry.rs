@@ -24,8 +24,8 @@ pub(super) struct Pinned {
 
 /// A name in an open directory.
 #[derive(Debug)]
-pub(super) struct Place {
-    pub(super) folder: OwnedFd,
+pub(super) struct EntryHandle {
+    pub(super) directory: OwnedFd,
     pub(super) name: String,
     pub(super) path: AbsPath,
 }
@@ -33,34 +33,34 @@ pub(super) struct Place {
 /// Metadata of a directory entry, in the types that [`std::os::unix::fs::MetadataExt`] uses on
 /// every Unix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct EntryMetadata {
     pub(super) kind: FileType,
     /// The device and inode.
     pub(super) id: (u64, u64),
     /// The number of hard links.
-    pub(super) names: u64,
+    pub(super) links: u64,
     pub(super) user: u32,
     pub(super) group: u32,
     /// The permission bits, including set-user-ID, set-group-ID and sticky.
     pub(super) permissions: u32,
 }
 
-impl From<Stat> for Found {
+impl From<Stat> for EntryMetadata {
     fn from(stat: Stat) -> Self {
         Self {
             kind: FileType::from_raw_mode(stat.st_mode),
-            id: (wide(stat.st_dev), wide(stat.st_ino)),
-            names: wide(stat.st_nlink),
+            id: (widen(stat.st_dev), widen(stat.st_ino)),
+            links: widen(stat.st_nlink),
             user: stat.st_uid,
             group: stat.st_gid,
-            permissions: wide(stat.st_mode) as u32 & 0o7777,
+            permissions: widen(stat.st_mode) as u32 & 0o7777,
         }
     }
 }
 
 /// Widens a number whose type differs between systems. A negative one (Apple systems have negative
 /// device numbers) is sign-extended, as in the standard library.
-fn wide(number: impl Into<i128>) -> u64 {
+fn widen(number: impl Into<i128>) -> u64 {
     number.into() as u64
 }
 
@@ -75,8 +75,8 @@ impl Pinned {
     }
 
     /// Refuses a file that is a secret under another name.
-    pub(super) fn check(&self, path: &AbsPath, id: (u64, u64), names: u64) -> Result<(), SystemError> {
-        if names < 2 {
+    pub(super) fn check(&self, path: &AbsPath, id: (u64, u64), links: u64) -> Result<(), SystemError> {
+        if links < 2 {
             return Ok(());
         }
         let secrets = self.secrets.get_or_init(|| sandbox::secret_files(&self.pins.secrets));
@@ -87,7 +87,7 @@ impl Pinned {
     }
 }
 
-impl Place {
+impl EntryHandle {
     /// Opens the directory of a path without following links; `make` creates missing directories.
     pub(super) fn open(path: &AbsPath, make: bool) -> Result<Self, SystemError> {
         let fail = |source: rustix::io::Errno| match source {
@@ -97,22 +97,22 @@ impl Place {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(SystemError::IsDirectory(path.clone()));
         };
-        let folder = match folder(&parent) {
-            Err(rustix::io::Errno::NOENT) if make => step_by_step(&parent, true),
+        let directory = match open_directory(&parent) {
+            Err(rustix::io::Errno::NOENT) if make => open_by_component(&parent, true),
             opened => opened,
         };
         // If a directory was replaced by a link, the step-by-step path reports ENOTDIR and
         // `openat2` ELOOP.
-        let folder = folder.map_err(|error| match error {
-            rustix::io::Errno::NOTDIR if is_link_on_the_way(&parent) => SystemError::Moved(path.clone()),
+        let directory = directory.map_err(|error| match error {
+            rustix::io::Errno::NOTDIR if has_link_component(&parent) => SystemError::Moved(path.clone()),
             error => fail(error),
         })?;
-        Ok(Self { folder, name: name.to_owned(), path: path.clone() })
+        Ok(Self { directory, name: name.to_owned(), path: path.clone() })
     }
 
     /// Returns the metadata without following links; `None` if the entry does not exist.
-    pub(super) fn stat(&self) -> io::Result<Option<Found>> {
-        match rustix::fs::statat(&self.folder, &self.name, AtFlags::SYMLINK_NOFOLLOW) {
+    pub(super) fn stat(&self) -> io::Result<Option<EntryMetadata>> {
+        match rustix::fs::statat(&self.directory, &self.name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(found) => Ok(Some(found.into())),
             Err(rustix::io::Errno::NOENT) => Ok(None),
             Err(error) => Err(error.into()),
@@ -121,7 +121,7 @@ impl Place {
 
     /// Returns the metadata of the regular file, or `None` if there is no entry. Anything else,
     /// including a link, is an error.
-    pub(super) fn regular(&self, operation: &'static str) -> Result<Option<Found>, SystemError> {
+    pub(super) fn regular(&self, operation: &'static str) -> Result<Option<EntryMetadata>, SystemError> {
         let found = self.stat().map_err(|source| SystemError::from_io(operation, &self.path, source))?;
         match found.map(|found| found.kind) {
             None | Some(FileType::RegularFile) => Ok(found),
@@ -138,7 +138,7 @@ impl Place {
             return Err(SystemError::NotFound(self.path.clone()));
         }
         let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let file = rustix::fs::openat(&self.folder, &self.name, flags, Mode::empty());
+        let file = rustix::fs::openat(&self.directory, &self.name, flags, Mode::empty());
         let file = File::from(file.map_err(|error| match error {
             rustix::io::Errno::LOOP => SystemError::Moved(self.path.clone()),
             error => fail(error.into()),
@@ -149,50 +149,50 @@ impl Place {
     }
 }
 
-const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);
+const DIRECTORY_FLAGS: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);
 
 /// Opens a directory, as a handle for names in it, without following links.
 #[cfg(target_os = "linux")]
-pub(super) fn folder(path: &AbsPath) -> rustix::io::Result<OwnedFd> {
+pub(super) fn open_directory(path: &AbsPath) -> rustix::io::Result<OwnedFd> {
     use rustix::fs::ResolveFlags;
-    let flags = FOLDER | OFlags::PATH;
+    let flags = DIRECTORY_FLAGS | OFlags::PATH;
     match rustix::fs::openat2(CWD, path.as_str(), flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
         // The kernel is too old for `openat2`, or a container forbids it.
-        Err(rustix::io::Errno::NOSYS | rustix::io::Errno::PERM) => step_by_step(path, false),
+        Err(rustix::io::Errno::NOSYS | rustix::io::Errno::PERM) => open_by_component(path, false),
         opened => opened,
     }
 }
 
 /// Opens a directory, as a handle for names in it, without following links.
 #[cfg(not(target_os = "linux"))]
-pub(super) fn folder(path: &AbsPath) -> rustix::io::Result<OwnedFd> {
-    step_by_step(path, false)
+pub(super) fn open_directory(path: &AbsPath) -> rustix::io::Result<OwnedFd> {
+    open_by_component(path, false)
 }
 
 /// Opens a directory without following links, with one call per component.
-fn step_by_step(path: &AbsPath, make: bool) -> rustix::io::Result<OwnedFd> {
+fn open_by_component(path: &AbsPath, make: bool) -> rustix::io::Result<OwnedFd> {
     #[cfg(target_os = "linux")]
-    let flags = FOLDER | OFlags::NOFOLLOW | OFlags::PATH;
+    let flags = DIRECTORY_FLAGS | OFlags::NOFOLLOW | OFlags::PATH;
     #[cfg(not(target_os = "linux"))]
-    let flags = FOLDER | OFlags::NOFOLLOW;
-    let mut folder = rustix::fs::openat(CWD, "/", flags, Mode::empty())?;
+    let flags = DIRECTORY_FLAGS | OFlags::NOFOLLOW;
+    let mut directory = rustix::fs::openat(CWD, "/", flags, Mode::empty())?;
     for name in path.as_str().split('/').filter(|name| !name.is_empty()) {
-        folder = match rustix::fs::openat(&folder, name, flags, Mode::empty()) {
+        directory = match rustix::fs::openat(&directory, name, flags, Mode::empty()) {
             Err(rustix::io::Errno::NOENT) if make => {
-                match rustix::fs::mkdirat(&folder, name, Mode::from_raw_mode(0o777)) {
+                match rustix::fs::mkdirat(&directory, name, Mode::from_raw_mode(0o777)) {
                     Ok(()) | Err(rustix::io::Errno::EXIST) => {}
                     Err(error) => return Err(error),
                 }
-                rustix::fs::openat(&folder, name, flags, Mode::empty())?
+                rustix::fs::openat(&directory, name, flags, Mode::empty())?
             }
             opened => opened?,
         };
     }
-    Ok(folder)
+    Ok(directory)
 }
 
 /// Returns whether a component of a path is a link now.
-fn is_link_on_the_way(path: &AbsPath) -> bool {
+fn has_link_component(path: &AbsPath) -> bool {
     let mut at = Some(path.clone());
     while let Some(path) = at {
         if std::fs::symlink_metadata(path.as_std()).is_ok_and(|found| found.is_symlink()) {
@@ -210,43 +210,43 @@ mod tests {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
     #[test]
-    fn what_is_found_by_a_folder_and_by_a_path_is_the_same() {
+    fn metadata_by_directory_handle_and_by_path_agree() {
         let dir = tempfile::tempdir().unwrap();
         let path = AbsPath::from_os(&dir.path().canonicalize().unwrap()).unwrap().join("file");
         fs::write(path.as_std(), "x").unwrap();
         fs::hard_link(path.as_std(), dir.path().join("other")).unwrap();
         fs::set_permissions(path.as_std(), fs::Permissions::from_mode(0o751)).unwrap();
-        let found = Place::open(&path, false).unwrap().stat().unwrap().unwrap();
+        let found = EntryHandle::open(&path, false).unwrap().stat().unwrap().unwrap();
         let known = fs::metadata(path.as_std()).unwrap();
-        assert_eq!((found.id, found.names), ((known.dev(), known.ino()), 2));
+        assert_eq!((found.id, found.links), ((known.dev(), known.ino()), 2));
         assert_eq!((found.user, found.group), (known.uid(), known.gid()));
         assert_eq!((found.kind, found.permissions), (FileType::RegularFile, 0o751));
-        assert_eq!(wide(-2_i32), -2_i32 as u64, "as the standard library extends it");
+        assert_eq!(widen(-2_i32), -2_i32 as u64, "as the standard library extends it");
     }
 
     #[test]
-    fn s09_no_link_is_followed_on_the_way_by_either_means() {
+    fn s09_opening_a_directory_follows_no_link_by_either_method() {
         let dir = tempfile::tempdir().unwrap();
         let top = AbsPath::from_os(&dir.path().canonicalize().unwrap()).unwrap();
         fs::create_dir_all(top.join("real/deep").as_std()).unwrap();
         fs::write(top.join("real/deep/file").as_std(), "x").unwrap();
         symlink("real", top.join("link").as_std()).unwrap();
         symlink("file", top.join("real/deep/soft").as_std()).unwrap();
-        for opened in [folder, |path: &AbsPath| step_by_step(path, false)] {
+        for opened in [open_directory, |path: &AbsPath| open_by_component(path, false)] {
             assert!(opened(&top.join("real/deep")).is_ok());
             assert!(opened(&top.join("link/deep")).is_err());
         }
-        assert!(matches!(Place::open(&top.join("link/deep/file"), true), Err(SystemError::Moved(_))));
-        let soft = Place::open(&top.join("real/deep/soft"), false).unwrap();
+        assert!(matches!(EntryHandle::open(&top.join("link/deep/file"), true), Err(SystemError::Moved(_))));
+        let soft = EntryHandle::open(&top.join("real/deep/soft"), false).unwrap();
         assert!(matches!(soft.file("read", OFlags::RDONLY), Err(SystemError::Moved(_))));
-        let made = Place::open(&top.join("real/new/er/file"), true).unwrap();
+        let made = EntryHandle::open(&top.join("real/new/er/file"), true).unwrap();
         assert!(made.regular("write").unwrap().is_none());
         assert!(top.join("real/new/er").as_std().is_dir());
         // An open directory stays the same one, even if something else takes its name.
         fs::rename(top.join("real/new").as_std(), top.join("real/old").as_std()).unwrap();
         symlink("/etc", top.join("real/new").as_std()).unwrap();
         let flags = OFlags::WRONLY | OFlags::CREATE;
-        rustix::fs::openat(&made.folder, "file", flags, Mode::from_raw_mode(0o600)).unwrap();
+        rustix::fs::openat(&made.directory, "file", flags, Mode::from_raw_mode(0o600)).unwrap();
         assert!(top.join("real/old/er/file").as_std().is_file());
     }
 }

@@ -2,16 +2,16 @@
 //!
 //! This process listens on a private socket with an unguessable name. When the launcher connects,
 //! the kernel's record of the peer is checked: it must run as the same user and be this very
-//! program. Only then is the order sent, and the command starts only after the launcher has
+//! program. Only then is the request sent, and the command starts only after the launcher has
 //! confined itself. The connection stays open: closing it ends the command.
 
 use super::{
     leftovers::Leftovers,
     programs,
-    sandbox::{Order, START, TERM},
+    sandbox::{LaunchRequest, START, TERM},
 };
 use crate::limits::LABEL_BYTES;
-use crate::{AbsPath, Launch, SystemError};
+use crate::{AbsPath, ExternalLaunch, SystemError};
 use async_trait::async_trait;
 use std::fs;
 use std::sync::Arc;
@@ -19,25 +19,25 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream, unix::UCred};
 
 /// Errors for the user and the model.
-const NOT_OURS: &str = "something else answered for the launcher";
+const WRONG_PEER: &str = "another program connected instead of the launcher";
 const FAILED: &str = "the launcher ended before the command was confined";
 
 /// A prepared command whose launcher has not started yet, or has connected.
-pub(super) struct Waiting {
+pub(super) struct PreparedLaunch {
     program: String,
     args: Vec<String>,
-    order: Order,
+    request: LaunchRequest,
     listener: UnixListener,
     socket: Socket,
     connection: Option<UnixStream>,
-    ordered: bool,
+    request_sent: bool,
 }
 
 /// The path of a listening socket. Dropping it removes the file; if this process is killed, a later
 /// one removes it.
 struct Socket {
     path: AbsPath,
-    _noted: Arc<Leftovers>,
+    _notes: Arc<Leftovers>,
 }
 
 impl Drop for Socket {
@@ -46,21 +46,21 @@ impl Drop for Socket {
     }
 }
 
-impl Waiting {
+impl PreparedLaunch {
     /// Starts to listen for a launcher.
     pub(super) fn listen(
-        order: Order,
+        request: LaunchRequest,
         launcher: &[String],
         leftovers: Arc<Leftovers>,
     ) -> Result<Self, SystemError> {
         let (program, words) = launcher.split_first().expect("checked by the caller");
         let fail = |source| SystemError::Spawn { program: program.clone(), source };
-        let socket = Socket { path: leftovers.socket_path().map_err(fail)?, _noted: leftovers };
+        let socket = Socket { path: leftovers.socket_path().map_err(fail)?, _notes: leftovers };
         let listener = UnixListener::bind(socket.path.as_std()).map_err(fail)?;
-        let label = label(order.command.last().map_or("", String::as_str));
+        let label = label(request.command.last().map_or("", String::as_str));
         let args = words.iter().cloned().chain([socket.path.to_string()]).chain(label).collect();
         let program = program.clone();
-        Ok(Self { program, args, order, listener, socket, connection: None, ordered: false })
+        Ok(Self { program, args, request, listener, socket, connection: None, request_sent: false })
     }
 
     /// Accepts the first connection. There is no second one: the socket file is removed afterwards.
@@ -68,16 +68,16 @@ impl Waiting {
         if self.connection.is_none() {
             let (stream, _) = self.listener.accept().await.map_err(|_| SystemError::NotConfined(FAILED))?;
             fs::remove_file(self.socket.path.as_std()).ok();
-            let peer = stream.peer_cred().map_err(|_| SystemError::NotConfined(NOT_OURS))?;
-            if !is_ours(&self.program, &peer) {
-                return Err(SystemError::NotConfined(NOT_OURS));
+            let peer = stream.peer_cred().map_err(|_| SystemError::NotConfined(WRONG_PEER))?;
+            if !is_launcher(&self.program, &peer) {
+                return Err(SystemError::NotConfined(WRONG_PEER));
             }
             self.connection = Some(stream);
         }
         Ok(())
     }
 
-    async fn say(&mut self, word: u8) -> Result<(), SystemError> {
+    async fn send(&mut self, word: u8) -> Result<(), SystemError> {
         let gone = || SystemError::NotConfined(FAILED);
         let connection = self.connection.as_mut().ok_or_else(gone)?;
         connection.write_all(&[word]).await.map_err(|_| gone())
@@ -85,19 +85,19 @@ impl Waiting {
 }
 
 #[async_trait]
-impl Launch for Waiting {
-    fn words(&self) -> (&str, &[String]) {
+impl ExternalLaunch for PreparedLaunch {
+    fn program_and_args(&self) -> (&str, &[String]) {
         (&self.program, &self.args)
     }
 
-    async fn confined(&mut self) -> Result<(), SystemError> {
+    async fn wait_until_confined(&mut self) -> Result<(), SystemError> {
         self.connect().await?;
         let connection = self.connection.as_mut().expect("connected above");
         let failed = |_| SystemError::NotConfined(FAILED);
-        if !self.ordered {
+        if !self.request_sent {
             let mut bytes = Vec::new();
-            self.order.write(&mut bytes).map_err(failed)?;
-            self.ordered = true;
+            self.request.write(&mut bytes).map_err(failed)?;
+            self.request_sent = true;
             connection.write_all(&bytes).await.map_err(failed)?;
         }
         // The launcher sends one byte once it is confined.
@@ -105,16 +105,16 @@ impl Launch for Waiting {
     }
 
     async fn start(&mut self) -> Result<(), SystemError> {
-        self.say(START).await
+        self.send(START).await
     }
 
     async fn terminate(&mut self) {
-        self.say(TERM).await.ok();
+        self.send(TERM).await.ok();
     }
 }
 
 /// Returns whether the peer of a connection runs as this user and is the launcher's program.
-fn is_ours(program: &str, peer: &UCred) -> bool {
+fn is_launcher(program: &str, peer: &UCred) -> bool {
     let Some(pid) = peer.pid().filter(|pid| *pid > 0) else { return false };
     peer.uid() == rustix::process::geteuid().as_raw() && programs::is_run_by(program, &pid.to_string())
 }
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_label_needs_no_quotes_and_stays_short() {
+    fn a_label_needs_no_quoting_and_is_short() {
         assert_eq!(label("npm test -- --watch=false"), ["npm", "test", "--", "--watch=false"]);
         assert_eq!(label("echo 'a b' | $(rm x) > f; ls"), ["echo", "a", "b", "rm", "x", "f", "ls"]);
         assert!(label(&"word ".repeat(100)).join(" ").len() <= LABEL_BYTES);

@@ -1,38 +1,38 @@
-//! The launcher's side: reads an order. An incomplete order runs nothing.
+//! The launcher's side: reads a request. An incomplete request runs nothing.
 
-use super::{Hiding, MAGIC, Order};
+use super::{HiddenVariables, LaunchRequest, MAGIC};
 use crate::{AbsPath, PathError, PrivateTemp, Sandbox, SandboxLevel};
 use std::io::{self, Read};
 
 /// The maximum size of all strings in bytes.
 const MOST_BYTES: u32 = 256 << 20;
 
-/// Why an order cannot be read.
+/// Why a request cannot be read.
 #[derive(Debug, thiserror::Error)]
-pub(in crate::local::sandbox) enum OrderError {
-    #[error("no order came: {0}")]
+pub(in crate::local::sandbox) enum LaunchRequestError {
+    #[error("no launch request was received: {0}")]
     Read(#[from] io::Error),
-    #[error("the order is of another version of this program")]
+    #[error("the launch request is from another version of this program")]
     Version,
     #[error("unknown sandbox option {0:?}")]
     Unknown(String),
     #[error("sandbox option: {0}")]
     Path(#[from] PathError),
-    #[error("the order has no command, or no directory to run it in")]
+    #[error("the launch request has no command or no working directory")]
     Incomplete,
 }
 
-impl Order {
+impl LaunchRequest {
     /// Reads exactly one order, and no bytes after it.
-    pub(in crate::local::sandbox) fn read(from: &mut impl Read) -> Result<Self, OrderError> {
+    pub(in crate::local::sandbox) fn read(from: &mut impl Read) -> Result<Self, LaunchRequestError> {
         let mut magic = [0; MAGIC.len()];
         from.read_exact(&mut magic)?;
         if magic != *MAGIC {
-            return Err(OrderError::Version);
+            return Err(LaunchRequestError::Version);
         }
         let length = number(from)?;
         if length > MOST_BYTES {
-            return Err(OrderError::Version);
+            return Err(LaunchRequestError::Version);
         }
         let mut body = Vec::new();
         from.by_ref().take(u64::from(length)).read_to_end(&mut body)?;
@@ -43,22 +43,22 @@ impl Order {
         let mut strings = Vec::new();
         while !rest.is_empty() {
             let length = number(&mut rest)? as usize;
-            let (string, behind) = rest.split_at_checked(length).ok_or(OrderError::Version)?;
-            strings.push(String::from_utf8(string.to_vec()).map_err(|_| OrderError::Version)?);
+            let (string, behind) = rest.split_at_checked(length).ok_or(LaunchRequestError::Version)?;
+            strings.push(String::from_utf8(string.to_vec()).map_err(|_| LaunchRequestError::Version)?);
             rest = behind;
         }
         Self::of(strings)
     }
 
-    fn of(strings: Vec<String>) -> Result<Self, OrderError> {
-        let mut order = Self {
+    fn of(strings: Vec<String>) -> Result<Self, LaunchRequestError> {
+        let mut request = Self {
             sandbox: Sandbox { level: SandboxLevel::ReadOnly, ..Sandbox::default() },
             namespaces: false,
             processes: false,
             confirm: false,
             cwd: AbsPath::new("/")?,
             env: Vec::new(),
-            hiding: None,
+            hidden_variables: None,
             input: None,
             piped: false,
             command: Vec::new(),
@@ -67,21 +67,21 @@ impl Order {
         let mut has_cwd = false;
         let mut strings = strings.into_iter();
         for string in strings.by_ref().take_while(|string| string != "--") {
-            let unknown = || OrderError::Unknown(string.clone());
+            let unknown = || LaunchRequestError::Unknown(string.clone());
             let (option, value) = string.split_once('=').ok_or_else(unknown)?;
             let path = || AbsPath::new(value);
             let most = || value.parse::<u64>().map_err(|_| unknown());
-            let sandbox = &mut order.sandbox;
+            let sandbox = &mut request.sandbox;
             match option {
                 "level" => sandbox.level = SandboxLevel::of(value).ok_or_else(unknown)?,
-                "cwd" => (order.cwd, has_cwd) = (path()?, true),
+                "cwd" => (request.cwd, has_cwd) = (path()?, true),
                 "on" => match value {
                     "network" => sandbox.network = true,
-                    "namespaces" => order.namespaces = true,
-                    "processes" => order.processes = true,
-                    "confirm" => order.confirm = true,
-                    "piped" => order.piped = true,
-                    "hiding" => order.hiding = Some(Hiding::default()),
+                    "namespaces" => request.namespaces = true,
+                    "processes" => request.processes = true,
+                    "confirm" => request.confirm = true,
+                    "piped" => request.piped = true,
+                    "hiding" => request.hidden_variables = Some(HiddenVariables::default()),
                     _ => return Err(unknown()),
                 },
                 "write" => sandbox.writable.push(path()?),
@@ -102,18 +102,20 @@ impl Order {
                 "most-cpu" => sandbox.limits.cpu_seconds = most()?,
                 "env" => {
                     let (name, value) = value.split_once('=').ok_or_else(unknown)?;
-                    order.env.push((name.to_owned(), value.to_owned()));
+                    request.env.push((name.to_owned(), value.to_owned()));
                 }
-                "secret" => order.hiding.as_mut().ok_or_else(unknown)?.values.push(value.to_owned()),
-                "keep" => order.hiding.as_mut().ok_or_else(unknown)?.keep.push(value.to_owned()),
-                "input" => order.input = Some(value.to_owned()),
+                "secret" => {
+                    request.hidden_variables.as_mut().ok_or_else(unknown)?.values.push(value.to_owned())
+                }
+                "keep" => request.hidden_variables.as_mut().ok_or_else(unknown)?.keep.push(value.to_owned()),
+                "input" => request.input = Some(value.to_owned()),
                 _ => return Err(unknown()),
             }
         }
-        order.command = strings.collect();
-        match order.command.is_empty() || !has_cwd {
-            true => Err(OrderError::Incomplete),
-            false => Ok(order),
+        request.command = strings.collect();
+        match request.command.is_empty() || !has_cwd {
+            true => Err(LaunchRequestError::Incomplete),
+            false => Ok(request),
         }
     }
 }
@@ -128,9 +130,9 @@ fn number(from: &mut impl Read) -> io::Result<u32> {
 mod tests {
     use super::*;
 
-    fn order() -> Order {
+    fn request() -> LaunchRequest {
         let path = |text: &str| AbsPath::new(text).unwrap();
-        Order {
+        LaunchRequest {
             sandbox: Sandbox {
                 level: SandboxLevel::WorkspaceWrite,
                 network: true,
@@ -148,7 +150,10 @@ mod tests {
             confirm: true,
             cwd: path("/w"),
             env: vec![("A".to_owned(), "b=c\nd".to_owned())],
-            hiding: Some(Hiding { values: vec!["v".to_owned()], keep: vec!["K".to_owned()] }),
+            hidden_variables: Some(HiddenVariables {
+                values: vec!["v".to_owned()],
+                keep: vec!["K".to_owned()],
+            }),
             input: Some("line\n--\n".to_owned()),
             piped: true,
             command: ["sh", "-c", "level=off", "--", ""].map(str::to_owned).to_vec(),
@@ -156,21 +161,21 @@ mod tests {
     }
 
     #[test]
-    fn an_order_survives_the_way_to_the_launcher() {
+    fn a_launch_request_round_trips() {
         let mut bytes = Vec::new();
-        order().write(&mut bytes).unwrap();
+        request().write(&mut bytes).unwrap();
         bytes.extend(b"more");
         let mut from = bytes.as_slice();
-        assert_eq!(Order::read(&mut from).unwrap(), order());
+        assert_eq!(LaunchRequest::read(&mut from).unwrap(), request());
         assert_eq!(from, b"more", "what follows is not read");
     }
 
     #[test]
-    fn wrong_orders_run_nothing() {
+    fn invalid_launch_requests_are_rejected() {
         let mut whole = Vec::new();
-        order().write(&mut whole).unwrap();
+        request().write(&mut whole).unwrap();
         for length in [0, 4, 8, 12, 20, whole.len() - 1] {
-            assert!(Order::read(&mut &whole[..length]).is_err(), "{length}");
+            assert!(LaunchRequest::read(&mut &whole[..length]).is_err(), "{length}");
         }
         for strings in [
             &["level=none", "cwd=/", "--", "sh"][..],
@@ -183,14 +188,14 @@ mod tests {
             &[],
         ] {
             assert!(
-                Order::of(strings.iter().map(|text| (*text).to_owned()).collect()).is_err(),
+                LaunchRequest::of(strings.iter().map(|text| (*text).to_owned()).collect()).is_err(),
                 "{strings:?}"
             );
         }
         let huge = [MAGIC.as_slice(), &u32::MAX.to_le_bytes()].concat();
         let longer_than_all = [MAGIC.as_slice(), &4_u32.to_le_bytes(), &9_u32.to_le_bytes()].concat();
         for bytes in [huge, longer_than_all] {
-            assert!(Order::read(&mut bytes.as_slice()).is_err());
+            assert!(LaunchRequest::read(&mut bytes.as_slice()).is_err());
         }
     }
 }
