@@ -29,7 +29,7 @@ impl Random {
 
 /// The moment at which the program is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Aim {
+pub(super) enum KillMoment {
     /// This long after it was started.
     Start(Duration),
     /// This long after it wrote this line, counted from 1 since the session was opened.
@@ -38,7 +38,7 @@ pub(super) enum Aim {
     Call(u64, Duration),
 }
 
-impl Aim {
+impl KillMoment {
     /// Returns the index of the prompt, from 0, whose command is to be killed. That command must
     /// not finish before the kill.
     pub(super) fn command_of(self) -> Option<u64> {
@@ -50,7 +50,7 @@ impl Aim {
 
     /// Draws a moment: one third in the first 50 ms, one third after an output line, one third
     /// while calls start.
-    pub(super) fn draw(point: usize, random: &mut Random) -> Self {
+    pub(super) fn random(point: usize, random: &mut Random) -> Self {
         match point % 3 {
             0 => Self::Start(random.micros(50_000)),
             1 => Self::Line(1 + random.below(60), random.micros(3_000)),
@@ -61,7 +61,7 @@ impl Aim {
     }
 }
 
-impl fmt::Display for Aim {
+impl fmt::Display for KillMoment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Start(time) => write!(f, "killed {time:?} after its start"),
@@ -76,16 +76,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_seed_gives_the_same_moments_each_time_and_another_gives_others() {
-        let draw = |seed| {
+    fn a_seed_determines_the_kill_moments() {
+        let random = |seed| {
             let mut random = Random::new(seed);
-            (0..30).map(|point| Aim::draw(point, &mut random)).collect::<Vec<_>>()
+            (0..30).map(|point| KillMoment::random(point, &mut random)).collect::<Vec<_>>()
         };
-        assert_eq!(draw(7), draw(7));
-        assert_ne!(draw(7), draw(8));
-        let early = |aim: &&Aim| matches!(aim, Aim::Start(time) if *time < Duration::from_millis(50));
-        assert_eq!(draw(1).iter().filter(early).count(), 10);
-        let of = |call| Aim::Call(call, Duration::ZERO).command_of();
+        assert_eq!(random(7), random(7));
+        assert_ne!(random(7), random(8));
+        let early = |kill_moment: &&KillMoment| matches!(kill_moment, KillMoment::Start(time) if *time < Duration::from_millis(50));
+        assert_eq!(random(1).iter().filter(early).count(), 10);
+        let of = |call| KillMoment::Call(call, Duration::ZERO).command_of();
         assert_eq!([of(1), of(2), of(4)], [Some(0), None, Some(1)]);
     }
 }

@@ -23,7 +23,7 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 pub(crate) type Fault = Arc<Mutex<Option<String>>>;
 
 /// A program's standard streams as a transport.
-pub(crate) struct Lines {
+pub(crate) struct StdioTransport {
     // Held while a message is written, so that concurrent writes do not interleave.
     input: Arc<tokio::sync::Mutex<Option<Box<dyn AsyncWrite + Send + Unpin>>>>,
     output: LineReader,
@@ -31,7 +31,7 @@ pub(crate) struct Lines {
     fault: Fault,
 }
 
-impl Lines {
+impl StdioTransport {
     pub(crate) fn new(
         input: Box<dyn AsyncWrite + Send + Unpin>,
         output: Box<dyn AsyncRead + Send + Unpin>,
@@ -62,7 +62,7 @@ impl Lines {
     }
 }
 
-impl Transport<RoleClient> for Lines {
+impl Transport<RoleClient> for StdioTransport {
     type Error = io::Error;
 
     fn send(
@@ -97,16 +97,16 @@ impl Transport<RoleClient> for Lines {
             if line.iter().all(u8::is_ascii_whitespace) {
                 continue;
             }
-            if let Some(message) = message(&line) {
+            if let Some(message) = parse_message(&line) {
                 self.garbage = 0;
                 return Some(message);
             }
             self.garbage += 1;
             if self.garbage == 1 {
-                tracing::debug!("an MCP server wrote a line that is no message");
+                tracing::debug!("an MCP server wrote a line that is not a message");
             }
             if self.garbage >= GARBAGE_LINES {
-                self.fail(format!("it wrote {GARBAGE_LINES} lines that are no message"));
+                self.fail(format!("it wrote {GARBAGE_LINES} lines that are not messages"));
                 return None;
             }
         }
@@ -120,34 +120,34 @@ impl Transport<RoleClient> for Lines {
 
 /// Parses a message. A list of tools is parsed tool by tool: one that cannot be parsed is left out
 /// and does not affect the others.
-pub(crate) fn message(line: &[u8]) -> Option<RxJsonRpcMessage<RoleClient>> {
+pub(crate) fn parse_message(line: &[u8]) -> Option<RxJsonRpcMessage<RoleClient>> {
     let text = &*agent::without_halves(str::from_utf8(line).ok()?);
-    let of_tools = text.contains("\"tools\"").then(|| list_of_tools(text)).flatten();
-    of_tools.or_else(|| serde_json::from_str(text).ok())
+    let tool_list = text.contains("\"tools\"").then(|| parse_tool_list(text)).flatten();
+    tool_list.or_else(|| serde_json::from_str(text).ok())
 }
 
 /// Parses a response that lists tools, and nothing else. The library would try every type of
 /// response in turn, and such a list can be long.
-fn list_of_tools(text: &str) -> Option<RxJsonRpcMessage<RoleClient>> {
+fn parse_tool_list(text: &str) -> Option<RxJsonRpcMessage<RoleClient>> {
     #[derive(Deserialize)]
-    struct Answer<'a> {
+    struct ToolListResponse<'a> {
         id: RequestId,
         #[serde(borrow)]
-        result: List<'a>,
+        result: ToolList<'a>,
     }
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
-    struct List<'a> {
+    struct ToolList<'a> {
         #[serde(borrow)]
         tools: Vec<&'a RawValue>,
         next_cursor: Option<String>,
     }
-    let Answer { id, result: List { tools, next_cursor } } = serde_json::from_str(text).ok()?;
+    let ToolListResponse { id, result: ToolList { tools, next_cursor } } = serde_json::from_str(text).ok()?;
     let known = |tool: &RawValue| {
-        let known = listed::read(tool.get());
+        let known = listed::parse_tool(tool.get());
         known
             .inspect_err(|error| {
-                tracing::warn!(%error, "a tool of an MCP server is left out: it cannot be understood");
+                tracing::warn!(%error, "a tool of an MCP server is left out: it cannot be parsed");
             })
             .ok()
     };

@@ -1,11 +1,11 @@
 //! A session that is killed repeatedly, and the checks after each restart.
 
-use super::aim::{Aim, Random};
 use super::home::Home;
+use super::kill_moment::{KillMoment, Random};
 use super::kind::Kind;
-use super::life::Life;
 use super::model::Model;
-use super::tally::{Harm, Tally};
+use super::results::{Failure, ResultRow};
+use super::running_program::RunningProgram;
 use crate::peers::client::Reply;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
@@ -57,50 +57,54 @@ pub(super) fn done(number: u64) -> String {
 }
 
 /// Plays a story.
-pub(super) fn play(plan: Plan, binary: &Path, model: &Model) -> Tally {
-    let mut tally = Tally::new(format!("kill: {}", plan.kind.name()));
+pub(super) fn play(plan: Plan, binary: &Path, model: &Model) -> ResultRow {
+    let mut results = ResultRow::new(format!("kill: {}", plan.kind.name()));
     let name = format!("{}-{}", plan.kind.name(), plan.number);
-    let mut story = match Home::make(&name, plan.kind, plan.number % 2 == 1) {
-        Ok(home) => Story {
+    let mut kill_test = match Home::make(&name, plan.kind, plan.number % 2 == 1) {
+        Ok(home) => KillTest {
             home: Arc::new(home),
             binary,
             base_url: model.base_url(plan.kind, &name),
             kind: plan.kind,
             session: None,
-            asked: 0,
+            prompts_sent: 0,
             answered: Vec::new(),
             calls: BTreeMap::new(),
-            litter: Vec::new(),
-            harms: Vec::new(),
+            stray_files: Vec::new(),
+            failures: Vec::new(),
         },
         Err(error) => {
-            tally.harms.push((Harm::Broken, format!("no home for {name}: {error:#}")));
-            return tally;
+            results.failures.push((Failure::Broken, format!("no home for {name}: {error:#}")));
+            return results;
         }
     };
     let mut random = Random::new(plan.seed);
     for point in 0..plan.points {
-        let aim = Aim::draw(point + plan.number, &mut random);
-        tally.points += 1;
-        let waiting = story.asked - story.answered.len() as u64;
-        let played = story.point(aim);
-        tally.cut += usize::from(story.asked - story.answered.len() as u64 > waiting);
-        let objections = model.objections(&name).into_iter().map(|text| (Harm::Loss, text));
-        let mut harms: Vec<_> = std::mem::take(&mut story.harms).into_iter().chain(objections).collect();
+        let kill_moment = KillMoment::random(point + plan.number, &mut random);
+        results.points += 1;
+        let waiting = kill_test.prompts_sent - kill_test.answered.len() as u64;
+        let played = kill_test.kill_and_restart(kill_moment);
+        results.cut += usize::from(kill_test.prompts_sent - kill_test.answered.len() as u64 > waiting);
+        let conversation_problems =
+            model.conversation_problems(&name).into_iter().map(|text| (Failure::Loss, text));
+        let mut failures: Vec<_> =
+            std::mem::take(&mut kill_test.failures).into_iter().chain(conversation_problems).collect();
         if let Err(error) = &played {
-            harms.push((Harm::Broken, format!("{error:#} ({})", story.home.last_words())));
+            failures.push((Failure::Broken, format!("{error:#} ({})", kill_test.home.last_words())));
         }
-        let place = format!("story {name}, point {}, {aim}", point + 1);
-        tally.harms.extend(harms.into_iter().map(|(harm, what)| (harm, format!("{place}: {what}"))));
+        let place = format!("story {name}, point {}, {kill_moment}", point + 1);
+        results
+            .failures
+            .extend(failures.into_iter().map(|(failure, what)| (failure, format!("{place}: {what}"))));
         // Consequences of one failure are not reported as well.
         if played.is_err() {
             break;
         }
     }
-    tally
+    results
 }
 
-struct Story<'a> {
+struct KillTest<'a> {
     home: Arc<Home>,
     binary: &'a Path,
     base_url: String,
@@ -108,57 +112,57 @@ struct Story<'a> {
     /// The session's id, once the program has returned it.
     session: Option<String>,
     /// The number of prompts sent; none is sent twice.
-    asked: u64,
+    prompts_sent: u64,
     /// The prompts that were answered.
     answered: Vec<u64>,
     /// The last reported state of each call.
     calls: BTreeMap<String, String>,
     /// The unexpected files found so far, each of which is reported once.
-    litter: Vec<String>,
-    harms: Vec<(Harm, String)>,
+    stray_files: Vec<String>,
+    failures: Vec<(Failure, String)>,
 }
 
-impl Story<'_> {
-    fn harm(&mut self, harm: Harm, what: impl Into<String>) {
-        self.harms.push((harm, what.into()));
+impl KillTest<'_> {
+    fn add_failure(&mut self, failure: Failure, what: impl Into<String>) {
+        self.failures.push((failure, what.into()));
     }
 
-    fn life(&self, aim: Option<Aim>) -> Result<Life> {
-        Life::start(&self.home, self.binary, &self.base_url, self.kind, aim)
+    fn running_program(&self, kill_moment: Option<KillMoment>) -> Result<RunningProgram> {
+        RunningProgram::start(&self.home, self.binary, &self.base_url, self.kind, kill_moment)
     }
 
     /// Runs a process that is killed, and another that shows what has survived.
-    fn point(&mut self, aim: Aim) -> Result<()> {
-        let mut life = self.life(Some(aim))?;
-        let talked = self.talk(&mut life, PROMPTS, aim.command_of());
-        self.calls.extend(life.killed());
-        if let Err(error) = talked {
+    fn kill_and_restart(&mut self, kill_moment: KillMoment) -> Result<()> {
+        let mut running_program = self.running_program(Some(kill_moment))?;
+        let used = self.use_session(&mut running_program, PROMPTS, kill_moment.command_of());
+        self.calls.extend(running_program.kill_and_drain());
+        if let Err(error) = used {
             let text = format!("{error:#}");
             // Any other error is a consequence of the kill.
             if text.contains("answered with an error") {
-                self.harm(Harm::Broken, text);
+                self.add_failure(Failure::Broken, text);
             }
         }
         for orphan in self.home.orphans() {
-            self.harm(Harm::Orphan, format!("`{orphan}` lives on"));
+            self.add_failure(Failure::Orphan, format!("`{orphan}` survived the kill"));
         }
 
-        let mut life = self.life(None)?;
-        let talked = self.talk(&mut life, 1, None);
-        if let Err(error) = talked {
-            self.calls.extend(life.killed());
+        let mut running_program = self.running_program(None)?;
+        let used = self.use_session(&mut running_program, 1, None);
+        if let Err(error) = used {
+            self.calls.extend(running_program.kill_and_drain());
             return Err(error.context("after the kill"));
         }
-        life.hang_up()?;
+        running_program.end_normally()?;
         for orphan in self.home.orphans() {
-            self.harm(Harm::Orphan, format!("`{orphan}` lives on after an end in order"));
+            self.add_failure(Failure::Orphan, format!("`{orphan}` survived a normal exit"));
         }
         let effects = self.home.effects(self.kind, &self.answered)?;
-        self.harms.extend(effects);
-        for name in self.home.litter() {
-            if !self.litter.contains(&name) {
-                self.harm(Harm::Litter, format!("{name} lies in the project"));
-                self.litter.push(name);
+        self.failures.extend(effects);
+        for name in self.home.stray_files() {
+            if !self.stray_files.contains(&name) {
+                self.add_failure(Failure::StrayFile, format!("{name} remained in the project"));
+                self.stray_files.push(name);
             }
         }
         Ok(())
@@ -166,40 +170,45 @@ impl Story<'_> {
 
     /// Opens the session, checks its replay, and sends prompts; the command of prompt `waits` runs
     /// longer.
-    fn talk(&mut self, life: &mut Life, prompts: u64, waits: Option<u64>) -> Result<()> {
-        life.initialize()?;
+    fn use_session(
+        &mut self,
+        running_program: &mut RunningProgram,
+        prompts: u64,
+        waits: Option<u64>,
+    ) -> Result<()> {
+        running_program.initialize()?;
         let servers = self.home.servers(self.kind);
         match self.session.clone() {
             None => {
                 let new = json!({ "cwd": self.home.project(), "mcpServers": servers });
-                let reply = life.ask("session/new", &new)?;
+                let reply = running_program.ask("session/new", &new)?;
                 let id = reply.result["sessionId"].as_str().context("session/new gave no id")?;
                 self.session = Some(id.to_owned());
             }
             Some(id) => {
                 let load = json!({ "sessionId": id, "cwd": self.home.project(), "mcpServers": servers });
-                let reply = life.ask("session/load", &load)?;
+                let reply = running_program.ask("session/load", &load)?;
                 self.check(&reply);
-                let listed = life.ask("session/list", &json!({}))?;
+                let listed = running_program.ask("session/list", &json!({}))?;
                 let is_it = |session: &Value| session["sessionId"] == id.as_str();
                 if !self.answered.is_empty()
                     && !listed.result["sessions"].as_array().is_some_and(|all| all.iter().any(is_it))
                 {
-                    self.harm(Harm::Loss, "the session is not listed");
+                    self.add_failure(Failure::Loss, "the session is not listed");
                 }
             }
         }
-        life.opened();
+        running_program.opened();
         for prompt in 0..prompts {
-            self.asked += 1;
-            let number = self.asked;
+            self.prompts_sent += 1;
+            let number = self.prompts_sent;
             let waiting = if waits == Some(prompt) { WAITING } else { "" };
             let content = json!([{ "type": "text", "text": format!("step {number}{waiting}") }]);
             let prompt = json!({ "sessionId": self.session, "prompt": content });
-            let reply = life.ask("session/prompt", &prompt)?;
+            let reply = running_program.ask("session/prompt", &prompt)?;
             self.answered.push(number);
             if reply.result["stopReason"] != "end_turn" {
-                self.harm(Harm::Broken, format!("step {number} ended with {}", reply.result));
+                self.add_failure(Failure::Broken, format!("step {number} ended with {}", reply.result));
             }
         }
         Ok(())
@@ -207,34 +216,37 @@ impl Story<'_> {
 
     /// Compares a replay with everything that was acknowledged.
     fn check(&mut self, reply: &Reply) {
-        let replayed = Replayed::of(reply);
-        let mut harms = Vec::new();
-        for number in 1..=self.asked {
-            let (said, answer) = (format!("step {number}"), done(number));
-            let count = replayed.said.iter().filter(|text| **text == said).count();
+        let replayed = Replay::of(reply);
+        let mut failures = Vec::new();
+        for number in 1..=self.prompts_sent {
+            let (prompt, answer) = (format!("step {number}"), done(number));
+            let count = replayed.prompts.iter().filter(|text| **text == prompt).count();
             let answered = self.answered.contains(&number);
             if count > 1 || (answered && count == 0) {
-                harms.push((Harm::Loss, format!("{said:?} is there {count} times")));
+                failures.push((Failure::Loss, format!("{prompt:?} is in the replay {count} times")));
             }
             if answered && !replayed.answers.contains(&answer) {
-                harms.push((Harm::Loss, format!("{answer:?} is not there")));
+                failures.push((Failure::Loss, format!("{answer:?} is missing from the replay")));
             }
         }
         for (id, state) in &self.calls {
             match replayed.calls.get(id) {
-                None => harms.push((Harm::Loss, format!("{id} was told of ({state}) and is not there"))),
+                None => failures.push((
+                    Failure::Loss,
+                    format!("{id} was reported ({state}) and is missing from the replay"),
+                )),
                 Some((_, now)) if ends(state) && now != state => {
-                    harms.push((Harm::Loss, format!("{id} was {state} and is {now}")));
+                    failures.push((Failure::Loss, format!("{id} was {state} and is {now}")));
                 }
                 Some(_) => {}
             }
         }
         for (id, (announced, state)) in &replayed.calls {
             if *announced != 1 || !ends(state) {
-                harms.push((Harm::Loss, format!("{id} is announced {announced} times and {state}")));
+                failures.push((Failure::Loss, format!("{id} is announced {announced} times and {state}")));
             }
         }
-        self.harms.append(&mut harms);
+        self.failures.append(&mut failures);
     }
 }
 
@@ -244,15 +256,15 @@ fn ends(state: &str) -> bool {
 
 /// The content of a replay.
 #[derive(Default)]
-struct Replayed {
-    said: Vec<String>,
+struct Replay {
+    prompts: Vec<String>,
     /// The model's messages, with their chunks joined.
     answers: Vec<String>,
     /// How often each call was announced, and its last state.
     calls: BTreeMap<String, (usize, String)>,
 }
 
-impl Replayed {
+impl Replay {
     fn of(reply: &Reply) -> Self {
         let mut replayed = Self::default();
         let mut message = None;
@@ -261,7 +273,7 @@ impl Replayed {
             let id = update["messageId"].as_str();
             let kind = update["sessionUpdate"].as_str().unwrap_or_default();
             match kind {
-                "user_message_chunk" => replayed.said.push(text.trim_end_matches(WAITING).to_owned()),
+                "user_message_chunk" => replayed.prompts.push(text.trim_end_matches(WAITING).to_owned()),
                 "agent_message_chunk" => match replayed.answers.last_mut() {
                     Some(last) if message == id => last.push_str(text),
                     _ => replayed.answers.push(text.to_owned()),
@@ -287,7 +299,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn points_are_dealt_out_over_the_kinds() {
+    fn kills_are_distributed_over_the_kinds() {
         let plans = Plan::all(&Kind::ALL, 100, 7);
         assert_eq!(plans.iter().map(|plan| plan.points).sum::<usize>(), 100);
         let of = |kind| plans.iter().filter(|plan| plan.kind == kind).map(|plan| plan.points).sum::<usize>();

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 /// The reason why a run was ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stop {
+pub(crate) enum EndReason {
     Cpu,
     Wall,
     Memory,
@@ -17,78 +17,78 @@ pub(crate) enum Stop {
 }
 
 /// The usage of one run. Lives on the interpreter's thread.
-pub(crate) struct Meter {
+pub(crate) struct RunClock {
     began: Instant,
     /// The time spent waiting for calls of the script.
-    away: Cell<Duration>,
+    outside: Cell<Duration>,
     limits: RunLimits,
     cancel: CancellationToken,
-    stopped: RefCell<Option<Stop>>,
+    end_reason: RefCell<Option<EndReason>>,
 }
 
-impl Meter {
+impl RunClock {
     pub(crate) fn new(limits: RunLimits, cancel: CancellationToken) -> Self {
-        let (began, away) = (Instant::now(), Cell::default());
-        Self { began, away, limits, cancel, stopped: RefCell::default() }
+        let (began, outside) = (Instant::now(), Cell::default());
+        Self { began, outside, limits, cancel, end_reason: RefCell::default() }
     }
 
     /// Fails once a limit is exceeded, and on every later call.
     pub(crate) fn check(&self) -> mlua::Result<()> {
-        let stop = self.stopped();
-        let stop = stop.or_else(|| self.cancel.is_cancelled().then_some(Stop::Cancelled)).or_else(|| {
-            let took = self.began.elapsed();
-            if took > self.limits.wall {
-                Some(Stop::Wall)
-            } else if took.saturating_sub(self.away.get()) > self.limits.cpu {
-                Some(Stop::Cpu)
+        let end = self.end_reason();
+        let end = end.or_else(|| self.cancel.is_cancelled().then_some(EndReason::Cancelled)).or_else(|| {
+            let elapsed = self.began.elapsed();
+            if elapsed > self.limits.wall {
+                Some(EndReason::Wall)
+            } else if elapsed.saturating_sub(self.outside.get()) > self.limits.cpu {
+                Some(EndReason::Cpu)
             } else {
                 None
             }
         });
-        match stop {
+        match end {
             None => Ok(()),
-            Some(stop) => Err(self.stop(stop)),
+            Some(end) => Err(self.end(end)),
         }
     }
 
     /// Ends the run for this reason, unless it has already been ended for another one. Returns the
     /// error.
-    pub(crate) fn stop(&self, stop: Stop) -> mlua::Error {
-        let stop = *self.stopped.borrow_mut().get_or_insert(stop);
-        mlua::Error::RuntimeError(self.words(stop))
+    pub(crate) fn end(&self, end: EndReason) -> mlua::Error {
+        let end = *self.end_reason.borrow_mut().get_or_insert(end);
+        mlua::Error::RuntimeError(self.message(end))
     }
 
     /// Returns the reason why the run was ended, if it was.
-    pub(crate) fn stopped(&self) -> Option<Stop> {
-        *self.stopped.borrow()
+    pub(crate) fn end_reason(&self) -> Option<EndReason> {
+        *self.end_reason.borrow()
     }
 
     /// Returns the message about the end of a run, for the author of the script.
-    pub(crate) fn words(&self, stop: Stop) -> String {
-        match stop {
-            Stop::Cpu => format!("CPU limit of {} exceeded.", seconds(self.limits.cpu)),
-            Stop::Wall => format!("Time limit of {} exceeded.", seconds(self.limits.wall)),
-            Stop::Memory => {
+    pub(crate) fn message(&self, end: EndReason) -> String {
+        match end {
+            EndReason::Cpu => format!("CPU limit of {} exceeded.", seconds(self.limits.cpu)),
+            EndReason::Wall => format!("Time limit of {} exceeded.", seconds(self.limits.wall)),
+            EndReason::Memory => {
                 format!("Memory limit of {} MB exceeded.", self.limits.memory / crate::MEGABYTE)
             }
-            Stop::Cancelled => "The run was cancelled.".to_owned(),
+            EndReason::Cancelled => "The run was cancelled.".to_owned(),
         }
     }
 
     /// Runs something outside the interpreter: it counts as wall time, but not as interpreter time.
-    pub(crate) fn away<T>(&self, what: impl FnOnce() -> T) -> T {
-        let left = Instant::now();
+    pub(crate) fn outside<T>(&self, what: impl FnOnce() -> T) -> T {
+        let start = Instant::now();
         let done = what();
-        self.away.set(self.away.get() + left.elapsed());
+        self.outside.set(self.outside.get() + start.elapsed());
         done
     }
 
     /// Returns the remaining wall time.
-    pub(crate) fn left(&self) -> Duration {
+    pub(crate) fn remaining(&self) -> Duration {
         self.limits.wall.saturating_sub(self.began.elapsed())
     }
 
-    pub(crate) fn took(&self) -> Duration {
+    pub(crate) fn elapsed(&self) -> Duration {
         self.began.elapsed()
     }
 

@@ -14,7 +14,7 @@ use system::AbsPath;
 
 /// A request to a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Inquiry {
+pub enum DirectQuery {
     /// Lists resources.
     Resources,
     /// Reads a resource.
@@ -33,12 +33,15 @@ pub enum Inquiry {
     },
 }
 
-impl Inquiry {
+impl DirectQuery {
     /// Returns a tool that makes this request, and the arguments to show. The result is JSON in the
     /// shape of the protocol.
     pub fn tool(self, server: &str, client: Arc<Client>, redactor: Redactor) -> (Arc<dyn AnyTool>, Value) {
         let (function, arguments) = (self.function(server), self.arguments());
-        (Arc::new(Asking { server: server.to_owned(), inquiry: self, function, client, redactor }), arguments)
+        (
+            Arc::new(QueryCall { server: server.to_owned(), direct_query: self, function, client, redactor }),
+            arguments,
+        )
     }
 
     fn arguments(&self) -> Value {
@@ -58,7 +61,7 @@ impl Inquiry {
         }
     }
 
-    async fn ask(&self, client: &Client) -> Result<Value, String> {
+    async fn send(&self, client: &Client) -> Result<Value, String> {
         let what = match self {
             Self::Resources | Self::Resource { .. } => "resources",
             Self::Prompts | Self::Prompt { .. } => "prompts",
@@ -77,15 +80,15 @@ impl Inquiry {
 
 /// An inquiry as a tool and as its call.
 #[derive(Clone)]
-struct Asking {
+struct QueryCall {
     server: String,
-    inquiry: Inquiry,
+    direct_query: DirectQuery,
     function: String,
     client: Arc<Client>,
     redactor: Redactor,
 }
 
-impl AnyTool for Asking {
+impl AnyTool for QueryCall {
     fn spec(&self) -> ToolSpec {
         let parameters = json!({ "type": "object", "properties": {} });
         ToolSpec { name: self.function.clone(), description: String::new(), parameters }
@@ -105,13 +108,13 @@ impl AnyTool for Asking {
 }
 
 #[async_trait]
-impl AnyCall for Asking {
+impl AnyCall for QueryCall {
     fn describe(&self, _cwd: &AbsPath) -> Description {
-        let what = match &self.inquiry {
-            Inquiry::Resources => "List resources".to_owned(),
-            Inquiry::Resource { uri } => format!("Read {uri}"),
-            Inquiry::Prompts => "List prompts".to_owned(),
-            Inquiry::Prompt { name, .. } => format!("Fill in the prompt {name}"),
+        let what = match &self.direct_query {
+            DirectQuery::Resources => "List resources".to_owned(),
+            DirectQuery::Resource { uri } => format!("Read {uri}"),
+            DirectQuery::Prompts => "List prompts".to_owned(),
+            DirectQuery::Prompt { name, .. } => format!("Fill in the prompt {name}"),
         };
         let title = agent::one_line(&format!("{}: {what}", self.server));
         Description { title, kind: ToolKind::Read, locations: Vec::new() }
@@ -126,14 +129,14 @@ impl AnyCall for Asking {
     }
 
     async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let asked = tokio::select! {
+        let response = tokio::select! {
             biased;
             () = cx.cancel.cancelled() => return Err(ToolError::Cancelled(None)),
-            asked = self.inquiry.ask(&self.client) => asked,
+            response = self.direct_query.send(&self.client) => response,
         };
-        match asked {
-            Ok(said) => {
-                let text = self.redactor.redact_value(said).to_string();
+        match response {
+            Ok(value) => {
+                let text = self.redactor.redact_value(value).to_string();
                 Ok(ToolOutput::text(agent::tools::within(cx, text).await))
             }
             Err(why) => {

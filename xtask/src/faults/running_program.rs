@@ -1,8 +1,8 @@
 //! One process of the program: it is started, used, and killed or ended normally.
 
-use super::aim::Aim;
-use super::editor::{Editor, Victim, kill};
+use super::editor::{Editor, SharedChild, kill};
 use super::home::Home;
+use super::kill_moment::KillMoment;
 use super::kind::Kind;
 use crate::peers::client::{Client, Reply};
 use anyhow::{Context, Result, bail};
@@ -19,20 +19,20 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const ENDING: Duration = Duration::from_secs(10);
 
 /// A running program and its editor.
-pub(super) struct Life {
+pub(super) struct RunningProgram {
     client: Client<Editor>,
-    victim: Victim,
+    child: SharedChild,
     kind: Kind,
 }
 
-impl Life {
+impl RunningProgram {
     /// Starts it, with a moment of the kill if it is to be killed.
     pub(super) fn start(
         home: &Arc<Home>,
         binary: &Path,
         base_url: &str,
         kind: Kind,
-        aim: Option<Aim>,
+        kill_moment: Option<KillMoment>,
     ) -> Result<Self> {
         let mut command = home.program(binary, base_url, kind)?;
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -40,16 +40,16 @@ impl Life {
         let mut child = command.spawn().with_context(|| format!("{} did not start", binary.display()))?;
         let stdout = child.stdout.take().context("stdout is not a pipe")?;
         let stdin = child.stdin.take().context("stdin is not a pipe")?;
-        let victim = Arc::new(Mutex::new(child));
-        if let Some(Aim::Start(time)) = aim {
-            let victim = Arc::clone(&victim);
+        let child = Arc::new(Mutex::new(child));
+        if let Some(KillMoment::Start(time)) = kill_moment {
+            let child = Arc::clone(&child);
             std::thread::spawn(move || {
                 std::thread::sleep((started + time).saturating_duration_since(Instant::now()));
-                kill(&victim);
+                kill(&child);
             });
         }
-        let editor = Editor::new(Arc::clone(&victim), aim, Arc::clone(home));
-        Ok(Self { client: Client::new(stdout, stdin, editor), victim, kind })
+        let editor = Editor::new(Arc::clone(&child), kill_moment, Arc::clone(home));
+        Ok(Self { client: Client::new(stdout, stdin, editor), child, kind })
     }
 
     pub(super) fn ask(&mut self, method: &str, params: &Value) -> Result<Reply> {
@@ -72,23 +72,23 @@ impl Life {
     }
 
     /// Kills it if it is still running; returns the last reported state of each call.
-    pub(super) fn killed(mut self) -> BTreeMap<String, String> {
-        kill(&self.victim);
+    pub(super) fn kill_and_drain(mut self) -> BTreeMap<String, String> {
+        kill(&self.child);
         self.end()
     }
 
     /// Closes its input and waits for its exit.
-    pub(super) fn hang_up(mut self) -> Result<()> {
+    pub(super) fn end_normally(mut self) -> Result<()> {
         self.client.hang_up();
         let until = Instant::now() + ENDING;
         let ended = loop {
-            let ended = self.victim.lock().expect("nobody panics with the lock held").try_wait()?;
+            let ended = self.child.lock().expect("no thread panics with the lock held").try_wait()?;
             if ended.is_some() || Instant::now() > until {
                 break ended;
             }
             std::thread::sleep(Duration::from_millis(2));
         };
-        kill(&self.victim);
+        kill(&self.child);
         self.end();
         match ended {
             Some(status) if status.success() => Ok(()),
@@ -99,7 +99,7 @@ impl Life {
 
     /// Reads its remaining output and kills the processes in the editor's terminals.
     fn end(&mut self) -> BTreeMap<String, String> {
-        self.victim.lock().expect("nobody panics with the lock held").wait().ok();
+        self.child.lock().expect("no thread panics with the lock held").wait().ok();
         self.client.drain(PATIENCE);
         let host = self.client.host();
         host.terminals.kill_all();

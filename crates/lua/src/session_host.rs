@@ -1,16 +1,16 @@
 //! Carries out the calls of a script in an agent's turn: to the session's tools, through the
 //! session's permission gate.
 
-use crate::{Native, Reach};
+use crate::{Native, ScriptHost};
 use agent::{AnyTool, Callee, Effect, InnerCalls, InnerError, ToolResult};
 use async_trait::async_trait;
 use serde_json::Value;
 use std::sync::Arc;
 
-pub(crate) struct InTurn(pub(crate) InnerCalls);
+pub(crate) struct SessionHost(pub(crate) InnerCalls);
 
 #[async_trait]
-impl Reach for InTurn {
+impl ScriptHost for SessionHost {
     async fn native(&self) -> Native {
         self.0.tools().await.map_or(Native::NoTurn, Native::Tools)
     }
@@ -23,7 +23,9 @@ impl Reach for InTurn {
     async fn call(&self, tool: Arc<dyn AnyTool>, arguments: Value) -> Result<ToolResult, String> {
         let reads = tool.effect() == Effect::Reads;
         self.0.call(Callee::Tool(tool), arguments).await.map_err(|error| match &error {
-            InnerError::NeedsApproval(name) => of_integration(name, reads).unwrap_or_else(|| refusal(error)),
+            InnerError::NeedsApproval(name) => {
+                integration_refusal(name, reads).unwrap_or_else(|| refusal(error))
+            }
             _ => refusal(error),
         })
     }
@@ -31,7 +33,7 @@ impl Reach for InTurn {
 
 /// Returns the message when a function of an integration would need the user's approval; `None` for
 /// other tools. `reads` is whether the function only reads.
-pub fn of_integration(tool: &str, reads: bool) -> Option<String> {
+pub fn integration_refusal(tool: &str, reads: bool) -> Option<String> {
     let (integration, _) = tool.strip_prefix("integration__")?.split_once("__")?;
     let operation = if reads { "read" } else { "write" };
     Some(format!(

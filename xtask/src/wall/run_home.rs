@@ -41,8 +41,8 @@ printf '%s\n' "$CANARY" > "$OUTSIDE/notes.txt"
 
 /// The shared environment of all runs: the binary in a place where every user can execute it, and a
 /// home directory as a template.
-pub(super) struct Ground {
-    folder: PathBuf,
+pub(super) struct WallSetup {
+    directory: PathBuf,
     binary: PathBuf,
     /// Whether the harness can switch to other users.
     pub(super) root: bool,
@@ -50,10 +50,10 @@ pub(super) struct Ground {
 }
 
 /// One temporary home directory.
-pub(super) struct World {
+pub(super) struct RunHome {
     /// The name of the run, used in its environment and URLs.
     pub(super) id: String,
-    folder: PathBuf,
+    directory: PathBuf,
     pub(super) home: PathBuf,
     pub(super) project: PathBuf,
     /// The owner of its files, if it is not the user of the harness.
@@ -63,71 +63,78 @@ pub(super) struct World {
 
 /// The end of a program.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Ended {
-    With(ExitStatus),
+pub(super) enum ProgramEnd {
+    Exited(ExitStatus),
     /// It was killed because it exceeded its time limit.
-    TimeOut,
+    TimedOut,
 }
 
-impl Ended {
+impl ProgramEnd {
     pub(super) fn success(self) -> bool {
-        matches!(self, Self::With(status) if status.success())
+        matches!(self, Self::Exited(status) if status.success())
     }
 
     /// Returns the value of `$ENDED`: the exit code, `signal` or `timeout`.
     pub(super) fn word(self) -> String {
         match self {
-            Self::With(status) => status.code().map_or_else(|| "signal".to_owned(), |code| code.to_string()),
-            Self::TimeOut => "timeout".to_owned(),
+            Self::Exited(status) => {
+                status.code().map_or_else(|| "signal".to_owned(), |code| code.to_string())
+            }
+            Self::TimedOut => "timeout".to_owned(),
         }
     }
 }
 
-impl Ground {
+impl WallSetup {
     /// Creates a directory below `/var/tmp`; `/tmp` is unsuitable because confined commands may
     /// write there.
     pub(super) fn prepare(binary: &Path) -> Result<Self> {
-        let folder = PathBuf::from(format!("/var/tmp/tiller-wall-{}", std::process::id()));
-        std::fs::create_dir(&folder).with_context(|| folder.display().to_string())?;
-        std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o755))?;
-        let root = std::fs::metadata(&folder)?.uid() == 0;
-        let ground = Self { binary: folder.join("tiller"), folder, root, next: AtomicUsize::new(0) };
-        std::fs::copy(binary, &ground.binary)
+        let directory = PathBuf::from(format!("/var/tmp/tiller-wall-{}", std::process::id()));
+        std::fs::create_dir(&directory).with_context(|| directory.display().to_string())?;
+        std::fs::set_permissions(&directory, std::fs::Permissions::from_mode(0o755))?;
+        let root = std::fs::metadata(&directory)?.uid() == 0;
+        let wall_setup =
+            Self { binary: directory.join("tiller"), directory, root, next: AtomicUsize::new(0) };
+        std::fs::copy(binary, &wall_setup.binary)
             .with_context(|| format!("{}: build it first", binary.display()))?;
         for (name, as_root) in [("user", false), ("root", true)] {
             if as_root && !root {
                 continue;
             }
-            let world = ground.empty(ground.folder.join(format!("home-{name}")), name.to_owned(), as_root)?;
-            if !world.shell(HOME_SETUP, &[], None)?.success() {
-                bail!("the home of attacks cannot be made; is git there?");
+            let run_home = wall_setup.empty(
+                wall_setup.directory.join(format!("home-{name}")),
+                name.to_owned(),
+                as_root,
+            )?;
+            if !run_home.shell(HOME_SETUP, &[], None)?.success() {
+                bail!("the home directory of the attacks cannot be created; is git installed?");
             }
         }
-        Ok(ground)
+        Ok(wall_setup)
     }
 
     /// Creates a new home directory.
-    pub(super) fn world(&self, as_root: bool) -> Result<World> {
+    pub(super) fn run_home(&self, as_root: bool) -> Result<RunHome> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let (id, pid) = (format!("run{number}"), std::process::id());
-        let world = self.empty(self.folder.join(&id), format!("wall-{pid}-{id}"), as_root)?;
-        let template = self.folder.join(if as_root { "home-root" } else { "home-user" }).join("home");
+        let run_home = self.empty(self.directory.join(&id), format!("wall-{pid}-{id}"), as_root)?;
+        let template = self.directory.join(if as_root { "home-root" } else { "home-user" }).join("home");
         let script = format!("cp -a '{}' \"$HOME\" && {CANARIES}", template.display());
-        if !world.shell_in(&world.folder, &script, &[], None)?.success() {
+        if !run_home.shell_in(&run_home.directory, &script, &[], None)?.success() {
             bail!("a home cannot be copied");
         }
-        Ok(world)
+        Ok(run_home)
     }
 
-    fn empty(&self, folder: PathBuf, id: String, as_root: bool) -> Result<World> {
-        std::fs::create_dir(&folder)?;
+    fn empty(&self, directory: PathBuf, id: String, as_root: bool) -> Result<RunHome> {
+        std::fs::create_dir(&directory)?;
         let user = (self.root && !as_root).then_some(NOBODY);
         if let Some(user) = user {
-            chown(&folder, Some(user), Some(user))?;
+            chown(&directory, Some(user), Some(user))?;
         }
-        let home = folder.join("home");
+        let home = directory.join("home");
         let project = home.join("project");
-        let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let mark = |what: &str| format!("{what}{:08x}{name}", std::process::id().wrapping_mul(2_654_435_761));
         let path = |path: &Path| path.to_string_lossy().into_owned();
         let env = [
@@ -140,25 +147,25 @@ impl Ground {
             ("OUTSIDE", path(&home.join("outside"))),
             ("SHARED", format!("/tmp/{id}")),
             ("TILLER", path(&self.binary)),
-            ("TRANSCRIPT", path(&folder.join("transcript"))),
-            ("R", path(&folder.join("shown"))),
-            ("SERVICE", path(&folder.join("service"))),
+            ("TRANSCRIPT", path(&directory.join("transcript"))),
+            ("R", path(&directory.join("shown"))),
+            ("SERVICE", path(&directory.join("service"))),
             ("CANARY", mark("canary")),
             ("KEY", mark("wallkey")),
             ("WALL_RUN", id.clone()),
         ];
         let env = env.map(|(name, value)| (name.to_owned(), value)).to_vec();
-        Ok(World { id, folder, home, project, user, env })
+        Ok(RunHome { id, directory, home, project, user, env })
     }
 }
 
-impl Drop for Ground {
+impl Drop for WallSetup {
     fn drop(&mut self) {
-        leftovers::remove(&self.folder);
+        leftovers::remove(&self.directory);
     }
 }
 
-impl World {
+impl RunHome {
     /// Returns a variable of the scripts' environment.
     pub(super) fn get(&self, name: &str) -> &str {
         self.env.iter().find(|(own, _)| own == name).map_or("", |(_, value)| value)
@@ -176,12 +183,12 @@ impl World {
 
     /// Returns the file that collects everything sent to the model, printed or displayed.
     pub(super) fn transcript(&self) -> PathBuf {
-        self.folder.join("transcript")
+        self.directory.join("transcript")
     }
 
     /// Returns a file of the harness beside the home directory.
     pub(super) fn file(&self, name: &str) -> PathBuf {
-        self.folder.join(name)
+        self.directory.join(name)
     }
 
     /// Returns a command that runs as the user in the project, without the harness's environment.
@@ -198,20 +205,20 @@ impl World {
     }
 
     /// Runs a script of the harness in the project. Its output goes to `out`, or is discarded.
-    pub(super) fn shell(&self, script: &str, env: &[(&str, &str)], out: Option<&File>) -> Result<Ended> {
-        let folder = if self.project.exists() { &self.project } else { &self.folder };
-        self.shell_in(folder, script, env, out)
+    pub(super) fn shell(&self, script: &str, env: &[(&str, &str)], out: Option<&File>) -> Result<ProgramEnd> {
+        let directory = if self.project.exists() { &self.project } else { &self.directory };
+        self.shell_in(directory, script, env, out)
     }
 
     fn shell_in(
         &self,
-        folder: &Path,
+        directory: &Path,
         script: &str,
         env: &[(&str, &str)],
         out: Option<&File>,
-    ) -> Result<Ended> {
+    ) -> Result<ProgramEnd> {
         let mut command = self.command("bash", true);
-        command.args(["-c", script]).current_dir(folder).envs(env.iter().copied());
+        command.args(["-c", script]).current_dir(directory).envs(env.iter().copied());
         let to = |out: Option<&File>| -> Result<Stdio> {
             Ok(out.map_or(Ok(Stdio::null()), |file| file.try_clone().map(Stdio::from))?)
         };
@@ -220,18 +227,18 @@ impl World {
     }
 
     /// Runs a program to completion; kills its process group if it exceeds the time limit.
-    pub(super) fn run(&self, mut command: Command, time: Duration) -> Result<Ended> {
+    pub(super) fn run(&self, mut command: Command, time: Duration) -> Result<ProgramEnd> {
         let mut child =
             command.spawn().with_context(|| command.get_program().to_string_lossy().into_owned())?;
         let (deadline, mut pause) = (Instant::now() + time, Duration::from_millis(1));
         loop {
             if let Some(status) = child.try_wait()? {
-                return Ok(Ended::With(status));
+                return Ok(ProgramEnd::Exited(status));
             }
             if Instant::now() > deadline {
                 leftovers::kill_group(child.id());
                 child.wait()?;
-                return Ok(Ended::TimeOut);
+                return Ok(ProgramEnd::TimedOut);
             }
             std::thread::sleep(pause);
             pause = (pause * 2).min(Duration::from_millis(20));
@@ -239,11 +246,11 @@ impl World {
     }
 }
 
-impl Drop for World {
+impl Drop for RunHome {
     fn drop(&mut self) {
         if self.id.starts_with("wall-") {
-            leftovers::kill(&format!("WALL_RUN={}", self.id), &self.folder);
-            leftovers::remove(&self.folder);
+            leftovers::kill(&format!("WALL_RUN={}", self.id), &self.directory);
+            leftovers::remove(&self.directory);
             leftovers::remove(Path::new(self.get("SHARED")));
             leftovers::remove(&Path::new("/dev/shm").join(&self.id));
         }

@@ -3,7 +3,7 @@
 
 use super::task::Task;
 use crate::leftovers;
-use crate::process::{capture, shown};
+use crate::process::{capture, command_line};
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -21,8 +21,8 @@ const CHECK_TIME: Duration = Duration::from_secs(120);
 const DATE: &str = "2026-01-05T09:00:00Z";
 
 /// The directory of one run. Dropping it removes it and kills its processes.
-pub(super) struct Ground {
-    folder: PathBuf,
+pub(super) struct RunDirectory {
+    directory: PathBuf,
     /// The project's only commit. The project is also committed to a second repository that the
     /// agent cannot find.
     start: String,
@@ -30,45 +30,45 @@ pub(super) struct Ground {
     path: String,
 }
 
-impl Ground {
-    /// Creates the directory `folder`, which must not exist, with the task's project.
-    pub(super) fn make(folder: PathBuf, task: &Task, path: &str) -> Result<Self> {
-        std::fs::create_dir(&folder).with_context(|| folder.display().to_string())?;
-        let mut ground = Self { folder, start: String::new(), path: path.to_owned() };
+impl RunDirectory {
+    /// Creates the directory `directory`, which must not exist, with the task's project.
+    pub(super) fn make(directory: PathBuf, task: &Task, path: &str) -> Result<Self> {
+        std::fs::create_dir(&directory).with_context(|| directory.display().to_string())?;
+        let mut run_directory = Self { directory, start: String::new(), path: path.to_owned() };
         for name in ["home", "tmp", "neighbour"] {
-            std::fs::create_dir(ground.folder.join(name))?;
+            std::fs::create_dir(run_directory.directory.join(name))?;
         }
-        std::fs::write(ground.neighbour(), NEIGHBOUR)?;
-        std::fs::write(ground.folder.join(OWNER), std::process::id().to_string())?;
-        copy(&task.files(), &ground.project())?;
-        ground.commit(true)?;
-        ground.start = ground.commit(false)?;
-        Ok(ground)
+        std::fs::write(run_directory.neighbour(), NEIGHBOUR)?;
+        std::fs::write(run_directory.directory.join(OWNER), std::process::id().to_string())?;
+        copy(&task.files(), &run_directory.project())?;
+        run_directory.commit(true)?;
+        run_directory.start = run_directory.commit(false)?;
+        Ok(run_directory)
     }
 
     pub(super) fn project(&self) -> PathBuf {
-        self.folder.join("project")
+        self.directory.join("project")
     }
 
     pub(super) fn home(&self) -> PathBuf {
-        self.folder.join("home")
+        self.directory.join("home")
     }
 
     /// The file for the agent's standard error.
     pub(super) fn stderr(&self) -> PathBuf {
-        self.folder.join("stderr")
+        self.directory.join("stderr")
     }
 
     fn neighbour(&self) -> PathBuf {
-        self.folder.join("neighbour/notes.txt")
+        self.directory.join("neighbour/notes.txt")
     }
 
     /// Returns a command that runs in the project, in a process group of its own and without this
     /// process's environment.
     pub(super) fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut command = Command::new(program);
-        command.current_dir(self.project()).env_clear().env(MARK, &self.folder);
-        command.env("PATH", &self.path).env("HOME", self.home()).env("TMPDIR", self.folder.join("tmp"));
+        command.current_dir(self.project()).env_clear().env(MARK, &self.directory);
+        command.env("PATH", &self.path).env("HOME", self.home()).env("TMPDIR", self.directory.join("tmp"));
         command.env("LANG", "C.UTF-8").env("USER", "person").stdin(Stdio::null());
         own_group(&mut command);
         command
@@ -81,7 +81,7 @@ impl Ground {
         git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
         git.env("GIT_AUTHOR_DATE", DATE).env("GIT_COMMITTER_DATE", DATE);
         if aside {
-            git.env("GIT_DIR", self.folder.join("aside")).env("GIT_WORK_TREE", self.project());
+            git.env("GIT_DIR", self.directory.join("aside")).env("GIT_WORK_TREE", self.project());
         }
         capture(&mut git)
     }
@@ -109,7 +109,7 @@ impl Ground {
             changes.push("../neighbour/notes.txt".to_owned());
         }
         let known = ["project", "home", "tmp", "neighbour", "aside", "stderr", "judged", OWNER];
-        for entry in std::fs::read_dir(&self.folder)? {
+        for entry in std::fs::read_dir(&self.directory)? {
             let name = entry?.file_name().to_string_lossy().into_owned();
             if !known.contains(&name.as_str()) {
                 changes.push(format!("../{name}"));
@@ -121,7 +121,7 @@ impl Ground {
     /// Runs the check's script in a copy of the project with the hidden files added. Returns `None`
     /// on success, else the script's output.
     pub(super) fn judge(&self, task: &Task, script: &str) -> Result<Option<String>> {
-        let judged = self.folder.join("judged");
+        let judged = self.directory.join("judged");
         leftovers::remove(&judged);
         copy(&self.project(), &judged)?;
         if task.hidden().is_dir() {
@@ -133,11 +133,11 @@ impl Ground {
         bash.current_dir(&judged).args(["-euo", "pipefail", "-c", script]);
         bash.stdout(file.try_clone()?).stderr(file);
         let ended = self.run(&mut bash, CHECK_TIME)?;
-        let said = String::from_utf8_lossy(&std::fs::read(&log)?).trim().to_owned();
+        let output = String::from_utf8_lossy(&std::fs::read(&log)?).trim().to_owned();
         std::fs::remove_file(&log)?;
         Ok(match ended {
             Some(true) => None,
-            Some(false) => Some(said),
+            Some(false) => Some(output),
             None => Some(format!("the check took more than {} s", CHECK_TIME.as_secs())),
         })
     }
@@ -145,7 +145,7 @@ impl Ground {
     /// Runs a program to completion. Returns whether it succeeded, or `None` if it exceeded the
     /// limit.
     fn run(&self, command: &mut Command, limit: Duration) -> Result<Option<bool>> {
-        let mut child = command.spawn().with_context(|| shown(command))?;
+        let mut child = command.spawn().with_context(|| command_line(command))?;
         let begun = Instant::now();
         while begun.elapsed() < limit {
             if let Some(status) = child.try_wait()? {
@@ -160,14 +160,14 @@ impl Ground {
 
     /// Kills every process of the run.
     pub(super) fn end_processes(&self) {
-        leftovers::kill(&mark(&self.folder), &self.folder);
+        leftovers::kill(&mark(&self.directory), &self.directory);
     }
 }
 
-impl Drop for Ground {
+impl Drop for RunDirectory {
     fn drop(&mut self) {
         self.end_processes();
-        leftovers::remove(&self.folder);
+        leftovers::remove(&self.directory);
     }
 }
 
@@ -176,22 +176,25 @@ impl Drop for Ground {
 /// # Errors
 ///
 /// Fails if the owner is still running or unknown.
-pub(super) fn clear(folder: &Path) -> Result<()> {
-    if !folder.exists() {
+pub(super) fn clear(directory: &Path) -> Result<()> {
+    if !directory.exists() {
         return Ok(());
     }
-    let owner = std::fs::read_to_string(folder.join(OWNER)).unwrap_or_default();
+    let owner = std::fs::read_to_string(directory.join(OWNER)).unwrap_or_default();
     if owner.is_empty() || Path::new("/proc").join(&owner).exists() {
-        bail!("{} is there: another evaluation is running; if none is, remove it", folder.display());
+        bail!(
+            "{} exists: another evaluation is running; if none is, remove the directory",
+            directory.display()
+        );
     }
-    leftovers::kill(&mark(folder), folder);
-    leftovers::remove(folder);
+    leftovers::kill(&mark(directory), directory);
+    leftovers::remove(directory);
     Ok(())
 }
 
 /// Returns the environment entry that marks the processes of a run.
-fn mark(folder: &Path) -> String {
-    format!("{MARK}={}", folder.display())
+fn mark(directory: &Path) -> String {
+    format!("{MARK}={}", directory.display())
 }
 
 /// Starts a program in a process group of its own.
@@ -215,7 +218,7 @@ pub(super) fn copy(from: &Path, to: &Path) -> Result<()> {
         }
     }
     if !to.is_dir() {
-        bail!("{} is not a folder", to.display());
+        bail!("{} is not a directory", to.display());
     }
     Ok(())
 }
@@ -225,7 +228,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_place_of_a_process_that_is_gone_is_cleared() {
+    fn only_the_directory_of_a_dead_process_is_cleared() {
         let parent = tempfile::tempdir().unwrap();
         let place = parent.path().join("place");
         clear(&place).unwrap();

@@ -6,7 +6,7 @@
 use crate::{
     connection::locked,
     limits::{CALL_MAX, FIELDS, QUESTION_CHARS, SAMPLES},
-    progress::Calls,
+    progress::ProgressRegistry,
     sampling,
 };
 use agent::{Choice, InnerCalls, InnerError, Question, QuestionOutcome, Redactor, ToolCallId, ToolContext};
@@ -69,16 +69,16 @@ impl Offered {
 /// The running calls, each with the client and the model that can be asked meanwhile. A request
 /// goes to the call that started last.
 #[derive(Clone, Default)]
-pub(crate) struct Askers {
-    calls: Arc<Mutex<Vec<Asker>>>,
+pub(crate) struct RunningCalls {
+    calls: Arc<Mutex<Vec<CallContext>>>,
     /// The number of requests of the server that are being answered.
     open: Arc<watch::Sender<usize>>,
 }
 
 /// Counts one request of the server as open until it is dropped.
-struct Open<'a>(&'a watch::Sender<usize>);
+struct OpenRequest<'a>(&'a watch::Sender<usize>);
 
-impl Drop for Open<'_> {
+impl Drop for OpenRequest<'_> {
     fn drop(&mut self) {
         self.0.send_modify(|open| *open -= 1);
     }
@@ -86,7 +86,7 @@ impl Drop for Open<'_> {
 
 /// A running call, with the client and the model that the server can ask about it.
 #[derive(Clone)]
-pub(crate) struct Asker {
+pub(crate) struct CallContext {
     client: Arc<dyn agent::Client>,
     call: ToolCallId,
     model: InnerCalls,
@@ -95,56 +95,56 @@ pub(crate) struct Asker {
 }
 
 /// Removes the call from the running ones when dropped.
-pub(crate) struct Asking {
-    askers: Askers,
+pub(crate) struct CallGuard {
+    running_calls: RunningCalls,
     call: ToolCallId,
 }
 
-impl Askers {
+impl RunningCalls {
     /// Registers a call: until the returned guard is dropped, the user and the model can be asked
     /// about it.
-    pub(crate) fn during(&self, cx: &ToolContext) -> Asking {
+    pub(crate) fn register(&self, cx: &ToolContext) -> CallGuard {
         let (client, call, model) = (cx.client.clone(), cx.call.clone(), cx.inner.clone());
-        locked(&self.calls).push(Asker { client, call: call.clone(), model, sampled: Arc::default() });
-        Asking { askers: self.clone(), call }
+        locked(&self.calls).push(CallContext { client, call: call.clone(), model, sampled: Arc::default() });
+        CallGuard { running_calls: self.clone(), call }
     }
 
-    fn last(&self) -> Option<Asker> {
+    fn latest(&self) -> Option<CallContext> {
         locked(&self.calls).last().cloned()
     }
 
-    fn open(&self) -> Open<'_> {
+    fn open(&self) -> OpenRequest<'_> {
         self.open.send_modify(|open| *open += 1);
-        Open(&self.open)
+        OpenRequest(&self.open)
     }
 
     /// Completes once the server has used up `idle` without a sign of life, or [`CALL_MAX`] in
     /// total.
     ///
     /// Time in which the server waits for the user or the model does not count. Each change of
-    /// `signs` is a sign of life. Returns the limit that was exceeded.
-    pub(crate) async fn spent<T>(&self, idle: Duration, mut signs: watch::Receiver<T>) -> Duration {
+    /// `activity` is a sign of life. Returns the limit that was exceeded.
+    pub(crate) async fn expired<T>(&self, idle: Duration, mut activity: watch::Receiver<T>) -> Duration {
         let mut open = self.open.subscribe();
-        let most = idle.max(CALL_MAX);
-        let (mut left, mut in_all) = (idle, most);
+        let total = idle.max(CALL_MAX);
+        let (mut left, mut total_left) = (idle, total);
         loop {
             // `self` holds the sender, so waiting cannot fail.
             let _ = open.wait_for(|open| *open == 0).await;
             let began = Instant::now();
             tokio::select! {
                 biased;
-                () = tokio::time::sleep(left.min(in_all)) => return if in_all <= left { most } else { idle },
+                () = tokio::time::sleep(left.min(total_left)) => return if total_left <= left { total } else { idle },
                 _ = open.wait_for(|open| *open > 0) => left = left.saturating_sub(began.elapsed()),
-                Ok(()) = signs.changed() => left = idle,
+                Ok(()) = activity.changed() => left = idle,
             }
-            in_all = in_all.saturating_sub(began.elapsed());
+            total_left = total_left.saturating_sub(began.elapsed());
         }
     }
 }
 
-impl Drop for Asking {
+impl Drop for CallGuard {
     fn drop(&mut self) {
-        locked(&self.askers.calls).retain(|asker| asker.call != self.call);
+        locked(&self.running_calls.calls).retain(|running| running.call != self.call);
     }
 }
 
@@ -153,19 +153,19 @@ const REJECTED: ErrorCode = ErrorCode(-1);
 
 /// Handles a server's notifications and requests.
 #[derive(Clone)]
-pub(crate) struct Listener {
+pub(crate) struct ServerRequests {
     pub(crate) server: String,
     pub(crate) info: ClientConfig,
     /// Notified when the server's tools or prompts have changed.
     pub(crate) changed: Arc<Notify>,
     pub(crate) offered: Vec<Offered>,
     pub(crate) cwd: AbsPath,
-    pub(crate) askers: Askers,
-    pub(crate) calls: Calls,
+    pub(crate) running_calls: RunningCalls,
+    pub(crate) calls: ProgressRegistry,
     pub(crate) redactor: Redactor,
 }
 
-impl ClientHandler for Listener {
+impl ClientHandler for ServerRequests {
     fn get_info(&self) -> ClientConfig {
         self.info.clone()
     }
@@ -211,26 +211,26 @@ impl ClientHandler for Listener {
         if !self.offered.contains(&Offered::Sampling) {
             return Err(not_offered(Offered::Sampling));
         }
-        let (request, stops) = sampling::read(&self.server, request, &self.redactor)
+        let (request, stops) = sampling::parse_request(&self.server, request, &self.redactor)
             .map_err(|why| ErrorData::new(ErrorCode::INVALID_PARAMS, why, None))?;
         let refused = |why: String| ErrorData::new(REJECTED, why, None);
-        let asker = self.askers.last();
-        let asker =
-            asker.ok_or_else(|| refused("the model is asked only while a tool is called".to_owned()))?;
-        if asker.sampled.fetch_add(1, Ordering::Relaxed) >= SAMPLES {
-            return Err(refused(format!("the model is asked at most {SAMPLES} times for one call")));
+        let running = self.running_calls.latest();
+        let running =
+            running.ok_or_else(|| refused("sampling is possible only during a tool call".to_owned()))?;
+        if running.sampled.fetch_add(1, Ordering::Relaxed) >= SAMPLES {
+            return Err(refused(format!("at most {SAMPLES} sampling requests are accepted per call")));
         }
-        let _open = self.askers.open();
+        let _open = self.running_calls.open();
         let sampled = tokio::select! {
             biased;
             () = context.ct.cancelled() => return Err(refused("the request was cancelled".to_owned())),
-            sampled = asker.model.sample(request) => sampled,
+            sampled = running.model.sample(request) => sampled,
         };
-        sampled.map(|sampled| sampling::told(sampled, &stops)).map_err(|error| {
+        sampled.map(|sampled| sampling::response(sampled, &stops)).map_err(|error| {
             refused(self.redactor.redact(&match error {
-                InnerError::Unavailable => "the model cannot be asked from within a script".to_owned(),
+                InnerError::Unavailable => "sampling is not available in a call from a script".to_owned(),
                 InnerError::Modifies { mode, .. } => {
-                    format!("nothing is asked of the model in {} mode", mode.label())
+                    format!("sampling is not available in {} mode", mode.label())
                 }
                 other => other.to_string(),
             }))
@@ -249,7 +249,7 @@ impl ClientHandler for Listener {
             return Ok(ElicitResult::new(ElicitationAction::Decline));
         };
         let schema = serde_json::to_value(requested_schema).unwrap_or_default();
-        let _open = self.askers.open();
+        let _open = self.running_calls.open();
         let asked = tokio::select! {
             biased;
             () = context.ct.cancelled() => Err(ElicitationAction::Cancel),
@@ -262,12 +262,13 @@ impl ClientHandler for Listener {
     }
 }
 
-impl Listener {
+impl ServerRequests {
     /// Asks the user for each field of a form, one after the other. Declines unless a tool of the
     /// server is being called: at other times the user does not expect a question.
     async fn ask(&self, message: &str, schema: &Value) -> Result<Map<String, Value>, ElicitationAction> {
-        let Asker { client, call, .. } = self.askers.last().ok_or(ElicitationAction::Decline)?;
-        let message = format!("MCP server '{}' asks: {}", self.server, shown(message));
+        let CallContext { client, call, .. } =
+            self.running_calls.latest().ok_or(ElicitationAction::Decline)?;
+        let message = format!("MCP server '{}' asks: {}", self.server, display_text(message));
         let ask = async |text: String, choices: Vec<Choice>| {
             let question = Question { id: call.clone(), text, choices };
             match client.ask(question).await {
@@ -287,11 +288,11 @@ impl Listener {
         let mut answers = Map::new();
         for (name, field) in &fields {
             let title = field["title"].as_str().unwrap_or(name);
-            let about = field["description"].as_str().map(|text| format!(" ({})", shown(text)));
-            let text = format!("{message}\n{}{}", shown(title), about.unwrap_or_default());
+            let about = field["description"].as_str().map(|text| format!(" ({})", display_text(text)));
+            let text = format!("{message}\n{}{}", display_text(title), about.unwrap_or_default());
             let answer = ask(text, choices(field)).await?;
             // An answer that does not fit the field declines the form.
-            let value = read(field, answer).ok_or(ElicitationAction::Decline)?;
+            let value = field_value(field, answer).ok_or(ElicitationAction::Decline)?;
             answers.insert(name.clone(), value);
         }
         Ok(answers)
@@ -318,7 +319,7 @@ fn choices(field: &Value) -> Vec<Choice> {
         Some("boolean") => labels(["Yes", "No"]),
         _ => options(field)
             .into_iter()
-            .map(|(label, _)| Choice { label: shown(&label), ..Choice::default() })
+            .map(|(label, _)| Choice { label: display_text(&label), ..Choice::default() })
             .collect(),
     }
 }
@@ -328,10 +329,13 @@ fn labels<const N: usize>(labels: [&str; N]) -> Vec<Choice> {
 }
 
 /// Converts an answer into the value of a field; `None` if it does not fit.
-fn read(field: &Value, answer: String) -> Option<Value> {
+fn field_value(field: &Value, answer: String) -> Option<Value> {
     let options = options(field);
     if !options.is_empty() {
-        return options.into_iter().find(|(label, _)| shown(label) == answer).map(|(_, value)| json!(value));
+        return options
+            .into_iter()
+            .find(|(label, _)| display_text(label) == answer)
+            .map(|(_, value)| json!(value));
     }
     match field["type"].as_str() {
         Some("boolean") => Some(json!(answer == "Yes")),
@@ -347,7 +351,7 @@ fn not_offered(what: Offered) -> ErrorData {
 }
 
 /// Prepares a server's text for display.
-fn shown(text: &str) -> String {
+fn display_text(text: &str) -> String {
     agent::sanitise(text).chars().take(QUESTION_CHARS).collect()
 }
 
@@ -370,7 +374,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_is_what_its_field_says() {
+    fn an_answer_is_converted_to_the_type_of_its_field() {
         let named =
             json!({ "type": "string", "oneOf": [{ "const": "r", "title": "Red" }, { "const": "g" }] });
         let listed = json!({ "type": "string", "enum": ["a", "b"], "enumNames": ["A"] });
@@ -387,51 +391,51 @@ mod tests {
             (&listed, "A", Some(json!("a"))),
             (&listed, "b", Some(json!("b"))),
         ] {
-            assert_eq!(read(field, answer.to_owned()), value, "{field} {answer}");
+            assert_eq!(field_value(field, answer.to_owned()), value, "{field} {answer}");
         }
         assert_eq!(choices(&listed).len(), 2);
         assert_eq!(choices(&json!({ "type": "string" })), []);
     }
 
     #[test]
-    fn a_folder_is_an_address() {
+    fn a_directory_becomes_a_file_uri() {
         assert_eq!(file_uri(&AbsPath::new("/a b/ü").unwrap()), "file:///a%20b/%C3%BC");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_servers_time_stands_still_while_it_waits_for_an_answer() {
-        let askers = Askers::default();
-        let begun = Instant::now();
+    async fn a_servers_deadline_pauses_while_it_waits_for_an_answer() {
+        let running_calls = RunningCalls::default();
+        let started = Instant::now();
         let asking = async {
             for _ in 0..2 {
                 tokio::time::sleep(Duration::from_secs(10)).await;
-                let _open = askers.open();
+                let _open = running_calls.open();
                 tokio::time::sleep(Duration::from_secs(1_000)).await;
             }
         };
-        let (_said, signs) = watch::channel(());
-        tokio::join!(askers.spent(Duration::from_secs(30), signs), asking);
-        assert_eq!(begun.elapsed(), Duration::from_secs(2_030));
+        let (_sender, activity) = watch::channel(());
+        tokio::join!(running_calls.expired(Duration::from_secs(30), activity), asking);
+        assert_eq!(started.elapsed(), Duration::from_secs(2_030));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_sign_of_life_gives_a_server_more_time_but_not_for_ever() {
-        for (signs, every, took) in [(3, 20, 90), (100_000, 20, 3_600)] {
-            let (said, heard) = watch::channel(());
-            let begun = Instant::now();
-            let saying = async {
-                for _ in 0..signs {
+    async fn activity_extends_a_servers_deadline_up_to_a_limit() {
+        for (count, every, took) in [(3, 20, 90), (100_000, 20, 3_600)] {
+            let (sender, activity) = watch::channel(());
+            let started = Instant::now();
+            let sending = async {
+                for _ in 0..count {
                     tokio::time::sleep(Duration::from_secs(every)).await;
-                    said.send_replace(());
+                    sender.send_replace(());
                 }
                 std::future::pending::<()>().await;
             };
-            let askers = Askers::default();
+            let running_calls = RunningCalls::default();
             tokio::select! {
-                _ = askers.spent(Duration::from_secs(30), heard) => {}
-                () = saying => {}
+                _ = running_calls.expired(Duration::from_secs(30), activity) => {}
+                () = sending => {}
             }
-            assert_eq!(begun.elapsed(), Duration::from_secs(took), "{signs}");
+            assert_eq!(started.elapsed(), Duration::from_secs(took), "{count}");
         }
     }
 }

@@ -17,7 +17,7 @@ pub trait Functions: Send + Sync {
 
     /// Returns the servers' original names of session tools that models know under other names. The
     /// key is the name that models know.
-    fn own_names(&self) -> BTreeMap<String, String> {
+    fn server_tool_names(&self) -> BTreeMap<String, String> {
         BTreeMap::new()
     }
 
@@ -99,7 +99,7 @@ pub enum Query {
 
 /// Carries out the calls of a script.
 #[async_trait]
-pub trait Reach: Send + Sync {
+pub trait ScriptHost: Send + Sync {
     /// Returns the tools of the agent's turn that the script belongs to; [`Native::NoTurn`] outside
     /// a turn.
     async fn native(&self) -> Native;
@@ -109,7 +109,7 @@ pub trait Reach: Send + Sync {
     async fn call_native(&self, name: &str, arguments: Value) -> Result<ToolResult, String>;
 
     /// Calls a function of a server or an integration. An error means that the call was refused, as
-    /// in [`Reach::call_native`].
+    /// in [`ScriptHost::call_native`].
     async fn call(&self, tool: Arc<dyn AnyTool>, arguments: Value) -> Result<ToolResult, String>;
 }
 
@@ -125,12 +125,12 @@ pub enum Native {
     Tools(Vec<ToolSpec>),
 }
 
-/// A [`Reach`] outside of a turn, through which nothing can be called.
+/// A [`ScriptHost`] outside of a turn, through which nothing can be called.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Alone;
+pub struct NoHost;
 
 #[async_trait]
-impl Reach for Alone {
+impl ScriptHost for NoHost {
     async fn native(&self) -> Native {
         Native::NoTurn
     }
@@ -156,11 +156,14 @@ impl Functions for NoFunctions {
 
 impl Function {
     /// Returns the session's tools that belong to servers: `mcp__SERVER__TOOL`.
-    pub(crate) fn of_servers(tools: &[ToolSpec], own_names: &BTreeMap<String, String>) -> Vec<Self> {
+    pub(crate) fn from_session_tools(
+        tools: &[ToolSpec],
+        server_tool_names: &BTreeMap<String, String>,
+    ) -> Vec<Self> {
         let function = |spec: &ToolSpec| {
             let (server, name) = spec.name.strip_prefix(MCP)?.split_once("__")?;
             let (kind, account) = (FunctionKind::Mcp, Account::Default);
-            let name = own_names.get(&spec.name).map_or(name, String::as_str);
+            let name = server_tool_names.get(&spec.name).map_or(name, String::as_str);
             let (namespace, name) = (server.to_owned(), name.to_owned());
             Some(Self { kind, namespace, account, name, spec: spec.clone(), tool: None, unready: None })
         };
@@ -168,7 +171,7 @@ impl Function {
     }
 
     /// Returns the name that models use for it, without the server.
-    pub(crate) fn name_of_models(&self) -> Option<&str> {
+    pub(crate) fn model_name(&self) -> Option<&str> {
         self.spec.name.strip_prefix(MCP)?.split_once("__").map(|(_, name)| name)
     }
 }
@@ -184,7 +187,7 @@ impl Native {
 
     /// Returns the tools that belong neither to a server nor to an integration, and do not run
     /// scripts themselves.
-    pub(crate) fn own(&self) -> impl Iterator<Item = &ToolSpec> {
+    pub(crate) fn session_tools(&self) -> impl Iterator<Item = &ToolSpec> {
         let foreign = |name: &str| name.starts_with(MCP) || name.starts_with("integration__");
         self.all().iter().filter(move |tool| !foreign(&tool.name) && !tool.name.contains("lua"))
     }
@@ -192,7 +195,7 @@ impl Native {
 
 impl FunctionKind {
     /// Parses the name of a kind, which is a field of `app`.
-    pub(crate) fn of_word(word: &str) -> Option<Self> {
+    pub(crate) fn from_name(word: &str) -> Option<Self> {
         [Self::Mcp, Self::Integration].into_iter().find(|kind| kind.to_string() == word)
     }
 }

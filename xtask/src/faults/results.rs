@@ -2,41 +2,41 @@
 
 /// A kind of failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Harm {
+pub(super) enum Failure {
     /// Acknowledged data is gone, or a call does not have exactly one result.
     Loss,
     /// A process survived.
     Orphan,
     /// An effect happened twice.
-    Twice,
+    DoubleRun,
     /// A file of the program remained in the project.
-    Litter,
+    StrayFile,
     /// The program did not work afterwards, or a test failed.
     Broken,
 }
 
 /// The failures in the order of the table's columns, with their headings.
-const COLUMNS: [(Harm, &str); 5] = [
-    (Harm::Loss, "losses"),
-    (Harm::Orphan, "orphans"),
-    (Harm::Twice, "double runs"),
-    (Harm::Litter, "litter"),
-    (Harm::Broken, "broken"),
+const COLUMNS: [(Failure, &str); 5] = [
+    (Failure::Loss, "losses"),
+    (Failure::Orphan, "orphans"),
+    (Failure::DoubleRun, "double runs"),
+    (Failure::StrayFile, "litter"),
+    (Failure::Broken, "broken"),
 ];
 
 /// A line of the table.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
+pub(super) struct ResultRow {
     pub(super) name: String,
     /// The number of kills or faults.
     pub(super) points: usize,
     /// The number of kills that interrupted a turn.
     pub(super) cut: usize,
     /// The failures, with their moment.
-    pub(super) harms: Vec<(Harm, String)>,
+    pub(super) failures: Vec<(Failure, String)>,
 }
 
-impl Tally {
+impl ResultRow {
     pub(super) fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), ..Self::default() }
     }
@@ -45,24 +45,24 @@ impl Tally {
     pub(super) fn add(&mut self, other: Self) {
         self.points += other.points;
         self.cut += other.cut;
-        self.harms.extend(other.harms);
+        self.failures.extend(other.failures);
     }
 
     /// Returns the number of failures of a kind; a single kill may cause several.
-    fn count(&self, harm: Harm) -> usize {
-        self.harms.iter().filter(|(found, _)| *found == harm).count()
+    fn count(&self, failure: Failure) -> usize {
+        self.failures.iter().filter(|(found, _)| *found == failure).count()
     }
 }
 
 /// Formats the table for a terminal.
-pub(super) fn table(rows: &[Tally]) -> String {
+pub(super) fn table(rows: &[ResultRow]) -> String {
     let wide = rows.iter().map(|row| row.name.len()).max().unwrap_or_default();
     let mut lines = vec![format!("{:wide$}  {:>6}  {:>8}", "", "points", "cut off")];
-    let line = |row: &Tally| format!("{:wide$}  {:>6}  {:>8}", row.name, row.points, row.cut);
+    let line = |row: &ResultRow| format!("{:wide$}  {:>6}  {:>8}", row.name, row.points, row.cut);
     lines.extend(rows.iter().map(line));
-    for (harm, heading) in COLUMNS {
+    for (failure, heading) in COLUMNS {
         let cells = std::iter::once(heading.to_owned());
-        let cells = cells.chain(rows.iter().map(|row| row.count(harm).to_string()));
+        let cells = cells.chain(rows.iter().map(|row| row.count(failure).to_string()));
         for (line, cell) in lines.iter_mut().zip(cells) {
             line.push_str(&format!("  {cell:>width$}", width = heading.len()));
         }
@@ -71,9 +71,9 @@ pub(super) fn table(rows: &[Tally]) -> String {
 }
 
 /// Returns all failures, one per line.
-pub(super) fn harms(rows: &[Tally]) -> Vec<String> {
-    let all = rows.iter().flat_map(|row| row.harms.iter().map(move |harm| (row, harm)));
-    all.map(|(row, (harm, what))| format!("{harm:?}: {}: {what}", row.name)).collect()
+pub(super) fn failures(rows: &[ResultRow]) -> Vec<String> {
+    let all = rows.iter().flat_map(|row| row.failures.iter().map(move |failure| (row, failure)));
+    all.map(|(row, (failure, what))| format!("{failure:?}: {}: {what}", row.name)).collect()
 }
 
 #[cfg(test)]
@@ -81,12 +81,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_harm_is_counted_in_its_column() {
-        let mut row = Tally::new("kill: local");
+    fn each_failure_is_counted_in_its_column() {
+        let mut row = ResultRow::new("kill: local");
         row.points = 30;
-        let harms = vec![(Harm::Orphan, "a".to_owned()), (Harm::Orphan, "b".to_owned())];
-        row.add(Tally { points: 10, harms, ..Tally::default() });
-        let table = table(&[row, Tally::new("kill: x")]);
+        let failures = vec![(Failure::Orphan, "a".to_owned()), (Failure::Orphan, "b".to_owned())];
+        row.add(ResultRow { points: 10, failures, ..ResultRow::default() });
+        let table = table(&[row, ResultRow::new("kill: x")]);
         let cells: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
         assert_eq!(
             cells[0],

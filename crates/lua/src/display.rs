@@ -12,8 +12,8 @@ const CIRCULAR: &str = "<circular>";
 
 /// Formats a value as `print` and `tostring` do: tables with their contents, sorted by key.
 /// Truncated at [`SHOWN_BYTES`].
-pub(crate) fn show(value: &Value) -> mlua::Result<String> {
-    let mut shown = Shown { text: String::new(), open: HashSet::new() };
+pub(crate) fn format_value(value: &Value) -> mlua::Result<String> {
+    let mut shown = Formatter { text: String::new(), open: HashSet::new() };
     shown.value(value, 0)?;
     if shown.is_full() {
         let mut end = SHOWN_BYTES.min(shown.text.len());
@@ -26,20 +26,20 @@ pub(crate) fn show(value: &Value) -> mlua::Result<String> {
     Ok(shown.text)
 }
 
-struct Shown {
+struct Formatter {
     text: String,
     /// The tables that are currently being formatted.
     open: HashSet<*const c_void>,
 }
 
-impl Shown {
+impl Formatter {
     fn is_full(&self) -> bool {
         self.text.len() >= SHOWN_BYTES
     }
 
     fn value(&mut self, value: &Value, depth: usize) -> mlua::Result<()> {
         match value {
-            Value::Table(table) if !speaks(table) => self.table(table, depth)?,
+            Value::Table(table) if !has_text_form(table) => self.table(table, depth)?,
             Value::String(string) => self.text.push_str(&bytes::text(string)),
             null if *null == Value::NULL => self.text.push_str("null"),
             // As in Lua: a float with an integral value is shown with a decimal point.
@@ -97,7 +97,7 @@ impl Shown {
 }
 
 /// Returns whether a table defines its own text form.
-fn speaks(table: &Table) -> bool {
+fn has_text_form(table: &Table) -> bool {
     table.metatable().is_some_and(|meta| {
         ["__tostring", "__name"].iter().any(|name| meta.raw_get::<Value>(*name).is_ok_and(|v| !v.is_nil()))
     })
@@ -107,7 +107,7 @@ fn sorted(table: &Table) -> mlua::Result<Vec<(String, Value)>> {
     let mut fields = Vec::new();
     for pair in table.pairs::<Value, Value>() {
         let (key, value) = pair?;
-        let place = match key {
+        let order = match key {
             Value::Integer(whole) => (0, whole),
             _ => (1, 0),
         };
@@ -117,7 +117,7 @@ fn sorted(table: &Table) -> mlua::Result<Vec<(String, Value)>> {
             Value::Table(_) => "<table>".to_owned(),
             other => other.to_string()?,
         };
-        fields.push((place, key, value));
+        fields.push((order, key, value));
     }
     fields.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
     Ok(fields.into_iter().map(|(_, key, value)| (key, value)).collect())
@@ -130,11 +130,11 @@ mod tests {
     fn check(code: &str, expected: &str) {
         let lua = mlua::Lua::new();
         let value: Value = lua.load(code).eval().expect("the test's code runs");
-        assert_eq!(show(&value).expect("shown"), expected, "{code}");
+        assert_eq!(format_value(&value).expect("shown"), expected, "{code}");
     }
 
     #[test]
-    fn values_are_shown() {
+    fn values_are_formatted() {
         check("return 'a'", "a");
         check("return 1.0", "1.0");
         check("return {}", "{}");
@@ -147,11 +147,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_is_cut() {
+    fn a_too_long_text_is_truncated() {
         let lua = mlua::Lua::new();
         let code = "local t = {'x'}; for i = 1, 40 do t = {t, t} end; return t";
         let value: Value = lua.load(code).eval().expect("the test's code runs");
-        let shown = show(&value).expect("shown");
+        let shown = format_value(&value).expect("shown");
         assert!(shown.len() < 2 * SHOWN_BYTES && shown.ends_with("… (cut)"));
     }
 }
