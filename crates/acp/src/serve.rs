@@ -24,7 +24,7 @@ use tokio::{
 /// An error that ended a connection, other than the client closing it.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The SDK failed, or the client stopped reading for good.
+    /// The SDK failed, or the client does not read any more.
     #[error("the connection to the client failed: {0}")]
     Connection(String),
 }

@@ -110,6 +110,7 @@ pub use policy::{
 };
 pub use prefix::{Briefing, Prefix};
 pub use price::{Cost, LongPrompt, Price, Rates};
+pub use prompt::ShownProject;
 pub use redact::Redactor;
 pub use runtime::{CallsAsText, CreateSession, OpenSession, Runtime, RuntimeOptions, Surface};
 pub use sampling::{SAMPLING, SampleRequest, Sampled};
@@ -123,7 +124,7 @@ pub use source::{
     Mention, Offer, Refused, SessionScope, SourceNotice, ToolProvider, ToolProviders, ToolSource,
 };
 pub use store::{
-    Archived, Holding, Lease, ListQuery, NewSession, SessionPage, SessionRecord, SessionStore, StoreError,
+    Archived, Lease, LeaseHolder, ListQuery, NewSession, SessionPage, SessionRecord, SessionStore, StoreError,
 };
 pub use swarm::{
     KeptOutput, SubagentCall, SubagentEnd, SubagentState, SubagentStatus, SwarmEvent, SwarmState,

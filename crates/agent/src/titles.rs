@@ -15,7 +15,7 @@ pub fn path_title<'a>(path: &'a AbsPath, cwd: &AbsPath) -> &'a str {
 }
 
 /// `Run cargo test`: the beginning of a command line, without the session's folder. For a call;
-/// [`whole_command`] is for the question.
+/// `whole_command` is for the question.
 pub fn command_title(line: &str, cwd: &AbsPath) -> String {
     let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
     let enter = |end: &str| format!("cd {cwd}{end} ");

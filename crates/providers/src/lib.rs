@@ -13,7 +13,6 @@
 mod anthropic;
 mod call_ids;
 mod catalog;
-mod catalogue;
 mod chat;
 mod discovery;
 mod family;
@@ -21,12 +20,14 @@ mod fields;
 #[cfg(test)]
 mod fixture;
 mod gemini;
+mod guided;
 mod http;
-mod learned;
 pub mod limits;
+mod model_table;
 mod options;
 mod parts;
 pub mod pilot;
+mod refused_options;
 mod remote;
 mod replay;
 mod responses;
@@ -35,8 +36,8 @@ mod sink;
 mod sse;
 
 pub use catalog::{Catalog, CatalogueSource, Listing};
-pub use catalogue::{CATALOGUE_URL, RefreshError};
 pub use discovery::ollama_address;
 pub use http::HttpClients;
+pub use model_table::{CATALOGUE_URL, RefreshError};
 pub use options::{LocalOptions, ProvidersOptions, VendorOptions, Wire};
 pub use secret::Secret;

@@ -45,6 +45,9 @@ mod streams;
 mod trust;
 mod wiring;
 
+#[cfg(test)]
+mod reference;
+
 use std::process::ExitCode;
 
 fn main() -> ExitCode {

@@ -10,7 +10,7 @@ use std::{collections::BTreeMap, fmt, time::Duration};
 use system::{AbsPath, LoginShell, ResourceLimits, SandboxLevel};
 
 /// The names of built-in providers.
-const BUILT_IN: [&str; 6] = ["openai", "anthropic", "gemini", "local", "offline", "replay"];
+pub(crate) const BUILT_IN: [&str; 6] = ["openai", "anthropic", "gemini", "local", "offline", "replay"];
 
 /// The resolved options of one run.
 #[derive(Debug, Clone, PartialEq)]

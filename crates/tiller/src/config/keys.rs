@@ -1,4 +1,4 @@
-//! Every setting, in the order of docs/configuration.md, which explains them.
+//! Every setting. `about` describes them, in the same order.
 
 use super::key::{InProject, Key, Value};
 use crate::extensions::{self, Offered};

@@ -1,6 +1,7 @@
 //! Settings in layers: built-in < user file < project file < environment < flags, resolved into one
 //! [`Options`].
 
+mod about;
 mod items;
 mod key;
 #[expect(clippy::unit_arg, reason = "one line a setting: the assignment is all there is to it")]
@@ -11,6 +12,9 @@ mod past;
 mod store;
 mod variables;
 
+pub(crate) use about::schema;
+#[cfg(test)]
+pub(crate) use about::{DefaultValue, Item, Takes};
 pub(crate) use items::{hook_item, trust_items};
 pub(crate) use key::{InProject, Key, Value};
 pub(crate) use keys::KEYS;
@@ -136,7 +140,7 @@ fn text(path: AbsPath, bytes: Vec<u8>) -> Result<SettingsFile, ConfigError> {
 fn suggestion(nearest: &Option<String>) -> String {
     match nearest {
         Some(name) => format!("; did you mean {name:?}?"),
-        None => "; docs/configuration.md lists all of them".to_owned(),
+        None => "; docs/reference/settings.md lists all of them".to_owned(),
     }
 }
 

@@ -18,7 +18,7 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
 ];
 
 /// Ollama's own variable for its address; sets `providers.local.ollama`.
-const OLLAMA_HOST: &str = "OLLAMA_HOST";
+pub(super) const OLLAMA_HOST: &str = "OLLAMA_HOST";
 
 /// Applies the environment to the options, and takes each provider's key from its variable, or
 /// else from the stored keys.

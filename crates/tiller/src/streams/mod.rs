@@ -1,6 +1,6 @@
 //! Standard output and standard error; nothing else writes to them.
 //!
-//! Each has a queue and a writer thread, so a stalled reader never blocks a write for good: a
+//! Each has a queue and a writer thread, so a stalled reader never blocks a write forever: a
 //! signal, or the time limit of a run, ends the wait. Errors are kept and become the exit code of
 //! the running command ([`crate::ending`]).
 

@@ -1,4 +1,4 @@
-//! The state after a kill: no process remains, and no file remains for good.
+//! The state after a kill: no process remains, and no file remains permanently.
 
 use crate::{
     agent::Agent,

@@ -57,6 +57,7 @@ fn every_command_refuses_arguments_that_it_does_not_know_with_the_same_code() {
         "permissions log",
         "lua run",
         "schema native",
+        "schema settings",
         "-p x",
     ] {
         let line: Vec<_> = command.split(' ').chain(["--no-such-option"]).collect();

@@ -12,15 +12,15 @@ pub(super) const FEATURES: [(&str, &str, &str); 14] = [
     ("write", "writes", "it took an `fs/write_text_file`"),
     ("terminal", "terminal", "a command ran to its end in its terminal"),
     ("allow", "allows", "it allowed a call that was asked about"),
-    ("reject", "rejects", "it refused one"),
+    ("reject", "rejects", "it refused a call that was asked about"),
     ("cancel", "cancels", "it sent `session/cancel`, and the turn ended as cancelled"),
     ("list", "lists", "it listed the sessions"),
     ("load", "loads", "it loaded or resumed a session"),
     ("options", "options", "it changed a model, a mode or another option of the session"),
     ("login", "logs in", "it sent `authenticate`"),
     ("diff", "shows diffs", "the edit's diff reached its user before or after the edit"),
-    ("plan", "shows plans", "the steps of a plan did"),
-    ("reason", "shows refusals", "the reason that it gave for a refusal did"),
+    ("plan", "shows plans", "the steps of a plan reached its user"),
+    ("reason", "shows refusals", "the reason of a refusal reached its user"),
 ];
 
 /// Returns the features that one transcript shows. Lines that are no JSON are ignored.

@@ -115,9 +115,7 @@ fn table(rows: &Rows) -> String {
         lines.push(format!("| {name} | {} | {} | {} |", row.version, row.date, cells.join(" | ")));
     }
     lines.push(String::new());
-    let meanings: Vec<String> =
-        FEATURES.iter().map(|(_, head, meaning)| format!("*{head}*: {meaning}")).collect();
-    lines.push(format!("{}.", meanings.join("; ")));
+    lines.extend(FEATURES.iter().map(|(_, head, meaning)| format!("- *{head}*: {meaning}")));
     lines.push(String::new());
     lines.join("\n")
 }

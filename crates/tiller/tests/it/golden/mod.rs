@@ -101,7 +101,10 @@ fn every_event_and_request_is_as_documented() {
 #[test]
 fn the_schema_is_the_programs_own() {
     let home = Home::new();
-    assert_eq!(crate::home::stdout(&home.run(&["schema", "native"])), read("clients/schema/native.json"));
+    for name in ["native", "settings"] {
+        let kept = read(&format!("clients/schema/{name}.json"));
+        assert_eq!(crate::home::stdout(&home.run(&["schema", name])), kept);
+    }
 }
 
 /// Runs a turn with a permission request, a turn that fails, and every request.

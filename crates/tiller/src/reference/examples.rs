@@ -1,0 +1,159 @@
+//! The examples of the page of commands.
+
+/// Each command with its examples: lines as typed in a shell.
+pub(super) const EXAMPLES: &[(&str, &[&str])] = &[
+    (
+        "tiller",
+        &[
+            "tiller 'fix the typo in src/greet.sh'",
+            "tiller -p 'review this' -o json < change.diff",
+            "tiller -p 'go on' --continue --max-turns 20",
+        ],
+    ),
+    ("tiller acp", &["tiller acp", "tiller acp --model anthropic/claude-sonnet-4-5 --permission-mode argus"]),
+    ("tiller demo", &["tiller demo", "tiller demo --project . --prompt 'show README.md lines 1-5'"]),
+    ("tiller sessions list", &["tiller sessions list --cwd . --json"]),
+    ("tiller sessions show", &["tiller sessions show ID"]),
+    ("tiller sessions export", &["tiller sessions export ID --format markdown > session.md"]),
+    ("tiller sessions import", &["tiller sessions import session.json --cwd ~/project"]),
+    ("tiller sessions archive", &["tiller sessions archive ID"]),
+    ("tiller sessions unarchive", &["tiller sessions unarchive ID"]),
+    ("tiller sessions delete", &["tiller sessions delete ID"]),
+    ("tiller sessions search", &["tiller sessions search retry timeout --cwd ."]),
+    ("tiller sessions rewind", &["tiller sessions rewind ID", "tiller sessions rewind ID --to 3"]),
+    ("tiller sessions repair", &["tiller sessions repair --check"]),
+    (
+        "tiller setup",
+        &[
+            "tiller setup",
+            "tiller setup --provider openai --api-key-stdin --model gpt-5.4-mini < key.txt",
+            "tiller setup --provider openai --forget",
+        ],
+    ),
+    ("tiller config list", &["tiller config list --json"]),
+    ("tiller config get", &["tiller config get tools.denied_tools"]),
+    (
+        "tiller config set",
+        &[
+            "tiller config set tools.default_permission_mode argus",
+            "tiller config set --project tools.denied_tools '[\"bash\"]'",
+        ],
+    ),
+    ("tiller config unset", &["tiller config unset --project tools.denied_tools"]),
+    ("tiller models", &["tiller models --json"]),
+    ("tiller models refresh", &["tiller models refresh", "tiller models refresh --from models.json"]),
+    ("tiller doctor", &["tiller doctor"]),
+    ("tiller trust", &["tiller trust", "tiller trust --only files --yes", "tiller trust --revoke"]),
+    ("tiller mcp list", &["tiller mcp list"]),
+    (
+        "tiller mcp add",
+        &[
+            "tiller mcp add files -- npx -y @modelcontextprotocol/server-filesystem .",
+            "tiller mcp add tracker --url https://tracker.example/mcp",
+        ],
+    ),
+    ("tiller mcp remove", &["tiller mcp remove files"]),
+    ("tiller mcp enable", &["tiller mcp enable files"]),
+    ("tiller mcp disable", &["tiller mcp disable files"]),
+    ("tiller mcp status", &["tiller mcp status files"]),
+    ("tiller mcp tools", &["tiller mcp tools files"]),
+    ("tiller mcp schema", &["tiller mcp schema files.read_file"]),
+    ("tiller mcp call", &["tiller mcp call files.read_file --arg path=README.md"]),
+    ("tiller mcp lua", &["tiller mcp lua -e 'app.mcp.files.read_file({ path = \"README.md\" })'"]),
+    ("tiller mcp trust", &["tiller mcp trust files"]),
+    ("tiller mcp doctor", &["tiller mcp doctor"]),
+    ("tiller mcp resources", &["tiller mcp resources files"]),
+    ("tiller mcp prompts", &["tiller mcp prompts tracker summary --arg days=7"]),
+    ("tiller mcp resource", &["tiller mcp resource files file:///project/README.md"]),
+    ("tiller mcp prompt", &["tiller mcp prompt tracker summary --arg days=7"]),
+    ("tiller mcp preset list", &["tiller mcp preset list"]),
+    ("tiller mcp preset show", &["tiller mcp preset show github"]),
+    ("tiller mcp preset add", &["tiller mcp preset add github --project"]),
+    ("tiller mcp login", &["tiller mcp login tracker"]),
+    ("tiller mcp logout", &["tiller mcp logout tracker"]),
+    ("tiller mcp serve", &["tiller mcp serve --upstream files"]),
+    ("tiller mcp secret set", &["tiller mcp secret set mcp.github.env.GITHUB_TOKEN < token.txt"]),
+    ("tiller mcp secret list", &["tiller mcp secret list"]),
+    ("tiller mcp secret unset", &["tiller mcp secret unset mcp.github.env.GITHUB_TOKEN"]),
+    ("tiller mcp import", &["tiller mcp import ~/.cursor/mcp.json"]),
+    ("tiller mcp export", &["tiller mcp export"]),
+    ("tiller integrations", &["tiller integrations plane list_projects --workspace_slug=team"]),
+    ("tiller integrations list", &["tiller integrations list", "tiller integrations list plane"]),
+    ("tiller integrations status", &["tiller integrations status"]),
+    ("tiller integrations doctor", &["tiller integrations doctor"]),
+    ("tiller integrations fields", &["tiller integrations fields plane"]),
+    (
+        "tiller integrations configure",
+        &["tiller integrations configure plane --api-key-stdin --enable < key.txt"],
+    ),
+    ("tiller integrations search", &["tiller integrations search list projects"]),
+    ("tiller integrations docs", &["tiller integrations docs plane.list_projects"]),
+    ("tiller integrations schema", &["tiller integrations schema plane.list_projects"]),
+    ("tiller integrations examples", &["tiller integrations examples plane.list_projects"]),
+    (
+        "tiller integrations call",
+        &["tiller integrations call plane.list_projects --workspace_slug=team --json"],
+    ),
+    ("tiller integrations lua", &["tiller integrations lua report.lua --arg days=7"]),
+    (
+        "tiller integrations add",
+        &["tiller integrations add tickets --openapi https://tickets.example/openapi.json"],
+    ),
+    ("tiller integrations remove", &["tiller integrations remove tickets"]),
+    ("tiller integrations enable", &["tiller integrations enable plane"]),
+    ("tiller integrations disable", &["tiller integrations disable plane"]),
+    (
+        "tiller permissions explain",
+        &["tiller permissions explain 'git push'", "tiller permissions explain --write ~/.bashrc"],
+    ),
+    ("tiller permissions log", &["tiller permissions log"]),
+    ("tiller lua run", &["tiller lua run report.lua --arg days=7", "tiller lua run -e '1 + 1'"]),
+    ("tiller schema native", &["tiller schema native > native.json"]),
+    ("tiller schema settings", &["tiller schema settings > tiller.json"]),
+];
+
+#[cfg(all(feature = "extensions", feature = "v2"))]
+mod tests {
+    use super::{super::commands::below, EXAMPLES};
+    use crate::args::Cli;
+    use clap::{Command, CommandFactory as _, Parser as _};
+
+    /// Splits a line of a shell into words, without redirections.
+    fn words(line: &str) -> Vec<String> {
+        let (mut words, mut quoted) = (vec![String::new()], false);
+        for c in line.chars() {
+            match c {
+                '\'' => quoted = !quoted,
+                ' ' if !quoted => words.push(String::new()),
+                c => words.last_mut().unwrap().push(c),
+            }
+        }
+        words.into_iter().take_while(|word| word != "<" && word != ">").collect()
+    }
+
+    #[test]
+    fn every_example_is_a_valid_command_line_of_its_command() {
+        for (command, lines) in EXAMPLES {
+            for line in *lines {
+                assert!(line.starts_with(command), "{line}");
+                if let Err(error) = Cli::try_parse_from(words(line)) {
+                    panic!("{line}: {error}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_command_has_an_example() {
+        fn check(command: &Command, name: &str) {
+            let groups = below(command).count() > 0;
+            assert!(groups || EXAMPLES.iter().any(|(of, _)| *of == name), "{name} has no example");
+            for inner in below(command) {
+                check(inner, &format!("{name} {}", inner.get_name()));
+            }
+        }
+        let mut root = Cli::command();
+        root.build();
+        check(&root, "tiller");
+    }
+}

@@ -1,0 +1,84 @@
+//! Generates the pages of `docs/reference` and the published schema of the settings, and checks
+//! that the files in the tree are current.
+
+mod commands;
+mod examples;
+mod settings;
+
+use std::path::Path;
+
+/// The command that writes the files.
+const RENEW: &str = "cargo xtask reference --write";
+
+/// The width of a line of text.
+const WIDTH: usize = 100;
+
+/// Compares a file of the tree with what it should contain, or writes it.
+#[expect(clippy::disallowed_methods, reason = "reads and writes files of the source tree")]
+fn check(file: &str, made: &str) {
+    let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(file);
+    if std::env::var_os("TILLER_RENEW").is_some() {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, made).unwrap();
+    } else {
+        let kept = std::fs::read_to_string(path).unwrap_or_default();
+        assert!(kept == made, "{file} is out of date; run: {RENEW}");
+    }
+}
+
+/// Wraps a paragraph. Lines after the first begin with `indent`.
+fn wrapped(text: &str, indent: &str) -> String {
+    let (mut all, mut width) = (String::new(), 0);
+    for word in words(text) {
+        let length = word.chars().count();
+        if width > 0 && width + 1 + length > WIDTH {
+            all += "\n";
+            all += indent;
+            width = indent.len();
+        } else if width > 0 {
+            all += " ";
+            width += 1;
+        }
+        all += &word;
+        width += length;
+    }
+    all + "\n"
+}
+
+/// Splits a text at its spaces, but not within code.
+fn words(text: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut code = false;
+    for c in text.chars() {
+        code ^= c == '`';
+        match c {
+            ' ' | '\n' if !code => words.push(String::new()),
+            c => words.last_mut().unwrap().push(c),
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+#[test]
+fn the_published_schema_of_the_settings_is_current() {
+    check("clients/schema/settings.json", &format!("{:#}\n", crate::config::schema()));
+}
+
+#[test]
+fn the_page_of_settings_is_current() {
+    check("docs/reference/settings.md", &settings::page());
+}
+
+// The page describes the commands of the installed product.
+#[cfg(all(feature = "extensions", feature = "v2"))]
+#[test]
+fn the_page_of_commands_is_current() {
+    check("docs/reference/commands.md", &commands::page());
+}
+
+#[test]
+fn paragraphs_are_wrapped_between_words_and_not_in_code() {
+    let text = format!("{} `a b` c", "x".repeat(96));
+    assert_eq!(wrapped(&text, "  "), format!("{}\n  `a b` c\n", "x".repeat(96)));
+}
