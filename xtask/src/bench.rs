@@ -15,7 +15,7 @@ mod relay;
 mod report;
 mod script;
 
-use crate::process::{command, shown, target_dir};
+use crate::process::{command, command_line, target_dir};
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 
@@ -99,9 +99,9 @@ fn hand_over(options: &Options) -> Result<()> {
     if let Some(name) = &options.only {
         inner.args(["--only", name]);
     }
-    let status = inner.status().with_context(|| format!("`{}` did not start", shown(&inner)))?;
+    let status = inner.status().with_context(|| format!("`{}` did not start", command_line(&inner)))?;
     if !status.success() {
-        bail!("`{}` ended with {status}", shown(&inner));
+        bail!("`{}` ended with {status}", command_line(&inner));
     }
     Ok(())
 }
@@ -110,7 +110,7 @@ fn build(package: &str, features: &[&str]) -> Result<PathBuf> {
     let mut cargo = command("cargo");
     cargo.args(["build", "--release", "--locked", "--quiet", "--package", package]).args(features);
     if !cargo.status()?.success() {
-        bail!("`{}` failed", shown(&cargo));
+        bail!("`{}` failed", command_line(&cargo));
     }
     let binary = target_dir().join("release").join(package);
     if !Path::new(&binary).exists() {

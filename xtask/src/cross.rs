@@ -9,7 +9,7 @@
 mod compiler;
 
 use crate::ci::FULL;
-use crate::process::{Ended, bounded, capture, command, shown};
+use crate::process::{ProgramEnd, capture, command, command_line, run_with_limit};
 use anyhow::{Context, Result, bail};
 use compiler::Compiler;
 use std::path::Path;
@@ -61,7 +61,7 @@ pub(crate) fn run(names: &[&str]) -> Result<()> {
                 continue;
             }
         };
-        println!("cross: {}: {}", target.triple, shown(&check));
+        println!("cross: {}: {}", target.triple, command_line(&check));
         let status = check.status().context("cargo did not start")?;
         match status.success() {
             true => println!("cross: {} passed", target.triple),
@@ -115,8 +115,8 @@ fn standard_library(triple: &str) -> Result<StandardLibrary> {
     }
     let mut add = command("rustup");
     add.args(["target", "add", triple]);
-    println!("cross: {triple} has no standard library here, adding it: {}", shown(&add));
-    let added = bounded(&mut add, ARRIVAL);
+    println!("cross: {triple} has no standard library here, adding it: {}", command_line(&add));
+    let added = run_with_limit(&mut add, ARRIVAL);
     if is_installed(triple) {
         return Ok(StandardLibrary::Installed);
     }
@@ -125,22 +125,22 @@ fn standard_library(triple: &str) -> Result<StandardLibrary> {
         return Ok(StandardLibrary::FromSource);
     }
     let why = match added {
-        Ok(Ended::Itself(_, said)) => said.lines().last().unwrap_or("it said nothing").to_owned(),
-        Ok(Ended::Late) => format!("it took longer than {} s", ARRIVAL.as_secs()),
-        Err(_) => "there is no rustup".to_owned(),
+        Ok(ProgramEnd::Exited(_, stderr)) => stderr.lines().last().unwrap_or("it printed nothing").to_owned(),
+        Ok(ProgramEnd::TimedOut) => format!("it took longer than {} s", ARRIVAL.as_secs()),
+        Err(_) => "rustup is not installed".to_owned(),
     };
     bail!(
-        "its standard library cannot be added (`{}`: {why}), and there is no source to build it from \
+        "its standard library cannot be added (`{}`: {why}), and its source is not installed either \
          (`rustup component add rust-src`)",
-        shown(&add)
+        command_line(&add)
     )
 }
 
 /// Returns whether rustc finds the standard library of a target.
 fn is_installed(triple: &str) -> bool {
-    let folder = capture(command("rustc").args(["--print", "target-libdir", "--target", triple]));
-    let Ok(folder) = folder else { return false };
-    let entries = std::fs::read_dir(folder.trim()).into_iter().flatten().flatten();
+    let directory = capture(command("rustc").args(["--print", "target-libdir", "--target", triple]));
+    let Ok(directory) = directory else { return false };
+    let entries = std::fs::read_dir(directory.trim()).into_iter().flatten().flatten();
     entries.into_iter().any(|entry| entry.file_name().to_string_lossy().starts_with("libstd-"))
 }
 
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn targets_are_chosen_by_name_and_a_wrong_one_is_named() {
+    fn targets_are_selected_by_name_and_an_unknown_one_is_reported() {
         assert_eq!(chosen(&[]).unwrap().len(), TARGETS.len());
         let one = chosen(&["aarch64-apple-darwin"]).unwrap();
         assert_eq!(one.iter().map(|target| target.zig).collect::<Vec<_>>(), ["aarch64-macos"]);
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn the_standard_library_of_this_machine_is_there_and_that_of_no_machine_is_not() {
+    fn the_standard_library_of_the_host_is_found_and_that_of_an_unknown_target_is_not() {
         let described = capture(command("rustc").arg("-vV")).unwrap();
         let host = described.lines().find_map(|line| line.strip_prefix("host: ")).unwrap();
         assert!(is_installed(host));

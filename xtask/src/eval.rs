@@ -9,11 +9,11 @@ mod agent;
 mod calls;
 mod editor;
 mod exchange;
-mod ground;
 mod judge;
 mod proxy;
 mod result;
 mod run;
+mod run_directory;
 mod selftest;
 mod table;
 mod task;
@@ -24,7 +24,7 @@ use agent::Agent;
 use anyhow::{Context, Result, bail};
 use editor::Capabilities;
 use proxy::Proxy;
-use result::{Id, Outcome};
+use result::{Outcome, RunId};
 use run::Setup;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -122,7 +122,7 @@ fn results(options: &Options) -> Result<Vec<Outcome>> {
     let results = result::read(&options.results)?;
     if results.is_empty() {
         bail!(
-            "{} holds no results; run the evaluation first, or name them with --results",
+            "{} contains no results; run the evaluation first, or pass the file with --results",
             options.results.display()
         );
     }
@@ -144,7 +144,7 @@ fn chosen(options: &Options) -> Result<Vec<Task>> {
         None => true,
     });
     if tasks.is_empty() {
-        bail!("no task is meant by that; see `cargo xtask eval --list`");
+        bail!("no task matches; see `cargo xtask eval --list`");
     }
     Ok(tasks)
 }
@@ -160,12 +160,12 @@ fn evaluate(options: &Options, tasks: &[Task]) -> Result<()> {
     let mut agent = Agent::named(options.agent.as_deref(), &binary, &model)?;
     agent.name = options.name.clone().unwrap_or(agent.name);
     agent.install()?;
-    if let Some(folder) = options.results.parent() {
-        std::fs::create_dir_all(folder)?;
+    if let Some(directory) = options.results.parent() {
+        std::fs::create_dir_all(directory)?;
     }
     let done = result::read(&options.results)?;
     let place = std::env::temp_dir().join("tiller-eval");
-    ground::clear(&place)?;
+    run_directory::clear(&place)?;
     let setup = Setup {
         proxy: Proxy::start(&options.server)?,
         model: agent::bare(&model).to_owned(),
@@ -177,30 +177,30 @@ fn evaluate(options: &Options, tasks: &[Task]) -> Result<()> {
         path: tools::path(),
         logs: options.logs.clone(),
     };
-    setup.proxy.reach()?;
+    setup.proxy.check_upstream()?;
     for seed in 1..=options.seeds {
         for task in tasks {
             let (agent, model) = (setup.agent.name.clone(), setup.model.clone());
-            let id = Id { agent, model, task: task.name.clone(), seed };
+            let id = RunId { agent, model, task: task.name.clone(), seed };
             if done.iter().any(|outcome| outcome.id == id && outcome.broken.is_none()) {
                 continue;
             }
             if let Some(program) = tools::missing(&task.needs, &setup.path) {
-                println!("skipped  {}: there is no {program} here", task.name);
+                println!("skipped  {}: {program} is not installed", task.name);
                 continue;
             }
             let mut outcome = run::run(&setup, task, id.clone())?;
             // On a busy machine the agent may have been too slow to find the server.
             for _ in 1..TRIES {
                 if outcome.broken.is_some() {
-                    tell(&outcome);
+                    print_outcome(&outcome);
                     outcome = run::run(&setup, task, id.clone())?;
                 }
             }
-            tell(&outcome);
+            print_outcome(&outcome);
             result::append(&options.results, &outcome)?;
             if let Some(reason) = &outcome.broken {
-                bail!("{}: {reason}; the same command goes on from here", task.name);
+                bail!("{}: {reason}; run the same command again to continue from here", task.name);
             }
         }
     }
@@ -208,7 +208,7 @@ fn evaluate(options: &Options, tasks: &[Task]) -> Result<()> {
     Ok(())
 }
 
-fn tell(outcome: &Outcome) {
+fn print_outcome(outcome: &Outcome) {
     let word = match outcome {
         Outcome { broken: Some(_), .. } => "BROKEN",
         Outcome { solved: true, .. } => "solved",

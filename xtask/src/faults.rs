@@ -4,26 +4,26 @@
 //! print how many there were. Outside, the real binary is killed at moments derived from a seed,
 //! surrounded by a scripted model, editor and server, and is started again.
 
-mod aim;
 mod editor;
 mod home;
+mod kill_moment;
+mod kill_test;
 mod kind;
-mod life;
 mod model;
-mod story;
+mod results;
+mod running_program;
 mod suites;
-mod tally;
 
-use crate::process::{debug_binary, side_by_side, target_dir};
+use crate::process::{debug_binary, run_parallel, target_dir};
 use anyhow::{Context, Result, bail};
+use kill_test::Plan;
 use kind::Kind;
 use model::Model;
+use results::ResultRow;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime};
-use story::Plan;
 use suites::SUITES;
-use tally::Tally;
 
 /// The number of kills by default, and in CI.
 const POINTS: usize = 300;
@@ -69,13 +69,15 @@ pub(crate) fn run(args: &[&str]) -> Result<()> {
             let seed = options.seed.map_or_else(any_seed, Ok)?;
             rows.extend(kill(&kinds, options.points, seed, &binary)?);
         } else {
-            println!("faults: the kills are skipped: what lives on is looked for in /proc");
+            println!(
+                "faults: the kills are skipped: surviving processes are searched in /proc, which only Linux has"
+            );
         }
     }
-    println!("\n{}", tally::table(&rows));
-    let harms = tally::harms(&rows);
-    if !harms.is_empty() {
-        bail!("not all is well after a fault:\n  {}", harms.join("\n  "));
+    println!("\n{}", results::table(&rows));
+    let failures = results::failures(&rows);
+    if !failures.is_empty() {
+        bail!("failures after a fault:\n  {}", failures.join("\n  "));
     }
     Ok(())
 }
@@ -92,22 +94,22 @@ pub(crate) fn run_built() -> Result<()> {
 }
 
 /// Kills the program repeatedly; returns a row for each kind.
-fn kill(kinds: &[Kind], points: usize, seed: u64, binary: &Path) -> Result<Vec<Tally>> {
+fn kill(kinds: &[Kind], points: usize, seed: u64, binary: &Path) -> Result<Vec<ResultRow>> {
     println!("faults: {points} kills, --seed {seed}");
     let begun = Instant::now();
     let model = Model::start()?;
     // A directory where the user that plays a story can execute the program.
-    let folder = tempfile::tempdir()?;
-    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755))?;
-    let copy = folder.path().join("tiller");
+    let directory = tempfile::tempdir()?;
+    std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o755))?;
+    let copy = directory.path().join("tiller");
     std::fs::copy(binary, &copy).with_context(|| format!("{}: build it first", binary.display()))?;
     let plans = Plan::all(kinds, points, seed);
-    let played = side_by_side(&plans, WORKERS, |plan| story::play(*plan, &copy, &model));
-    let mut rows: Vec<Tally> = Vec::new();
-    for tally in played {
-        match rows.iter_mut().find(|row| row.name == tally.name) {
-            Some(row) => row.add(tally),
-            None => rows.push(tally),
+    let played = run_parallel(&plans, WORKERS, |plan| kill_test::play(*plan, &copy, &model));
+    let mut rows: Vec<ResultRow> = Vec::new();
+    for results in played {
+        match rows.iter_mut().find(|row| row.name == results.name) {
+            Some(row) => row.add(results),
+            None => rows.push(results),
         }
     }
     println!("faults: {points} kills took {:.0} s", begun.elapsed().as_secs_f64());
@@ -125,8 +127,8 @@ fn parse(args: &[&str]) -> Result<Options> {
         let mut value =
             || Ok::<_, anyhow::Error>((*args.next().context("an option needs its value")?).to_owned());
         match *arg {
-            "--points" => options.points = value()?.parse().context("--points takes a number")?,
-            "--seed" => options.seed = Some(value()?.parse().context("--seed takes a number")?),
+            "--points" => options.points = value()?.parse().context("--points must be a number")?,
+            "--seed" => options.seed = Some(value()?.parse().context("--seed must be a number")?),
             "--binary" => options.binary = Some(std::path::absolute(value()?)?),
             "--only" => options.only.push(known(value()?)?),
             other => bail!("no such option: {other}\n\n{USAGE}"),
@@ -140,7 +142,7 @@ fn known(name: String) -> Result<String> {
     if suites.chain(Kind::ALL.map(Kind::name)).any(|known| known == name) {
         return Ok(name);
     }
-    bail!("nothing is called {name}\n\n{USAGE}")
+    bail!("unknown name: {name}\n\n{USAGE}")
 }
 
 #[cfg(test)]

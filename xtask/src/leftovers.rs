@@ -10,10 +10,10 @@ pub(crate) fn kill_group(id: u32) {
 }
 
 /// Kills every process whose environment contains the mark (`NAME=value`), or whose current
-/// directory is `folder` or below it. Repeats this for processes forked in the meantime.
-pub(crate) fn kill(mark: &str, folder: &Path) {
+/// directory is `directory` or below it. Repeats this for processes forked in the meantime.
+pub(crate) fn kill(mark: &str, directory: &Path) {
     for _ in 0..5 {
-        let found = found(mark, folder);
+        let found = found(mark, directory);
         if found.is_empty() {
             return;
         }
@@ -30,7 +30,7 @@ fn signal(ids: &[String]) {
 }
 
 /// Returns the ids of these processes.
-pub(crate) fn found(mark: &str, folder: &Path) -> Vec<String> {
+pub(crate) fn found(mark: &str, directory: &Path) -> Vec<String> {
     let mark = mark.as_bytes();
     let own = std::process::id().to_string();
     let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
@@ -41,7 +41,7 @@ pub(crate) fn found(mark: &str, folder: &Path) -> Vec<String> {
             let process = Path::new("/proc").join(name);
             let marked = std::fs::read(process.join("environ"))
                 .is_ok_and(|environ| environ.split(|byte| *byte == 0).any(|entry| entry == mark));
-            marked || std::fs::read_link(process.join("cwd")).is_ok_and(|cwd| cwd.starts_with(folder))
+            marked || std::fs::read_link(process.join("cwd")).is_ok_and(|cwd| cwd.starts_with(directory))
         })
         .collect()
 }
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_carries_the_mark_is_found() {
+    fn only_marked_processes_are_found() {
         let mut child = Command::new("sleep").arg("60").env("WALL_RUN", "wall-test-mark").spawn().unwrap();
         let nowhere = Path::new("/nonexistent/folder");
         // The environment is visible once the program has been executed.
@@ -96,11 +96,11 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_goes_with_all_in_it() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a");
+    fn a_directory_is_removed_with_its_content() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a");
         std::fs::create_dir_all(path.join("b/c")).unwrap();
         remove(&path);
-        assert!(!path.exists() && folder.path().exists());
+        assert!(!path.exists() && directory.path().exists());
     }
 }

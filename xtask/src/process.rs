@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 /// takes precedence over the one at build time, because clones may share a target directory or be
 /// moved.
 pub(crate) fn root() -> PathBuf {
-    let folder = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
-    let folder = folder.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")));
-    folder.parent().expect("xtask is a folder of the workspace").to_owned()
+    let directory = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    let directory = directory.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")));
+    directory.parent().expect("xtask is a directory of the workspace").to_owned()
 }
 
 /// Returns the target directory, in which CI also installs its tools.
@@ -48,48 +48,48 @@ pub(crate) fn capture(command: &mut Command) -> Result<String> {
     let output = command
         .stdin(Stdio::null())
         .output()
-        .with_context(|| format!("`{}` did not start", shown(command)))?;
+        .with_context(|| format!("`{}` did not start", command_line(command)))?;
     if !output.status.success() {
-        bail!("`{}` failed: {}", shown(command), String::from_utf8_lossy(&output.stderr).trim());
+        bail!("`{}` failed: {}", command_line(command), String::from_utf8_lossy(&output.stderr).trim());
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 /// The end of a program with a time limit.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Ended {
+pub(crate) enum ProgramEnd {
     /// It exited: whether successfully, and its standard error.
-    Itself(bool, String),
+    Exited(bool, String),
     /// It was killed because it exceeded the limit.
-    Late,
+    TimedOut,
 }
 
 /// Runs a program for at most `limit`. Its standard output is discarded.
-pub(crate) fn bounded(program: &mut Command, limit: Duration) -> Result<Ended> {
+pub(crate) fn run_with_limit(program: &mut Command, limit: Duration) -> Result<ProgramEnd> {
     let mut child = program.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
     let mut stderr = child.stderr.take().expect("stderr was asked for as a pipe");
     let reader = thread::spawn(move || {
-        let mut said = Vec::new();
+        let mut stderr_text = Vec::new();
         // Keep what was read before an error.
-        let _ = stderr.read_to_end(&mut said);
-        String::from_utf8_lossy(&said).into_owned()
+        let _ = stderr.read_to_end(&mut stderr_text);
+        String::from_utf8_lossy(&stderr_text).into_owned()
     });
     let begun = Instant::now();
     while begun.elapsed() < limit {
         if let Some(status) = child.try_wait()? {
-            let said = reader.join().expect("the thread only reads");
-            return Ok(Ended::Itself(status.success(), said));
+            let stderr_text = reader.join().expect("the thread only reads");
+            return Ok(ProgramEnd::Exited(status.success(), stderr_text));
         }
         thread::sleep(Duration::from_millis(50));
     }
     child.kill()?;
     child.wait()?;
     // The thread is not joined: a surviving process may keep the pipe open.
-    Ok(Ended::Late)
+    Ok(ProgramEnd::TimedOut)
 }
 
 /// Formats the command as a person would type it.
-pub(crate) fn shown(command: &Command) -> String {
+pub(crate) fn command_line(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
 }
@@ -99,14 +99,14 @@ pub(crate) fn debug_binary() -> Result<PathBuf> {
     let mut cargo = command("cargo");
     cargo.args(["build", "--locked", "--quiet", "--package", "tiller", "--features", "full"]);
     if !cargo.status()?.success() {
-        bail!("`{}` failed", shown(&cargo));
+        bail!("`{}` failed", command_line(&cargo));
     }
     Ok(target_dir().join("debug/tiller"))
 }
 
 /// Applies a function to every item with this number of workers; returns the results in the order
 /// of the items.
-pub(crate) fn side_by_side<I: Sync, T: Send>(
+pub(crate) fn run_parallel<I: Sync, T: Send>(
     items: &[I],
     workers: usize,
     each: impl Fn(&I) -> T + Sync,
@@ -120,12 +120,12 @@ pub(crate) fn side_by_side<I: Sync, T: Send>(
                     items.get(index).map(|item| (index, item))
                 } {
                     let result = each(item);
-                    results.lock().expect("nobody panics with the lock held").push((index, result));
+                    results.lock().expect("no thread panics with the lock held").push((index, result));
                 }
             });
         }
     });
-    let mut results = results.into_inner().expect("nobody panicked with the lock held");
+    let mut results = results.into_inner().expect("no thread panicked with the lock held");
     results.sort_by_key(|(index, _)| *index);
     results.into_iter().map(|(_, result)| result).collect()
 }
@@ -136,14 +136,14 @@ mod tests {
 
     #[test]
     fn results_come_in_the_order_of_the_items() {
-        assert_eq!(side_by_side(&[3, 1, 2], 2, |item| item * 10), [30, 10, 20]);
+        assert_eq!(run_parallel(&[3, 1, 2], 2, |item| item * 10), [30, 10, 20]);
     }
 
     #[test]
     fn shows_a_command_as_typed() {
         let mut command = command("cargo");
         command.args(["fmt", "--check"]);
-        assert_eq!(shown(&command), "cargo fmt --check");
+        assert_eq!(command_line(&command), "cargo fmt --check");
     }
 
     #[test]

@@ -8,7 +8,7 @@
 mod litellm;
 mod upstream;
 
-use crate::process::{Ended, bounded, debug_binary};
+use crate::process::{ProgramEnd, debug_binary, run_with_limit};
 use anyhow::{Context, Result, bail};
 use litellm::Litellm;
 use std::path::{Path, PathBuf};
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &[&str]) -> Result<()> {
     let upstream = match (&options.upstream, &scripted) {
         (Some(url), _) => url.clone(),
         (None, Some(scripted)) => scripted.base_url(),
-        (None, None) => bail!("there is no model server"),
+        (None, None) => bail!("the model server did not start"),
     };
     let litellm = Litellm::start(&upstream, &options.model, MODEL, options.keep)?;
     let mut failures = Vec::new();
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &[&str]) -> Result<()> {
         }
     }
     if !failures.is_empty() {
-        println!("\nWhat LiteLLM said last:\n{}", litellm.last_words());
+        println!("\nLiteLLM's last output:\n{}", litellm.last_words());
         bail!("these wires do not work through LiteLLM: {}", failures.join(", "));
     }
     Ok(())
@@ -98,15 +98,15 @@ fn try_wire(wire: &str, binary: &Path, litellm: &Litellm, limit: Duration) -> Re
     let prompt =
         format!("Write the word {WORD} into a new file {FILE}, and nothing else. Then say that it is done.");
     tiller.args(["--model", &format!("second/{MODEL}"), "--yolo", "--print", &prompt]);
-    let said = match bounded(&mut tiller, limit)? {
-        Ended::Itself(true, said) => said,
-        Ended::Itself(false, said) => bail!("Tiller failed: {}", said.trim()),
-        Ended::Late => bail!("Tiller took more than {} s", limit.as_secs()),
+    let stderr = match run_with_limit(&mut tiller, limit)? {
+        ProgramEnd::Exited(true, stderr) => stderr,
+        ProgramEnd::Exited(false, stderr) => bail!("Tiller failed: {}", stderr.trim()),
+        ProgramEnd::TimedOut => bail!("Tiller took more than {} s", limit.as_secs()),
     };
     let text = std::fs::read_to_string(project.join(FILE))
-        .with_context(|| format!("the tool was not called: {FILE} is not there {}", said.trim()))?;
+        .with_context(|| format!("the tool was not called: {FILE} does not exist {}", stderr.trim()))?;
     if text.trim() != WORD {
-        bail!("{FILE} holds {text:?}");
+        bail!("{FILE} contains {text:?}");
     }
     Ok(())
 }

@@ -10,21 +10,21 @@ mod editor;
 mod everyday;
 mod model;
 mod run;
+mod run_home;
 mod selftest;
 mod services;
 mod table;
-mod world;
 
-use crate::process::{debug_binary, root, side_by_side, target_dir};
+use crate::process::{debug_binary, root, run_parallel, target_dir};
 use anyhow::{Context, Result, bail};
 use corpus::Attack;
 use everyday::PLACES;
 use model::Model;
 use run::Outcome;
+use run_home::WallSetup;
 use selftest::Verdict;
 use std::path::PathBuf;
 use std::time::Instant;
-use world::Ground;
 
 /// The number of attacks that run in parallel.
 const WORKERS: usize = 2;
@@ -77,9 +77,9 @@ pub(crate) fn run(args: &[&str]) -> Result<()> {
         bail!("no attack has that name or family");
     }
     let binary = options.binary.clone().map_or_else(debug_binary, Ok)?;
-    let ground = Ground::prepare(&binary)?;
+    let wall_setup = WallSetup::prepare(&binary)?;
     if options.self_test {
-        return self_test(&ground, &attacks);
+        return self_test(&wall_setup, &attacks);
     }
     let model = Model::start()?;
     let mut failures = Vec::new();
@@ -87,14 +87,14 @@ pub(crate) fn run(args: &[&str]) -> Result<()> {
 
     let outcomes = match options.everyday {
         true => Vec::new(),
-        false => side_by_side(&attacks, WORKERS, |attack| run::attack(&ground, &model, attack)),
+        false => run_parallel(&attacks, WORKERS, |attack| run::attack(&wall_setup, &model, attack)),
     };
     let rows = table::count(&attacks, &outcomes);
-    let documented = tell(&attacks, &outcomes, &mut failures);
+    let documented = report_outcomes(&attacks, &outcomes, &mut failures);
     let partial = options.attacks || options.family.is_some() || options.only.is_some();
     let ecosystems = match partial {
         true => Vec::new(),
-        false => everyday::ask(&root().join("tests/wall/everyday"), &ground, &model)?,
+        false => everyday::ask(&root().join("tests/wall/everyday"), &wall_setup, &model)?,
     };
     if !options.everyday {
         println!("\n{}", table::attacks(&rows));
@@ -102,7 +102,7 @@ pub(crate) fn run(args: &[&str]) -> Result<()> {
     if let Some(all) = ecosystems.last() {
         for (place, name) in PLACES.iter().enumerate() {
             println!("everyday commands that ask, {name}:");
-            all.asking(place).for_each(|command| println!("  {}", command.replace('\n', "\\n")));
+            all.commands_that_ask(place).for_each(|command| println!("  {}", command.replace('\n', "\\n")));
         }
         println!("\n{}", table::everyday(&ecosystems));
         failures.extend(everyday::too_many(&ecosystems));
@@ -145,10 +145,14 @@ fn parse(args: &[&str]) -> Result<Options> {
 }
 
 /// Prints notable outcomes, collects failures, and returns the documented ones.
-fn tell(attacks: &[Attack], outcomes: &[Outcome], failures: &mut Vec<String>) -> Vec<(String, String)> {
+fn report_outcomes(
+    attacks: &[Attack],
+    outcomes: &[Outcome],
+    failures: &mut Vec<String>,
+) -> Vec<(String, String)> {
     let mut documented = Vec::new();
     for (attack, outcome) in attacks.iter().zip(outcomes) {
-        let name = format!("{}/{} ({})", attack.family, attack.name, attack.way);
+        let name = format!("{}/{} ({})", attack.family, attack.name, attack.variant);
         match outcome {
             Outcome::Stopped | Outcome::Asked => {}
             Outcome::Skipped(reason) => println!("skipped    {name}: {reason}"),
@@ -157,7 +161,7 @@ fn tell(attacks: &[Attack], outcomes: &[Outcome], failures: &mut Vec<String>) ->
                 println!("documented {name}: {document}");
                 documented.push((name, document));
             }
-            Outcome::Through => {
+            Outcome::Succeeded => {
                 println!("THROUGH    {name}");
                 failures.push(format!("through: {name}"));
             }
@@ -171,14 +175,14 @@ fn tell(attacks: &[Attack], outcomes: &[Outcome], failures: &mut Vec<String>) ->
 }
 
 /// Checks that each attack would succeed without protection.
-fn self_test(ground: &Ground, attacks: &[Attack]) -> Result<()> {
+fn self_test(wall_setup: &WallSetup, attacks: &[Attack]) -> Result<()> {
     // Place and mode are irrelevant without Tiller.
     let mut once = attacks.to_vec();
     once.dedup_by(|later, earlier| later.name == earlier.name && later.root == earlier.root);
-    let verdicts = side_by_side(&once, WORKERS, |attack| selftest::attack(ground, attack));
+    let verdicts = run_parallel(&once, WORKERS, |attack| selftest::attack(wall_setup, attack));
     let (mut good, mut skipped, mut bad) = (0, 0, Vec::new());
     for (attack, verdict) in once.iter().zip(verdicts) {
-        let name = format!("{}/{} ({})", attack.family, attack.name, attack.way);
+        let name = format!("{}/{} ({})", attack.family, attack.name, attack.variant);
         match verdict {
             Ok(Verdict::True) => good += 1,
             Ok(Verdict::Skipped(reason)) => {
@@ -191,7 +195,7 @@ fn self_test(ground: &Ground, attacks: &[Attack]) -> Result<()> {
     }
     println!("wall: {good} attacks get through where nothing stops them, {skipped} were not tried");
     if !bad.is_empty() {
-        bail!("these never get through:\n  {}", bad.join("\n  "));
+        bail!("these attacks fail even without confinement:\n  {}", bad.join("\n  "));
     }
     Ok(())
 }

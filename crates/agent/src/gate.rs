@@ -168,9 +168,9 @@ impl Gate {
     /// over secret files; and its reads and writes go where the ruling saw them go, or fail.
     pub(crate) fn confined(&self, ruling: &Ruling) -> Arc<dyn System> {
         let system = self.pinned(&ruling.accesses, ruling.sandbox.clone());
-        let confined = Confined::new(system, ruling.sandbox.clone()).with_own(self.outputs.clone());
+        let confined = Confined::new(system, ruling.sandbox.clone()).with_own_files(self.outputs.clone());
         // Decided about as one that nothing confines: in the client's terminal nothing does.
-        Arc::new(if ruling.shelter == Shelter::Delegated { confined.here_only() } else { confined })
+        Arc::new(if ruling.shelter == Shelter::Delegated { confined.local_only() } else { confined })
     }
 
     fn pinned(&self, accesses: &[Resolved], secrets: Sandbox) -> Arc<dyn System> {
@@ -325,7 +325,7 @@ impl Gate {
             grants: &self.grants,
             own: &now.sandbox.guarded,
             shelter,
-            apart: self.system.is_apart(),
+            apart: self.system.editor_is_remote(),
         }
     }
 

@@ -124,7 +124,7 @@ pub use source::{
     Mention, Offer, Refused, SessionScope, SourceNotice, ToolProvider, ToolProviders, ToolSource,
 };
 pub use store::{
-    Archived, Holding, Lease, ListQuery, NewSession, SessionPage, SessionRecord, SessionStore, StoreError,
+    Archived, Lease, LeaseHolder, ListQuery, NewSession, SessionPage, SessionRecord, SessionStore, StoreError,
 };
 pub use swarm::{
     KeptOutput, SubagentCall, SubagentEnd, SubagentState, SubagentStatus, SwarmEvent, SwarmState,

@@ -123,7 +123,7 @@ pub struct Lease {
 
 /// Who holds a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Holding {
+pub struct LeaseHolder {
     /// The process's id.
     pub pid: u32,
     /// The host it runs on.
@@ -132,7 +132,7 @@ pub struct Holding {
     pub since: String,
 }
 
-impl fmt::Display for Holding {
+impl fmt::Display for LeaseHolder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "process {} on {} since {}", self.pid, self.host, self.since)
     }
@@ -197,7 +197,7 @@ pub enum StoreError {
         /// The session.
         session: SessionId,
         /// Who holds it.
-        holder: Holding,
+        holder: LeaseHolder,
     },
     /// The lease was taken over; this owner must not write any more.
     #[error("session {0} was taken over by another process; this one no longer writes to it")]

@@ -7,13 +7,13 @@
 
 use crate::{
     integration::{ALL_PAGES, Function},
-    names::alike,
+    names::is_same_name,
 };
 use serde_json::{Map, Value, json};
 
 /// Unmerged arguments, by layer.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Given {
+pub struct RawArguments {
     /// Members of a JSON object.
     pub json: Map<String, Value>,
     /// `NAME=VALUE` pairs.
@@ -35,7 +35,7 @@ pub enum ArgumentError {
     },
     /// A value has the wrong type.
     #[error("Parameter '{name}' takes {wanted}, not {given}")]
-    Wrong {
+    WrongType {
         /// The parameter's name.
         name: String,
         /// The accepted types.
@@ -49,7 +49,7 @@ pub enum ArgumentError {
 }
 
 /// An argument of any layer.
-enum Raw {
+enum RawValue {
     Json(Value),
     Text(String),
     Flag(bool),
@@ -61,20 +61,21 @@ enum Raw {
 /// # Errors
 ///
 /// Returns every unknown name, or the first value that cannot be converted.
-pub fn merged(function: &Function, given: Given) -> Result<Map<String, Value>, ArgumentError> {
+pub fn merge(function: &Function, raw: RawArguments) -> Result<Map<String, Value>, ArgumentError> {
     let mut found: Map<String, Value> = Map::new();
     let mut unknown = Vec::new();
-    let json = given.json.into_iter().map(|(name, value)| (name, Raw::Json(value)));
-    let pairs = given.pairs.into_iter().map(|(name, value)| (name, Raw::Text(value)));
-    let flags = given.flags.into_iter().map(|(name, value)| (name, value.map_or(Raw::Flag(true), Raw::Text)));
+    let json = raw.json.into_iter().map(|(name, value)| (name, RawValue::Json(value)));
+    let pairs = raw.pairs.into_iter().map(|(name, value)| (name, RawValue::Text(value)));
+    let flags =
+        raw.flags.into_iter().map(|(name, value)| (name, value.map_or(RawValue::Flag(true), RawValue::Text)));
     for layer in [json.collect::<Vec<_>>(), pairs.collect(), flags.collect()] {
         // Within one layer, a repeated list parameter collects its values.
-        let mut here: Map<String, Value> = Map::new();
+        let mut in_layer: Map<String, Value> = Map::new();
         for (name, raw) in layer {
             let (key, schema, raw) = match parameter(function, &name) {
                 Some((key, schema)) => (key, schema, raw),
                 None => match negated(function, &name, &raw) {
-                    Some((key, schema)) => (key, schema, Raw::Flag(false)),
+                    Some((key, schema)) => (key, schema, RawValue::Flag(false)),
                     None => {
                         unknown.push(name);
                         continue;
@@ -82,21 +83,21 @@ pub fn merged(function: &Function, given: Given) -> Result<Map<String, Value>, A
                 },
             };
             let value = match raw {
-                Raw::Json(value) => fitted(&key, &schema, value)?,
-                Raw::Text(text) => of_text(&key, &schema, &text)?,
-                Raw::Flag(flag) if takes(&schema, "boolean") => Value::Bool(flag),
-                Raw::Flag(_) => return Err(ArgumentError::NoValue(name)),
+                RawValue::Json(value) => fit_to_schema(&key, &schema, value)?,
+                RawValue::Text(text) => parse_text(&key, &schema, &text)?,
+                RawValue::Flag(flag) if accepts_type(&schema, "boolean") => Value::Bool(flag),
+                RawValue::Flag(_) => return Err(ArgumentError::NoValue(name)),
             };
-            match (here.get_mut(&key), value) {
-                (Some(Value::Array(known)), Value::Array(more)) if takes(&schema, "array") => {
+            match (in_layer.get_mut(&key), value) {
+                (Some(Value::Array(known)), Value::Array(more)) if accepts_type(&schema, "array") => {
                     known.extend(more)
                 }
                 (_, value) => {
-                    here.insert(key, value);
+                    in_layer.insert(key, value);
                 }
             }
         }
-        found.extend(here);
+        found.extend(in_layer);
     }
     match unknown.first() {
         None => Ok(found),
@@ -112,11 +113,11 @@ fn parameter(function: &Function, name: &str) -> Option<(String, Value)> {
     let all = &function.parameters;
     let exact = all.iter().find(|p| p.key == name || p.name == name);
     let found = exact.or_else(|| {
-        let mut like = all.iter().filter(|p| alike(&p.key, name));
+        let mut similar = all.iter().filter(|p| is_same_name(&p.key, name));
         // An ambiguous name must be spelled exactly.
-        like.next().filter(|_| like.next().is_none())
+        similar.next().filter(|_| similar.next().is_none())
     });
-    let pages = || function.pages.is_some() && alike(name, ALL_PAGES);
+    let pages = || function.pages.is_some() && is_same_name(name, ALL_PAGES);
     match found {
         Some(parameter) => Some((parameter.key.clone(), parameter.schema.clone())),
         None => pages().then(|| (ALL_PAGES.to_owned(), json!({ "type": "boolean" }))),
@@ -124,17 +125,17 @@ fn parameter(function: &Function, name: &str) -> Option<(String, Value)> {
 }
 
 /// Resolves `--no-NAME` for a boolean parameter.
-fn negated(function: &Function, name: &str, raw: &Raw) -> Option<(String, Value)> {
-    let positive = name.strip_prefix("no-").filter(|_| matches!(raw, Raw::Flag(true)))?;
-    parameter(function, positive).filter(|(_, schema)| takes(schema, "boolean"))
+fn negated(function: &Function, name: &str, raw: &RawValue) -> Option<(String, Value)> {
+    let positive = name.strip_prefix("no-").filter(|_| matches!(raw, RawValue::Flag(true)))?;
+    parameter(function, positive).filter(|(_, schema)| accepts_type(schema, "boolean"))
 }
 
 fn nearest(function: &Function, name: &str) -> Option<String> {
     let folded = |name: &str| name.to_lowercase().replace('-', "_");
-    let likeness = |key: &String| strsim::jaro_winkler(&folded(key), &folded(name));
+    let similarity = |key: &String| strsim::jaro_winkler(&folded(key), &folded(name));
     let keys = function.parameters.iter().map(|parameter| parameter.key.clone());
-    let nearest = keys.max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
-    (likeness(&nearest) > 0.75).then_some(nearest)
+    let nearest = keys.max_by(|a, b| similarity(a).total_cmp(&similarity(b)))?;
+    (similarity(&nearest) > 0.75).then_some(nearest)
 }
 
 fn suggestion(nearest: &Option<String>) -> String {
@@ -153,12 +154,12 @@ fn types(schema: &Value) -> Vec<&str> {
     }
 }
 
-fn takes(schema: &Value, kind: &str) -> bool {
+fn accepts_type(schema: &Value, kind: &str) -> bool {
     types(schema).contains(&kind)
 }
 
 /// Converts text to a type of the schema. Narrower types are tried first, text last.
-fn of_text(name: &str, schema: &Value, text: &str) -> Result<Value, ArgumentError> {
+fn parse_text(name: &str, schema: &Value, text: &str) -> Result<Value, ArgumentError> {
     let types = types(schema);
     if types.is_empty() {
         // The schema names no type: use JSON if the text parses as such.
@@ -171,10 +172,10 @@ fn of_text(name: &str, schema: &Value, text: &str) -> Result<Value, ArgumentErro
         }
         let value = match kind {
             "null" => (trimmed == "null").then_some(Value::Null),
-            "boolean" => flag(trimmed),
-            "integer" => whole(trimmed),
+            "boolean" => parse_flag(trimmed),
+            "integer" => parse_integer(trimmed),
             "number" => trimmed.parse::<f64>().ok().and_then(|_| serde_json::from_str(trimmed).ok()),
-            "array" => return list(name, schema, trimmed),
+            "array" => return parse_list(name, schema, trimmed),
             _ => serde_json::from_str(trimmed).ok().filter(Value::is_object),
         };
         if let Some(value) = value {
@@ -184,24 +185,24 @@ fn of_text(name: &str, schema: &Value, text: &str) -> Result<Value, ArgumentErro
     if types.contains(&"string") {
         return Ok(json!(text));
     }
-    Err(wrong(name, schema, &json!(text)))
+    Err(wrong_type(name, schema, &json!(text)))
 }
 
 /// Parses a JSON array, or items separated by commas.
-fn list(name: &str, schema: &Value, text: &str) -> Result<Value, ArgumentError> {
+fn parse_list(name: &str, schema: &Value, text: &str) -> Result<Value, ArgumentError> {
     if let Ok(Value::Array(items)) = serde_json::from_str(text) {
         return Ok(Value::Array(items));
     }
     if text.is_empty() {
         return Ok(json!([]));
     }
-    let items = text.split(',').map(|item| of_text(name, &schema["items"], item.trim()));
+    let items = text.split(',').map(|item| parse_text(name, &schema["items"], item.trim()));
     Ok(Value::Array(items.collect::<Result<_, _>>()?))
 }
 
 /// Fits a JSON value to the schema: a matching value is kept, one with a mere difference in
 /// notation is converted.
-fn fitted(name: &str, schema: &Value, value: Value) -> Result<Value, ArgumentError> {
+fn fit_to_schema(name: &str, schema: &Value, value: Value) -> Result<Value, ArgumentError> {
     let types = types(schema);
     let fits = |kind: &&str| match *kind {
         "null" => value.is_null(),
@@ -216,7 +217,9 @@ fn fitted(name: &str, schema: &Value, value: Value) -> Result<Value, ArgumentErr
     if types.is_empty() || types.iter().any(fits) {
         return Ok(match value.as_f64() {
             // Lua may pass a whole number as a float.
-            Some(number) if !types.contains(&"number") && takes(schema, "integer") && value.is_f64() => {
+            Some(number)
+                if !types.contains(&"number") && accepts_type(schema, "integer") && value.is_f64() =>
+            {
                 #[expect(
                     clippy::cast_possible_truncation,
                     reason = "it has no fraction, and a cast saturates"
@@ -228,7 +231,7 @@ fn fitted(name: &str, schema: &Value, value: Value) -> Result<Value, ArgumentErr
         });
     }
     match &value {
-        Value::String(text) => of_text(name, schema, text),
+        Value::String(text) => parse_text(name, schema, text),
         Value::Number(_) | Value::Bool(_) if types.contains(&"string") => Ok(json!(value.to_string())),
         // A null counts as an absent argument.
         Value::Null => Ok(Value::Null),
@@ -237,13 +240,13 @@ fn fitted(name: &str, schema: &Value, value: Value) -> Result<Value, ArgumentErr
         Value::Array(items) if items.is_empty() && types.contains(&"object") => Ok(json!({})),
         // A single value for a list parameter becomes a list.
         one if types.contains(&"array") && !one.is_object() => {
-            Ok(json!([fitted(name, &schema["items"], one.clone())?]))
+            Ok(json!([fit_to_schema(name, &schema["items"], one.clone())?]))
         }
-        _ => Err(wrong(name, schema, &value)),
+        _ => Err(wrong_type(name, schema, &value)),
     }
 }
 
-fn flag(text: &str) -> Option<Value> {
+fn parse_flag(text: &str) -> Option<Value> {
     match text.to_ascii_lowercase().as_str() {
         "true" | "1" | "yes" | "on" => Some(Value::Bool(true)),
         "false" | "0" | "no" | "off" => Some(Value::Bool(false)),
@@ -251,12 +254,12 @@ fn flag(text: &str) -> Option<Value> {
     }
 }
 
-fn whole(text: &str) -> Option<Value> {
+fn parse_integer(text: &str) -> Option<Value> {
     let signed = text.parse::<i64>().ok().map(|number| json!(number));
     signed.or_else(|| text.parse::<u64>().ok().map(|number| json!(number)))
 }
 
-fn wrong(name: &str, schema: &Value, given: &Value) -> ArgumentError {
+fn wrong_type(name: &str, schema: &Value, given: &Value) -> ArgumentError {
     let words = |kind: &&str| match *kind {
         "boolean" => "true or false",
         "integer" => "a whole number",
@@ -268,7 +271,7 @@ fn wrong(name: &str, schema: &Value, given: &Value) -> ArgumentError {
     };
     let wanted: Vec<_> = types(schema).iter().map(words).collect();
     let given: String = given.to_string().chars().take(60).collect();
-    ArgumentError::Wrong { name: name.to_owned(), wanted: wanted.join(" or "), given }
+    ArgumentError::WrongType { name: name.to_owned(), wanted: wanted.join(" or "), given }
 }
 
 #[cfg(test)]
@@ -305,7 +308,7 @@ mod tests {
             path: "/".to_owned(),
             parameters: parameters.map(parameter).to_vec(),
             operation_id: None,
-            written: Default::default(),
+            body_encoding: Default::default(),
             security: Vec::new(),
             pages: None,
             headers: Vec::new(),
@@ -313,24 +316,24 @@ mod tests {
     }
 
     /// Parses command-line words: `{…}` is JSON, `--x` a flag, anything else a pair.
-    fn given(line: &[&str]) -> Given {
-        let mut given = Given::default();
+    fn raw_arguments(line: &[&str]) -> RawArguments {
+        let mut raw_arguments = RawArguments::default();
         for word in line {
             let pair = word.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()));
             match (word.strip_prefix("--"), word.starts_with('{')) {
-                (_, true) => given.json = serde_json::from_str(word).unwrap(),
-                (Some(flag), _) => given.flags.push(match flag.split_once('=') {
+                (_, true) => raw_arguments.json = serde_json::from_str(word).unwrap(),
+                (Some(flag), _) => raw_arguments.flags.push(match flag.split_once('=') {
                     Some((name, value)) => (name.to_owned(), Some(value.to_owned())),
                     None => (flag.to_owned(), None),
                 }),
-                (None, _) => given.pairs.push(pair.unwrap()),
+                (None, _) => raw_arguments.pairs.push(pair.unwrap()),
             }
         }
-        given
+        raw_arguments
     }
 
     #[test]
-    fn layers_are_merged_and_values_become_what_the_schema_says() {
+    fn layers_are_merged_and_values_converted_to_the_schema() {
         for (line, expected) in [
             (&[][..], json!({})),
             // Later layers win, and all spellings of a name are unified.
@@ -369,12 +372,12 @@ mod tests {
             ),
             (&[r#"{"labels":{},"workspace_slug":null}"#], json!({ "labels": [], "workspace_slug": null })),
         ] {
-            assert_eq!(merged(&function(), given(line)).map(Value::Object), Ok(expected), "{line:?}");
+            assert_eq!(merge(&function(), raw_arguments(line)).map(Value::Object), Ok(expected), "{line:?}");
         }
     }
 
     #[test]
-    fn what_does_not_fit_is_named() {
+    fn an_argument_that_does_not_fit_is_named() {
         for (line, says) in [
             (&["perPage=many"][..], "Parameter 'perPage' takes a whole number, not \"many\""),
             (&["price=cheap"], "Parameter 'price' takes a number or null, not \"cheap\""),
@@ -385,7 +388,7 @@ mod tests {
             (&["label=x", "zzz=1"], "Unknown parameter(s): label, zzz. Did you mean 'labels'?"),
             (&["--all-pages"], "Unknown parameter(s): all-pages"),
         ] {
-            assert_eq!(merged(&function(), given(line)).unwrap_err().to_string(), says, "{line:?}");
+            assert_eq!(merge(&function(), raw_arguments(line)).unwrap_err().to_string(), says, "{line:?}");
         }
     }
 }

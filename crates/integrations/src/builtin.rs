@@ -4,7 +4,7 @@
 use crate::{
     auth::{Field, Scheme},
     integration::{Function, Integration, Operation, Origin, Pages, Parameter, Place, Style},
-    manifest::SaidPages,
+    manifest::StoredPages,
     openapi::names_in,
 };
 use serde::Deserialize;
@@ -45,7 +45,7 @@ struct List {
     #[serde(default)]
     headers: BTreeMap<String, String>,
     #[serde(default)]
-    pages: Option<SaidPages>,
+    pages: Option<StoredPages>,
     /// The encoding of lists in queries: `repeated` (the default), `joined` or `bracketed`.
     #[serde(default)]
     lists: Option<String>,
@@ -84,7 +84,7 @@ struct Row {
     paged: bool,
     /// The function's own kind of pagination.
     #[serde(default)]
-    pages: Option<SaidPages>,
+    pages: Option<StoredPages>,
     /// Whether the function only reads, although its method suggests otherwise.
     #[serde(default)]
     reads: bool,
@@ -138,22 +138,24 @@ impl List {
                 schema,
             });
         }
-        let query = row.query.iter().map(|given| (given, Place::Query(style)));
-        for ((name, said), place) in query.chain(row.body.iter().map(|given| (given, Place::Member))) {
+        let query = row.query.iter().map(|parameter| (parameter, Place::Query(style)));
+        for ((name, description), place) in
+            query.chain(row.body.iter().map(|parameter| (parameter, Place::Member)))
+        {
             let (name, required) = required(name);
-            let said = said
+            let description = description
                 .as_str()
-                .filter(|said| !said.is_empty())
+                .filter(|description| !description.is_empty())
                 .or_else(|| self.parameters.get(&name).map(String::as_str));
-            let schema = schema(said.unwrap_or("string"));
+            let schema = schema(description.unwrap_or("string"));
             parameters.push(Parameter { key: name.clone(), name, place, required, schema });
         }
         let mut security = vec![vec!["key".to_owned()]];
         if self.key.optional {
             security.push(Vec::new());
         }
-        let operation = if row.reads { Operation::Read } else { Operation::of_method(method) };
-        let said = row.pages.clone().or_else(|| self.pages.clone().filter(|_| row.paged));
+        let operation = if row.reads { Operation::Read } else { Operation::from_method(method) };
+        let pages = row.pages.clone().or_else(|| self.pages.clone().filter(|_| row.paged));
         Function {
             provider: provider.to_owned(),
             name: name.to_owned(),
@@ -164,9 +166,9 @@ impl List {
             path: path.to_owned(),
             parameters,
             operation_id: None,
-            written: Default::default(),
+            body_encoding: Default::default(),
             security,
-            pages: said.map(Pages::from),
+            pages: pages.map(Pages::from),
             headers: self.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
         }
     }
@@ -181,8 +183,8 @@ fn required(name: &str) -> (String, bool) {
 
 /// Parses a parameter's schema: `integer About`, `strings About` (a list), `a|b|c About` (one of
 /// these values), `any About`.
-fn schema(said: &str) -> Value {
-    let (kind, about) = said.split_once(' ').unwrap_or((said, ""));
+fn schema(text: &str) -> Value {
+    let (kind, about) = text.split_once(' ').unwrap_or((text, ""));
     let mut schema = match kind {
         "string" | "integer" | "number" | "boolean" | "object" => json!({ "type": kind }),
         "strings" | "integers" | "objects" => {
@@ -203,7 +205,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_list_is_read_and_says_what_it_is() {
+    fn every_built_in_list_is_valid() {
         let all = built_in();
         assert_eq!(all.len(), LISTS.len());
         for integration in &all {
@@ -239,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn planes_issues_are_there() {
+    fn plane_lists_issues() {
         let plane = built_in().into_iter().find(|integration| integration.name == "plane").unwrap();
         let fields: Vec<_> =
             plane.fields().into_iter().map(|field| (field.name, field.secret, field.required)).collect();

@@ -2,7 +2,7 @@
 
 use crate::{
     account::{Account, Accounts},
-    arguments::{ArgumentError, Given, merged},
+    arguments::{ArgumentError, RawArguments, merge},
     auth::Scheme,
     client::{ClientFactory, Network},
     gates::{Blocked, Gates, Switches},
@@ -39,7 +39,7 @@ pub struct Call {
     /// The name of the account.
     pub account: String,
     /// The arguments.
-    pub given: Given,
+    pub raw_arguments: RawArguments,
     /// Whether to proceed where approval would be needed but cannot be requested.
     pub force: bool,
     /// Whether to build the request without sending it.
@@ -50,7 +50,7 @@ pub struct Call {
 
 /// The reason why a call was not made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unmade {
+pub enum CallError {
     /// A gate blocked the call.
     #[error(transparent)]
     Blocked(#[from] Blocked),
@@ -64,8 +64,8 @@ impl Call {
     /// Empty if the arguments are invalid, because then nothing is sent.
     pub fn reads(&self) -> Vec<AbsPath> {
         let cwd = self.files.as_ref().map(|files| &files.cwd);
-        let arguments = merged(&self.function, self.given.clone()).ok();
-        cwd.zip(arguments).map(|(cwd, given)| self.function.files(&given, cwd)).unwrap_or_default()
+        let arguments = merge(&self.function, self.raw_arguments.clone()).ok();
+        cwd.zip(arguments).map(|(cwd, arguments)| self.function.files(&arguments, cwd)).unwrap_or_default()
     }
 }
 
@@ -82,7 +82,7 @@ impl Caller {
 
     /// Downloads an API description. The error is text for people.
     pub async fn document(&self, url: &str, network: Network) -> Result<Vec<u8>, String> {
-        let url = Url::parse(url).map_err(|_| "that is no http or https address".to_owned())?;
+        let url = Url::parse(url).map_err(|_| "that is not a valid http or https URL".to_owned())?;
         let client = (self.http)(url.as_str(), network)?;
         retry::document(&client, &url, network).await.map_err(|why| self.redactor.redact(&why))
     }
@@ -98,7 +98,7 @@ impl Caller {
         call: &Call,
         switches: &Switches,
         denial: Option<String>,
-    ) -> Result<Outcome, Unmade> {
+    ) -> Result<Outcome, CallError> {
         let began = Instant::now();
         let account = self.accounts.account(&call.integration.name, &call.account).await;
         let gates = gates(call, switches, &account);
@@ -117,26 +117,30 @@ impl Caller {
                 return Ok(outcome);
             }
         }
-        let arguments = merged(&call.function, call.given.clone())?;
-        gates.supplied(&arguments)?;
-        self.carry_out(call, &account, &arguments, &mut outcome).await;
+        let arguments = merge(&call.function, call.raw_arguments.clone())?;
+        gates.check_required(&arguments)?;
+        self.execute(call, &account, &arguments, &mut outcome).await;
         outcome.took = began.elapsed();
         Ok(outcome)
     }
 
     /// Makes a call that the permission gate has already decided.
-    pub(crate) async fn call_permitted(&self, call: &Call, switches: &Switches) -> Result<Outcome, Unmade> {
+    pub(crate) async fn call_permitted(
+        &self,
+        call: &Call,
+        switches: &Switches,
+    ) -> Result<Outcome, CallError> {
         let account = self.accounts.account(&call.integration.name, &call.account).await;
         let gates = gates(call, switches, &account);
         gates.ready()?;
-        let arguments = merged(&call.function, call.given.clone())?;
-        gates.supplied(&arguments)?;
+        let arguments = merge(&call.function, call.raw_arguments.clone())?;
+        gates.check_required(&arguments)?;
         let mut outcome = Outcome::of(&call.function, &call.account, call.dry_run);
-        self.carry_out(call, &account, &arguments, &mut outcome).await;
+        self.execute(call, &account, &arguments, &mut outcome).await;
         Ok(outcome)
     }
 
-    async fn carry_out(
+    async fn execute(
         &self,
         call: &Call,
         account: &Account,
@@ -173,35 +177,35 @@ impl Caller {
         arguments: &Map<String, Value>,
     ) -> Result<(Value, Option<usize>), String> {
         let Call { integration, function, .. } = call;
-        let words = |error: RequestError| error.to_string();
+        let message = |error: RequestError| error.to_string();
         let schemes = account.satisfied(integration, function).unwrap_or_default();
-        let (_, network) = request::place(integration, account).map_err(words)?;
+        let (_, network) = request::base_url(integration, account).map_err(message)?;
         let uploads = upload::read(function, arguments, call.files.as_ref()).await?;
         let mut request =
-            request::build(integration, function, account, arguments, &uploads).map_err(words)?;
+            request::build(integration, function, account, arguments, &uploads).map_err(message)?;
         if call.dry_run {
             return Ok((request.shown(&schemes), None));
         }
-        self.redactor.learn(Request::written(&schemes, account));
+        self.redactor.learn(Request::sent_credentials(&schemes, account));
         let token = self.token(call, &schemes, account, network).await?;
-        request.authorise(&schemes, account, token.as_deref(), network).map_err(words)?;
+        request.authorise(&schemes, account, token.as_deref(), network).map_err(message)?;
         let client = (self.http)(request.url.as_str(), network)?;
-        let again = function.is_idempotent();
+        let repeatable = function.is_idempotent();
         let all = arguments.get(ALL_PAGES) == Some(&Value::Bool(true));
         let Some(pages) = function.pages.as_ref().filter(|_| all) else {
-            return Ok((retry::send(&client, &request, again, network).await?.data, None));
+            return Ok((retry::send(&client, &request, repeatable, network).await?.data, None));
         };
         let mut items = Vec::new();
         let mut number = 0;
         loop {
-            let answer = retry::send(&client, &request, again, network).await?;
+            let response = retry::send(&client, &request, repeatable, network).await?;
             number += 1;
-            let Some(more) = pages.items(&answer.data) else {
+            let Some(more) = pages.items(&response.data) else {
                 // The response holds no list, so there are no items to collect.
-                return Ok((if number == 1 { answer.data } else { Value::Array(items) }, Some(number)));
+                return Ok((if number == 1 { response.data } else { Value::Array(items) }, Some(number)));
             };
             items.extend(more.iter().cloned());
-            let next = pages.next(&request, &answer, number);
+            let next = pages.next(&request, &response, number);
             match next.filter(|_| number < PAGES && items.len() < ITEMS) {
                 None => break,
                 // Credentials in headers are kept; a key in the query must be in the new URL too.
@@ -231,9 +235,10 @@ impl Caller {
         account: &Account,
         network: Network,
     ) -> Result<Option<String>, String> {
-        let whose = format!("{}.{}", call.integration.name, call.account);
+        let account_id = format!("{}.{}", call.integration.name, call.account);
         for scheme in schemes {
-            let token = self.tokens.get(&whose, scheme, account, network, self.http.as_ref(), &self.redactor);
+            let token =
+                self.tokens.get(&account_id, scheme, account, network, self.http.as_ref(), &self.redactor);
             if let Some(token) = token.await? {
                 return Ok(Some(token));
             }

@@ -43,7 +43,7 @@ pub enum Permission {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Blocked {
     /// There is no such function.
-    #[error("Unknown integration function: {name}{}", meant(.nearest))]
+    #[error("Unknown integration function: {name}{}", suggestion(.nearest))]
     Unknown {
         /// The requested name.
         name: String,
@@ -92,7 +92,7 @@ pub enum Blocked {
     Missing(Vec<String>),
 }
 
-fn meant(nearest: &Option<String>) -> String {
+fn suggestion(nearest: &Option<String>) -> String {
     nearest.as_ref().map(|name| format!(". Did you mean {name}?")).unwrap_or_default()
 }
 
@@ -150,11 +150,11 @@ impl Gates<'_> {
     }
 
     /// Checks that arguments and account supply every required parameter.
-    pub fn supplied(&self, arguments: &Map<String, Value>) -> Result<(), Blocked> {
+    pub fn check_required(&self, arguments: &Map<String, Value>) -> Result<(), Blocked> {
         let given = |key: &str| arguments.get(key).is_some_and(|value| !value.is_null());
         let missing = self.function.parameters.iter().filter(|parameter| {
             let filled =
-                || self.integration.fills(&parameter.key) && self.account.get(&parameter.key).is_some();
+                || self.integration.can_fill(&parameter.key) && self.account.get(&parameter.key).is_some();
             parameter.required && !given(&parameter.key) && !filled()
         });
         let missing: Vec<_> = missing.map(|parameter| parameter.key.clone()).collect();
@@ -170,7 +170,7 @@ impl Integration {
     }
 
     /// Returns whether accounts can fill a parameter of this name.
-    pub fn fills(&self, parameter: &str) -> bool {
+    pub fn can_fill(&self, parameter: &str) -> bool {
         self.settings.iter().any(|field| field.name == parameter)
     }
 }
@@ -183,12 +183,12 @@ impl Switches {
 
     /// Returns the permission of a function of this kind.
     pub fn permission(&self, integration: &str, operation: Operation) -> Permission {
-        let own = self.of(integration);
-        let said = match operation {
-            Operation::Read => own.read,
-            Operation::Write => own.write,
+        let settings = self.of(integration);
+        let setting = match operation {
+            Operation::Read => settings.read,
+            Operation::Write => settings.write,
         };
-        said.unwrap_or(self.default)
+        setting.unwrap_or(self.default)
     }
 }
 
@@ -203,7 +203,7 @@ impl Permission {
     }
 
     /// Parses an identifier.
-    pub fn of_word(word: &str) -> Option<Self> {
+    pub fn from_id(word: &str) -> Option<Self> {
         Self::ALL.iter().find(|(known, _)| *known == word).map(|(_, permission)| *permission)
     }
 }
@@ -217,15 +217,15 @@ mod tests {
     };
     use serde_json::json;
 
-    struct Stage {
+    struct TestCall {
         integration: Integration,
         switches: Switches,
         account: Account,
     }
 
-    impl Stage {
+    impl TestCall {
         /// A call of `plane.list_issues` that passes every gate.
-        fn fine() -> Self {
+        fn allowed() -> Self {
             let integration = built_in().into_iter().find(|integration| integration.name == "plane").unwrap();
             let own = Permissions { enabled: true, read: Some(Permission::Allow), write: None };
             let fields = [("api_key", "k"), ("workspace_slug", "acme")];
@@ -239,7 +239,7 @@ mod tests {
             }
         }
 
-        fn said(&self, function: &str, force: bool, arguments: Value) -> String {
+        fn outcome(&self, function: &str, force: bool, arguments: Value) -> String {
             let function = self.integration.function(function).unwrap();
             let gates = Gates {
                 integration: &self.integration,
@@ -250,7 +250,7 @@ mod tests {
             };
             let arguments = arguments.as_object().unwrap().clone();
             let passed = gates.ready().and_then(|()| gates.permitted(force));
-            match passed.and_then(|forced| gates.supplied(&arguments).map(|()| forced)) {
+            match passed.and_then(|forced| gates.check_required(&arguments).map(|()| forced)) {
                 Ok(forced) => format!("passed{}", if forced { ", forced" } else { "" }),
                 Err(blocked) => blocked.to_string(),
             }
@@ -258,34 +258,33 @@ mod tests {
     }
 
     #[test]
-    fn the_gates_come_in_order_and_say_what_callers_know() {
+    fn the_gates_are_checked_in_order_with_their_known_messages() {
         let (list, create) = ("plane.list_issues", "create_issue");
-        let whole = json!({ "project_id": "p" });
-        assert_eq!(Stage::fine().said(list, false, whole.clone()), "passed");
-        let denied = |stage: &mut Stage| {
-            stage.switches.each.get_mut("plane").unwrap().read = Some(Permission::Deny);
+        let arguments = json!({ "project_id": "p" });
+        assert_eq!(TestCall::allowed().outcome(list, false, arguments.clone()), "passed");
+        let denied = |call: &mut TestCall| {
+            call.switches.each.get_mut("plane").unwrap().read = Some(Permission::Deny);
         };
-        type Change = fn(&mut Stage);
+        type Change = fn(&mut TestCall);
         let changes: [(Change, &str); 5] = [
             (
-                |stage| {
-                    stage
-                        .integration
+                |call| {
+                    call.integration
                         .schemes
                         .insert("key".to_owned(), Scheme::Unsupported("mutualTLS".to_owned()));
                 },
                 "Integration 'plane' is discoverable but is not supported by the local CLI runtime yet.",
             ),
             (
-                |stage| stage.switches.each.clear(),
+                |call| call.switches.each.clear(),
                 "Integration 'plane' is installed but not active. Enable it in settings first.",
             ),
             (
-                |stage| stage.account = Account::default(),
+                |call| call.account = Account::default(),
                 "Integration 'plane' is missing required credentials for account 'work'. Configure it in settings first.",
             ),
             (
-                |stage| stage.switches.each.get_mut("plane").unwrap().read = Some(Permission::Ask),
+                |call| call.switches.each.get_mut("plane").unwrap().read = Some(Permission::Ask),
                 "Integration 'plane' read requires approval. Ask the user to change the permission in /settings → Integrations",
             ),
             (|_| {}, "Missing required parameter(s): project_id"),
@@ -293,45 +292,48 @@ mod tests {
         // Gates have an order: if all later checks would fail too, the first one determines the
         // error.
         for first in 0..changes.len() {
-            let mut stage = Stage::fine();
+            let mut call = TestCall::allowed();
             for (change, _) in changes[first..].iter().rev() {
-                change(&mut stage);
+                change(&mut call);
             }
-            assert_eq!(stage.said(list, false, json!({})), changes[first].1);
+            assert_eq!(call.outcome(list, false, json!({})), changes[first].1);
         }
-        let mut stage = Stage::fine();
-        denied(&mut stage);
+        let mut call = TestCall::allowed();
+        denied(&mut call);
         for force in [false, true] {
-            let says = "Integration 'plane' read access denied. Enable it in /settings → Integrations";
-            assert_eq!(stage.said(list, force, whole.clone()), says, "force passes over no denial");
+            let expected = "Integration 'plane' read access denied. Enable it in /settings → Integrations";
+            assert_eq!(call.outcome(list, force, arguments.clone()), expected, "force passes over no denial");
         }
-        let says = "Integration 'plane' write requires approval. Ask the user to change the permission in /settings → Integrations";
-        assert_eq!(Stage::fine().said(create, false, whole.clone()), says);
-        assert_eq!(Stage::fine().said(create, true, whole), "Missing required parameter(s): name");
-        let whole = json!({ "project_id": "p", "name": "n" });
-        assert_eq!(Stage::fine().said(create, true, whole), "passed, forced");
-        let mut stage = Stage::fine();
-        stage.integration.settings.clear();
-        let says = "Missing required parameter(s): workspace_slug, project_id";
-        assert_eq!(stage.said(list, false, json!({ "project_id": null })), says, "a null is nothing");
+        let expected = "Integration 'plane' write requires approval. Ask the user to change the permission in /settings → Integrations";
+        assert_eq!(TestCall::allowed().outcome(create, false, arguments.clone()), expected);
+        assert_eq!(
+            TestCall::allowed().outcome(create, true, arguments),
+            "Missing required parameter(s): name"
+        );
+        let arguments = json!({ "project_id": "p", "name": "n" });
+        assert_eq!(TestCall::allowed().outcome(create, true, arguments), "passed, forced");
+        let mut call = TestCall::allowed();
+        call.integration.settings.clear();
+        let expected = "Missing required parameter(s): workspace_slug, project_id";
+        assert_eq!(call.outcome(list, false, json!({ "project_id": null })), expected, "a null is nothing");
     }
 
     #[test]
-    fn what_is_not_there_is_said() {
+    fn unknown_functions_and_integrations_are_reported() {
         let unknown = |nearest| Blocked::Unknown { name: "a.b".to_owned(), nearest };
         assert_eq!(unknown(None).to_string(), "Unknown integration function: a.b");
-        let said = unknown(Some("a.c".to_owned())).to_string();
-        assert_eq!(said, "Unknown integration function: a.b. Did you mean a.c?");
+        let message = unknown(Some("a.c".to_owned())).to_string();
+        assert_eq!(message, "Unknown integration function: a.b. Did you mean a.c?");
         assert_eq!(Blocked::NotInstalled("a".to_owned()).to_string(), "Integration 'a' is not installed.");
     }
 
     #[test]
     fn a_set_of_schemes_is_satisfied_as_a_whole() {
-        let mut stage = Stage::fine();
+        let mut call = TestCall::allowed();
         let basic = Scheme::Basic { username: "user".to_owned(), password: "pass".to_owned() };
-        stage.integration.schemes.insert("basic".to_owned(), basic);
-        let mut function = (**stage.integration.function("list_issues").unwrap()).clone();
-        stage.integration.settings = vec![Field { required: false, ..stage.integration.settings[0].clone() }];
+        call.integration.schemes.insert("basic".to_owned(), basic);
+        let mut function = (**call.integration.function("list_issues").unwrap()).clone();
+        call.integration.settings = vec![Field { required: false, ..call.integration.settings[0].clone() }];
         let account = |fields: &[&str]| -> Account {
             fields.iter().map(|name| ((*name).to_owned(), "x".to_owned())).collect()
         };
@@ -346,10 +348,10 @@ mod tests {
             function.security =
                 sets.iter().map(|set| set.iter().map(|name| (*name).to_owned()).collect()).collect();
             let account = account(fields);
-            let found = account.satisfied(&stage.integration, &function);
+            let found = account.satisfied(&call.integration, &function);
             let found = found.map(|schemes| schemes.iter().map(|scheme| scheme.id()).collect::<Vec<_>>());
             assert_eq!(found, ids, "{sets:?} {fields:?}");
-            assert_eq!(account.is_complete(&stage.integration, Some(&function)), ids.is_some());
+            assert_eq!(account.is_complete(&call.integration, Some(&function)), ids.is_some());
         }
     }
 }

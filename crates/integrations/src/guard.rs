@@ -15,62 +15,62 @@ use std::{
     sync::Arc,
 };
 
-type Found = Pin<Box<dyn Future<Output = std::io::Result<Vec<SocketAddr>>> + Send>>;
+type Lookup = Pin<Box<dyn Future<Output = std::io::Result<Vec<SocketAddr>>> + Send>>;
 
 /// A resolver that returns only permitted addresses.
 #[derive(Clone)]
-pub struct Guard {
+pub struct AddressGuard {
     network: Network,
-    look_up: Arc<dyn Fn(String) -> Found + Send + Sync>,
+    lookup: Arc<dyn Fn(String) -> Lookup + Send + Sync>,
 }
 
 /// The reason why nothing is sent to an address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Refused {
+pub(crate) enum RefusedAddress {
     /// It is no HTTP or HTTPS URL with a host.
-    #[error("{0:?} is no http or https address")]
-    NoAddress(String),
+    #[error("{0:?} is not a valid http or https URL")]
+    InvalidUrl(String),
     /// The host has an address outside the permitted network.
     #[error(
-        "the host {host} has the address {address}, which is not on the public internet; if the service is meant to be there, say so: \
+        "the host {host} has the address {address}, which is not on the public internet; if the service is really there, permit it with \
          `integrations add … --local`, or the account's field local=true"
     )]
     Private { host: String, address: IpAddr },
     /// Credentials would travel unencrypted.
     #[error("{0} is reached without encryption, so no credentials are sent there; use https")]
-    Plain(String),
+    Unencrypted(String),
 }
 
-impl Guard {
+impl AddressGuard {
     /// Creates a resolver for this network.
     #[expect(clippy::disallowed_methods, reason = "what decides about addresses has to know them")]
     pub fn new(network: Network) -> Self {
-        let look_up = |name: String| -> Found {
+        let lookup = |name: String| -> Lookup {
             Box::pin(async move { Ok(tokio::net::lookup_host((name.as_str(), 0)).await?.collect()) })
         };
-        Self { network, look_up: Arc::new(look_up) }
+        Self { network, lookup: Arc::new(lookup) }
     }
 
     /// Replaces the lookup by fixed addresses.
     #[cfg(test)]
     pub(crate) fn with(self, addresses: &'static [&'static str]) -> Self {
-        let look_up = move |_: String| -> Found {
+        let lookup = move |_: String| -> Lookup {
             let found = addresses.iter().map(|text| SocketAddr::new(text.parse().unwrap(), 0)).collect();
             Box::pin(async move { Ok(found) })
         };
-        Self { look_up: Arc::new(look_up), ..self }
+        Self { lookup: Arc::new(lookup), ..self }
     }
 }
 
-impl Resolve for Guard {
+impl Resolve for AddressGuard {
     fn resolve(&self, name: Name) -> Resolving {
         let (network, host) = (self.network, name.as_str().to_owned());
-        let found = (self.look_up)(host.clone());
+        let found = (self.lookup)(host.clone());
         Box::pin(async move {
             let found = found.await?;
             // Check all of them: a private address among public ones is an attack or a mistake.
             if let Some(bad) = found.iter().find(|address| !is_allowed(address.ip(), network)) {
-                return Err(Box::new(Refused::Private { host, address: bad.ip() }).into());
+                return Err(Box::new(RefusedAddress::Private { host, address: bad.ip() }).into());
             }
             Ok(Box::new(found.into_iter()) as Addrs)
         })
@@ -78,20 +78,20 @@ impl Resolve for Guard {
 }
 
 /// Checks a URL before anything is sent there. Host names are checked when they are resolved.
-pub(crate) fn check(url: &Url, network: Network) -> Result<(), Refused> {
+pub(crate) fn check(url: &Url, network: Network) -> Result<(), RefusedAddress> {
     let host = url.host_str().filter(|_| matches!(url.scheme(), "http" | "https"));
-    let host = host.ok_or_else(|| Refused::NoAddress(url.scheme().to_owned()))?;
+    let host = host.ok_or_else(|| RefusedAddress::InvalidUrl(url.scheme().to_owned()))?;
     match literal(host) {
         Some(address) if !is_allowed(address, network) => {
-            Err(Refused::Private { host: host.to_owned(), address })
+            Err(RefusedAddress::Private { host: host.to_owned(), address })
         }
         _ => Ok(()),
     }
 }
 
 /// Parses a service's base URL: HTTP or HTTPS, with a host, and without user, query or fragment.
-pub(crate) fn checked_base(text: &str) -> Result<Url, Refused> {
-    let bad = || Refused::NoAddress(agent::one_line(text).chars().take(100).collect());
+pub(crate) fn checked_base(text: &str) -> Result<Url, RefusedAddress> {
+    let bad = || RefusedAddress::InvalidUrl(agent::one_line(text).chars().take(100).collect());
     let url = Url::parse(text).map_err(|_| bad())?;
     let plain = url.username().is_empty()
         && url.password().is_none()
@@ -222,15 +222,15 @@ mod tests {
         }
     }
 
-    async fn resolved(guard: &Guard) -> Result<Vec<SocketAddr>, String> {
+    async fn resolved(guard: &AddressGuard) -> Result<Vec<SocketAddr>, String> {
         let name = "service.example".parse().unwrap();
         guard.resolve(name).await.map(Iterator::collect).map_err(|error| error.to_string())
     }
 
     #[tokio::test]
     async fn s24_what_a_name_resolves_to_is_checked_and_is_what_is_connected_to() {
-        let public = Guard::new(Network::Public);
-        let private = Guard::new(Network::Private);
+        let public = AddressGuard::new(Network::Public);
+        let private = AddressGuard::new(Network::Private);
         for (addresses, on_public, on_private) in [
             (&["93.184.216.34"][..], true, true),
             (&["127.0.0.1"], false, true),
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_of_the_users_own_says_by_itself_that_it_is_local() {
+    fn a_literal_private_address_of_the_user_counts_as_local() {
         for (url, local) in [
             ("http://127.0.0.1:3000", true),
             ("http://localhost:3000/api", true),

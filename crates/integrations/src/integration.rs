@@ -2,7 +2,7 @@
 
 use crate::{
     auth::{Field, Scheme},
-    names::{alike, function_name, tool_name},
+    names::{function_name, is_same_name, tool_name},
 };
 use agent::ToolSpec;
 use serde_json::Value;
@@ -72,7 +72,7 @@ pub struct Function {
     /// The parameters.
     pub parameters: Vec<Parameter>,
     /// The encoding of the request body.
-    pub written: Written,
+    pub body_encoding: BodyEncoding,
     /// Alternative sets of authentication schemes; an empty set permits anonymous calls. Without
     /// any set the function needs no authentication.
     pub security: Vec<Vec<String>>,
@@ -84,7 +84,7 @@ pub struct Function {
 
 /// The encoding of a request body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Written {
+pub enum BodyEncoding {
     /// JSON.
     #[default]
     Json,
@@ -210,16 +210,16 @@ impl Integration {
     pub fn nearest(&self, name: &str) -> Option<&Arc<Function>> {
         let all = || self.functions.values();
         let spelled = function_name(name);
-        let likeness = |function: &&Arc<Function>| strsim::jaro_winkler(&function.name, &spelled);
+        let similarity = |function: &&Arc<Function>| strsim::jaro_winkler(&function.name, &spelled);
         let close = || {
-            let nearest = all().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
-            nearest.filter(|function| likeness(function) > 0.85)
+            let nearest = all().max_by(|a, b| similarity(a).total_cmp(&similarity(b)));
+            nearest.filter(|function| similarity(function) > 0.85)
         };
         all()
             .find(|function| function.operation_id.as_deref() == Some(name))
             .or_else(|| self.functions.get(&spelled))
-            .or_else(|| all().find(|function| alike(&function.name, name)))
-            .or_else(|| all().find(|f| f.operation_id.as_ref().is_some_and(|id| alike(id, name))))
+            .or_else(|| all().find(|function| is_same_name(&function.name, name)))
+            .or_else(|| all().find(|f| f.operation_id.as_ref().is_some_and(|id| is_same_name(id, name))))
             .or_else(close)
     }
 }
@@ -278,7 +278,7 @@ impl Function {
 
 impl Operation {
     /// Returns the default classification of an HTTP method.
-    pub(crate) fn of_method(method: &str) -> Self {
+    pub(crate) fn from_method(method: &str) -> Self {
         match method {
             "GET" | "HEAD" | "OPTIONS" | "TRACE" => Self::Read,
             _ => Self::Write,

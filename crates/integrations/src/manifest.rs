@@ -31,7 +31,7 @@ pub struct Manifest {
     pub local: bool,
     /// Pagination for every GET function without its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pages: Option<SaidPages>,
+    pages: Option<StoredPages>,
     /// Corrections, by function.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub functions: BTreeMap<String, Override>,
@@ -43,7 +43,7 @@ pub struct Manifest {
 pub struct Override {
     /// Whether it changes anything: `read` or `write`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    operation: Option<SaidOperation>,
+    operation: Option<StoredOperation>,
     /// Another name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -55,12 +55,12 @@ pub struct Override {
     pub description: Option<String>,
     /// Its pagination.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pages: Option<SaidPages>,
+    pages: Option<StoredPages>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum SaidOperation {
+enum StoredOperation {
     Read,
     Write,
 }
@@ -68,7 +68,7 @@ enum SaidOperation {
 /// The stored format of [`Pages`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub(crate) enum SaidPages {
+pub(crate) enum StoredPages {
     Next {
         #[serde(default)]
         at: Option<String>,
@@ -96,7 +96,7 @@ pub(crate) enum SaidPages {
 #[derive(Debug, thiserror::Error)]
 pub enum ManifestError {
     /// The manifest is invalid.
-    #[error("the manifest is wrong: {0}")]
+    #[error("the manifest is invalid: {0}")]
     Wrong(String),
     /// The document is invalid.
     #[error(transparent)]
@@ -119,14 +119,14 @@ impl Manifest {
             pages: None,
             functions: BTreeMap::new(),
         };
-        manifest.checked()
+        manifest.validated()
     }
 
     /// Parses the stored format.
     pub fn parse(text: &str) -> Result<Self, ManifestError> {
         let manifest: Self =
             serde_json::from_str(text).map_err(|error| ManifestError::Wrong(error.to_string()))?;
-        manifest.checked()
+        manifest.validated()
     }
 
     /// Returns the stored format.
@@ -134,17 +134,20 @@ impl Manifest {
         serde_json::to_value(self).expect("a manifest has nothing but texts, flags and maps of them")
     }
 
-    fn checked(self) -> Result<Self, ManifestError> {
+    fn validated(self) -> Result<Self, ManifestError> {
         if self.version != VERSION {
             return Err(ManifestError::Wrong(format!("its version is {}, not {VERSION}", self.version)));
         }
         if integration_name(&self.name).as_ref() != Some(&self.name) {
-            return Err(ManifestError::Wrong(format!("{:?} is no name of an integration", self.name)));
+            return Err(ManifestError::Wrong(format!(
+                "{:?} is not a valid name of an integration",
+                self.name
+            )));
         }
         if let Some(url) = &self.base_url
             && crate::guard::checked_base(url).is_err()
         {
-            return Err(ManifestError::Wrong(format!("{url:?} is no http or https address")));
+            return Err(ManifestError::Wrong(format!("{url:?} is not a valid http or https URL")));
         }
         Ok(self)
     }
@@ -157,19 +160,19 @@ impl Manifest {
 impl Integration {
     /// Creates an integration from its manifest and its document.
     pub fn added(manifest: &Manifest, document: &Value) -> Result<Self, ManifestError> {
-        let described = openapi::read(document, manifest)?;
+        let document = openapi::read(document, manifest)?;
         let own = manifest.base_url.as_deref();
         Ok(Self {
             name: manifest.name.clone(),
-            title: described.title,
-            description: described.description,
+            title: document.title,
+            description: document.description,
             origin: Origin::Added { source: manifest.source.clone() },
-            base_url: manifest.base_url.clone().or(described.base_url),
+            base_url: manifest.base_url.clone().or(document.base_url),
             local: manifest.local || own.is_some_and(crate::guard::is_literally_local),
-            schemes: described.schemes,
+            schemes: document.schemes,
             settings: Vec::new(),
-            functions: described.functions,
-            left_out: described.left_out,
+            functions: document.functions,
+            left_out: document.left_out,
         })
     }
 }
@@ -177,8 +180,8 @@ impl Integration {
 impl Override {
     pub(crate) fn apply(&self, function: &mut Function) {
         match self.operation {
-            Some(SaidOperation::Read) => function.operation = Operation::Read,
-            Some(SaidOperation::Write) => function.operation = Operation::Write,
+            Some(StoredOperation::Read) => function.operation = Operation::Read,
+            Some(StoredOperation::Write) => function.operation = Operation::Write,
             None => {}
         }
         if let Some(description) = &self.description {
@@ -190,12 +193,12 @@ impl Override {
     }
 }
 
-impl From<SaidPages> for Pages {
-    fn from(said: SaidPages) -> Self {
-        match said {
-            SaidPages::Next { at, items } => Self::Next { at, items },
-            SaidPages::Number { parameter, first, items } => Self::Number { parameter, first, items },
-            SaidPages::Cursor { parameter, at, more, items } => Self::Cursor { parameter, at, more, items },
+impl From<StoredPages> for Pages {
+    fn from(stored: StoredPages) -> Self {
+        match stored {
+            StoredPages::Next { at, items } => Self::Next { at, items },
+            StoredPages::Number { parameter, first, items } => Self::Number { parameter, first, items },
+            StoredPages::Cursor { parameter, at, more, items } => Self::Cursor { parameter, at, more, items },
         }
     }
 }

@@ -67,15 +67,15 @@ pub(crate) fn parameter_key(given: &str) -> String {
 
 /// Returns whether two names differ in spelling only: `workspace-slug`, `workspaceSlug` and
 /// `workspace_slug` are alike.
-pub(crate) fn alike(a: &str, b: &str) -> bool {
+pub(crate) fn is_same_name(a: &str, b: &str) -> bool {
     let folded = |name: &str| -> String {
         name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
     };
     folded(a) == folded(b)
 }
 
-/// Converts to snake case, with at most `most` characters.
-fn snake(given: &str, most: usize) -> String {
+/// Converts to snake case, with at most `limit` characters.
+fn snake(given: &str, limit: usize) -> String {
     let chars: Vec<char> = given.chars().collect();
     let mut name = String::new();
     for (at, c) in chars.iter().enumerate() {
@@ -94,7 +94,7 @@ fn snake(given: &str, most: usize) -> String {
             name.push(c.to_ascii_lowercase());
         }
     }
-    name.truncate(most);
+    name.truncate(limit);
     name.trim_end_matches('_').to_owned()
 }
 
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn operations_become_names_of_one_kind() {
+    fn operations_get_names_in_snake_case() {
         for (given, name) in [
             ("issues/list-for-repo", "issues_list_for_repo"),
             ("listPets", "list_pets"),
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn an_integrations_name_is_a_word_of_settings() {
+    fn an_integrations_name_is_a_valid_settings_key() {
         for (given, name) in [
             ("GitHub", Some("github")),
             ("plane", Some("plane")),
@@ -143,12 +143,12 @@ mod tests {
     }
 
     #[test]
-    fn parameters_are_members_that_vendors_take() {
+    fn parameter_keys_are_accepted_by_all_vendors() {
         for (given, key) in
             [("per_page", "per_page"), ("filter[state]", "filter_state"), ("$top", "_top"), ("[]", "value")]
         {
             assert_eq!(parameter_key(given), key);
         }
-        assert!(alike("workspace-slug", "workspaceSlug") && !alike("a", "ab"));
+        assert!(is_same_name("workspace-slug", "workspaceSlug") && !is_same_name("a", "ab"));
     }
 }

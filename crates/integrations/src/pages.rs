@@ -3,7 +3,7 @@
 use crate::{
     integration::Pages,
     request::Request,
-    retry::{Answer, same_origin},
+    retry::{ServiceResponse, same_origin},
 };
 use reqwest::Url;
 use serde_json::Value;
@@ -17,42 +17,48 @@ impl Pages {
 
     /// Returns the request for the next page; `None` if this was the last. `number` counts the
     /// pages so far.
-    pub(crate) fn next(&self, request: &Request, answer: &Answer, number: usize) -> Option<Request> {
+    pub(crate) fn next(
+        &self,
+        request: &Request,
+        response: &ServiceResponse,
+        number: usize,
+    ) -> Option<Request> {
         let mut next = request.clone();
         match self {
             Self::Next { at, .. } => {
                 let text = match at {
-                    None => next_of(answer.link.as_deref()?)?,
-                    Some(at) => answer.data.pointer(at)?.as_str()?.to_owned(),
+                    None => next_link(response.link.as_deref()?)?,
+                    Some(at) => response.data.pointer(at)?.as_str()?.to_owned(),
                 };
                 let url = request.url.join(&text).ok().filter(|url| same_origin(url, &request.url))?;
                 next.url = url;
             }
             Self::Number { parameter, first, .. } => {
-                self.items(&answer.data).filter(|items| !items.is_empty())?;
-                let began: Option<u64> = value_of(&request.url, parameter).and_then(|text| text.parse().ok());
+                self.items(&response.data).filter(|items| !items.is_empty())?;
+                let began: Option<u64> =
+                    query_value(&request.url, parameter).and_then(|text| text.parse().ok());
                 // `request` is the one for the previous page.
                 let page = match began {
                     Some(page) => page + 1,
                     None => first + u64::try_from(number).ok()?,
                 };
-                set(&mut next.url, parameter, &page.to_string());
+                set_query(&mut next.url, parameter, &page.to_string());
             }
             Self::Cursor { parameter, at, more, .. } => {
                 if let Some(more) = more
-                    && answer.data.pointer(more) == Some(&Value::Bool(false))
+                    && response.data.pointer(more) == Some(&Value::Bool(false))
                 {
                     return None;
                 }
-                let cursor = match answer.data.pointer(at)? {
+                let cursor = match response.data.pointer(at)? {
                     Value::String(text) if !text.is_empty() => text.clone(),
                     Value::Number(number) => number.to_string(),
                     _ => return None,
                 };
-                if value_of(&request.url, parameter).as_deref() == Some(&cursor) {
+                if query_value(&request.url, parameter).as_deref() == Some(&cursor) {
                     return None;
                 }
-                set(&mut next.url, parameter, &cursor);
+                set_query(&mut next.url, parameter, &cursor);
             }
         }
         (next.url != request.url).then_some(next)
@@ -60,7 +66,7 @@ impl Pages {
 }
 
 /// Returns the next page's URL in a `Link` header (RFC 8288): `<https://…>; rel="next", …`.
-fn next_of(header: &str) -> Option<String> {
+fn next_link(header: &str) -> Option<String> {
     header.split(',').find_map(|part| {
         let (url, attributes) = part.trim().strip_prefix('<')?.split_once('>')?;
         let next = attributes.split(';').map(str::trim).any(|one| matches!(one, "rel=\"next\"" | "rel=next"));
@@ -68,11 +74,11 @@ fn next_of(header: &str) -> Option<String> {
     })
 }
 
-fn value_of(url: &Url, parameter: &str) -> Option<String> {
+fn query_value(url: &Url, parameter: &str) -> Option<String> {
     url.query_pairs().find(|(name, _)| name == parameter).map(|(_, value)| value.into_owned())
 }
 
-fn set(url: &mut Url, parameter: &str, value: &str) {
+fn set_query(url: &mut Url, parameter: &str, value: &str) {
     let others: Vec<(String, String)> = url
         .query_pairs()
         .filter(|(name, _)| name != parameter)
@@ -91,8 +97,8 @@ mod tests {
         let url = Url::parse(url).unwrap();
         let request =
             Request { method: Method::GET, url, headers: HeaderMap::new(), body: None, shown: None };
-        let answer = Answer { data, link: link.map(str::to_owned) };
-        pages.next(&request, &answer, number).map(|request| request.url.to_string())
+        let response = ServiceResponse { data, link: link.map(str::to_owned) };
+        pages.next(&request, &response, number).map(|request| request.url.to_string())
     }
 
     #[test]

@@ -4,8 +4,8 @@ use crate::{
     account::{Account, BASE_URL, LOCAL},
     auth::Scheme,
     client::Network,
-    guard::{self, Refused},
-    integration::{Function, Integration, Place, Style, Written},
+    guard::{self, RefusedAddress},
+    integration::{BodyEncoding, Function, Integration, Place, Style},
     upload::{self, Upload},
 };
 use reqwest::{
@@ -29,27 +29,27 @@ pub(crate) struct Request {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum RequestError {
     /// There is no base URL.
-    #[error("there is no address to send it to; configure the account's base_url")]
+    #[error("the base URL is missing; set the account's `base_url`")]
     NoAddress,
     /// Its URL may not be connected to.
     #[error(transparent)]
-    Refused(#[from] Refused),
+    Refused(#[from] RefusedAddress),
     /// A value cannot be a path segment.
     #[error("Parameter '{0}' cannot be empty, `.` or `..`: it is a part of the address")]
     Path(String),
     /// A value cannot be a header.
-    #[error("Parameter '{0}' has characters that a header cannot have")]
+    #[error("Parameter '{0}' contains characters that are not permitted in a header")]
     Header(String),
 }
 
 /// Returns the base URL for an account, and the network that may be connected to. The user's own
 /// URL permits private networks by literally naming one.
-pub(crate) fn place(integration: &Integration, account: &Account) -> Result<(Url, Network), RequestError> {
-    let own = account.get(BASE_URL);
-    let text = own.or(integration.base_url.as_deref()).ok_or(RequestError::NoAddress)?;
+pub(crate) fn base_url(integration: &Integration, account: &Account) -> Result<(Url, Network), RequestError> {
+    let account_url = account.get(BASE_URL);
+    let text = account_url.or(integration.base_url.as_deref()).ok_or(RequestError::NoAddress)?;
     let url = guard::checked_base(text)?;
-    let said = integration.local || account.get(LOCAL) == Some("true");
-    let local = said || own.is_some_and(guard::is_literally_local);
+    let declared_local = integration.local || account.get(LOCAL) == Some("true");
+    let local = declared_local || account_url.is_some_and(guard::is_literally_local);
     let network = if local { Network::Private } else { Network::Public };
     guard::check(&url, network)?;
     Ok((url, network))
@@ -63,10 +63,10 @@ pub(crate) fn build(
     arguments: &Map<String, Value>,
     uploads: &[Upload],
 ) -> Result<Request, RequestError> {
-    let (base, _) = place(integration, account)?;
+    let (base, _) = base_url(integration, account)?;
     let value = |key: &str| -> Option<Value> {
         let given = arguments.get(key).filter(|value| !value.is_null()).cloned();
-        let filled = || account.get(key).filter(|_| integration.fills(key)).map(|text| json!(text));
+        let filled = || account.get(key).filter(|_| integration.can_fill(key)).map(|text| json!(text));
         given.or_else(filled)
     };
     let path = path(function, &value)?;
@@ -99,7 +99,7 @@ pub(crate) fn build(
         }
     }
     let method = Method::from_bytes(function.method.as_bytes()).unwrap_or(Method::GET);
-    if function.written == Written::Parts {
+    if function.body_encoding == BodyEncoding::Parts {
         let (kind, body) = upload::body(&members, uploads);
         headers.insert(CONTENT_TYPE, HeaderValue::from_str(&kind).expect("a boundary is letters and digits"));
         let shown = Some(upload::shown(&members, uploads));
@@ -114,7 +114,7 @@ pub(crate) fn build(
         None => None,
     };
     let body = body.map(|body| {
-        let is_form = function.written == Written::Form;
+        let is_form = function.body_encoding == BodyEncoding::Form;
         let kind = if is_form { "application/x-www-form-urlencoded" } else { "application/json" };
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
         if is_form { form(&body) } else { body.to_string() }.into_bytes()
@@ -133,7 +133,7 @@ impl Request {
     ) -> Result<(), RequestError> {
         if !schemes.is_empty() && self.url.scheme() == "http" && network == Network::Public {
             let host = self.url.host_str().unwrap_or_default().to_owned();
-            return Err(Refused::Plain(host).into());
+            return Err(RefusedAddress::Unencrypted(host).into());
         }
         for scheme in schemes {
             let field = |name: &str| account.get(name).unwrap_or_default().to_owned();
@@ -166,7 +166,7 @@ impl Request {
     }
 
     /// Returns the secrets of an account in their encoded forms, for redaction.
-    pub(crate) fn written(schemes: &[&Scheme], account: &Account) -> Vec<String> {
+    pub(crate) fn sent_credentials(schemes: &[&Scheme], account: &Account) -> Vec<String> {
         let field = |name: &str| account.get(name).unwrap_or_default();
         let other = schemes.iter().filter_map(|scheme| match scheme {
             Scheme::KeyInQuery { field: name, .. } => Some(form(&json!({ "k": field(name) })).split_off(2)),
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_go_where_they_belong() {
+    fn arguments_go_to_their_place_in_the_request() {
         let plane = account(&[("workspace_slug", "acme")]);
         let none = Account::default();
         for (function, account, arguments, method, url, body) in [
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_does_not_leave_its_part_of_the_path() {
+    fn a_value_cannot_leave_its_path_segment() {
         let plane = account(&[("workspace_slug", "acme")]);
         for bad in ["..", ".", ""] {
             let error = built("plane.list_issues", &plane, json!({ "project_id": bad })).unwrap_err();
@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn who_calls_is_said_as_the_scheme_has_it_and_never_shown() {
+    fn credentials_follow_the_scheme_and_are_never_shown() {
         let fields = [("k", "canary-key"), ("u", "me"), ("p", "canary-pass"), ("s", "canary-secret")];
         let account = account(&fields);
         let field = |name: &str| name.to_owned();
@@ -427,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn a_private_network_is_connected_to_where_the_user_said_so() {
+    fn a_private_network_is_permitted_where_the_user_declared_it() {
         let github = integration("github");
         for (fields, network) in [
             (&[][..], Some(Network::Public)),
@@ -437,7 +437,7 @@ mod tests {
             (&[("base_url", "http://169.254.169.254"), ("local", "true")], None),
             (&[("base_url", "file:///etc"), ("local", "true")], None),
         ] {
-            let found = place(&github, &account(fields)).map(|(_, network)| network);
+            let found = base_url(&github, &account(fields)).map(|(_, network)| network);
             assert_eq!(found.ok(), network, "{fields:?}");
         }
     }

@@ -18,41 +18,41 @@ use std::time::Duration;
 
 /// A service's response.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Answer {
+pub(crate) struct ServiceResponse {
     pub(crate) data: Value,
     /// The `Link` header.
     pub(crate) link: Option<String>,
 }
 
-/// Sends a request and reads the response. Retries transient failures if `again` marks the request
-/// as safe to repeat. The error is text for people and contains no secrets of ours.
+/// Sends a request and reads the response. Retries transient failures if `repeatable` marks the
+/// request as safe to repeat. The error is text for people and contains no secrets of ours.
 pub(crate) async fn send(
     client: &Client,
     request: &Request,
-    again: bool,
+    repeatable: bool,
     network: Network,
-) -> Result<Answer, String> {
+) -> Result<ServiceResponse, String> {
     let mut wait = BACK_OFF;
     let mut tries = 1;
     loop {
-        let last = !again || tries == TRIES;
-        let asked = match once(client, request, network).await {
+        let last = !repeatable || tries == TRIES;
+        let delay = match send_once(client, request, network).await {
             Ok(response) if response.status().is_success() => return read(response).await,
             Ok(response) => {
                 let status = response.status();
                 let may_pass = status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error();
-                let asked = retry_after(&response);
-                let too_long = asked.is_some_and(|asked| asked > RETRY_AFTER_MAX);
+                let delay = retry_after(&response);
+                let too_long = delay.is_some_and(|delay| delay > RETRY_AFTER_MAX);
                 if last || !may_pass || too_long {
-                    return Err(failure(response, asked).await);
+                    return Err(error_message(response, delay).await);
                 }
-                asked
+                delay
             }
-            Err(Unsent::Hopeless(why)) => return Err(why),
-            Err(Unsent::Failed(why)) if last => return Err(why),
-            Err(Unsent::Failed(_)) => None,
+            Err(SendError::Permanent(why)) => return Err(why),
+            Err(SendError::Transient(why)) if last => return Err(why),
+            Err(SendError::Transient(_)) => None,
         };
-        tokio::time::sleep(asked.unwrap_or(wait)).await;
+        tokio::time::sleep(delay.unwrap_or(wait)).await;
         wait *= 2;
         tries += 1;
     }
@@ -62,12 +62,12 @@ pub(crate) async fn send(
 pub(crate) async fn document(client: &Client, url: &Url, network: Network) -> Result<Vec<u8>, String> {
     let (headers, url) = (HeaderMap::new(), url.clone());
     let request = Request { method: Method::GET, url, headers, body: None, shown: None };
-    let response = match once(client, &request, network).await {
+    let response = match send_once(client, &request, network).await {
         Ok(response) => response,
-        Err(Unsent::Hopeless(why) | Unsent::Failed(why)) => return Err(why),
+        Err(SendError::Permanent(why) | SendError::Transient(why)) => return Err(why),
     };
     if !response.status().is_success() {
-        return Err(failure(response, None).await);
+        return Err(error_message(response, None).await);
     }
     match bytes(response, DOCUMENT_BYTES).await? {
         (bytes, true) => Ok(bytes),
@@ -75,22 +75,22 @@ pub(crate) async fn document(client: &Client, url: &Url, network: Network) -> Re
     }
 }
 
-enum Unsent {
+enum SendError {
     /// A retry would fail as well.
-    Hopeless(String),
-    Failed(String),
+    Permanent(String),
+    Transient(String),
 }
 
 /// Sends a request once, and follows redirects of GET and HEAD within the same origin.
-async fn once(client: &Client, request: &Request, network: Network) -> Result<Response, Unsent> {
+async fn send_once(client: &Client, request: &Request, network: Network) -> Result<Response, SendError> {
     let mut url = request.url.clone();
     for _ in 0..=REDIRECTS {
-        guard::check(&url, network).map_err(|refused| Unsent::Hopeless(refused.to_string()))?;
+        guard::check(&url, network).map_err(|refused| SendError::Permanent(refused.to_string()))?;
         let mut sent = client.request(request.method.clone(), url.clone()).headers(request.headers.clone());
         if let Some(body) = &request.body {
             sent = sent.body(body.clone());
         }
-        let response = sent.timeout(REQUEST).send().await.map_err(|error| unsent(&error, &url))?;
+        let response = sent.timeout(REQUEST).send().await.map_err(|error| send_error(&error, &url))?;
         if !response.status().is_redirection() || response.status() == StatusCode::NOT_MODIFIED {
             return Ok(response);
         }
@@ -98,18 +98,21 @@ async fn once(client: &Client, request: &Request, network: Network) -> Result<Re
         let next = next.and_then(|next| url.join(next).ok());
         let Some(next) = next else { return Ok(response) };
         if !matches!(request.method, Method::GET | Method::HEAD) {
-            let text =
-                format!("The service sends {} requests elsewhere ({}).", request.method, response.status());
-            return Err(Unsent::Hopeless(text));
+            let text = format!(
+                "The service redirects {} requests ({}), which is not followed.",
+                request.method,
+                response.status()
+            );
+            return Err(SendError::Permanent(text));
         }
         if !same_origin(&url, &next) {
             let host = agent::one_line(next.host_str().unwrap_or_default());
             let text = format!("The service redirects to another host ({host}), which is not followed.");
-            return Err(Unsent::Hopeless(text));
+            return Err(SendError::Permanent(text));
         }
         url = next;
     }
-    Err(Unsent::Hopeless(format!("The service redirects more than {REDIRECTS} times.")))
+    Err(SendError::Permanent(format!("The service redirects more than {REDIRECTS} times.")))
 }
 
 /// Returns whether two URLs have the same scheme, host and port.
@@ -119,23 +122,23 @@ pub(crate) fn same_origin(a: &Url, b: &Url) -> bool {
         && a.port_or_known_default() == b.port_or_known_default()
 }
 
-fn unsent(error: &reqwest::Error, url: &Url) -> Unsent {
+fn send_error(error: &reqwest::Error, url: &Url) -> SendError {
     let host = url.host_str().unwrap_or_default();
     let mut why = String::new();
     let mut source: Option<&dyn std::error::Error> = std::error::Error::source(error);
     while let Some(inner) = source {
-        if let Some(refused) = inner.downcast_ref::<guard::Refused>() {
-            return Unsent::Hopeless(refused.to_string());
+        if let Some(refused) = inner.downcast_ref::<guard::RefusedAddress>() {
+            return SendError::Permanent(refused.to_string());
         }
         why = inner.to_string();
         source = inner.source();
     }
     if error.is_timeout() {
-        return Unsent::Failed(format!("{host} did not answer within {} s.", REQUEST.as_secs()));
+        return SendError::Transient(format!("{host} did not answer within {} s.", REQUEST.as_secs()));
     }
     // The innermost error is the most specific; none of them contains the URL.
     let why = if why.is_empty() { "the request failed".to_owned() } else { why };
-    Unsent::Failed(format!("{host} could not be reached: {why}."))
+    SendError::Transient(format!("{host} could not be reached: {why}."))
 }
 
 /// Returns the seconds of a `Retry-After` header; a date is ignored.
@@ -144,63 +147,61 @@ fn retry_after(response: &Response) -> Option<Duration> {
     Some(Duration::from_secs(text.trim().parse().ok()?))
 }
 
-async fn read(response: Response) -> Result<Answer, String> {
+async fn read(response: Response) -> Result<ServiceResponse, String> {
     let header = |name| -> Option<String> { Some(response.headers().get(&name)?.to_str().ok()?.to_owned()) };
     let (link, kind) = (header(LINK), header(CONTENT_TYPE).unwrap_or_default().to_ascii_lowercase());
     let empty = response.status() == StatusCode::NO_CONTENT;
-    let (bytes, whole) = bytes(response, ANSWER_BYTES).await?;
-    if !whole {
+    let (bytes, complete) = bytes(response, ANSWER_BYTES).await?;
+    if !complete {
         return Err(format!(
-            "The answer has more than {} MB; ask for less, with a smaller page or a filter.",
+            "The response is larger than {} MB; request less, with a smaller page or a filter.",
             ANSWER_BYTES / 1024 / 1024
         ));
     }
     if empty || bytes.is_empty() {
-        return Ok(Answer { data: Value::Null, link });
+        return Ok(ServiceResponse { data: Value::Null, link });
     }
     let data = match serde_json::from_slice(&bytes) {
         Ok(value) => value,
         Err(error) if kind.contains("json") => {
-            return Err(format!("The answer says that it is JSON, and is not: {error}"));
+            return Err(format!("The response claims to be JSON but is not: {error}"));
         }
         Err(_) => match String::from_utf8(bytes) {
             Ok(text) => json!(text),
             Err(error) => json!({ "content_type": kind, "bytes": error.as_bytes().len() }),
         },
     };
-    Ok(Answer { data, link })
+    Ok(ServiceResponse { data, link })
 }
 
-/// Reads at most `most` bytes of a body; returns whether that is all of it.
-async fn bytes(mut response: Response, most: usize) -> Result<(Vec<u8>, bool), String> {
+/// Reads at most `limit` bytes of a body; returns whether that is all of it.
+async fn bytes(mut response: Response, limit: usize) -> Result<(Vec<u8>, bool), String> {
     let mut bytes = Vec::new();
     loop {
         match response.chunk().await {
             Ok(None) => return Ok((bytes, true)),
-            Ok(Some(more)) if bytes.len() + more.len() > most => return Ok((bytes, false)),
+            Ok(Some(more)) if bytes.len() + more.len() > limit => return Ok((bytes, false)),
             Ok(Some(more)) => bytes.extend_from_slice(&more),
             Err(error) => {
-                return Err(format!("The answer broke off: {}", error.without_url()));
+                return Err(format!("The response was interrupted: {}", error.without_url()));
             }
         }
     }
 }
 
 /// Formats an error response.
-async fn failure(response: Response, asked: Option<Duration>) -> String {
+async fn error_message(response: Response, retry_after: Option<Duration>) -> String {
     let status = response.status();
     let reason = status.canonical_reason().unwrap_or_default();
     let bytes = bytes(response, FAILURE_BYTES).await.map(|(bytes, _)| bytes).unwrap_or_default();
-    let said = message(&String::from_utf8_lossy(&bytes));
+    let message_text = message(&String::from_utf8_lossy(&bytes));
     let mut text = format!("HTTP {} {reason}", status.as_u16()).trim_end().to_owned();
-    if !said.is_empty() {
-        text.push_str(&format!(": {said}"));
+    if !message_text.is_empty() {
+        text.push_str(&format!(": {message_text}"));
     }
-    match asked {
-        Some(asked) => text.push_str(&format!(" (try again in {} s)", asked.as_secs())),
-        None if status == StatusCode::UNAUTHORIZED => {
-            text.push_str(" (are the account's credentials right?)")
-        }
+    match retry_after {
+        Some(retry_after) => text.push_str(&format!(" (try again in {} s)", retry_after.as_secs())),
+        None if status == StatusCode::UNAUTHORIZED => text.push_str(" (check the account's credentials)"),
         None => {}
     }
     text
@@ -239,7 +240,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failures_sentence_is_found() {
+    fn the_message_of_an_error_response_is_extracted() {
         for (body, sentence) in [
             (r#"{"message":"Not Found","documentation_url":"x"}"#, "Not Found"),
             (r#"{"error":{"message":"bad","code":1}}"#, "bad"),

@@ -28,11 +28,11 @@ struct Token {
 }
 
 impl Tokens {
-    /// Returns an account's token, and requests one if none is cached. `whose` identifies the
+    /// Returns an account's token, and requests one if none is cached. `account_id` identifies the
     /// account. Returns `None` for other schemes. The error is text for people.
     pub(crate) async fn get(
         &self,
-        whose: &str,
+        account_id: &str,
         scheme: &Scheme,
         account: &Account,
         network: Network,
@@ -42,7 +42,7 @@ impl Tokens {
         let Scheme::ClientCredentials { id, secret, token_url, scopes } = scheme else { return Ok(None) };
         let (id, secret) = (account.get(id).unwrap_or_default(), account.get(secret).unwrap_or_default());
         // A changed secret must not reuse the old token.
-        let key = format!("{whose} {token_url} {id} {}", blake3::hash(secret.as_bytes()));
+        let key = format!("{account_id} {token_url} {id} {}", blake3::hash(secret.as_bytes()));
         let mut known = self.0.lock().await;
         if let Some(token) = known.get(&key).filter(|token| token.ends > Instant::now()) {
             return Ok(Some(token.text.clone()));
@@ -50,33 +50,36 @@ impl Tokens {
         let url = Url::parse(token_url).map_err(|_| "the address for tokens is wrong".to_owned())?;
         guard::check(&url, network).map_err(|refused| refused.to_string())?;
         if url.scheme() == "http" && network == Network::Public {
-            return Err(guard::Refused::Plain(url.host_str().unwrap_or_default().to_owned()).to_string());
+            return Err(
+                guard::RefusedAddress::Unencrypted(url.host_str().unwrap_or_default().to_owned()).to_string()
+            );
         }
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
-        let written = basic(id, secret);
-        redactor.learn([written.trim_start_matches("Basic ").to_owned()]);
+        let body_encoding = basic(id, secret);
+        redactor.learn([body_encoding.trim_start_matches("Basic ").to_owned()]);
         let mut own =
-            HeaderValue::from_str(&written).map_err(|_| "the client's id cannot be sent".to_owned())?;
+            HeaderValue::from_str(&body_encoding).map_err(|_| "the client's id cannot be sent".to_owned())?;
         own.set_sensitive(true);
         headers.insert(AUTHORIZATION, own);
-        let mut asked = json!({ "grant_type": "client_credentials" });
+        let mut fields = json!({ "grant_type": "client_credentials" });
         if !scopes.is_empty() {
-            asked["scope"] = json!(scopes);
+            fields["scope"] = json!(scopes);
         }
         let client = http(url.as_str(), network)?;
         let request = Request {
             method: Method::POST,
             url,
             headers,
-            body: Some(form(&asked).into_bytes()),
+            body: Some(form(&fields).into_bytes()),
             shown: None,
         };
         let answer = retry::send(&client, &request, false, network).await;
-        let answer = answer.map_err(|why| format!("no token could be had: {why}"))?;
-        let text =
-            answer.data["access_token"].as_str().ok_or("no token could be had: the answer has none")?;
+        let answer = answer.map_err(|why| format!("the token request failed: {why}"))?;
+        let text = answer.data["access_token"]
+            .as_str()
+            .ok_or("the token request failed: the response contains no token")?;
         redactor.learn([text.to_owned()]);
         let lasts = answer.data["expires_in"].as_u64().map_or(REQUEST, Duration::from_secs);
         let ends = Instant::now() + lasts.saturating_sub(TOKEN_MARGIN);

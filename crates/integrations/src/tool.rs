@@ -1,7 +1,7 @@
 //! A function of an integration as one of the agent's tools.
 
 use crate::{
-    arguments::{Given, merged},
+    arguments::{RawArguments, merge},
     caller::{Call, Caller},
     gates::Switches,
     integration::{Function, Integration, Operation},
@@ -17,7 +17,7 @@ use std::{borrow::Cow, sync::Arc};
 use system::AbsPath;
 
 /// Returns the user's current settings.
-type Now = dyn Fn() -> Arc<Switches> + Send + Sync;
+type CurrentSwitches = dyn Fn() -> Arc<Switches> + Send + Sync;
 
 /// A function of an integration, for one account. The permission gate decides whether it may be
 /// called; the other checks are made at the time of the call.
@@ -27,7 +27,7 @@ pub struct IntegrationTool {
     function: Arc<Function>,
     account: String,
     caller: Arc<Caller>,
-    switches: Arc<Now>,
+    switches: Arc<CurrentSwitches>,
     spec: Arc<ToolSpec>,
 }
 
@@ -39,7 +39,7 @@ impl IntegrationTool {
         account: &str,
         filled: &[String],
         caller: Arc<Caller>,
-        switches: Arc<Now>,
+        switches: Arc<CurrentSwitches>,
     ) -> Self {
         let spec = Arc::new(function.spec(filled));
         Self { integration, function, account: account.to_owned(), caller, switches, spec }
@@ -64,31 +64,36 @@ impl AnyTool for IntegrationTool {
 
     fn parse(&self, arguments: Value) -> Result<Box<dyn AnyCall>, ToolError> {
         match arguments {
-            Value::Object(arguments) => Ok(Box::new(InTurn { tool: self.clone(), arguments })),
+            Value::Object(arguments) => Ok(Box::new(FunctionCall { tool: self.clone(), arguments })),
             _ => Err(ToolError::message(format!(
-                "Invalid arguments for '{}': an object is due",
+                "Invalid arguments for '{}': the arguments must be an object",
                 self.spec.name
             ))),
         }
     }
 }
 
-struct InTurn {
+struct FunctionCall {
     tool: IntegrationTool,
     arguments: Map<String, Value>,
 }
 
 #[async_trait]
-impl AnyCall for InTurn {
+impl AnyCall for FunctionCall {
     fn describe(&self, _cwd: &AbsPath) -> Description {
         let IntegrationTool { integration, function, account, .. } = &self.tool;
         let what = if function.title.is_empty() { &function.name } else { &function.title };
-        let whose = if account == crate::DEFAULT_ACCOUNT { String::new() } else { format!(" ({account})") };
+        let account_suffix =
+            if account == crate::DEFAULT_ACCOUNT { String::new() } else { format!(" ({account})") };
         let kind = match function.operation {
             Operation::Read => ToolKind::Fetch,
             Operation::Write => ToolKind::Other,
         };
-        Description { title: format!("{}{whose}: {what}", integration.title), kind, locations: Vec::new() }
+        Description {
+            title: format!("{}{account_suffix}: {what}", integration.title),
+            kind,
+            locations: Vec::new(),
+        }
     }
 
     fn accesses(&self, cwd: &AbsPath) -> Vec<Access> {
@@ -96,8 +101,8 @@ impl AnyCall for InTurn {
         let call = Access::Call { function: self.tool.spec.name.clone(), read_only };
         // Uploaded files are read. Declare the paths after the arguments are converted, as the call
         // does.
-        let given = Given { json: self.arguments.clone(), ..Given::default() };
-        let arguments = merged(&self.tool.function, given).unwrap_or_default();
+        let raw_arguments = RawArguments { json: self.arguments.clone(), ..RawArguments::default() };
+        let arguments = merge(&self.tool.function, raw_arguments).unwrap_or_default();
         let files = self.tool.function.files(&arguments, cwd).into_iter().map(Access::Read);
         std::iter::once(call).chain(files).collect()
     }
@@ -112,7 +117,10 @@ impl AnyCall for InTurn {
             integration: integration.clone(),
             function: function.clone(),
             account: account.clone(),
-            given: Given { json: std::mem::take(&mut self.arguments), ..Given::default() },
+            raw_arguments: RawArguments {
+                json: std::mem::take(&mut self.arguments),
+                ..RawArguments::default()
+            },
             force: false,
             dry_run: false,
             files: Some(Files { system: cx.system.clone(), cwd: cx.cwd.clone() }),

@@ -55,8 +55,8 @@ pub(crate) async fn read(
     let mut uploads = Vec::new();
     let mut left = UPLOAD_BYTES;
     for parameter in function.parameters.iter().filter(|parameter| parameter.place == Place::File) {
-        let said = parameter.schema["contentMediaType"].as_str();
-        let said = said.or_else(|| parameter.schema["items"]["contentMediaType"].as_str());
+        let media_type = parameter.schema["contentMediaType"].as_str();
+        let media_type = media_type.or_else(|| parameter.schema["items"]["contentMediaType"].as_str());
         for path in paths(arguments.get(&parameter.key)) {
             let Some(files) = files else { return Err("Files cannot be sent from here.".to_owned()) };
             if uploads.len() == UPLOADS {
@@ -65,11 +65,14 @@ pub(crate) async fn read(
             let path = files.cwd.join(path);
             let wrong = |why: String| format!("Parameter '{}': {path} {why}", parameter.key);
             let too_large = || {
-                wrong(format!("is too large: files of one call may have {} MB in all.", UPLOAD_BYTES >> 20))
+                wrong(format!(
+                    "is too large: the files of one call are limited to {} MB in total.",
+                    UPLOAD_BYTES >> 20
+                ))
             };
             if let Ok(found) = files.system.metadata(&path).await {
                 if found.kind == system::FileKind::Directory {
-                    return Err(wrong("is a folder; name a file.".to_owned()));
+                    return Err(wrong("is a directory; name a file.".to_owned()));
                 }
                 if found.size > left as u64 {
                     return Err(too_large());
@@ -79,7 +82,8 @@ pub(crate) async fn read(
             let bytes = bytes.map_err(|error| wrong(format!("cannot be read: {error}")))?;
             left = left.checked_sub(bytes.len()).ok_or_else(too_large)?;
             let file_name = path.file_name().unwrap_or("file").to_owned();
-            let content_type = said.map_or_else(|| type_of(&file_name, &bytes).to_owned(), str::to_owned);
+            let content_type =
+                media_type.map_or_else(|| media_type_of(&file_name, &bytes).to_owned(), str::to_owned);
             let (key, part) = (parameter.key.clone(), parameter.name.clone());
             uploads.push(Upload { key, part, file_name, content_type, bytes });
         }
@@ -112,7 +116,7 @@ fn paths(value: Option<&Value>) -> impl Iterator<Item = &str> {
 
 /// Returns the media type for a file name; for an unknown extension it depends on whether the
 /// content is text.
-fn type_of(name: &str, bytes: &[u8]) -> &'static str {
+fn media_type_of(name: &str, bytes: &[u8]) -> &'static str {
     let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase()).unwrap_or_default();
     match ending.as_str() {
         "png" => "image/png",
@@ -212,7 +216,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_body_in_parts_keeps_every_byte() {
+    fn a_multipart_body_keeps_every_byte() {
         let upload = Upload {
             key: "f".to_owned(),
             part: "fi\"le".to_owned(),
@@ -243,14 +247,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_a_file_is_told_by_its_name_or_its_bytes() {
+    fn the_media_type_follows_from_the_files_name_or_content() {
         for (name, bytes, kind) in [
             ("a.PNG", &b"x"[..], "image/png"),
             ("notes", b"text", "text/plain"),
             ("blob", b"\0\x01", "application/octet-stream"),
             ("a.b.json", b"{}", "application/json"),
         ] {
-            assert_eq!(type_of(name, bytes), kind, "{name}");
+            assert_eq!(media_type_of(name, bytes), kind, "{name}");
         }
     }
 }

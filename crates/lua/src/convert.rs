@@ -12,8 +12,8 @@ const EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// Converts a value to JSON. The error names what cannot be represented in JSON.
 pub(crate) fn to_json(value: &Lv) -> Result<Value, String> {
-    let mut left = JSON_VALUES;
-    convert(value, DEPTH, &mut left)
+    let mut values_left = JSON_VALUES;
+    convert(value, DEPTH, &mut values_left)
 }
 
 /// Converts named arguments to a JSON object; an empty table or `nil` becomes an empty object.
@@ -46,8 +46,8 @@ pub(crate) fn from_json(lua: &Lua, value: &Value) -> mlua::Result<Lv> {
         }
         Value::Object(fields) => {
             let table = lua.create_table_with_capacity(0, fields.len())?;
-            for (name, field) in fields {
-                table.raw_set(lua.create_string(name)?, from_json(lua, field)?)?;
+            for (field_name, field) in fields {
+                table.raw_set(lua.create_string(field_name)?, from_json(lua, field)?)?;
             }
             Lv::Table(table)
         }
@@ -70,24 +70,24 @@ pub(crate) fn sequence(table: &Table) -> Option<usize> {
     (length > 0 && count == length).then_some(length)
 }
 
-fn convert(value: &Lv, depth: usize, left: &mut usize) -> Result<Value, String> {
+fn convert(value: &Lv, depth: usize, values_left: &mut usize) -> Result<Value, String> {
     if depth == 0 {
-        return Err("tables lie too deep in each other, or in themselves".to_owned());
+        return Err("tables are nested too deeply, or contain themselves".to_owned());
     }
-    *left = left.checked_sub(1).ok_or_else(|| format!("more than {JSON_VALUES} values"))?;
+    *values_left = values_left.checked_sub(1).ok_or_else(|| format!("more than {JSON_VALUES} values"))?;
     Ok(match value {
         Lv::Nil => Value::Null,
         null if *null == Lv::NULL => Value::Null,
         Lv::Boolean(truth) => Value::Bool(*truth),
         Lv::Integer(whole) => Value::Number((*whole).into()),
-        Lv::Number(number) => Value::Number(number_of(*number)?),
+        Lv::Number(number) => Value::Number(to_number(*number)?),
         Lv::String(string) => Value::String(bytes::text(string)),
         Lv::Table(table) => match sequence(table) {
             Some(length) => {
                 let mut items = Vec::with_capacity(length);
                 for index in 1..=length {
                     let item = table.raw_get(index).map_err(|error| error.to_string())?;
-                    items.push(convert(&item, depth - 1, left)?);
+                    items.push(convert(&item, depth - 1, values_left)?);
                 }
                 Value::Array(items)
             }
@@ -95,27 +95,27 @@ fn convert(value: &Lv, depth: usize, left: &mut usize) -> Result<Value, String> 
                 let mut fields = Map::new();
                 for pair in table.pairs::<Lv, Lv>() {
                     let (key, field) = pair.map_err(|error| error.to_string())?;
-                    fields.insert(name(&key)?, convert(&field, depth - 1, left)?);
+                    fields.insert(field_name(&key)?, convert(&field, depth - 1, values_left)?);
                 }
                 // Lua tables are unordered; sorting makes the output deterministic.
                 fields.sort_keys();
                 Value::Object(fields)
             }
         },
-        other => return Err(format!("a {} has no form in JSON", other.type_name())),
+        other => return Err(format!("a {} has no representation in JSON", other.type_name())),
     })
 }
 
-fn number_of(number: f64) -> Result<Number, String> {
+fn to_number(number: f64) -> Result<Number, String> {
     // `10 / 2` is a float in Lua, but must be usable as an integer argument.
     if number.fract() == 0.0 && number.abs() < EXACT {
         #[expect(clippy::cast_possible_truncation, reason = "it is whole and small enough")]
         return Ok(Number::from(number as i64));
     }
-    Number::from_f64(number).ok_or_else(|| format!("{number} has no form in JSON"))
+    Number::from_f64(number).ok_or_else(|| format!("{number} has no representation in JSON"))
 }
 
-fn name(key: &Lv) -> Result<String, String> {
+fn field_name(key: &Lv) -> Result<String, String> {
     match key {
         Lv::String(string) => Ok(bytes::text(string)),
         Lv::Integer(whole) => Ok(whole.to_string()),
@@ -147,21 +147,21 @@ mod tests {
         check("return {}", Ok(json!({})));
         check("return {1, 2, x = 3}", Ok(json!({"1": 1, "2": 2, "x": 3})));
         check("return {[3] = 'c'}", Ok(json!({"3": "c"})));
-        check("return 0/0", Err("has no form"));
-        check("return {print}", Err("function has no form"));
-        check("local t = {}; t.t = t; return t", Err("too deep"));
+        check("return 0/0", Err("has no representation"));
+        check("return {print}", Err("function has no representation"));
+        check("local t = {}; t.t = t; return t", Err("too deeply"));
         check("local t = {}; for i = 1, 50 do t = {t, t} end; return t", Err("more than"));
     }
 
     #[test]
-    fn json_becomes_values_and_comes_back() {
+    fn json_converts_to_values_and_back() {
         let lua = Lua::new();
         for value in [json!([1, null, "x"]), json!({"a": [{"b": -1.5}], "c": false}), json!("ü"), json!(7)] {
-            let there = from_json(&lua, &value).expect("fits");
-            assert_eq!(to_json(&there).expect("came from JSON"), value);
+            let converted = from_json(&lua, &value).expect("fits");
+            assert_eq!(to_json(&converted).expect("came from JSON"), value);
         }
         // A field that is null is absent afterwards.
-        let there = from_json(&lua, &json!({"a": null})).expect("fits");
-        assert_eq!(to_json(&there), Ok(json!({})));
+        let converted = from_json(&lua, &json!({"a": null})).expect("fits");
+        assert_eq!(to_json(&converted), Ok(json!({})));
     }
 }

@@ -5,7 +5,7 @@ use crate::{
     Function, Native,
     limits::{SEARCH_RESULTS, SEARCH_RESULTS_MAX},
     listing::{Entry, Listing},
-    names::{is_name, literal, step},
+    names::{is_name, literal, path_step},
     sample::sample,
 };
 use agent::ToolSpec;
@@ -33,10 +33,10 @@ pub struct Docs {
 impl Docs {
     /// Creates the pages of these tools and functions.
     pub fn new(native: Native, functions: Vec<Function>) -> Self {
-        Self::of(native, Listing::new(functions))
+        Self::from_listing(native, Listing::new(functions))
     }
 
-    pub(crate) fn of(native: Native, listing: Listing) -> Self {
+    pub(crate) fn from_listing(native: Native, listing: Listing) -> Self {
         let mut namespaces: BTreeMap<String, Vec<Entry>> = BTreeMap::new();
         for entry in listing.all() {
             namespaces.entry(entry.page()).or_default().push(entry.clone());
@@ -58,7 +58,9 @@ impl Docs {
                 let unready: std::collections::BTreeSet<_> =
                     functions.iter().filter_map(|entry| entry.function.unready.as_deref()).collect();
                 unready.into_iter().for_each(|why| text.push_str(&format!("**Not ready:** {why}\n\n")));
-                functions.iter().for_each(|entry| line(&mut text, &entry.path(), &entry.function.spec));
+                functions
+                    .iter()
+                    .for_each(|entry| append_line(&mut text, &entry.path(), &entry.function.spec));
                 text
             }
             None => self.not_found(name),
@@ -79,8 +81,8 @@ impl Docs {
         let limit = limit.unwrap_or(SEARCH_RESULTS).clamp(1, SEARCH_RESULTS_MAX);
         let pages = self
             .native
-            .own()
-            .map(|tool| (format!("{TOOLS}{}", step(&tool.name)), String::new(), tool))
+            .session_tools()
+            .map(|tool| (format!("{TOOLS}{}", path_step(&tool.name)), String::new(), tool))
             .chain(self.namespaces.values().flatten().map(|entry| {
                 let own = format!("{} {}", entry.function.name, entry.function.spec.name);
                 (entry.path(), own, &entry.function.spec)
@@ -100,7 +102,7 @@ impl Docs {
         found.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
         let mut text = String::new();
         for (_, name, spec) in found.iter().take(limit) {
-            line(&mut text, name, spec);
+            append_line(&mut text, name, spec);
         }
         if found.len() > limit {
             let _ = writeln!(text, "… {} more", found.len() - limit);
@@ -118,12 +120,12 @@ impl Docs {
             return self.list(Some(name));
         }
         if let Some(tool) =
-            name.strip_prefix("tools.").and_then(|name| self.native.own().find(|t| t.name == name))
+            name.strip_prefix("tools.").and_then(|name| self.native.session_tools().find(|t| t.name == name))
         {
-            return described(&format!("{TOOLS}{}", step(&tool.name)), None, tool);
+            return function_page(&format!("{TOOLS}{}", path_step(&tool.name)), None, tool);
         }
-        match self.namespaces.values().flatten().find(|entry| entry.is_at(name)) {
-            Some(entry) => described(&entry.path(), Some(entry), &entry.function.spec),
+        match self.namespaces.values().flatten().find(|entry| entry.matches_path(name)) {
+            Some(entry) => function_page(&entry.path(), Some(entry), &entry.function.spec),
             None => self.not_found(name),
         }
     }
@@ -136,7 +138,7 @@ impl Docs {
                 let _ = writeln!(
                     text,
                     "**Tools of this session:** `{TOOLS}` ({} tools)",
-                    self.native.own().count()
+                    self.native.session_tools().count()
                 );
             }
         }
@@ -145,9 +147,9 @@ impl Docs {
         } else {
             text.push_str("\n**Namespaces:**\n");
             for (name, functions) in &self.namespaces {
-                let waits = functions.iter().all(|entry| entry.function.unready.is_some());
-                let waits = if waits { ", not ready: its page says what is missing" } else { "" };
-                let _ = writeln!(text, "- `{name}` ({} functions{waits})", functions.len());
+                let not_ready = functions.iter().all(|entry| entry.function.unready.is_some());
+                let not_ready = if not_ready { ", not ready: its page says what is missing" } else { "" };
+                let _ = writeln!(text, "- `{name}` ({} functions{not_ready})", functions.len());
             }
         }
         text
@@ -155,7 +157,9 @@ impl Docs {
 
     fn tools(&self) -> String {
         let mut text = "# app.tools\n\nCalled with a table; the result is the tool's text.\n\n".to_owned();
-        self.native.own().for_each(|tool| line(&mut text, &format!("{TOOLS}{}", step(&tool.name)), tool));
+        self.native
+            .session_tools()
+            .for_each(|tool| append_line(&mut text, &format!("{TOOLS}{}", path_step(&tool.name)), tool));
         text
     }
 
@@ -181,7 +185,7 @@ fn guides() -> String {
 
 /// Appends one line about a function: a call that can be run unchanged, the first line of its
 /// description, and its optional parameters.
-fn line(text: &mut String, name: &str, spec: &ToolSpec) {
+fn append_line(text: &mut String, name: &str, spec: &ToolSpec) {
     let first = spec.description.lines().next().unwrap_or_default();
     let mut optional = String::new();
     for name in properties(spec).filter(|name| !is_required(spec, name)) {
@@ -195,7 +199,7 @@ fn line(text: &mut String, name: &str, spec: &ToolSpec) {
 fn call(name: &str, spec: &ToolSpec) -> String {
     let required = spec.parameters["required"].as_array().into_iter().flatten();
     let needed = required.filter_map(Value::as_str).map(|name| {
-        let key = if is_name(name) { name.to_owned() } else { step(name) };
+        let key = if is_name(name) { name.to_owned() } else { path_step(name) };
         format!("{key} = {}", literal(&sample(&spec.parameters["properties"][name])))
     });
     format!("app.{name}{{{}}}", needed.collect::<Vec<_>>().join(", "))
@@ -209,7 +213,7 @@ fn is_required(spec: &ToolSpec, name: &str) -> bool {
     spec.parameters["required"].as_array().is_some_and(|all| all.iter().any(|one| one == name))
 }
 
-fn described(name: &str, entry: Option<&Entry>, spec: &ToolSpec) -> String {
+fn function_page(name: &str, entry: Option<&Entry>, spec: &ToolSpec) -> String {
     let mut text = format!("# app.{name}\n\n");
     if let Some(quoted) = entry.and_then(Entry::quoted) {
         let _ = writeln!(text, "Its own name works too: `app.{quoted}`.\n");
@@ -297,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn search_wants_every_word() {
+    fn search_requires_every_word() {
         let docs = docs();
         assert_eq!(docs.search("ISSUES work", None).lines().count(), 1);
         assert_eq!(docs.search("issues", Some(1)).lines().count(), 2, "one and how many more");
@@ -307,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_active_is_said() {
+    fn no_active_namespaces_is_reported() {
         let docs = Docs::new(Native::NoTurn, Vec::new());
         assert!(
             docs.list(None).contains("No active Lua integration namespaces are available in this session.")

@@ -1,6 +1,6 @@
 //! Lua code mode: a model, or a person, writes one script instead of many separate tool calls.
 //!
-//! [`run()`] runs a script in a fresh interpreter with limits on memory and time. [`Reach`] carries
+//! [`run()`] runs a script in a fresh interpreter with limits on memory and time. [`ScriptHost`] carries
 //! out the calls that a script makes: in an agent's turn they go to the session's tools through the
 //! session's permission gate, elsewhere to what the caller provides. [`Functions`] lists the
 //! functions of MCP servers and integrations. [`LuaTools`] gives sessions the tools for writing
@@ -12,28 +12,28 @@
 
 mod bytes;
 mod convert;
+mod display;
 mod docs;
+mod host;
 mod limits;
 mod listing;
-mod meter;
 mod names;
 mod patterns;
-mod reach;
 mod report;
 mod run;
+mod run_clock;
 mod sample;
-mod shown;
+mod session_host;
 mod state;
 mod strings;
 mod tools;
-mod turn;
 
 pub use docs::Docs;
+pub use host::{Account, Function, FunctionKind, Functions, Native, NoFunctions, NoHost, Query, ScriptHost};
 pub use limits::{CODE_BYTES, CPU_MAX, MEGABYTE, MEMORY_MAX, MEMORY_MIN, RunLimits};
-pub use names::{callable, is_name, literal, step};
-pub use reach::{Account, Alone, Function, FunctionKind, Functions, Native, NoFunctions, Query, Reach};
+pub use names::{is_name, literal, lua_names, path_step};
 pub use report::Report;
 pub use run::{Script, run};
 pub use sample::sample;
+pub use session_host::integration_refusal;
 pub use tools::LuaTools;
-pub use turn::of_integration;

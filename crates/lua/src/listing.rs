@@ -2,7 +2,7 @@
 
 use crate::{
     Account, Function, FunctionKind,
-    names::{alike, callable, step},
+    names::{is_same_name, lua_names, path_step},
 };
 use std::collections::BTreeMap;
 
@@ -31,22 +31,22 @@ impl Listing {
         for function in &functions {
             namespaces.entry(function.kind).or_default().push(&function.namespace);
             accounts.entry(function.kind).or_default().extend(function.account.name());
-            let place = (function.kind, function.namespace.as_str(), function.account.name());
-            names.entry(place).or_default().push(&function.name);
+            let key = (function.kind, function.namespace.as_str(), function.account.name());
+            names.entry(key).or_default().push(&function.name);
         }
         let spelled = |words: BTreeMap<FunctionKind, Vec<&str>>| -> Spellings<FunctionKind> {
-            words.into_iter().map(|(kind, words)| (kind, callable(words))).collect()
+            words.into_iter().map(|(kind, words)| (kind, lua_names(words))).collect()
         };
         let (namespaces, accounts) = (spelled(namespaces), spelled(accounts));
-        let names: Spellings<_> = names.into_iter().map(|(place, names)| (place, callable(names))).collect();
+        let names: Spellings<_> = names.into_iter().map(|(key, names)| (key, lua_names(names))).collect();
         let entry = |function: &Function| {
-            let place = (function.kind, function.namespace.as_str(), function.account.name());
+            let key = (function.kind, function.namespace.as_str(), function.account.name());
             let account = function.account.name();
             Entry {
                 function: function.clone(),
                 namespace: namespaces[&function.kind][&function.namespace].clone(),
                 account: account.map(|account| accounts[&function.kind][account].clone()),
-                name: names[&place][&function.name].clone(),
+                name: names[&key][&function.name].clone(),
             }
         };
         Self(functions.iter().map(entry).collect())
@@ -58,20 +58,20 @@ impl Listing {
 
     /// Returns the function at a path below `app`. Original names take precedence over their
     /// spellings as Lua names.
-    pub(crate) fn at(&self, kind: FunctionKind, path: &[String]) -> Option<&Entry> {
+    pub(crate) fn resolve(&self, kind: FunctionKind, path: &[String]) -> Option<&Entry> {
         let (namespace, account, name) = match path {
             [namespace, name] => (namespace, None, name),
             [namespace, account, name] => (namespace, Some(account.as_str()), name),
             _ => return None,
         };
         let namespace = self.namespace(kind, namespace)?;
-        let whose = |entry: &&Entry| entry.is_of(account) && entry.is_called(name);
-        let there: Vec<_> = self.of(kind, namespace).filter(whose).collect();
-        there.into_iter().max_by_key(|entry| entry.function.name == *name)
+        let is_match = |entry: &&Entry| entry.has_account(account) && entry.has_name(name);
+        let matches: Vec<_> = self.functions_of(kind, namespace).filter(is_match).collect();
+        matches.into_iter().max_by_key(|entry| entry.function.name == *name)
     }
 
     /// Returns the functions of a server or provider, given its original name.
-    pub(crate) fn of<'a>(
+    pub(crate) fn functions_of<'a>(
         &'a self,
         kind: FunctionKind,
         namespace: &'a str,
@@ -86,33 +86,33 @@ impl Listing {
         let exact = all().find(|entry| entry.function.namespace == given);
         let spelled = || all().find(|entry| entry.namespace == given);
         // Tool descriptions may spell a server's name differently.
-        let like = || all().find(|entry| alike(&entry.function.namespace, given));
-        exact.or_else(spelled).or_else(like).map(|entry| entry.function.namespace.as_str())
+        let similar = || all().find(|entry| is_same_name(&entry.function.namespace, given));
+        exact.or_else(spelled).or_else(similar).map(|entry| entry.function.namespace.as_str())
     }
 
     /// Suggests the path that was probably meant.
     pub(crate) fn nearest(&self, kind: FunctionKind, path: &[String]) -> Option<String> {
         let (namespace, name) = (self.namespace(kind, path.first()?)?, path.last()?);
         let account = if path.len() == 3 { Some(path[1].as_str()) } else { None };
-        let all = || self.of(kind, namespace).filter(|entry| entry.is_of(account));
-        let like = all().find(|entry| alike(&entry.function.name, name));
-        let likeness = |entry: &&Entry| strsim::jaro_winkler(&entry.name, name);
+        let all = || self.functions_of(kind, namespace).filter(|entry| entry.has_account(account));
+        let similar = all().find(|entry| is_same_name(&entry.function.name, name));
+        let similarity = |entry: &&Entry| strsim::jaro_winkler(&entry.name, name);
         let close = || {
-            let nearest = all().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
-            nearest.filter(|entry| likeness(entry) > 0.8)
+            let nearest = all().max_by(|a, b| similarity(a).total_cmp(&similarity(b)));
+            nearest.filter(|entry| similarity(entry) > 0.8)
         };
-        like.or_else(close).map(Entry::path)
+        similar.or_else(close).map(Entry::path)
     }
 }
 
 impl Entry {
     /// Returns the path below `app.` that a script uses: `mcp.SERVER.TOOL`.
     pub(crate) fn path(&self) -> String {
-        format!("{}.{}", self.place(), self.name)
+        format!("{}.{}", self.parent_path(), self.name)
     }
 
     /// Returns the path of the server, provider or account that the function belongs to.
-    pub(crate) fn place(&self) -> String {
+    pub(crate) fn parent_path(&self) -> String {
         let account = self.account.as_ref().map(|account| format!(".{account}"));
         format!("{}.{}{}", self.function.kind, self.namespace, account.unwrap_or_default())
     }
@@ -126,11 +126,11 @@ impl Entry {
     /// `mcp.SERVER["get-sum"]`.
     pub(crate) fn quoted(&self) -> Option<String> {
         let own = &self.function.name;
-        (self.name != *own).then(|| format!("{}{}", self.place(), step(own)))
+        (self.name != *own).then(|| format!("{}{}", self.parent_path(), path_step(own)))
     }
 
     /// Returns whether a path refers to this function, in any spelling.
-    pub(crate) fn is_at(&self, path: &str) -> bool {
+    pub(crate) fn matches_path(&self, path: &str) -> bool {
         let Function { kind, namespace, account, name, .. } = &self.function;
         let account = account.name().map(|account| format!(".{account}")).unwrap_or_default();
         self.path() == path
@@ -138,7 +138,7 @@ impl Entry {
             || format!("{kind}.{namespace}{account}.{name}") == path
     }
 
-    fn is_of(&self, account: Option<&str>) -> bool {
+    fn has_account(&self, account: Option<&str>) -> bool {
         match (account, self.function.account.name()) {
             (None | Some("default"), None) => true,
             (Some(given), Some(own)) => given == own || self.account.as_deref() == Some(given),
@@ -146,9 +146,9 @@ impl Entry {
         }
     }
 
-    fn is_called(&self, name: &str) -> bool {
+    fn has_name(&self, name: &str) -> bool {
         let function = &self.function;
-        function.name == name || self.name == name || function.name_of_models() == Some(name)
+        function.name == name || self.name == name || function.model_name() == Some(name)
     }
 }
 

@@ -21,27 +21,27 @@ pub fn is_name(name: &str) -> bool {
 /// `_`: `get-sum` becomes `get_sum`, `2fa` becomes `_2fa`, `end` becomes `end_`. If the result is
 /// taken, a number is appended, in the sort order of the names: the result does not depend on the
 /// order of the input.
-pub fn callable<'a>(names: impl IntoIterator<Item = &'a str>) -> BTreeMap<String, String> {
-    let mut callable: BTreeMap<String, String> =
+pub fn lua_names<'a>(names: impl IntoIterator<Item = &'a str>) -> BTreeMap<String, String> {
+    let mut lua_names: BTreeMap<String, String> =
         names.into_iter().map(|name| (name.to_owned(), String::new())).collect();
     let mut taken: std::collections::BTreeSet<String> =
-        callable.keys().filter(|name| is_name(name)).cloned().collect();
-    for (name, own) in &mut callable {
+        lua_names.keys().filter(|name| is_name(name)).cloned().collect();
+    for (name, own) in &mut lua_names {
         if is_name(name) {
             own.clone_from(name);
             continue;
         }
-        let plain = spelled(name);
+        let plain = to_lua_name(name);
         let numbered = (2..).map(|number| format!("{plain}_{number}"));
         let mut free = std::iter::once(plain.clone()).chain(numbered).filter(|name| !taken.contains(name));
         *own = free.next().expect("there are more numbers than names");
         taken.insert(own.clone());
     }
-    callable
+    lua_names
 }
 
 /// Formats a name as a step of a path: `.get_sum` or `["get-sum"]`.
-pub fn step(name: &str) -> String {
+pub fn path_step(name: &str) -> String {
     if is_name(name) { format!(".{name}") } else { format!("[{}]", quoted(name)) }
 }
 
@@ -65,29 +65,29 @@ pub fn literal(value: &Value) -> String {
 }
 
 /// Returns whether two names differ only in case and separators: `getSum`, `get_sum` and `get-sum`.
-pub(crate) fn alike(a: &str, b: &str) -> bool {
+pub(crate) fn is_same_name(a: &str, b: &str) -> bool {
     let folded = |name: &str| -> String {
         name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
     };
     folded(a) == folded(b)
 }
 
-fn spelled(name: &str) -> String {
-    let mut spelled = String::new();
+fn to_lua_name(name: &str) -> String {
+    let mut lua_name = String::new();
     for c in name.chars() {
         match c {
-            c if c.is_ascii_alphanumeric() || c == '_' => spelled.push(c),
-            _ if spelled.ends_with('_') => {}
-            _ => spelled.push('_'),
+            c if c.is_ascii_alphanumeric() || c == '_' => lua_name.push(c),
+            _ if lua_name.ends_with('_') => {}
+            _ => lua_name.push('_'),
         }
     }
-    if spelled.starts_with(|c: char| c.is_ascii_digit()) || spelled.is_empty() {
-        spelled.insert(0, '_');
+    if lua_name.starts_with(|c: char| c.is_ascii_digit()) || lua_name.is_empty() {
+        lua_name.insert(0, '_');
     }
-    if KEYWORDS.contains(&spelled.as_str()) {
-        spelled.push('_');
+    if KEYWORDS.contains(&lua_name.as_str()) {
+        lua_name.push('_');
     }
-    spelled
+    lua_name
 }
 
 /// Formats a text as a Lua string literal.
@@ -116,10 +116,10 @@ mod tests {
     use serde_json::json;
 
     fn check(names: &[&str], expected: &[&str]) {
-        let forwards = callable(names.iter().copied());
-        let own: Vec<_> = names.iter().map(|name| forwards[*name].as_str()).collect();
+        let names_in_order = lua_names(names.iter().copied());
+        let own: Vec<_> = names.iter().map(|name| names_in_order[*name].as_str()).collect();
         assert_eq!(own, expected);
-        assert_eq!(callable(names.iter().rev().copied()), forwards, "whatever their order");
+        assert_eq!(lua_names(names.iter().rev().copied()), names_in_order, "whatever their order");
         assert!(own.iter().all(|name| is_name(name)), "{own:?}");
     }
 
@@ -132,14 +132,14 @@ mod tests {
     }
 
     #[test]
-    fn names_that_would_become_one_stay_apart_in_the_same_way_each_time() {
+    fn names_that_collide_are_numbered_in_a_stable_order() {
         check(&["get-sum", "get_sum"], &["get_sum_2", "get_sum"]);
         check(&["get.sum", "get-sum", "get_sum_2"], &["get_sum_3", "get_sum", "get_sum_2"]);
         check(&["end", "end_"], &["end__2", "end_"]);
     }
 
     #[test]
-    fn values_are_written_as_lua_reads_them() {
+    fn values_are_formatted_as_lua_literals() {
         let value = json!({
             "a": [1, 1.5, true, null, "x\"\\\n\u{1}ü"], "get-sum": {}, "end": { "b": [] }, "2": "]]",
         });
@@ -152,7 +152,7 @@ mod tests {
         assert!(read.get::<mlua::Table>("end").unwrap().contains_key("b").unwrap());
         assert!(read.contains_key("get-sum").unwrap());
         assert_eq!(
-            (step("a"), step("end"), step("a b")),
+            (path_step("a"), path_step("end"), path_step("a b")),
             (".a".into(), "[\"end\"]".into(), "[\"a b\"]".into())
         );
     }

@@ -5,12 +5,12 @@
 
 use crate::{
     limits::{CAPTURES, PATTERN_DEPTH, PATTERN_STEPS},
-    meter::Meter,
+    run_clock::RunClock,
 };
 
 /// A match of a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct Match {
     /// The index of the first byte.
     pub(crate) start: usize,
     /// The index after the last byte.
@@ -33,16 +33,16 @@ pub(crate) fn match_at(
     subject: &[u8],
     pattern: &[u8],
     start: usize,
-    meter: &Meter,
-) -> mlua::Result<Option<Found>> {
-    let mut matcher = Matcher { subject, pattern, open: Vec::new(), depth: 0, steps: 0, meter };
-    let Some(end) = matcher.here(start, 0)? else { return Ok(None) };
+    run_clock: &RunClock,
+) -> mlua::Result<Option<Match>> {
+    let mut matcher = Matcher { subject, pattern, open: Vec::new(), depth: 0, steps: 0, run_clock };
+    let Some(end) = matcher.match_here(start, 0)? else { return Ok(None) };
     let captures = matcher.open.iter().map(|group| match group.end {
         GroupEnd::At(end) => Ok(Capture::Span(group.start, end)),
         GroupEnd::Position => Ok(Capture::Position(group.start)),
-        GroupEnd::Open => Err(wrong("unfinished capture")),
+        GroupEnd::Open => Err(pattern_error("unfinished capture")),
     });
-    Ok(Some(Found { start, end, captures: captures.collect::<mlua::Result<_>>()? }))
+    Ok(Some(Match { start, end, captures: captures.collect::<mlua::Result<_>>()? }))
 }
 
 /// Finds the first match at or after a position; a leading `^` allows a match at that position
@@ -51,17 +51,17 @@ pub(crate) fn search(
     subject: &[u8],
     pattern: &[u8],
     from: usize,
-    meter: &Meter,
-) -> mlua::Result<Option<Found>> {
+    run_clock: &RunClock,
+) -> mlua::Result<Option<Match>> {
     if let Some(pattern) = pattern.strip_prefix(b"^") {
-        return match_at(subject, pattern, from, meter);
+        return match_at(subject, pattern, from, run_clock);
     }
     for start in from..=subject.len() {
         // Many short attempts must check the limits as well.
         if start % PATTERN_STEPS as usize == 0 {
-            meter.check()?;
+            run_clock.check()?;
         }
-        if let Some(found) = match_at(subject, pattern, start, meter)? {
+        if let Some(found) = match_at(subject, pattern, start, run_clock)? {
             return Ok(Some(found));
         }
     }
@@ -91,38 +91,38 @@ struct Matcher<'a> {
     open: Vec<Group>,
     depth: u32,
     steps: u32,
-    meter: &'a Meter,
+    run_clock: &'a RunClock,
 }
 
 impl Matcher<'_> {
     /// Matches the rest of the pattern, from `p`, at `s`. Returns the end of the match.
-    fn here(&mut self, s: usize, p: usize) -> mlua::Result<Option<usize>> {
+    fn match_here(&mut self, s: usize, p: usize) -> mlua::Result<Option<usize>> {
         if self.depth >= PATTERN_DEPTH {
-            return Err(wrong("pattern too complex"));
+            return Err(pattern_error("pattern too complex"));
         }
         self.depth += 1;
-        let end = self.rest(s, p);
+        let end = self.match_rest(s, p);
         self.depth -= 1;
         end
     }
 
-    fn rest(&mut self, mut s: usize, mut p: usize) -> mlua::Result<Option<usize>> {
+    fn match_rest(&mut self, mut s: usize, mut p: usize) -> mlua::Result<Option<usize>> {
         loop {
-            self.tick()?;
+            self.count_step()?;
             let Some(&byte) = self.pattern.get(p) else { return Ok(Some(s)) };
             match (byte, self.pattern.get(p + 1)) {
                 (b'(', Some(b')')) => return self.group(s, p + 2, GroupEnd::Position),
                 (b'(', _) => return self.group(s, p + 1, GroupEnd::Open),
                 (b')', _) => return self.close(s, p + 1),
                 (b'$', None) => return Ok((s == self.subject.len()).then_some(s)),
-                (b'%', Some(b'b')) => match self.balanced(s, p + 2)? {
+                (b'%', Some(b'b')) => match self.match_balanced(s, p + 2)? {
                     Some(end) => (s, p) = (end, p + 4),
                     None => return Ok(None),
                 },
                 (b'%', Some(b'f')) => {
                     p += 2;
                     if self.pattern.get(p) != Some(&b'[') {
-                        return Err(wrong("missing '[' after '%f' in pattern"));
+                        return Err(pattern_error("missing '[' after '%f' in pattern"));
                     }
                     let end = self.item_end(p)?;
                     let before = s.checked_sub(1).map_or(0, |at| self.subject[at]);
@@ -132,24 +132,26 @@ impl Matcher<'_> {
                     }
                     p = end;
                 }
-                (b'%', Some(digit @ b'0'..=b'9')) => match self.again(s, *digit)? {
+                (b'%', Some(digit @ b'0'..=b'9')) => match self.match_back_reference(s, *digit)? {
                     Some(end) => (s, p) = (end, p + 2),
                     None => return Ok(None),
                 },
                 _ => {
                     let end = self.item_end(p)?;
-                    let fits = self.fits(s, p, end);
+                    let item_matches = self.item_matches(s, p, end);
                     match self.pattern.get(end) {
                         Some(b'?') => {
-                            if fits && let Some(end) = self.here(s + 1, end + 1)? {
+                            if item_matches && let Some(end) = self.match_here(s + 1, end + 1)? {
                                 return Ok(Some(end));
                             }
                             p = end + 1;
                         }
-                        Some(b'*') => return self.longest(s, p, end),
-                        Some(b'+') => return if fits { self.longest(s + 1, p, end) } else { Ok(None) },
-                        Some(b'-') => return self.shortest(s, p, end),
-                        _ if fits => (s, p) = (s + 1, end),
+                        Some(b'*') => return self.match_longest(s, p, end),
+                        Some(b'+') => {
+                            return if item_matches { self.match_longest(s + 1, p, end) } else { Ok(None) };
+                        }
+                        Some(b'-') => return self.match_shortest(s, p, end),
+                        _ if item_matches => (s, p) = (s + 1, end),
                         _ => return Ok(None),
                     }
                 }
@@ -157,14 +159,14 @@ impl Matcher<'_> {
         }
     }
 
-    fn longest(&mut self, s: usize, p: usize, end: usize) -> mlua::Result<Option<usize>> {
+    fn match_longest(&mut self, s: usize, p: usize, end: usize) -> mlua::Result<Option<usize>> {
         let mut count = 0;
-        while self.fits(s + count, p, end) {
-            self.tick()?;
+        while self.item_matches(s + count, p, end) {
+            self.count_step()?;
             count += 1;
         }
         loop {
-            if let Some(found) = self.here(s + count, end + 1)? {
+            if let Some(found) = self.match_here(s + count, end + 1)? {
                 return Ok(Some(found));
             }
             match count {
@@ -174,12 +176,12 @@ impl Matcher<'_> {
         }
     }
 
-    fn shortest(&mut self, mut s: usize, p: usize, end: usize) -> mlua::Result<Option<usize>> {
+    fn match_shortest(&mut self, mut s: usize, p: usize, end: usize) -> mlua::Result<Option<usize>> {
         loop {
-            if let Some(found) = self.here(s, end + 1)? {
+            if let Some(found) = self.match_here(s, end + 1)? {
                 return Ok(Some(found));
             }
-            if !self.fits(s, p, end) {
+            if !self.item_matches(s, p, end) {
                 return Ok(None);
             }
             s += 1;
@@ -188,10 +190,10 @@ impl Matcher<'_> {
 
     fn group(&mut self, s: usize, p: usize, end: GroupEnd) -> mlua::Result<Option<usize>> {
         if self.open.len() >= CAPTURES {
-            return Err(wrong("too many captures"));
+            return Err(pattern_error("too many captures"));
         }
         self.open.push(Group { start: s, end });
-        let found = self.here(s, p)?;
+        let found = self.match_here(s, p)?;
         if found.is_none() {
             self.open.pop();
         }
@@ -200,10 +202,10 @@ impl Matcher<'_> {
 
     fn close(&mut self, s: usize, p: usize) -> mlua::Result<Option<usize>> {
         let Some(at) = self.open.iter().rposition(|group| group.end == GroupEnd::Open) else {
-            return Err(wrong("invalid pattern capture"));
+            return Err(pattern_error("invalid pattern capture"));
         };
         self.open[at].end = GroupEnd::At(s);
-        let found = self.here(s, p)?;
+        let found = self.match_here(s, p)?;
         if found.is_none() {
             self.open[at].end = GroupEnd::Open;
         }
@@ -211,16 +213,16 @@ impl Matcher<'_> {
     }
 
     /// Matches `%bxy`: from an `x` to the corresponding `y`.
-    fn balanced(&mut self, s: usize, p: usize) -> mlua::Result<Option<usize>> {
+    fn match_balanced(&mut self, s: usize, p: usize) -> mlua::Result<Option<usize>> {
         let (Some(&opens), Some(&closes)) = (self.pattern.get(p), self.pattern.get(p + 1)) else {
-            return Err(wrong("malformed pattern (missing arguments to '%b')"));
+            return Err(pattern_error("malformed pattern (missing arguments to '%b')"));
         };
         if self.subject.get(s) != Some(&opens) {
             return Ok(None);
         }
         let mut depth = 1;
         for at in s + 1..self.subject.len() {
-            self.tick()?;
+            self.count_step()?;
             let byte = self.subject[at];
             if byte == closes {
                 depth -= 1;
@@ -235,10 +237,10 @@ impl Matcher<'_> {
     }
 
     /// Matches `%1`: the text of an earlier capture.
-    fn again(&mut self, s: usize, digit: u8) -> mlua::Result<Option<usize>> {
+    fn match_back_reference(&mut self, s: usize, digit: u8) -> mlua::Result<Option<usize>> {
         let group = usize::from(digit).checked_sub(usize::from(b'1')).and_then(|at| self.open.get(at));
         let Some((start, GroupEnd::At(end))) = group.map(|group| (group.start, group.end)) else {
-            return Err(wrong(&format!("invalid capture index %{} in pattern", char::from(digit))));
+            return Err(pattern_error(&format!("invalid capture index %{} in pattern", char::from(digit))));
         };
         let same = self.subject[s..].starts_with(&self.subject[start..end]);
         Ok(same.then_some(s + end - start))
@@ -247,7 +249,7 @@ impl Matcher<'_> {
     /// Returns the end of the single-character item that begins at `p`.
     fn item_end(&self, p: usize) -> mlua::Result<usize> {
         match self.pattern[p] {
-            b'%' if p + 1 >= self.pattern.len() => Err(wrong("malformed pattern (ends with '%')")),
+            b'%' if p + 1 >= self.pattern.len() => Err(pattern_error("malformed pattern (ends with '%')")),
             b'%' => Ok(p + 2),
             b'[' => {
                 let mut at = p + 1;
@@ -257,7 +259,7 @@ impl Matcher<'_> {
                 // A bracket in the first position belongs to the set.
                 loop {
                     match self.pattern.get(at) {
-                        None => return Err(wrong("malformed pattern (missing ']')")),
+                        None => return Err(pattern_error("malformed pattern (missing ']')")),
                         Some(b'%') => at += 2,
                         Some(_) => at += 1,
                     }
@@ -270,7 +272,7 @@ impl Matcher<'_> {
         }
     }
 
-    fn fits(&self, s: usize, p: usize, end: usize) -> bool {
+    fn item_matches(&self, s: usize, p: usize, end: usize) -> bool {
         let Some(&byte) = self.subject.get(s) else { return false };
         match self.pattern[p] {
             b'.' => true,
@@ -306,9 +308,9 @@ impl Matcher<'_> {
         inverted
     }
 
-    fn tick(&mut self) -> mlua::Result<()> {
+    fn count_step(&mut self) -> mlua::Result<()> {
         self.steps += 1;
-        if self.steps.is_multiple_of(PATTERN_STEPS) { self.meter.check() } else { Ok(()) }
+        if self.steps.is_multiple_of(PATTERN_STEPS) { self.run_clock.check() } else { Ok(()) }
     }
 }
 
@@ -329,6 +331,6 @@ fn in_class(byte: u8, class: u8) -> bool {
     inside != class.is_ascii_uppercase()
 }
 
-fn wrong(what: &str) -> mlua::Error {
+fn pattern_error(what: &str) -> mlua::Error {
     mlua::Error::RuntimeError(what.to_owned())
 }

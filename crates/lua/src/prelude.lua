@@ -1,79 +1,82 @@
--- What is easier said in Lua. Runs before the script, as every line of it does under the limits.
+-- The parts of the environment that are simpler to write in Lua. Runs before the script, under the
+-- same limits.
 local bridge = ...
 local type, error, tonumber, tostring, rawget, rawset = type, error, tonumber, tostring, rawget, rawset
 local concat = table.concat
 
--- Errors from beyond are plain strings, so that a script that catches one can read it.
-local function or_raise(well, value)
-  if not well then
+-- Errors of the host are raised as plain strings, so that a script that catches one can read it.
+local function or_raise(ok, value)
+  if not ok then
     error(value, 0)
   end
   return value
 end
 
 -- Text only: bytecode can break the interpreter.
-local load_any = load
+local original_load = load
 function load(chunk, name, _, ...)
-  return load_any(chunk, name, "t", ...)
+  return original_load(chunk, name, "t", ...)
 end
 
--- No finalizers: they run where nothing interrupts them.
-local setmetatable_any = setmetatable
+-- No finalizers: they run where the limit hook cannot interrupt them.
+local original_setmetatable = setmetatable
 function setmetatable(t, meta)
   if type(meta) == "table" and rawget(meta, "__gc") ~= nil then
     error("__gc is not supported here", 2)
   end
-  return setmetatable_any(t, meta)
+  return original_setmetatable(t, meta)
 end
 
--- A limit is an error that is raised inside of a hook, where a handler would run and no other hook would interrupt it: here it runs after the error.
+-- An exceeded limit is an error raised inside the hook. The original xpcall would run the handler
+-- there, where no hook can interrupt it; this one runs the handler after the error.
 local pcall, pack, unpack = pcall, table.pack, table.unpack
 function xpcall(f, handler, ...)
-  local said = pack(pcall(f, ...))
-  if said[1] then
-    return unpack(said, 1, said.n)
+  local result = pack(pcall(f, ...))
+  if result[1] then
+    return unpack(result, 1, result.n)
   end
-  return false, handler(said[2])
+  return false, handler(result[2])
 end
 
--- Loops in C that a made-up length would let run for ever.
-local function real_length(name)
-  local any = table[name]
+-- These functions loop in C, where a length from a `__len` metamethod could make them run forever.
+local function require_raw_length(name)
+  local original = table[name]
   table[name] = function(t, ...)
     if bridge.has_length(t) then
       error("table." .. name .. ": a table with __len is not supported here", 2)
     end
-    return any(t, ...)
+    return original(t, ...)
   end
 end
-real_length("insert")
-real_length("remove")
+require_raw_length("insert")
+require_raw_length("remove")
 
-local move_any = table.move
+local original_move = table.move
 function table.move(from, first, last, ...)
   local from_number, to_number = tonumber(first), tonumber(last)
   if from_number and to_number and to_number - from_number > bridge.most_moved then
     error("table.move: too many elements", 2)
   end
-  return move_any(from, first, last, ...)
+  return original_move(from, first, last, ...)
 end
 
-local rep_any = string.rep
+local original_rep = string.rep
 function string.rep(s, n, separator)
   if s == "" and (separator == nil or separator == "") then
     return ""
   end
-  return rep_any(s, n, separator)
+  return original_rep(s, n, separator)
 end
 
--- app.tools.NAME, app.mcp.SERVER.TOOL, app.integrations.PROVIDER[.ACCOUNT].FUNCTION: a name after the other, then a call.
+-- app.tools.NAME, app.mcp.SERVER.TOOL, app.integrations.PROVIDER[.ACCOUNT].FUNCTION: each index
+-- adds a name to the path, and a call calls it.
 local function node(kind, path)
-  return setmetatable_any({}, {
+  return original_setmetatable({}, {
     __index = function(_, name)
-      local longer = {}
-      for i = 1, #path do longer[i] = path[i] end
-      longer[#longer + 1] = tostring(name)
-      return node(kind, longer)
+      local extended = {}
+      for i = 1, #path do extended[i] = path[i] end
+      extended[#extended + 1] = tostring(name)
+      return node(kind, extended)
     end,
     __newindex = function() error("app is read-only", 2) end,
     __call = function(_, ...) return or_raise(bridge.call(kind, path, ...)) end,
@@ -81,9 +84,9 @@ local function node(kind, path)
     __metatable = false,
   })
 end
-local parts = { tools = node("tools", {}), mcp = node("mcp", {}), integrations = node("integrations", {}) }
-app = setmetatable_any({}, {
-  __index = parts,
+local namespaces = { tools = node("tools", {}), mcp = node("mcp", {}), integrations = node("integrations", {}) }
+app = original_setmetatable({}, {
+  __index = namespaces,
   __newindex = function() error("app is read-only", 2) end,
   __metatable = false,
 })
@@ -107,7 +110,7 @@ for _, name in ipairs({ "servers", "tools", "schema", "resources", "read_resourc
   mcp[name] = function(...) return or_raise(bridge.servers(name, ...)) end
 end
 
-setmetatable_any(_G, {
+original_setmetatable(_G, {
   __newindex = function(globals, name, value)
     if type(name) == "string" and name:sub(1, 2) == "__" then
       error("Lua code may not assign __-prefixed bridge globals.", 2)

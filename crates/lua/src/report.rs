@@ -28,7 +28,7 @@ pub struct Report {
 
 impl Report {
     /// Returns the complete text.
-    pub fn whole(&self) -> String {
+    pub fn full_text(&self) -> String {
         self.text(&ToolLimits { output_bytes: usize::MAX, output_lines: usize::MAX, ..ToolLimits::default() })
     }
 
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_text_has_what_there_is() {
+    fn the_text_contains_the_parts_that_exist() {
         let report = Report {
             output: "a\nb\n".to_owned(),
             value: Some("7".to_owned()),
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_text_keeps_its_end() {
+    fn a_truncated_text_keeps_its_end() {
         let report =
             Report { output: "line\n".repeat(50_000), value: Some("v".repeat(100_000)), ..Report::default() };
         let text = report.text(&ToolLimits::default());

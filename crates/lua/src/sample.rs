@@ -6,25 +6,25 @@ use serde_json::{Map, Value, json};
 const DEPTH: usize = 4;
 
 /// The default text.
-const TEXT: &str = "text";
+const SAMPLE_TEXT: &str = "text";
 
 /// Returns a value that satisfies a schema; objects contain their required members only. Values
 /// given in the schema (`default`, `examples`, `const`, `enum`) are preferred.
 pub fn sample(schema: &Value) -> Value {
-    at(schema, 0)
+    sample_at(schema, 0)
 }
 
-fn at(schema: &Value, depth: usize) -> Value {
+fn sample_at(schema: &Value, depth: usize) -> Value {
     let examples = schema["examples"].as_array().and_then(|all| all.first());
     let listed = schema["enum"].as_array().and_then(|all| all.first());
     let known = [schema.get("default"), examples, schema.get("example"), schema.get("const"), listed];
-    if let Some(known) = known.into_iter().flatten().find(|value| fits(value, schema)) {
+    if let Some(known) = known.into_iter().flatten().find(|value| is_valid(value, schema)) {
         return known.clone();
     }
     if schema.get("type").is_none() {
         let ways = ["oneOf", "anyOf", "allOf"].into_iter().find_map(|choice| schema[choice].as_array());
         if let Some(way) = ways.and_then(|ways| ways.first()).filter(|_| depth < DEPTH) {
-            return at(way, depth + 1);
+            return sample_at(way, depth + 1);
         }
     }
     match kind(schema) {
@@ -32,14 +32,14 @@ fn at(schema: &Value, depth: usize) -> Value {
         Some("boolean") => json!(true),
         Some("null") => Value::Null,
         Some("array") => {
-            let one = || at(&schema["items"], depth + 1);
+            let one = || sample_at(&schema["items"], depth + 1);
             let wanted = schema["minItems"].as_u64().unwrap_or(1).clamp(1, 8);
             (0..wanted).map(|_| one()).collect()
         }
         Some("object") => {
             let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
             let needed = required.filter(|_| depth < DEPTH);
-            let member = |name: &str| (name.to_owned(), at(&schema["properties"][name], depth + 1));
+            let member = |name: &str| (name.to_owned(), sample_at(&schema["properties"][name], depth + 1));
             Value::Object(needed.map(member).collect::<Map<_, _>>())
         }
         _ => text(schema),
@@ -56,7 +56,7 @@ fn kind(schema: &Value) -> Option<&str> {
 }
 
 /// Returns whether a value has the type of a schema.
-fn fits(value: &Value, schema: &Value) -> bool {
+fn is_valid(value: &Value, schema: &Value) -> bool {
     match kind(schema) {
         Some("integer") => value.is_i64() || value.is_u64(),
         Some("number") => value.is_number(),
@@ -91,7 +91,7 @@ fn text(schema: &Value) -> Value {
         Some("uuid") => "3f2504e0-4f89-41d3-9a0c-0305e82c3301",
         Some("ipv4") => "192.0.2.1",
         Some("hostname") => "example.com",
-        _ => TEXT,
+        _ => SAMPLE_TEXT,
     };
     let least = schema["minLength"].as_u64().and_then(|least| usize::try_from(least).ok()).unwrap_or(0);
     let most = schema["maxLength"].as_u64().and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX);
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sample_has_what_is_needed_and_fits() {
+    fn a_sample_has_every_required_member_and_is_valid() {
         let schema = json!({
             "type": "object",
             "properties": {

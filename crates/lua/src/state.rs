@@ -1,11 +1,12 @@
 //! Creates a fresh interpreter: its globals, its restrictions and its limits.
 
 use crate::{
-    Docs, Function, FunctionKind, Functions, Native, Query, Reach, bytes, convert,
+    Docs, Function, FunctionKind, Functions, Native, Query, ScriptHost, bytes, convert, display,
     limits::{HOOK_INSTRUCTIONS, MOVE_ELEMENTS, PRINT_BYTES},
     listing::{Entry, Listing},
-    meter::{Meter, Stop},
-    names, shown, strings,
+    names,
+    run_clock::{EndReason, RunClock},
+    strings,
 };
 use agent::ToolResult;
 use mlua::{
@@ -24,18 +25,18 @@ use tokio::runtime::Handle;
 const REMOVED: [&str; 4] = ["dofile", "loadfile", "require", "collectgarbage"];
 
 /// The context of a run besides its interpreter. Lives on the interpreter's thread.
-pub(crate) struct World {
-    meter: Rc<Meter>,
+pub(crate) struct RunContext {
+    run_clock: Rc<RunClock>,
     functions: Arc<dyn Functions>,
-    reach: Arc<dyn Reach>,
+    host: Arc<dyn ScriptHost>,
     handle: Handle,
-    known: OnceCell<Rc<Known>>,
+    callables: OnceCell<Rc<Callables>>,
     output: RefCell<Output>,
     calls: Cell<u64>,
 }
 
 /// What can be called, as of the script's first use.
-struct Known {
+struct Callables {
     native: Native,
     listing: Listing,
 }
@@ -47,7 +48,10 @@ struct Output {
 }
 
 /// Creates an interpreter with all its globals and limits.
-pub(crate) fn fresh(world: &Rc<World>, globals: &BTreeMap<String, Value>) -> mlua::Result<Lua> {
+pub(crate) fn new_interpreter(
+    context: &Rc<RunContext>,
+    globals: &BTreeMap<String, Value>,
+) -> mlua::Result<Lua> {
     let libraries = StdLib::COROUTINE | StdLib::TABLE | StdLib::STRING | StdLib::UTF8 | StdLib::MATH;
     let lua = Lua::new_with(libraries, LuaOptions::new())?;
     let all = lua.globals();
@@ -55,9 +59,9 @@ pub(crate) fn fresh(world: &Rc<World>, globals: &BTreeMap<String, Value>) -> mlu
         all.raw_set(name, Lv::Nil)?;
     }
     all.get::<Table>("string")?.raw_set("dump", Lv::Nil)?;
-    strings::install(&lua, &world.meter)?;
-    all.raw_set("regex", strings::regex(&lua, &world.meter)?)?;
-    printing(&lua, world)?;
+    strings::install(&lua, &context.run_clock)?;
+    all.raw_set("regex", strings::regex(&lua, &context.run_clock)?)?;
+    define_printing(&lua, context)?;
     for (name, value) in globals {
         if !is_name(name) {
             let text = format!("'{name}' cannot be a global: names are letters, digits and underscores");
@@ -66,25 +70,25 @@ pub(crate) fn fresh(world: &Rc<World>, globals: &BTreeMap<String, Value>) -> mlu
         all.raw_set(name.as_str(), convert::from_json(&lua, value)?)?;
     }
     let prelude = lua.load(include_str!("prelude.lua")).set_name("=prelude");
-    prelude.call::<()>(bridge(&lua, world)?)?;
-    lua.set_memory_limit(world.meter.limits().memory)?;
-    hold(&lua, &world.meter, HOOK_INSTRUCTIONS)?;
+    prelude.call::<()>(bridge(&lua, context)?)?;
+    lua.set_memory_limit(context.run_clock.limits().memory)?;
+    install_limit_hook(&lua, &context.run_clock, HOOK_INSTRUCTIONS)?;
     Ok(lua)
 }
 
-impl World {
+impl RunContext {
     pub(crate) fn new(
-        meter: Rc<Meter>,
+        run_clock: Rc<RunClock>,
         functions: Arc<dyn Functions>,
-        reach: Arc<dyn Reach>,
+        host: Arc<dyn ScriptHost>,
         handle: Handle,
     ) -> Self {
-        let (known, output, calls) = Default::default();
-        Self { meter, functions, reach, handle, known, output, calls }
+        let (callables, output, calls) = Default::default();
+        Self { run_clock, functions, host, handle, callables, output, calls }
     }
 
-    pub(crate) fn meter(&self) -> &Meter {
-        &self.meter
+    pub(crate) fn run_clock(&self) -> &RunClock {
+        &self.run_clock
     }
 
     pub(crate) fn calls(&self) -> u64 {
@@ -111,38 +115,38 @@ impl World {
 
     /// Blocks this thread on a future until a limit is exceeded or the run is cancelled.
     fn wait<T>(&self, what: impl Future<Output = T>) -> mlua::Result<T> {
-        self.meter.check()?;
-        let cancelled = self.meter.cancel().cancelled();
+        self.run_clock.check()?;
+        let cancelled = self.run_clock.cancel().cancelled();
         let waiting = async {
             tokio::select! {
                 biased;
-                () = cancelled => Err(Stop::Cancelled),
+                () = cancelled => Err(EndReason::Cancelled),
                 done = what => Ok(done),
-                () = tokio::time::sleep(self.meter.left()) => Err(Stop::Wall),
+                () = tokio::time::sleep(self.run_clock.remaining()) => Err(EndReason::Wall),
             }
         };
-        self.meter.away(|| self.handle.block_on(waiting)).map_err(|stop| self.meter.stop(stop))
+        self.run_clock.outside(|| self.handle.block_on(waiting)).map_err(|end| self.run_clock.end(end))
     }
 
-    fn known(&self) -> mlua::Result<Rc<Known>> {
-        if let Some(known) = self.known.get() {
-            return Ok(known.clone());
+    fn callables(&self) -> mlua::Result<Rc<Callables>> {
+        if let Some(callables) = self.callables.get() {
+            return Ok(callables.clone());
         }
-        let native = self.wait(self.reach.native())?;
+        let native = self.wait(self.host.native())?;
         self.wait(self.functions.prepare())?;
         let mut functions = self.functions.list();
-        functions.extend(Function::of_servers(native.all(), &self.functions.own_names()));
+        functions.extend(Function::from_session_tools(native.all(), &self.functions.server_tool_names()));
         let listing = Listing::new(functions);
-        Ok(self.known.get_or_init(|| Rc::new(Known { native, listing })).clone())
+        Ok(self.callables.get_or_init(|| Rc::new(Callables { native, listing })).clone())
     }
 
     fn docs(&self) -> mlua::Result<Docs> {
-        let known = self.known()?;
-        Ok(Docs::of(known.native.clone(), known.listing.clone()))
+        let callables = self.callables()?;
+        Ok(Docs::from_listing(callables.native.clone(), callables.listing.clone()))
     }
 
     /// Carries out a call below `app`.
-    fn call(&self, lua: &Lua, kind: &str, path: &[String], given: &[Lv]) -> mlua::Result<Said> {
+    fn call(&self, lua: &Lua, kind: &str, path: &[String], given: &[Lv]) -> mlua::Result<CallResult> {
         let named = || match given {
             [] => Ok(Value::Object(Map::new())),
             [Lv::Table(_) | Lv::Nil] => convert::to_arguments(&given[0]),
@@ -150,55 +154,60 @@ impl World {
         };
         if kind == "tools" {
             let [name] = path else { return refused(lua, &unknown(kind, path, None)) };
-            let name = &self.tool_named(name)?;
+            let name = &self.resolve_tool_name(name)?;
             let arguments = match named() {
                 Ok(arguments) => arguments,
                 Err(problem) => return refused(lua, &problem),
             };
-            return match self.wait(self.reach.call_native(name, arguments))? {
+            return match self.wait(self.host.call_native(name, arguments))? {
                 Ok(result) => Ok((true, bytes::string(lua, result.text.as_bytes())?)),
                 Err(refusal) => refused(lua, &refusal),
             };
         }
-        let known = self.known()?;
-        let of_kind = FunctionKind::of_word(kind);
-        match of_kind.and_then(|kind| known.listing.at(kind, path)) {
+        let callables = self.callables()?;
+        let function_kind = FunctionKind::from_name(kind);
+        match function_kind.and_then(|kind| callables.listing.resolve(kind, path)) {
             None => {
-                let why = self.unknown(of_kind, kind, path)?;
+                let why = self.unknown(function_kind, kind, path)?;
                 refused(lua, &why)
             }
-            Some(entry) => self.call_function(lua, entry, given),
+            Some(entry) => self.call_entry(lua, entry, given),
         }
     }
 
     /// Resolves a tool name given by a script: the names of MCP tools may be spelled as Lua names.
-    fn tool_named(&self, given: &str) -> mlua::Result<String> {
+    fn resolve_tool_name(&self, given: &str) -> mlua::Result<String> {
         if !given.starts_with("mcp__") {
             return Ok(given.to_owned());
         }
-        let known = self.known()?;
-        let all = || known.native.all().iter().map(|tool| tool.name.as_str());
+        let callables = self.callables()?;
+        let all = || callables.native.all().iter().map(|tool| tool.name.as_str());
         if all().any(|name| name == given) {
             return Ok(given.to_owned());
         }
-        let spelled = names::callable(all());
-        let meant = spelled.into_iter().find(|(_, callable)| callable == given);
+        let spelled = names::lua_names(all());
+        let meant = spelled.into_iter().find(|(_, lua_name)| lua_name == given);
         Ok(meant.map_or_else(|| given.to_owned(), |(name, _)| name))
     }
 
     /// Returns the message for a path at which there is nothing.
-    fn unknown(&self, of_kind: Option<FunctionKind>, kind: &str, path: &[String]) -> mlua::Result<String> {
-        let known = self.known()?;
-        if let Some(of_kind) = of_kind
-            && let Some(why) = self.wait(self.functions.explain(of_kind, path))?
+    fn unknown(
+        &self,
+        function_kind: Option<FunctionKind>,
+        kind: &str,
+        path: &[String],
+    ) -> mlua::Result<String> {
+        let callables = self.callables()?;
+        if let Some(function_kind) = function_kind
+            && let Some(why) = self.wait(self.functions.explain(function_kind, path))?
         {
             return Ok(why);
         }
-        let nearest = of_kind.and_then(|kind| known.listing.nearest(kind, path));
+        let nearest = function_kind.and_then(|kind| callables.listing.nearest(kind, path));
         Ok(unknown(kind, path, nearest.as_deref()))
     }
 
-    fn call_function(&self, lua: &Lua, entry: &Entry, given: &[Lv]) -> mlua::Result<Said> {
+    fn call_entry(&self, lua: &Lua, entry: &Entry, given: &[Lv]) -> mlua::Result<CallResult> {
         let function = &entry.function;
         if let Some(why) = &function.unready {
             return refused(lua, why);
@@ -209,31 +218,31 @@ impl World {
         };
         self.calls.set(self.calls.get() + 1);
         let called = match &function.tool {
-            Some(tool) => self.wait(self.reach.call(tool.clone(), arguments))?,
-            None => self.wait(self.reach.call_native(&function.spec.name, arguments))?,
+            Some(tool) => self.wait(self.host.call(tool.clone(), arguments))?,
+            None => self.wait(self.host.call_native(&function.spec.name, arguments))?,
         };
-        value_of(lua, called)
+        result_value(lua, called)
     }
 
     /// Implements the functions of the global `mcp`, except `call`.
-    fn servers(&self, lua: &Lua, what: &str, given: &[Lv]) -> mlua::Result<Said> {
+    fn query_servers(&self, lua: &Lua, what: &str, given: &[Lv]) -> mlua::Result<CallResult> {
         let text = |at: usize| match given.get(at) {
             Some(Lv::String(string)) => bytes::text(string),
             _ => String::new(),
         };
-        let known = self.known()?;
+        let callables = self.callables()?;
         let mcp = FunctionKind::Mcp;
         let server = text(0);
-        let named = known.listing.namespace(mcp, &server);
+        let named = callables.listing.namespace(mcp, &server);
         let found = match what {
             "servers" => {
-                let of_servers = known.listing.all().filter(|entry| entry.function.kind == mcp);
+                let server_entries = callables.listing.all().filter(|entry| entry.function.kind == mcp);
                 let names: std::collections::BTreeSet<_> =
-                    of_servers.map(|entry| entry.function.namespace.clone()).collect();
+                    server_entries.map(|entry| entry.function.namespace.clone()).collect();
                 Ok(json!(names))
             }
             "tools" => match named {
-                Some(named) => Ok(known.listing.of(mcp, named).map(row).collect()),
+                Some(named) => Ok(callables.listing.functions_of(mcp, named).map(describe_tool).collect()),
                 None => match self.wait(self.functions.explain(mcp, std::slice::from_ref(&server)))? {
                     Some(why) => Err(why),
                     None => Ok(json!([])),
@@ -241,7 +250,7 @@ impl World {
             },
             "schema" => {
                 let path = [server.clone(), text(1)];
-                match known.listing.at(mcp, &path) {
+                match callables.listing.resolve(mcp, &path) {
                     Some(entry) => Ok(entry.function.spec.parameters.clone()),
                     None => Err(self.unknown(Some(mcp), "mcp", &path)?),
                 }
@@ -261,7 +270,7 @@ impl World {
                 };
                 match self.wait(self.functions.query(&server, query))? {
                     Ok((tool, arguments)) => {
-                        return value_of(lua, self.wait(self.reach.call(tool, arguments))?);
+                        return result_value(lua, self.wait(self.host.call(tool, arguments))?);
                     }
                     Err(problem) => Err(problem),
                 }
@@ -276,14 +285,14 @@ impl World {
 
 /// Whether the call succeeded, and its value or error message. The prelude raises the message as a
 /// string error, which scripts can catch and read.
-type Said = (bool, Lv);
+type CallResult = (bool, Lv);
 
-fn refused(lua: &Lua, why: &str) -> mlua::Result<Said> {
+fn refused(lua: &Lua, why: &str) -> mlua::Result<CallResult> {
     Ok((false, bytes::string(lua, why.as_bytes())?))
 }
 
 /// Converts the result of a function: to a value if it is JSON, else to a string.
-fn value_of(lua: &Lua, called: Result<ToolResult, String>) -> mlua::Result<Said> {
+fn result_value(lua: &Lua, called: Result<ToolResult, String>) -> mlua::Result<CallResult> {
     match called {
         Err(refusal) => refused(lua, &refusal),
         Ok(result) if result.is_error => refused(lua, &result.text),
@@ -298,13 +307,13 @@ fn value_of(lua: &Lua, called: Result<ToolResult, String>) -> mlua::Result<Said>
 }
 
 /// Describes a tool of a server, for scripts.
-fn row(entry: &Entry) -> Value {
+fn describe_tool(entry: &Entry) -> Value {
     let Function { name, spec, .. } = &entry.function;
     json!({ "name": name, "path": format!("app.{}", entry.path()), "description": spec.description })
 }
 
 fn unknown(kind: &str, path: &[String], nearest: Option<&str>) -> String {
-    let path: String = path.iter().map(|name| names::step(name)).collect();
+    let path: String = path.iter().map(|name| names::path_step(name)).collect();
     let hint = nearest.map(|nearest| format!(" Did you mean app.{nearest}?")).unwrap_or_default();
     format!("Unknown function: app.{kind}{path}.{hint} Use lua_list_docs to discover available functions.")
 }
@@ -338,47 +347,47 @@ fn is_name(name: &str) -> bool {
 
 /// Checks the limits every so many instructions. Once a limit is exceeded, every instruction fails,
 /// so that `pcall` cannot keep the run alive.
-fn hold(lua: &Lua, meter: &Rc<Meter>, every: u32) -> mlua::Result<()> {
-    let clock = meter.clone();
+fn install_limit_hook(lua: &Lua, run_clock: &Rc<RunClock>, every: u32) -> mlua::Result<()> {
+    let clock = run_clock.clone();
     lua.set_global_hook(HookTriggers::new().every_nth_instruction(every), move |lua, _| match clock.check() {
         Ok(()) => Ok(VmState::Continue),
         Err(over) => {
-            hold(lua, &clock, 1)?;
+            install_limit_hook(lua, &clock, 1)?;
             Err(over)
         }
     })
 }
 
-fn printing(lua: &Lua, world: &Rc<World>) -> mlua::Result<()> {
+fn define_printing(lua: &Lua, context: &Rc<RunContext>) -> mlua::Result<()> {
     let all = lua.globals();
     all.raw_set(
         "tostring",
         lua.create_function(|lua, value: Lv| match &value {
             Lv::String(_) => Ok(value),
-            other => bytes::string(lua, shown::show(other)?.as_bytes()),
+            other => bytes::string(lua, display::format_value(other)?.as_bytes()),
         })?,
     )?;
-    let printed = world.clone();
+    let printed = context.clone();
     all.raw_set(
         "print",
         lua.create_function(move |_, values: Variadic<Lv>| {
-            let shown = values.iter().map(shown::show).collect::<mlua::Result<Vec<_>>>()?;
+            let shown = values.iter().map(display::format_value).collect::<mlua::Result<Vec<_>>>()?;
             printed.print(&(shown.join("\t") + "\n"));
             Ok(())
         })?,
     )?;
-    let printed = world.clone();
+    let printed = context.clone();
     all.raw_set(
         "dump",
         lua.create_function(move |_, value: Lv| {
-            printed.print(&(shown::show(&value)? + "\n"));
+            printed.print(&(display::format_value(&value)? + "\n"));
             Ok(value)
         })?,
     )
 }
 
 /// Creates the table of functions that the prelude uses to define its globals.
-fn bridge(lua: &Lua, world: &Rc<World>) -> mlua::Result<Table> {
+fn bridge(lua: &Lua, context: &Rc<RunContext>) -> mlua::Result<Table> {
     let bridge = lua.create_table()?;
     bridge.raw_set("most_moved", MOVE_ELEMENTS)?;
     bridge.raw_set("null", Lv::NULL)?;
@@ -411,7 +420,7 @@ fn bridge(lua: &Lua, world: &Rc<World>) -> mlua::Result<Table> {
             }
         })?,
     )?;
-    let called = world.clone();
+    let called = context.clone();
     bridge.raw_set(
         "call",
         lua.create_function(move |lua, (kind, path, given): (LuaString, Vec<String>, MultiValue)| {
@@ -419,15 +428,15 @@ fn bridge(lua: &Lua, world: &Rc<World>) -> mlua::Result<Table> {
             called.call(lua, &bytes::text(&kind), &path, &given)
         })?,
     )?;
-    let asked = world.clone();
+    let asked = context.clone();
     bridge.raw_set(
         "servers",
         lua.create_function(move |lua, (what, given): (LuaString, MultiValue)| {
             let given: Vec<_> = given.into_iter().collect();
-            asked.servers(lua, &bytes::text(&what), &given)
+            asked.query_servers(lua, &bytes::text(&what), &given)
         })?,
     )?;
-    let docs = world.clone();
+    let docs = context.clone();
     bridge.raw_set(
         "docs",
         lua.create_function(move |lua, (what, about, limit): (LuaString, Option<String>, Option<usize>)| {

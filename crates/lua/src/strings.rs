@@ -3,52 +3,52 @@
 use crate::{
     bytes,
     limits::REGEX_BYTES,
-    meter::Meter,
-    patterns::{self, Capture, Found},
+    patterns::{self, Capture, Match},
+    run_clock::RunClock,
 };
 use mlua::{Function, Lua, LuaString, MultiValue, Table, Value};
 use regex::bytes::{Captures, Regex, RegexBuilder};
 use std::{cell::Cell, rc::Rc};
 
 /// Replaces the search functions of `string` with versions that check the limits.
-pub(crate) fn install(lua: &Lua, meter: &Rc<Meter>) -> mlua::Result<()> {
+pub(crate) fn install(lua: &Lua, run_clock: &Rc<RunClock>) -> mlua::Result<()> {
     let string: Table = lua.globals().get("string")?;
-    let clock = meter.clone();
+    let clock = run_clock.clone();
     string.raw_set(
         "find",
-        lua.create_function(move |lua, (s, p, init, plain): Searched<Value>| {
+        lua.create_function(move |lua, (s, p, init, plain): SearchArguments<Value>| {
             let (s, p) = (s.as_bytes(), p.as_bytes());
-            let Some(from) = begin(init, s.len()) else { return nothing() };
+            let Some(from) = start_index(init, s.len()) else { return no_match() };
             let is_plain = !matches!(plain, Some(Value::Nil | Value::Boolean(false)) | None);
             if is_plain || patterns::is_plain(&p) {
                 return match memchr::memmem::find(&s[from..], &p) {
-                    None => nothing(),
-                    Some(at) => places(from + at, from + at + p.len(), Vec::new()),
+                    None => no_match(),
+                    Some(at) => match_positions(from + at, from + at + p.len(), Vec::new()),
                 };
             }
             match patterns::search(&s, &p, from, &clock)? {
-                None => nothing(),
-                Some(found) => places(found.start, found.end, captures(lua, &s, &found, false)?),
+                None => no_match(),
+                Some(found) => match_positions(found.start, found.end, captures(lua, &s, &found, false)?),
             }
         })?,
     )?;
-    let clock = meter.clone();
+    let clock = run_clock.clone();
     string.raw_set(
         "match",
-        lua.create_function(move |lua, (s, p, init, _): Searched<Value>| {
+        lua.create_function(move |lua, (s, p, init, _): SearchArguments<Value>| {
             let (s, p) = (s.as_bytes(), p.as_bytes());
-            let Some(from) = begin(init, s.len()) else { return nothing() };
+            let Some(from) = start_index(init, s.len()) else { return no_match() };
             match patterns::search(&s, &p, from, &clock)? {
-                None => nothing(),
+                None => no_match(),
                 Some(found) => captures(lua, &s, &found, true).map(MultiValue::from_vec),
             }
         })?,
     )?;
-    let clock = meter.clone();
+    let clock = run_clock.clone();
     string.raw_set(
         "gmatch",
-        lua.create_function(move |lua, (s, p, init, _): Searched<Value>| {
-            let at = Cell::new(begin(init, s.as_bytes().len()).unwrap_or(usize::MAX));
+        lua.create_function(move |lua, (s, p, init, _): SearchArguments<Value>| {
+            let at = Cell::new(start_index(init, s.as_bytes().len()).unwrap_or(usize::MAX));
             let (last, clock) = (Cell::new(None), clock.clone());
             lua.create_function(move |lua, ()| {
                 let (s, p) = (s.as_bytes(), p.as_bytes());
@@ -63,11 +63,11 @@ pub(crate) fn install(lua: &Lua, meter: &Rc<Meter>) -> mlua::Result<()> {
                         _ => at.set(at.get() + 1),
                     }
                 }
-                nothing()
+                no_match()
             })
         })?,
     )?;
-    let clock = meter.clone();
+    let clock = run_clock.clone();
     string.raw_set(
         "gsub",
         lua.create_function(move |lua, (s, p, with, most): (LuaString, LuaString, Value, Option<i64>)| {
@@ -84,7 +84,7 @@ pub(crate) fn install(lua: &Lua, meter: &Rc<Meter>) -> mlua::Result<()> {
                     Some(found) if last != Some(found.end) => {
                         count += 1;
                         let groups = captures(lua, &s, &found, true)?;
-                        with.add(&mut out, &s[found.start..found.end], groups)?;
+                        with.append(&mut out, &s[found.start..found.end], groups)?;
                         at = found.end;
                         last = Some(at);
                     }
@@ -94,7 +94,7 @@ pub(crate) fn install(lua: &Lua, meter: &Rc<Meter>) -> mlua::Result<()> {
                     }
                     _ => break,
                 }
-                bounded(&out, &clock)?;
+                check_length(&out, &clock)?;
                 if anchored {
                     break;
                 }
@@ -106,34 +106,34 @@ pub(crate) fn install(lua: &Lua, meter: &Rc<Meter>) -> mlua::Result<()> {
 }
 
 /// Creates the global `regex`: regular expressions with linear matching time.
-pub(crate) fn regex(lua: &Lua, meter: &Rc<Meter>) -> mlua::Result<Table> {
+pub(crate) fn regex(lua: &Lua, run_clock: &Rc<RunClock>) -> mlua::Result<Table> {
     let table = lua.create_table()?;
     table.raw_set(
         "match",
         lua.create_function(|lua, (s, p): (LuaString, LuaString)| {
-            match compiled(&p)?.captures(&s.as_bytes()) {
+            match compile(&p)?.captures(&s.as_bytes()) {
                 None => Ok(Value::Nil),
                 Some(found) => groups(lua, &found).map(Value::Table),
             }
         })?,
     )?;
-    let clock = meter.clone();
+    let clock = run_clock.clone();
     table.raw_set(
         "match_all",
         lua.create_function(move |lua, (s, p): (LuaString, LuaString)| {
             let all = lua.create_table()?;
-            for found in compiled(&p)?.captures_iter(&s.as_bytes()) {
+            for found in compile(&p)?.captures_iter(&s.as_bytes()) {
                 clock.check()?;
                 all.raw_push(groups(lua, &found)?)?;
             }
             Ok(all)
         })?,
     )?;
-    let clock = meter.clone();
+    let clock = run_clock.clone();
     table.raw_set(
         "gsub",
         lua.create_function(move |lua, (s, p, with): (LuaString, LuaString, Value)| {
-            let regex = compiled(&p)?;
+            let regex = compile(&p)?;
             let s = s.as_bytes();
             let (mut out, mut at, mut count) = (Vec::new(), 0, 0);
             for found in regex.captures_iter(&s) {
@@ -144,12 +144,12 @@ pub(crate) fn regex(lua: &Lua, meter: &Rc<Meter>) -> mlua::Result<Table> {
                 count += 1;
                 match &with {
                     Value::Function(function) => {
-                        let said: Value = function.call(groups(lua, &found)?)?;
-                        add_said(&mut out, whole.as_bytes(), &said)?;
+                        let replacement: Value = function.call(groups(lua, &found)?)?;
+                        append_replacement(&mut out, whole.as_bytes(), &replacement)?;
                     }
                     other => found.expand(&text_of(other, "replacement")?, &mut out),
                 }
-                bounded(&out, &clock)?;
+                check_length(&out, &clock)?;
             }
             out.extend_from_slice(&s[at..]);
             Ok((bytes::string(lua, &out)?, count))
@@ -158,10 +158,10 @@ pub(crate) fn regex(lua: &Lua, meter: &Rc<Meter>) -> mlua::Result<Table> {
     Ok(table)
 }
 
-type Searched<V> = (LuaString, LuaString, Option<i64>, Option<V>);
+type SearchArguments<V> = (LuaString, LuaString, Option<i64>, Option<V>);
 
 /// Returns the start index of a search; `None` if it is beyond the end.
-fn begin(init: Option<i64>, length: usize) -> Option<usize> {
+fn start_index(init: Option<i64>, length: usize) -> Option<usize> {
     let init = init.unwrap_or(1);
     let from = match usize::try_from(init) {
         Ok(0) => 0,
@@ -171,25 +171,25 @@ fn begin(init: Option<i64>, length: usize) -> Option<usize> {
     (from <= length).then_some(from)
 }
 
-fn nothing() -> mlua::Result<MultiValue> {
+fn no_match() -> mlua::Result<MultiValue> {
     Ok(MultiValue::from_vec(vec![Value::Nil]))
 }
 
-fn place(at: usize) -> Value {
+fn position(at: usize) -> Value {
     Value::Integer(i64::try_from(at).expect("a string is shorter than that"))
 }
 
-fn places(start: usize, end: usize, captures: Vec<Value>) -> mlua::Result<MultiValue> {
-    Ok([place(start + 1), place(end)].into_iter().chain(captures).collect())
+fn match_positions(start: usize, end: usize, captures: Vec<Value>) -> mlua::Result<MultiValue> {
+    Ok([position(start + 1), position(end)].into_iter().chain(captures).collect())
 }
 
 /// Returns the captures; if there are none and `whole` is set, the whole match.
-fn captures(lua: &Lua, s: &[u8], found: &Found, whole: bool) -> mlua::Result<Vec<Value>> {
+fn captures(lua: &Lua, s: &[u8], found: &Match, whole: bool) -> mlua::Result<Vec<Value>> {
     if found.captures.is_empty() && whole {
         return Ok(vec![bytes::string(lua, &s[found.start..found.end])?]);
     }
     let value = |capture: &Capture| match *capture {
-        Capture::Position(at) => Ok(place(at + 1)),
+        Capture::Position(at) => Ok(position(at + 1)),
         Capture::Span(start, end) => bytes::string(lua, &s[start..end]),
     };
     found.captures.iter().map(value).collect()
@@ -214,10 +214,12 @@ impl Replacement {
         })
     }
 
-    fn add(&self, out: &mut Vec<u8>, whole: &[u8], groups: Vec<Value>) -> mlua::Result<()> {
+    fn append(&self, out: &mut Vec<u8>, whole: &[u8], groups: Vec<Value>) -> mlua::Result<()> {
         match self {
-            Self::Table(table) => add_said(out, whole, &table.get(groups[0].clone())?),
-            Self::Function(function) => add_said(out, whole, &function.call(MultiValue::from_vec(groups))?),
+            Self::Table(table) => append_replacement(out, whole, &table.get(groups[0].clone())?),
+            Self::Function(function) => {
+                append_replacement(out, whole, &function.call(MultiValue::from_vec(groups))?)
+            }
             Self::Text(text) => {
                 let mut rest = text.iter();
                 while let Some(&byte) = rest.next() {
@@ -250,10 +252,10 @@ impl Replacement {
 }
 
 /// Appends the result of a replacement function or table; `nil` and `false` keep the match.
-fn add_said(out: &mut Vec<u8>, whole: &[u8], said: &Value) -> mlua::Result<()> {
-    match said {
+fn append_replacement(out: &mut Vec<u8>, whole: &[u8], replacement: &Value) -> mlua::Result<()> {
+    match replacement {
         Value::Nil | Value::Boolean(false) => out.extend_from_slice(whole),
-        said => out.extend(text_of(said, "invalid replacement value")?),
+        replacement => out.extend(text_of(replacement, "invalid replacement value")?),
     }
     Ok(())
 }
@@ -266,14 +268,14 @@ fn text_of(value: &Value, what: &str) -> mlua::Result<Vec<u8>> {
     }
 }
 
-fn bounded(out: &[u8], meter: &Meter) -> mlua::Result<()> {
-    if out.len() > meter.limits().memory {
+fn check_length(out: &[u8], run_clock: &RunClock) -> mlua::Result<()> {
+    if out.len() > run_clock.limits().memory {
         return Err(mlua::Error::MemoryError("the resulting string is too long".to_owned()));
     }
     Ok(())
 }
 
-fn compiled(pattern: &LuaString) -> mlua::Result<Regex> {
+fn compile(pattern: &LuaString) -> mlua::Result<Regex> {
     RegexBuilder::new(&bytes::text(pattern))
         .size_limit(REGEX_BYTES)
         .dfa_size_limit(REGEX_BYTES)
@@ -296,11 +298,11 @@ mod tests {
 
     /// Compares the results with those of the interpreter's own library, which is the reference.
     #[test]
-    fn patterns_mean_what_they_mean_to_the_interpreter() {
+    fn patterns_match_as_in_the_interpreters_own_library() {
         let (theirs, ours) = (Lua::new(), Lua::new());
-        let meter = Rc::new(Meter::new(RunLimits::default(), CancellationToken::new()));
-        install(&ours, &meter).expect("installed");
-        let asks = "local s, p, i = ... \
+        let run_clock = Rc::new(RunClock::new(RunLimits::default(), CancellationToken::new()));
+        install(&ours, &run_clock).expect("installed");
+        let script = "local s, p, i = ... \
             local function said(f, ...) local t = table.pack(pcall(f, ...)) if not t[1] then return 'error' end \
             for k = 1, t.n do t[k] = tostring(t[k]) end return table.concat(t, ' ') end \
             local all = {} for m, n in s:gmatch(p) do all[#all + 1] = tostring(m) .. tostring(n) end \
@@ -327,8 +329,8 @@ mod tests {
         for pattern in &patterns {
             for subject in subjects {
                 for init in [1, 2, -1] {
-                    let ask = |lua: &Lua| lua.load(asks).call::<String>((subject, pattern.as_str(), init));
-                    match (ask(&theirs), ask(&ours)) {
+                    let run = |lua: &Lua| lua.load(script).call::<String>((subject, pattern.as_str(), init));
+                    match (run(&theirs), run(&ours)) {
                         (Ok(theirs), Ok(ours)) => assert_eq!(ours, theirs, "{subject:?} {pattern:?} {init}"),
                         (Err(_), Err(_)) => {}
                         (theirs, ours) => panic!("{subject:?} {pattern:?} {init}: {theirs:?}, {ours:?}"),

@@ -1,10 +1,10 @@
 //! The tools with which a model runs scripts and reads their documentation.
 
 use crate::{
-    Docs, Function, Functions, NoFunctions, Reach, RunLimits, Script,
+    Docs, Function, Functions, NoFunctions, RunLimits, Script, ScriptHost,
     limits::{CPU_MAX, MEGABYTE, MEMORY_MAX, MEMORY_MIN},
     run,
-    turn::InTurn,
+    session_host::SessionHost,
 };
 use agent::{
     Access, AnyCall, AnyTool, Content, Description, Effect, Offer, SessionScope, ToolContent, ToolContext,
@@ -18,12 +18,12 @@ use std::{borrow::Cow, sync::Arc, time::Duration};
 use system::AbsPath;
 
 /// Creates the functions that a session's scripts can call.
-type ForSession = dyn Fn(&SessionScope) -> Arc<dyn Functions> + Send + Sync;
+type SessionFunctions = dyn Fn(&SessionScope) -> Arc<dyn Functions> + Send + Sync;
 
 /// Gives every session the tools `execute_lua`, `lua_list_docs`, `lua_search_docs` and
 /// `lua_read_doc`.
 pub struct LuaTools {
-    functions: Box<ForSession>,
+    functions: Box<SessionFunctions>,
 }
 
 impl LuaTools {
@@ -47,8 +47,8 @@ impl Default for LuaTools {
 impl ToolProvider for LuaTools {
     fn open(&self, session: &SessionScope) -> Arc<dyn ToolSource> {
         let functions = (self.functions)(session);
-        let tool = |which| Arc::new(LuaTool { which, functions: functions.clone() }) as Arc<dyn AnyTool>;
-        Arc::new(Source(Which::ALL.map(tool).to_vec()))
+        let tool = |kind| Arc::new(LuaTool { kind, functions: functions.clone() }) as Arc<dyn AnyTool>;
+        Arc::new(Source(LuaToolKind::ALL.map(tool).to_vec()))
     }
 }
 
@@ -66,14 +66,14 @@ impl ToolSource for Source {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Which {
+enum LuaToolKind {
     List,
     Search,
     Read,
     Execute,
 }
 
-impl Which {
+impl LuaToolKind {
     const ALL: [Self; 4] = [Self::List, Self::Search, Self::Read, Self::Execute];
 
     fn name(self) -> &'static str {
@@ -135,56 +135,56 @@ impl Which {
 }
 
 struct LuaTool {
-    which: Which,
+    kind: LuaToolKind,
     functions: Arc<dyn Functions>,
 }
 
 impl AnyTool for LuaTool {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
-            name: self.which.name().to_owned(),
-            description: self.which.description().to_owned(),
-            parameters: self.which.parameters(),
+            name: self.kind.name().to_owned(),
+            description: self.kind.description().to_owned(),
+            parameters: self.kind.parameters(),
         }
     }
 
     fn name(&self) -> Cow<'_, str> {
-        Cow::Borrowed(self.which.name())
+        Cow::Borrowed(self.kind.name())
     }
 
     /// Only `execute_lua` is offered: scripts can read the docs themselves, and models that know
     /// the names of the other tools can call them.
     fn is_offered(&self) -> bool {
-        self.which == Which::Execute
+        self.kind == LuaToolKind::Execute
     }
 
     fn effect(&self) -> Effect {
-        match self.which {
-            Which::Execute => Effect::Executes,
+        match self.kind {
+            LuaToolKind::Execute => Effect::Executes,
             _ => Effect::Reads,
         }
     }
 
     fn parse(&self, arguments: Value) -> Result<Box<dyn AnyCall>, ToolError> {
-        let name = self.which.name();
+        let name = self.kind.name();
         let missing = |parameter: &str, what: &str| {
             ToolError::message(format!("Missing required parameter \"{parameter}\". {what}"))
         };
-        let given: Arguments = serde_json::from_value(arguments)
+        let arguments: Arguments = serde_json::from_value(arguments)
             .map_err(|error| ToolError::message(format!("Invalid arguments for '{name}': {error}")))?;
-        match self.which {
-            Which::Execute if given.code.as_deref().is_none_or(|code| code.trim().is_empty()) => {
+        match self.kind {
+            LuaToolKind::Execute if arguments.code.as_deref().is_none_or(|code| code.trim().is_empty()) => {
                 return Err(missing("code", "Pass the Lua script as a string."));
             }
-            Which::Search if given.query.is_none() => {
+            LuaToolKind::Search if arguments.query.is_none() => {
                 return Err(missing("query", "Pass the words to look for."));
             }
-            Which::Read if given.page.is_none() => {
+            LuaToolKind::Read if arguments.page.is_none() => {
                 return Err(missing("page", "Pass the name of a page, such as `overview`."));
             }
             _ => {}
         }
-        Ok(Box::new(LuaCall { which: self.which, given, functions: self.functions.clone() }))
+        Ok(Box::new(LuaCall { kind: self.kind, arguments, functions: self.functions.clone() }))
     }
 }
 
@@ -219,21 +219,21 @@ impl Arguments {
 }
 
 struct LuaCall {
-    which: Which,
-    given: Arguments,
+    kind: LuaToolKind,
+    arguments: Arguments,
     functions: Arc<dyn Functions>,
 }
 
 impl LuaCall {
     fn code(&self) -> &str {
-        self.given.code.as_deref().unwrap_or_default()
+        self.arguments.code.as_deref().unwrap_or_default()
     }
 
     async fn docs(&self, cx: &ToolContext) -> Docs {
-        let native = InTurn(cx.inner.clone()).native().await;
+        let native = SessionHost(cx.inner.clone()).native().await;
         self.functions.prepare().await;
         let mut functions = self.functions.list();
-        functions.extend(Function::of_servers(native.all(), &self.functions.own_names()));
+        functions.extend(Function::from_session_tools(native.all(), &self.functions.server_tool_names()));
         Docs::new(native, functions)
     }
 }
@@ -242,11 +242,13 @@ impl LuaCall {
 impl AnyCall for LuaCall {
     fn describe(&self, _cwd: &AbsPath) -> Description {
         let quoted = |what: &Option<String>| what.as_deref().unwrap_or_default().to_owned();
-        let (title, kind) = match self.which {
-            Which::List => ("List Lua docs".to_owned(), ToolKind::Read),
-            Which::Search => (format!("Search Lua docs: {}", quoted(&self.given.query)), ToolKind::Search),
-            Which::Read => (format!("Read Lua docs: {}", quoted(&self.given.page)), ToolKind::Read),
-            Which::Execute => {
+        let (title, kind) = match self.kind {
+            LuaToolKind::List => ("List Lua docs".to_owned(), ToolKind::Read),
+            LuaToolKind::Search => {
+                (format!("Search Lua docs: {}", quoted(&self.arguments.query)), ToolKind::Search)
+            }
+            LuaToolKind::Read => (format!("Read Lua docs: {}", quoted(&self.arguments.page)), ToolKind::Read),
+            LuaToolKind::Execute => {
                 let lines = self.code().lines().count();
                 let s = if lines == 1 { "" } else { "s" };
                 (format!("Run a Lua script of {lines} line{s}"), ToolKind::Execute)
@@ -257,15 +259,17 @@ impl AnyCall for LuaCall {
 
     fn accesses(&self, _cwd: &AbsPath) -> Vec<Access> {
         // The accesses of a script are decided about when it makes its calls.
-        match self.which {
-            Which::Execute => vec![Access::Call { function: self.which.name().to_owned(), read_only: false }],
+        match self.kind {
+            LuaToolKind::Execute => {
+                vec![Access::Call { function: self.kind.name().to_owned(), read_only: false }]
+            }
             _ => Vec::new(),
         }
     }
 
     async fn prepare(&mut self, _cx: &ToolContext) -> Result<Vec<ToolContent>, ToolError> {
-        Ok(match self.which {
-            Which::Execute => {
+        Ok(match self.kind {
+            LuaToolKind::Execute => {
                 vec![ToolContent::Content(Content::text(format!("```lua\n{}\n```", self.code())))]
             }
             _ => Vec::new(),
@@ -274,28 +278,28 @@ impl AnyCall for LuaCall {
 
     async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let page = async |text: String| Ok(ToolOutput::text(within(cx, text).await));
-        match self.which {
-            Which::List => page(self.docs(cx).await.list(self.given.namespace.as_deref())).await,
-            Which::Search => {
-                let query = self.given.query.as_deref().unwrap_or_default();
-                page(self.docs(cx).await.search(query, self.given.limit)).await
+        match self.kind {
+            LuaToolKind::List => page(self.docs(cx).await.list(self.arguments.namespace.as_deref())).await,
+            LuaToolKind::Search => {
+                let query = self.arguments.query.as_deref().unwrap_or_default();
+                page(self.docs(cx).await.search(query, self.arguments.limit)).await
             }
-            Which::Read => {
-                page(self.docs(cx).await.read(self.given.page.as_deref().unwrap_or_default())).await
+            LuaToolKind::Read => {
+                page(self.docs(cx).await.read(self.arguments.page.as_deref().unwrap_or_default())).await
             }
-            Which::Execute => {
+            LuaToolKind::Execute => {
                 let script = Script {
                     name: "lua".to_owned(),
                     code: self.code().to_owned(),
-                    limits: self.given.limits(),
+                    limits: self.arguments.limits(),
                     ..Script::default()
                 };
-                let reach = Arc::new(InTurn(cx.inner.clone()));
-                let report = run(script, self.functions.clone(), reach, &cx.cancel).await;
+                let host = Arc::new(SessionHost(cx.inner.clone()));
+                let report = run(script, self.functions.clone(), host, &cx.cancel).await;
                 let mut text = report.text(&cx.limits);
-                let whole = report.whole();
-                if text != whole
-                    && let Some(place) = keep_whole(cx, &whole).await
+                let full_text = report.full_text();
+                if text != full_text
+                    && let Some(place) = keep_whole(cx, &full_text).await
                 {
                     text.push_str(&format!("\n({place})"));
                 }

@@ -2,8 +2,8 @@
 
 use crate::{
     limits::{FILE_BYTES, SERVERS, TIMEOUT_MAX},
-    listener::Offered,
     names::server_name,
+    server_requests::Offered,
 };
 use agent::{ClientServer, ClientServerKind, ItemKind, TrustItem};
 use serde_json::{Map, Value};
@@ -15,7 +15,7 @@ pub struct ServerConfig {
     /// The name in tools and rules; see [`server_name`].
     pub name: String,
     /// The transport, with its program or address.
-    pub how: How,
+    pub transport: ServerTransport,
     /// False if the description disables the server.
     pub enabled: bool,
     /// The deadline for connecting and for each call; `None` means the defaults.
@@ -28,7 +28,7 @@ pub struct ServerConfig {
 
 /// The transport of a server.
 #[derive(Clone, PartialEq, Eq)]
-pub enum How {
+pub enum ServerTransport {
     /// A child process that speaks over its standard input and output.
     Stdio {
         /// The program.
@@ -74,14 +74,21 @@ impl ConfigError {
 impl ServerConfig {
     /// Returns the description of a server that a client sent. Its values are taken literally:
     /// references are not resolved.
-    pub fn of_client(given: ClientServer) -> Result<Self, ConfigError> {
-        let how = match given.how {
-            ClientServerKind::Stdio { command, args, env } => How::Stdio { command, args, env },
-            ClientServerKind::Http { url, headers } => How::Http { url, headers, sse: false },
-            ClientServerKind::Sse { url, headers } => How::Http { url, headers, sse: true },
+    pub fn from_client(given: ClientServer) -> Result<Self, ConfigError> {
+        let transport = match given.how {
+            ClientServerKind::Stdio { command, args, env } => ServerTransport::Stdio { command, args, env },
+            ClientServerKind::Http { url, headers } => ServerTransport::Http { url, headers, sse: false },
+            ClientServerKind::Sse { url, headers } => ServerTransport::Http { url, headers, sse: true },
         };
         let name = server_name(&given.name);
-        Ok(Self { name, how, enabled: true, timeout: None, offered: Vec::new(), origin: Origin::Client })
+        Ok(Self {
+            name,
+            transport,
+            enabled: true,
+            timeout: None,
+            offered: Vec::new(),
+            origin: Origin::Client,
+        })
     }
 
     /// Returns a hash of everything that decides what runs. Any changed byte changes the hash.
@@ -92,15 +99,15 @@ impl ServerConfig {
             hasher.update(text.as_bytes());
         };
         part(&self.name);
-        let pairs = match &self.how {
-            How::Stdio { command, args, env } => {
+        let pairs = match &self.transport {
+            ServerTransport::Stdio { command, args, env } => {
                 part("stdio");
                 part(command);
                 part(&args.len().to_string());
                 args.iter().for_each(|arg| part(arg));
                 env
             }
-            How::Http { url, headers, sse } => {
+            ServerTransport::Http { url, headers, sse } => {
                 part(if *sse { "sse" } else { "http" });
                 part(url);
                 headers
@@ -124,14 +131,14 @@ impl ServerConfig {
             Origin::User | Origin::Client => String::new(),
         };
         let (mut words, mut shown) = (Vec::new(), Vec::new());
-        let (pairs, kind) = match &self.how {
-            How::Stdio { command, args, env } => {
+        let (pairs, kind) = match &self.transport {
+            ServerTransport::Stdio { command, args, env } => {
                 words.extend(std::iter::once(command).chain(args).cloned());
                 let line: Vec<_> = words.iter().map(|word| quoted(word)).collect();
                 shown.push(format!("runs: {}", line.join(" ")));
                 (env, "variable")
             }
-            How::Http { url, headers, sse } => {
+            ServerTransport::Http { url, headers, sse } => {
                 let by = if *sse { " (by events, sse)" } else { "" };
                 shown.push(format!("connects to: {url}{by}"));
                 (headers, "header")
@@ -160,12 +167,12 @@ impl ServerConfig {
         let names = |pairs: &[(String, String)]| {
             pairs.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
         };
-        let (what, kind, pairs) = match &self.how {
-            How::Stdio { command, args, env } => {
+        let (what, kind, pairs) = match &self.transport {
+            ServerTransport::Stdio { command, args, env } => {
                 let words: Vec<_> = std::iter::once(command).chain(args).map(|word| quoted(word)).collect();
                 (words.join(" "), "variables", env)
             }
-            How::Http { url, headers, .. } => (without_query(url).to_owned(), "headers", headers),
+            ServerTransport::Http { url, headers, .. } => (without_query(url).to_owned(), "headers", headers),
         };
         let with = if pairs.is_empty() { String::new() } else { format!(" ({kind}: {})", names(pairs)) };
         let offered: Vec<_> = self.offered.iter().map(|offered| offered.id()).collect();
@@ -183,7 +190,7 @@ impl fmt::Debug for ServerConfig {
 }
 
 /// A server's name, with its description or the error in it.
-pub type Described = (String, Result<ServerConfig, ConfigError>);
+pub type ServerEntry = (String, Result<ServerConfig, ConfigError>);
 
 /// Parses a file with an object of servers in `mcpServers` or `servers`.
 ///
@@ -192,12 +199,13 @@ pub type Described = (String, Result<ServerConfig, ConfigError>);
 /// # Errors
 ///
 /// Fails if the file as a whole is too large, is no JSON, or describes too many servers.
-pub fn parse(text: &str, origin: &Origin) -> Result<Vec<Described>, ConfigError> {
+pub fn parse(text: &str, origin: &Origin) -> Result<Vec<ServerEntry>, ConfigError> {
     if text.len() > FILE_BYTES {
         return Err(ConfigError::new(format!("it is larger than {FILE_BYTES} bytes")));
     }
-    let file: Value = serde_json::from_str(text)
-        .map_err(|error| ConfigError::new(format!("it is no JSON (line {}); correct it", error.line())))?;
+    let file: Value = serde_json::from_str(text).map_err(|error| {
+        ConfigError::new(format!("it is not valid JSON (line {}); correct it", error.line()))
+    })?;
     let servers = match (file.get("mcpServers"), file.get("servers")) {
         (Some(Value::Object(servers)), _) | (None, Some(Value::Object(servers))) => servers,
         (None, None) => return Ok(Vec::new()),
@@ -226,7 +234,7 @@ fn server(name: &str, described: &Value, origin: &Origin) -> Result<ServerConfig
         Some(Some(kind)) => kind,
         Some(None) => return Err(wrong("`type` must be a text")),
     };
-    let how = match kind {
+    let transport = match kind {
         "stdio" => {
             let command = text(&["command"]).flatten().filter(|command| !command.trim().is_empty());
             let args = match described.get("args") {
@@ -239,7 +247,11 @@ fn server(name: &str, described: &Value, origin: &Origin) -> Result<ServerConfig
                 Some(_) => return Err(wrong("`args` must be a list of texts")),
             };
             let command = command.ok_or_else(|| wrong("it has no command"))?.to_owned();
-            How::Stdio { command, args, env: pairs(described, &["env", "environment"]).map_err(wrong)? }
+            ServerTransport::Stdio {
+                command,
+                args,
+                env: pairs(described, &["env", "environment"]).map_err(wrong)?,
+            }
         }
         "http" | "streamable-http" | "streamableHttp" | "sse" => {
             let url = url.flatten().ok_or_else(|| wrong("it has no `url`"))?;
@@ -247,7 +259,7 @@ fn server(name: &str, described: &Value, origin: &Origin) -> Result<ServerConfig
                 return Err(wrong("its `url` must begin with http:// or https://"));
             }
             let headers = pairs(described, &["headers"]).map_err(wrong)?;
-            How::Http { url: url.to_owned(), headers, sse: kind == "sse" }
+            ServerTransport::Http { url: url.to_owned(), headers, sse: kind == "sse" }
         }
         other => return Err(unsupported(&name, other)),
     };
@@ -263,7 +275,7 @@ fn server(name: &str, described: &Value, origin: &Origin) -> Result<ServerConfig
         }
     };
     let offered = offered(described).map_err(|what| wrong(&what))?;
-    Ok(ServerConfig { name, how, enabled, timeout, offered, origin: origin.clone() })
+    Ok(ServerConfig { name, transport, enabled, timeout, offered, origin: origin.clone() })
 }
 
 fn offered(described: &Map<String, Value>) -> Result<Vec<Offered>, String> {
@@ -299,7 +311,7 @@ fn pairs(described: &Map<String, Value>, keys: &[&str]) -> Result<Vec<(String, S
 
 fn unsupported(name: &str, kind: &str) -> ConfigError {
     ConfigError::new(format!(
-        "MCP server '{name}' uses unsupported transport '{}'; stdio, http (streamable HTTP) and sse are spoken here",
+        "MCP server '{name}' uses unsupported transport '{}'; the supported ones are stdio, http (streamable HTTP) and sse",
         agent::one_line(kind)
     ))
 }
@@ -353,8 +365,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_of_the_server_it_is_about() {
-        for (described, said) in [
+    fn an_error_names_the_server_and_the_problem() {
+        for (described, expected) in [
             ("{}", "it has no command"),
             (r#"{"command": " "}"#, "it has no command"),
             (r#"{"command": "x", "args": "y"}"#, "`args` must be a list of texts"),
@@ -365,9 +377,9 @@ mod tests {
             ("7", "it must be an object"),
         ] {
             let error = one(described).unwrap_err();
-            assert!(error.contains(said) && error.contains("'my_server'"), "{described}: {error}");
+            assert!(error.contains(expected) && error.contains("'my_server'"), "{described}: {error}");
         }
-        assert!(parse("{", &Origin::User).unwrap_err().to_string().contains("no JSON (line 1)"));
+        assert!(parse("{", &Origin::User).unwrap_err().to_string().contains("not valid JSON (line 1)"));
     }
 
     #[test]

@@ -2,18 +2,18 @@
 //! child process.
 
 use crate::{
-    config::{How, ServerConfig, without_query},
-    http::Over,
+    config::{ServerConfig, ServerTransport, without_query},
+    error_text,
+    http::HttpTransport,
     limits::{CALL, CLOSE, CONNECT, ERROR_BYTES, ERROR_CHARS, PAGES, PROMPTS, RESOURCES, TOOLS},
-    lines::{Fault, Lines},
-    listed::Listed,
-    listener::{Askers, Asking, Listener, Offered},
+    listed::ListedTool,
     oauth,
-    progress::{Calls, Talk},
+    progress::{CallProgress, ProgressRegistry},
     provider::McpOptions,
     reference,
     serve::OUR_NAME,
-    trouble,
+    server_requests::{CallGuard, Offered, RunningCalls, ServerRequests},
+    stdio::{Fault, StdioTransport},
 };
 use rmcp::{
     Peer, RoleClient, ServiceError, ServiceExt as _,
@@ -44,10 +44,10 @@ const INHERITED: [&str; 10] =
 pub enum ConnectError {
     /// A retry would not help: something is missing or wrong in the description.
     #[error("{0}")]
-    Hopeless(String),
+    Permanent(String),
     /// The server failed this time; a retry may succeed.
     #[error("{0}")]
-    Failed(String),
+    Transient(String),
 }
 
 /// A connected server. Dropping it ends the connection and the server's child process.
@@ -56,11 +56,11 @@ pub struct Client {
     call_timeout: Duration,
     request_timeout: Duration,
     stop: CancellationToken,
-    gone: CancellationToken,
+    ended: CancellationToken,
     fault: Fault,
-    errors: Errors,
-    askers: Askers,
-    calls: Calls,
+    child: ChildProcess,
+    running_calls: RunningCalls,
+    calls: ProgressRegistry,
     /// The description, with references in its URL resolved.
     server: ServerConfig,
     name: String,
@@ -70,7 +70,7 @@ pub struct Client {
 
 /// The server's child process, whose standard error is read when the connection ends.
 #[derive(Clone, Default)]
-struct Errors(Arc<tokio::sync::Mutex<Option<Box<dyn Process>>>>);
+struct ChildProcess(Arc<tokio::sync::Mutex<Option<Box<dyn Process>>>>);
 
 impl Client {
     /// Connects to a server. `changed` is notified when the server reports that its tools or
@@ -80,7 +80,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`ConnectError::Hopeless`] if a retry would not help, [`ConnectError::Failed`] otherwise.
+    /// [`ConnectError::Permanent`] if a retry would not help, [`ConnectError::Transient`] otherwise.
     pub async fn connect(
         server: &ServerConfig,
         options: &McpOptions,
@@ -88,123 +88,131 @@ impl Client {
         changed: Arc<Notify>,
     ) -> Result<Self, ConnectError> {
         let resolved = reference::resolve(server, options.values.as_ref()).await;
-        let resolved = resolved.map_err(ConnectError::Hopeless)?;
+        let resolved = resolved.map_err(ConnectError::Permanent)?;
         options.redactor.learn(resolved.secrets);
         let fault = Fault::default();
-        let errors = Errors::default();
+        let child = ChildProcess::default();
         let deadline = server.timeout.unwrap_or(CONNECT);
         let us = Implementation::new(OUR_NAME, options.version.clone());
-        let (askers, calls) = (Askers::default(), Calls::default());
-        let listener = Listener {
+        let (running_calls, calls) = (RunningCalls::default(), ProgressRegistry::default());
+        let handler = ServerRequests {
             server: server.name.clone(),
             info: ClientConfig::new(capabilities(&server.offered), us),
             changed,
             offered: server.offered.clone(),
             cwd: cwd.clone(),
-            askers: askers.clone(),
+            running_calls: running_calls.clone(),
             calls: calls.clone(),
             redactor: options.redactor.clone(),
         };
-        let how = resolved.how.clone();
-        let service = match resolved.how {
-            How::Stdio { command, args, env } => {
+        let transport = resolved.transport.clone();
+        let service = match resolved.transport {
+            ServerTransport::Stdio { command, args, env } => {
                 let inherit = INHERITED.map(str::to_owned).to_vec();
                 let (program, cwd) = (command, cwd.clone());
                 // The last value of a name wins, so a description cannot override these variables.
                 let env = env.into_iter().chain(options.variables.clone()).collect();
                 let command = PipedCommand { program, args, cwd, inherit, env, error_limit: ERROR_BYTES };
                 let piped = options.system.spawn_piped(command).await;
-                let piped = piped.map_err(|error| ConnectError::Hopeless(error.to_string()))?;
-                errors.0.lock().await.replace(piped.process);
-                let lines = Lines::new(piped.input, piped.output, Arc::clone(&fault));
-                tokio::time::timeout(deadline, listener.serve(lines)).await
+                let piped = piped.map_err(|error| ConnectError::Permanent(error.to_string()))?;
+                child.0.lock().await.replace(piped.process);
+                let lines = StdioTransport::new(piped.input, piped.output, Arc::clone(&fault));
+                tokio::time::timeout(deadline, handler.serve(lines)).await
             }
-            How::Http { url, headers, sse } => {
+            ServerTransport::Http { url, headers, sse } => {
                 let own = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
                 let signed_in = if own { Ok(None) } else { oauth::bearer(options, &server.name, &url).await };
-                let token = signed_in.map_err(|why| not_renewed(options, server, &why))?;
+                let token = signed_in.map_err(|why| renewal_failed(options, server, &why))?;
                 let given = |token: &Option<String>| {
                     let bearer =
                         token.as_ref().map(|token| ("Authorization".to_owned(), format!("Bearer {token}")));
                     headers.iter().cloned().chain(bearer).collect::<Vec<_>>()
                 };
-                let over = |token: &Option<String>| Over {
+                let http_transport = |token: &Option<String>| HttpTransport {
                     url: &url,
                     sse,
                     headers: given(token),
                     fault: &fault,
                     deadline,
                 };
-                let served = over(&token).serve(options, listener.clone()).await?;
+                let served = http_transport(&token).serve(options, handler.clone()).await?;
                 match (served, token) {
                     // The token may have been revoked before it expired.
-                    (Ok(Err(error)), Some(token)) if trouble::wants_sign_in(&error) => {
+                    (Ok(Err(error)), Some(token)) if error_text::wants_sign_in(&error) => {
                         let renewed = oauth::renew(options, &server.name, &url, &token).await;
-                        let renewed = renewed.map_err(|why| not_renewed(options, server, &why))?;
+                        let renewed = renewed.map_err(|why| renewal_failed(options, server, &why))?;
                         match renewed {
                             None => Ok(Err(error)),
-                            some => over(&some).serve(options, listener).await?,
+                            some => http_transport(&some).serve(options, handler).await?,
                         }
                     }
                     (served, _) => served,
                 }
             }
         };
-        let service: RunningService<RoleClient, Listener> = match service {
+        let service: RunningService<RoleClient, ServerRequests> = match service {
             Ok(Ok(service)) => service,
-            Ok(Err(error)) if trouble::wants_sign_in(&error) => {
-                let url = if let How::Http { url, .. } = &how { without_query(url) } else { "it" };
-                return Err(refused(options, server, &format!("{url} answered 401 and does not let us in.")));
+            Ok(Err(error)) if error_text::wants_sign_in(&error) => {
+                let url = if let ServerTransport::Http { url, .. } = &transport {
+                    without_query(url)
+                } else {
+                    "it"
+                };
+                return Err(sign_in_required(
+                    options,
+                    server,
+                    &format!("{url} answered 401: it rejected the credentials, or requires some."),
+                ));
             }
             Ok(Err(error)) => {
-                let text = trouble::of_start(server, &how, &error);
+                let text = error_text::handshake_error(server, &transport, &error);
                 // Record the fault first: the program exits because we disconnect, which is not the
                 // cause.
-                if trouble::is_answered(&error) {
+                if error_text::has_response(&error) {
                     locked(&fault).get_or_insert_with(|| text.clone());
                 }
-                return Err(ConnectError::Failed(options.redactor.redact(&errors.why(&fault, text).await)));
+                return Err(ConnectError::Transient(options.redactor.redact(&child.why(&fault, text).await)));
             }
             Err(_) => {
                 // Record the fault before asking for the reason: the program exits because its
                 // input ends, which is not the cause.
-                let text = match &how {
-                    How::Http { url, .. } => format!(
+                let text = match &transport {
+                    ServerTransport::Http { url, .. } => format!(
                         "{} could not be used: timed out after {}s. Start it, correct its `url`, or give it a longer `timeout`.",
                         without_query(url),
                         deadline.as_secs_f64()
                     ),
-                    How::Stdio { .. } => format!("timed out after {}s.", deadline.as_secs_f64()),
+                    ServerTransport::Stdio { .. } => format!("timed out after {}s.", deadline.as_secs_f64()),
                 };
                 locked(&fault).get_or_insert(text);
-                let why = errors.why(&fault, String::new()).await;
-                return Err(ConnectError::Failed(options.redactor.redact(&why)));
+                let why = child.why(&fault, String::new()).await;
+                return Err(ConnectError::Transient(options.redactor.redact(&why)));
             }
         };
-        let said = service.peer().peer_info().and_then(|info| serde_json::to_value(&*info).ok());
-        let said = said.unwrap_or_default();
-        let has = said["capabilities"].as_object().map(|has| has.keys().cloned().collect());
+        let server_info = service.peer().peer_info().and_then(|info| serde_json::to_value(&*info).ok());
+        let server_info = server_info.unwrap_or_default();
+        let has = server_info["capabilities"].as_object().map(|has| has.keys().cloned().collect());
         let client = Self {
             peer: service.peer().clone(),
             call_timeout: server.timeout.unwrap_or(CALL),
             request_timeout: deadline,
             stop: CancellationToken::new(),
-            gone: CancellationToken::new(),
+            ended: CancellationToken::new(),
             fault,
-            errors,
-            askers,
+            child,
+            running_calls,
             calls,
-            server: ServerConfig { how, ..server.clone() },
-            name: said["serverInfo"]["name"].as_str().unwrap_or_default().to_owned(),
+            server: ServerConfig { transport, ..server.clone() },
+            name: server_info["serverInfo"]["name"].as_str().unwrap_or_default().to_owned(),
             has: has.unwrap_or_default(),
         };
-        let (stop, gone) = (client.stop.clone(), client.gone.clone());
+        let (stop, ended) = (client.stop.clone(), client.ended.clone());
         tokio::spawn(async move {
             tokio::select! {
                 _ = service.waiting() => {}
                 () = stop.cancelled() => {}
             }
-            gone.cancel();
+            ended.cancel();
         });
         Ok(client)
     }
@@ -220,32 +228,32 @@ impl Client {
     }
 
     /// Returns whether the connection has ended.
-    pub(crate) fn is_gone(&self) -> bool {
-        self.gone.is_cancelled()
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ended.is_cancelled()
     }
 
     /// Registers a call: until the returned guard is dropped, the server may ask the user or the
     /// model about it, as far as these are offered.
-    pub(crate) fn asking(&self, cx: &agent::ToolContext) -> Asking {
-        self.askers.during(cx)
+    pub(crate) fn register_call(&self, cx: &agent::ToolContext) -> CallGuard {
+        self.running_calls.register(cx)
     }
 
     /// Waits until the connection has ended.
     pub async fn ended(&self) {
-        self.gone.cancelled().await;
+        self.ended.cancelled().await;
     }
 
     /// Returns why the connection ended, as text for people.
     pub async fn why(&self) -> String {
-        self.errors.why(&self.fault, "it ended".to_owned()).await
+        self.child.why(&self.fault, "it ended".to_owned()).await
     }
 
     /// Lists the server's tools, at most `TOOLS`.
-    pub async fn tools(&self) -> Result<Vec<Listed>, String> {
+    pub async fn tools(&self) -> Result<Vec<ListedTool>, String> {
         let mut pages = Pages::up_to(TOOLS);
         while let Some(params) = pages.next() {
-            let list = self.within(self.request_timeout, self.peer.list_tools(Some(params))).await?;
-            pages.add(list.tools.into_iter().map(Listed::from), list.next_cursor);
+            let list = self.with_deadline(self.request_timeout, self.peer.list_tools(Some(params))).await?;
+            pages.add(list.tools.into_iter().map(ListedTool::from), list.next_cursor);
         }
         Ok(pages.all())
     }
@@ -254,7 +262,8 @@ impl Client {
     pub async fn resources(&self) -> Result<Vec<Resource>, String> {
         let mut pages = Pages::up_to(RESOURCES);
         while let Some(params) = pages.next() {
-            let list = self.within(self.request_timeout, self.peer.list_resources(Some(params))).await?;
+            let list =
+                self.with_deadline(self.request_timeout, self.peer.list_resources(Some(params))).await?;
             pages.add(list.resources, list.next_cursor);
         }
         Ok(pages.all())
@@ -264,8 +273,9 @@ impl Client {
     pub async fn templates(&self) -> Result<Vec<ResourceTemplate>, String> {
         let mut pages = Pages::up_to(RESOURCES);
         while let Some(params) = pages.next() {
-            let list =
-                self.within(self.request_timeout, self.peer.list_resource_templates(Some(params))).await?;
+            let list = self
+                .with_deadline(self.request_timeout, self.peer.list_resource_templates(Some(params)))
+                .await?;
             pages.add(list.resource_templates, list.next_cursor);
         }
         Ok(pages.all())
@@ -274,14 +284,14 @@ impl Client {
     /// Returns the contents of a resource.
     pub async fn read(&self, uri: &str) -> Result<Vec<ResourceContents>, String> {
         let params = ReadResourceRequestParams::new(uri);
-        Ok(self.within(self.call_timeout, self.peer.read_resource(params)).await?.contents)
+        Ok(self.with_deadline(self.call_timeout, self.peer.read_resource(params)).await?.contents)
     }
 
     /// Lists the server's prompts, at most `PROMPTS`.
     pub async fn prompts(&self) -> Result<Vec<Prompt>, String> {
         let mut pages = Pages::up_to(PROMPTS);
         while let Some(params) = pages.next() {
-            let list = self.within(self.request_timeout, self.peer.list_prompts(Some(params))).await?;
+            let list = self.with_deadline(self.request_timeout, self.peer.list_prompts(Some(params))).await?;
             pages.add(list.prompts, list.next_cursor);
         }
         Ok(pages.all())
@@ -290,17 +300,17 @@ impl Client {
     /// Returns a prompt with its arguments filled in.
     pub async fn prompt(&self, name: &str, arguments: JsonObject) -> Result<GetPromptResult, String> {
         let params = GetPromptRequestParams::new(name).with_arguments(arguments);
-        self.within(self.request_timeout, self.peer.get_prompt(params)).await
+        self.with_deadline(self.request_timeout, self.peer.get_prompt(params)).await
     }
 
     /// Calls a tool. Dropping the future sends a cancellation to the server.
     pub async fn call(&self, tool: &str, arguments: Value) -> Result<CallToolResult, String> {
-        self.call_showing(tool, arguments, &|_| {}).await
+        self.call_with_progress(tool, arguments, &|_| {}).await
     }
 
     /// Calls a tool and passes its progress and log lines to `show`, each time the complete text so
     /// far.
-    pub async fn call_showing(
+    pub async fn call_with_progress(
         &self,
         tool: &str,
         arguments: Value,
@@ -310,26 +320,26 @@ impl Client {
         if let Value::Object(arguments) = arguments {
             params = params.with_arguments(arguments);
         }
-        let talk = self.calls.begin();
-        let over = self.askers.spent(self.call_timeout, talk.heard());
+        let progress = self.calls.begin();
+        let deadline_passed = self.running_calls.expired(self.call_timeout, progress.subscribe());
         tokio::select! {
             biased;
-            answered = self.until(over, self.requested(params, &talk)) => answered,
-            () = talk.show(show) => Err(self.why().await),
+            answered = self.await_response(deadline_passed, self.send_call(params, &progress)) => answered,
+            () = progress.show(show) => Err(self.why().await),
         }
     }
 
-    async fn requested(
+    async fn send_call(
         &self,
         params: CallToolRequestParams,
-        talk: &Talk,
+        progress: &CallProgress,
     ) -> Result<CallToolResult, ServiceError> {
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
         let handle = self.peer.send_cancellable_request(request, PeerRequestOptions::no_options()).await?;
-        talk.is_named(handle.progress_token.clone());
-        let mut abandoned = Abandoned { peer: self.peer.clone(), id: Some(handle.id.clone()) };
+        progress.set_token(handle.progress_token.clone());
+        let mut pending = CancelOnDrop { peer: self.peer.clone(), id: Some(handle.id.clone()) };
         let answer = handle.await_response().await;
-        abandoned.id = None;
+        pending.id = None;
         match answer? {
             ServerResult::CallToolResult(result) => Ok(result),
             _ => Err(ServiceError::UnexpectedResponse),
@@ -341,8 +351,8 @@ impl Client {
     pub async fn close(&self) {
         self.stop.cancel();
         let closing = async {
-            self.gone.cancelled().await;
-            if let Some(mut process) = self.errors.0.lock().await.take() {
+            self.ended.cancelled().await;
+            if let Some(mut process) = self.child.0.lock().await.take() {
                 process.kill().await;
             }
         };
@@ -351,69 +361,69 @@ impl Client {
         }
     }
 
-    async fn within<T>(
+    async fn with_deadline<T>(
         &self,
         deadline: Duration,
         request: impl Future<Output = Result<T, ServiceError>>,
     ) -> Result<T, String> {
-        let over = async {
+        let deadline_passed = async {
             tokio::time::sleep(deadline).await;
             deadline
         };
-        self.until(over, request).await
+        self.await_response(deadline_passed, request).await
     }
 
-    /// Awaits a response until `over` completes, which returns the exceeded limit for the message.
-    async fn until<T>(
+    /// Awaits a response until `deadline_passed` completes, which returns the exceeded limit for the message.
+    async fn await_response<T>(
         &self,
-        over: impl Future<Output = Duration>,
+        deadline_passed: impl Future<Output = Duration>,
         request: impl Future<Output = Result<T, ServiceError>>,
     ) -> Result<T, String> {
         let answered = tokio::select! {
             biased;
             answered = request => answered,
-            after = over => return Err(format!("timed out after {}s.", after.as_secs_f64())),
-            () = self.gone.cancelled() => return Err(self.why().await),
+            after = deadline_passed => return Err(format!("timed out after {}s.", after.as_secs_f64())),
+            () = self.ended.cancelled() => return Err(self.why().await),
         };
         match answered {
             Ok(answer) => Ok(answer),
             Err(ServiceError::McpError(error)) => Err(error.message.into_owned()),
             Err(ServiceError::UnexpectedResponse) => {
-                Err("it answered with something that is no answer".to_owned())
+                Err("its response to the request has the wrong type".to_owned())
             }
             Err(ServiceError::TransportClosed | ServiceError::Cancelled { .. }) => {
                 // Mark the connection as ended, so that the next caller sees it.
                 self.stop.cancel();
-                self.gone.cancelled().await;
+                self.ended.cancelled().await;
                 Err(self.why().await)
             }
-            Err(error) if trouble::lost_sign_in(&error) => {
-                // The keeper of the server reconnects, with a new token if there is one.
-                locked(&self.fault).get_or_insert_with(|| "it no longer lets us in.".to_owned());
+            Err(error) if error_text::is_sign_in_lost(&error) => {
+                // The server's task reconnects, with a new token if there is one.
+                locked(&self.fault).get_or_insert_with(|| "it no longer accepts the credentials.".to_owned());
                 self.stop.cancel();
-                self.gone.cancelled().await;
-                Err("it no longer lets us in; try again".to_owned())
+                self.ended.cancelled().await;
+                Err("it no longer accepts the credentials; try again".to_owned())
             }
-            Err(error) => Err(trouble::of_request(&self.server, &error)),
+            Err(error) => Err(error_text::request_error(&self.server, &error)),
         }
     }
 }
 
 /// Sends a cancellation for its request when it is dropped with one.
-struct Abandoned {
+struct CancelOnDrop {
     peer: Peer<RoleClient>,
     id: Option<RequestId>,
 }
 
-impl Drop for Abandoned {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         let Some(id) = self.id.take() else { return };
-        let reason = Some("nobody waits for it any more".to_owned());
-        let news = CancelledNotification::new(CancelledNotificationParam::new(Some(id), reason));
+        let reason = Some("the call was abandoned".to_owned());
+        let notification = CancelledNotification::new(CancelledNotificationParam::new(Some(id), reason));
         let peer = self.peer.clone();
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             // The peer may be gone already, which has the same effect.
-            runtime.spawn(async move { drop(peer.send_notification(news.into()).await) });
+            runtime.spawn(async move { drop(peer.send_notification(notification.into()).await) });
         }
     }
 }
@@ -421,25 +431,25 @@ impl Drop for Abandoned {
 /// Pagination of one list, up to a number of items.
 struct Pages<T> {
     all: Vec<T>,
-    most: usize,
-    asked: usize,
+    limit: usize,
+    requested: usize,
     /// The cursor of the next page; the first request has none.
     cursor: Option<String>,
 }
 
 impl<T> Pages<T> {
-    fn up_to(most: usize) -> Self {
-        Self { all: Vec::new(), most, asked: 0, cursor: None }
+    fn up_to(limit: usize) -> Self {
+        Self { all: Vec::new(), limit, requested: 0, cursor: None }
     }
 
     /// Returns the parameters of the next request; `None` when the list is complete, long enough,
     /// or `PAGES` were requested.
     fn next(&mut self) -> Option<PaginatedRequestParams> {
-        let wanted = self.asked == 0 || (self.cursor.is_some() && self.all.len() < self.most);
-        if !wanted || self.asked == PAGES {
+        let wanted = self.requested == 0 || (self.cursor.is_some() && self.all.len() < self.limit);
+        if !wanted || self.requested == PAGES {
             return None;
         }
-        self.asked += 1;
+        self.requested += 1;
         Some(PaginatedRequestParams::default().with_cursor(self.cursor.take()))
     }
 
@@ -449,7 +459,7 @@ impl<T> Pages<T> {
     }
 
     fn all(mut self) -> Vec<T> {
-        self.all.truncate(self.most);
+        self.all.truncate(self.limit);
         self.all
     }
 }
@@ -460,35 +470,35 @@ impl Drop for Client {
     }
 }
 
-impl Errors {
+impl ChildProcess {
     /// Returns why the connection ended: the fault on the wire or else `text`, followed by the end
     /// of the program's standard error.
     async fn why(&self, fault: &Fault, text: String) -> String {
         let mut process = self.0.lock().await;
         let known = locked(fault).clone();
         let Some(process) = process.as_mut() else { return known.unwrap_or(text) };
-        let mut said = String::new();
-        let mut over = false;
+        let mut stderr = String::new();
+        let mut exited = false;
         let gathering = async {
             while let Some(output) = process.next_output().await {
                 if let Output::Text(text) = output {
-                    said.push_str(&text);
+                    stderr.push_str(&text);
                 }
             }
-            over = true;
+            exited = true;
         };
         // A program that still runs writes no more for now.
         let _ = tokio::time::timeout(Duration::from_millis(200), gathering).await;
-        let said = said.trim();
-        let start = said.char_indices().rev().nth(ERROR_CHARS - 1).map_or(0, |(at, _)| at);
-        let said = agent::one_line(&agent::sanitise(&said[start..]));
+        let stderr = stderr.trim();
+        let start = stderr.char_indices().rev().nth(ERROR_CHARS - 1).map_or(0, |(at, _)| at);
+        let stderr = agent::one_line(&agent::sanitise(&stderr[start..]));
         let text = match known {
             Some(known) => known,
-            None if over => "exited before responding.".to_owned(),
+            None if exited => "exited before responding.".to_owned(),
             None => text,
         };
-        let text = if said.is_empty() { text } else { format!("{text} Stderr: {said}") };
-        if over {
+        let text = if stderr.is_empty() { text } else { format!("{text} Stderr: {stderr}") };
+        if exited {
             // The output can be read only once, and every pending call asks for the reason.
             *locked(fault) = Some(text.clone());
         }
@@ -512,16 +522,16 @@ fn capabilities(offered: &[Offered]) -> ClientCapabilities {
 }
 
 /// Returns the error for a server that requires a sign-in, which a retry would not change.
-fn refused(options: &McpOptions, server: &ServerConfig, why: &str) -> ConnectError {
-    ConnectError::Hopeless(options.redactor.redact(&format!("{why} {}", oauth::sign_in(&server.name))))
+fn sign_in_required(options: &McpOptions, server: &ServerConfig, why: &str) -> ConnectError {
+    ConnectError::Permanent(options.redactor.redact(&format!("{why} {}", oauth::sign_in(&server.name))))
 }
 
 /// Returns the error for a token that could not be renewed. A refusal is final; a server that did
 /// not answer may answer a retry.
-fn not_renewed(options: &McpOptions, server: &ServerConfig, why: &str) -> ConnectError {
+fn renewal_failed(options: &McpOptions, server: &ServerConfig, why: &str) -> ConnectError {
     match why.contains(" refused (4") {
-        true => refused(options, server, &format!("{why}.")),
-        false => ConnectError::Failed(options.redactor.redact(why)),
+        true => sign_in_required(options, server, &format!("{why}.")),
+        false => ConnectError::Transient(options.redactor.redact(why)),
     }
 }
 

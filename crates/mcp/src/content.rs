@@ -5,7 +5,7 @@ use agent::{Content, Redactor, ToolContent, ToolOutput, ToolResult};
 use rmcp::model::{CallToolResult, ContentBlock, GetPromptResult, ResourceContents, Role};
 
 /// Converts the result of a call.
-pub(crate) fn of_call(result: CallToolResult) -> ToolOutput {
+pub(crate) fn call_output(result: CallToolResult) -> ToolOutput {
     let mut parts = Parts::default();
     result.content.into_iter().for_each(|block| parts.block(block));
     if parts.texts.is_empty()
@@ -18,14 +18,14 @@ pub(crate) fn of_call(result: CallToolResult) -> ToolOutput {
 }
 
 /// Converts the contents of a resource, as the result of a tool.
-pub(crate) fn of_resource(contents: Vec<ResourceContents>) -> ToolOutput {
+pub(crate) fn resource_output(contents: Vec<ResourceContents>) -> ToolOutput {
     let mut parts = Parts::default();
     contents.into_iter().for_each(|contents| parts.resource(contents));
     parts.output(false)
 }
 
 /// Converts a prompt into content of a user message. Messages of the assistant are marked as such.
-pub(crate) fn of_prompt(prompt: GetPromptResult, redactor: &Redactor) -> Vec<Content> {
+pub(crate) fn prompt_content(prompt: GetPromptResult, redactor: &Redactor) -> Vec<Content> {
     let mut parts = Parts::default();
     for message in prompt.messages {
         let before = parts.texts.len();
@@ -36,36 +36,36 @@ pub(crate) fn of_prompt(prompt: GetPromptResult, redactor: &Redactor) -> Vec<Con
             *text = format!("[as the assistant] {text}");
         }
     }
-    let mut said = Vec::new();
-    let text = cut(redactor.redact(&parts.texts.join("\n\n")));
+    let mut content = Vec::new();
+    let text = truncated(redactor.redact(&parts.texts.join("\n\n")));
     if !text.is_empty() {
-        said.push(Content::Text(text));
+        content.push(Content::Text(text));
     }
-    said.extend(parts.images);
-    said
+    content.extend(parts.images);
+    content
 }
 
 /// Converts the contents of a resource into attachments of a prompt.
-pub(crate) fn attached(contents: Vec<ResourceContents>, redactor: &Redactor) -> Vec<Content> {
-    let mut attached = Vec::new();
+pub(crate) fn attachments(contents: Vec<ResourceContents>, redactor: &Redactor) -> Vec<Content> {
+    let mut attachments = Vec::new();
     for contents in contents {
         match contents {
             ResourceContents::TextResourceContents { uri, mime_type, text, .. } => {
-                let text = cut(redactor.redact(&text));
-                attached.push(Content::Resource { uri, mime_type, text });
+                let text = truncated(redactor.redact(&text));
+                attachments.push(Content::Resource { uri, mime_type, text });
             }
             other => {
                 let mut parts = Parts::default();
                 parts.resource(other);
-                attached.extend(parts.texts.into_iter().map(Content::Text));
-                attached.extend(parts.images);
+                attachments.extend(parts.texts.into_iter().map(Content::Text));
+                attachments.extend(parts.images);
             }
         }
     }
-    attached
+    attachments
 }
 
-fn cut(mut text: String) -> String {
+fn truncated(mut text: String) -> String {
     if text.len() > ATTACHED_BYTES {
         let bytes = text.len();
         let end = (0..=ATTACHED_BYTES).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
@@ -166,7 +166,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn content_stays_content() {
+    fn content_blocks_become_text_and_images() {
         let result = serde_json::from_value(json!({ "content": [
             { "type": "text", "text": "one" },
             { "type": "image", "mimeType": "image/png", "data": "AAAA" },
@@ -176,7 +176,7 @@ mod tests {
             { "type": "resource", "resource": { "uri": "a://c", "mimeType": "x/y", "blob": "AAAA" } },
             { "type": "resource_link", "uri": "a://d", "name": "d", "description": "more" },
         ] }));
-        let output = of_call(result.unwrap());
+        let output = call_output(result.unwrap());
         assert_eq!(
             output.result.text,
             "one\n[image, text/html, about 3 bytes, left out]\n[audio, audio/wav, about 6 bytes]\n[resource a://b]\ntwo\n\
@@ -185,7 +185,7 @@ mod tests {
         assert_eq!(output.result.images.len(), 1);
         assert_eq!(output.shown.unwrap().len(), 2);
         let structured = json!({ "content": [], "structuredContent": { "a": 1 }, "isError": true });
-        let output = of_call(serde_json::from_value(structured).unwrap());
+        let output = call_output(serde_json::from_value(structured).unwrap());
         assert_eq!((output.result.text.as_str(), output.result.is_error), (r#"{"a":1}"#, true));
     }
 }

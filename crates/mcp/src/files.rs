@@ -1,6 +1,6 @@
 //! The files that describe servers, and the choice of those that may be used.
 
-use crate::config::{Described, Origin, ServerConfig, parse};
+use crate::config::{Origin, ServerConfig, ServerEntry, parse};
 use agent::{FolderTrust, Judged};
 use futures::future::join_all;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,7 +11,7 @@ pub const PROJECT_FILES: [&str; 3] = [".vscode/mcp.json", ".cursor/mcp.json", ".
 
 /// The servers found in the files.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct FoundServers {
     /// The servers that may be used, including disabled ones; names are unique.
     pub servers: Vec<ServerConfig>,
     /// Servers of the project that are not trusted yet.
@@ -31,30 +31,31 @@ pub struct ProjectServer {
 
 /// Reads the user's file and those of the project in `cwd`. A server of the project is used only if
 /// `trust` allows it.
-pub async fn find(system: &dyn System, user: &AbsPath, trust: &FolderTrust, cwd: &AbsPath) -> Found {
-    let mut found = Found::default();
-    let (of_user, (of_project, problems)) = futures::join!(system.read(user), of_project(trust, cwd));
-    match of_user {
+pub async fn find(system: &dyn System, user: &AbsPath, trust: &FolderTrust, cwd: &AbsPath) -> FoundServers {
+    let mut found = FoundServers::default();
+    let (user_file, (project_servers, problems)) =
+        futures::join!(system.read(user), project_servers(trust, cwd));
+    match user_file {
         Ok(bytes) => {
             for server in read(&bytes, user.as_str(), &Origin::User, &mut found.problems) {
-                put(&mut found.servers, server);
+                add_or_replace(&mut found.servers, server);
             }
         }
         Err(error) if error.is_not_found() => {}
         Err(error) => found.problems.push(error.to_string()),
     }
     found.problems.extend(problems);
-    let mut waiting: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for ProjectServer { config, judged } in of_project {
+    let mut untrusted_names: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for ProjectServer { config, judged } in project_servers {
         match judged.state.problem() {
-            None => put(&mut found.servers, config),
+            None => add_or_replace(&mut found.servers, config),
             Some(why) => {
-                waiting.entry(why).or_default().insert(config.name.clone());
-                put(&mut found.untrusted, config);
+                untrusted_names.entry(why).or_default().insert(config.name.clone());
+                add_or_replace(&mut found.untrusted, config);
             }
         }
     }
-    for (why, names) in waiting {
+    for (why, names) in untrusted_names {
         let names = Vec::from_iter(names).join(", ");
         found.problems.push(format!("MCP servers of the project are not started ({names}): {why}"));
     }
@@ -63,7 +64,7 @@ pub async fn find(system: &dyn System, user: &AbsPath, trust: &FolderTrust, cwd:
 
 /// Returns the project's servers, trusted or not, in the order of their files, and the problems in
 /// these files.
-pub async fn of_project(trust: &FolderTrust, cwd: &AbsPath) -> (Vec<ProjectServer>, Vec<String>) {
+pub async fn project_servers(trust: &FolderTrust, cwd: &AbsPath) -> (Vec<ProjectServer>, Vec<String>) {
     let (mut configs, mut problems) = (Vec::new(), Vec::new());
     let texts = PROJECT_FILES.map(|name| async move { (name, trust.file(cwd, name).await) });
     for (name, text) in join_all(texts).await {
@@ -72,7 +73,7 @@ pub async fn of_project(trust: &FolderTrust, cwd: &AbsPath) -> (Vec<ProjectServe
             Ok(Some(bytes)) => {
                 let mut of_file = Vec::new();
                 for server in read(&bytes, name, &Origin::Project(name), &mut problems) {
-                    put(&mut of_file, server);
+                    add_or_replace(&mut of_file, server);
                 }
                 configs.extend(of_file);
             }
@@ -94,18 +95,18 @@ fn read(bytes: &[u8], file: &str, origin: &Origin, problems: &mut Vec<String>) -
             return Vec::new();
         }
     };
-    let right = |(_, server): Described| match server {
+    let valid = |(_, server): ServerEntry| match server {
         Ok(server) => Some(server),
         Err(error) => {
             problems.push(format!("{file}: {error}"));
             None
         }
     };
-    servers.into_iter().filter_map(right).collect()
+    servers.into_iter().filter_map(valid).collect()
 }
 
 /// Adds a server, replacing one of the same name.
-fn put(list: &mut Vec<ServerConfig>, server: ServerConfig) {
+fn add_or_replace(list: &mut Vec<ServerConfig>, server: ServerConfig) {
     list.retain(|known| known.name != server.name);
     list.push(server);
 }

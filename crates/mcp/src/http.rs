@@ -1,6 +1,9 @@
 //! Connecting to servers over HTTP, by either transport.
 
-use crate::{connection::ConnectError, lines::Fault, listener::Listener, provider::McpOptions, sse::Sse};
+use crate::{
+    connection::ConnectError, provider::McpOptions, server_requests::ServerRequests, sse::SseTransport,
+    stdio::Fault,
+};
 use reqwest::header::{HeaderName, HeaderValue};
 use rmcp::{
     RoleClient, ServiceExt as _,
@@ -11,10 +14,11 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 use tokio::time::error::Elapsed;
 
 /// The running session or the reason why it did not start; the outer error is the deadline.
-pub(crate) type Served = Result<Result<RunningService<RoleClient, Listener>, ClientInitializeError>, Elapsed>;
+pub(crate) type HandshakeResult =
+    Result<Result<RunningService<RoleClient, ServerRequests>, ClientInitializeError>, Elapsed>;
 
 /// The parameters of a connection over HTTP.
-pub(crate) struct Over<'a> {
+pub(crate) struct HttpTransport<'a> {
     pub(crate) url: &'a str,
     /// Whether to use the older HTTP+SSE transport.
     pub(crate) sse: bool,
@@ -23,28 +27,28 @@ pub(crate) struct Over<'a> {
     pub(crate) deadline: Duration,
 }
 
-impl Over<'_> {
+impl HttpTransport<'_> {
     pub(crate) async fn serve(
         self,
         options: &McpOptions,
-        listener: Listener,
-    ) -> Result<Served, ConnectError> {
-        let client = (options.http)(self.url).map_err(ConnectError::Failed)?;
-        let headers = header_map(&self.headers).map_err(ConnectError::Hopeless)?;
+        handler: ServerRequests,
+    ) -> Result<HandshakeResult, ConnectError> {
+        let client = (options.http)(self.url).map_err(ConnectError::Transient)?;
+        let headers = header_map(&self.headers).map_err(ConnectError::Permanent)?;
         if self.sse {
             let serving = async {
                 let headers = headers.into_iter().collect();
-                let opened = Sse::open(client, self.url, headers, Arc::clone(self.fault)).await;
-                let transport =
-                    opened.map_err(|error| ClientInitializeError::transport::<Sse>(error, "opening"))?;
-                listener.serve(transport).await
+                let opened = SseTransport::open(client, self.url, headers, Arc::clone(self.fault)).await;
+                let transport = opened
+                    .map_err(|error| ClientInitializeError::transport::<SseTransport>(error, "opening"))?;
+                handler.serve(transport).await
             };
             return Ok(tokio::time::timeout(self.deadline, serving).await);
         }
         let config =
             StreamableHttpClientTransportConfig::with_uri(self.url.to_owned()).custom_headers(headers);
         let transport = StreamableHttpClientTransport::with_client(client, config);
-        Ok(tokio::time::timeout(self.deadline, listener.serve(transport)).await)
+        Ok(tokio::time::timeout(self.deadline, handler.serve(transport)).await)
     }
 }
 

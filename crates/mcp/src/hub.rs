@@ -8,7 +8,7 @@ use crate::{
     names::server_name,
     oauth,
     provider::McpOptions,
-    search::{Revealed, ToolSearch, revealed_by},
+    search::{FoundTools, ToolSearch, tools_in_result},
     server::{Server, State},
     tool::{Definition, McpTool, read_resource},
 };
@@ -32,27 +32,27 @@ use tokio::{
 pub(crate) struct Hub {
     pub(crate) options: Arc<McpOptions>,
     cwd: AbsPath,
-    first: Instant,
+    first_deadline: Instant,
     /// Whether the files have been read.
-    read: watch::Sender<bool>,
+    files_read: watch::Sender<bool>,
     /// Notified when tools are requested, so that the files are read without further delay.
-    asked: Arc<Notify>,
-    inner: Mutex<Inner>,
-    revealed: Revealed,
+    tools_requested: Arc<Notify>,
+    state: Mutex<HubState>,
+    found_tools: FoundTools,
     /// Notified when the prompts of a server change.
-    news: Arc<Notify>,
+    prompts_changed: Arc<Notify>,
 }
 
 #[derive(Default)]
-struct Inner {
+struct HubState {
     servers: Vec<Arc<Server>>,
-    of_files: Vec<ServerConfig>,
-    of_client: Vec<ServerConfig>,
+    file_servers: Vec<ServerConfig>,
+    client_servers: Vec<ServerConfig>,
     problems: Vec<String>,
     /// The notices already shown to the user, so that each is shown once.
-    told: HashSet<String>,
+    shown_notices: HashSet<String>,
     /// Hashes of the grants with which servers were restarted, by server name.
-    tried: HashMap<String, blake3::Hash>,
+    tried_grants: HashMap<String, blake3::Hash>,
     closed: bool,
 }
 
@@ -62,49 +62,49 @@ impl Hub {
         let hub = Arc::new(Self {
             options,
             cwd: session.cwd.clone(),
-            first: Instant::now() + FIRST_WAIT,
-            read: watch::channel(false).0,
-            asked: Arc::default(),
-            inner: Mutex::default(),
-            revealed: Revealed::default(),
-            news: Arc::default(),
+            first_deadline: Instant::now() + FIRST_WAIT,
+            files_read: watch::channel(false).0,
+            tools_requested: Arc::default(),
+            state: Mutex::default(),
+            found_tools: FoundTools::default(),
+            prompts_changed: Arc::default(),
         });
         hub.set_servers(session.servers.clone());
         let reading = Arc::downgrade(&hub);
         let (options, cwd) = (Arc::clone(&hub.options), hub.cwd.clone());
-        let asked = Arc::clone(&hub.asked);
+        let tools_requested = Arc::clone(&hub.tools_requested);
         tokio::spawn(async move {
             // Let the session/new response go first. That no request comes in this time is normal.
-            let _ = tokio::time::timeout(HEAD_START, asked.notified()).await;
+            let _ = tokio::time::timeout(HEAD_START, tools_requested.notified()).await;
             let found = files::find(options.system.as_ref(), &options.user_file, &options.trust, &cwd).await;
             let Some(hub) = reading.upgrade() else { return };
             {
-                let mut inner = locked(&hub.inner);
-                inner.problems.extend(found.problems);
-                inner.of_files = found.servers.into_iter().filter(|server| server.enabled).collect();
-                hub.bring_about(&mut inner);
+                let mut state = locked(&hub.state);
+                state.problems.extend(found.problems);
+                state.file_servers = found.servers.into_iter().filter(|server| server.enabled).collect();
+                hub.reconcile(&mut state);
             }
-            hub.read.send_replace(true);
+            hub.files_read.send_replace(true);
         });
         hub
     }
 
     /// Starts and stops servers so that exactly the wanted ones run. A client's server takes
     /// precedence over one of a file with the same name.
-    fn bring_about(&self, inner: &mut Inner) {
-        if inner.closed {
+    fn reconcile(&self, state: &mut HubState) {
+        if state.closed {
             return;
         }
-        let client = &inner.of_client;
+        let client = &state.client_servers;
         let hidden = |server: &ServerConfig| client.iter().any(|own| own.name == server.name);
         let mut wanted: Vec<_> = client.clone();
-        wanted.extend(inner.of_files.iter().filter(|server| !hidden(server)).cloned());
+        wanted.extend(state.file_servers.iter().filter(|server| !hidden(server)).cloned());
         if wanted.len() > SERVERS {
-            inner.problems.push(format!("more than {SERVERS} MCP servers; the rest is not started"));
+            state.problems.push(format!("more than {SERVERS} MCP servers; the others are not started"));
             wanted.truncate(SERVERS);
         }
-        let before = inner.servers.len();
-        inner.servers.retain(|running| {
+        let before = state.servers.len();
+        state.servers.retain(|running| {
             let stays = wanted.contains(&running.config);
             // A dropped server stops by itself once none of its tools is held. A server of a
             // project is no longer trusted, so it stops now.
@@ -114,35 +114,36 @@ impl Hub {
             }
             stays
         });
-        if inner.servers.len() < before {
-            self.news.notify_one();
+        if state.servers.len() < before {
+            self.prompts_changed.notify_one();
         }
         for config in wanted {
-            if !inner.servers.iter().any(|running| running.config == config) {
-                let (options, news) = (Arc::clone(&self.options), Arc::clone(&self.news));
-                inner.servers.push(Server::start(config, options, self.cwd.clone(), news));
+            if !state.servers.iter().any(|running| running.config == config) {
+                let (options, prompts_changed) =
+                    (Arc::clone(&self.options), Arc::clone(&self.prompts_changed));
+                state.servers.push(Server::start(config, options, self.cwd.clone(), prompts_changed));
             }
         }
     }
 
     /// Reads the files again, starts added servers and stops removed ones. Returns what the files
     /// contain.
-    pub(crate) async fn look_again(&self) -> files::Found {
+    pub(crate) async fn reload(&self) -> files::FoundServers {
         let McpOptions { system, user_file, trust, .. } = &*self.options;
         let found = files::find(system.as_ref(), user_file, trust, &self.cwd).await;
-        let mut inner = locked(&self.inner);
-        inner.of_files = found.servers.iter().filter(|server| server.enabled).cloned().collect();
-        self.bring_about(&mut inner);
+        let mut state = locked(&self.state);
+        state.file_servers = found.servers.iter().filter(|server| server.enabled).cloned().collect();
+        self.reconcile(&mut state);
         found
     }
 
     /// Reads the files again and waits for newly started servers, up to `FIRST_WAIT`.
-    async fn notice_trust(&self) {
-        if !*self.read.borrow() {
+    async fn start_trusted_servers(&self) {
+        if !*self.files_read.borrow() {
             return;
         }
         let before = self.servers();
-        self.look_again().await;
+        self.reload().await;
         let mut started = self.servers();
         started.retain(|server| !before.iter().any(|known| Arc::ptr_eq(known, server)));
         let settled = join_all(started.iter().map(|server| server.settled()));
@@ -151,17 +152,17 @@ impl Hub {
     }
 
     /// Returns the servers that the client sent.
-    pub(crate) fn of_client(&self) -> Vec<ServerConfig> {
-        locked(&self.inner).of_client.clone()
+    pub(crate) fn client_servers(&self) -> Vec<ServerConfig> {
+        locked(&self.state).client_servers.clone()
     }
 
     pub(crate) fn servers(&self) -> Vec<Arc<Server>> {
-        locked(&self.inner).servers.clone()
+        locked(&self.state).servers.clone()
     }
 
     /// Restarts servers that required a sign-in once there is a new grant, and waits for them, up
     /// to `FIRST_WAIT`.
-    async fn let_in(&self) {
+    async fn restart_signed_in_servers(&self) {
         let mut started = Vec::new();
         for server in self.servers() {
             let State::Down(why) = server.state() else { continue };
@@ -171,14 +172,15 @@ impl Hub {
             }
             let Some(grant) = self.options.grants.load(name).await else { continue };
             let grant = blake3::hash(grant.as_bytes());
-            let mut inner = locked(&self.inner);
+            let mut state = locked(&self.state);
             // A grant that did not help is tried only once.
-            if inner.closed || inner.tried.insert(name.clone(), grant) == Some(grant) {
+            if state.closed || state.tried_grants.insert(name.clone(), grant) == Some(grant) {
                 continue;
             }
-            if let Some(running) = inner.servers.iter_mut().find(|running| Arc::ptr_eq(running, &server)) {
-                let (options, news) = (Arc::clone(&self.options), Arc::clone(&self.news));
-                *running = Server::start(server.config.clone(), options, self.cwd.clone(), news);
+            if let Some(running) = state.servers.iter_mut().find(|running| Arc::ptr_eq(running, &server)) {
+                let (options, prompts_changed) =
+                    (Arc::clone(&self.options), Arc::clone(&self.prompts_changed));
+                *running = Server::start(server.config.clone(), options, self.cwd.clone(), prompts_changed);
                 started.push(Arc::clone(running));
             }
         }
@@ -188,24 +190,25 @@ impl Hub {
     }
 
     /// Waits until the files have been read, so that all servers are known.
-    async fn files_read(&self) {
-        self.asked.notify_one();
-        let mut read = self.read.subscribe();
+    async fn wait_for_files(&self) {
+        self.tools_requested.notify_one();
+        let mut files_read = self.files_read.subscribe();
         // `self` holds the sender, so this cannot fail; after the timeout the files are given up
         // on.
-        let _ = tokio::time::timeout_at(self.first, read.wait_for(|read| *read)).await;
+        let _ =
+            tokio::time::timeout_at(self.first_deadline, files_read.wait_for(|files_read| *files_read)).await;
     }
 
     /// Waits until every server has started or failed, but no longer than the first wait.
     pub(crate) async fn settled(&self) {
-        self.asked.notify_one();
+        self.tools_requested.notify_one();
         let settled = async {
-            let mut read = self.read.subscribe();
+            let mut files_read = self.files_read.subscribe();
             // `self` holds the sender, so this cannot fail.
-            let _ = read.wait_for(|read| *read).await;
+            let _ = files_read.wait_for(|files_read| *files_read).await;
             join_all(self.servers().iter().map(async |server| server.settled().await)).await;
         };
-        let _ = tokio::time::timeout_at(self.first, settled).await;
+        let _ = tokio::time::timeout_at(self.first_deadline, settled).await;
     }
 }
 
@@ -218,8 +221,8 @@ impl ToolSource for Hub {
     async fn offer(&self) -> Offer {
         self.settled().await;
         // Applies trust that was given or withdrawn since, by any process.
-        self.notice_trust().await;
-        self.let_in().await;
+        self.start_trusted_servers().await;
+        self.restart_signed_in_servers().await;
         let mut notices = Notices::default();
         let mut found: Vec<(Arc<Server>, Arc<Definition>)> = Vec::new();
         for server in self.servers() {
@@ -231,18 +234,18 @@ impl ToolSource for Hub {
             match server.state() {
                 State::Starting => {
                     notices.info(format!(
-                        "MCP server '{name}' is still starting; its tools join when it is there"
+                        "MCP server '{name}' is still starting; its tools are added once it is ready"
                     ));
                 }
-                State::Up(live) => {
-                    live.notes.iter().for_each(|note| notices.warning(note.clone()));
-                    found.extend(live.tools.iter().map(|tool| (Arc::clone(&server), Arc::clone(tool))));
+                State::Up(connected) => {
+                    connected.notes.iter().for_each(|note| notices.warning(note.clone()));
+                    found.extend(connected.tools.iter().map(|tool| (Arc::clone(&server), Arc::clone(tool))));
                 }
-                State::Trying { why, had } => {
-                    notices.warning(format!("MCP server '{name}' is not there and is tried again: {why}"));
-                    found.extend(had.into_iter().map(|tool| (Arc::clone(&server), tool)));
+                State::Retrying { why, previous_tools } => {
+                    notices.warning(format!("MCP server '{name}' is not running and will be retried: {why}"));
+                    found.extend(previous_tools.into_iter().map(|tool| (Arc::clone(&server), tool)));
                 }
-                State::Down(why) => notices.warning(format!("MCP server '{name}' is not there: {why}")),
+                State::Down(why) => notices.warning(format!("MCP server '{name}' is not running: {why}")),
             }
         }
         let bytes: usize = found.iter().map(|(_, tool)| tool.bytes).sum();
@@ -250,18 +253,18 @@ impl ToolSource for Hub {
         let mut tools: Vec<Arc<dyn AnyTool>> = Vec::with_capacity(found.len() + 1);
         if deferred {
             let all = found.iter().map(|(_, tool)| Arc::clone(tool)).collect();
-            tools.push(Arc::new(ToolSearch { all, revealed: Arc::clone(&self.revealed) }));
+            tools.push(Arc::new(ToolSearch { all, found_tools: Arc::clone(&self.found_tools) }));
         }
-        let revealed = locked(&self.revealed).clone();
+        let found_tools = locked(&self.found_tools).clone();
         tools.extend(found.into_iter().map(|(server, definition)| {
-            let offered = !deferred || revealed.contains(&definition.function);
+            let offered = !deferred || found_tools.contains(&definition.function);
             let redactor = self.options.redactor.clone();
             Arc::new(McpTool { server, definition, redactor, offered }) as Arc<dyn AnyTool>
         }));
-        let mut inner = locked(&self.inner);
-        inner.problems.drain(..).for_each(|problem| notices.warning(problem));
+        let mut state = locked(&self.state);
+        state.problems.drain(..).for_each(|problem| notices.warning(problem));
         let mut notices = notices.0;
-        notices.retain(|notice| inner.told.insert(notice.title.clone()));
+        notices.retain(|notice| state.shown_notices.insert(notice.title.clone()));
         let redact = |notice: &mut SourceNotice| notice.title = self.options.redactor.redact(&notice.title);
         notices.iter_mut().for_each(redact);
         Offer { tools, notices }
@@ -273,7 +276,7 @@ impl ToolSource for Hub {
     }
 
     async fn commands_changed(&self) {
-        self.news.notified().await;
+        self.prompts_changed.notified().await;
     }
 
     async fn say(
@@ -286,21 +289,22 @@ impl ToolSource for Hub {
         let named = command.strip_prefix("mcp__")?.split("__").next()?;
         self.settled().await;
         let server = self.servers().into_iter().find(|server| server.config.name == named)?;
-        let said = match refused(command) {
+        let content = match refused(command) {
             Some(reason) => return Some(Err(reason)),
-            None => server.say(command, arguments, &self.options.redactor).await,
+            None => server.fill_prompt(command, arguments, &self.options.redactor).await,
         };
-        Some(said.map_err(|why| self.options.redactor.redact(&format!("MCP server '{named}': {why}"))))
+        Some(content.map_err(|why| self.options.redactor.redact(&format!("MCP server '{named}': {why}"))))
     }
 
     async fn attach(&self, mention: &Mention, refused: &Refused<'_>) -> Option<Result<Vec<Content>, String>> {
         let named = mention.of.as_deref().map(server_name);
         // `file:` and web addresses belong to no server in particular.
-        let everybodys = ["file:", "http:", "https:"].iter().any(|scheme| mention.uri.starts_with(scheme));
-        if named.is_none() && everybodys {
+        let is_shared_scheme =
+            ["file:", "http:", "https:"].iter().any(|scheme| mention.uri.starts_with(scheme));
+        if named.is_none() && is_shared_scheme {
             return None;
         }
-        self.files_read().await;
+        self.wait_for_files().await;
         let mut servers = self.servers();
         servers.retain(|server| named.as_ref().is_none_or(|name| *name == server.config.name));
         if servers.is_empty() {
@@ -327,30 +331,30 @@ impl ToolSource for Hub {
     }
 
     fn recall(&self, tool: &str, result: &str) {
-        locked(&self.revealed).extend(revealed_by(tool, result));
+        locked(&self.found_tools).extend(tools_in_result(tool, result));
     }
 
     fn set_servers(&self, servers: Vec<ClientServer>) {
-        let mut inner = locked(&self.inner);
-        inner.of_client.clear();
+        let mut state = locked(&self.state);
+        state.client_servers.clear();
         for given in servers {
-            match ServerConfig::of_client(given) {
+            match ServerConfig::from_client(given) {
                 Ok(mut config) => {
                     config.offered = self.options.offers.get(&config.name).cloned().unwrap_or_default();
-                    inner.of_client.retain(|known| known.name != config.name);
-                    inner.of_client.push(config);
+                    state.client_servers.retain(|known| known.name != config.name);
+                    state.client_servers.push(config);
                 }
-                Err(error) => inner.problems.push(error.to_string()),
+                Err(error) => state.problems.push(error.to_string()),
             }
         }
-        self.bring_about(&mut inner);
+        self.reconcile(&mut state);
     }
 
     async fn close(&self) {
         let servers = {
-            let mut inner = locked(&self.inner);
-            inner.closed = true;
-            std::mem::take(&mut inner.servers)
+            let mut state = locked(&self.state);
+            state.closed = true;
+            std::mem::take(&mut state.servers)
         };
         join_all(servers.iter().map(async |server| server.close().await)).await;
     }

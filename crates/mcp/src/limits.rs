@@ -10,11 +10,11 @@ pub(crate) const CALL: Duration = Duration::from_secs(120);
 /// the model does not count.
 pub(crate) const CALL_MAX: Duration = Duration::from_secs(3600);
 /// Lines of a server's log that are shown with a call.
-pub(crate) const SAID_LINES: usize = 20;
+pub(crate) const LOG_LINES: usize = 20;
 /// Characters of each such line, and of a progress message.
-pub(crate) const SAID_CHARS: usize = 300;
+pub(crate) const LOG_LINE_CHARS: usize = 300;
 /// Shortest interval between two updates of what is shown of a call.
-pub(crate) const SAID_EVERY: Duration = Duration::from_millis(100);
+pub(crate) const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 /// Messages of an SSE stream that are queued for reading.
 pub(crate) const SSE_WAITING: usize = 64;
 /// The largest timeout that a description may set.
@@ -110,6 +110,6 @@ pub(crate) const OAUTH_LOGIN: Duration = Duration::from_secs(300);
 /// A token that expires sooner than this is renewed before it is used.
 pub(crate) const OAUTH_MARGIN: Duration = Duration::from_secs(60);
 /// Bytes of the browser's callback request.
-pub(crate) const OAUTH_ANSWER: usize = 16 * 1024;
+pub(crate) const OAUTH_CALLBACK_BYTES: usize = 16 * 1024;
 /// Deadline for the browser to send that request.
-pub(crate) const OAUTH_HEAD: Duration = Duration::from_secs(5);
+pub(crate) const OAUTH_CALLBACK: Duration = Duration::from_secs(5);

@@ -7,10 +7,10 @@ use serde_json::{Value, json, value::RawValue};
 use std::sync::{Arc, OnceLock};
 
 /// The key that marks an unparsed schema in the library's own tool type.
-const TEXT: &str = "\u{0}text";
+const RAW_SCHEMA: &str = "\u{0}text";
 
 /// A tool as its server lists it.
-pub struct Listed {
+pub struct ListedTool {
     pub(crate) name: String,
     pub(crate) title: Option<String>,
     pub(crate) description: String,
@@ -18,7 +18,7 @@ pub struct Listed {
     pub(crate) schema: Schema,
 }
 
-impl Listed {
+impl ListedTool {
     /// Returns the name that the server uses.
     pub fn name(&self) -> &str {
         &self.name
@@ -40,9 +40,9 @@ impl Listed {
     }
 }
 
-impl From<Tool> for Listed {
+impl From<Tool> for ListedTool {
     fn from(tool: Tool) -> Self {
-        let text = match tool.input_schema.get(TEXT) {
+        let text = match tool.input_schema.get(RAW_SCHEMA) {
             Some(Value::String(text)) if tool.input_schema.len() == 1 => text.clone(),
             _ => Value::Object((*tool.input_schema).clone()).to_string(),
         };
@@ -51,16 +51,16 @@ impl From<Tool> for Listed {
             title: tool.title,
             description: tool.description.unwrap_or_default().into_owned(),
             annotations: tool.annotations,
-            schema: Schema { text, read: OnceLock::new() },
+            schema: Schema { text, parsed: OnceLock::new() },
         }
     }
 }
 
 /// Parses one tool of a list, keeping its schema as text.
-pub(crate) fn read(text: &str) -> Result<Tool, serde_json::Error> {
+pub(crate) fn parse_tool(text: &str) -> Result<Tool, serde_json::Error> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
-    struct Given<'a> {
+    struct RawTool<'a> {
         name: String,
         title: Option<String>,
         description: Option<String>,
@@ -68,17 +68,17 @@ pub(crate) fn read(text: &str) -> Result<Tool, serde_json::Error> {
         input_schema: &'a RawValue,
         annotations: Option<ToolAnnotations>,
     }
-    let Given { name, title, description, input_schema, annotations } = serde_json::from_str(text)?;
+    let RawTool { name, title, description, input_schema, annotations } = serde_json::from_str(text)?;
     let schema = input_schema.get();
     if !schema.starts_with('{') {
-        return Err(serde::de::Error::custom("its schema is no object"));
+        return Err(serde::de::Error::custom("its schema is not an object"));
     }
     let mut tool = Tool::default();
     tool.name = name.into();
     tool.title = title;
     tool.description = description.map(Into::into);
     tool.annotations = annotations;
-    tool.input_schema = Arc::new(JsonObject::from_iter([(TEXT.to_owned(), Value::from(schema))]));
+    tool.input_schema = Arc::new(JsonObject::from_iter([(RAW_SCHEMA.to_owned(), Value::from(schema))]));
     Ok(tool)
 }
 
@@ -86,13 +86,13 @@ pub(crate) fn read(text: &str) -> Result<Tool, serde_json::Error> {
 pub(crate) struct Schema {
     text: String,
     /// The parsed form that models see, filled on first use.
-    read: OnceLock<Value>,
+    parsed: OnceLock<Value>,
 }
 
 impl Schema {
     /// Returns a schema of this program's own.
-    pub(crate) fn of(value: Value) -> Self {
-        Self { text: value.to_string(), read: value.into() }
+    pub(crate) fn new(value: Value) -> Self {
+        Self { text: value.to_string(), parsed: value.into() }
     }
 
     /// Returns the schema's text as the server wrote it.
@@ -103,20 +103,20 @@ impl Schema {
     /// Returns what is wrong with the schema, checking its top level only.
     pub(crate) fn problem(&self) -> Option<&'static str> {
         #[derive(Deserialize)]
-        struct Top<'a> {
+        struct SchemaType<'a> {
             #[serde(borrow, rename = "type")]
             kind: Option<&'a RawValue>,
         }
-        match serde_json::from_str::<Top<'_>>(&self.text) {
-            Ok(Top { kind }) if kind.is_none_or(|kind| kind.get() == "\"object\"") => None,
-            _ => Some("its schema is not one of an object"),
+        match serde_json::from_str::<SchemaType<'_>>(&self.text) {
+            Ok(SchemaType { kind }) if kind.is_none_or(|kind| kind.get() == "\"object\"") => None,
+            _ => Some("its schema does not describe an object"),
         }
     }
 
     /// Returns the schema as models see it: an object with properties. A schema nested too deeply
     /// to be parsed becomes an object without constraints.
     pub(crate) fn parameters(&self) -> &Value {
-        self.read.get_or_init(|| {
+        self.parsed.get_or_init(|| {
             let mut schema: JsonObject = serde_json::from_str(&self.text).unwrap_or_default();
             schema.remove("$schema");
             schema.insert("type".to_owned(), json!("object"));
@@ -132,15 +132,15 @@ impl Schema {
 mod tests {
     use super::*;
 
-    fn listed(schema: &str) -> Option<Listed> {
+    fn listed(schema: &str) -> Option<ListedTool> {
         let text =
             format!(r#"{{"name": "t", "description": "d\u00e9", "inputSchema": {schema}, "other": [1]}}"#);
-        read(&text).ok().map(Listed::from)
+        parse_tool(&text).ok().map(ListedTool::from)
     }
 
     #[test]
-    fn a_schema_is_told_as_an_object_with_properties() {
-        for (schema, told) in [
+    fn a_schema_is_normalised_to_an_object_with_properties() {
+        for (schema, expected) in [
             ("{}", json!({ "type": "object", "properties": {} })),
             (r#"{"$schema": "x", "type": "object"}"#, json!({ "type": "object", "properties": {} })),
             (
@@ -150,7 +150,7 @@ mod tests {
             (r#"{"properties": 7}"#, json!({ "type": "object", "properties": {} })),
         ] {
             let tool = listed(schema).unwrap();
-            assert_eq!((tool.schema.problem(), tool.schema.parameters()), (None, &told), "{schema}");
+            assert_eq!((tool.schema.problem(), tool.schema.parameters()), (None, &expected), "{schema}");
             assert_eq!(tool.schema().to_string(), serde_json::from_str::<Value>(schema).unwrap().to_string());
             assert_eq!((tool.name(), tool.description()), ("t", "dé"));
         }
@@ -166,9 +166,9 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_that_was_read_by_the_library_is_the_same() {
+    fn a_schema_parsed_by_the_library_stays_the_same() {
         let schema = json!({ "type": "object", "properties": { "a": {} } });
         let tool = serde_json::from_value::<Tool>(json!({ "name": "t", "inputSchema": schema })).unwrap();
-        assert_eq!(Listed::from(tool).schema.parameters(), &schema);
+        assert_eq!(ListedTool::from(tool).schema.parameters(), &schema);
     }
 }

@@ -1,7 +1,7 @@
 //! The definitions of a server's tools as they were first seen. Even a trusted server may later
 //! change what a tool claims to do.
 
-use crate::listed::Listed;
+use crate::listed::ListedTool;
 use async_trait::async_trait;
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -27,7 +27,7 @@ pub enum Change {
 }
 
 /// Hashes a tool's description, title, annotations and schema; whitespace in the schema is ignored.
-pub fn definition_hash(tool: &Listed) -> String {
+pub fn definition_hash(tool: &ListedTool) -> String {
     let mut hasher = blake3::Hasher::new();
     let mut part = |text: &str| {
         hasher.update(&(text.len() as u64).to_le_bytes());
@@ -94,8 +94,8 @@ mod tests {
     use crate::listed;
 
     #[test]
-    fn s27_every_word_counts_and_no_space() {
-        let hash = |text: &str| definition_hash(&listed::read(text).unwrap().into());
+    fn s27_every_word_changes_the_hash_and_whitespace_does_not() {
+        let hash = |text: &str| definition_hash(&listed::parse_tool(text).unwrap().into());
         let first = hash(r#"{"name":"t","description":"a","inputSchema":{"a":"b \" c","d":[1,2]}}"#);
         let spaced = r#"{"name": "t", "description": "a", "inputSchema": { "a" : "b \" c",	"d": [1, 2] }}"#;
         assert_eq!(first, hash(spaced));
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn s27_what_a_tool_said_first_is_remembered_until_somebody_approves() {
+    fn s27_the_first_definition_of_a_tool_is_kept_until_a_change_is_approved() {
         let pair = |name: &str, hash: &str| (name.to_owned(), hash.to_owned());
         let (first, kept) = changes(None, &[pair("a", "1"), pair("b", "1")]);
         assert_eq!(first, [Change::None, Change::None]);

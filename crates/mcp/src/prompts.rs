@@ -16,7 +16,7 @@ use tokio::sync::Notify;
 /// The current prompts of a server.
 pub(crate) struct Prompts {
     all: Mutex<Vec<Arc<Definition>>>,
-    news: Arc<Notify>,
+    prompts_changed: Arc<Notify>,
 }
 
 /// A prompt and its slash command.
@@ -32,9 +32,9 @@ pub(crate) struct Definition {
 }
 
 impl Prompts {
-    /// Starts empty; `news` is notified when the prompts change.
-    pub(crate) fn new(news: Arc<Notify>) -> Self {
-        Self { all: Mutex::default(), news }
+    /// Starts empty; `prompts_changed` is notified when the prompts change.
+    pub(crate) fn new(prompts_changed: Arc<Notify>) -> Self {
+        Self { all: Mutex::default(), prompts_changed }
     }
 
     pub(crate) fn all(&self) -> Vec<Arc<Definition>> {
@@ -45,7 +45,7 @@ impl Prompts {
         let mut all = locked(&self.all);
         if *all != prompts {
             *all = prompts;
-            self.news.notify_one();
+            self.prompts_changed.notify_one();
         }
     }
 }
@@ -96,7 +96,7 @@ impl Definition {
                 continue;
             }
             match free.as_slice() {
-                [] => return Err(format!("it takes no more arguments than {}", self.names())),
+                [] => return Err(format!("too many arguments; it takes {}", self.names())),
                 [(last, _)] if !quoted(rest) => {
                     given.insert(last.clone(), json!(rest));
                     rest = "";
@@ -116,7 +116,12 @@ impl Definition {
         if missing.is_empty() {
             return Ok(given);
         }
-        Err(format!("the prompt needs {}; say `/{} {}`", missing.join(", "), self.command, self.names()))
+        Err(format!(
+            "missing arguments: the prompt needs {}; use `/{} {}`",
+            missing.join(", "),
+            self.command,
+            self.names()
+        ))
     }
 
     fn names(&self) -> String {
@@ -127,7 +132,7 @@ impl Definition {
 
 impl Server {
     /// Returns the content of one of the server's prompts, filled in.
-    pub(crate) async fn say(
+    pub(crate) async fn fill_prompt(
         &self,
         command: &str,
         arguments: &str,
@@ -147,8 +152,8 @@ impl Server {
             }
         };
         let filled = client.prompt(&prompt.name, prompt.arguments(arguments)?).await?;
-        let said = content::of_prompt(filled, redactor);
-        if said.is_empty() { Err("the prompt says nothing".to_owned()) } else { Ok(said) }
+        let content = content::prompt_content(filled, redactor);
+        if content.is_empty() { Err("the prompt is empty".to_owned()) } else { Ok(content) }
     }
 
     /// Returns whether a resource belongs to this server: it lists the resource, or one with the
@@ -168,7 +173,7 @@ impl Server {
         let client = self.ready(RESTART_WAIT).await?;
         let read = tokio::time::timeout(MENTION, client.read(uri)).await;
         let read = read.unwrap_or_else(|_| Err(format!("timed out after {}s.", MENTION.as_secs())))?;
-        Ok(content::attached(read, redactor))
+        Ok(content::attachments(read, redactor))
     }
 }
 
@@ -223,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prompt_is_listed_with_what_it_takes() {
+    fn a_prompt_is_listed_with_its_arguments() {
         let command = prompt(&[("city", true), ("state", false)]).slash_command();
         assert_eq!((&*command.name, command.hint.as_deref()), ("mcp__s__p", Some("city [state]")));
         assert_eq!(prompt(&[]).slash_command().hint, None);

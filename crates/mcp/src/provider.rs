@@ -12,7 +12,7 @@ use system::{AbsPath, System};
 pub type HttpFactory = dyn Fn(&str) -> Result<reqwest::Client, String> + Send + Sync;
 
 /// Returns the capabilities offered to the servers of a session's client, by server name.
-pub type OffersOf = dyn Fn(&SessionId) -> Option<BTreeMap<String, Vec<Offered>>> + Send + Sync;
+pub type SessionOffers = dyn Fn(&SessionId) -> Option<BTreeMap<String, Vec<Offered>>> + Send + Sync;
 
 /// The dependencies and settings of all servers, resolved once by the binary.
 #[derive(Clone)]
@@ -45,7 +45,7 @@ pub struct McpOptions {
 /// Gives each session the tools of its servers.
 pub struct McpProvider {
     options: Arc<McpOptions>,
-    offers: Option<Arc<OffersOf>>,
+    offers: Option<Arc<SessionOffers>>,
     /// The hubs of open sessions.
     open: Mutex<Vec<(SessionId, Weak<Hub>)>>,
 }
@@ -58,12 +58,12 @@ impl McpProvider {
 
     /// Sets a function that is asked for offers when a session opens; where it returns `None`, the
     /// options' offers apply.
-    pub fn with_offers(self, offers: Arc<OffersOf>) -> Self {
+    pub fn with_offers(self, offers: Arc<SessionOffers>) -> Self {
         Self { offers: Some(offers), ..self }
     }
 
     /// Returns the servers of an open session, for calls from outside its model.
-    pub fn of_session(&self, session: &SessionId) -> Option<SessionServers> {
+    pub fn session_servers(&self, session: &SessionId) -> Option<SessionServers> {
         let open = locked(&self.open);
         let hubs = open.iter().rev().filter(|(id, _)| id == session);
         hubs.filter_map(|(_, hub)| hub.upgrade()).next().map(SessionServers)

@@ -1,6 +1,6 @@
 //! References in server descriptions to environment variables and secrets.
 
-use crate::config::{How, Origin, ServerConfig};
+use crate::config::{Origin, ServerConfig, ServerTransport};
 use async_trait::async_trait;
 use system::is_secret_name;
 
@@ -21,31 +21,31 @@ const ALLOWED: &str = "TILLER_MCP_ALLOWED_ENV";
 
 /// A server's transport with references resolved, and its secrets.
 pub(crate) struct Resolved {
-    pub(crate) how: How,
+    pub(crate) transport: ServerTransport,
     pub(crate) secrets: Vec<String>,
 }
 
 /// Replaces references by their values. The error names what is missing, and contains no value.
 pub(crate) async fn resolve(server: &ServerConfig, values: &dyn Values) -> Result<Resolved, String> {
     let mut resolver = Resolver { server, values, secrets: Vec::new() };
-    let how = match &server.how {
-        How::Stdio { command, args, env } => {
+    let transport = match &server.transport {
+        ServerTransport::Stdio { command, args, env } => {
             let mut given = Vec::with_capacity(args.len());
             for arg in args {
                 given.push(resolver.value(arg).await?);
             }
-            How::Stdio { command: command.clone(), args: given, env: resolver.pairs(env).await? }
+            ServerTransport::Stdio { command: command.clone(), args: given, env: resolver.pairs(env).await? }
         }
-        How::Http { url, headers, sse } => {
+        ServerTransport::Http { url, headers, sse } => {
             let resolved = resolver.value(url).await?;
             if resolved.contains('?') {
                 resolver.secrets.push(resolved.clone());
                 resolver.secrets.extend(resolved.split_once('?').map(|(_, query)| query.to_owned()));
             }
-            How::Http { url: resolved, headers: resolver.pairs(headers).await?, sse: *sse }
+            ServerTransport::Http { url: resolved, headers: resolver.pairs(headers).await?, sse: *sse }
         }
     };
-    Ok(Resolved { how, secrets: resolver.secrets })
+    Ok(Resolved { transport, secrets: resolver.secrets })
 }
 
 struct Resolver<'a> {
@@ -139,10 +139,10 @@ mod tests {
     use super::*;
     use crate::config::parse;
 
-    struct Given;
+    struct FakeValues;
 
     #[async_trait]
-    impl Values for Given {
+    impl Values for FakeValues {
         fn variable(&self, name: &str) -> Option<String> {
             let known = [("TILLER_MCP_A", "va"), ("HOST", "h"), ("OPEN", "o"), (ALLOWED, "OTHER, OPEN")];
             known.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
@@ -156,16 +156,16 @@ mod tests {
     async fn value(text: &str, origin: &Origin) -> Result<String, String> {
         let file = serde_json::json!({ "servers": { "s": { "command": "x", "env": { "V": text } } } });
         let server = parse(&file.to_string(), origin).unwrap().remove(0).1.unwrap();
-        let resolved = resolve(&server, &Given).await?;
+        let resolved = resolve(&server, &FakeValues).await?;
         if text.contains("ecret:") {
             assert_eq!(resolved.secrets, ["canary"], "it is known to be secret");
         }
-        let How::Stdio { env, .. } = resolved.how else { panic!("a program") };
+        let ServerTransport::Stdio { env, .. } = resolved.transport else { panic!("a program") };
         Ok(env[0].1.clone())
     }
 
     #[tokio::test]
-    async fn references_are_whole_values() {
+    async fn only_a_whole_value_is_a_reference() {
         for (text, expected) in [
             ("plain", "plain"),
             ("${env:TILLER_MCP_A}", "va"),
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_project_gets_the_variables_that_the_user_gives_it() {
+    async fn a_project_gets_only_the_variables_that_the_user_permits() {
         let project = Origin::Project(".mcp.json");
         assert_eq!(value("$TILLER_MCP_A", &project).await.as_deref(), Ok("va"));
         assert_eq!(value("$OPEN", &project).await.as_deref(), Ok("o"));

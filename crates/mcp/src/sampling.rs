@@ -9,7 +9,7 @@ use rmcp::model::{
 };
 
 /// Converts a server's request, and returns its stop sequences. The error names the problem.
-pub(crate) fn read(
+pub(crate) fn parse_request(
     server: &str,
     request: CreateMessageRequestParams,
     redactor: &Redactor,
@@ -40,14 +40,14 @@ pub(crate) fn read(
                         || images > IMAGES
                         || !image.mime_type.starts_with("image/")
                     {
-                        return Err(format!("at most {IMAGES} images of {IMAGE_BYTES} bytes are taken"));
+                        return Err(format!("at most {IMAGES} images of {IMAGE_BYTES} bytes are accepted"));
                     }
                     content.push(Content::Image { mime_type: image.mime_type, data: image.data });
                 }
-                _ => return Err("the model is told texts, and images of the user".to_owned()),
+                _ => return Err("only text, and images of the user, can be sent to the model".to_owned()),
             }
         }
-        add(&mut messages, &message.role, content);
+        append(&mut messages, &message.role, content);
     }
     if bytes > SAMPLE_BYTES {
         return Err(format!("there are more than {SAMPLE_BYTES} bytes of text"));
@@ -63,7 +63,7 @@ pub(crate) fn read(
 }
 
 /// Appends content; consecutive messages of one role are merged.
-fn add(messages: &mut Vec<Message>, role: &Role, content: Vec<Content>) {
+fn append(messages: &mut Vec<Message>, role: &Role, content: Vec<Content>) {
     if content.iter().all(|item| matches!(item, Content::Text(text) if text.is_empty())) {
         return;
     }
@@ -85,7 +85,7 @@ fn add(messages: &mut Vec<Message>, role: &Role, content: Vec<Content>) {
 }
 
 /// Converts the response for the server, cut at the first stop sequence.
-pub(crate) fn told(sampled: Sampled, stops: &[String]) -> CreateMessageResult {
+pub(crate) fn response(sampled: Sampled, stops: &[String]) -> CreateMessageResult {
     let Sampled { model, mut text, stop } = sampled;
     let end = stops.iter().filter_map(|stop| text.find(stop)).min();
     let reason = match (end, stop) {

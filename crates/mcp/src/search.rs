@@ -18,16 +18,16 @@ use system::AbsPath;
 const NAME: &str = "tool_search";
 
 /// The first line of a result with matches; each following line is a tool.
-const FOUND: &str = "These can be called from now on:";
+const FOUND_HEADER: &str = "These can be called from now on:";
 
 /// The names of tools that a search has found.
-pub(crate) type Revealed = Arc<Mutex<HashSet<String>>>;
+pub(crate) type FoundTools = Arc<Mutex<HashSet<String>>>;
 
 /// Searches the servers' tools by words. Tools that it finds are offered from the next request on.
 #[derive(Clone)]
 pub(crate) struct ToolSearch {
     pub(crate) all: Arc<[Arc<Definition>]>,
-    pub(crate) revealed: Revealed,
+    pub(crate) found_tools: FoundTools,
 }
 
 impl AnyTool for ToolSearch {
@@ -63,8 +63,8 @@ impl AnyTool for ToolSearch {
 }
 
 /// Returns the names of the tools that a search found, parsed from its result.
-pub(crate) fn revealed_by<'a>(tool: &str, result: &'a str) -> impl Iterator<Item = String> + 'a {
-    let lines = result.strip_prefix(FOUND).filter(|_| tool == NAME).unwrap_or_default().lines();
+pub(crate) fn tools_in_result<'a>(tool: &str, result: &'a str) -> impl Iterator<Item = String> + 'a {
+    let lines = result.strip_prefix(FOUND_HEADER).filter(|_| tool == NAME).unwrap_or_default().lines();
     lines.filter_map(|line| Some(line.strip_prefix("- ")?.split_once(':')?.0.to_owned()))
 }
 
@@ -93,14 +93,14 @@ impl AnyCall for Search {
         if found.is_empty() {
             return Ok(ToolOutput::text("No tool fits. Try other or fewer words."));
         }
-        locked(&self.tool.revealed).extend(found.iter().map(|tool| tool.function.clone()));
-        Ok(ToolOutput::text(told(&found)))
+        locked(&self.tool.found_tools).extend(found.iter().map(|tool| tool.function.clone()));
+        Ok(ToolOutput::text(format_found(&found)))
     }
 }
 
 /// Formats the found tools for the model.
-fn told(found: &[&Arc<Definition>]) -> String {
-    let mut text = format!("{FOUND}\n");
+fn format_found(found: &[&Arc<Definition>]) -> String {
+    let mut text = format!("{FOUND_HEADER}\n");
     for tool in found {
         let first = tool.description.lines().next().unwrap_or_default();
         text.push_str(&format!("- {}: {}\n", tool.function, first.chars().take(200).collect::<String>()));
@@ -132,10 +132,10 @@ mod tests {
     use crate::tool::read_resource;
 
     #[test]
-    fn what_was_found_is_known_again_from_the_result() {
+    fn found_tools_are_parsed_from_the_result() {
         let found = ["a", "b"].map(|server| Arc::new(read_resource(server)));
-        let text = told(&found.iter().collect::<Vec<_>>());
-        let again = |tool: &str, result: &str| revealed_by(tool, result).collect::<Vec<_>>();
+        let text = format_found(&found.iter().collect::<Vec<_>>());
+        let again = |tool: &str, result: &str| tools_in_result(tool, result).collect::<Vec<_>>();
         assert_eq!(again(NAME, &text), found.map(|tool| tool.function.clone()));
         assert_eq!(again("bash", &text), [""; 0], "the result of another tool");
         assert_eq!(again(NAME, "No tool fits. Try other or fewer words."), [""; 0]);

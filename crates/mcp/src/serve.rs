@@ -78,12 +78,12 @@ pub async fn serve(
     version: &str,
 ) -> Result<(), ServeError> {
     let (answers, waiting) = mpsc::channel(SERVED_WAITING);
-    let mut desk = Desk {
+    let mut session = GatewaySession {
         gateway,
         answers,
         running: HashMap::new(),
         tasks: JoinSet::new(),
-        at_once: Arc::new(Semaphore::new(SERVED_AT_ONCE)),
+        permits: Arc::new(Semaphore::new(SERVED_AT_ONCE)),
         version: version.to_owned(),
     };
     let mut reader = LineReader::new(input, MESSAGE_BYTES);
@@ -91,20 +91,20 @@ pub async fn serve(
     loop {
         tokio::select! {
             written = &mut writing => return written.map_err(ServeError::Write),
-            Some(ended) = desk.tasks.join_next() => {
+            Some(ended) = session.tasks.join_next() => {
                 if let Ok(id) = ended {
-                    desk.running.remove(&id);
+                    session.running.remove(&id);
                 }
             }
             line = reader.next() => match line.map_err(ServeError::Read)? {
-                Line::Whole(line) => desk.take(&line),
-                Line::TooLong => desk.fail(&Value::Null, INVALID, "the message is too long"),
+                Line::Whole(line) => session.handle_line(&line),
+                Line::TooLong => session.fail(&Value::Null, INVALID, "the message is too long"),
                 Line::End => break,
             },
         }
     }
     // A script that pipes in a few requests and closes its end expects the responses.
-    let Desk { mut tasks, answers, .. } = desk;
+    let GatewaySession { mut tasks, answers, .. } = session;
     drop(answers);
     let ending = async {
         let all = async { while tasks.join_next().await.is_some() {} };
@@ -123,31 +123,35 @@ const BAD_PARAMS: i32 = -32602;
 const INTERNAL: i32 = -32603;
 const NO_RESOURCE: i32 = -32002;
 
-struct Desk {
+struct GatewaySession {
     gateway: Arc<dyn Gateway>,
     answers: mpsc::Sender<Value>,
     /// Running requests, by the JSON text of their id.
     running: HashMap<String, AbortHandle>,
     tasks: JoinSet<String>,
-    at_once: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
     version: String,
 }
 
-impl Desk {
-    fn take(&mut self, line: &[u8]) {
+impl GatewaySession {
+    fn handle_line(&mut self, line: &[u8]) {
         if line.iter().all(u8::is_ascii_whitespace) {
             return;
         }
         let Ok(message) = serde_json::from_slice::<Value>(line) else {
-            return self.fail(&Value::Null, PARSE, "the line is no JSON");
+            return self.fail(&Value::Null, PARSE, "the line is not valid JSON");
         };
         let Value::Object(message) = message else {
-            return self.fail(&Value::Null, INVALID, "a message is one object; batches are not taken");
+            return self.fail(
+                &Value::Null,
+                INVALID,
+                "a message must be one object; batches are not supported",
+            );
         };
         let id = match message.get("id") {
             None => None,
             Some(id @ (Value::String(_) | Value::Number(_))) => Some(id.clone()),
-            Some(_) => return self.fail(&Value::Null, INVALID, "an id is a text or a number"),
+            Some(_) => return self.fail(&Value::Null, INVALID, "an id must be a string or a number"),
         };
         let params = message.get("params").cloned().unwrap_or_else(|| json!({}));
         match (message.get("method").and_then(Value::as_str), id) {
@@ -168,8 +172,8 @@ impl Desk {
     fn request(&mut self, method: &str, id: Value, params: Value) {
         match method {
             "initialize" => {
-                let asked = params["protocolVersion"].as_str();
-                let known = VERSIONS.iter().find(|version| Some(**version) == asked);
+                let requested = params["protocolVersion"].as_str();
+                let known = VERSIONS.iter().find(|version| Some(**version) == requested);
                 let result = json!({
                     "protocolVersion": known.unwrap_or(&VERSIONS[0]),
                     "capabilities": { "tools": {}, "resources": {}, "prompts": {} },
@@ -192,11 +196,11 @@ impl Desk {
             }
             "resources/read" => {
                 let Some(uri) = params["uri"].as_str().map(str::to_owned) else {
-                    return self.fail(&id, BAD_PARAMS, "the address of a resource is missing");
+                    return self.fail(&id, BAD_PARAMS, "the URI of the resource is missing");
                 };
                 let gateway = Arc::clone(&self.gateway);
                 self.start(id, async move {
-                    gateway.read(&uri).await.map_err(|error| error.on_wire(NO_RESOURCE, "resource"))
+                    gateway.read(&uri).await.map_err(|error| error.to_wire(NO_RESOURCE, "resource"))
                 });
             }
             "prompts/list" => {
@@ -211,7 +215,7 @@ impl Desk {
                 let gateway = Arc::clone(&self.gateway);
                 self.start(id, async move {
                     let filled = gateway.prompt(&name, arguments).await;
-                    filled.map_err(|error| error.on_wire(BAD_PARAMS, "prompt"))
+                    filled.map_err(|error| error.to_wire(BAD_PARAMS, "prompt"))
                 });
             }
             "tools/call" => {
@@ -226,7 +230,7 @@ impl Desk {
                         Err(CallError::Failed(why)) => {
                             Ok(json!({ "content": [{ "type": "text", "text": why }], "isError": true }))
                         }
-                        Err(error) => Err(error.on_wire(BAD_PARAMS, "tool")),
+                        Err(error) => Err(error.to_wire(BAD_PARAMS, "tool")),
                     }
                 });
             }
@@ -250,14 +254,14 @@ impl Desk {
         if self.running.len() >= SERVED_WAITING {
             return self.fail(&id, INTERNAL, "too many requests are waiting; try again later");
         }
-        let (answers, at_once) = (self.answers.clone(), Arc::clone(&self.at_once));
+        let (answers, permits) = (self.answers.clone(), Arc::clone(&self.permits));
         let task = async move {
             let key = id.to_string();
-            let _turn = at_once.acquire().await;
+            let _permit = permits.acquire().await;
             let answer = match AssertUnwindSafe(work).catch_unwind().await {
                 Ok(Ok(result)) => result_of(&id, result),
                 Ok(Err((code, why))) => error_of(&id, code, &why),
-                Err(_) => error_of(&id, INTERNAL, "a defect; it is reported on standard error"),
+                Err(_) => error_of(&id, INTERNAL, "an internal error; details are on standard error"),
             };
             // The client may be gone.
             let _ = answers.send(answer).await;
@@ -283,7 +287,7 @@ impl Desk {
 impl CallError {
     /// Returns the error's code and text; `unknown` is the code for an unknown name of the kind
     /// `what`.
-    fn on_wire(&self, unknown: i32, what: &str) -> (i32, String) {
+    fn to_wire(&self, unknown: i32, what: &str) -> (i32, String) {
         match self {
             Self::Unknown(name) => (unknown, format!("Unknown {what}: {name}")),
             Self::Failed(why) => (INTERNAL, why.clone()),
@@ -293,11 +297,11 @@ impl CallError {
 
 /// Returns the name and the arguments in `params`.
 fn named(params: &Value) -> Result<(String, Map<String, Value>), &'static str> {
-    let name = params["name"].as_str().ok_or("the name of what is called is missing")?;
+    let name = params["name"].as_str().ok_or("the name is missing")?;
     match params.get("arguments") {
         None | Some(Value::Null) => Ok((name.to_owned(), Map::new())),
         Some(Value::Object(arguments)) => Ok((name.to_owned(), arguments.clone())),
-        Some(_) => Err("the arguments are no object"),
+        Some(_) => Err("the arguments must be an object"),
     }
 }
 

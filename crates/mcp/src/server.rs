@@ -38,15 +38,15 @@ pub(crate) enum State {
     /// The first start is in progress.
     Starting,
     /// It is connected.
-    Up(Arc<Live>),
-    /// It ended or did not start, and will be retried; `had` are the tools from before.
-    Trying { why: String, had: Vec<Arc<Definition>> },
+    Up(Arc<ConnectedServer>),
+    /// It ended or did not start, and will be retried; `previous_tools` are the tools from before.
+    Retrying { why: String, previous_tools: Vec<Arc<Definition>> },
     /// It was given up, for this reason.
     Down(String),
 }
 
 /// A connected server.
-pub(crate) struct Live {
+pub(crate) struct ConnectedServer {
     pub(crate) client: Arc<Client>,
     pub(crate) tools: Vec<Arc<Definition>>,
     /// Messages for the user about its tools.
@@ -54,28 +54,28 @@ pub(crate) struct Live {
 }
 
 impl Server {
-    /// Starts the server in the background; `news` is notified when its prompts change.
+    /// Starts the server in the background; `prompts_changed` is notified when its prompts change.
     pub(crate) fn start(
         config: ServerConfig,
         options: Arc<McpOptions>,
         cwd: AbsPath,
-        news: Arc<Notify>,
+        prompts_changed: Arc<Notify>,
     ) -> Arc<Self> {
-        let prompts = Arc::new(Prompts::new(news));
-        let (told, state) = watch::channel(State::Starting);
+        let prompts = Arc::new(Prompts::new(prompts_changed));
+        let (state_sender, state) = watch::channel(State::Starting);
         let stop = CancellationToken::new();
-        let keeper = Keeper {
+        let server_task = ServerTask {
             config: config.clone(),
             prompts: Arc::clone(&prompts),
             options,
             cwd,
-            told,
+            state_sender,
             stop: stop.clone(),
             changed: Arc::default(),
             seen: None,
-            had: Vec::new(),
+            previous_tools: Vec::new(),
         };
-        let task = Mutex::new(Some(tokio::spawn(keeper.run())));
+        let task = Mutex::new(Some(tokio::spawn(server_task.run())));
         Arc::new(Self { config, prompts, state, stop, task })
     }
 
@@ -87,7 +87,7 @@ impl Server {
     /// Waits until the first start has succeeded or failed.
     pub(crate) async fn settled(&self) {
         let mut state = self.state.clone();
-        // An error means that the keeper has ended, so nothing will change.
+        // An error means that the task has ended, so nothing will change.
         let _ = state.wait_for(|state| !matches!(state, State::Starting)).await;
     }
 
@@ -95,20 +95,20 @@ impl Server {
     /// none.
     pub(crate) async fn ready(&self, wait: Duration) -> Result<Arc<Client>, String> {
         let mut state = self.state.clone();
-        // The state remains `Up` until the keeper notices that the connection ended.
+        // The state remains `Up` until the task notices that the connection ended.
         let there = state.wait_for(|state| match state {
-            State::Up(live) => !live.client.is_gone(),
+            State::Up(connected) => !connected.client.has_ended(),
             State::Down(_) => true,
-            State::Starting | State::Trying { .. } => false,
+            State::Starting | State::Retrying { .. } => false,
         });
         let now = match tokio::time::timeout(wait, there).await {
             Ok(Ok(state)) => state.clone(),
             _ => self.state(),
         };
         match now {
-            State::Up(live) => Ok(Arc::clone(&live.client)),
+            State::Up(connected) => Ok(Arc::clone(&connected.client)),
             State::Starting => Err("it is still starting; try again later".to_owned()),
-            State::Trying { why, .. } => Err(format!("it is being started again: {why}")),
+            State::Retrying { why, .. } => Err(format!("it is being restarted: {why}")),
             State::Down(why) => Err(format!("it is not running: {why}")),
         }
     }
@@ -133,53 +133,54 @@ impl Drop for Server {
 }
 
 /// The task that keeps a server running.
-struct Keeper {
+struct ServerTask {
     config: ServerConfig,
     prompts: Arc<Prompts>,
     options: Arc<McpOptions>,
     cwd: AbsPath,
-    told: watch::Sender<State>,
+    state_sender: watch::Sender<State>,
     stop: CancellationToken,
     changed: Arc<Notify>,
     /// The first seen tool hashes of a client's server, which are not stored on disk.
     seen: Option<BTreeMap<String, String>>,
-    had: Vec<Arc<Definition>>,
+    previous_tools: Vec<Arc<Definition>>,
 }
 
-impl Keeper {
+impl ServerTask {
     async fn run(mut self) {
         let stop = self.stop.clone();
         tokio::select! {
             biased;
             () = stop.cancelled() => {}
-            () = self.keep() => stop.cancelled().await,
+            () = self.run_with_restarts() => stop.cancelled().await,
         }
-        let up = match &*self.told.borrow() {
-            State::Up(live) => Some(Arc::clone(&live.client)),
+        let up = match &*self.state_sender.borrow() {
+            State::Up(connected) => Some(Arc::clone(&connected.client)),
             _ => None,
         };
-        self.told.send_replace(State::Down("it was stopped".to_owned()));
+        self.state_sender.send_replace(State::Down("it was stopped".to_owned()));
         if let Some(client) = up {
             client.close().await;
         }
     }
 
     /// Connects again and again; returns when the server is given up.
-    async fn keep(&mut self) {
+    async fn run_with_restarts(&mut self) {
         let mut failures = 0;
         loop {
             let began = Instant::now();
-            let why = match self.once().await {
+            let why = match self.connect_and_serve().await {
                 Ok(why) => why,
-                Err(ConnectError::Hopeless(why)) => return self.give_up(why),
-                Err(ConnectError::Failed(why)) => why,
+                Err(ConnectError::Permanent(why)) => return self.give_up(why),
+                Err(ConnectError::Transient(why)) => why,
             };
             failures = if began.elapsed() > STEADY { 1 } else { failures + 1 };
             tracing::info!(server = self.config.name, why, failures, "an MCP server is not running");
             if failures >= TRIES {
                 return self.give_up(why);
             }
-            self.told.send_replace(State::Trying { why, had: self.had.clone() });
+            self.state_sender
+                .send_replace(State::Retrying { why, previous_tools: self.previous_tools.clone() });
             let wait = BACK_OFF * 2_u32.pow(failures - 1);
             tokio::time::sleep(wait.min(BACK_OFF_MAX)).await;
         }
@@ -188,28 +189,30 @@ impl Keeper {
     fn give_up(&self, why: String) {
         tracing::info!(server = self.config.name, why, "an MCP server was given up");
         self.prompts.set(Vec::new());
-        self.told.send_replace(State::Down(why));
+        self.state_sender.send_replace(State::Down(why));
     }
 
     /// Connects and serves until the connection ends; returns the reason.
-    async fn once(&mut self) -> Result<String, ConnectError> {
+    async fn connect_and_serve(&mut self) -> Result<String, ConnectError> {
         let client = Client::connect(&self.config, &self.options, &self.cwd, Arc::clone(&self.changed));
         let client = Arc::new(client.await?);
         loop {
-            let live = match self.look(&client).await {
-                Ok(live) => live,
+            let connected = match self.list_tools(&client).await {
+                Ok(connected) => connected,
                 Err(why) => {
                     client.close().await;
-                    return Err(ConnectError::Failed(why));
+                    return Err(ConnectError::Transient(why));
                 }
             };
-            self.had.clone_from(&live.tools);
-            self.told.send_replace(State::Up(Arc::new(live)));
-            let looked = Instant::now();
+            self.previous_tools.clone_from(&connected.tools);
+            self.state_sender.send_replace(State::Up(Arc::new(connected)));
+            let listed_at = Instant::now();
             if client.has("prompts") {
                 match client.prompts().await {
                     Ok(prompts) => self.prompts.set(self.prompts_of(&prompts)),
-                    Err(why) => tracing::info!(server = self.config.name, why, "its prompts cannot be had"),
+                    Err(why) => {
+                        tracing::info!(server = self.config.name, why, "its prompts cannot be listed")
+                    }
                 }
             }
             tokio::select! {
@@ -221,7 +224,7 @@ impl Keeper {
                 () = self.changed.notified() => {}
             }
             // Coalesces a burst of notifications into one.
-            let next = (looked + RELIST_EVERY).max(Instant::now() + DEBOUNCE);
+            let next = (listed_at + RELIST_EVERY).max(Instant::now() + DEBOUNCE);
             tokio::time::sleep_until(next).await;
         }
     }
@@ -231,12 +234,12 @@ impl Keeper {
     }
 
     /// Lists the tools and compares them with the stored hashes.
-    async fn look(&mut self, client: &Arc<Client>) -> Result<Live, String> {
+    async fn list_tools(&mut self, client: &Arc<Client>) -> Result<ConnectedServer, String> {
         let given = if client.has("tools") { client.tools().await? } else { Vec::new() };
         let name = &self.config.name;
         let mut notes = Vec::new();
         if given.len() >= TOOLS {
-            notes.push(format!("MCP server '{name}' has more than {TOOLS} tools; the rest is left out"));
+            notes.push(format!("MCP server '{name}' has more than {TOOLS} tools; the others are left out"));
         }
         let hashes: Vec<_> = given.iter().map(|tool| (tool.name.clone(), definition_hash(tool))).collect();
         let key = format!("{name} {}", self.config.fingerprint());
@@ -254,7 +257,7 @@ impl Keeper {
             match change {
                 Change::Changed => {
                     notes.push(format!(
-                        "MCP server '{name}' changed what its tool '{shown}' says of itself; the tool is left out until you approve (`tiller mcp trust {name}`)"
+                        "MCP server '{name}' changed the definition of its tool '{shown}'; the tool is left out until you approve it (`tiller mcp trust {name}`)"
                     ));
                     continue;
                 }
@@ -272,6 +275,6 @@ impl Keeper {
                 tools.push(Arc::new(reader));
             }
         }
-        Ok(Live { client: Arc::clone(client), tools, notes })
+        Ok(ConnectedServer { client: Arc::clone(client), tools, notes })
     }
 }

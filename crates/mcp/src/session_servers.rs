@@ -3,9 +3,9 @@
 use crate::{
     config::ServerConfig,
     connection::Client,
-    files::Found,
+    direct_query::DirectQuery,
+    files::FoundServers,
     hub::Hub,
-    inquiry::Inquiry,
     limits::{CONNECT, RESTART_WAIT},
     names::server_name,
     server::{Server, State},
@@ -20,7 +20,7 @@ use std::{collections::BTreeMap, sync::Arc};
 pub struct SessionServers(pub(crate) Arc<Hub>);
 
 /// A connected server of a session.
-pub struct Up {
+pub struct ReadyServer {
     /// The connection.
     pub client: Arc<Client>,
     /// The server's names of its usable tools, without those whose changed definition awaits
@@ -31,17 +31,21 @@ pub struct Up {
 impl SessionServers {
     /// Reads the files again, so that servers added since are started, for the model as well.
     /// Returns what the files contain.
-    pub async fn look_again(&self) -> Found {
-        self.0.look_again().await
+    pub async fn reload(&self) -> FoundServers {
+        self.0.reload().await
     }
 
     /// Returns the servers that the client sent.
-    pub fn of_client(&self) -> Vec<ServerConfig> {
-        self.0.of_client()
+    pub fn client_servers(&self) -> Vec<ServerConfig> {
+        self.0.client_servers()
     }
 
     /// Returns a tool that makes an inquiry, and its arguments. The error is text for people.
-    pub async fn inquire(&self, server: &str, inquiry: Inquiry) -> Result<(Arc<dyn AnyTool>, Value), String> {
+    pub async fn query_tool(
+        &self,
+        server: &str,
+        direct_query: DirectQuery,
+    ) -> Result<(Arc<dyn AnyTool>, Value), String> {
         let hub = &self.0;
         hub.settled().await;
         let name = server_name(server);
@@ -49,46 +53,48 @@ impl SessionServers {
         let found = found.ok_or_else(|| format!("Unknown MCP server: {server}"))?;
         let redactor = hub.options.redactor.clone();
         match found.ready(RESTART_WAIT).await {
-            Ok(client) => Ok(inquiry.tool(&name, client, redactor)),
+            Ok(client) => Ok(direct_query.tool(&name, client, redactor)),
             Err(why) => Err(redactor.redact(&format!("MCP server '{name}': {why}"))),
         }
     }
 
     /// Returns the servers' own names of their available tools, by the names that models use.
-    pub fn own_names(&self) -> BTreeMap<String, String> {
+    pub fn server_tool_names(&self) -> BTreeMap<String, String> {
         let mut names = BTreeMap::new();
         for server in self.0.servers() {
-            if let State::Up(live) = server.state() {
-                names.extend(live.tools.iter().map(|tool| (tool.function.clone(), tool.tool.clone())));
+            if let State::Up(connected) = server.state() {
+                names.extend(connected.tools.iter().map(|tool| (tool.function.clone(), tool.tool.clone())));
             }
         }
         names
     }
 
     /// Returns why a server of the session has no tools now; `None` if it is connected, or unknown.
-    pub fn why_not(&self, name: &str) -> Option<String> {
+    pub fn unavailable_reason(&self, name: &str) -> Option<String> {
         let name = server_name(name);
         let server = self.0.servers().into_iter().find(|server| server.config.name == name)?;
         let why = match server.state() {
             State::Up(_) => return None,
             State::Starting => "it is still starting; try again later".to_owned(),
-            State::Trying { why, .. } => format!("it is being started again: {why}"),
-            State::Down(why) => format!("it is not there: {why}"),
+            State::Retrying { why, .. } => format!("it is being restarted: {why}"),
+            State::Down(why) => format!("it is not running: {why}"),
         };
         Some(self.0.options.redactor.redact(&format!("MCP server '{name}': {why}")))
     }
 
     /// Returns a server once it is connected; `None` if the session does not run it. The error is
     /// text for people.
-    pub async fn up(&self, config: &ServerConfig) -> Option<Result<Up, String>> {
+    pub async fn ready(&self, config: &ServerConfig) -> Option<Result<ReadyServer, String>> {
         let server = self.0.servers().into_iter().find(|server| server.config == *config)?;
-        Some(up(&server).await)
+        Some(ready(&server).await)
     }
 }
 
-async fn up(server: &Server) -> Result<Up, String> {
+async fn ready(server: &Server) -> Result<ReadyServer, String> {
     let client = server.ready(server.config.timeout.unwrap_or(CONNECT)).await?;
-    let State::Up(live) = server.state() else { return Err("it is being started again".to_owned()) };
-    let tools = live.tools.iter().map(|tool| tool.tool.clone()).collect();
-    Ok(Up { client, tools })
+    let State::Up(connected) = server.state() else {
+        return Err("it is being restarted".to_owned());
+    };
+    let tools = connected.tools.iter().map(|tool| tool.tool.clone()).collect();
+    Ok(ReadyServer { client, tools })
 }

@@ -7,7 +7,7 @@
 use crate::{
     connection::locked,
     limits::{MESSAGE_BYTES, SEND, SSE_WAITING},
-    lines::{Fault, message},
+    stdio::{Fault, parse_message},
 };
 use futures::StreamExt as _;
 use reqwest::{
@@ -24,7 +24,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 /// A server's event stream, and the endpoint for messages.
-pub(crate) struct Sse {
+pub(crate) struct SseTransport {
     client: Client,
     endpoint: Url,
     headers: HeaderMap,
@@ -44,19 +44,19 @@ pub(crate) enum SseError {
     Status(u16),
     /// The response is no event stream.
     #[error("it answered with {0}")]
-    Type(String),
+    ContentType(String),
     /// The stream ended before it named the endpoint, or named an invalid one.
-    #[error("its stream ended before it said where messages go")]
+    #[error("its stream ended before it named the endpoint for messages")]
     NoEndpoint,
     /// The endpoint has another origin, so nothing may be sent there.
-    #[error("it wants messages at another origin than its own, where no headers of its description are sent")]
-    Elsewhere,
+    #[error("its endpoint for messages has another origin; the configured headers are not sent there")]
+    ForeignOrigin,
     /// The server did not accept a message in time.
-    #[error("it did not take a message for {} s", .0.as_secs())]
-    Slow(Duration),
+    #[error("it did not accept a message within {} s", .0.as_secs())]
+    Timeout(Duration),
 }
 
-impl Sse {
+impl SseTransport {
     /// Opens the stream and waits for the endpoint. Sets no deadline of its own.
     pub(crate) async fn open(
         client: Client,
@@ -65,36 +65,40 @@ impl Sse {
         fault: Fault,
     ) -> Result<Self, SseError> {
         let request = client.get(url).headers(headers.clone()).header(ACCEPT, "text/event-stream");
-        let response = fine(request.send().await.map_err(SseError::Client)?)?;
+        let response = check_status(request.send().await.map_err(SseError::Client)?)?;
         let kind =
             response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         if !kind.trim_start().to_ascii_lowercase().starts_with("text/event-stream") {
-            return Err(SseError::Type(kind.to_owned()));
+            return Err(SseError::ContentType(kind.to_owned()));
         }
         let base = response.url().clone();
-        let mut events = Events::of(response);
+        let mut events = Events::from_response(response);
         let endpoint = loop {
             let event = events.next().await?.ok_or(SseError::NoEndpoint)?;
             if event.name == "endpoint" {
                 let url = base.join(event.data.trim()).map_err(|_| SseError::NoEndpoint)?;
-                break Some(url).filter(|url| url.origin() == base.origin()).ok_or(SseError::Elsewhere)?;
+                break Some(url)
+                    .filter(|url| url.origin() == base.origin())
+                    .ok_or(SseError::ForeignOrigin)?;
             }
         };
-        let (heard, messages) = mpsc::channel(SSE_WAITING);
+        let (sender, messages) = mpsc::channel(SSE_WAITING);
         let closed = CancellationToken::new();
         let open = closed.clone().drop_guard();
         tokio::spawn(async move {
             let reading = async {
                 loop {
                     match events.next().await {
-                        Ok(Some(event)) if event.name == "message" => match message(event.data.as_bytes()) {
-                            Some(message) => {
-                                if heard.send(message).await.is_err() {
-                                    return;
+                        Ok(Some(event)) if event.name == "message" => {
+                            match parse_message(event.data.as_bytes()) {
+                                Some(message) => {
+                                    if sender.send(message).await.is_err() {
+                                        return;
+                                    }
                                 }
+                                None => tracing::debug!("an MCP server sent an event that is not a message"),
                             }
-                            None => tracing::debug!("an MCP server sent an event that is no message"),
-                        },
+                        }
                         Ok(Some(_)) => {}
                         Ok(None) => return,
                         Err(error) => {
@@ -114,7 +118,7 @@ impl Sse {
     }
 }
 
-impl Transport<RoleClient> for Sse {
+impl Transport<RoleClient> for SseTransport {
     type Error = SseError;
 
     fn send(
@@ -126,9 +130,9 @@ impl Transport<RoleClient> for Sse {
         let request = request.header(CONTENT_TYPE, "application/json").body(text);
         async move {
             let sent = tokio::time::timeout(SEND, request.send()).await;
-            let response = sent.map_err(|_| SseError::Slow(SEND))?.map_err(SseError::Client)?;
+            let response = sent.map_err(|_| SseError::Timeout(SEND))?.map_err(SseError::Client)?;
             // The answer arrives on the stream; the body of this response is discarded.
-            fine(response).map(drop)
+            check_status(response).map(drop)
         }
     }
 
@@ -142,7 +146,7 @@ impl Transport<RoleClient> for Sse {
     }
 }
 
-fn fine(response: Response) -> Result<Response, SseError> {
+fn check_status(response: Response) -> Result<Response, SseError> {
     let status = response.status();
     if status.is_success() { Ok(response) } else { Err(SseError::Status(status.as_u16())) }
 }
@@ -162,7 +166,7 @@ struct Events {
 }
 
 impl Events {
-    fn of(response: Response) -> Self {
+    fn from_response(response: Response) -> Self {
         let body = futures::stream::unfold(Some(response), async |response| {
             let mut response = response?;
             match response.chunk().await {
@@ -184,8 +188,11 @@ impl Events {
                 return Ok(None);
             };
             self.ready.extend(self.parser.take(&bytes));
-            if self.parser.waiting() > MESSAGE_BYTES {
-                return Err(SseError::Type(format!("an event of more than {} MB", MESSAGE_BYTES >> 20)));
+            if self.parser.buffered() > MESSAGE_BYTES {
+                return Err(SseError::ContentType(format!(
+                    "an event of more than {} MB",
+                    MESSAGE_BYTES >> 20
+                )));
             }
         }
     }
@@ -197,21 +204,21 @@ struct Parser {
     line: Vec<u8>,
     /// Whether the last byte was a carriage return; a line feed after it belongs to the same line
     /// end.
-    returned: bool,
+    after_carriage_return: bool,
     name: String,
     data: Option<String>,
 }
 
 impl Parser {
     /// Returns the bytes buffered for an incomplete event.
-    fn waiting(&self) -> usize {
+    fn buffered(&self) -> usize {
         self.line.len() + self.data.as_ref().map_or(0, String::len)
     }
 
     fn take(&mut self, bytes: &[u8]) -> Vec<Event> {
         let mut events = Vec::new();
         for byte in bytes {
-            let after_return = std::mem::replace(&mut self.returned, *byte == b'\r');
+            let after_return = std::mem::replace(&mut self.after_carriage_return, *byte == b'\r');
             match byte {
                 b'\n' if after_return => {}
                 b'\n' | b'\r' => events.extend(self.end_of_line()),
@@ -253,7 +260,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn events_are_read_whatever_pieces_they_come_in() {
+    fn events_are_parsed_from_any_split_of_the_bytes() {
         let text = "\u{feff}: hello\r\nevent: endpoint\r\ndata: /m?s=1\r\n\r\n\ndata: {\"a\":\ndata:\"ü\"}\nid: 7\n\nevent: x\n\ndata\n\n";
         let event = |name: &str, data: &str| Event { name: name.to_owned(), data: data.to_owned() };
         let expected =
@@ -262,7 +269,7 @@ mod tests {
             let mut parser = Parser::default();
             let events: Vec<_> = text.as_bytes().chunks(size).flat_map(|piece| parser.take(piece)).collect();
             assert_eq!(events, expected, "{size}");
-            assert_eq!(parser.waiting(), 0);
+            assert_eq!(parser.buffered(), 0);
         }
     }
 }

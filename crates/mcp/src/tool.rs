@@ -3,7 +3,7 @@
 use crate::{
     content,
     limits::{DESCRIPTION_BYTES, RESTART_WAIT, SCHEMA_BYTES},
-    listed::{Listed, Schema},
+    listed::{ListedTool, Schema},
     names::tool_name,
     server::Server,
 };
@@ -35,9 +35,9 @@ pub(crate) struct Definition {
 }
 
 impl Definition {
-    pub(crate) fn new(server: &str, tool: Listed) -> Result<Self, String> {
+    pub(crate) fn new(server: &str, tool: ListedTool) -> Result<Self, String> {
         let read_only = tool.is_read_only();
-        let Listed { name, title, description, annotations, schema } = tool;
+        let ListedTool { name, title, description, annotations, schema } = tool;
         let size = schema.text().len();
         if size > SCHEMA_BYTES {
             return Err(format!("its schema is larger than {SCHEMA_BYTES} bytes"));
@@ -77,7 +77,7 @@ pub(crate) fn read_resource(server: &str) -> Definition {
         description: format!(
             "Reads a resource of the MCP server '{server}' by its URI, or lists the resources when no URI is given."
         ),
-        schema: Schema::of(json!({
+        schema: Schema::new(json!({
             "type": "object",
             "properties": { "uri": { "type": "string", "description": "The resource's URI; leave it out for a list" } },
         })),
@@ -118,7 +118,9 @@ impl AnyTool for McpTool {
     fn parse(&self, arguments: Value) -> Result<Box<dyn AnyCall>, ToolError> {
         if !arguments.is_object() {
             let name = &self.definition.function;
-            return Err(ToolError::message(format!("Invalid arguments for '{name}': an object is due")));
+            return Err(ToolError::message(format!(
+                "Invalid arguments for '{name}': the arguments must be an object"
+            )));
         }
         Ok(Box::new(Call {
             server: Arc::clone(&self.server),
@@ -140,18 +142,19 @@ impl Call {
     async fn carry_out(&self, cx: &ToolContext) -> Result<ToolOutput, String> {
         let client = self.server.ready(RESTART_WAIT).await?;
         if !self.definition.reads_resources {
-            let _asking = client.asking(cx);
-            let show = |said: String| {
+            let _guard = client.register_call(cx);
+            let show = |text: String| {
                 let mut update = ToolCallUpdate::of(cx.call.clone(), self.definition.function.clone());
-                let said = self.redactor.redact(&said);
-                update.content = Some(vec![ToolContent::Content(Content::text(said))]);
+                let text = self.redactor.redact(&text);
+                update.content = Some(vec![ToolContent::Content(Content::text(text))]);
                 (cx.progress)(update);
             };
-            let result = client.call_showing(&self.definition.tool, self.arguments.clone(), &show).await?;
-            return Ok(content::of_call(result));
+            let result =
+                client.call_with_progress(&self.definition.tool, self.arguments.clone(), &show).await?;
+            return Ok(content::call_output(result));
         }
         if let Some(uri) = self.arguments["uri"].as_str() {
-            return Ok(content::of_resource(client.read(uri).await?));
+            return Ok(content::resource_output(client.read(uri).await?));
         }
         let lines = client.resources().await?.into_iter().map(|resource| {
             let about = resource.description.or(resource.title).unwrap_or_default();

@@ -2,7 +2,7 @@
 //! results unchanged.
 
 use crate::{
-    config::{How, ServerConfig},
+    config::{ServerConfig, ServerTransport},
     connection::Client,
     limits::{FIRST_WAIT, RESTART_WAIT},
     provider::McpOptions,
@@ -20,7 +20,7 @@ use tokio::time::Instant;
 pub struct Upstreams {
     servers: Vec<Arc<Server>>,
     /// The deadline until which requests wait for starting servers.
-    first: Instant,
+    first_deadline: Instant,
 }
 
 /// A connected server of the gateway.
@@ -39,7 +39,10 @@ impl Upstreams {
     /// Starts the servers in the background.
     pub fn start(servers: Vec<ServerConfig>, options: &Arc<McpOptions>, cwd: &AbsPath) -> Self {
         let start = |config| Server::start(config, Arc::clone(options), cwd.clone(), Arc::default());
-        Self { servers: servers.into_iter().map(start).collect(), first: Instant::now() + FIRST_WAIT }
+        Self {
+            servers: servers.into_iter().map(start).collect(),
+            first_deadline: Instant::now() + FIRST_WAIT,
+        }
     }
 
     /// Returns the tools of connected servers and of those being restarted. Leaves out a server
@@ -47,16 +50,19 @@ impl Upstreams {
     pub async fn tools(&self) -> Vec<UpstreamTool> {
         let settled = join_all(self.servers.iter().map(|server| server.settled()));
         // Slower servers join later.
-        let _ = tokio::time::timeout_at(self.first, settled).await;
+        let _ = tokio::time::timeout_at(self.first_deadline, settled).await;
         let mut tools = Vec::new();
         for server in &self.servers {
             let definitions = match server.state() {
-                State::Up(live) if live.client.name() == OUR_NAME => {
-                    tracing::warn!(server = server.config.name, "left out: it is this program itself");
+                State::Up(connected) if connected.client.name() == OUR_NAME => {
+                    tracing::warn!(
+                        server = server.config.name,
+                        "left out: this server is this program itself"
+                    );
                     continue;
                 }
-                State::Up(live) => live.tools.clone(),
-                State::Trying { had, .. } => had,
+                State::Up(connected) => connected.tools.clone(),
+                State::Retrying { previous_tools, .. } => previous_tools,
                 State::Starting | State::Down(_) => continue,
             };
             let own = definitions.into_iter().filter(|definition| !definition.reads_resources);
@@ -67,17 +73,21 @@ impl Upstreams {
 
     /// Returns the connected servers that have `resources` or `prompts`, without this program
     /// itself, as above.
-    pub async fn having(&self, what: &str) -> Vec<Upstream> {
+    pub async fn with_capability(&self, what: &str) -> Vec<Upstream> {
         let settled = join_all(self.servers.iter().map(|server| server.settled()));
         // Slower servers join later.
-        let _ = tokio::time::timeout_at(self.first, settled).await;
+        let _ = tokio::time::timeout_at(self.first_deadline, settled).await;
         let there = self.servers.iter().filter_map(|server| match server.state() {
-            State::Up(live) => Some((server, live)),
+            State::Up(connected) => Some((server, connected)),
             _ => None,
         });
-        let having = there.filter(|(_, live)| live.client.name() != OUR_NAME && live.client.has(what));
-        having
-            .map(|(server, live)| Upstream { server: Arc::clone(server), client: live.client.clone() })
+        let matching =
+            there.filter(|(_, connected)| connected.client.name() != OUR_NAME && connected.client.has(what));
+        matching
+            .map(|(server, connected)| Upstream {
+                server: Arc::clone(server),
+                client: connected.client.clone(),
+            })
             .collect()
     }
 
@@ -96,31 +106,34 @@ impl Upstream {
     /// Lists its resources, with the gateway's URIs.
     pub async fn resources(&self) -> Result<Vec<Value>, CallError> {
         let resources = self.client.resources().await.map_err(|why| self.failed(&why))?;
-        Ok(resources.into_iter().map(|resource| self.addressed(json!(resource), "uri")).collect())
+        Ok(resources.into_iter().map(|resource| self.with_gateway_uri(json!(resource), "uri")).collect())
     }
 
     /// Lists its resource templates, with the gateway's URIs.
     pub async fn templates(&self) -> Result<Vec<Value>, CallError> {
         let templates = self.client.templates().await.map_err(|why| self.failed(&why))?;
-        Ok(templates.into_iter().map(|template| self.addressed(json!(template), "uriTemplate")).collect())
+        Ok(templates
+            .into_iter()
+            .map(|template| self.with_gateway_uri(json!(template), "uriTemplate"))
+            .collect())
     }
 
     /// Reads a resource; `uri` is the server's own.
     pub async fn read(&self, uri: &str) -> Result<Value, CallError> {
         let contents = self.client.read(uri).await.map_err(|why| self.failed(&why))?;
-        let contents = contents.into_iter().map(|contents| self.addressed(json!(contents), "uri"));
+        let contents = contents.into_iter().map(|contents| self.with_gateway_uri(json!(contents), "uri"));
         Ok(json!({ "contents": contents.collect::<Vec<_>>() }))
     }
 
     /// Lists its prompts, each with the server's own name and in the gateway's form.
     pub async fn prompts(&self) -> Result<Vec<(String, Value)>, CallError> {
         let prompts = self.client.prompts().await.map_err(|why| self.failed(&why))?;
-        let told = prompts.into_iter().map(|prompt| {
-            let mut told = json!(prompt);
-            told["name"] = json!(format!("{}__{}", self.name(), prompt.name));
-            (prompt.name, told)
+        let listed = prompts.into_iter().map(|prompt| {
+            let mut listed = json!(prompt);
+            listed["name"] = json!(format!("{}__{}", self.name(), prompt.name));
+            (prompt.name, listed)
         });
-        Ok(told.collect())
+        Ok(listed.collect())
     }
 
     /// Fills in a prompt; `name` is the server's own.
@@ -128,14 +141,14 @@ impl Upstream {
         let filled = self.client.prompt(name, arguments).await.map_err(|why| self.failed(&why))?;
         let mut filled = json!(filled);
         for message in filled["messages"].as_array_mut().into_iter().flatten() {
-            address_content(self.name(), &mut message["content"]);
+            to_gateway_content(self.name(), &mut message["content"]);
         }
         Ok(filled)
     }
 
-    fn addressed(&self, mut told: Value, key: &str) -> Value {
-        address(self.name(), &mut told[key]);
-        told
+    fn with_gateway_uri(&self, mut listed: Value, key: &str) -> Value {
+        to_gateway_uri(self.name(), &mut listed[key]);
+        listed
     }
 
     fn failed(&self, why: &str) -> CallError {
@@ -147,22 +160,22 @@ impl Upstream {
 const SCHEME: &str = "mcp://";
 
 /// Splits a URI of the gateway into the server's name and the server's own URI.
-pub fn own_address(uri: &str) -> Option<(&str, &str)> {
+pub fn split_gateway_uri(uri: &str) -> Option<(&str, &str)> {
     uri.strip_prefix(SCHEME)?.split_once('/')
 }
 
 /// Turns a server's URI into one of the gateway.
-fn address(server: &str, uri: &mut Value) {
+fn to_gateway_uri(server: &str, uri: &mut Value) {
     if let Value::String(uri) = uri {
         uri.insert_str(0, &format!("{SCHEME}{server}/"));
     }
 }
 
 /// Turns the URIs in content into those of the gateway.
-fn address_content(server: &str, content: &mut Value) {
+fn to_gateway_content(server: &str, content: &mut Value) {
     match content["type"].as_str() {
-        Some("resource_link") => address(server, &mut content["uri"]),
-        Some("resource") => address(server, &mut content["resource"]["uri"]),
+        Some("resource_link") => to_gateway_uri(server, &mut content["uri"]),
+        Some("resource") => to_gateway_uri(server, &mut content["resource"]["uri"]),
         _ => {}
     }
 }
@@ -204,7 +217,7 @@ impl UpstreamTool {
         let result = client.call(&self.definition.tool, Value::Object(arguments)).await.map_err(failed)?;
         let mut result = serde_json::to_value(result).map_err(|error| failed(error.to_string()))?;
         for content in result["content"].as_array_mut().into_iter().flatten() {
-            address_content(&self.server.config.name, content);
+            to_gateway_content(&self.server.config.name, content);
         }
         Ok(result)
     }
@@ -214,10 +227,10 @@ impl UpstreamTool {
 /// was started as.
 pub fn is_this_gateway(server: &ServerConfig, program: &str) -> bool {
     let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
-    match &server.how {
-        How::Stdio { command, args, .. } => {
+    match &server.transport {
+        ServerTransport::Stdio { command, args, .. } => {
             last(command) == last(program) && args.iter().any(|arg| arg == "serve" || arg == "mcp:serve")
         }
-        How::Http { .. } => false,
+        ServerTransport::Http { .. } => false,
     }
 }

@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_model_gets_its_own_ids_back_as_they_came() {
+    fn a_models_own_call_ids_are_sent_back_unchanged() {
         let mut ids = CallIds::default();
         let long = "x".repeat(100);
         assert_eq!(ids.own("functions.f:0", |_| true), "functions.f:0");
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_unique_and_plain() {
+    fn call_ids_are_unique_and_valid() {
         let mut ids = CallIds::default();
         let long = "x".repeat(100);
         let got: Vec<_> =

@@ -5,17 +5,17 @@ mod lists;
 
 use crate::{
     ProvidersOptions,
-    catalogue::{self, Catalogue, RefreshError},
     discovery::{self, LocalModel},
     http::Http,
-    learned::Learned,
     limits::DISCOVERY_WAIT,
+    model_table::{self, ModelTable, RefreshError},
+    refused_options::RefusalMemory,
     replay::{Recorder, RecordingModel, ReplayModel},
 };
 use agent::{Credentials, LanguageModel, ModelError, ModelInfo, Models};
 use async_trait::async_trait;
-use lists::Asked;
 pub use lists::Listing;
+use lists::ServerList;
 use std::{
     collections::{BTreeMap, HashMap},
     sync::{Arc, Mutex, PoisonError, RwLock},
@@ -36,17 +36,17 @@ pub struct Catalog {
     system: Arc<dyn System>,
     pilot: Arc<dyn LanguageModel>,
     http: Arc<Http>,
-    learned: Arc<Learned>,
+    refused_options: Arc<RefusalMemory>,
     recorder: Option<Arc<Recorder>>,
-    found: RwLock<Vec<LocalModel>>,
+    local_models: RwLock<Vec<LocalModel>>,
     /// The models listed by servers at user-configured addresses, by provider.
-    asked: RwLock<BTreeMap<String, Asked>>,
+    server_lists: RwLock<BTreeMap<String, ServerList>>,
     /// The addresses of the last discovery.
-    looked: AsyncMutex<Option<Vec<String>>>,
+    probed_addresses: AsyncMutex<Option<Vec<String>>>,
     /// Signalled when the list of models is requested.
-    wanted: Notify,
+    list_requested: Notify,
     /// The vendors' models, once loaded, with the problem of the downloaded file, if any.
-    vendors: OnceCell<(Arc<Catalogue>, Option<String>)>,
+    vendors: OnceCell<(Arc<ModelTable>, Option<String>)>,
     /// Opened recordings. Kept as long as the catalog lives, so that each continues where it
     /// stopped.
     replays: Mutex<HashMap<String, Arc<ReplayModel>>>,
@@ -73,15 +73,15 @@ impl Catalog {
     pub fn new(options: ProvidersOptions, system: Arc<dyn System>, pilot: Arc<dyn LanguageModel>) -> Self {
         Self {
             http: Arc::default(),
-            learned: Arc::default(),
+            refused_options: Arc::default(),
             recorder: options
                 .record_to
                 .clone()
                 .map(|path| Recorder::new(path, system.clone(), options.redactor.clone())),
-            found: RwLock::default(),
-            asked: RwLock::default(),
-            looked: AsyncMutex::default(),
-            wanted: Notify::new(),
+            local_models: RwLock::default(),
+            server_lists: RwLock::default(),
+            probed_addresses: AsyncMutex::default(),
+            list_requested: Notify::new(),
             vendors: OnceCell::new(),
             replays: Mutex::default(),
             options: RwLock::new(Arc::new(options)),
@@ -105,9 +105,9 @@ impl Catalog {
     /// of models is requested. So a client that only initializes causes no connection beyond this
     /// machine's default ports. Spawn it at start-up; never returns.
     pub async fn watch(&self) {
-        self.look_near().await;
+        self.probe_local().await;
         loop {
-            self.wanted.notified().await;
+            self.list_requested.notified().await;
             self.discover().await;
         }
     }
@@ -116,50 +116,50 @@ impl Catalog {
     /// for their models, once for each set of addresses; concurrent calls wait for the first. Takes
     /// at most 4 s, and less than 1 s if no user-configured address is beyond this machine.
     pub async fn discover(&self) {
-        let _ = self.read_catalogue().await;
+        let _ = self.load_model_table().await;
         let addresses = self.addresses();
-        let mut looked = self.looked.lock().await;
-        if looked.as_ref() != Some(&addresses) {
-            self.look().await;
-            *looked = Some(addresses);
+        let mut probed_addresses = self.probed_addresses.lock().await;
+        if probed_addresses.as_ref() != Some(&addresses) {
+            self.probe_and_ask().await;
+            *probed_addresses = Some(addresses);
         }
     }
 
     /// Runs [`Catalog::discover`] unless the default model is certain without it.
-    pub async fn settle_default(&self) {
-        if !self.is_settled() {
+    pub async fn resolve_default(&self) {
+        if !self.is_default_final() {
             self.discover().await;
         }
     }
 
-    async fn look(&self) {
-        tokio::join!(self.look_near(), self.ask_servers());
+    async fn probe_and_ask(&self) {
+        tokio::join!(self.probe_local(), self.ask_servers());
     }
 
-    async fn look_near(&self) {
+    async fn probe_local(&self) {
         let options = self.options();
         let local = &options.local;
         let candidates = discovery::candidates(local.discover, local.ollama.as_deref(), &local.urls);
-        let found = discovery::probe(&candidates, &self.http).await;
-        *self.found.write().unwrap_or_else(PoisonError::into_inner) = found;
+        let local_models = discovery::probe(&candidates, &self.http).await;
+        *self.local_models.write().unwrap_or_else(PoisonError::into_inner) = local_models;
     }
 
-    fn found(&self) -> Vec<LocalModel> {
-        self.found.read().unwrap_or_else(PoisonError::into_inner).clone()
+    fn local_models(&self) -> Vec<LocalModel> {
+        self.local_models.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Returns the vendors' models: the downloaded catalogue, otherwise the built-in one.
-    fn catalogue(&self) -> Arc<Catalogue> {
-        self.vendors.get().map_or_else(Catalogue::built_in, |(known, _)| known.clone())
+    fn model_table(&self) -> Arc<ModelTable> {
+        self.vendors.get().map_or_else(ModelTable::built_in, |(known, _)| known.clone())
     }
 
-    async fn read_catalogue(&self) -> &(Arc<Catalogue>, Option<String>) {
+    async fn load_model_table(&self) -> &(Arc<ModelTable>, Option<String>) {
         self.vendors
             .get_or_init(async || {
-                let built_in = Catalogue::built_in();
+                let built_in = ModelTable::built_in();
                 let Some(path) = &self.options().catalogue_file else { return (built_in, None) };
-                match catalogue::read(path, &*self.system).await {
-                    Ok(Some(got)) if got.date >= built_in.date => (got, None),
+                match model_table::read(path, &*self.system).await {
+                    Ok(Some(table)) if table.date >= built_in.date => (table, None),
                     // This version of the program contains newer data than the file.
                     Ok(_) => (built_in, None),
                     Err(problem) => {
@@ -174,7 +174,7 @@ impl Catalog {
     /// Returns the catalogue of vendors' models in use, and the problem of the downloaded one, if
     /// any.
     pub async fn catalogue_source(&self) -> CatalogueSource {
-        let (used, problem) = self.read_catalogue().await;
+        let (used, problem) = self.load_model_table().await;
         source(used, problem.clone())
     }
 
@@ -193,30 +193,34 @@ impl Catalog {
         today: &str,
     ) -> Result<CatalogueSource, RefreshError> {
         let options = self.options();
-        let target = options.catalogue_file.as_ref().ok_or(RefreshError::NowhereToKeep)?;
-        let got = catalogue::refresh(from, today, target, base, &self.http, &*self.system).await?;
-        Ok(source(&Arc::new(got), None))
+        let target = options.catalogue_file.as_ref().ok_or(RefreshError::NoTarget)?;
+        let table = model_table::refresh(from, today, target, base, &self.http, &*self.system).await?;
+        Ok(source(&Arc::new(table), None))
     }
 
     /// Returns a model on this machine. Servers come and go, so an unknown model triggers another
     /// probe.
     async fn local(&self, model: &str) -> Result<Arc<dyn LanguageModel>, ModelError> {
         self.discover().await;
-        let find = || self.found().into_iter().find(|local| local.model == model);
+        let find = || self.local_models().into_iter().find(|local| local.model == model);
         let mut local = find();
         if local.is_none() {
-            self.look_near().await;
+            self.probe_local().await;
             local = find();
         }
         match local {
-            Some(local) => self.build_local(&discovery::in_force(&local, &self.http).await),
-            None => Err(ModelError::NotConfigured(match self.found().as_slice() {
+            Some(local) => self.build_local(&discovery::with_current_context(&local, &self.http).await),
+            None => Err(ModelError::NotConfigured(match self.local_models().as_slice() {
                 [] => format!(
                     "no server on this machine has the model `{model}`: none answers; start Ollama, llama.cpp, LM Studio or vLLM, or name its address in the setting providers.local.urls"
                 ),
-                found => format!(
+                local_models => format!(
                     "no server on this machine has the model `{model}`; there are: {}",
-                    found.iter().map(|local| format!("local/{}", local.model)).collect::<Vec<_>>().join(", ")
+                    local_models
+                        .iter()
+                        .map(|local| format!("local/{}", local.model))
+                        .collect::<Vec<_>>()
+                        .join(", ")
                 ),
             })),
         }
@@ -228,7 +232,7 @@ impl Catalog {
             (Some(base), Err(_)) if !file.is_empty() => base.join(file),
             _ => {
                 return Err(ModelError::NotConfigured(format!(
-                    "`replay/{file}` names no recording; write replay/ and the file's path"
+                    "`replay/{file}` does not name a recording; write replay/ and the file's path"
                 )));
             }
         };
@@ -243,11 +247,11 @@ impl Catalog {
     }
 }
 
-fn source(used: &Arc<Catalogue>, problem: Option<String>) -> CatalogueSource {
+fn source(used: &Arc<ModelTable>, problem: Option<String>) -> CatalogueSource {
     CatalogueSource {
         date: used.date.clone(),
         source: used.source.clone(),
-        built_in: Arc::ptr_eq(used, &Catalogue::built_in()),
+        built_in: Arc::ptr_eq(used, &ModelTable::built_in()),
         problem,
         models: used.count(),
     }
@@ -256,12 +260,12 @@ fn source(used: &Arc<Catalogue>, problem: Option<String>) -> CatalogueSource {
 #[async_trait]
 impl Models for Catalog {
     fn list(&self) -> Vec<ModelInfo> {
-        self.wanted.notify_one();
+        self.list_requested.notify_one();
         let mut list = self.listed();
         list.push(self.pilot.info().clone());
-        if let Some(default) = self.default_now() {
+        if let Some(default) = self.known_default() {
             match list.iter().position(|info| info.id == default) {
-                Some(place) => list[..=place].rotate_right(1),
+                Some(position) => list[..=position].rotate_right(1),
                 None if default.contains('/') => list.insert(0, self.guess(&default)),
                 None => {}
             }
@@ -270,16 +274,16 @@ impl Models for Catalog {
     }
 
     async fn default_id(&self) -> String {
-        self.wanted.notify_one();
-        if !self.is_settled() {
+        self.list_requested.notify_one();
+        if !self.is_default_final() {
             // A timeout is not an error: what is not found in time is not the default.
             let _ = timeout(DISCOVERY_WAIT, self.discover()).await;
         }
-        self.default_now().unwrap_or_else(|| self.pilot.info().id.clone())
+        self.known_default().unwrap_or_else(|| self.pilot.info().id.clone())
     }
 
     async fn is_unconfigured(&self) -> bool {
-        self.default_id().await == self.pilot.info().id && self.default_now().is_none()
+        self.default_id().await == self.pilot.info().id && self.known_default().is_none()
     }
 
     fn credentials(&self, id: &str) -> Credentials {
@@ -299,12 +303,12 @@ impl Models for Catalog {
     }
 
     async fn get(&self, id: &str) -> Result<Arc<dyn LanguageModel>, ModelError> {
-        let _ = self.read_catalogue().await;
+        let _ = self.load_model_table().await;
         let (provider, model) = id.split_once('/').unwrap_or((id, ""));
         let model = match provider {
             _ if id == self.pilot.info().id => self.pilot.clone(),
             "replay" => self.replay(model).await?,
-            _ if model.is_empty() => return Err(self.unnamed(id)),
+            _ if model.is_empty() => return Err(self.incomplete_id(id)),
             "local" => self.local(model).await?,
             _ => {
                 let options = self.options();

@@ -31,7 +31,7 @@ pub(crate) struct Candidate {
     /// The timeout for listing its models.
     wait: Duration,
     /// Whether requests may leave this machine.
-    beyond: bool,
+    is_remote: bool,
 }
 
 /// A model reported by a server.
@@ -46,7 +46,7 @@ pub(crate) struct LocalModel {
     /// The context size in effect for requests, in tokens, if reported.
     pub(crate) context_size: Option<u64>,
     /// The largest context size that the model supports, in tokens, if reported.
-    pub(crate) most_context: Option<u64>,
+    pub(crate) max_context: Option<u64>,
     /// The number of parameters, if reported.
     pub(crate) parameters: Option<u64>,
     /// Whether it is known to accept images.
@@ -69,16 +69,16 @@ pub(crate) fn candidates(discover: bool, ollama: Option<&str>, urls: &[String]) 
     ];
     let usual = usual.into_iter().filter(|_| discover).filter_map(|(kind, base)| {
         let base = Url::parse(base).ok()?;
-        let beyond = kind == Kind::Ollama && ollama.is_some();
+        let is_remote = kind == Kind::Ollama && ollama.is_some();
         let name = if is_loopback(&base) { kind.name().to_owned() } else { host_and_port(&base) };
-        Some(Candidate { kind: Some(kind), beyond, ..Candidate::local(name, &base) })
+        Some(Candidate { kind: Some(kind), is_remote, ..Candidate::local(name, &base) })
     });
     let named = urls.iter().filter_map(|url| match Url::parse(url) {
         Ok(base) if base.scheme() == "http" && is_loopback(&base) => {
             Some(Candidate::local(host_and_port(&base), &base))
         }
         _ => {
-            tracing::warn!("passed over a local model server that is no http:// address on this machine; configure it as a provider instead");
+            tracing::warn!("skipped a local model server whose address is not http:// on this machine; configure it as a provider instead");
             None
         }
     });
@@ -96,14 +96,14 @@ impl Candidate {
         let mut base = address.clone();
         base.set_path(&format!("{}/v1", address.path().trim_end_matches('/').trim_end_matches("/v1")));
         let wait = if is_loopback(&base) { PROBE_TIMEOUT } else { LIST_TIMEOUT };
-        Self { name, base, kind: None, headers: HeaderMap::new(), wait, beyond: false }
+        Self { name, base, kind: None, headers: HeaderMap::new(), wait, is_remote: false }
     }
 
     /// Creates a candidate at a user-configured address, whose list of models is at `list`.
     pub(crate) fn named(name: &str, list: &Url, headers: HeaderMap) -> Option<Self> {
         let mut base = list.clone();
         base.set_path(list.path().strip_suffix("/models")?);
-        Some(Self { name: name.to_owned(), base, kind: None, headers, wait: LIST_TIMEOUT, beyond: true })
+        Some(Self { name: name.to_owned(), base, kind: None, headers, wait: LIST_TIMEOUT, is_remote: true })
     }
 
     /// Returns the address of a resource next to the Chat Completions API.
@@ -125,7 +125,7 @@ impl Candidate {
     pub(crate) async fn models(&self, http: &Http) -> Option<Vec<LocalModel>> {
         let (mut models, kind) = timeout(self.wait, self.ask(http)).await.ok().flatten()?;
         models.truncate(LISTED_MODELS);
-        let server = kind.filter(|_| self.kind.is_none() && !self.beyond).map(Kind::name);
+        let server = kind.filter(|_| self.kind.is_none() && !self.is_remote).map(Kind::name);
         let base_url = self.base.to_string();
         for model in &mut models {
             model.server = server.map_or_else(|| self.name.clone(), str::to_owned);
@@ -143,7 +143,7 @@ impl Candidate {
     }
 
     async fn ask(&self, http: &Http) -> Option<(Vec<LocalModel>, Option<Kind>)> {
-        if !self.beyond && !is_there(&self.base).await {
+        if !self.is_remote && !is_listening(&self.base).await {
             return None;
         }
         let own = |(models, kind): (Vec<LocalModel>, Option<Kind>)| (models, kind.or(self.kind));
@@ -176,24 +176,24 @@ impl Candidate {
             }
             Some(Kind::LmStudio) => {
                 let Some(body) = self.get(self.beside("api/v0/models"), http).await else { return };
-                let Some((told, _)) = answers::list(&body) else { return };
+                let Some((listed, _)) = answers::list(&body) else { return };
                 for model in models.iter_mut() {
                     // Its own list marks the embedding models.
-                    let Some(more) = told.iter().find(|more| more.model == model.model) else {
-                        model.is_for_chat = told.is_empty();
+                    let Some(more) = listed.iter().find(|more| more.model == model.model) else {
+                        model.is_for_chat = listed.is_empty();
                         continue;
                     };
-                    model.most_context = more.most_context;
+                    model.max_context = more.max_context;
                     model.images = more.images;
                 }
             }
             Some(Kind::LlamaCpp | Kind::Vllm) | None => {}
         }
-        self.in_force(kind, models, http).await;
+        self.with_current_context(kind, models, http).await;
     }
 
     /// Queries the context size of loaded models.
-    async fn in_force(&self, kind: Option<Kind>, models: &mut [LocalModel], http: &Http) {
+    async fn with_current_context(&self, kind: Option<Kind>, models: &mut [LocalModel], http: &Http) {
         match kind {
             Some(Kind::Ollama) => {
                 let Some(body) = self.get(self.beside("api/ps"), http).await else { return };
@@ -217,9 +217,9 @@ impl Candidate {
             }
             Some(Kind::LmStudio) => {
                 let Some(body) = self.get(self.beside("api/v0/models"), http).await else { return };
-                let told = answers::list(&body).map(|(told, _)| told).unwrap_or_default();
+                let listed = answers::list(&body).map(|(listed, _)| listed).unwrap_or_default();
                 for model in models.iter_mut() {
-                    let more = told.iter().find(|more| more.model == model.model);
+                    let more = listed.iter().find(|more| more.model == model.model);
                     model.context_size = more.and_then(|more| more.context_size).or(model.context_size);
                 }
             }
@@ -262,7 +262,7 @@ async fn body(request: reqwest::RequestBuilder) -> Option<Vec<u8>> {
     clippy::disallowed_methods,
     reason = "a look at a port of loopback, before there is a client for it"
 )]
-async fn is_there(url: &Url) -> bool {
+async fn is_listening(url: &Url) -> bool {
     let Some(port) = url.port_or_known_default() else { return false };
     let host = url.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
     let Ok(connection) = TcpStream::connect((host, port)).await else { return false };
@@ -283,11 +283,11 @@ pub(crate) async fn probe(candidates: &[Candidate], http: &Http) -> Vec<LocalMod
 }
 
 /// Updates a model with its current context size, since servers load and unload models and restart.
-pub(crate) async fn in_force(model: &LocalModel, http: &Http) -> LocalModel {
+pub(crate) async fn with_current_context(model: &LocalModel, http: &Http) -> LocalModel {
     let mut now = [model.clone()];
     if let Ok(base) = Url::parse(&model.base_url) {
-        let server = Candidate { beyond: true, ..Candidate::local(model.server.clone(), &base) };
-        let _ = timeout(PROBE_TIMEOUT, server.in_force(model.kind, &mut now, http)).await;
+        let server = Candidate { is_remote: true, ..Candidate::local(model.server.clone(), &base) };
+        let _ = timeout(PROBE_TIMEOUT, server.with_current_context(model.kind, &mut now, http)).await;
     }
     let [now] = now;
     now
@@ -298,7 +298,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_this_machine_is_looked_at_but_for_what_the_user_names() {
+    fn only_this_machine_and_user_named_addresses_are_probed() {
         let urls =
             ["http://127.0.0.1:1", "http://[::1]:2/", "http://10.0.0.1:3", "https://example.org", "nonsense"];
         let found = candidates(false, None, &urls.map(str::to_owned));
@@ -308,14 +308,14 @@ mod tests {
         let lists: Vec<_> = usual.iter().map(|candidate| candidate.list().to_string()).collect();
         let ports = [11434, 8080, 1234, 8000].map(|port| format!("http://127.0.0.1:{port}/v1/models"));
         assert_eq!(lists, ports);
-        assert!(usual.iter().all(|candidate| !candidate.beyond && is_loopback(&candidate.base)));
+        assert!(usual.iter().all(|candidate| !candidate.is_remote && is_loopback(&candidate.base)));
         let named = candidates(true, Some("http://gpu-box:11434"), &[]);
-        assert_eq!((named.len(), named[0].name.as_str(), named[0].beyond), (4, "gpu-box:11434", true));
+        assert_eq!((named.len(), named[0].name.as_str(), named[0].is_remote), (4, "gpu-box:11434", true));
         assert!(candidates(false, Some("http://gpu-box:11434"), &[]).is_empty(), "looking is switched off");
     }
 
     #[test]
-    fn every_list_is_read() {
+    fn every_format_of_model_list_is_parsed() {
         let names = |body: &str| -> Option<Vec<_>> {
             let (models, _) = answers::list(body.as_bytes())?;
             Some(models.into_iter().map(|model| (model.model, model.context_size)).collect())

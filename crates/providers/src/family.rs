@@ -1,5 +1,5 @@
 //! Facts about a model that follow from its name. What the name does not determine is learned from
-//! the server's refusals ([`learned`](crate::learned)).
+//! the server's refusals ([`refused_options`](crate::refused_options)).
 
 /// How an Anthropic model uses extended thinking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_tell_how_a_model_thinks() {
+    fn names_determine_how_a_model_thinks() {
         use Thinking::*;
         for (model, expected) in [
             ("claude-2.1", Never),
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn names_tell_the_wire_of_openais_models() {
+    fn names_determine_the_wire_of_openai_models() {
         for (model, responses, completion) in [
             ("gpt-5.6-sol", true, true),
             ("openai/gpt-5.4-mini", true, true),

@@ -47,7 +47,7 @@ impl<'a> Fields<'a> {
     }
 
     /// Returns whether all other members than these are empty: `null` or `[]`.
-    pub(crate) fn says_nothing_but(&self, names: &[&str]) -> bool {
+    pub(crate) fn is_empty_except(&self, names: &[&str]) -> bool {
         self.0
             .iter()
             .all(|(name, value)| names.contains(&name.as_ref()) || matches!(value.get(), "null" | "[]"))
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn members_keep_their_order_and_their_bytes() {
+    fn members_keep_their_order_and_bytes() {
         let text = r#"{"z":1.00,"a":"\u00e9","m":{ "x" : [ ] }}"#;
         let fields: Fields<'_> = serde_json::from_str(text).unwrap();
         assert_eq!(fields.to_json(), text);

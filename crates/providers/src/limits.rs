@@ -6,7 +6,7 @@ use std::time::Duration;
 pub const TRIES: u32 = 3;
 
 /// How many times a request is rebuilt because the server refused one of its options.
-pub(crate) const MAX_LESSONS: usize = 8;
+pub(crate) const MAX_REBUILDS: usize = 8;
 
 /// The delay before the second attempt. It doubles for each further attempt, plus random jitter.
 pub const RETRY_DELAY: Duration = Duration::from_millis(500);

@@ -44,7 +44,7 @@ pub(crate) fn replayed<'a>(opaque: Option<&'a String>, kinds: &[&str]) -> Option
     kinds.contains(&kind.as_str()).then(|| serde_json::from_str(opaque).ok()).flatten()
 }
 
-/// Returns the wire's own form of an item, as stored by [`kept`], if `wire` stored it.
+/// Returns the wire's own form of an item, as stored by [`wrap_own_form`], if `wire` stored it.
 pub(crate) fn own_form<'a>(opaque: Option<&'a String>, wire: &str) -> Option<&'a RawValue> {
     let Fields(members) = serde_json::from_str(opaque?).ok()?;
     match members.into_iter().next()? {
@@ -54,7 +54,7 @@ pub(crate) fn own_form<'a>(opaque: Option<&'a String>, wire: &str) -> Option<&'a
 }
 
 /// Wraps a wire's own form of an item under the wire's name, so that [`own_form`] can identify it.
-pub(crate) fn kept(wire: &str, form: &(impl Serialize + ?Sized)) -> String {
+pub(crate) fn wrap_own_form(wire: &str, form: &(impl Serialize + ?Sized)) -> String {
     let form = to_raw_value(form).expect("strings and JSON values always serialise");
     format!("{{\"{wire}\":{form}}}")
 }

@@ -3,7 +3,7 @@
 use crate::{
     Wire, anthropic, chat, gemini,
     http::{Endpoint, Exchange, Fold, Http, Peer, Tuning},
-    learned::{Learned, Lesson, Optional, Refusal, Traits},
+    refused_options::{ModelQuirks, Refusal, RefusalMemory, RefusalRemedy, RequestOption},
     responses,
 };
 use agent::{LanguageModel, Message, ModelError, ModelEvent, ModelInfo, ModelRequest};
@@ -30,21 +30,21 @@ pub(crate) struct Remote {
     pub(crate) info: ModelInfo,
     pub(crate) base_url: String,
     /// The candidate wires. The first is used unless a refusal names another. Never empty.
-    pub(crate) lines: Vec<Line>,
+    pub(crate) targets: Vec<WireTarget>,
     pub(crate) http: Arc<Http>,
     pub(crate) tuning: Tuning,
-    pub(crate) learned: Arc<Learned>,
+    pub(crate) refused_options: Arc<RefusalMemory>,
 }
 
 /// One wire to a model, with its address.
-pub(crate) struct Line {
+pub(crate) struct WireTarget {
     /// Never [`Wire::Auto`].
     pub(crate) wire: Wire,
     pub(crate) endpoint: Endpoint,
     pub(crate) peer: Peer,
 }
 
-impl Line {
+impl WireTarget {
     /// Returns whether the address is OpenAI's own, which accepts parameters that other servers
     /// reject.
     fn is_openai(&self) -> bool {
@@ -62,7 +62,7 @@ impl Line {
     }
 
     /// The request options that this wire can leave out.
-    fn options(&self) -> &'static [&'static Optional] {
+    fn options(&self) -> &'static [&'static RequestOption] {
         match self.wire {
             Wire::Auto | Wire::Chat => chat::OPTIONS,
             Wire::Responses => responses::OPTIONS,
@@ -73,35 +73,35 @@ impl Line {
 }
 
 impl Remote {
-    /// Returns the traits learned of the model so far.
-    pub(crate) fn traits(&self) -> Traits {
-        self.learned.of(&self.base_url, &self.lines[0].peer.model)
+    /// Returns the quirks learned of the model so far.
+    pub(crate) fn quirks(&self) -> ModelQuirks {
+        self.refused_options.of(&self.base_url, &self.targets[0].peer.model)
     }
 
-    /// Stores the traits that an accepted request was built from.
-    pub(crate) fn remember(&self, traits: Traits) {
-        self.learned.remember(&self.base_url, &self.lines[0].peer.model, traits);
+    /// Stores the quirks that an accepted request was built from.
+    pub(crate) fn remember(&self, quirks: ModelQuirks) {
+        self.refused_options.remember(&self.base_url, &self.targets[0].peer.model, quirks);
     }
 
     /// Returns the index of the line to use.
-    pub(crate) fn line(&self, traits: &Traits) -> usize {
-        self.lines.iter().position(|line| Some(line.wire) == traits.wire).unwrap_or(0)
+    pub(crate) fn target(&self, quirks: &ModelQuirks) -> usize {
+        self.targets.iter().position(|target| Some(target.wire) == quirks.wire).unwrap_or(0)
     }
 
     /// Builds the body of a request.
-    pub(crate) fn body(&self, request: &ModelRequest, traits: &Traits) -> Bytes {
-        let line = &self.lines[self.line(traits)];
+    pub(crate) fn body(&self, request: &ModelRequest, quirks: &ModelQuirks) -> Bytes {
+        let target = &self.targets[self.target(quirks)];
         let info = ModelInfo {
-            images: self.info.images && !traits.no_images,
-            max_output: self.info.max_output.min(traits.max_output.unwrap_or(u64::MAX)),
+            images: self.info.images && !quirks.no_images,
+            max_output: self.info.max_output.min(quirks.max_output.unwrap_or(u64::MAX)),
             ..self.info.clone()
         };
-        let model = &line.peer.model;
-        let body = match line.wire {
-            Wire::Auto | Wire::Chat => chat::body(request, &info, model, traits, line.is_openai()),
-            Wire::Responses => responses::body(request, &info, model, traits),
-            Wire::Anthropic => anthropic::body(request, &info, model, traits),
-            Wire::Gemini => gemini::body(request, &info, model, traits),
+        let model = &target.peer.model;
+        let body = match target.wire {
+            Wire::Auto | Wire::Chat => chat::body(request, &info, model, quirks, target.is_openai()),
+            Wire::Responses => responses::body(request, &info, model, quirks),
+            Wire::Anthropic => anthropic::body(request, &info, model, quirks),
+            Wire::Gemini => gemini::body(request, &info, model, quirks),
         };
         Bytes::from(body)
     }
@@ -109,59 +109,59 @@ impl Remote {
     /// Learns from a refusal and returns how to proceed. `may_switch` allows a change of the wire.
     pub(crate) fn learn(
         &self,
-        (status, said): (u16, &[u8]),
+        (status, body): (u16, &[u8]),
         sent: &[u8],
-        traits: &mut Traits,
+        quirks: &mut ModelQuirks,
         may_switch: bool,
-    ) -> Lesson {
-        let line = &self.lines[self.line(traits)];
-        let Some(refusal) = Refusal::read(status, said) else { return Lesson::None };
-        if let Some(other) = refusal.other_wire(line.wire) {
-            if !may_switch || !self.lines.iter().any(|line| line.wire == other) {
-                return Lesson::None;
+    ) -> RefusalRemedy {
+        let target = &self.targets[self.target(quirks)];
+        let Some(refusal) = Refusal::read(status, body) else { return RefusalRemedy::None };
+        if let Some(other) = refusal.other_wire(target.wire) {
+            if !may_switch || !self.targets.iter().any(|target| target.wire == other) {
+                return RefusalRemedy::None;
             }
-            traits.wire = Some(other);
-            return Lesson::Anew;
+            quirks.wire = Some(other);
+            return RefusalRemedy::Rebuild;
         }
-        if refusal.is_of_own_answers() {
-            return Lesson::Forget;
+        if refusal.concerns_own_answers() {
+            return RefusalRemedy::DropOpaque;
         }
-        if line.wire == Wire::Chat && !traits.wants_reasoning && refusal.wants_reasoning() {
-            traits.wants_reasoning = true;
-            return Lesson::Anew;
+        if target.wire == Wire::Chat && !quirks.wants_reasoning && refusal.wants_reasoning() {
+            quirks.wants_reasoning = true;
+            return RefusalRemedy::Rebuild;
         }
         // A server may refuse the answer limit and state in the same message the context size that
         // the limit does not fit into.
-        traits.context_size = refusal.context_size().or(traits.context_size);
+        quirks.context_size = refusal.context_size().or(quirks.context_size);
         let sent_json: Value = serde_json::from_slice(sent).unwrap_or_default();
-        let has_tools = line.wire == Wire::Chat && sent_json.get("tools").is_some();
-        if has_tools && !traits.no_tools && refusal.is_of_tools() {
-            traits.no_tools = true;
-            return Lesson::Anew;
+        let has_tools = target.wire == Wire::Chat && sent_json.get("tools").is_some();
+        if has_tools && !quirks.no_tools && refusal.concerns_tools() {
+            quirks.no_tools = true;
+            return RefusalRemedy::Rebuild;
         }
-        if self.info.images && !traits.no_images && has_images(sent) && refusal.is_of_images() {
-            traits.no_images = true;
-            return Lesson::Anew;
+        if self.info.images && !quirks.no_images && has_images(sent) && refusal.concerns_images() {
+            quirks.no_images = true;
+            return RefusalRemedy::Rebuild;
         }
-        if refusal.teach(&sent_json, line.options(), traits) {
-            return Lesson::Anew;
+        if refusal.record_refused_options(&sent_json, target.options(), quirks) {
+            return RefusalRemedy::Rebuild;
         }
-        if line.wire == Wire::Chat && refusal.teach_members(&sent_json, traits) {
-            return Lesson::Anew;
+        if target.wire == Wire::Chat && refusal.record_refused_members(&sent_json, quirks) {
+            return RefusalRemedy::Rebuild;
         }
         // Messages requires a limit, so it cannot be left out; it can only be lowered.
-        let limit = sent_json.get("max_tokens").filter(|_| line.wire == Wire::Anthropic);
+        let limit = sent_json.get("max_tokens").filter(|_| target.wire == Wire::Anthropic);
         if let Some(most) = refusal.smaller_limit(limit) {
-            traits.max_output = Some(most);
-            return Lesson::Anew;
+            quirks.max_output = Some(most);
+            return RefusalRemedy::Rebuild;
         }
         if let Some(size) = refusal.context_size() {
             // Do not resend: the conversation has to become shorter first.
-            let mut known = self.traits();
+            let mut known = self.quirks();
             known.context_size = Some(size);
             self.remember(known);
         }
-        Lesson::None
+        RefusalRemedy::None
     }
 }
 

@@ -7,7 +7,7 @@ use std::{borrow::Cow, collections::VecDeque};
 
 /// The queue of one answer's events, in order, between the wire and the reader.
 #[derive(Debug, Default)]
-pub(crate) struct Sink {
+pub(crate) struct EventSink {
     events: VecDeque<ModelEvent>,
     /// Whether the answer has begun; after that the request cannot be retried. Token counts alone
     /// do not count as a beginning.
@@ -19,10 +19,10 @@ pub(crate) struct Sink {
     /// The number of events that could not be parsed.
     pub(crate) malformed: u32,
     /// Bytes of text, reasoning and arguments received so far, whether passed on or still buffered.
-    came: usize,
+    received: usize,
 }
 
-impl Sink {
+impl EventSink {
     /// Appends text. Consecutive texts that the reader has not taken yet are merged: this adds no
     /// latency and saves the reader work in a burst.
     pub(crate) fn text(&mut self, text: impl AsRef<str> + Into<String>) {
@@ -67,12 +67,12 @@ impl Sink {
 
     /// Counts bytes that a fold buffers until they are complete, such as arguments and signatures.
     pub(crate) fn count(&mut self, bytes: usize) {
-        self.came += bytes;
+        self.received += bytes;
     }
 
     /// Returns whether the answer exceeds [`ANSWER_BYTES`].
     pub(crate) fn is_too_long(&self) -> bool {
-        self.came > ANSWER_BYTES
+        self.received > ANSWER_BYTES
     }
 
     /// Parses an event, or a part of one. Malformed data is skipped and counted.

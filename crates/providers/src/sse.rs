@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn any_cut_gives_the_same_events() {
+    fn events_do_not_depend_on_chunk_boundaries() {
         let cases: &[(&str, &[&str])] = &[
             ("data: a\n\ndata: b\n\n", &["a", "b"]),
             ("data: ä€😀\r\n\r\ndata:b\r\n\r\n", &["ä€😀", "b"]),
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_without_end_is_bounded() {
+    fn an_endless_line_is_bounded() {
         let mut splitter = SseSplitter::default();
         let chunk = vec![b'x'; 1024 * 1024];
         let failed = (0..17).find_map(|_| splitter.feed(&chunk, |_| Ok::<(), EventTooLong>(())).err());

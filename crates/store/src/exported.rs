@@ -22,7 +22,7 @@ pub fn from_json(value: &Value) -> Result<SessionEvent, String> {
     let body = value.get("event").ok_or("`event` is missing")?;
     stored::decode(format, &body.to_string()).map_err(|error| match error {
         stored::Unreadable::Newer(format) => format!(
-            "it has format {format}, and this program reads {} at the most: upgrade to import it",
+            "it has format {format}, and this program reads formats up to {}: upgrade to import it",
             stored::FORMAT
         ),
         stored::Unreadable::Damaged(what) => what,
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_event_comes_back_from_its_json() {
+    fn every_event_round_trips_through_json() {
         for event in crate::contract::samples() {
             let json = to_json(event.clone()).unwrap();
             let text = json.to_string();

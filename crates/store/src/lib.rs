@@ -16,11 +16,11 @@ pub mod exported;
 mod limits;
 #[expect(
     clippy::disallowed_methods,
-    reason = "the database, its folder and what is set aside of it are the program's own, and no editor stands in for them"
+    reason = "the database, its directory and its set-aside files belong to the program, not to the workspace"
 )]
 mod sqlite;
 mod stored;
 
 pub use sqlite::{
-    CutSession, Health, Holder, Look, Machine, Remedy, Repaired, Salvaged, SqliteStore, examine, repair,
+    CheckDepth, CutSession, Health, Holder, Machine, Remedy, Repaired, Salvaged, SqliteStore, examine, repair,
 };

@@ -1,8 +1,8 @@
 //! A [`System`] that runs commands in the session's sandbox.
 
 use crate::{
-    AbsPath, Command, Confinement, Entry, Launch, Look, Metadata, PrivateTemp, Process, Routes, Sandbox,
-    SandboxLevel, SandboxSupport, ShellProgram, System, SystemError, TextRange, WalkOptions,
+    AbsPath, Command, Confinement, DiskSnapshot, Entry, ExternalLaunch, Metadata, PrivateTemp, Process,
+    Routes, Sandbox, SandboxLevel, SandboxSupport, ShellProgram, System, SystemError, TextRange, WalkOptions,
 };
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -16,35 +16,35 @@ use std::sync::Arc;
 pub struct Confined {
     inner: Arc<dyn System>,
     sandbox: Sandbox,
-    here_only: bool,
-    own: Option<AbsPath>,
+    local_only: bool,
+    own_files: Option<AbsPath>,
 }
 
 impl Confined {
     /// Confines the commands of a system. With [`SandboxLevel::Off`] nothing is confined.
     pub fn new(inner: Arc<dyn System>, sandbox: Sandbox) -> Self {
-        Self { inner, sandbox, here_only: false, own: None }
+        Self { inner, sandbox, local_only: false, own_files: None }
     }
 
     /// Leaves commands in a client's terminal unconfined.
-    pub fn here_only(self) -> Self {
-        Self { here_only: true, ..self }
+    pub fn local_only(self) -> Self {
+        Self { local_only: true, ..self }
     }
 
-    /// Always reads text below `folder` from disk, even where text reads are delegated, because
+    /// Always reads text below `directory` from disk, even where text reads are delegated, because
     /// this program keeps its own files there.
-    pub fn with_own(self, folder: Option<AbsPath>) -> Self {
-        Self { own: folder, ..self }
+    pub fn with_own_files(self, directory: Option<AbsPath>) -> Self {
+        Self { own_files: directory, ..self }
     }
 
     fn is_own(&self, path: &AbsPath) -> bool {
-        self.own.as_ref().is_some_and(|own| path.starts_with(own))
+        self.own_files.as_ref().is_some_and(|own| path.starts_with(own))
     }
 }
 
 impl Confined {
     /// Maps a path in a shared temporary directory to the session's private file for it.
-    fn own(&self, path: &AbsPath) -> Option<(&PrivateTemp, AbsPath)> {
+    fn private_path(&self, path: &AbsPath) -> Option<(&PrivateTemp, AbsPath)> {
         let below = |root: &&AbsPath| path.starts_with(root);
         let nearest = self.sandbox.writable.iter().filter(below).max_by_key(|root| root.as_str().len())?;
         let temp = self.sandbox.temp.iter().find(|temp| &temp.at == nearest)?;
@@ -53,7 +53,7 @@ impl Confined {
 
     /// Returns where a file is read: the private file if it exists, else the shared one.
     async fn source(&self, path: &AbsPath) -> AbsPath {
-        match self.own(path) {
+        match self.private_path(path) {
             Some((_, own)) if self.inner.metadata(&own).await.is_ok() => own,
             _ => path.clone(),
         }
@@ -61,7 +61,7 @@ impl Confined {
 
     /// Returns where a file is written: in the private directory once it exists.
     async fn target(&self, path: &AbsPath) -> AbsPath {
-        match self.own(path) {
+        match self.private_path(path) {
             Some((temp, own)) if self.inner.metadata(&temp.files()).await.is_ok() => own,
             _ => path.clone(),
         }
@@ -133,32 +133,35 @@ impl System for Confined {
     async fn spawn(&self, mut command: Command) -> Result<Box<dyn Process>, SystemError> {
         if command.confinement == Confinement::Session && self.sandbox.level != SandboxLevel::Off {
             let sandbox = self.sandbox.clone();
-            command.confinement = match self.here_only {
-                true => Confinement::HereOnly(sandbox),
+            command.confinement = match self.local_only {
+                true => Confinement::LocalOnly(sandbox),
                 false => Confinement::Required(sandbox),
             };
         }
         self.inner.spawn(command).await
     }
 
-    async fn launch_elsewhere(&self, command: &Command) -> Result<Option<Box<dyn Launch>>, SystemError> {
-        self.inner.launch_elsewhere(command).await
+    async fn prepare_external_launch(
+        &self,
+        command: &Command,
+    ) -> Result<Option<Box<dyn ExternalLaunch>>, SystemError> {
+        self.inner.prepare_external_launch(command).await
     }
 
     fn routes(&self) -> Routes {
         self.inner.routes()
     }
 
-    fn is_apart(&self) -> bool {
-        self.inner.is_apart()
+    fn editor_is_remote(&self) -> bool {
+        self.inner.editor_is_remote()
     }
 
     async fn read_text_on_disk(&self, path: &AbsPath) -> Result<Option<String>, SystemError> {
         self.inner.read_text_on_disk(&self.source(path).await).await
     }
 
-    async fn look_on_disk(&self, path: &AbsPath) -> Look {
-        self.inner.look_on_disk(&self.source(path).await).await
+    async fn read_disk_snapshot(&self, path: &AbsPath) -> DiskSnapshot {
+        self.inner.read_disk_snapshot(&self.source(path).await).await
     }
 
     async fn sweep(&self, sandbox: &Sandbox) {

@@ -60,7 +60,7 @@ pub enum SystemError {
     },
     /// The required confinement cannot be applied on this machine, so the command was not started.
     #[error(
-        "not run: the sandbox cannot be applied on this machine ({0}); `tiller doctor` tells what is missing"
+        "not run: the sandbox cannot be applied on this machine ({0}); `tiller doctor` reports what is missing"
     )]
     NoSandbox(&'static str),
     /// The command was to be confined in a terminal that another program opened, and this could not
@@ -69,14 +69,14 @@ pub enum SystemError {
     NotConfined(&'static str),
     /// The path resolves to another target than when the permission decision was made.
     #[error(
-        "what this path leads to has changed since it was looked at, so nothing was done; try again: {0}"
+        "the path leads to another file than when permission was decided, so nothing was done; try again: {0}"
     )]
     Moved(AbsPath),
     /// The file is a blocked file under another name (a hard link).
     #[error("blocked by policy: it is the same file as one that may hold secrets: {0}")]
     Blocked(AbsPath),
     /// The backend cannot write files that only their owner can read; only the local system can.
-    #[error("cannot be kept from others here, so it was not written: {0}")]
+    #[error("not written, because this system cannot make the file private to its owner: {0}")]
     NotPrivate(AbsPath),
     /// A file that no user and no tool call asked for may hold secrets, judging by its name or that
     /// of its link target.
@@ -97,13 +97,13 @@ pub enum SystemError {
         operation: &'static str,
     },
     /// The backend cannot start programs with piped streams; only a local machine can.
-    #[error("programs cannot be talked to here: {program} was not started")]
+    #[error("{program} was not started: this system cannot start programs with piped streams")]
     NoPipes {
         /// The program.
         program: String,
     },
     /// The process has no standard input that this program could write to.
-    #[error("the process takes no input from here: its standard input is closed or belongs to a terminal")]
+    #[error("cannot write to the process: its standard input is closed or belongs to a terminal")]
     NoInput,
     /// The editor answered with an error.
     #[error("the editor failed {operation} of {path}: {message}")]

@@ -8,9 +8,9 @@ use std::borrow::Cow;
 /// relative to each of some directories. The file tools and the sandbox both compare with this
 /// type, so that a pattern means the same to both.
 #[derive(Debug, Clone)]
-pub struct Spelled<'a>(Vec<Folded<'a>>);
+pub struct PathSpellings<'a>(Vec<Folded<'a>>);
 
-impl<'a> Spelled<'a> {
+impl<'a> PathSpellings<'a> {
     /// Creates all forms of a path, once for any number of patterns.
     pub fn of(path: &'a AbsPath, roots: &[AbsPath]) -> Self {
         let whole = Folded::of(path.as_str());
@@ -31,9 +31,9 @@ impl<'a> Spelled<'a> {
 
     /// Returns whether a pattern matches, or the path is the directory that the pattern names.
     pub fn is_in(&self, pattern: &str) -> bool {
-        let folder =
+        let directory =
             pattern.strip_suffix('*').unwrap_or(pattern).strip_suffix('/').filter(|name| !name.is_empty());
-        self.matches(pattern) || folder.is_some_and(|folder| self.matches(folder))
+        self.matches(pattern) || directory.is_some_and(|directory| self.matches(directory))
     }
 }
 
@@ -57,10 +57,10 @@ impl<'a> Folded<'a> {
 
     /// Returns a path relative to a directory: empty for the directory itself, `None` if the path
     /// does not lie below it.
-    fn below(&self, folder: &Folded<'_>) -> Option<Folded<'a>> {
-        let (path, folder) = (from_root(&self.0), from_root(&folder.0));
-        let rest = path.strip_prefix(folder)?;
-        let rest = match folder.ends_with('/') || rest.is_empty() {
+    fn below(&self, directory: &Folded<'_>) -> Option<Folded<'a>> {
+        let (path, directory) = (from_root(&self.0), from_root(&directory.0));
+        let rest = path.strip_prefix(directory)?;
+        let rest = match directory.ends_with('/') || rest.is_empty() {
             true => rest,
             false => rest.strip_prefix('/')?,
         };
@@ -88,13 +88,13 @@ impl<'a> Folded<'a> {
     }
 }
 
-/// Returns whether a path is `folder` or lies below it, in any spelling that a file system may
+/// Returns whether a path is `directory` or lies below it, in any spelling that a file system may
 /// treat as the same: regardless of case, Unicode composition and zero-width characters, and
 /// through the name of the macOS data volume. Every check that blocks access to a directory uses
 /// this function. On a case-sensitive file system it returns `true` too often, so it must not be
 /// used to grant access.
-pub fn is_within(path: &AbsPath, folder: &AbsPath) -> bool {
-    Folded::of(path.as_str()).below(&Folded::of(folder.as_str())).is_some()
+pub fn is_within(path: &AbsPath, directory: &AbsPath) -> bool {
+    Folded::of(path.as_str()).below(&Folded::of(directory.as_str())).is_some()
 }
 
 /// The macOS data volume: what lies below `/` is reachable below this path too.
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn s11_spellings_that_a_file_system_takes_for_one_name_match() {
+    fn s11_spellings_that_a_file_system_treats_as_one_name_match() {
         for (pattern, text, expected) in [
             (".git/*", ".GIT/Hooks", true),
             (".git/*", ".g\u{200c}it/hooks", true),
@@ -154,9 +154,9 @@ mod tests {
         }
     }
     #[test]
-    fn a_folder_is_recognised_by_every_spelling_that_a_file_system_takes_for_it() {
+    fn a_directory_is_recognised_in_every_spelling_that_a_file_system_accepts() {
         let path = |text: &str| AbsPath::new(text).unwrap();
-        for (inner, folder, expected) in [
+        for (inner, directory, expected) in [
             ("/home/me/th/trust/x", "/home/me/th", true),
             ("/home/me/TH/trust/x", "/home/me/th", true),
             ("/HOME/Me/th", "/home/me/th", true),
@@ -171,15 +171,15 @@ mod tests {
             ("/System/Volumes/Database/Users/me", "/Users/me", false),
             ("/x", "/", true),
         ] {
-            assert_eq!(is_within(&path(inner), &path(folder)), expected, "{inner} {folder}");
+            assert_eq!(is_within(&path(inner), &path(directory)), expected, "{inner} {directory}");
         }
     }
 
     #[test]
-    fn a_pattern_is_relative_to_a_project_however_its_folder_is_spelled() {
+    fn a_pattern_is_relative_to_a_project_in_any_spelling_of_its_directory() {
         let path = |text: &str| AbsPath::new(text).unwrap();
         let (file, roots) = (path("/W/Proj/private/x"), [path("/w/proj")]);
-        assert!(Spelled::of(&file, &roots).matches("private/*"));
-        assert!(!Spelled::of(&path("/W/Project/private/x"), &roots).matches("private/*"));
+        assert!(PathSpellings::of(&file, &roots).matches("private/*"));
+        assert!(!PathSpellings::of(&path("/W/Project/private/x"), &roots).matches("private/*"));
     }
 }

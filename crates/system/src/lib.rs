@@ -16,7 +16,6 @@ pub mod contract;
 mod error;
 pub mod fake;
 mod folded;
-mod found;
 pub mod limits;
 #[expect(
     clippy::disallowed_methods,
@@ -27,32 +26,33 @@ mod output;
 mod path;
 mod pins;
 mod process;
+mod project_file;
 mod read_only;
 mod resolve;
 mod sandbox;
-mod seam;
 mod secrets;
+mod system;
 mod text;
 
 pub use confined::Confined;
 pub use error::SystemError;
 pub use fake::FakeSystem;
-pub use folded::{Folded, Spelled, is_within, pattern_matches};
-pub use found::{FoundRules, read_found, resolve_inside};
+pub use folded::{Folded, PathSpellings, is_within, pattern_matches};
 pub use local::{
-    FileStamp, LocalOptions, LocalSystem, LoginShell, OUTPUTS, ProcessState, ProcessTable, TemporaryFolder,
-    private_temp, read_regular, run_in_terminal, run_sandboxed,
+    FileStamp, LocalOptions, LocalSystem, LoginShell, OUTPUT_DIRECTORY, ProcessState, ProcessTable,
+    TemporaryDirectory, private_temp, read_regular, run_in_terminal, run_sandboxed,
 };
 pub use path::{AbsPath, PathError};
 pub use pins::Pins;
 pub use process::{
-    Command, ExitStatus, Launch, Output, Piped, PipedCommand, Process, ShellProgram, TerminalId,
+    Command, ExitStatus, ExternalLaunch, Output, Piped, PipedCommand, Process, ShellProgram, TerminalId,
     UNATTENDED_ENV,
 };
+pub use project_file::{FoundRules, read_found, resolve_inside};
 pub use read_only::ReadOnly;
 pub use sandbox::{
     Confinement, MIN_LANDLOCK_ABI, PrivateTemp, ResourceLimits, Sandbox, SandboxLevel, SandboxSupport,
 };
-pub use seam::{Entry, FileKind, Look, Metadata, Route, Routes, System, TextRange, WalkOptions};
 pub use secrets::{is_secret_name, is_secret_value, secrets_in};
+pub use system::{DiskSnapshot, Entry, FileKind, Metadata, Route, Routes, System, TextRange, WalkOptions};
 pub use text::TextEncoding;

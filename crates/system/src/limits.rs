@@ -92,7 +92,7 @@ pub(crate) const SWEEP_WAIT: Duration = Duration::from_secs(1);
 /// How many entries of a project are searched for new git directories after a confined command has
 /// ended.
 #[cfg(target_os = "linux")]
-pub(crate) const AFTERMATH_ENTRIES: usize = 300_000;
+pub(crate) const GIT_CLEANUP_ENTRIES: usize = 300_000;
 
 /// How long the temporary files of a session are kept after their last change.
 pub(crate) const TEMP_AGE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
@@ -100,7 +100,7 @@ pub(crate) const TEMP_AGE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// How many reserved names are renamed before the command is killed, and how many suffixes are
 /// tried for the new name of each.
 #[cfg(target_os = "linux")]
-pub(crate) const PUT_AWAY_MOST: usize = 8;
+pub(crate) const FORBIDDEN_RENAMES: usize = 8;
 
 /// The number of sandboxes for which directory contents are cached.
 pub(crate) const SANDBOX_SURVEYS: usize = 8;

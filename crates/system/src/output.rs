@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn drops_the_oldest_at_a_character_boundary_and_says_so_once_per_gap() {
+    fn the_oldest_output_is_dropped_at_a_character_boundary_with_one_gap() {
         let mut ring = Ring::new(4);
         ring.push("ab");
         assert_eq!(ring.take(), text("ab"));
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn keeps_nothing_with_a_limit_of_nothing() {
+    fn a_limit_of_zero_keeps_nothing() {
         let mut ring = Ring::new(0);
         ring.push("x");
         ring.push(&"y".repeat(OUTPUT_MERGE_BYTES));
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn reassembles_split_characters() {
+    fn split_characters_are_reassembled() {
         let all = "a€😀ü".as_bytes();
         for step in 1..all.len() {
             let mut decoder = Decoder::default();
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn replaces_what_is_invalid() {
+    fn invalid_bytes_are_replaced() {
         let mut decoder = Decoder::default();
         assert_eq!(decoder.push(b"a\xffb\xe2\x82"), "a\u{fffd}b");
         assert_eq!(decoder.push(b"c"), "\u{fffd}c");

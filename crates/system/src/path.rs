@@ -20,7 +20,7 @@ pub enum PathError {
     #[error("path is not UTF-8: {0}")]
     NotUtf8(String),
     /// The path is empty or contains a NUL byte.
-    #[error("path is empty or holds a NUL byte: {0:?}")]
+    #[error("path is empty or contains a NUL byte: {0:?}")]
     Malformed(String),
 }
 
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn normalises_lexically_and_compares_by_component() {
+    fn paths_are_normalised_lexically_and_compared_by_component() {
         for (given, expected) in [
             ("/a/./b/../c", "/a/c"),
             ("/a//b/", "/a/b"),
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_not_absolute() {
+    fn relative_paths_are_refused() {
         assert_eq!(AbsPath::new("a/b"), Err(PathError::Relative("a/b".into())));
         assert_eq!(AbsPath::new(""), Err(PathError::Malformed(String::new())));
         assert_eq!(AbsPath::new("/a\0b"), Err(PathError::Malformed("/a\0b".into())));

@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nearest_declared_path_tells_where_a_path_leads() {
+    fn the_nearest_pinned_path_determines_the_target() {
         let path = |text: &str| AbsPath::new(text).unwrap();
         let places = [("/w", "/w"), ("/w/link", "/real"), ("/w/file", "/w/other")];
         let places = places.map(|(declared, target)| (path(declared), path(target))).to_vec();

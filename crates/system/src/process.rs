@@ -101,15 +101,15 @@ impl ShellProgram {
 /// confinement, and proves that it runs on this machine and is this same program. Dropping the
 /// value ends the command.
 #[async_trait]
-pub trait Launch: Send + Sync {
+pub trait ExternalLaunch: Send + Sync {
     /// Returns the program to start and its arguments. No argument needs quoting, unless the
     /// program's own path does. Arguments after the first three are only a label for people to
     /// read.
-    fn words(&self) -> (&str, &[String]);
+    fn program_and_args(&self) -> (&str, &[String]);
 
     /// Waits until the command is confined and about to start. Nothing has run by then.
     /// Cancel-safe.
-    async fn confined(&mut self) -> Result<(), SystemError>;
+    async fn wait_until_confined(&mut self) -> Result<(), SystemError>;
 
     /// Starts the command.
     async fn start(&mut self) -> Result<(), SystemError>;

@@ -1,8 +1,8 @@
 //! A [`System`] that refuses to change files.
 
 use crate::{
-    AbsPath, Command, Entry, Look, Metadata, Pins, Process, Route, Routes, SandboxSupport, ShellProgram,
-    System, SystemError, TextRange, WalkOptions,
+    AbsPath, Command, DiskSnapshot, Entry, Metadata, Pins, Process, Route, Routes, SandboxSupport,
+    ShellProgram, System, SystemError, TextRange, WalkOptions,
 };
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -54,7 +54,7 @@ impl System for ReadOnly {
     }
 
     async fn create_dir_all(&self, _: &AbsPath) -> Result<(), SystemError> {
-        refuse("creating a folder")
+        refuse("creating a directory")
     }
 
     async fn remove(&self, _: &AbsPath) -> Result<(), SystemError> {
@@ -81,16 +81,16 @@ impl System for ReadOnly {
         Routes { write_text: Route::Refused, ..self.inner.routes() }
     }
 
-    fn is_apart(&self) -> bool {
-        self.inner.is_apart()
+    fn editor_is_remote(&self) -> bool {
+        self.inner.editor_is_remote()
     }
 
     async fn read_text_on_disk(&self, path: &AbsPath) -> Result<Option<String>, SystemError> {
         self.inner.read_text_on_disk(path).await
     }
 
-    async fn look_on_disk(&self, path: &AbsPath) -> Look {
-        self.inner.look_on_disk(path).await
+    async fn read_disk_snapshot(&self, path: &AbsPath) -> DiskSnapshot {
+        self.inner.read_disk_snapshot(path).await
     }
 
     fn pinned(&self, pins: Pins) -> Option<Arc<dyn System>> {

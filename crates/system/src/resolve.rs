@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn follows_links_as_the_kernel_does() {
+    fn links_are_resolved_as_by_the_kernel() {
         let links = [
             ("/w/rel", "dir/file"),
             ("/w/abs", "/etc"),

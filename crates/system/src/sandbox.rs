@@ -1,7 +1,7 @@
 //! The confinement of a command, and what the machine can enforce of it.
 
 use crate::limits::{SANDBOX_CPU, SANDBOX_DATA_BYTES, SANDBOX_FILE_BYTES, SANDBOX_PROCESSES};
-use crate::{AbsPath, Folded, Spelled};
+use crate::{AbsPath, Folded, PathSpellings};
 
 /// How much of the file system a sandbox leaves writable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -131,7 +131,7 @@ pub enum Confinement {
     /// Confined as given; if that is not possible, the command does not start.
     Required(Sandbox),
     /// Confined as given on this machine, but not confined in a client's terminal.
-    HereOnly(Sandbox),
+    LocalOnly(Sandbox),
 }
 
 /// What this machine can enforce.
@@ -192,7 +192,7 @@ impl Sandbox {
         if self.not_secret.iter().any(|pattern| folded_name.matches(pattern)) {
             return false;
         }
-        let spelled = Spelled::of(path, &self.writable);
+        let spelled = PathSpellings::of(path, &self.writable);
         self.secrets.iter().any(|pattern| spelled.matches(pattern))
     }
 }

@@ -226,7 +226,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn s26_a_secret_is_known_by_its_looks() {
+    fn s26_secrets_are_recognised_by_their_form() {
         let jwt = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abcdefghij";
         for (text, expected) in [
             ("key sk-0123456789abcdefghijkl.", vec!["sk-0123456789abcdefghijkl"]),
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn p14_a_placeholder_is_no_secret_to_search_for() {
+    fn p14_placeholders_are_not_secrets() {
         for value in [
             "",
             "x",

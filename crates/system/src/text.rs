@@ -10,7 +10,7 @@ pub(crate) const BOM: &str = "\u{feff}";
 
 /// Directories of dependencies, build products and version control. A walk enters them only with
 /// [`crate::WalkOptions::include_ignored`], even if an ignore file re-includes them (`!*/`).
-pub(crate) const SKIPPED_FOLDERS: [&str; 7] =
+pub(crate) const SKIPPED_DIRECTORIES: [&str; 7] =
     ["node_modules", "vendor", "target", ".git", ".hg", ".jj", ".svn"];
 
 /// The maximum percentage of non-ASCII characters in Windows-1252 text. Other 8-bit encodings have
@@ -44,19 +44,19 @@ impl fmt::Display for TextEncoding {
 
 /// The encoding and byte-order mark of a text file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Written {
+pub(crate) struct TextForm {
     pub(crate) encoding: TextEncoding,
     /// Whether a UTF-8 file starts with a byte-order mark.
     pub(crate) marked: bool,
 }
 
 /// Decodes a whole file and removes the byte-order mark.
-pub(crate) fn decode(path: &AbsPath, bytes: Vec<u8>) -> Result<(String, Written), SystemError> {
+pub(crate) fn decode(path: &AbsPath, bytes: Vec<u8>) -> Result<(String, TextForm), SystemError> {
     let size = bytes.len() as u64;
     let not_text = || SystemError::NotText { path: path.clone(), size };
     if let Some(encoding) = utf16(&bytes) {
         let text = from_utf16(&bytes[2..], encoding).ok_or_else(not_text)?;
-        return Ok((text, Written { encoding, marked: false }));
+        return Ok((text, TextForm { encoding, marked: false }));
     }
     if bytes.contains(&0) {
         return Err(not_text());
@@ -67,18 +67,18 @@ pub(crate) fn decode(path: &AbsPath, bytes: Vec<u8>) -> Result<(String, Written)
             if marked {
                 text.drain(..BOM.len());
             }
-            Ok((text, Written { encoding: TextEncoding::Utf8, marked }))
+            Ok((text, TextForm { encoding: TextEncoding::Utf8, marked }))
         }
         Err(error) => {
             let text = from_windows(error.as_bytes()).ok_or_else(not_text)?;
-            Ok((text, Written { encoding: TextEncoding::Windows1252, marked: false }))
+            Ok((text, TextForm { encoding: TextEncoding::Windows1252, marked: false }))
         }
     }
 }
 
 /// Returns how a file that is to be replaced is encoded; UTF-8 if it is not text.
-pub(crate) fn written(path: &AbsPath, bytes: Vec<u8>) -> Written {
-    decode(path, bytes).map(|(_, written)| written).unwrap_or_default()
+pub(crate) fn text_form(path: &AbsPath, bytes: Vec<u8>) -> TextForm {
+    decode(path, bytes).map(|(_, text_form)| text_form).unwrap_or_default()
 }
 
 /// Encodes `text` as the file was encoded before. Adds a byte-order mark if the file started with
@@ -89,25 +89,21 @@ pub(crate) fn written(path: &AbsPath, bytes: Vec<u8>) -> Written {
 pub(crate) fn encode<'a>(
     path: &AbsPath,
     text: &'a str,
-    as_before: Written,
+    form: TextForm,
 ) -> Result<Cow<'a, [u8]>, SystemError> {
     let body = text.strip_prefix(BOM).unwrap_or(text);
     let utf16 = |bytes: fn(u16) -> [u8; 2]| {
         Cow::Owned(BOM.encode_utf16().chain(body.encode_utf16()).flat_map(bytes).collect())
     };
-    Ok(match as_before.encoding {
-        TextEncoding::Utf8 if as_before.marked => Cow::Owned([BOM.as_bytes(), body.as_bytes()].concat()),
+    Ok(match form.encoding {
+        TextEncoding::Utf8 if form.marked => Cow::Owned([BOM.as_bytes(), body.as_bytes()].concat()),
         TextEncoding::Utf8 => Cow::Borrowed(text.as_bytes()),
         TextEncoding::Utf16Le => utf16(u16::to_le_bytes),
         TextEncoding::Utf16Be => utf16(u16::to_be_bytes),
         TextEncoding::Windows1252 => {
             let is_missing = |char: &char| WINDOWS_1252.encode(char.encode_utf8(&mut [0; 4])).2;
             if let Some(char) = body.chars().find(is_missing) {
-                return Err(SystemError::NotEncodable {
-                    path: path.clone(),
-                    encoding: as_before.encoding,
-                    char,
-                });
+                return Err(SystemError::NotEncodable { path: path.clone(), encoding: form.encoding, char });
             }
             Cow::Owned(WINDOWS_1252.encode(body).0.into_owned())
         }
@@ -167,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn text_comes_back_as_the_bytes_it_was() {
+    fn decoded_text_is_encoded_to_the_same_bytes() {
         for (bytes, text, encoding) in [
             (&b"caf\xe9 \x93x\x94\r\n"[..], "café “x”\r\n", TextEncoding::Windows1252),
             (b"\xff\xfea\0\xe9\0\n\0", "aé\n", TextEncoding::Utf16Le),
@@ -176,14 +172,14 @@ mod tests {
             ("\u{feff}grüße".as_bytes(), "grüße", TextEncoding::Utf8),
             ("grüße".as_bytes(), "grüße", TextEncoding::Utf8),
         ] {
-            let (decoded, written) = decode(&path(), bytes.to_vec()).unwrap();
-            assert_eq!((decoded.as_str(), written.encoding), (text, encoding));
-            assert_eq!(&*encode(&path(), &decoded, written).unwrap(), bytes);
+            let (decoded, text_form) = decode(&path(), bytes.to_vec()).unwrap();
+            assert_eq!((decoded.as_str(), text_form.encoding), (text, encoding));
+            assert_eq!(&*encode(&path(), &decoded, text_form).unwrap(), bytes);
         }
     }
 
     #[test]
-    fn what_could_be_anything_is_no_text() {
+    fn ambiguous_bytes_are_not_text() {
         let mostly_utf8 = "grüße grüße grüße \u{e9}".as_bytes().iter().copied().chain([0xe9]).collect();
         for bytes in [
             b"a\0b".to_vec(),
@@ -205,9 +201,9 @@ mod tests {
     }
 
     #[test]
-    fn a_character_that_the_encoding_has_not_is_named() {
-        let written = Written { encoding: TextEncoding::Windows1252, marked: false };
-        let refused = encode(&path(), "a → b", written).unwrap_err().to_string();
+    fn a_character_missing_in_the_encoding_is_named() {
+        let text_form = TextForm { encoding: TextEncoding::Windows1252, marked: false };
+        let refused = encode(&path(), "a → b", text_form).unwrap_err().to_string();
         assert!(refused.contains("'→' (U+2192)") && refused.contains("Windows-1252"), "{refused}");
     }
 }

@@ -56,8 +56,10 @@ impl Environment {
     /// Returns the login shell whose variables commands get, or an empty one if commands get only
     /// the variables of this process.
     pub(crate) fn login_shell(&self, ask: AskLoginShell) -> LoginShell {
-        let from_desktop =
-            || !self.has_terminal && LoginShell::is_missing_from(self.get("PATH").unwrap_or_default());
+        let from_desktop = || {
+            !self.has_terminal
+                && LoginShell::has_system_directories_only(self.get("PATH").unwrap_or_default())
+        };
         let wanted = match ask {
             AskLoginShell::Auto => from_desktop(),
             AskLoginShell::Always => true,

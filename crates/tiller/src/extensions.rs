@@ -67,8 +67,8 @@ impl Extensions {
 
     /// Makes a session check again which of its servers are trusted.
     pub(crate) async fn look_again(&self, session: &SessionId) {
-        if let Some(servers) = self.servers.of_session(session) {
-            servers.look_again().await;
+        if let Some(servers) = self.servers.session_servers(session) {
+            servers.reload().await;
         }
     }
 }
@@ -107,7 +107,7 @@ pub(crate) fn mcp_options(options: &Options, environment: &Environment) -> Arc<M
 /// Returns the MCP servers of the project in a directory, trusted or not, and the problems in
 /// the files that describe them.
 pub(crate) async fn project_servers(trust: &FolderTrust, folder: &AbsPath) -> (Vec<Judged>, Vec<String>) {
-    let (servers, problems) = ::mcp::of_project(trust, folder).await;
+    let (servers, problems) = ::mcp::project_servers(trust, folder).await;
     (servers.into_iter().map(|server| server.judged).collect(), problems)
 }
 

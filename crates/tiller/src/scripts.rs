@@ -6,7 +6,7 @@ use crate::{
     exit::{Exit, usage},
     extensions,
     integrations::{IntegrationFunctions, Integrations},
-    mcp::{Direct, DirectReach, ServerFunctions},
+    mcp::{Direct, DirectHost, ServerFunctions},
     options::Options,
     wiring,
 };
@@ -81,8 +81,8 @@ pub(crate) async fn reaching(
         Callable::Servers => Arc::new(servers),
         Callable::Everything => Arc::new(Everything { servers, integrations }),
     };
-    let reach = Arc::new(DirectReach(direct.outside().clone()));
-    lua::run(script, functions, reach, &CancellationToken::new()).await
+    let host = Arc::new(DirectHost(direct.outside().clone()));
+    lua::run(script, functions, host, &CancellationToken::new()).await
 }
 
 /// The functions of servers and of integrations.

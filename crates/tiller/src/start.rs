@@ -263,7 +263,7 @@ async fn print(args: PrintArgs, environment: &Environment) -> Result<Exit> {
     let wired = wiring::wire(&settings, &options, keep, providers)?;
     if options.model.is_none() {
         // A headless run has time to wait until the local server has listed its models.
-        wired.catalog.settle_default().await;
+        wired.catalog.resolve_default().await;
     }
     let session = match (args.session_id, args.resume) {
         (Some(id), _) => Begin::This(SessionId(id)),

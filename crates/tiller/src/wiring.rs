@@ -28,7 +28,7 @@ pub(crate) struct Wired {
     pub(crate) runtime: Arc<Runtime>,
     pub(crate) catalog: Arc<Catalog>,
     /// The temporary directory of sessions that are not kept.
-    _temporary: Option<system::TemporaryFolder>,
+    _temporary: Option<system::TemporaryDirectory>,
 }
 
 /// Where sessions are stored.
@@ -50,7 +50,7 @@ pub(crate) fn wire(
 ) -> Result<Wired> {
     let temporary = match keep {
         Keep::InData => None,
-        Keep::ForThisRun => Some(system::TemporaryFolder::new()?),
+        Keep::ForThisRun => Some(system::TemporaryDirectory::new()?),
     };
     let folder = match &temporary {
         None => options.folders.data.clone(),

@@ -108,8 +108,8 @@ impl Agent {
         match self.file_of_proc("stat")? {
             Some(stat) => cpu(&stat).context("/proc/PID/stat is not as expected"),
             None => {
-                let said = self.ps("time=")?;
-                time(said.trim()).with_context(|| format!("`ps` tells no time: {said:?}"))
+                let output = self.ps("time=")?;
+                time(output.trim()).with_context(|| format!("`ps` printed no time: {output:?}"))
             }
         }
     }
@@ -119,8 +119,8 @@ impl Agent {
         match self.file_of_proc("status")? {
             Some(status) => resident(&status).context("/proc/PID/status is not as expected"),
             None => {
-                let said = self.ps("rss=")?;
-                said.trim().parse().with_context(|| format!("`ps` tells no size: {said:?}"))
+                let output = self.ps("rss=")?;
+                output.trim().parse().with_context(|| format!("`ps` printed no size: {output:?}"))
             }
         }
     }
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn processor_time_is_found_behind_any_name() {
+    fn processor_time_is_found_behind_any_process_name() {
         let stat = "42 (a (b) c) S 1 42 42 0 -1 4194560 500 0 3 0 12 5 0 0 20 0 4 0 100 0 0";
         assert_eq!(cpu(stat), Some(Duration::from_millis(170)));
         assert_eq!(cpu("42 (short) S"), None);
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_fails_leaves_its_last_words() {
+    fn the_error_of_a_failed_program_contains_its_last_stderr_line() {
         // The shell takes `acp` as the path of a script, which does not exist.
         let mut agent = Agent::start(Path::new("/bin/sh"), "http://127.0.0.1:1/v1").unwrap();
         agent.child.wait().unwrap();

@@ -11,14 +11,14 @@ use std::time::{Duration, Instant};
 #[derive(Default)]
 pub(super) struct Editor {
     buffers: HashMap<String, String>,
-    asked: HashMap<String, usize>,
+    request_counts: HashMap<String, usize>,
     /// When each request arrived, and how long the response took: from reading its line to writing
     /// the other.
     spent: Vec<(Instant, Duration)>,
 }
 
 impl Host for Editor {
-    fn asked(&mut self, at: Instant, method: &str, params: &Value, answer: Answer) {
+    fn on_request(&mut self, at: Instant, method: &str, params: &Value, answer: Answer) {
         answer.give(self.answer(method, params));
         self.spent.push((at, at.elapsed()));
     }
@@ -32,12 +32,12 @@ impl Editor {
 
     /// Returns how often a method was requested.
     pub(super) fn count(&self, method: &str) -> usize {
-        self.asked.get(method).copied().unwrap_or_default()
+        self.request_counts.get(method).copied().unwrap_or_default()
     }
 
     /// Returns the result of a request, or an error message.
     pub(super) fn answer(&mut self, method: &str, params: &Value) -> Result<Value, String> {
-        let count = self.asked.entry(method.to_owned()).or_default();
+        let count = self.request_counts.entry(method.to_owned()).or_default();
         *count += 1;
         match method {
             "fs/read_text_file" => self.read(params),
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_written_is_read_in_its_range() {
+    fn a_written_buffer_is_read_by_range() {
         let mut editor = Editor::default();
         editor.answer("fs/write_text_file", &json!({ "path": "/p/a", "content": "1\n2\n3\n" })).unwrap();
         let read =
@@ -97,14 +97,14 @@ mod tests {
     }
 
     #[test]
-    fn commands_are_over_at_once() {
+    fn terminal_commands_finish_at_once() {
         let mut editor = Editor::default();
         assert_eq!(editor.answer("terminal/create", &json!({})).unwrap()["terminalId"], "terminal-1");
         assert_eq!(editor.answer("terminal/wait_for_exit", &json!({})).unwrap()["exitCode"], 0);
     }
 
     #[test]
-    fn what_it_cannot_do_is_an_error() {
+    fn unknown_requests_are_errors() {
         let mut editor = Editor::default();
         assert!(editor.answer("fs/read_text_file", &json!({ "path": "/nonexistent/file" })).is_err());
         assert!(editor.answer("fs/delete_file", &json!({})).unwrap_err().contains("fs/delete_file"));

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn the_median_is_held_against_the_target() {
+    fn the_median_is_compared_with_the_target() {
         assert!(!figure(&[1.0, 1.9, 9.0]).over());
         assert!(figure(&[1.0, 2.0, 9.0]).over());
         assert!(!figure(&[]).over());

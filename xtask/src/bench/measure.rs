@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fails_is_told_and_the_rest_goes_on() {
+    fn a_failed_measurement_is_reported_and_the_others_run() {
         let outcomes = all(Path::new("/nonexistent/tiller"), 1, None).unwrap();
         assert_eq!(outcomes.len(), ALL.len());
         for outcome in outcomes {
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn one_is_taken_by_its_name() {
+    fn a_measurement_is_selected_by_its_name() {
         let nowhere = Path::new("/nonexistent/tiller");
         let names = |only| {
             all(nowhere, 1, Some(only)).map(|some| some.iter().map(|one| one.name).collect::<Vec<_>>())

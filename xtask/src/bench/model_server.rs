@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_not_found() {
+    fn other_paths_are_not_found() {
         let server = ModelServer::start().unwrap();
         assert!(
             read_until(&mut ask(&server, "/v1/models", Script::One.word()), "\r\n")

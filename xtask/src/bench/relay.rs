@@ -70,7 +70,7 @@ fn text_goes_from_the_model_server_to_the_client_in_order_and_timed() {
         assert_eq!(texts, whole);
         // `done` may be recorded after the response arrived, if the server's thread is preempted in
         // between.
-        assert!(reply.asked <= received && received <= sent[0] && sent[sent.len() - 1] <= done);
+        assert!(reply.sent <= received && received <= sent[0] && sent[sent.len() - 1] <= done);
         assert!(reply.updates.iter().zip(&sent).all(|(update, sent)| *sent <= update.at));
     }
 }

@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_marks_what_is_over_and_what_failed() {
+    fn the_table_marks_missed_targets_and_failures() {
         let table = table(&outcomes());
         let lines: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
         assert_eq!(lines[1], ["spawn", "to", "initialize,", "ms", "1.00", "2.35", "300", "<", "5"]);
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn the_json_has_the_same() {
+    fn the_json_has_the_same_figures() {
         let json = json(Path::new("/bin/tiller"), 3, &outcomes());
         assert_eq!(json["figures"][0]["median"], 2.345);
         assert_eq!(json["figures"][1]["over"], true);

@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_prompt_chooses() {
+    fn the_last_prompt_selects_the_response() {
         let request = json!({ "messages": [
             { "role": "system", "content": "bench:hang" },
             { "role": "user", "content": "bench:one" },
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn every_answer_ends_as_the_wire_wants() {
+    fn every_response_ends_as_the_wire_format_requires() {
         let answers = Answers::prepare();
         for script in Script::ALL.into_iter().filter(|script| !matches!(script, Script::Hang | Script::Flood))
         {

@@ -5,7 +5,7 @@
 //! otherwise any finding fails the run.
 
 use super::step::Steps;
-use crate::process::{Ended, bounded, command, shown};
+use crate::process::{ProgramEnd, command, command_line, run_with_limit};
 use anyhow::{Context, Result};
 use std::process::Command;
 use std::time::Duration;
@@ -30,17 +30,18 @@ pub(super) fn check(steps: &mut Steps, mut deny: Command) -> Result<()> {
         return Ok(());
     }
     deny.args(["check", "advisories"]);
-    let again = shown(&deny);
-    let ended = bounded(&mut deny, FETCH).with_context(|| format!("`{again}` did not start"))?;
+    let command_to_repeat = command_line(&deny);
+    let ended =
+        run_with_limit(&mut deny, FETCH).with_context(|| format!("`{command_to_repeat}` did not start"))?;
     match verdict(&ended) {
-        Verdict::Passed => steps.function("advisories", &again, || Ok(())),
+        Verdict::Passed => steps.function("advisories", &command_to_repeat, || Ok(())),
         Verdict::Unreached => {
             steps.skip("advisories", UNREACHED.to_owned());
             Ok(())
         }
-        Verdict::Found(said) => {
-            eprint!("{said}");
-            steps.failed("advisories", &again, "a dependency has an advisory")
+        Verdict::Found(stderr) => {
+            eprint!("{stderr}");
+            steps.failed("advisories", &command_to_repeat, "a dependency has an advisory")
         }
     }
 }
@@ -54,7 +55,7 @@ enum Verdict {
     Found(String),
 }
 
-fn verdict(ended: &Ended) -> Verdict {
+fn verdict(ended: &ProgramEnd) -> Verdict {
     /// Messages of cargo-deny if it has no database.
     const NO_DATABASE: [&str; 3] = [
         "failed to fetch advisory database",
@@ -62,12 +63,12 @@ fn verdict(ended: &Ended) -> Verdict {
         "failed to clone advisory database",
     ];
     match ended {
-        Ended::Late => Verdict::Unreached,
-        Ended::Itself(true, _) => Verdict::Passed,
-        Ended::Itself(false, said) if NO_DATABASE.iter().any(|sign| said.contains(sign)) => {
+        ProgramEnd::TimedOut => Verdict::Unreached,
+        ProgramEnd::Exited(true, _) => Verdict::Passed,
+        ProgramEnd::Exited(false, stderr) if NO_DATABASE.iter().any(|sign| stderr.contains(sign)) => {
             Verdict::Unreached
         }
-        Ended::Itself(false, said) => Verdict::Found(said.clone()),
+        ProgramEnd::Exited(false, stderr) => Verdict::Found(stderr.clone()),
     }
 }
 
@@ -77,7 +78,7 @@ fn is_reached(url: &str, wait: Duration) -> bool {
     git.args(["ls-remote", "--exit-code", url, "HEAD"]);
     // Never prompt for a password.
     git.env("GIT_TERMINAL_PROMPT", "0").env("GIT_ASKPASS", "true").env("GCM_INTERACTIVE", "never");
-    matches!(bounded(&mut git, wait), Ok(Ended::Itself(true, _)))
+    matches!(run_with_limit(&mut git, wait), Ok(ProgramEnd::Exited(true, _)))
 }
 
 #[cfg(test)]
@@ -86,18 +87,18 @@ mod tests {
     use std::time::Instant;
 
     #[test]
-    fn p15_a_database_that_does_not_answer_is_given_up_in_time() {
+    fn p15_an_unresponsive_database_times_out() {
         assert!(!is_reached("/nonexistent/advisory-db", ANSWER));
         let begun = Instant::now();
-        let late = bounded(command("sleep").arg("60"), Duration::from_millis(200)).unwrap();
-        assert_eq!(late, Ended::Late);
+        let late = run_with_limit(command("sleep").arg("60"), Duration::from_millis(200)).unwrap();
+        assert_eq!(late, ProgramEnd::TimedOut);
         assert!(begun.elapsed() < Duration::from_secs(10));
         assert_eq!(verdict(&late), Verdict::Unreached);
     }
 
     #[test]
     fn p15_an_advisory_fails_and_a_missing_database_does_not() {
-        let ended = |script: &str| bounded(command("sh").args(["-c", script]), ANSWER).unwrap();
+        let ended = |script: &str| run_with_limit(command("sh").args(["-c", script]), ANSWER).unwrap();
         assert_eq!(verdict(&ended("true")), Verdict::Passed);
         assert_eq!(
             verdict(&ended("echo 'error[vulnerability]: bad' >&2; exit 1")),

@@ -6,7 +6,7 @@
 //! is skipped with the reason. One that is set up must pass.
 
 use super::tool::parse_version;
-use crate::process::{capture, command, root, shown, target_dir};
+use crate::process::{capture, command, command_line, root, target_dir};
 use anyhow::{Context, Result, anyhow, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ pub(super) struct Client {
     /// Its directory in the source tree.
     pub(super) source: &'static str,
     /// Its directory below `clients` in the target directory.
-    pub(super) folder: &'static str,
+    pub(super) directory: &'static str,
     /// The runtime, and its oldest supported version.
     pub(super) runtime: &'static str,
     pub(super) oldest: (u32, u32, u32),
@@ -38,13 +38,13 @@ pub(super) const CLIENTS: [Client; 5] = [PYTHON, TYPESCRIPT, SERVERS, NATIVE_PYT
 pub(super) const PYTHON: Client = Client {
     name: "python client",
     source: "tests/clients/python",
-    folder: "python",
+    directory: "python",
     runtime: "python3",
     oldest: (3, 10, 0),
     pins: "requirements.txt",
-    install: |folder, source| venv("python3", folder, source, &[]),
-    start: |folder, source| {
-        let mut python = command(folder.join("bin/python"));
+    install: |directory, source| venv("python3", directory, source, &[]),
+    start: |directory, source| {
+        let mut python = command(directory.join("bin/python"));
         python.arg("-B").arg(source.join("drive.py"));
         python
     },
@@ -53,7 +53,7 @@ pub(super) const PYTHON: Client = Client {
 pub(super) const TYPESCRIPT: Client = Client {
     name: "typescript client",
     source: "tests/clients/typescript",
-    folder: "typescript",
+    directory: "typescript",
     runtime: "node",
     oldest: (20, 6, 0),
     pins: "package-lock.json",
@@ -63,22 +63,22 @@ pub(super) const TYPESCRIPT: Client = Client {
 
 /// Third-party MCP servers.
 const SERVERS: Client =
-    Client { name: "MCP servers", source: "tests/clients/servers", folder: "servers", ..TYPESCRIPT };
+    Client { name: "MCP servers", source: "tests/clients/servers", directory: "servers", ..TYPESCRIPT };
 
 /// Our own Python client of the native layer: its wheel is built, installed into an environment of
 /// its own, and tested there.
 const NATIVE_PYTHON: Client = Client {
     name: "native python",
     source: "clients/python",
-    folder: "native-python",
+    directory: "native-python",
     runtime: "python3",
     oldest: (3, 10, 0),
     pins: "requirements.txt",
-    install: |folder, source| venv("python3", &folder.join("tools"), source, &[]),
-    start: |folder, source| {
+    install: |directory, source| venv("python3", &directory.join("tools"), source, &[]),
+    start: |directory, source| {
         let mut python = command("python3");
         python.env("CLIENTS", source.parent().unwrap_or(source));
-        python.arg("-B").arg(folder.join("tests/run.py"));
+        python.arg("-B").arg(directory.join("tests/run.py"));
         python
     },
 };
@@ -88,27 +88,27 @@ const NATIVE_PYTHON: Client = Client {
 const NATIVE_TYPESCRIPT: Client = Client {
     name: "native typescript",
     source: "clients/typescript",
-    folder: "native-typescript",
+    directory: "native-typescript",
     runtime: "node",
     oldest: (20, 6, 0),
     pins: "package-lock.json",
     install: npm_ci,
-    start: |folder, _| {
+    start: |directory, _| {
         let mut node = command("node");
-        node.arg(folder.join("test/run.mjs"));
+        node.arg(directory.join("test/run.mjs"));
         node
     },
 };
 
 /// Returns the commands that create a Python environment with exactly the pinned requirements;
 /// `more` is passed to pip.
-pub(super) fn venv(python: &str, folder: &Path, source: &Path, more: &[&str]) -> Vec<Command> {
+pub(super) fn venv(python: &str, directory: &Path, source: &Path, more: &[&str]) -> Vec<Command> {
     // Debian leaves out the module that installs pip, so the system's pip installs into the
     // environment.
     let mut venv = command(python);
-    venv.args(["-m", "venv", "--clear", "--without-pip"]).arg(folder);
+    venv.args(["-m", "venv", "--clear", "--without-pip"]).arg(directory);
     let mut pip = command("python3");
-    pip.args(["-m", "pip", "--python"]).arg(folder.join("bin/python"));
+    pip.args(["-m", "pip", "--python"]).arg(directory.join("bin/python"));
     pip.args(["install", "--quiet", "--disable-pip-version-check", "--root-user-action=ignore"]);
     pip.args(more)
         .args(["--no-deps", "--only-binary=:all:", "--requirement"])
@@ -116,7 +116,7 @@ pub(super) fn venv(python: &str, folder: &Path, source: &Path, more: &[&str]) ->
     vec![venv, pip]
 }
 
-fn npm_ci(folder: &Path, _source: &Path) -> Vec<Command> {
+fn npm_ci(directory: &Path, _source: &Path) -> Vec<Command> {
     let mut npm = command("npm");
     npm.args([
         "ci",
@@ -127,13 +127,13 @@ fn npm_ci(folder: &Path, _source: &Path) -> Vec<Command> {
         "--fetch-retries=1",
         "--prefix",
     ]);
-    npm.arg(folder);
+    npm.arg(directory);
     vec![npm]
 }
 
-fn node(folder: &Path, _source: &Path) -> Command {
+fn node(directory: &Path, _source: &Path) -> Command {
     let mut node = command("node");
-    node.arg(folder.join("drive.mjs"));
+    node.arg(directory.join("drive.mjs"));
     node
 }
 
@@ -147,21 +147,21 @@ impl Client {
     pub(super) fn ready(&self, tiller: &Path) -> Result<Command> {
         let version = self.runtime_version()?;
         let source = root().join(self.source);
-        let folder = target_dir().join("clients").join(self.folder);
-        self.installed(&version, &folder, &source)?;
+        let directory = target_dir().join("clients").join(self.directory);
+        self.installed(&version, &directory, &source)?;
         // Node searches for packages beside the script, regardless of the current directory, so the
         // scripts must be in the directory of the packages.
-        copy_files(&source, &folder)?;
+        copy_files(&source, &directory)?;
         // Modules shared by several clients, in the same relative location as in the source tree.
         copy_files(&root().join("tests/clients/story"), &target_dir().join("clients/story"))?;
-        let mut start = (self.start)(&folder, &source);
+        let mut start = (self.start)(&directory, &source);
         start.arg(tiller);
         Ok(start)
     }
 
     fn runtime_version(&self) -> Result<String> {
         let version = capture(command(self.runtime).arg("--version"))
-            .map_err(|_| anyhow!("there is no {} that runs", self.runtime))?;
+            .map_err(|_| anyhow!("no working {} was found", self.runtime))?;
         let (major, minor, _) = self.oldest;
         if parse_version(&version) < Some(self.oldest) {
             bail!("{} is older than {major}.{minor}: {}", self.runtime, version.trim());
@@ -169,23 +169,23 @@ impl Client {
         Ok(version)
     }
 
-    fn installed(&self, version: &str, folder: &Path, source: &Path) -> Result<()> {
+    fn installed(&self, version: &str, directory: &Path, source: &Path) -> Result<()> {
         let pins = fs::read_to_string(source.join(self.pins))
             .with_context(|| format!("cannot read {} in {}", self.pins, source.display()))?;
         let wanted = format!("{version}{pins}");
-        let stamp = stamp(folder);
+        let stamp = stamp(directory);
         if fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
             return Ok(());
         }
-        if folder.exists() {
-            fs::remove_dir_all(folder).with_context(|| format!("cannot clear {}", folder.display()))?;
+        if directory.exists() {
+            fs::remove_dir_all(directory).with_context(|| format!("cannot clear {}", directory.display()))?;
         }
-        copy_files(source, folder)?;
-        for mut step in (self.install)(folder, source) {
-            println!("ci: {}: installing: {}", self.name, shown(&step));
+        copy_files(source, directory)?;
+        for mut step in (self.install)(directory, source) {
+            println!("ci: {}: installing: {}", self.name, command_line(&step));
             let status = step.stdin(Stdio::null()).status();
             if !status.is_ok_and(|status| status.success()) {
-                bail!("its packages cannot be installed: `{}` failed", shown(&step));
+                bail!("its packages cannot be installed: `{}` failed", command_line(&step));
             }
         }
         // Written last, so that an interrupted installation is repeated.
@@ -194,8 +194,8 @@ impl Client {
 }
 
 /// Returns the file that records the runtime and pins of an installation.
-fn stamp(folder: &Path) -> PathBuf {
-    folder.join("installed-for")
+fn stamp(directory: &Path) -> PathBuf {
+    directory.join("installed-for")
 }
 
 /// Generated directories, which are not copied.
@@ -227,15 +227,15 @@ mod tests {
         Client {
             name: "test client",
             source: "test",
-            folder: "test",
+            directory: "test",
             runtime,
             oldest,
             pins: "pins",
-            install: |folder, source| {
+            install: |directory, source| {
                 let mut install = command("sh");
                 // Outside the directory, which is cleared first.
                 let count = source.join("../count");
-                install.args(["-c", "echo installed >> \"$0\" && test -d \"$1\""]).arg(count).arg(folder);
+                install.args(["-c", "echo installed >> \"$0\" && test -d \"$1\""]).arg(count).arg(directory);
                 vec![install]
             },
             start: |_, _| command("true"),
@@ -245,27 +245,27 @@ mod tests {
     #[test]
     fn packages_are_installed_once_for_the_same_pins() {
         let dir = tempfile::tempdir().unwrap();
-        let (source, folder) = (dir.path().join("source"), dir.path().join("target/clients/test"));
+        let (source, directory) = (dir.path().join("source"), dir.path().join("target/clients/test"));
         fs::create_dir(&source).unwrap();
         let client = client("cargo", (1, 0, 0));
         for (version, pins, times) in [("1\n", "a", 1), ("1\n", "a", 1), ("1\n", "b", 2), ("2\n", "b", 3)] {
             fs::write(source.join("pins"), pins).unwrap();
-            client.installed(version, &folder, &source).unwrap();
+            client.installed(version, &directory, &source).unwrap();
             let count = fs::read_to_string(dir.path().join("count")).unwrap();
             assert_eq!(count.lines().count(), times, "{version}{pins}");
         }
     }
 
     #[test]
-    fn an_installation_that_fails_is_begun_anew() {
+    fn a_failed_installation_is_repeated() {
         let dir = tempfile::tempdir().unwrap();
-        let (source, folder) = (dir.path().join("source"), dir.path().join("target"));
+        let (source, directory) = (dir.path().join("source"), dir.path().join("target"));
         fs::create_dir(&source).unwrap();
         fs::write(source.join("pins"), "a 1").unwrap();
         let broken = Client { install: |_, _| vec![command("false")], ..client("cargo", (1, 0, 0)) };
-        let error = broken.installed("1\n", &folder, &source).unwrap_err();
+        let error = broken.installed("1\n", &directory, &source).unwrap_err();
         assert_eq!(error.to_string(), "its packages cannot be installed: `false` failed");
-        assert!(!stamp(&folder).exists());
+        assert!(!stamp(&directory).exists());
     }
 
     #[test]

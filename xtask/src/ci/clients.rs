@@ -80,12 +80,12 @@ pub(super) fn play(steps: &mut Steps, options: &Options) -> Result<()> {
     for client in
         all().filter(|client| options.only.is_empty() || options.only.iter().any(|name| name == client.name))
     {
-        let folder = wires.join(client.name.replace(' ', "-"));
-        let binary = if cfg!(unix) { tap::script(&xtask, &tiller, &folder)? } else { tiller.clone() };
+        let directory = wires.join(client.name.replace(' ', "-"));
+        let binary = if cfg!(unix) { tap::script(&xtask, &tiller, &directory)? } else { tiller.clone() };
         match client.ready(&binary) {
             Ok(mut start) => {
-                start.env("TILLER_SHOWN", folder.join("shown"));
-                ready.push((client, start, folder));
+                start.env("TILLER_SHOWN", directory.join("shown"));
+                ready.push((client, start, directory));
             }
             Err(reason) => steps.skip(client.name, format!("{reason:#}")),
         }
@@ -94,18 +94,18 @@ pub(super) fn play(steps: &mut Steps, options: &Options) -> Result<()> {
         steps.command("test build", command("cargo").args(TEST_BUILD).args(FULL))?;
     }
     let mut now = Rows::new();
-    for (client, mut start, folder) in ready {
+    for (client, mut start, directory) in ready {
         match steps.command(client.name, &mut start) {
             Err(error) if RETRIED.contains(&client.name) => {
                 println!("ci: {error:#}\nci: {} is tried once more", client.name);
                 if cfg!(unix) {
-                    tap::script(&xtask, &tiller, &folder)?;
+                    tap::script(&xtask, &tiller, &directory)?;
                 }
                 steps.command(client.name, &mut start)?;
             }
             played => played?,
         }
-        if let Some((label, row)) = seen(&client, &folder)? {
+        if let Some((label, row)) = read_features(&client, &directory)? {
             println!("ci: {label} {}: {}", row.version, serde_json::to_string(&row.features)?);
             now.insert(label, row);
         }
@@ -115,9 +115,9 @@ pub(super) fn play(steps: &mut Steps, options: &Options) -> Result<()> {
 
 /// Copies this program: building the tests replaces it while the clients still run it.
 fn own_copy() -> Result<PathBuf> {
-    let folder = target_dir().join("clients");
-    fs::create_dir_all(&folder)?;
-    let copy = folder.join("xtask");
+    let directory = target_dir().join("clients");
+    fs::create_dir_all(&directory)?;
+    let copy = directory.join("xtask");
     // A running copy cannot be overwritten.
     if copy.exists() {
         fs::remove_file(&copy)?;
@@ -128,16 +128,16 @@ fn own_copy() -> Result<PathBuf> {
 }
 
 /// Returns the client's row of the table; servers and our own clients have none.
-fn seen(client: &Client, folder: &Path) -> Result<Option<(String, Row)>> {
+fn read_features(client: &Client, directory: &Path) -> Result<Option<(String, Row)>> {
     let Some((_, label, version)) = LABELS.iter().find(|(name, ..)| *name == client.name) else {
         return Ok(None);
     };
     let mut features: BTreeSet<&str> = BTreeSet::new();
-    for wire in tap::wires(folder)? {
-        features.extend(features::of_wire(&wire));
+    for wire in tap::wires(directory)? {
+        features.extend(features::features_in_wire(&wire));
     }
-    if let Ok(notes) = fs::read_to_string(folder.join("shown")) {
-        features.extend(features::of_notes(&notes));
+    if let Ok(notes) = fs::read_to_string(directory.join("shown")) {
+        features.extend(features::features_in_notes(&notes));
     }
     let features = features.into_iter().map(str::to_owned).collect();
     let date = capture(command("date").arg("+%F"))?.trim().to_owned();
@@ -146,20 +146,20 @@ fn seen(client: &Client, folder: &Path) -> Result<Option<(String, Row)>> {
 
 fn compare(now: Rows, write: bool) -> Result<()> {
     let mut kept = table::read(&root())?;
-    let told = table::differences(&kept, &now);
+    let differences = table::differences(&kept, &now);
     if write {
         kept.extend(now);
         table::write(&root(), &kept)?;
         println!(
             "ci: the table of clients is written: {}",
-            if told.is_empty() { "as it was".to_owned() } else { told.join("; ") }
+            if differences.is_empty() { "as it was".to_owned() } else { differences.join("; ") }
         );
         return Ok(());
     }
-    if !told.is_empty() {
+    if !differences.is_empty() {
         bail!(
             "the clients did something else than docs/editors.md says:\n  {}\nif that is right, write it: cargo xtask clients --write",
-            told.join("\n  ")
+            differences.join("\n  ")
         );
     }
     Ok(())

@@ -2,7 +2,7 @@
 //! it alone.
 
 use super::summary;
-use crate::process::shown;
+use crate::process::command_line;
 use anyhow::{Context, Result, anyhow, bail};
 use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
@@ -18,27 +18,28 @@ pub(super) struct Steps {
 impl Steps {
     /// Runs a command whose output goes directly to the terminal.
     pub(super) fn command(&mut self, name: &'static str, command: &mut Command) -> Result<()> {
-        let again = shown(command);
-        self.timed(name, &again.clone(), || {
-            let status = command.status().with_context(|| format!("`{again}` did not start"))?;
+        let command_to_repeat = command_line(command);
+        self.timed(name, &command_to_repeat.clone(), || {
+            let status = command.status().with_context(|| format!("`{command_to_repeat}` did not start"))?;
             check(status)
         })
     }
 
-    /// Runs a function of this program as a step; `again` is the command that repeats it.
+    /// Runs a function of this program as a step; `command_to_repeat` is the command that repeats
+    /// it.
     pub(super) fn function(
         &mut self,
         name: &'static str,
-        again: &str,
+        command_to_repeat: &str,
         step: fn() -> Result<()>,
     ) -> Result<()> {
-        self.timed(name, again, step)
+        self.timed(name, command_to_repeat, step)
     }
 
     /// Runs the tests with their output streamed, and returns the runner's summary line.
     pub(super) fn tests(&mut self, command: &mut Command) -> Result<String> {
-        let again = shown(command);
-        self.timed("tests", &again, || {
+        let command_to_repeat = command_line(command);
+        self.timed("tests", &command_to_repeat, || {
             let (status, closing) = summary::stream(command)?;
             check(status)?;
             closing.ok_or_else(|| anyhow!("the test runner ended without its summary line"))
@@ -46,8 +47,13 @@ impl Steps {
     }
 
     /// Fails the run because of a step that was executed elsewhere.
-    pub(super) fn failed(&mut self, name: &'static str, again: &str, why: &'static str) -> Result<()> {
-        self.timed(name, again, || bail!(why))
+    pub(super) fn failed(
+        &mut self,
+        name: &'static str,
+        command_to_repeat: &str,
+        why: &'static str,
+    ) -> Result<()> {
+        self.timed(name, command_to_repeat, || bail!(why))
     }
 
     /// Skips a step; the reason is printed now and at the end.
@@ -69,11 +75,17 @@ impl Steps {
         println!("ci: {:<17} {:>7.1} s", "all passed", total.as_secs_f64());
     }
 
-    fn timed<T>(&mut self, name: &'static str, again: &str, step: impl FnOnce() -> Result<T>) -> Result<T> {
-        println!("\nci: {name}: {again}");
+    fn timed<T>(
+        &mut self,
+        name: &'static str,
+        command_to_repeat: &str,
+        step: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
+        println!("\nci: {name}: {command_to_repeat}");
         let start = Instant::now();
-        let value =
-            step().with_context(|| format!("ci stopped at step `{name}`; to repeat it alone: {again}"))?;
+        let value = step().with_context(|| {
+            format!("ci stopped at step `{name}`; to repeat it alone: {command_to_repeat}")
+        })?;
         let time = start.elapsed();
         println!("ci: {name} passed in {:.1} s", time.as_secs_f64());
         self.passed.push((name, time));
@@ -114,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_has_not_passed() {
+    fn a_skipped_step_has_not_passed() {
         let mut steps = Steps::default();
         steps.skip("python client", "there is no python3 that runs".to_owned());
         assert!(steps.passed.is_empty());

@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_summary_wins_and_everything_is_passed_on() {
+    fn the_last_summary_wins_and_all_output_is_forwarded() {
         let mut shown = Vec::new();
         let text = b"test result: ok. 1 passed\n\xff\ntest result: ok. 2 passed\ntail";
         let closing = pass_on(&text[..], &mut shown).unwrap();

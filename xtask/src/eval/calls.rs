@@ -27,8 +27,8 @@ pub(super) fn judge(request: &Value, answer: &Answer) -> Calls {
     let invalid = native.clone().filter(|call| objection(call, &tools).is_some()).count();
     // If the response contains native calls, its text is only text.
     let as_text = if answer.calls.is_empty() { in_text(&answer.text, &tools) } else { 0 };
-    let wrong_way = if prescribes_text(request) { 0 } else { as_text };
-    Calls { written: (native.count() + as_text) as u64, invalid: (invalid + wrong_way) as u64 }
+    let misplaced = if prescribes_text(request) { 0 } else { as_text };
+    Calls { written: (native.count() + as_text) as u64, invalid: (invalid + misplaced) as u64 }
 }
 
 /// Returns what is wrong with a call.
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_held_against_what_was_offered() {
+    fn a_call_is_checked_against_the_offered_tools() {
         for (name, arguments, invalid) in [
             ("file_read", r#"{"path":"a"}"#, 0),
             ("file_read", r#"{"path":"a","lines":null}"#, 0),

@@ -1,7 +1,7 @@
 //! The editor of the evaluation: it allows each request once, offers the configured files and
 //! terminals, and records the agent's messages and calls.
 
-use super::ground::own_group;
+use super::run_directory::own_group;
 use crate::peers::client::{Answer, Host};
 use crate::peers::terminals::Terminals;
 use anyhow::{Result, bail};
@@ -33,7 +33,7 @@ impl Capabilities {
     }
 
     /// Returns the client capabilities for `initialize`.
-    pub(super) fn told(self) -> Value {
+    pub(super) fn to_json(self) -> Value {
         let files = self != Self::None;
         let fs = json!({ "readTextFile": files, "writeTextFile": files });
         json!({ "fs": fs, "terminal": self == Self::All })
@@ -42,7 +42,7 @@ impl Capabilities {
 
 /// A tool call as the agent reports it.
 #[derive(Clone, Debug)]
-pub(super) struct Shown {
+pub(super) struct ShownCall {
     id: String,
     /// When it was first reported.
     pub(super) at: Instant,
@@ -50,7 +50,7 @@ pub(super) struct Shown {
     pub(super) status: String,
 }
 
-impl Shown {
+impl ShownCall {
     pub(super) fn is_edit(&self) -> bool {
         self.kind == "edit"
     }
@@ -67,9 +67,9 @@ pub(super) struct Editor {
     /// The environment of commands in terminals.
     env: Vec<(String, String)>,
     /// The agent's text since its last call, and the text before that.
-    said: String,
-    said_before: String,
-    pub(super) calls: Vec<Shown>,
+    text: String,
+    previous_text: String,
+    pub(super) calls: Vec<ShownCall>,
     /// Every line from the agent, for `--logs`.
     pub(super) log: String,
 }
@@ -83,14 +83,14 @@ impl Editor {
     }
 
     /// Discards the text so far, which is not the answer.
-    pub(super) fn forget(&mut self) {
-        self.said.clear();
-        self.said_before.clear();
+    pub(super) fn discard_text(&mut self) {
+        self.text.clear();
+        self.previous_text.clear();
     }
 
     /// Returns the agent's last text: after its last call, or else the text before it.
     pub(super) fn answer(&self) -> &str {
-        if self.said.trim().is_empty() { &self.said_before } else { &self.said }
+        if self.text.trim().is_empty() { &self.previous_text } else { &self.text }
     }
 
     pub(super) fn kill_terminals(&self) {
@@ -100,17 +100,17 @@ impl Editor {
     fn update(&mut self, update: &Value) {
         match update["sessionUpdate"].as_str() {
             Some("agent_message_chunk") => {
-                self.said += update["content"]["text"].as_str().unwrap_or_default();
+                self.text += update["content"]["text"].as_str().unwrap_or_default();
             }
             Some("tool_call" | "tool_call_update") => {
                 let Some(id) = update["toolCallId"].as_str() else { return };
                 let known = self.calls.iter().position(|call| call.id == id);
                 let place = known.unwrap_or_else(|| {
-                    if !self.said.trim().is_empty() {
-                        self.said_before = std::mem::take(&mut self.said);
+                    if !self.text.trim().is_empty() {
+                        self.previous_text = std::mem::take(&mut self.text);
                     }
                     let (kind, status) = ("other".to_owned(), "pending".to_owned());
-                    self.calls.push(Shown { id: id.to_owned(), at: Instant::now(), kind, status });
+                    self.calls.push(ShownCall { id: id.to_owned(), at: Instant::now(), kind, status });
                     self.calls.len() - 1
                 });
                 let call = &mut self.calls[place];
@@ -175,29 +175,29 @@ fn read(params: &Value) -> Result<Value, String> {
 fn write(params: &Value) -> Result<Value, String> {
     let path = params["path"].as_str().ok_or("path is missing")?;
     let content = params["content"].as_str().ok_or("content is missing")?;
-    let folder = Path::new(path).parent().ok_or("a path without a folder")?;
-    std::fs::create_dir_all(folder)
+    let directory = Path::new(path).parent().ok_or("a path without a directory")?;
+    std::fs::create_dir_all(directory)
         .and_then(|()| std::fs::write(path, content))
         .map_err(|error| format!("{path}: {error}"))?;
     Ok(json!({}))
 }
 
 impl Host for Editor {
-    fn asked(&mut self, _: Instant, method: &str, params: &Value, answer: Answer) {
+    fn on_request(&mut self, _: Instant, method: &str, params: &Value, answer: Answer) {
         let outcome = match method {
             "session/request_permission" => Ok(permit(params)),
             "fs/read_text_file" => read(params),
             "fs/write_text_file" => write(params),
             "terminal/create" => self.create(params),
             method if method.starts_with("terminal/") => {
-                return self.terminals.asked(method, params, answer);
+                return self.terminals.on_request(method, params, answer);
             }
             other => Err(format!("no {other}")),
         };
         answer.give(outcome);
     }
 
-    fn saw(&mut self, line: &str) {
+    fn on_line(&mut self, line: &str) {
         self.log += line;
         let message: Value = serde_json::from_str(line).unwrap_or_default();
         if message["method"] == "session/update" {
@@ -211,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_answer_is_what_was_said_after_the_last_call() {
+    fn the_answer_is_the_text_after_the_last_call() {
         let mut editor = Editor::default();
         let text = |text: &str| json!({ "sessionUpdate": "agent_message_chunk", "content": { "type": "text", "text": text } });
         for update in [
@@ -242,9 +242,12 @@ mod tests {
     }
 
     #[test]
-    fn capabilities_are_told() {
-        let told = Capabilities::parse("fs").unwrap().told();
-        assert_eq!((&told["fs"]["readTextFile"], &told["terminal"]), (&json!(true), &json!(false)));
+    fn capabilities_are_serialized() {
+        let capabilities = Capabilities::parse("fs").unwrap().to_json();
+        assert_eq!(
+            (&capabilities["fs"]["readTextFile"], &capabilities["terminal"]),
+            (&json!(true), &json!(false))
+        );
         assert!(Capabilities::parse("some").is_err());
     }
 }

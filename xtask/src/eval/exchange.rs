@@ -99,9 +99,9 @@ impl Answer {
     /// Chat Completions: a chunk's delta, or a whole message.
     fn add_choice(&mut self, choice: &Value, parts: &mut BTreeMap<u64, Call>) {
         self.finished |= choice["finish_reason"].is_string();
-        let said = if choice["delta"].is_object() { &choice["delta"] } else { &choice["message"] };
-        self.text += said["content"].as_str().unwrap_or_default();
-        for (place, call) in (0..).zip(said["tool_calls"].as_array().into_iter().flatten()) {
+        let message = if choice["delta"].is_object() { &choice["delta"] } else { &choice["message"] };
+        self.text += message["content"].as_str().unwrap_or_default();
+        for (place, call) in (0..).zip(message["tool_calls"].as_array().into_iter().flatten()) {
             let part = parts.entry(call["index"].as_u64().unwrap_or(place)).or_default();
             part.name += call["function"]["name"].as_str().unwrap_or_default();
             part.arguments += call["function"]["arguments"].as_str().unwrap_or_default();
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_of_chat_completions_is_put_together() {
+    fn a_chat_completions_stream_is_assembled() {
         let delta =
             |delta: Value, end: Value| json!({ "choices": [{ "delta": delta, "finish_reason": end }] });
         let call = |function: Value| json!({ "tool_calls": [{ "index": 0, "function": function }] });
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_of_messages_is_put_together() {
+    fn a_messages_stream_is_assembled() {
         let answer = stream(&[
             json!({ "type": "message_start", "message": { "usage": { "input_tokens": 10, "cache_read_input_tokens": 30 } } }),
             json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "text", "text": "" } }),
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_of_responses_ends_with_all_of_it() {
+    fn a_responses_stream_ends_with_the_whole_response() {
         let output = json!([
             { "type": "message", "content": [{ "type": "output_text", "text": "Look" }] },
             { "type": "function_call", "name": "ls", "arguments": "{\"path\":\".\"}" }
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_was_cut_off_is_not_finished() {
+    fn a_truncated_response_is_not_finished() {
         let answer = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2d\r\ndata: {\"choices\":[{\"delta\":{\"content\":\"x\"}}]}\r\n40\r\nhalf".to_vec();
         let exchange = Exchange { started: Instant::now(), path: String::new(), request: json!({}), answer };
         let answer = Answer::read(&exchange);

@@ -1,6 +1,6 @@
 //! The verdict on a run.
 
-use super::ground::Ground;
+use super::run_directory::RunDirectory;
 use super::task::{Check, Task};
 use anyhow::Result;
 
@@ -21,11 +21,11 @@ impl Verdict {
 }
 
 /// Judges the current state of the project and the given answer.
-pub(super) fn judge(task: &Task, ground: &Ground, answer: &str) -> Result<Verdict> {
-    let mut unwanted = ground.changes()?;
+pub(super) fn judge(task: &Task, run_directory: &RunDirectory, answer: &str) -> Result<Verdict> {
+    let mut unwanted = run_directory.changes()?;
     unwanted.retain(|path| !task.may_change(path));
     let failure = match &task.check {
-        Check::Script(script) => ground.judge(task, script)?,
+        Check::Script(script) => run_directory.judge(task, script)?,
         Check::Answer { all, none, .. } => {
             let answer = plain(answer);
             let missing = all.iter().find(|pattern| !pattern.is_match(&answer));

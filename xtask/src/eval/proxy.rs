@@ -98,7 +98,7 @@ impl Proxy {
     /// # Errors
     ///
     /// Fails if it does not; the error names its address.
-    pub(super) fn reach(&self) -> Result<()> {
+    pub(super) fn check_upstream(&self) -> Result<()> {
         let host = lock(&self.state).upstream.host.clone();
         let reached = TcpStream::connect(&host).map(|_| ());
         reached.with_context(|| format!("no model server at {host}; start it, or name another with --server"))
@@ -129,7 +129,7 @@ impl Proxy {
 }
 
 fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
-    state.lock().expect("nobody panics with the lock held")
+    state.lock().expect("no thread panics with the lock held")
 }
 
 fn parse(url: &str) -> Result<Upstream> {
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_passed_on_with_the_runs_sampling_and_kept() {
+    fn a_request_is_forwarded_with_the_runs_sampling_and_recorded() {
         let seen = Arc::new(Mutex::new(Vec::new()));
         let keep = Arc::clone(&seen);
         let server = model::serve(move |request| {
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_was_never_answered_is_kept_as_one() {
+    fn an_unanswered_request_is_recorded_as_such() {
         let server = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let proxy = Proxy::start(&format!("http://{}", server.local_addr().unwrap())).unwrap();
         proxy.begin(Sampling { temperature: 0.0, seed: 1 });
@@ -305,16 +305,16 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_is_not_there_is_said() {
+    fn an_unreachable_server_is_reported() {
         let free = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap();
         let proxy = Proxy::start(&format!("http://{free}/v1")).unwrap();
-        assert!(format!("{:#}", proxy.reach().unwrap_err()).contains("--server"));
+        assert!(format!("{:#}", proxy.check_upstream().unwrap_err()).contains("--server"));
         let passed = ask(&proxy.origin(), r#"{"messages":[]}"#);
         assert!(passed.starts_with("HTTP/1.1 502") && passed.contains("cannot be reached"), "{passed}");
     }
 
     #[test]
-    fn addresses_are_read() {
+    fn addresses_are_parsed() {
         let upstream = parse("http://127.0.0.1:8080").unwrap();
         assert_eq!((upstream.host.as_str(), upstream.prefix.as_str()), ("127.0.0.1:8080", "/v1"));
         assert!(parse("https://example.org/v1").is_err());

@@ -8,7 +8,7 @@ use std::path::Path;
 
 /// The identity of a run, which is done once.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
-pub(super) struct Id {
+pub(super) struct RunId {
     pub(super) agent: String,
     /// The server's name of the model, without Tiller's provider prefix.
     pub(super) model: String,
@@ -20,7 +20,7 @@ pub(super) struct Id {
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub(super) struct Outcome {
     #[serde(flatten)]
-    pub(super) id: Id,
+    pub(super) id: RunId,
     /// Copied from the task, so that results can be read without the tasks.
     pub(super) kind: String,
     pub(super) language: String,
@@ -65,7 +65,7 @@ pub(super) struct Outcome {
 
 impl Outcome {
     /// Creates an empty outcome of a task.
-    pub(super) fn of(task: &Task, id: Id) -> Self {
+    pub(super) fn of(task: &Task, id: RunId) -> Self {
         let (kind, split) = (task.kind.name().to_owned(), task.split.to_string());
         Self { id, kind, language: task.language.clone(), split, ..Self::default() }
     }
@@ -114,14 +114,14 @@ mod tests {
     use super::*;
 
     fn outcome(task: &str, solved: bool) -> Outcome {
-        let id = Id { agent: "a".to_owned(), model: "m".to_owned(), task: task.to_owned(), seed: 1 };
+        let id = RunId { agent: "a".to_owned(), model: "m".to_owned(), task: task.to_owned(), seed: 1 };
         Outcome { id, solved, ..Outcome::default() }
     }
 
     #[test]
-    fn what_was_written_is_read_again_and_the_last_counts() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("results.jsonl");
+    fn results_are_read_back_and_the_last_one_counts() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("results.jsonl");
         assert!(read(&path).unwrap().is_empty());
         for outcome in [outcome("one", false), outcome("two", false), outcome("one", true)] {
             append(&path, &outcome).unwrap();
@@ -130,9 +130,9 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_was_cut_off_is_left_out_and_others_that_are_broken_are_said() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("results.jsonl");
+    fn a_truncated_last_line_is_skipped_and_other_bad_lines_are_reported() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("results.jsonl");
         append(&path, &outcome("one", true)).unwrap();
         let whole = std::fs::read_to_string(&path).unwrap();
         std::fs::write(&path, format!("{whole}{{\"agent\":")).unwrap();

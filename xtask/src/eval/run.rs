@@ -2,12 +2,12 @@
 
 use super::agent::Agent;
 use super::calls;
-use super::editor::{Capabilities, Editor, Shown};
+use super::editor::{Capabilities, Editor, ShownCall};
 use super::exchange::Answer;
-use super::ground::Ground;
 use super::judge::judge;
 use super::proxy::{Exchange, Proxy, Sampling};
-use super::result::{Id, Outcome};
+use super::result::{Outcome, RunId};
+use super::run_directory::RunDirectory;
 use super::task::Task;
 use crate::leftovers;
 use crate::peers::client::{Client, Reply};
@@ -46,34 +46,34 @@ pub(super) struct Setup {
 struct Turn {
     ended: String,
     seconds: f64,
-    said: String,
-    calls: Vec<Shown>,
+    answer: String,
+    calls: Vec<ShownCall>,
 }
 
 /// Runs a task. A failure that is not the agent's fault is recorded in the outcome.
-pub(super) fn run(setup: &Setup, task: &Task, id: Id) -> Result<Outcome> {
-    let ground = Ground::make(setup.place.clone(), task, &setup.path)?;
+pub(super) fn run(setup: &Setup, task: &Task, id: RunId) -> Result<Outcome> {
+    let run_directory = RunDirectory::make(setup.place.clone(), task, &setup.path)?;
     setup.proxy.begin(Sampling { temperature: setup.temperature, seed: id.seed });
     let mut outcome = Outcome::of(task, id);
-    let turn = take_turn(setup, task, &ground, &outcome.id);
+    let turn = take_turn(setup, task, &run_directory, &outcome.id);
     let exchanges = setup.proxy.end();
-    setup.keep(&outcome.id, "model", || told(&exchanges))?;
+    setup.keep(&outcome.id, "model", || exchanges_as_lines(&exchanges))?;
     count(&mut outcome, &exchanges, turn.as_ref().map_or(&[], |turn| &turn.calls));
     match turn {
         Err(error) => {
-            let stderr = std::fs::read_to_string(ground.stderr()).unwrap_or_default();
+            let stderr = std::fs::read_to_string(run_directory.stderr()).unwrap_or_default();
             let last = stderr.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
             outcome.broken = Some(format!("{error:#}; its last words: {last}"));
         }
         Ok(turn) => {
-            let verdict = judge(task, &ground, &turn.said)?;
+            let verdict = judge(task, &run_directory, &turn.answer)?;
             outcome.solved = verdict.solved();
             outcome.why = verdict.failure;
             outcome.unwanted = verdict.unwanted;
             outcome.ended = turn.ended;
             outcome.seconds = (turn.seconds * 10.0).round() / 10.0;
-            let kept = turn.said.chars().count().saturating_sub(ANSWER_KEPT);
-            outcome.answer = turn.said.chars().skip(kept).collect();
+            let kept = turn.answer.chars().count().saturating_sub(ANSWER_KEPT);
+            outcome.answer = turn.answer.chars().skip(kept).collect();
             if exchanges.is_empty() {
                 outcome.broken = Some("no request reached the model through the proxy".to_owned());
             } else if let Some(error) = only_errors(&exchanges) {
@@ -86,38 +86,49 @@ pub(super) fn run(setup: &Setup, task: &Task, id: Id) -> Result<Outcome> {
 
 impl Setup {
     /// Writes a log of a run, if logs are enabled.
-    fn keep(&self, id: &Id, what: &str, text: impl FnOnce() -> String) -> Result<()> {
-        let Some(folder) = &self.logs else { return Ok(()) };
-        std::fs::create_dir_all(folder)?;
-        Ok(std::fs::write(folder.join(format!("{}-{}-{}-{what}.jsonl", id.agent, id.task, id.seed)), text())?)
+    fn keep(&self, id: &RunId, what: &str, text: impl FnOnce() -> String) -> Result<()> {
+        let Some(directory) = &self.logs else { return Ok(()) };
+        std::fs::create_dir_all(directory)?;
+        Ok(std::fs::write(
+            directory.join(format!("{}-{}-{}-{what}.jsonl", id.agent, id.task, id.seed)),
+            text(),
+        )?)
     }
 }
 
 /// Starts the agent and sends the prompt.
-fn take_turn(setup: &Setup, task: &Task, ground: &Ground, id: &Id) -> Result<Turn> {
-    let mut command = setup.agent.prepare(ground, &setup.proxy.origin(), &setup.model)?;
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(std::fs::File::create(ground.stderr())?);
+fn take_turn(setup: &Setup, task: &Task, run_directory: &RunDirectory, id: &RunId) -> Result<Turn> {
+    let mut command = setup.agent.prepare(run_directory, &setup.proxy.origin(), &setup.model)?;
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(std::fs::File::create(run_directory.stderr())?);
     let editor = Editor::new(&command);
-    let mut child = command.spawn().with_context(|| format!("{} does not start", shown(&command)))?;
+    let mut child = command.spawn().with_context(|| format!("{} does not start", program_name(&command)))?;
     let stdout = child.stdout.take().context("no stdout")?;
     let stdin = child.stdin.take().context("no stdin")?;
     let mut client = Client::new(stdout, stdin, editor);
-    let turn = talk(setup, task, ground, &mut client);
+    let turn = run_session(setup, task, run_directory, &mut client);
     client.hang_up();
     client.host().kill_terminals();
     leftovers::kill_group(child.id());
     child.wait()?;
-    ground.end_processes();
+    run_directory.end_processes();
     client.drain(CANCEL_TIME);
     setup.keep(id, "agent", || client.host().log.clone())?;
     turn
 }
 
-fn shown(command: &Command) -> String {
+fn program_name(command: &Command) -> String {
     command.get_program().to_string_lossy().into_owned()
 }
 
-fn talk(setup: &Setup, task: &Task, ground: &Ground, client: &mut Client<Editor>) -> Result<Turn> {
+fn run_session(
+    setup: &Setup,
+    task: &Task,
+    run_directory: &RunDirectory,
+    client: &mut Client<Editor>,
+) -> Result<Turn> {
     let end = Instant::now() + START_TIME;
     let mut ask = |method: &str, params| -> Result<Reply> {
         let sent = client.send(method, &params);
@@ -127,18 +138,18 @@ fn talk(setup: &Setup, task: &Task, ground: &Ground, client: &mut Client<Editor>
         "initialize",
         json!({
             "protocolVersion": 1,
-            "clientCapabilities": setup.capabilities.told(),
+            "clientCapabilities": setup.capabilities.to_json(),
             "clientInfo": { "name": "evaluation", "version": env!("CARGO_PKG_VERSION") },
         }),
     )?;
     if let Some(method) = &setup.agent.authenticate {
         ask("authenticate", json!({ "methodId": method }))?;
     }
-    let session = ask("session/new", json!({ "cwd": ground.project(), "mcpServers": [] }))?.result;
+    let session = ask("session/new", json!({ "cwd": run_directory.project(), "mcpServers": [] }))?.result;
     let session = session["sessionId"].as_str().context("session/new gave no session")?.to_owned();
 
     // Text from before the prompt is not the answer.
-    client.host().forget();
+    client.host().discard_text();
     let prompt = json!([{ "type": "text", "text": task.prompt }]);
     let pending = client.send("session/prompt", &json!({ "sessionId": session, "prompt": prompt }))?;
     let began = Instant::now();
@@ -156,11 +167,11 @@ fn talk(setup: &Setup, task: &Task, ground: &Ground, client: &mut Client<Editor>
     };
     let seconds = began.elapsed().as_secs_f64();
     let host = client.host();
-    Ok(Turn { ended, seconds, said: host.answer().to_owned(), calls: host.calls.clone() })
+    Ok(Turn { ended, seconds, answer: host.answer().to_owned(), calls: host.calls.clone() })
 }
 
 /// Counts tokens, calls and edits.
-fn count(outcome: &mut Outcome, exchanges: &[Exchange], shown: &[Shown]) {
+fn count(outcome: &mut Outcome, exchanges: &[Exchange], shown_calls: &[ShownCall]) {
     for (place, exchange) in exchanges.iter().enumerate() {
         let answer = Answer::read(exchange);
         outcome.rounds += u64::from(answer.finished);
@@ -176,14 +187,14 @@ fn count(outcome: &mut Outcome, exchanges: &[Exchange], shown: &[Shown]) {
         outcome.invalid_calls += calls.invalid;
         // Calls that started between this request and the next one belong to this response.
         let next = exchanges.get(place + 1).map(|next| next.started);
-        let ran = shown.iter().filter(|call| {
+        let ran = shown_calls.iter().filter(|call| {
             call.at >= exchange.started
                 && next.is_none_or(|next| call.at < next)
                 && call.status == "completed"
         });
         outcome.lost_calls += calls.invalid.min(calls.written.saturating_sub(ran.count() as u64));
     }
-    let edits: Vec<&Shown> = shown.iter().filter(|call| call.is_edit() && call.is_over()).collect();
+    let edits: Vec<&ShownCall> = shown_calls.iter().filter(|call| call.is_edit() && call.is_over()).collect();
     outcome.edits = edits.len() as u64;
     outcome.failed_edits = edits.iter().filter(|call| call.status == "failed").count() as u64;
     outcome.first_edit = edits.first().map(|call| call.status == "completed");
@@ -197,7 +208,7 @@ fn only_errors(exchanges: &[Exchange]) -> Option<String> {
 }
 
 /// Formats requests and responses as lines of JSON.
-fn told(exchanges: &[Exchange]) -> String {
+fn exchanges_as_lines(exchanges: &[Exchange]) -> String {
     let lines = exchanges.iter().map(|exchange| {
         let answer = String::from_utf8_lossy(&exchange.answer);
         let line = json!({ "path": exchange.path, "request": exchange.request, "answer": answer });

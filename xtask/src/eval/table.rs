@@ -112,10 +112,10 @@ fn share(part: u64, whole: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::eval::result::Id;
+    use crate::eval::result::RunId;
 
     fn outcome(agent: &str, kind: Kind, solved: bool) -> Outcome {
-        let id = Id { agent: agent.to_owned(), model: "m".to_owned(), task: "t".to_owned(), seed: 1 };
+        let id = RunId { agent: agent.to_owned(), model: "m".to_owned(), task: "t".to_owned(), seed: 1 };
         let (kind, split) = (kind.name().to_owned(), "frozen".to_owned());
         let ended = "end_turn".to_owned();
         Outcome {
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn agents_stand_side_by_side_with_what_all_of_them_ran() {
+    fn agents_are_compared_on_the_tasks_that_all_of_them_ran() {
         let mut alone = outcome("a", Kind::Question, false);
         alone.id.seed = 2;
         let outcomes =
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_broke_is_not_counted() {
+    fn broken_runs_are_not_counted() {
         let mut broken = outcome("a", Kind::Edit, false);
         broken.broken = Some("no server".to_owned());
         let table = markdown(&[outcome("a", Kind::Edit, true), broken]);

@@ -60,7 +60,7 @@ impl fmt::Display for Split {
 /// The format of `task.toml`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct TaskFile {
     prompt: String,
     kind: Kind,
     language: String,
@@ -103,7 +103,7 @@ pub(super) enum Check {
 pub(super) struct Task {
     /// The name of its directory.
     pub(super) name: String,
-    folder: PathBuf,
+    directory: PathBuf,
     pub(super) prompt: String,
     pub(super) kind: Kind,
     pub(super) language: String,
@@ -121,15 +121,15 @@ pub(super) struct Task {
 
 impl Task {
     /// Reads a task's directory.
-    fn read(folder: PathBuf) -> Result<Self> {
-        let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let text = std::fs::read_to_string(folder.join("task.toml"))?;
-        let written: Written = toml::from_str(&text)?;
+    fn read(directory: PathBuf) -> Result<Self> {
+        let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let text = std::fs::read_to_string(directory.join("task.toml"))?;
+        let written: TaskFile = toml::from_str(&text)?;
         let check = check(&written)?;
-        if !folder.join("files").is_dir() {
+        if !directory.join("files").is_dir() {
             bail!("files/ is missing");
         }
-        let Written { prompt, kind, language, split, peers, needs, change, remove, .. } = written;
+        let TaskFile { prompt, kind, language, split, peers, needs, change, remove, .. } = written;
         if (kind == Kind::Question) != change.is_empty() {
             bail!("a question changes nothing, and everything else something: see `change`");
         }
@@ -137,29 +137,29 @@ impl Task {
             bail!("other agents are measured with frozen tasks only");
         }
         let prompt = prompt.trim().to_owned();
-        Ok(Self { name, folder, prompt, kind, language, split, peers, needs, change, remove, check })
+        Ok(Self { name, directory, prompt, kind, language, split, peers, needs, change, remove, check })
     }
 
     /// Returns the directory with the initial project.
     pub(super) fn files(&self) -> PathBuf {
-        self.folder.join("files")
+        self.directory.join("files")
     }
 
     /// Returns the directory of hidden files that are added before the check. It need not exist.
     pub(super) fn hidden(&self) -> PathBuf {
-        self.folder.join("check")
+        self.directory.join("check")
     }
 
     /// Returns the directory of the reference solution: files that replace those of the project, or
     /// `answer.txt`.
     pub(super) fn solution(&self) -> PathBuf {
-        self.folder.join("solution")
+        self.directory.join("solution")
     }
 
     /// Returns whether a file may change; the path is relative to the project.
     pub(super) fn may_change(&self, path: &str) -> bool {
         self.change.iter().any(|allowed| match allowed.strip_suffix("/*") {
-            Some(folder) => path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/')),
+            Some(directory) => path.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/')),
             None => path == allowed,
         })
     }
@@ -174,7 +174,7 @@ impl Task {
     }
 }
 
-fn check(written: &Written) -> Result<Check> {
+fn check(written: &TaskFile) -> Result<Check> {
     let patterns = |texts: &[String]| -> Result<Vec<Regex>> {
         texts.iter().map(|text| Regex::new(text).with_context(|| text.clone())).collect()
     };
@@ -191,9 +191,9 @@ fn check(written: &Written) -> Result<Check> {
 }
 
 /// Reads all tasks in a directory, ordered by name.
-pub(super) fn all(folder: &Path) -> Result<Vec<Task>> {
+pub(super) fn all(directory: &Path) -> Result<Vec<Task>> {
     let mut tasks = Vec::new();
-    let entries = std::fs::read_dir(folder).with_context(|| folder.display().to_string())?;
+    let entries = std::fs::read_dir(directory).with_context(|| directory.display().to_string())?;
     for entry in entries {
         let path = entry?.path();
         if path.is_dir() {
@@ -211,16 +211,16 @@ mod tests {
     use crate::process::root;
 
     fn read(toml: &str) -> Result<Task> {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir(folder.path().join("files")).unwrap();
-        std::fs::write(folder.path().join("task.toml"), toml).unwrap();
-        Task::read(folder.path().to_owned())
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir(directory.path().join("files")).unwrap();
+        std::fs::write(directory.path().join("task.toml"), toml).unwrap();
+        Task::read(directory.path().to_owned())
     }
 
     const EDIT: &str = "prompt = \"do\"\nkind = \"edit\"\nlanguage = \"c\"\nsplit = \"tuned\"\n";
 
     #[test]
-    fn only_what_may_change_may_change() {
+    fn only_permitted_files_may_change() {
         let task = read(&format!("{EDIT}check = \"true\"\nchange = [\"a.c\", \"src/*\"]")).unwrap();
         for (path, allowed) in
             [("a.c", true), ("src/b.c", true), ("b.c", false), ("source", false), ("d/a.c", false)]
@@ -247,7 +247,7 @@ mod tests {
     /// Both halves have the same number of tasks of each kind, so that their results can be
     /// compared.
     #[test]
-    fn both_halves_are_alike() {
+    fn both_halves_have_the_same_kinds_and_languages() {
         let tasks = all(&root().join("eval/tasks")).unwrap();
         assert_eq!(tasks.len(), 48);
         assert_eq!(tasks.iter().filter(|task| task.peers).count(), 12);

@@ -1,8 +1,8 @@
 //! The editor of the kills: its files are those on disk, its terminals really run commands, it
 //! allows every request and records the state of calls. It triggers the kill at the chosen moment.
 
-use super::aim::Aim;
 use super::home::Home;
+use super::kill_moment::KillMoment;
 use crate::peers::client::{Answer, Host};
 use crate::peers::terminals::Terminals;
 use serde_json::{Value, json};
@@ -13,11 +13,11 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// The program, shared by the threads that may kill it.
-pub(super) type Victim = Arc<Mutex<Child>>;
+pub(super) type SharedChild = Arc<Mutex<Child>>;
 
 /// Kills the program, including output that it has not written yet. Does nothing if it has exited.
-pub(super) fn kill(victim: &Victim) {
-    victim.lock().expect("nobody panics with the lock held").kill().ok();
+pub(super) fn kill(child: &SharedChild) {
+    child.lock().expect("no thread panics with the lock held").kill().ok();
 }
 
 /// Waits without sleeping: the delay is shorter than the scheduler's resolution.
@@ -33,19 +33,19 @@ pub(super) struct Editor {
     pub(super) terminals: Terminals,
     /// The last reported state of each call.
     pub(super) calls: BTreeMap<String, String>,
-    victim: Victim,
-    aim: Option<Aim>,
+    child: SharedChild,
+    kill_moment: Option<KillMoment>,
     home: Arc<Home>,
     /// Whether the session is open; earlier updates belong to a replay.
     open: bool,
     lines: u64,
-    begun: u64,
+    calls_started: u64,
 }
 
 impl Editor {
-    pub(super) fn new(victim: Victim, aim: Option<Aim>, home: Arc<Home>) -> Self {
+    pub(super) fn new(child: SharedChild, kill_moment: Option<KillMoment>, home: Arc<Home>) -> Self {
         let (terminals, calls) = (Terminals::default(), BTreeMap::new());
-        Self { terminals, calls, victim, aim, home, open: false, lines: 0, begun: 0 }
+        Self { terminals, calls, child, kill_moment, home, open: false, lines: 0, calls_started: 0 }
     }
 
     /// Marks the session as open: from now on lines and calls are counted.
@@ -59,21 +59,21 @@ impl Editor {
         };
         let before = self.calls.insert(id.to_owned(), status.to_owned());
         let begins = self.open && status == "in_progress" && before.as_deref() != Some(status);
-        self.begun += u64::from(begins);
-        if let Some(Aim::Call(call, time)) = self.aim
+        self.calls_started += u64::from(begins);
+        if let Some(KillMoment::Call(call, time)) = self.kill_moment
             && begins
-            && call == self.begun
+            && call == self.calls_started
         {
-            self.pull(time);
+            self.kill_after(time);
         }
     }
 
     /// Kills after a delay. A separate thread waits, so that requests are answered meanwhile.
-    fn pull(&self, time: Duration) {
-        let victim = Arc::clone(&self.victim);
+    fn kill_after(&self, time: Duration) {
+        let child = Arc::clone(&self.child);
         std::thread::spawn(move || {
             wait(time);
-            kill(&victim);
+            kill(&child);
         });
     }
 
@@ -90,27 +90,27 @@ impl Editor {
 }
 
 impl Host for Editor {
-    fn asked(&mut self, _: Instant, method: &str, params: &Value, answer: Answer) {
+    fn on_request(&mut self, _: Instant, method: &str, params: &Value, answer: Answer) {
         let outcome = match method {
             "fs/read_text_file" => read(params),
             "fs/write_text_file" => write(params),
             "session/request_permission" => permit(params),
             "terminal/create" => self.create(params),
             method if method.starts_with("terminal/") => {
-                return self.terminals.asked(method, params, answer);
+                return self.terminals.on_request(method, params, answer);
             }
             _ => Err(format!("this editor has no {method}")),
         };
         answer.give(outcome);
     }
 
-    fn saw(&mut self, line: &str) {
+    fn on_line(&mut self, line: &str) {
         self.lines += u64::from(self.open);
-        if let Some(Aim::Line(number, time)) = self.aim
+        if let Some(KillMoment::Line(number, time)) = self.kill_moment
             && self.open
             && number == self.lines
         {
-            self.pull(time);
+            self.kill_after(time);
         }
         let message: Value = serde_json::from_str(line).unwrap_or_default();
         self.note(&message["params"]["update"]);

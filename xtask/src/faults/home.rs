@@ -1,7 +1,7 @@
 //! A temporary home directory with a project, and the checks of its state.
 
 use super::kind::Kind;
-use super::tally::Harm;
+use super::results::Failure;
 use crate::leftovers;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ const GRACE: Duration = Duration::from_secs(2);
 /// The variable in the environment of all processes of a story.
 const MARK: &str = "TILLER_FAULTS_STORY";
 /// The files to which each prompt appends its number once: by a command, by an edit, by a server.
-const BOOKS: [&str; 3] = ["ran", "log.txt", "acts"];
+const RECORD_FILES: [&str; 3] = ["ran", "log.txt", "acts"];
 
 /// An MCP server that records each call in the file named by its argument.
 const SERVER: &str = r#"#!/bin/sh
@@ -43,21 +43,21 @@ const NOBODY: u32 = 65_534;
 
 /// The home directory of one story.
 pub(super) struct Home {
-    folder: TempDir,
-    story: String,
+    directory: TempDir,
+    kill_test: String,
     /// The user of the story, if it is not the current one.
     user: Option<u32>,
 }
 
 impl Home {
     /// Creates the home directory of a story. If `ordinary`, root runs it as an unprivileged user.
-    pub(super) fn make(story: &str, kind: Kind, ordinary: bool) -> Result<Self> {
-        let folder = tempfile::Builder::new().prefix("tiller-faults-").tempdir()?;
-        let superuser = std::fs::metadata(folder.path())?.uid() == 0;
+    pub(super) fn make(kill_test: &str, kind: Kind, ordinary: bool) -> Result<Self> {
+        let directory = tempfile::Builder::new().prefix("tiller-faults-").tempdir()?;
+        let superuser = std::fs::metadata(directory.path())?.uid() == 0;
         let user = (superuser && ordinary).then_some(NOBODY);
-        let home = Self { folder, story: format!("{}-{story}", std::process::id()), user };
-        for folder in ["project", "tmp", "tiller"] {
-            std::fs::create_dir(home.path(folder))?;
+        let home = Self { directory, kill_test: format!("{}-{kill_test}", std::process::id()), user };
+        for directory in ["project", "tmp", "tiller"] {
+            std::fs::create_dir(home.path(directory))?;
         }
         let level = if kind == Kind::Unconfined { "off" } else { "workspace-write" };
         std::fs::write(home.path("tiller/config.toml"), format!("[sandbox]\nlevel = \"{level}\"\n"))?;
@@ -85,7 +85,7 @@ impl Home {
     /// Returns a command that runs as the story's user.
     pub(super) fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
-        command.current_dir(self.project()).env_clear().env(MARK, &self.story);
+        command.current_dir(self.project()).env_clear().env(MARK, &self.kill_test);
         command.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
         if let Some(user) = self.user {
             command.uid(user).gid(user);
@@ -94,7 +94,7 @@ impl Home {
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.directory.path().join(name)
     }
 
     pub(super) fn project(&self) -> PathBuf {
@@ -107,7 +107,7 @@ impl Home {
         let mode = if kind == Kind::Delegated { "argus" } else { "prometheus" };
         let mut command = self.command(binary);
         command.args(["acp", "--permission-mode", mode]);
-        command.env("HOME", self.folder.path()).env("TILLER_HOME", self.path("tiller"));
+        command.env("HOME", self.directory.path()).env("TILLER_HOME", self.path("tiller"));
         command.env("TMPDIR", self.path("tmp"));
         command.env("OPENAI_BASE_URL", base_url).env("OPENAI_API_KEY", "test");
         command.env("TILLER_MODEL", "openai/faults");
@@ -127,7 +127,7 @@ impl Home {
         if kind != Kind::Servers {
             return json!([]);
         }
-        let env = json!([{ "name": MARK, "value": self.story }]);
+        let env = json!([{ "name": MARK, "value": self.kill_test }]);
         let args = [self.path("server.sh"), self.project().join("acts")];
         json!([{ "name": "srv", "command": "sh", "args": args, "env": env }])
     }
@@ -135,43 +135,49 @@ impl Home {
     /// Returns the processes of the story that are still alive after the grace period, and kills
     /// them.
     pub(super) fn orphans(&self) -> Vec<String> {
-        let mark = format!("{MARK}={}", self.story);
+        let mark = format!("{MARK}={}", self.kill_test);
         let until = Instant::now() + GRACE;
-        let mut found = leftovers::found(&mark, self.folder.path());
+        let mut found = leftovers::found(&mark, self.directory.path());
         while !found.is_empty() && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(10));
-            found = leftovers::found(&mark, self.folder.path());
+            found = leftovers::found(&mark, self.directory.path());
         }
         let names = found.iter().map(|id| {
             let line = std::fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
             String::from_utf8_lossy(&line).replace('\0', " ").trim().to_owned()
         });
         let names = names.collect();
-        leftovers::kill(&mark, self.folder.path());
+        leftovers::kill(&mark, self.directory.path());
         names
     }
 
     /// Returns which effects happened twice, and which were reported but never happened.
-    pub(super) fn effects(&self, kind: Kind, answered: &[u64]) -> Result<Vec<(Harm, String)>> {
-        let mut harms = Vec::new();
-        for book in BOOKS.into_iter().filter(|book| kind == Kind::Servers || *book != "acts") {
-            let text = match std::fs::read_to_string(self.project().join(book)) {
+    pub(super) fn effects(&self, kind: Kind, answered: &[u64]) -> Result<Vec<(Failure, String)>> {
+        let mut failures = Vec::new();
+        for file_name in
+            RECORD_FILES.into_iter().filter(|file_name| kind == Kind::Servers || *file_name != "acts")
+        {
+            let text = match std::fs::read_to_string(self.project().join(file_name)) {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-                text => text.with_context(|| book.to_owned())?,
+                text => text.with_context(|| file_name.to_owned())?,
             };
             let mut counts: HashMap<&str, usize> = HashMap::new();
             text.lines().for_each(|line| *counts.entry(line).or_default() += 1);
             let twice = counts.iter().filter(|(_, count)| **count > 1);
-            harms.extend(twice.map(|(line, count)| (Harm::Twice, format!("{book}: {line} {count} times"))));
+            failures.extend(
+                twice.map(|(line, count)| (Failure::DoubleRun, format!("{file_name}: {line} {count} times"))),
+            );
             let missing = answered.iter().filter(|number| !counts.contains_key(number.to_string().as_str()));
-            harms.extend(missing.map(|number| (Harm::Loss, format!("{book}: {number} was never done"))));
+            failures.extend(
+                missing.map(|number| (Failure::Loss, format!("{file_name}: {number} was never done"))),
+            );
         }
-        Ok(harms)
+        Ok(failures)
     }
 
     /// Returns the files in the project that no call has created.
-    pub(super) fn litter(&self) -> Vec<String> {
-        let known: HashSet<&str> = BOOKS.into_iter().collect();
+    pub(super) fn stray_files(&self) -> Vec<String> {
+        let known: HashSet<&str> = RECORD_FILES.into_iter().collect();
         let Ok(entries) = std::fs::read_dir(self.project()) else { return vec!["no project".to_owned()] };
         let names = entries.filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned()));
         names.filter(|name| !known.contains(name.as_str()) && !name.starts_with("new-")).collect()
@@ -183,25 +189,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_done_twice_or_never_and_what_lies_about_is_found() {
+    fn double_runs_missing_runs_and_stray_files_are_found() {
         let home = Home::make("test", Kind::Local, false).unwrap();
         let write = |name: &str, text: &str| std::fs::write(home.project().join(name), text).unwrap();
         write("ran", "1\n2\n2\n");
         write("log.txt", "1\n2\n3\nend\n");
         write("new-1.txt", "");
-        assert_eq!(home.litter(), Vec::<String>::new());
+        assert_eq!(home.stray_files(), Vec::<String>::new());
         write(".tiller-0.tmp", "");
-        assert_eq!(home.litter(), [".tiller-0.tmp"]);
-        let harms = home.effects(Kind::Local, &[1, 2, 3]).unwrap();
-        let told: Vec<_> = harms.iter().map(|(_, text)| text.as_str()).collect();
-        assert_eq!(told, ["ran: 2 2 times", "ran: 3 was never done"]);
+        assert_eq!(home.stray_files(), [".tiller-0.tmp"]);
+        let failures = home.effects(Kind::Local, &[1, 2, 3]).unwrap();
+        let texts: Vec<_> = failures.iter().map(|(_, text)| text.as_str()).collect();
+        assert_eq!(texts, ["ran: 2 2 times", "ran: 3 was never done"]);
     }
 
     #[test]
-    fn what_carries_the_mark_is_an_orphan_and_is_ended() {
+    fn a_marked_process_is_an_orphan_and_is_killed() {
         let home = Home::make("orphan", Kind::Local, false).unwrap();
         let mut child = home.command("sleep").arg("60").spawn().unwrap();
-        while leftovers::found(&format!("{MARK}={}", home.story), Path::new("/nonexistent")).is_empty() {
+        while leftovers::found(&format!("{MARK}={}", home.kill_test), Path::new("/nonexistent")).is_empty() {
             std::thread::yield_now();
         }
         assert_eq!(home.orphans(), ["sleep 60"]);

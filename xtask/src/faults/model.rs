@@ -1,7 +1,7 @@
 //! The model of the kills: for the prompt `step N` it makes calls whose effects carry that number.
 //! It reports conversations in which a call does not have exactly one result.
 
-use super::aim::CALLS;
+use super::kill_moment::CALLS;
 use super::kind::Kind;
 use crate::peers::http::Request;
 use crate::peers::{model, wire};
@@ -12,55 +12,55 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 /// The problems found in conversations, by story.
-type Objections = Arc<Mutex<HashMap<String, Vec<String>>>>;
+type ConversationProblems = Arc<Mutex<HashMap<String, Vec<String>>>>;
 
 /// A running server. Its threads end with the process.
 pub(super) struct Model {
     address: SocketAddr,
-    objections: Objections,
+    conversation_problems: ConversationProblems,
 }
 
 impl Model {
     pub(super) fn start() -> Result<Self> {
-        let objections = Objections::default();
-        let shared = Arc::clone(&objections);
+        let conversation_problems = ConversationProblems::default();
+        let shared = Arc::clone(&conversation_problems);
         let address = model::serve(move |request| answer(request, &shared))?;
-        Ok(Self { address, objections })
+        Ok(Self { address, conversation_problems })
     }
 
     /// Returns the base URL for a story.
-    pub(super) fn base_url(&self, kind: Kind, story: &str) -> String {
-        format!("http://{}/{}/{story}/v1", self.address, kind.name())
+    pub(super) fn base_url(&self, kind: Kind, kill_test: &str) -> String {
+        format!("http://{}/{}/{kill_test}/v1", self.address, kind.name())
     }
 
     /// Returns the problems in a story's conversation since the last call.
-    pub(super) fn objections(&self, story: &str) -> Vec<String> {
-        let mut all = self.objections.lock().expect("nobody panics with the lock held");
-        all.remove(story).unwrap_or_default()
+    pub(super) fn conversation_problems(&self, kill_test: &str) -> Vec<String> {
+        let mut all = self.conversation_problems.lock().expect("no thread panics with the lock held");
+        all.remove(kill_test).unwrap_or_default()
     }
 }
 
-fn answer(request: &Request, objections: &Objections) -> Option<Vec<String>> {
+fn answer(request: &Request, conversation_problems: &ConversationProblems) -> Option<Vec<String>> {
     let mut path = request.line.strip_prefix("POST /")?.split('/');
-    let (kind, story) = (Kind::named(path.next()?)?, path.next()?);
+    let (kind, kill_test) = (Kind::named(path.next()?)?, path.next()?);
     let body: Value = serde_json::from_slice(&request.body).ok()?;
     let messages = body["messages"].as_array()?;
     let wrong = unanswered(messages);
     if !wrong.is_empty() {
-        let mut all = objections.lock().expect("nobody panics with the lock held");
-        all.entry(story.to_owned()).or_default().extend(wrong);
+        let mut all = conversation_problems.lock().expect("no thread panics with the lock held");
+        all.entry(kill_test.to_owned()).or_default().extend(wrong);
     }
     let (at, number, waits) = messages.iter().enumerate().rev().find_map(|(at, message)| {
         let text = (message["role"] == "user").then(|| message["content"].to_string())?;
         let digits: String = text.split_once("step ")?.1.chars().take_while(char::is_ascii_digit).collect();
-        Some((at, digits.parse().ok()?, text.contains(super::story::WAITING)))
+        Some((at, digits.parse().ok()?, text.contains(super::kill_test::WAITING)))
     })?;
     let is_result = |message: &&Value| message["role"] == "tool";
     let made = messages[at..].iter().filter(is_result).count();
     let all = messages.iter().filter(is_result).count();
     let (event, reason) = match calls(kind, number, waits).get(made) {
         Some((tool, arguments)) => (wire::tool_call(all, tool, arguments), "tool_calls"),
-        None => (wire::text(&super::story::done(number)), "stop"),
+        None => (wire::text(&super::kill_test::done(number)), "stop"),
     };
     Some(vec![event, wire::end(reason), wire::usage(), wire::DONE.to_owned()])
 }
@@ -103,23 +103,25 @@ fn unanswered(messages: &[Value]) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn ask(messages: Value, objections: &Objections) -> String {
+    fn ask(messages: Value, conversation_problems: &ConversationProblems) -> String {
         let body = json!({ "messages": messages }).to_string().into_bytes();
         let line = "POST /local/s1/v1/chat/completions".to_owned();
-        answer(&Request { line, headers: Vec::new(), body }, objections).unwrap().concat()
+        answer(&Request { line, headers: Vec::new(), body }, conversation_problems).unwrap().concat()
     }
 
     #[test]
-    fn the_model_goes_on_from_the_last_prompt_and_counts_results() {
-        let objections = Objections::default();
+    fn the_model_continues_from_the_last_prompt_and_counts_results() {
+        let conversation_problems = ConversationProblems::default();
         let user = |number: u64| json!({ "role": "user", "content": format!("step {number}") });
-        assert!(ask(json!([user(7)]), &objections).contains("echo 7 >> ran"));
+        assert!(ask(json!([user(7)]), &conversation_problems).contains("echo 7 >> ran"));
         let called = json!({ "role": "assistant", "tool_calls": [{ "id": "call_0" }] });
         let result = json!({ "role": "tool", "tool_call_id": "call_0", "content": "" });
-        assert!(ask(json!([user(7), called, result]), &objections).contains("log.txt"));
-        assert!(objections.lock().unwrap().is_empty());
-        assert!(ask(json!([user(7), called, result, result, user(8)]), &objections).contains("echo 8"));
-        let objected = objections.lock().unwrap().remove("s1").unwrap();
+        assert!(ask(json!([user(7), called, result]), &conversation_problems).contains("log.txt"));
+        assert!(conversation_problems.lock().unwrap().is_empty());
+        assert!(
+            ask(json!([user(7), called, result, result, user(8)]), &conversation_problems).contains("echo 8")
+        );
+        let objected = conversation_problems.lock().unwrap().remove("s1").unwrap();
         assert_eq!(objected, ["the model was sent 2 results of its call call_0"]);
     }
 }

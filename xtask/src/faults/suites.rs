@@ -1,7 +1,7 @@
 //! The test suites that make every operation fail: run by cargo, with results parsed from their
 //! output.
 
-use super::tally::{Harm, Tally};
+use super::results::{Failure, ResultRow};
 use crate::process::command;
 use anyhow::{Context, Result};
 
@@ -12,29 +12,30 @@ pub(super) const SUITES: [(&str, &str); 2] = [("agent", "every_operation::"), ("
 const LINE: &str = "faults: ";
 
 /// Runs the tests of one crate.
-pub(super) fn run(package: &str, filter: &str) -> Result<Vec<Tally>> {
+pub(super) fn run(package: &str, filter: &str) -> Result<Vec<ResultRow>> {
     let mut tests = command("cargo");
     tests.args(["test", "--locked", "--quiet", "--package", package, "--test", "it"]);
     tests.args(["--", "--nocapture", filter]);
     let output = tests.output().context("cargo does not start")?;
     let mut rows = rows(package, &String::from_utf8_lossy(&output.stdout));
     if rows.is_empty() || !output.status.success() {
-        let mut row = Tally::new(format!("{package}: tests"));
-        let said = String::from_utf8_lossy(&output.stderr);
-        let why = said.lines().filter(|line| !line.trim().is_empty()).take(6).collect::<Vec<_>>().join("; ");
-        row.harms.push((Harm::Broken, format!("the tests ended with {}: {why}", output.status)));
+        let mut row = ResultRow::new(format!("{package}: tests"));
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        let why =
+            stderr.lines().filter(|line| !line.trim().is_empty()).take(6).collect::<Vec<_>>().join("; ");
+        row.failures.push((Failure::Broken, format!("the tests ended with {}: {why}", output.status)));
         rows.push(row);
     }
     Ok(rows)
 }
 
-fn rows(package: &str, printed: &str) -> Vec<Tally> {
+fn rows(package: &str, printed: &str) -> Vec<ResultRow> {
     let found = printed.lines().filter_map(|line| {
         // The test runner's progress dots may precede it.
         let (_, line) = line.split_once(LINE)?;
         let (kind, count) = line.strip_suffix(" operations")?.rsplit_once(": ")?;
         let short: String = kind.chars().take(40).collect();
-        let mut row = Tally::new(format!("{package}: {short}"));
+        let mut row = ResultRow::new(format!("{package}: {short}"));
         row.points = count.parse().ok()?;
         Some(row)
     });

@@ -15,10 +15,10 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) trait Host: Send + 'static {
     /// Handles a request, whose line was complete at `at`. The response may be given later, from
     /// another thread.
-    fn asked(&mut self, at: Instant, method: &str, params: &Value, answer: Answer);
+    fn on_request(&mut self, at: Instant, method: &str, params: &Value, answer: Answer);
 
     /// Observes a line of the agent before it is processed.
-    fn saw(&mut self, _line: &str) {}
+    fn on_line(&mut self, _line: &str) {}
 }
 
 /// The pending response to a request of the agent.
@@ -66,7 +66,7 @@ pub(crate) struct Update {
 /// The response to a request, with everything received before it.
 pub(crate) struct Reply {
     /// When the request was written to the pipe.
-    pub(crate) asked: Instant,
+    pub(crate) sent: Instant,
     /// When the response was read.
     pub(crate) answered: Instant,
     pub(crate) result: Value,
@@ -78,7 +78,7 @@ pub(crate) struct Reply {
 
 impl Reply {
     pub(crate) fn took(&self) -> Duration {
-        self.answered - self.asked
+        self.answered - self.sent
     }
 }
 
@@ -102,7 +102,7 @@ pub(crate) struct Response {
 /// A request that awaits its response.
 pub(crate) struct Pending {
     pub(crate) id: u64,
-    asked: Instant,
+    sent: Instant,
 }
 
 impl<H: Host> Client<H> {
@@ -122,7 +122,7 @@ impl<H: Host> Client<H> {
 
     /// Locks the handler; no request is handled meanwhile.
     pub(crate) fn host(&self) -> MutexGuard<'_, H> {
-        self.host.lock().expect("nobody panics with the lock held")
+        self.host.lock().expect("no thread panics with the lock held")
     }
 
     /// Sends a request and waits for its response.
@@ -135,14 +135,14 @@ impl<H: Host> Client<H> {
     pub(crate) fn send(&mut self, method: &str, params: &Value) -> Result<Pending> {
         self.last_id += 1;
         let message = json!({ "jsonrpc": "2.0", "id": self.last_id, "method": method, "params": params });
-        let asked = Instant::now();
+        let sent = Instant::now();
         write_line(&self.pipe, &message)?;
-        Ok(Pending { id: self.last_id, asked })
+        Ok(Pending { id: self.last_id, sent })
     }
 
     /// Closes the agent's input.
     pub(crate) fn hang_up(&self) {
-        *self.pipe.lock().expect("nobody panics with the lock held") = Box::new(std::io::sink());
+        *self.pipe.lock().expect("no thread panics with the lock held") = Box::new(std::io::sink());
     }
 
     /// Waits until the agent's output has ended and all of it was handled, or until it was silent
@@ -183,14 +183,12 @@ impl<H: Host> Client<H> {
                 Incoming::Event => events += 1,
                 Incoming::Response { at, id, outcome } if id == pending.id => {
                     return match outcome {
-                        Ok(result) => {
-                            Ok(Reply { asked: pending.asked, answered: at, result, updates, events })
-                        }
+                        Ok(result) => Ok(Reply { sent: pending.sent, answered: at, result, updates, events }),
                         Err(error) => bail!("the agent answered with an error: {error}"),
                     };
                 }
                 Incoming::Response { id, .. } => {
-                    bail!("the agent answered request {id}, which nobody waits for")
+                    bail!("the agent answered request {id}, which is not pending")
                 }
             }
         }
@@ -223,14 +221,14 @@ fn read<H: Host>(mut from: impl BufRead, pipe: &Pipe, host: &Mutex<H>, to: &Send
             break;
         }
         let mut message: Value = serde_json::from_str(&line).with_context(|| format!("not JSON: {line}"))?;
-        let mut host = host.lock().expect("nobody panics with the lock held");
-        host.saw(&line);
+        let mut host = host.lock().expect("no thread panics with the lock held");
+        host.on_line(&line);
         line.clear();
         let method = message["method"].as_str().map(str::to_owned);
         let incoming = match method.as_deref() {
             Some(method) if !message["id"].is_null() => {
                 let answer = Answer { pipe: Arc::clone(pipe), id: message["id"].clone() };
-                host.asked(at, method, &message["params"], answer);
+                host.on_request(at, method, &message["params"], answer);
                 continue;
             }
             Some("session/update") => Incoming::Update { at, update: message["params"]["update"].take() },
@@ -255,7 +253,7 @@ fn read<H: Host>(mut from: impl BufRead, pipe: &Pipe, host: &Mutex<H>, to: &Send
 fn write_line(pipe: &Pipe, message: &Value) -> Result<()> {
     let mut line = message.to_string();
     line.push('\n');
-    let mut pipe = pipe.lock().expect("nobody panics with the lock held");
+    let mut pipe = pipe.lock().expect("no thread panics with the lock held");
     pipe.write_all(line.as_bytes()).context("the agent does not read any more")?;
     Ok(pipe.flush()?)
 }
@@ -270,7 +268,7 @@ mod tests {
     struct Terminals(usize);
 
     impl Host for Terminals {
-        fn asked(&mut self, _: Instant, method: &str, _: &Value, answer: Answer) {
+        fn on_request(&mut self, _: Instant, method: &str, _: &Value, answer: Answer) {
             self.0 += 1;
             let result = json!({ "terminalId": format!("terminal-{}", self.0) });
             answer.give(if method == "terminal/create" { Ok(result) } else { Err(format!("no {method}")) });
@@ -291,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_comes_with_the_updates_before_it() {
+    fn a_reply_contains_the_updates_before_it() {
         let (mut client, mut from, mut to) = connect();
         let pending = client.send("session/prompt", &json!({ "sessionId": "s" })).unwrap();
         assert_eq!(next(&mut from)["method"], "session/prompt");
@@ -301,11 +299,11 @@ mod tests {
         let reply = client.wait(pending).unwrap();
         assert_eq!(reply.result["stopReason"], "end_turn");
         assert_eq!(reply.updates[0].update, json!({ "a": 1 }));
-        assert!(reply.asked <= reply.updates[0].at && reply.updates[0].at <= reply.answered);
+        assert!(reply.sent <= reply.updates[0].at && reply.updates[0].at <= reply.answered);
     }
 
     #[test]
-    fn the_agents_requests_are_answered_meanwhile() {
+    fn the_agents_requests_are_answered_while_waiting() {
         let (client, mut from, mut to) = connect();
         writeln!(to, r#"{{"jsonrpc":"2.0","id":"x","method":"terminal/create","params":{{}}}}"#).unwrap();
         assert_eq!(

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chunked_body_is_put_together() {
+    fn a_chunked_body_is_assembled() {
         let mut from =
             &b"POST /a HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhi\r\n1\r\n!\r\n0\r\n\r\n"[..];
         assert_eq!(read_request(&mut from).unwrap().unwrap().body, b"hi!");

@@ -37,7 +37,7 @@ struct State {
 
 impl Terminal {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().expect("nobody panics with the lock held")
+        self.state.lock().expect("no thread panics with the lock held")
     }
 }
 
@@ -56,7 +56,7 @@ impl Terminals {
     }
 
     /// Handles a request for an existing terminal.
-    pub(crate) fn asked(&self, method: &str, params: &Value, answer: Answer) {
+    pub(crate) fn on_request(&self, method: &str, params: &Value, answer: Answer) {
         let id = params["terminalId"].as_str().unwrap_or_default();
         let Some(terminal) = self.all.get(id).map(Arc::clone) else {
             return answer.give(Err(format!("no terminal {id}")));
@@ -66,7 +66,7 @@ impl Terminals {
             "terminal/wait_for_exit" => drop(std::thread::spawn(move || {
                 let mut state = terminal.state();
                 while state.exit.is_none() {
-                    state = terminal.changed.wait(state).expect("nobody panics with the lock held");
+                    state = terminal.changed.wait(state).expect("no thread panics with the lock held");
                 }
                 answer.give(Ok(state.exit.clone().unwrap_or_default()));
             })),

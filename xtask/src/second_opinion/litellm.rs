@@ -1,7 +1,7 @@
 //! LiteLLM's proxy: installed from PyPI below the target directory, and run on loopback.
 
 use crate::leftovers;
-use crate::process::{command, shown, target_dir};
+use crate::process::{command, command_line, target_dir};
 use anyhow::{Context, Result, bail};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -22,7 +22,7 @@ pub(super) struct Litellm {
     port: u16,
     key: String,
     /// The installation directory.
-    folder: PathBuf,
+    directory: PathBuf,
     keep: bool,
 }
 
@@ -30,8 +30,8 @@ impl Litellm {
     /// Installs it if necessary, and starts it in front of a model server, whose model gets the
     /// name `alias`. Unless `keep` is set, it is removed at the end.
     pub(super) fn start(upstream: &str, model: &str, alias: &str, keep: bool) -> Result<Self> {
-        let folder = target_dir().join("eval/second-opinion");
-        let program = install(&folder)?;
+        let directory = target_dir().join("eval/second-opinion");
+        let program = install(&directory)?;
         let key = format!("sk-{}", secret()?);
         // Always translate to Chat Completions, even if the server supports other formats.
         let settings = format!(
@@ -39,18 +39,18 @@ impl Litellm {
              api_base: {upstream}\n      api_key: none\n      use_chat_completions_api: true\n\
              general_settings:\n  master_key: {key}\n"
         );
-        let config = folder.join("config.yaml");
+        let config = directory.join("config.yaml");
         std::fs::write(&config, settings)?;
-        let log = std::fs::File::create(folder.join("log"))?;
+        let log = std::fs::File::create(directory.join("log"))?;
         let port = TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port();
         let mut litellm = command(program);
         litellm.arg("--config").arg(config).args(["--host", "127.0.0.1", "--port", &port.to_string()]);
-        litellm.env("LITELLM_LOCAL_MODEL_COST_MAP", "True").env("HOME", &folder);
+        litellm.env("LITELLM_LOCAL_MODEL_COST_MAP", "True").env("HOME", &directory);
         litellm.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut litellm, 0);
-        let child = litellm.spawn().with_context(|| shown(&litellm))?;
-        let mut litellm = Self { child, port, key, folder, keep };
+        let child = litellm.spawn().with_context(|| command_line(&litellm))?;
+        let mut litellm = Self { child, port, key, directory, keep };
         litellm.wait()?;
         Ok(litellm)
     }
@@ -82,7 +82,7 @@ impl Litellm {
 
     /// Returns the end of its log.
     pub(super) fn last_words(&self) -> String {
-        let text = std::fs::read_to_string(self.folder.join("log")).unwrap_or_default();
+        let text = std::fs::read_to_string(self.directory.join("log")).unwrap_or_default();
         let lines: Vec<&str> = text.lines().collect();
         lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
     }
@@ -93,26 +93,26 @@ impl Drop for Litellm {
         leftovers::kill_group(self.child.id());
         self.child.wait().ok();
         if !self.keep {
-            leftovers::remove(&self.folder);
+            leftovers::remove(&self.directory);
         }
     }
 }
 
 /// Returns the program, which is installed if necessary.
-fn install(folder: &Path) -> Result<PathBuf> {
-    let (done, bin) = (folder.join("installed"), folder.join("venv/bin"));
+fn install(directory: &Path) -> Result<PathBuf> {
+    let (done, bin) = (directory.join("installed"), directory.join("venv/bin"));
     if std::fs::read_to_string(&done).is_ok_and(|was| was == REQUIREMENT) {
         return Ok(bin.join("litellm"));
     }
-    println!("second-opinion: installing {REQUIREMENT} into {}", folder.display());
-    std::fs::create_dir_all(folder)?;
+    println!("second-opinion: installing {REQUIREMENT} into {}", directory.display());
+    std::fs::create_dir_all(directory)?;
     let mut venv = command("python3");
-    venv.args(["-m", "venv"]).arg(folder.join("venv"));
+    venv.args(["-m", "venv"]).arg(directory.join("venv"));
     let mut pip = command(bin.join("pip"));
     pip.args(["install", "--quiet", "--disable-pip-version-check", REQUIREMENT]);
     for mut step in [venv, pip] {
-        if !step.status().with_context(|| shown(&step))?.success() {
-            bail!("`{}` failed", shown(&step));
+        if !step.status().with_context(|| command_line(&step))?.success() {
+            bail!("`{}` failed", command_line(&step));
         }
     }
     std::fs::write(done, REQUIREMENT)?;

@@ -21,7 +21,7 @@ impl Scripted {
         let address = model::serve(move |request| {
             let body: Value = serde_json::from_slice(&request.body).ok()?;
             let events = answer(&body);
-            kept.lock().expect("nobody panics with the lock held").push(body);
+            kept.lock().expect("no thread panics with the lock held").push(body);
             Some(events)
         })?;
         Ok(Self { address, requests })
@@ -34,7 +34,8 @@ impl Scripted {
     /// Checks the requests of a run: the first one must offer tools, the last one must have the
     /// tool's result with the call's own id.
     pub(super) fn was_understood(&self) -> Result<()> {
-        let requests = std::mem::take(&mut *self.requests.lock().expect("nobody panics with the lock held"));
+        let requests =
+            std::mem::take(&mut *self.requests.lock().expect("no thread panics with the lock held"));
         understood(&requests)
     }
 }

@@ -62,13 +62,13 @@ mod tests {
     }
 
     #[test]
-    fn down_is_allowed() {
+    fn downward_dependencies_are_allowed() {
         assert!(found("tiller", "acp = {}\nagent = {}\nsystem = {}\nserde = \"1\"").is_empty());
         assert!(found("xtask", "anyhow = \"1\"").is_empty());
     }
 
     #[test]
-    fn up_sideways_and_strange_are_not() {
+    fn upward_sideways_and_unknown_dependencies_are_not() {
         let refused = |name: &str, other: &str| {
             let found = found(name, &format!("{other} = {{}}"));
             assert!(found[0].starts_with(&format!("`{name}` may not depend on `{other}`")), "{found:?}");
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crate_without_a_layer_is_told_to_get_one() {
+    fn a_crate_without_a_layer_is_reported() {
         assert!(found("surprise", "")[0].contains("`surprise` has no layer"));
         assert!(found("utils", "")[0].contains("where its noun belongs"));
     }

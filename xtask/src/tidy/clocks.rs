@@ -13,7 +13,7 @@ const PLACES: [(&str, &str); 10] = [
     ("crates/tiller/src/models.rs", "a catalogue says on which day it was got"),
     ("crates/tiller/src/mcp/values.rs", "a token that is kept says until when it is good"),
     ("crates/system/src/local/stamp.rs", "files say when they changed as a time of day"),
-    ("crates/system/src/local/today.rs", "the model is told which day it is"),
+    ("crates/system/src/local/date.rs", "the model is told which day it is"),
     ("crates/system/src/local/sandbox/survey.rs", "files say when they changed as a time of day"),
     ("crates/providers/src/http/exchange.rs", "servers say until when to wait as a time of day"),
 ];

@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_owner_may_and_nobody_else() {
+    fn only_the_owner_may_name_a_foreign_item() {
         let tree = Tree::of(&[
             ("crates/store/Cargo.toml", "[package]\nname = \"store\"\n[dependencies]\nrusqlite = \"1\""),
             ("crates/agent/Cargo.toml", "[package]\nname = \"agent\"\n[dev-dependencies]\nrusqlite = \"1\""),

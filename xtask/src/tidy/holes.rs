@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_hole_is_found() {
+    fn every_kind_of_stub_is_found() {
         for (needle, _) in CODE {
             assert_eq!(found(&format!("    {needle})]")), 1, "{needle}");
         }
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn speaking_of_holes_is_not_one() {
+    fn a_mention_of_a_stub_is_not_one() {
         assert_eq!(found("    write(\"// TODO: a fixture\");"), 0);
         assert_eq!(found("    assert_eq!(grep(\"TODO\"), 1);"), 0);
         assert_eq!(found("    // A `todo!()` in a comment."), 0);

@@ -6,7 +6,7 @@ use super::tree::Tree;
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     let mut problems = Vec::new();
     for file in tree.files().iter().filter(|file| file.path.ends_with(".md")) {
-        let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let directory = file.path.rsplit_once('/').map_or("", |(directory, _)| directory);
         let mut fenced = false;
         for (index, line) in file.text.lines().enumerate() {
             if line.trim_start().starts_with("```") {
@@ -14,11 +14,11 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
             }
             for target in targets(line).filter(|_| !fenced) {
                 let path = target.split('#').next().unwrap_or_default();
-                if !resolve(folder, path).is_some_and(|path| tree.contains(&path)) {
+                if !resolve(directory, path).is_some_and(|path| tree.contains(&path)) {
                     problems.push(Problem::line(
                         &file.path,
                         index + 1,
-                        format!("`{target}` leads nowhere; mend the link"),
+                        format!("`{target}` does not exist; correct the link"),
                     ));
                 }
             }
@@ -40,8 +40,9 @@ fn targets(line: &str) -> impl Iterator<Item = &str> {
 
 /// Resolves a path relative to the root; `None` if it leaves the tree. An empty path is the
 /// document itself.
-fn resolve(folder: &str, path: &str) -> Option<String> {
-    let mut parts: Vec<&str> = if path.starts_with('/') { Vec::new() } else { folder.split('/').collect() };
+fn resolve(directory: &str, path: &str) -> Option<String> {
+    let mut parts: Vec<&str> =
+        if path.starts_with('/') { Vec::new() } else { directory.split('/').collect() };
     parts.retain(|part| !part.is_empty());
     for part in path.split('/') {
         match part {

@@ -4,7 +4,7 @@
 use super::Problem;
 use super::tree::{File, Tree};
 
-const FOLDERS: [&str; 4] = ["/home/", "/root/", "/work/", "/Users/"];
+const DIRECTORIES: [&str; 4] = ["/home/", "/root/", "/work/", "/Users/"];
 
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     let files =
@@ -19,25 +19,25 @@ fn in_file(file: &File) -> Vec<Problem> {
     let lines = file.lines();
     let named = lines.iter().filter(|line| !line.test);
     let named = named.filter_map(|line| {
-        FOLDERS.iter().find(|folder| names(line.text, folder)).map(|folder| (line, folder))
+        DIRECTORIES.iter().find(|directory| names(line.text, directory)).map(|directory| (line, directory))
     });
     named
-        .map(|(line, folder)| {
+        .map(|(line, directory)| {
             Problem::line(
                 &file.path,
                 line.number,
-                format!("`{folder}…` is a path of one machine; write /path/to/…"),
+                format!("`{directory}…` is a path of one machine; write /path/to/…"),
             )
         })
         .collect()
 }
 
-/// Returns whether a line names an absolute path below `folder`: `/home/x`, but not `a/home/x` or
-/// `~/home/x`.
-fn names(line: &str, folder: &str) -> bool {
-    line.match_indices(folder).any(|(at, _)| {
+/// Returns whether a line names an absolute path below `directory`: `/home/x`, but not `a/home/x`
+/// or `~/home/x`.
+fn names(line: &str, directory: &str) -> bool {
+    line.match_indices(directory).any(|(at, _)| {
         let before = line[..at].chars().next_back();
-        let after = line[at + folder.len()..].chars().next();
+        let after = line[at + directory.len()..].chars().next();
         let absolute = before.is_none_or(|c| !c.is_alphanumeric() && !"~._-/}>*".contains(c));
         absolute && after.is_some_and(char::is_alphanumeric)
     })
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn machine_paths_are_told_from_others() {
+    fn machine_paths_are_distinguished_from_others() {
         let check = |line: &str, expected: bool| {
             let found = check(&Tree::of(&[("docs/a.md", line)]));
             assert_eq!(!found.is_empty(), expected, "{line}");
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_make_paths_up() {
+    fn tests_may_contain_invented_paths() {
         let text = "fn a() {}\n#[cfg(test)]\nmod tests {\n    const CWD: &str = \"/work/project\";\n}";
         assert_eq!(check(&Tree::of(&[("crates/a/src/a.rs", text), ("crates/a/tests/it/main.rs", text)])), []);
         assert_eq!(

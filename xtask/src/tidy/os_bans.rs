@@ -142,7 +142,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn a_name_that_is_missing_is_told() {
+    fn a_missing_name_is_reported() {
         let tree =
             Tree::of(&[(FILE, "disallowed-methods = [\"std::fs::read\", { path = \"std::fs::copy\" }]")]);
         let problems = check(&tree);
@@ -158,7 +158,7 @@ mod tests {
     /// Compares with the functions in the standard library's documentation, where that is
     /// installed.
     #[test]
-    fn no_function_of_the_standard_library_is_forgotten() {
+    fn every_function_of_the_standard_library_is_banned() {
         /// Unstable functions cannot be called.
         const UNSTABLE: [&str; 4] = ["set_permissions_nofollow", "set_times", "set_times_nofollow", "mkfifo"];
         /// Functions that only transform text or read arguments, or are `unsafe`, which is
@@ -168,8 +168,8 @@ mod tests {
         for (module, pages) in
             [("std::fs", "std/fs"), ("std::os::unix::fs", "std/os/unix/fs"), ("std::env", "std/env")]
         {
-            let folder = Path::new(sysroot.trim()).join("share/doc/rust/html").join(pages);
-            for page in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            let directory = Path::new(sysroot.trim()).join("share/doc/rust/html").join(pages);
+            for page in std::fs::read_dir(directory).into_iter().flatten().flatten() {
                 let page = page.file_name().to_string_lossy().into_owned();
                 let name = page.strip_prefix("fn.").and_then(|rest| rest.strip_suffix(".html"));
                 let Some(name) = name.filter(|name| !UNSTABLE.contains(name) && !HARMLESS.contains(name))

@@ -50,21 +50,20 @@ fn methods(tree: &Tree) -> Vec<Problem> {
         let Some(dispatch) = tree.get(path) else { continue };
         let cell = |row: &str, at: usize| row.split('|').nth(at).unwrap_or_default().trim().to_owned();
         let of_it = rows.iter().filter(|row| cell(row, column) == "yes");
-        let told: Vec<String> =
+        let documented: Vec<String> =
             of_it.flat_map(|row| quoted(&cell(row, 1)).map(str::to_owned).collect::<Vec<_>>()).collect();
         let mut served = arms(&dispatch.text);
         served.extend(tree.get(SHARED).map(|shared| arms(&shared.text)).unwrap_or_default());
-        let untold = served.iter().filter(|method| !told.iter().any(|told| told == *method));
-        problems.extend(untold.map(|method| {
-            Problem::file(PROTOCOL, format!("`{method}` is served by {path} and the table does not say so"))
+        let undocumented =
+            served.iter().filter(|method| !documented.iter().any(|documented| documented == *method));
+        problems.extend(undocumented.map(|method| {
+            Problem::file(PROTOCOL, format!("`{method}` is served by {path} but is missing from the table"))
         }));
-        let unserved =
-            told.iter().filter(|method| *method != BY_THE_LIBRARY && !served.contains(&method.as_str()));
+        let unserved = documented
+            .iter()
+            .filter(|method| *method != BY_THE_LIBRARY && !served.contains(&method.as_str()));
         problems.extend(unserved.map(|method| {
-            Problem::file(
-                PROTOCOL,
-                format!("the table says `{method}` is served, and {path} does not take it"),
-            )
+            Problem::file(PROTOCOL, format!("the table lists `{method}`, which {path} does not handle"))
         }));
     }
     problems
@@ -89,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn methods_and_tests_are_there() {
+    fn documented_methods_and_tests_exist() {
         let first = "if method == \"initialize\" {\n    \"a/b\" | \"c\" => x(),\n    _ => y(),";
         let second = "\"a/b\" => x(),";
         let table = "| method | v1 | v2 | what |\n|---|---|---|---|\n| `initialize` | yes | | |\n\

@@ -28,7 +28,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
         for name in names {
             let definition = format!("fn {name}(");
             if !tree.rust().any(|file| file.text.contains(&definition)) {
-                problems.push(Problem::line(PAGE, index + 1, format!("there is no test `{name}`")));
+                problems.push(Problem::line(PAGE, index + 1, format!("the test `{name}` does not exist")));
             }
         }
     }

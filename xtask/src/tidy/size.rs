@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_files_are_noted_and_very_long_ones_refused() {
+    fn long_files_are_reported_and_very_long_ones_refused() {
         let (long, too_long) = ("\n".repeat(401), "\n".repeat(801));
         let tree =
             Tree::of(&[("a.rs", "\n"), ("b.rs", "\n"), ("long.rs", &long), ("too_long.rs", &too_long)]);

@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn only_tests_are_looked_at() {
+    fn only_tests_are_checked() {
         let text = "fn backoff() {\n    sleep(TICK);\n}\n#[cfg(test)]\nmod tests {\n    fn b() {\n        sleep(TICK);\n    }\n}";
         let problems = check(&Tree::of(&[("crates/a/src/a.rs", text)]));
         assert_eq!(problems.iter().map(|problem| problem.line).collect::<Vec<_>>(), [Some(7)]);

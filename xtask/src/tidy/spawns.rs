@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn the_known_places_and_descriptions_are_not() {
+    fn known_places_and_comments_are_not_reported() {
         assert_eq!(found("crates/system/src/local/start.rs", "use tokio::process::Command;"), 0);
         assert_eq!(found("crates/tiller/tests/it/main.rs", "use std::process::{Command, Stdio};"), 0);
         assert_eq!(found("crates/agent/src/a.rs", "use system::Command;"), 0);

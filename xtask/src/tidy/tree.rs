@@ -77,8 +77,8 @@ impl File {
     /// Returns whether the whole file is test code. This includes contract suites, although other
     /// crates call these modules.
     pub(super) fn is_test(&self) -> bool {
-        let (folders, name) = self.path.rsplit_once('/').unwrap_or(("", &self.path));
-        folders.split('/').any(|folder| folder == "tests" || folder == "contract")
+        let (directories, name) = self.path.rsplit_once('/').unwrap_or(("", &self.path));
+        directories.split('/').any(|directory| directory == "tests" || directory == "contract")
             || ["tests.rs", "contract.rs"].contains(&name)
             || name.ends_with("_tests.rs")
             || name.ends_with("_test.rs")
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_are_told_from_the_code_around_them() {
+    fn tests_are_distinguished_from_the_code_around_them() {
         let text = "fn a() {}\n#[cfg(test)]\nmod tests {\n    fn b() {}\n}\nfn c() {}\n#[cfg(test)]\nmod more;\nfn d() {}";
         let tree = Tree::of(&[("crates/x/src/a.rs", text), ("crates/x/tests/it/main.rs", "fn e() {}")]);
         let tests = |path: &str| -> Vec<usize> {
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_files_of_tests_are_known_by_their_names() {
+    fn files_of_tests_are_recognised_by_their_names() {
         let check = |path: &str, expected: bool| {
             assert_eq!(Tree::of(&[(path, "")]).files()[0].is_test(), expected, "{path}");
         };
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn code_is_told_from_strings_and_comments() {
+    fn code_is_distinguished_from_strings_and_comments() {
         assert!(in_code("let x = f(g());", "g("));
         assert!(in_code("let x = \"a\"; g(\"b\");", "g("));
         assert!(!in_code("let x = \"g(\";", "g("));
@@ -172,13 +172,13 @@ mod tests {
     }
 
     #[test]
-    fn the_projects_that_agents_are_tried_on_are_not_ours() {
+    fn the_evaluations_projects_are_not_part_of_the_tree() {
         let tree = Tree::of(&[("eval/tasks/a/files/main.rs", ""), ("xtask/src/main.rs", "")]);
         assert_eq!(tree.rust().map(|file| file.path.as_str()).collect::<Vec<_>>(), ["xtask/src/main.rs"]);
     }
 
     #[test]
-    fn folders_are_found_by_their_files() {
+    fn directories_are_found_by_their_files() {
         let tree = Tree::of(&[("docs/adr/0001-crates.md", "")]);
         assert!(tree.contains("docs/adr") && tree.contains("docs/adr/0001-crates.md"));
         assert!(!tree.contains("docs/ad"));

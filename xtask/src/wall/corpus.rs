@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// How a terminal of the scripted editor interprets `command` and `args`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Words {
+pub(super) enum ArgumentStyle {
     /// As an argument vector.
     Argv,
     /// Joined with spaces and passed to a shell, which splits arguments that contain spaces.
@@ -21,18 +21,18 @@ pub(super) enum Place {
     /// Locally, without an editor.
     Local,
     /// In an editor's terminal; `launcher` is whether the editor's machine has Tiller's launcher.
-    Editor { words: Words, launcher: bool },
+    Editor { argument_style: ArgumentStyle, launcher: bool },
 }
 
 impl Place {
     fn parse(text: &str) -> Result<Self> {
-        let editor = |words, launcher| Self::Editor { words, launcher };
+        let editor = |argument_style, launcher| Self::Editor { argument_style, launcher };
         Ok(match text {
             "local" => Self::Local,
-            "editor" => editor(Words::Argv, false),
-            "editor-launcher" => editor(Words::Argv, true),
-            "editor-joined" => editor(Words::Joined, true),
-            "editor-quoted" => editor(Words::Quoted, true),
+            "editor" => editor(ArgumentStyle::Argv, false),
+            "editor-launcher" => editor(ArgumentStyle::Argv, true),
+            "editor-joined" => editor(ArgumentStyle::Joined, true),
+            "editor-quoted" => editor(ArgumentStyle::Quoted, true),
             other => bail!("no such place: {other}"),
         })
     }
@@ -52,7 +52,7 @@ pub(super) struct Attack {
     /// The entry's name, shared by its variants.
     pub(super) name: String,
     /// A description of the variant, such as `guardian local user`.
-    pub(super) way: String,
+    pub(super) variant: String,
     pub(super) place: Place,
     pub(super) root: bool,
     /// The permission mode.
@@ -67,14 +67,14 @@ pub(super) struct Attack {
     pub(super) env: Vec<(String, String)>,
     pub(super) calls: Vec<Call>,
     /// The model's final text.
-    pub(super) says: String,
+    pub(super) final_text: String,
     /// The editor's decisions about the first calls, as kinds of options; further requests are
     /// rejected.
     pub(super) answers: Vec<String>,
     /// A shell script that runs as the user afterwards.
     pub(super) after: String,
     /// A shell predicate that succeeds if the attack did.
-    pub(super) through: String,
+    pub(super) success_check: String,
     /// The document that admits the weakness, with its words: `FILE: WORDS`.
     pub(super) documented: Option<String>,
     /// The reason why it cannot be tested in an unconfined shell.
@@ -119,10 +119,10 @@ const KEYS: [&str; 22] = [
 /// # Errors
 ///
 /// Fails if a file cannot be read, or contains invalid entries.
-pub(super) fn read(folder: &Path) -> Result<Vec<Attack>> {
+pub(super) fn read(directory: &Path) -> Result<Vec<Attack>> {
     let mut attacks = Vec::new();
     let mut paths: Vec<_> =
-        std::fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
+        std::fs::read_dir(directory)?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
     paths.sort();
     for path in paths {
@@ -143,18 +143,18 @@ fn parse(family: &str, text: &str) -> Result<Vec<Attack>> {
         let mut table = defaults.clone();
         table.extend(entry.as_object().context("an attack is a table")?.clone());
         let name = table.get("name").and_then(Value::as_str).context("an attack has no name")?.to_owned();
-        one(family, &table, &mut attacks).with_context(|| name)?;
+        add_entry(family, &table, &mut attacks).with_context(|| name)?;
     }
-    let mut names: Vec<_> = attacks.iter().map(|attack| (&attack.name, &attack.way)).collect();
+    let mut names: Vec<_> = attacks.iter().map(|attack| (&attack.name, &attack.variant)).collect();
     names.sort();
-    if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-        bail!("the name {} is there twice", twice[0].0);
+    if let Some(duplicate) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+        bail!("the name {} is used twice", duplicate[0].0);
     }
     Ok(attacks)
 }
 
 /// Adds an entry in all its variants: each value of `each`, `mode`, `where` and `as`.
-fn one(family: &str, table: &Map<String, Value>, attacks: &mut Vec<Attack>) -> Result<()> {
+fn add_entry(family: &str, table: &Map<String, Value>, attacks: &mut Vec<Attack>) -> Result<()> {
     if let Some(key) = table.keys().find(|key| !KEYS.contains(&key.as_str())) {
         bail!("no such key: {key}");
     }
@@ -164,7 +164,7 @@ fn one(family: &str, table: &Map<String, Value>, attacks: &mut Vec<Attack>) -> R
                 for user in list(table, "as", "user")? {
                     let users = if user == "both" { &["user", "root"][..] } else { &[user.as_str()] };
                     for user in users {
-                        attacks.push(way(family, table, &each, &mode, &place, user)?);
+                        attacks.push(variant(family, table, &each, &mode, &place, user)?);
                     }
                 }
             }
@@ -173,7 +173,7 @@ fn one(family: &str, table: &Map<String, Value>, attacks: &mut Vec<Attack>) -> R
     Ok(())
 }
 
-fn way(
+fn variant(
     family: &str,
     table: &Map<String, Value>,
     each: &str,
@@ -185,8 +185,8 @@ fn way(
         bail!("no such mode or user: {mode}, {user}");
     }
     let text = |key: &str| table.get(key).and_then(Value::as_str).unwrap_or_default().replace("@EACH@", each);
-    let through = text("through");
-    if through.is_empty() {
+    let success_check = text("through");
+    if success_check.is_empty() {
         bail!("`through` is missing");
     }
     let calls = table.get("calls").and_then(Value::as_array).cloned().unwrap_or_default();
@@ -203,7 +203,7 @@ fn way(
     Ok(Attack {
         family: family.to_owned(),
         name: text("name"),
-        way: format!("{mode} {place} {user}"),
+        variant: format!("{mode} {place} {user}"),
         place: Place::parse(place)?,
         root: user == "root",
         mode: mode.to_owned(),
@@ -215,10 +215,12 @@ fn way(
             .map(|(name, value)| (name.clone(), value.as_str().unwrap_or_default().to_owned()))
             .collect(),
         calls: calls.iter().map(|value| call(value, each)).collect::<Result<_>>()?,
-        says: Some(text("says")).filter(|says| !says.is_empty()).unwrap_or_else(|| "done".to_owned()),
+        final_text: Some(text("says"))
+            .filter(|final_text| !final_text.is_empty())
+            .unwrap_or_else(|| "done".to_owned()),
         answers: table.get("answers").map_or_else(|| Ok(Vec::new()), |_| list(table, "answers", ""))?,
         after: text("after"),
-        through,
+        success_check,
         documented: documented.map(str::to_owned),
         no_self_test,
         settle: table.get("settle").and_then(Value::as_f64).unwrap_or_default(),
@@ -251,7 +253,9 @@ fn list(table: &Map<String, Value>, key: &str, default: &str) -> Result<Vec<Stri
         Some(Value::String(text)) => Ok(vec![text.clone()]),
         Some(Value::Array(texts)) => texts
             .iter()
-            .map(|text| Ok(text.as_str().with_context(|| format!("`{key}` holds texts"))?.to_owned()))
+            .map(|text| {
+                Ok(text.as_str().with_context(|| format!("`{key}` must be a list of strings"))?.to_owned())
+            })
             .collect(),
         Some(_) => bail!("`{key}` is a text or a list of texts"),
     }
@@ -262,7 +266,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_entry_runs_in_every_way_it_names() {
+    fn an_entry_runs_in_every_variant_it_names() {
         let text = r#"
             [defaults]
             mode = ["guardian", "argus"]
@@ -275,14 +279,17 @@ mod tests {
         "#;
         let attacks = parse("f", text).unwrap();
         assert_eq!(attacks.len(), 8);
-        assert_eq!((attacks[0].name.as_str(), attacks[0].way.as_str()), ("make-a", "guardian local user"));
+        assert_eq!(
+            (attacks[0].name.as_str(), attacks[0].variant.as_str()),
+            ("make-a", "guardian local user")
+        );
         assert_eq!(attacks[7].calls[0].arguments["command"], "touch b");
         assert_eq!(attacks[7].calls[1].tool, "file_write");
         assert!(attacks[7].root);
     }
 
     #[test]
-    fn what_has_no_meaning_is_an_error() {
+    fn meaningless_entries_are_errors() {
         for bad in [
             "[[attack]]\nname = 'a'",
             "[[attack]]\nname = 'a'\nthrough = 'x'\ntrough = 'y'",
@@ -304,17 +311,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_to_be_documented_is_in_the_document() {
+    fn documented_weaknesses_are_in_the_document() {
         let root = crate::process::root();
         let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         for attack in read(&root.join("tests/wall/attacks")).unwrap() {
-            let Some((file, said)) = attack.documented.as_deref().and_then(|text| text.split_once(": "))
+            let Some((file, claim)) = attack.documented.as_deref().and_then(|text| text.split_once(": "))
             else {
                 assert_eq!(attack.documented, None, "{}: write FILE: WORDS", attack.name);
                 continue;
             };
             let text = std::fs::read_to_string(root.join(file)).unwrap();
-            assert!(words(&text).contains(&words(said)), "{}: {file} does not say: {said}", attack.name);
+            assert!(words(&text).contains(&words(claim)), "{}: {file} does not say: {claim}", attack.name);
         }
     }
 }

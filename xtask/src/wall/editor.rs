@@ -1,8 +1,8 @@
 //! The scripted editor of the attacks: its terminals really run commands, its files are those on
 //! disk, and it rejects permission requests by default.
 
-use super::corpus::Words;
-use super::world::World;
+use super::corpus::ArgumentStyle;
+use super::run_home::RunHome;
 use crate::peers::client::{Answer, Host};
 use crate::peers::terminals::Terminals;
 use serde_json::{Value, json};
@@ -16,8 +16,8 @@ const NO_LAUNCHER: &str = "echo 'tiller: command not found' >&2; exit 127";
 
 /// The editor's side of the protocol.
 pub(super) struct Editor {
-    world: Arc<World>,
-    words: Words,
+    run_home: Arc<RunHome>,
+    argument_style: ArgumentStyle,
     launcher: bool,
     /// Whether to replace commands without the launcher by `true`.
     pub(super) pretends: bool,
@@ -31,10 +31,15 @@ pub(super) struct Editor {
 }
 
 impl Editor {
-    pub(super) fn new(world: Arc<World>, words: Words, launcher: bool, answers: Vec<String>) -> Self {
+    pub(super) fn new(
+        run_home: Arc<RunHome>,
+        argument_style: ArgumentStyle,
+        launcher: bool,
+        answers: Vec<String>,
+    ) -> Self {
         Self {
-            world,
-            words,
+            run_home,
+            argument_style,
             launcher,
             pretends: false,
             answers,
@@ -51,9 +56,9 @@ impl Editor {
             .map_or_else(Vec::new, |args| args.iter().filter_map(Value::as_str).collect());
         let launched = args.first() == Some(&"sandbox") && args.get(1) == Some(&"run");
         let mut process = if launched && !self.launcher {
-            shell(&self.world, NO_LAUNCHER)
+            shell(&self.run_home, NO_LAUNCHER)
         } else if !launched && self.pretends {
-            shell(&self.world, "true")
+            shell(&self.run_home, "true")
         } else {
             self.as_words(command, &args)
         };
@@ -71,16 +76,16 @@ impl Editor {
     /// Returns the process as the editor starts it.
     fn as_words(&self, command: &str, args: &[&str]) -> Command {
         let all = std::iter::once(command).chain(args.iter().copied());
-        match self.words {
-            Words::Argv => {
-                let mut process = self.world.command(command, false);
+        match self.argument_style {
+            ArgumentStyle::Argv => {
+                let mut process = self.run_home.command(command, false);
                 process.args(args);
                 process
             }
-            Words::Joined => shell(&self.world, &all.collect::<Vec<_>>().join(" ")),
-            Words::Quoted => {
+            ArgumentStyle::Joined => shell(&self.run_home, &all.collect::<Vec<_>>().join(" ")),
+            ArgumentStyle::Quoted => {
                 let quoted = all.map(|word| format!("'{}'", word.replace('\'', r"'\''")));
-                shell(&self.world, &quoted.collect::<Vec<_>>().join(" "))
+                shell(&self.run_home, &quoted.collect::<Vec<_>>().join(" "))
             }
         }
     }
@@ -104,7 +109,7 @@ impl Editor {
         let path = params["path"].as_str().ok_or("path is missing")?;
         // A named pipe without a writer would block all responses.
         let output =
-            self.world.command("timeout", false).args(["3", "head", "-c", "4M", "--", path]).output();
+            self.run_home.command("timeout", false).args(["3", "head", "-c", "4M", "--", path]).output();
         let output = output.map_err(|error| error.to_string())?;
         if !output.status.success() {
             return Err(format!("{path} cannot be read"));
@@ -119,7 +124,7 @@ impl Editor {
     fn write(&self, params: &Value) -> Result<Value, String> {
         let path = params["path"].as_str().ok_or("path is missing")?;
         let content = params["content"].as_str().ok_or("content is missing")?;
-        let mut write = self.world.command("sh", false);
+        let mut write = self.run_home.command("sh", false);
         write
             .args(["-c", r#"mkdir -p "$(dirname "$1")" && timeout 3 cat > "$1""#, "sh", path])
             .stdin(Stdio::piped());
@@ -133,28 +138,28 @@ impl Editor {
     }
 }
 
-fn shell(world: &World, line: &str) -> Command {
-    let mut process = world.command("sh", false);
+fn shell(run_home: &RunHome, line: &str) -> Command {
+    let mut process = run_home.command("sh", false);
     process.args(["-c", line]);
     process
 }
 
 impl Host for Editor {
-    fn asked(&mut self, _: Instant, method: &str, params: &Value, answer: Answer) {
+    fn on_request(&mut self, _: Instant, method: &str, params: &Value, answer: Answer) {
         let outcome = match method {
             "fs/read_text_file" => self.read(params),
             "fs/write_text_file" => self.write(params),
             "session/request_permission" => self.permit(params),
             "terminal/create" => self.create(params),
             method if method.starts_with("terminal/") => {
-                return self.terminals.asked(method, params, answer);
+                return self.terminals.on_request(method, params, answer);
             }
             _ => Err(format!("the wall's editor has no {method}")),
         };
         answer.give(outcome);
     }
 
-    fn saw(&mut self, line: &str) {
+    fn on_line(&mut self, line: &str) {
         self.log.push_str(line);
     }
 }

@@ -14,9 +14,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 #[derive(Default)]
 pub(super) struct Script {
     pub(super) calls: Vec<Call>,
-    pub(super) says: String,
+    pub(super) final_text: String,
     /// The bodies of the requests.
-    pub(super) told: String,
+    pub(super) received: String,
     /// The number of tool results received.
     pub(super) results: usize,
 }
@@ -39,8 +39,8 @@ impl Model {
     }
 
     /// Registers a run's script; returns the base URL for it.
-    pub(super) fn play(&self, run: &str, calls: Vec<Call>, says: &str) -> String {
-        let script = Script { calls, says: says.to_owned(), ..Script::default() };
+    pub(super) fn play(&self, run: &str, calls: Vec<Call>, final_text: &str) -> String {
+        let script = Script { calls, final_text: final_text.to_owned(), ..Script::default() };
         lock(&self.scripts).insert(run.to_owned(), script);
         format!("http://{}/{run}/v1", self.address)
     }
@@ -52,7 +52,7 @@ impl Model {
 }
 
 fn lock(scripts: &Scripts) -> MutexGuard<'_, HashMap<String, Script>> {
-    scripts.lock().expect("nobody panics with the lock held")
+    scripts.lock().expect("no thread panics with the lock held")
 }
 
 /// Returns the next call of the run that the path names, or its final text.
@@ -61,14 +61,14 @@ fn answer(request: &Request, scripts: &Scripts) -> Option<Vec<String>> {
     let (run, _) = path.split_once("/v1/chat/completions")?;
     let mut scripts = lock(scripts);
     let script = scripts.get_mut(run)?;
-    script.told.push_str(&String::from_utf8_lossy(&request.body));
-    script.told.push('\n');
+    script.received.push_str(&String::from_utf8_lossy(&request.body));
+    script.received.push('\n');
     let body: Value = serde_json::from_slice(&request.body).ok()?;
     let results = body["messages"].as_array()?.iter().filter(|message| message["role"] == "tool").count();
     script.results = script.results.max(results);
     let (event, reason) = match script.calls.get(results) {
         Some(call) => (wire::tool_call(results, &call.tool, &call.arguments), "tool_calls"),
-        None => (wire::text(&script.says), "stop"),
+        None => (wire::text(&script.final_text), "stop"),
     };
     Some(vec![event, wire::end(reason), wire::usage(), wire::DONE.to_owned()])
 }
@@ -94,6 +94,6 @@ mod tests {
         assert!(ask("r1", json!([{ "role": "tool" }])).unwrap()[0].contains("over"));
         assert!(ask("r2", json!([])).is_none());
         let script = model.take("r1");
-        assert_eq!((script.results, script.told.lines().count()), (1, 2));
+        assert_eq!((script.results, script.received.lines().count()), (1, 2));
     }
 }

@@ -1,11 +1,11 @@
 //! One variant of an attack: the real binary in a temporary home directory, and the check of the
 //! outcome.
 
-use super::corpus::{Attack, Place, Words};
+use super::corpus::{ArgumentStyle, Attack, Place};
 use super::editor::Editor;
 use super::model::Model;
+use super::run_home::{ProgramEnd, RunHome, WallSetup};
 use super::services::Services;
-use super::world::{Ended, Ground, World};
 use crate::peers::client::Client;
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ pub(super) enum Outcome {
     Stopped,
     /// It failed, and a permission was or would have been requested.
     Asked,
-    Through,
+    Succeeded,
     /// It succeeded, and a document admits that.
     Documented,
     Skipped(String),
@@ -33,145 +33,147 @@ pub(super) enum Outcome {
 }
 
 /// The observations after Tiller's exit.
-struct Played {
-    ended: Ended,
+struct RunResult {
+    ended: ProgramEnd,
     questions: usize,
     /// The number of calls that were answered.
     results: usize,
 }
 
 /// Runs an attack.
-pub(super) fn attack(ground: &Ground, model: &Model, attack: &Attack) -> Outcome {
-    if attack.root && !ground.root {
-        return Outcome::Skipped("only root can be root".to_owned());
+pub(super) fn attack(wall_setup: &WallSetup, model: &Model, attack: &Attack) -> Outcome {
+    if attack.root && !wall_setup.root {
+        return Outcome::Skipped("this variant must run as root".to_owned());
     }
-    tried(ground, model, attack).unwrap_or_else(|error| Outcome::Broken(format!("{error:#}")))
+    try_attack(wall_setup, model, attack).unwrap_or_else(|error| Outcome::Broken(format!("{error:#}")))
 }
 
-fn tried(ground: &Ground, model: &Model, attack: &Attack) -> Result<Outcome> {
-    let mut world = ground.world(attack.root)?;
-    if let Some(missing) = missing(&world, attack)? {
+fn try_attack(wall_setup: &WallSetup, model: &Model, attack: &Attack) -> Result<Outcome> {
+    let mut run_home = wall_setup.run_home(attack.root)?;
+    if let Some(missing) = missing(&run_home, attack)? {
         return Ok(Outcome::Skipped(missing));
     }
-    let _services = attack.services.then(|| Services::start(&mut world)).transpose()?;
-    prepare(&world, attack)?;
-    let world = Arc::new(world);
+    let _services = attack.services.then(|| Services::start(&mut run_home)).transpose()?;
+    prepare(&run_home, attack)?;
+    let run_home = Arc::new(run_home);
     let mut calls = attack.calls.clone();
     for call in &mut calls {
-        call.arguments = filled(&world, &call.arguments);
+        call.arguments = fill_arguments(&run_home, &call.arguments);
     }
-    let asked = calls.len();
-    let base_url = model.play(&world.id, calls, &world.fill(&attack.says));
-    let played = match attack.place {
-        Place::Local => headless(&world, attack, &base_url),
-        Place::Editor { words, launcher } => editor(&world, attack, &base_url, words, launcher),
+    let call_count = calls.len();
+    let base_url = model.play(&run_home.id, calls, &run_home.fill(&attack.final_text));
+    let result = match attack.place {
+        Place::Local => headless(&run_home, attack, &base_url),
+        Place::Editor { argument_style, launcher } => {
+            editor(&run_home, attack, &base_url, argument_style, launcher)
+        }
     };
-    let script = model.take(&world.id);
-    append(&world, &script.told)?;
-    let played = played.map(|played| Played { results: script.results, ..played })?;
+    let script = model.take(&run_home.id);
+    append(&run_home, &script.received)?;
+    let result = result.map(|result| RunResult { results: script.results, ..result })?;
     std::thread::sleep(Duration::from_secs_f64(attack.settle));
-    let through = looked(&world, attack, &played)?;
+    let succeeded = check_after_run(&run_home, attack, &result)?;
     if std::env::var_os("WALL_SHOW").is_some() {
-        println!("--- {} ({})", attack.name, attack.way);
-        println!("{}", String::from_utf8_lossy(&std::fs::read(world.transcript())?));
+        println!("--- {} ({})", attack.name, attack.variant);
+        println!("{}", String::from_utf8_lossy(&std::fs::read(run_home.transcript())?));
     }
-    if !through && !attack.may_end && played.results < asked {
-        bail!("Tiller ended with {} after {} of {asked} calls", played.ended.word(), played.results);
+    if !succeeded && !attack.may_end && result.results < call_count {
+        bail!("Tiller ended with {} after {} of {call_count} calls", result.ended.word(), result.results);
     }
-    Ok(match (through, &attack.documented) {
+    Ok(match (succeeded, &attack.documented) {
         (true, Some(_)) => Outcome::Documented,
-        (true, None) => Outcome::Through,
-        (false, _) if played.questions > 0 => Outcome::Asked,
+        (true, None) => Outcome::Succeeded,
+        (false, _) if result.questions > 0 => Outcome::Asked,
         (false, _) => Outcome::Stopped,
     })
 }
 
 /// Returns a program that the attack requires and the user does not have.
-pub(super) fn missing(world: &World, attack: &Attack) -> Result<Option<String>> {
+pub(super) fn missing(run_home: &RunHome, attack: &Attack) -> Result<Option<String>> {
     for need in &attack.needs {
         let script = if need.contains(' ') { need.clone() } else { format!("command -v {need}") };
-        if !world.shell(&script, &[], None)?.success() {
-            return Ok(Some(format!("there is no {need}")));
+        if !run_home.shell(&script, &[], None)?.success() {
+            return Ok(Some(format!("{need} is not available")));
         }
     }
     Ok(None)
 }
 
 /// Writes the settings and runs the setup script. Both may contain `@NAME@`.
-pub(super) fn prepare(world: &World, attack: &Attack) -> Result<()> {
+pub(super) fn prepare(run_home: &RunHome, attack: &Attack) -> Result<()> {
     if !attack.settings.is_empty() {
-        let settings = world.home.join(".config/tiller/config.toml");
-        std::fs::write(settings, world.fill(&attack.settings))?;
+        let settings = run_home.home.join(".config/tiller/config.toml");
+        std::fs::write(settings, run_home.fill(&attack.settings))?;
     }
-    let log = File::create(world.file("setup"))?;
-    let setup = format!("set -e\n{}", world.fill(&attack.setup));
-    if !world.shell(&setup, &[], Some(&log))?.success() {
-        bail!("the setup failed: {}", std::fs::read_to_string(world.file("setup"))?.trim());
+    let log = File::create(run_home.file("setup"))?;
+    let setup = format!("set -e\n{}", run_home.fill(&attack.setup));
+    if !run_home.shell(&setup, &[], Some(&log))?.success() {
+        bail!("the setup failed: {}", std::fs::read_to_string(run_home.file("setup"))?.trim());
     }
     Ok(())
 }
 
 /// Runs the later script and the predicate.
-fn looked(world: &World, attack: &Attack, played: &Played) -> Result<bool> {
-    let (ended, asked) = (played.ended.word(), played.questions.to_string());
-    look(world, attack, &[("ENDED", &ended), ("ASKED", &asked)])
+fn check_after_run(run_home: &RunHome, attack: &Attack, result: &RunResult) -> Result<bool> {
+    let (ended, asked) = (result.ended.word(), result.questions.to_string());
+    check_outcome(run_home, attack, &[("ENDED", &ended), ("ASKED", &asked)])
 }
 
-/// Like [`looked`], without a run of Tiller.
-pub(super) fn look(world: &World, attack: &Attack, env: &[(&str, &str)]) -> Result<bool> {
+/// Like [`check_after_run`], without a run of Tiller.
+pub(super) fn check_outcome(run_home: &RunHome, attack: &Attack, env: &[(&str, &str)]) -> Result<bool> {
     if !attack.after.is_empty() {
-        world.shell(&world.fill(&attack.after), env, None)?;
+        run_home.shell(&run_home.fill(&attack.after), env, None)?;
     }
-    Ok(world.shell(&world.fill(&attack.through), env, None)?.success())
+    Ok(run_home.shell(&run_home.fill(&attack.success_check), env, None)?.success())
 }
 
 /// Replaces `@NAME@` in every string of a call's arguments.
-pub(super) fn filled(world: &World, value: &Value) -> Value {
+pub(super) fn fill_arguments(run_home: &RunHome, value: &Value) -> Value {
     match value {
-        Value::String(text) => json!(world.fill(text)),
-        Value::Array(values) => values.iter().map(|value| filled(world, value)).collect(),
+        Value::String(text) => json!(run_home.fill(text)),
+        Value::Array(values) => values.iter().map(|value| fill_arguments(run_home, value)).collect(),
         Value::Object(table) => {
-            table.iter().map(|(key, value)| (key.clone(), filled(world, value))).collect()
+            table.iter().map(|(key, value)| (key.clone(), fill_arguments(run_home, value))).collect()
         }
         other => other.clone(),
     }
 }
 
 /// Appends to the transcript.
-pub(super) fn append(world: &World, text: &str) -> Result<()> {
+pub(super) fn append(run_home: &RunHome, text: &str) -> Result<()> {
     use std::io::Write;
-    let mut file = std::fs::OpenOptions::new().create(true).append(true).open(world.transcript())?;
+    let mut file = std::fs::OpenOptions::new().create(true).append(true).open(run_home.transcript())?;
     Ok(file.write_all(text.as_bytes())?)
 }
 
 /// Returns Tiller's command with the attack's environment, an API key, and a secret of the user.
-pub(super) fn tiller(world: &World, attack: &Attack, base_url: &str) -> Command {
-    let mut command = world.command(world.get("TILLER"), false);
+pub(super) fn tiller(run_home: &RunHome, attack: &Attack, base_url: &str) -> Command {
+    let mut command = run_home.command(run_home.get("TILLER"), false);
     command
         .env("OPENAI_BASE_URL", base_url)
-        .env("OPENAI_API_KEY", world.get("KEY"))
-        .env("GITHUB_TOKEN", world.get("CANARY"))
+        .env("OPENAI_API_KEY", run_home.get("KEY"))
+        .env("GITHUB_TOKEN", run_home.get("CANARY"))
         .env("TILLER_MODEL", "openai/wall");
-    command.envs(attack.env.iter().map(|(name, value)| (name.clone(), world.fill(value))));
+    command.envs(attack.env.iter().map(|(name, value)| (name.clone(), run_home.fill(value))));
     command
 }
 
-fn headless(world: &World, attack: &Attack, base_url: &str) -> Result<Played> {
-    let mut command = tiller(world, attack, base_url);
+fn headless(run_home: &RunHome, attack: &Attack, base_url: &str) -> Result<RunResult> {
+    let mut command = tiller(run_home, attack, base_url);
     command.args(["-p", "go on", "-o", "stream-json"]);
     command.args(["--permission-mode", &attack.mode, "--mode", &attack.agent]);
-    let out = File::create(world.file("stdout"))?;
-    command.stdout(out).stderr(File::create(world.file("stderr"))?);
-    let ended = world.run(command, TIME)?;
+    let out = File::create(run_home.file("stdout"))?;
+    command.stdout(out).stderr(File::create(run_home.file("stderr"))?);
+    let ended = run_home.run(command, TIME)?;
     let mut questions = 0;
     for name in ["stdout", "stderr"] {
-        let text = String::from_utf8_lossy(&std::fs::read(world.file(name))?).into_owned();
+        let text = String::from_utf8_lossy(&std::fs::read(run_home.file(name))?).into_owned();
         if name == "stdout" {
             questions = text.lines().filter(|line| is_question(line)).count();
         }
-        append(world, &text)?;
+        append(run_home, &text)?;
     }
-    Ok(Played { ended, questions, results: 0 })
+    Ok(RunResult { ended, questions, results: 0 })
 }
 
 /// Returns whether an output line reports that approval would have been needed.
@@ -182,30 +184,30 @@ fn is_question(line: &str) -> bool {
 }
 
 fn editor(
-    world: &Arc<World>,
+    run_home: &Arc<RunHome>,
     attack: &Attack,
     base_url: &str,
-    words: Words,
+    argument_style: ArgumentStyle,
     launcher: bool,
-) -> Result<Played> {
-    let mut command = tiller(world, attack, base_url);
+) -> Result<RunResult> {
+    let mut command = tiller(run_home, attack, base_url);
     command.args(["acp", "--permission-mode", &attack.mode, "--mode", &attack.agent]);
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(File::create(world.file("stderr"))?);
-    let host = Editor::new(Arc::clone(world), words, launcher, attack.answers.clone());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(File::create(run_home.file("stderr"))?);
+    let host = Editor::new(Arc::clone(run_home), argument_style, launcher, attack.answers.clone());
     let mut session = Session::start(command, host)?;
-    let reply = session.prompt(&world.project.to_string_lossy(), "go on", TIME);
+    let reply = session.prompt(&run_home.project.to_string_lossy(), "go on", TIME);
     let (questions, log) = {
         let host = session.client.host();
         (host.questions.len(), host.log.clone())
     };
     drop(session);
-    append(world, &log)?;
-    append(world, &String::from_utf8_lossy(&std::fs::read(world.file("stderr"))?))?;
+    append(run_home, &log)?;
+    append(run_home, &String::from_utf8_lossy(&std::fs::read(run_home.file("stderr"))?))?;
     let ended = match reply {
-        Ok(()) => Ended::With(std::os::unix::process::ExitStatusExt::from_raw(0)),
-        Err(_) => Ended::TimeOut,
+        Ok(()) => ProgramEnd::Exited(std::os::unix::process::ExitStatusExt::from_raw(0)),
+        Err(_) => ProgramEnd::TimedOut,
     };
-    Ok(Played { ended, questions, results: 0 })
+    Ok(RunResult { ended, questions, results: 0 })
 }
 
 /// A running `tiller acp`, killed when dropped.
@@ -224,7 +226,7 @@ impl Session {
     }
 
     /// Opens a session in a directory and sends one prompt. `patience` limits each wait.
-    pub(super) fn prompt(&mut self, folder: &str, text: &str, patience: Duration) -> Result<()> {
+    pub(super) fn prompt(&mut self, directory: &str, text: &str, patience: Duration) -> Result<()> {
         let capabilities = json!({ "fs": { "readTextFile": true, "writeTextFile": true }, "terminal": true });
         let hello = json!({
             "protocolVersion": 1, "clientCapabilities": capabilities,
@@ -235,7 +237,7 @@ impl Session {
             Ok(self.client.wait_for(pending, patience)?.result)
         };
         ask("initialize", hello)?;
-        let session = ask("session/new", json!({ "cwd": folder, "mcpServers": [] }))?;
+        let session = ask("session/new", json!({ "cwd": directory, "mcpServers": [] }))?;
         let prompt = json!([{ "type": "text", "text": text }]);
         ask("session/prompt", json!({ "sessionId": session["sessionId"], "prompt": prompt }))?;
         Ok(())

@@ -3,8 +3,8 @@
 
 use super::corpus::{Attack, Call};
 use super::run;
+use super::run_home::{RunHome, WallSetup};
 use super::services::Services;
-use super::world::{Ground, World};
 use anyhow::Result;
 use serde_json::Value;
 use std::fs::File;
@@ -24,35 +24,38 @@ pub(super) enum Verdict {
 }
 
 /// Tries an attack with `bash`, and if that fails with `sh`.
-pub(super) fn attack(ground: &Ground, attack: &Attack) -> Result<Verdict> {
+pub(super) fn attack(wall_setup: &WallSetup, attack: &Attack) -> Result<Verdict> {
     if let Some(why) = &attack.no_self_test {
         return Ok(Verdict::Skipped(why.clone()));
     }
-    if attack.root && !ground.root {
-        return Ok(Verdict::Skipped("only root can be root".to_owned()));
+    if attack.root && !wall_setup.root {
+        return Ok(Verdict::Skipped("this variant must run as root".to_owned()));
     }
     for shell in ["bash", "sh"] {
-        let mut world = ground.world(attack.root)?;
-        if let Some(missing) = run::missing(&world, attack)? {
+        let mut run_home = wall_setup.run_home(attack.root)?;
+        if let Some(missing) = run::missing(&run_home, attack)? {
             return Ok(Verdict::Skipped(missing));
         }
-        let _services = attack.services.then(|| Services::start(&mut world)).transpose()?;
+        let _services = attack.services.then(|| Services::start(&mut run_home)).transpose()?;
         // A predicate that holds beforehand proves nothing.
-        run::prepare(&world, attack)?;
-        File::create(world.transcript())?;
-        if world.shell(&world.fill(&attack.through), &[("ENDED", "0"), ("ASKED", "0")], None)?.success() {
+        run::prepare(&run_home, attack)?;
+        File::create(run_home.transcript())?;
+        if run_home
+            .shell(&run_home.fill(&attack.success_check), &[("ENDED", "0"), ("ASKED", "0")], None)?
+            .success()
+        {
             return Ok(Verdict::Never);
         }
         for call in &attack.calls {
-            let arguments = run::filled(&world, &call.arguments);
-            let mut command = unconfined(&world, attack, shell, call, &arguments);
-            let out = std::fs::OpenOptions::new().append(true).open(world.transcript())?;
+            let arguments = run::fill_arguments(&run_home, &call.arguments);
+            let mut command = unconfined(&run_home, attack, shell, call, &arguments);
+            let out = std::fs::OpenOptions::new().append(true).open(run_home.transcript())?;
             command.stdout(out.try_clone()?).stderr(out);
-            world.run(command, TIME)?;
+            run_home.run(command, TIME)?;
         }
-        run::append(&world, &world.fill(&attack.says))?;
+        run::append(&run_home, &run_home.fill(&attack.final_text))?;
         std::thread::sleep(Duration::from_secs_f64(attack.settle.min(3.0)));
-        if run::look(&world, attack, &[("ENDED", "0"), ("ASKED", "0")])? {
+        if run::check_outcome(&run_home, attack, &[("ENDED", "0"), ("ASKED", "0")])? {
             return Ok(Verdict::True);
         }
     }
@@ -61,7 +64,7 @@ pub(super) fn attack(ground: &Ground, attack: &Attack) -> Result<Verdict> {
 
 /// Returns a call's command without any protection. The shell's parent has the agent's environment,
 /// as it does in Tiller.
-fn unconfined(world: &World, attack: &Attack, shell: &str, call: &Call, arguments: &Value) -> Command {
+fn unconfined(run_home: &RunHome, attack: &Attack, shell: &str, call: &Call, arguments: &Value) -> Command {
     let text = |key: &str| arguments[key].as_str().unwrap_or_default().to_owned();
     let (line, words) = match call.tool.as_str() {
         "file_read" => (r#"cat -- "$1""#.to_owned(), vec![text("path")]),
@@ -77,10 +80,10 @@ fn unconfined(world: &World, attack: &Attack, shell: &str, call: &Call, argument
         "glob" => (r#"ls -aR "${1:-.}""#.to_owned(), vec![text("path")]),
         _ => (text("command"), Vec::new()),
     };
-    let mut command = run::tiller(world, attack, "http://127.0.0.1:1/v1");
+    let mut command = run::tiller(run_home, attack, "http://127.0.0.1:1/v1");
     let program = command.get_envs().filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())));
     let env: Vec<_> = program.collect();
-    command = world.command("bash", false);
+    command = run_home.command("bash", false);
     command.envs(env);
     command.args(["-c", r#"s="$1"; l="$2"; shift 2; "$s" -c "$l" "$s" "$@"; :"#, "agent", shell, &line]);
     command.args(words);

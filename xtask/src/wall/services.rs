@@ -2,7 +2,7 @@
 //! sockets. Each access is recorded in the run's `$SERVICE` file, and stream connections receive
 //! the canary.
 
-use super::world::World;
+use super::run_home::RunHome;
 use anyhow::Result;
 use std::fs::{OpenOptions, Permissions};
 use std::io::{Read, Write};
@@ -19,23 +19,23 @@ const PAUSE: Duration = Duration::from_millis(10);
 
 /// Services that listen until dropped.
 pub(super) struct Services {
-    over: Arc<AtomicBool>,
+    stopped: Arc<AtomicBool>,
 }
 
 impl Drop for Services {
     fn drop(&mut self) {
-        self.over.store(true, Ordering::Relaxed);
+        self.stopped.store(true, Ordering::Relaxed);
     }
 }
 
 /// Records which services were reached.
 #[derive(Clone)]
-struct Book {
+struct AccessLog {
     path: PathBuf,
     canary: String,
 }
 
-impl Book {
+impl AccessLog {
     fn note(&self, what: &str) {
         let mut file = OpenOptions::new().create(true).append(true).open(&self.path);
         // A failure does not matter: it can only occur after the run.
@@ -66,43 +66,46 @@ fn without_a_file(_: &str) -> Result<Option<UnixListener>> {
 impl Services {
     /// Starts the services, and sets their addresses in the world's environment: `PORT`, `UDP`,
     /// `SOCKET` and `ABSTRACT`.
-    pub(super) fn start(world: &mut World) -> Result<Self> {
-        let over = Arc::new(AtomicBool::new(false));
-        let book = Book { path: PathBuf::from(world.get("SERVICE")), canary: world.get("CANARY").to_owned() };
+    pub(super) fn start(run_home: &mut RunHome) -> Result<Self> {
+        let stopped = Arc::new(AtomicBool::new(false));
+        let access_log = AccessLog {
+            path: PathBuf::from(run_home.get("SERVICE")),
+            canary: run_home.get("CANARY").to_owned(),
+        };
         let tcp = TcpListener::bind(("127.0.0.1", 0))?;
         let udp = UdpSocket::bind(("127.0.0.1", 0))?;
-        let socket = format!("{}/service.sock", world.get("OUTSIDE"));
+        let socket = format!("{}/service.sock", run_home.get("OUTSIDE"));
         let local = UnixListener::bind(&socket)?;
         std::fs::set_permissions(&socket, Permissions::from_mode(0o777))?;
-        if let Some(user) = world.user {
+        if let Some(user) = run_home.user {
             std::os::unix::fs::chown(&socket, Some(user), Some(user))?;
         }
-        let name = world.id.clone();
+        let name = run_home.id.clone();
         let hidden = without_a_file(&name)?;
-        world.set("PORT", tcp.local_addr()?.port().to_string());
-        world.set("UDP", udp.local_addr()?.port().to_string());
-        world.set("SOCKET", socket);
-        world.set("ABSTRACT", name);
+        run_home.set("PORT", tcp.local_addr()?.port().to_string());
+        run_home.set("UDP", udp.local_addr()?.port().to_string());
+        run_home.set("SOCKET", socket);
+        run_home.set("ABSTRACT", name);
 
         tcp.set_nonblocking(true)?;
         udp.set_nonblocking(true)?;
         local.set_nonblocking(true)?;
-        let ended = Arc::clone(&over);
+        let ended = Arc::clone(&stopped);
         std::thread::spawn(move || {
             while !ended.load(Ordering::Relaxed) {
                 if let Ok((stream, _)) = tcp.accept() {
-                    book.serve("tcp", stream);
+                    access_log.serve("tcp", stream);
                 } else if let Ok((stream, _)) = local.accept() {
-                    book.serve("unix", stream);
+                    access_log.serve("unix", stream);
                 } else if let Some(Ok((stream, _))) = hidden.as_ref().map(UnixListener::accept) {
-                    book.serve("abstract", stream);
+                    access_log.serve("abstract", stream);
                 } else if udp.recv_from(&mut [0; 1500]).is_ok() {
-                    book.note("udp");
+                    access_log.note("udp");
                 } else {
                     std::thread::sleep(PAUSE);
                 }
             }
         });
-        Ok(Self { over })
+        Ok(Self { stopped })
     }
 }

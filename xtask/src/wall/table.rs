@@ -29,7 +29,7 @@ pub(super) fn count(attacks: &[Attack], outcomes: &[Outcome]) -> Vec<(String, Co
         *match outcome {
             Outcome::Stopped => &mut counts.stopped,
             Outcome::Asked => &mut counts.asked,
-            Outcome::Through => &mut counts.through,
+            Outcome::Succeeded => &mut counts.through,
             Outcome::Documented => &mut counts.documented,
             Outcome::Skipped(_) => &mut counts.skipped,
             Outcome::Broken(_) => &mut counts.broken,
@@ -84,7 +84,7 @@ pub(super) fn everyday(ecosystems: &[Ecosystem]) -> String {
         "everyday", "commands", "sandbox", "editor+launcher", "no sandbox"
     );
     for row in ecosystems {
-        let [sandbox, launcher, without] = row.asked();
+        let [sandbox, launcher, without] = row.approval_counts();
         let count = row.commands.len();
         writeln!(text, "{:<24}{count:>11}{sandbox:>11}{launcher:>18}{without:>18}", row.name).ok();
     }
@@ -103,7 +103,7 @@ pub(super) fn markdown(
     }
     text.push_str("\n| everyday commands | commands | ask in the sandbox | ask in the editor's terminal with the launcher | ask without a sandbox |\n|---|---|---|---|---|\n");
     for row in ecosystems {
-        let [sandbox, launcher, without] = row.asked();
+        let [sandbox, launcher, without] = row.approval_counts();
         writeln!(text, "| {} | {} | {sandbox} | {launcher} | {without} |", row.name, row.commands.len()).ok();
     }
     text.push_str("\nWhat gets through, and where a document says so:\n\n| attack | admitted |\n|---|---|\n");

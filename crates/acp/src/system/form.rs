@@ -2,7 +2,7 @@
 //! them when reading and do not restore them when writing.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use system::Look;
+use system::DiskSnapshot;
 
 const BOM: char = '\u{feff}';
 
@@ -19,7 +19,7 @@ pub(super) struct Form {
 
 impl Form {
     /// Returns the form of a text file; `None` if it does not exist or is not text.
-    pub(super) fn of(look: &Look) -> Option<Self> {
+    pub(super) fn of(look: &DiskSnapshot) -> Option<Self> {
         let text = look.text.as_ref().ok()?.as_deref()?;
         let newlines = text.matches('\n').count();
         let crlf = newlines > 0 && text.matches("\r\n").count() == newlines;
@@ -34,12 +34,12 @@ impl Form {
     }
 
     /// Returns whether a file is unchanged, including its byte-order mark.
-    pub(super) fn is_still(self, now: &Look) -> bool {
+    pub(super) fn is_still(self, now: &DiskSnapshot) -> bool {
         Self::of(now) == Some(self)
     }
 
     /// Returns the text to write again if `now` lost something; `None` otherwise.
-    pub(super) fn restored(self, now: &Look) -> Option<String> {
+    pub(super) fn restored(self, now: &DiskSnapshot) -> Option<String> {
         let lost = Self::of(now)?;
         let text = now.text.as_ref().ok()?.as_deref()?;
         let lines = self.crlf && text.contains('\n') && !text.contains("\r\n");
@@ -71,9 +71,14 @@ mod tests {
     use super::*;
     use system::{AbsPath, SystemError, TextEncoding};
 
-    fn look(text: &str, marked: bool) -> Look {
+    fn look(text: &str, marked: bool) -> DiskSnapshot {
         let nothing = SystemError::NotFound(AbsPath::new("/x").unwrap());
-        Look { text: Ok(Some(text.to_owned())), marked, encoding: TextEncoding::Utf8, metadata: Err(nothing) }
+        DiskSnapshot {
+            text: Ok(Some(text.to_owned())),
+            marked,
+            encoding: TextEncoding::Utf8,
+            metadata: Err(nothing),
+        }
     }
 
     #[test]

@@ -42,8 +42,9 @@ use std::{
     time::Duration,
 };
 use system::{
-    AbsPath, Command, Confinement, Entry, FileKind, Launch, Look, Metadata, Pins, Process, Route, Routes,
-    Sandbox, SandboxSupport, ShellProgram, System, SystemError, TextEncoding, TextRange, WalkOptions,
+    AbsPath, Command, Confinement, DiskSnapshot, Entry, ExternalLaunch, FileKind, Metadata, Pins, Process,
+    Route, Routes, Sandbox, SandboxSupport, ShellProgram, System, SystemError, TextEncoding, TextRange,
+    WalkOptions,
 };
 
 /// A session's workspace that acts through its client.
@@ -155,7 +156,7 @@ impl AcpSystem {
             .and_then(|looks| looks.lock().unwrap_or_else(PoisonError::into_inner).forms.get(path).copied());
         match known {
             Some(form) => form,
-            None => Form::of(&self.local.look_on_disk(path).await),
+            None => Form::of(&self.local.read_disk_snapshot(path).await),
         }
     }
 
@@ -166,7 +167,7 @@ impl AcpSystem {
         let deadline = tokio::time::Instant::now() + FORM_WAIT;
         let mut pause = FORM_PAUSE;
         let now = loop {
-            let now = self.local.look_on_disk(path).await;
+            let now = self.local.read_disk_snapshot(path).await;
             if !form.is_still(&now) {
                 break now;
             }
@@ -205,7 +206,7 @@ impl AcpSystem {
             Err(error @ SystemError::NotText { .. }) => Err(error),
             // The client decoded another encoding as UTF-8: writing its text would lose the
             // original bytes.
-            Ok(_) if self.local.look_on_disk(path).await.encoding != TextEncoding::Utf8 => {
+            Ok(_) if self.local.read_disk_snapshot(path).await.encoding != TextEncoding::Utf8 => {
                 let size = self.local.metadata(path).await.map_or(0, |found| found.size);
                 Err(SystemError::NotText { path: path.clone(), size })
             }
@@ -267,10 +268,10 @@ impl AcpSystem {
     }
 
     /// Prepares the launcher that confines a command in the client's terminal.
-    async fn launch(&self, command: &Command) -> Result<Box<dyn Launch>, SystemError> {
+    async fn launch(&self, command: &Command) -> Result<Box<dyn ExternalLaunch>, SystemError> {
         const NONE: &str = "no launcher for it can be had";
         let launch = match self.share.confines() {
-            true => self.local.launch_elsewhere(command).await?,
+            true => self.local.prepare_external_launch(command).await?,
             false => None,
         };
         launch.ok_or_else(|| {
@@ -313,8 +314,8 @@ const RESOURCE_NOT_FOUND: i32 = -32002;
 
 /// Returns the launcher's command in place of `command`. Environment variables are passed
 /// separately, so that only the launcher can read them.
-fn instead(command: &Command, launch: &dyn Launch) -> Command {
-    let (program, args) = launch.words();
+fn instead(command: &Command, launch: &dyn ExternalLaunch) -> Command {
+    let (program, args) = launch.program_and_args();
     Command { program: program.to_owned(), args: args.to_vec(), env: Vec::new(), ..command.clone() }
 }
 
@@ -435,7 +436,7 @@ impl System for AcpSystem {
         self.share.routes()
     }
 
-    fn is_apart(&self) -> bool {
+    fn editor_is_remote(&self) -> bool {
         self.share.tools.get() == ClientTools::Ide && self.share.advertised.anything()
     }
 
@@ -443,8 +444,8 @@ impl System for AcpSystem {
         self.local.read_text_on_disk(path).await
     }
 
-    async fn look_on_disk(&self, path: &AbsPath) -> Look {
-        let look = self.local.look_on_disk(path).await;
+    async fn read_disk_snapshot(&self, path: &AbsPath) -> DiskSnapshot {
+        let look = self.local.read_disk_snapshot(path).await;
         self.note(path, &look.metadata);
         if let Some(looks) = &self.looks {
             let forms = &mut looks.lock().unwrap_or_else(PoisonError::into_inner).forms;

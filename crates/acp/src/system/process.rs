@@ -15,7 +15,7 @@ use agent_client_protocol::v1::schema as acp;
 use async_trait::async_trait;
 use serde_json::Value;
 use std::{collections::VecDeque, sync::Arc};
-use system::{Command, ExitStatus, Launch, Output, Process, SystemError, TerminalId};
+use system::{Command, ExitStatus, ExternalLaunch, Output, Process, SystemError, TerminalId};
 use tokio::{
     sync::{OwnedSemaphorePermit, oneshot, watch},
     task::AbortHandle,
@@ -271,11 +271,11 @@ pub(super) struct Confining {
 }
 
 impl Confining {
-    pub(super) fn new(mut launch: Box<dyn Launch>, demoted: Arc<Demoted>) -> Self {
+    pub(super) fn new(mut launch: Box<dyn ExternalLaunch>, demoted: Arc<Demoted>) -> Self {
         let failed = Arc::new(watch::channel(None).0);
         let (proof, proven) = (failed.subscribe(), Arc::clone(&failed));
         let hold = async move {
-            let started = match launch.confined().await {
+            let started = match launch.wait_until_confined().await {
                 Ok(()) => launch.start().await,
                 Err(error) => Err(error),
             };

@@ -143,7 +143,7 @@ async fn keeps_the_contract_of_every_system() {
             let script = EditorScript { read, write, terminal, saves: true, ..EditorScript::default() }
                 .command(lines::MIXED, TerminalScript::exits("abcd", 0))
                 .command(lines::FAILS, TerminalScript::exits("", 3))
-                .command(lines::DIES, ends(json!({"signal": "SIGKILL"})))
+                .command(lines::KILLED, ends(json!({"signal": "SIGKILL"})))
                 .command(lines::PRINTS, TerminalScript::exits("kept\n", 0))
                 .command(
                     lines::FLOODS,
@@ -153,7 +153,7 @@ async fn keeps_the_contract_of_every_system() {
                         stubborn: false,
                     },
                 )
-                .command(lines::STAYS, TerminalScript::hangs("ready\n"));
+                .command(lines::RUNS, TerminalScript::hangs("ready\n"));
             let stage = stage(script).await;
             Subject {
                 system: stage.system.clone(),
@@ -260,11 +260,11 @@ async fn the_folder_of_a_file_that_was_seen_is_not_looked_at_again() {
     let looks = || stage.disk.calls().iter().filter(|call| call.subject == "/w/sub").count();
     call.write_text(&file, "one").await.unwrap();
     assert_eq!(looks(), 1, "nothing is known yet");
-    assert_eq!(call.look_on_disk(&file).await.metadata.unwrap().size, 4);
+    assert_eq!(call.read_disk_snapshot(&file).await.metadata.unwrap().size, 4);
     call.write_text(&file, "two").await.unwrap();
     assert_eq!(looks(), 1);
     stage.disk.remove(&path("/w/sub")).await.unwrap();
-    call.look_on_disk(&file).await.metadata.unwrap_err();
+    call.read_disk_snapshot(&file).await.metadata.unwrap_err();
     call.write_text(&file, "three").await.unwrap();
     assert_eq!(stage.disk.metadata(&path("/w/sub")).await.unwrap().kind, FileKind::Directory);
     assert_eq!(stage.editor().text_of("/w/sub/a").as_deref(), Some("three"));

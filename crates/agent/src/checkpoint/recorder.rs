@@ -8,8 +8,8 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use system::{
-    AbsPath, Command, Entry, Look, Metadata, Process, Route, Routes, Sandbox, SandboxSupport, ShellProgram,
-    System, SystemError, TextRange, WalkOptions,
+    AbsPath, Command, DiskSnapshot, Entry, Metadata, Process, Route, Routes, Sandbox, SandboxSupport,
+    ShellProgram, System, SystemError, TextRange, WalkOptions,
 };
 
 /// Passes everything on, and notes each change of a file with what was there before. For one call: what the call has read is not read again
@@ -188,8 +188,8 @@ impl System for Recorder {
         self.inner.routes()
     }
 
-    fn is_apart(&self) -> bool {
-        self.inner.is_apart()
+    fn editor_is_remote(&self) -> bool {
+        self.inner.editor_is_remote()
     }
 
     async fn read_text_on_disk(&self, path: &AbsPath) -> Result<Option<String>, SystemError> {
@@ -198,8 +198,8 @@ impl System for Recorder {
         Ok(text)
     }
 
-    async fn look_on_disk(&self, path: &AbsPath) -> Look {
-        let look = self.inner.look_on_disk(path).await;
+    async fn read_disk_snapshot(&self, path: &AbsPath) -> DiskSnapshot {
+        let look = self.inner.read_disk_snapshot(path).await;
         if let Ok(text) = &look.text {
             self.noted().on_disk.insert(path.clone(), text.clone());
         }

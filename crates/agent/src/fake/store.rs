@@ -1,7 +1,7 @@
 //! A store in memory: for tests, and for sessions that are not to be kept.
 
 use crate::{
-    ContentHash, Holding, Lease, ListQuery, NewSession, SearchHit, SearchQuery, SessionEvent, SessionId,
+    ContentHash, Lease, LeaseHolder, ListQuery, NewSession, SearchHit, SearchQuery, SessionEvent, SessionId,
     SessionPage, SessionRecord, SessionStore, StoreError, excerpt, searched_text, words,
 };
 use async_trait::async_trait;
@@ -70,7 +70,8 @@ impl MemoryStore {
         if holder.is_none_or(|holder| Arc::ptr_eq(&holder, &self.process)) {
             return Ok(());
         }
-        let holder = Holding { pid: 1, host: "memory".to_owned(), since: "1970-01-01T00:00:00Z".to_owned() };
+        let holder =
+            LeaseHolder { pid: 1, host: "memory".to_owned(), since: "1970-01-01T00:00:00Z".to_owned() };
         Err(StoreError::Held { session: held.record.id.clone(), holder })
     }
 

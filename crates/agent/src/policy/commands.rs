@@ -193,7 +193,7 @@ impl Words<'_> {
             || rules::names_secret(path)
             || self.hides_folders() && {
                 let path = self.cwd.join(path);
-                let spelled = system::Spelled::of(&path, self.roots);
+                let spelled = system::PathSpellings::of(&path, self.roots);
                 super::is_blocked(self.policy, self.roots, &path)
                     || self.unread().any(|pattern| spelled.is_in(pattern))
             }

@@ -281,7 +281,7 @@ fn blocked_path(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision> 
 
 /// Whether a path is blocked, as a file or as the folder that a pattern is about.
 fn is_blocked(policy: &Policy<'_>, roots: &[AbsPath], path: &AbsPath) -> bool {
-    let spelled = system::Spelled::of(path, roots);
+    let spelled = system::PathSpellings::of(path, roots);
     policy.blocked_paths.iter().any(|pattern| spelled.is_in(pattern)) || rules::names_secret(path.as_str())
 }
 

@@ -35,7 +35,7 @@ impl SandboxOptions {
     /// Where the long results of one session are kept whole.
     pub(crate) fn outputs_of(&self, session: &SessionId) -> Option<AbsPath> {
         let temp = self.temp.as_ref()?;
-        Some(temp.join(session.to_string()).join(system::OUTPUTS))
+        Some(temp.join(session.to_string()).join(system::OUTPUT_DIRECTORY))
     }
 
     /// The temporary directories of one session.

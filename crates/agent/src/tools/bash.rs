@@ -204,7 +204,7 @@ impl Bash {
         let folder = self.folder(&cx.cwd);
         let gone = matches!(error, SystemError::Spawn { .. } | SystemError::NotFound(_))
             && matches!(cx.system.metadata(&folder).await, Err(SystemError::NotFound(_)));
-        let machine = if cx.system.is_apart() { "on the agent's machine" } else { "on this machine" };
+        let machine = if cx.system.editor_is_remote() { "on the agent's machine" } else { "on this machine" };
         match gone {
             true if folder != cx.cwd => ToolError::message(format!(
                 "Not run: the folder {folder} does not exist {machine}. cwd is relative to the project folder {}.",

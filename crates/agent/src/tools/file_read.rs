@@ -158,7 +158,7 @@ impl FileRead {
         if text.is_ascii() && is_short().await {
             return String::new();
         }
-        match cx.system.look_on_disk(path).await.encoding {
+        match cx.system.read_disk_snapshot(path).await.encoding {
             TextEncoding::Utf8 => String::new(),
             other => format!("\n[{} is {other} text; edits and writes keep that]", self.path),
         }

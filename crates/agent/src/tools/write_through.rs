@@ -10,7 +10,7 @@ use crate::{
     limits::{REFORMAT_LINES, TAKEN_WITHIN},
 };
 use imara_diff::{Algorithm, BasicLineDiffPrinter, InternedInput, UnifiedDiffConfig};
-use system::{AbsPath, Look, Route, SystemError, TextEncoding};
+use system::{AbsPath, DiskSnapshot, Route, SystemError, TextEncoding};
 
 /// A change of one file's text, decided on but not yet made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -189,7 +189,7 @@ impl Change {
 /// The text that a change must be based on, whoever holds it; `None` when there is no such file. Refuses where the editor holds text that
 /// cannot be changed without losing it.
 pub(crate) async fn text_now(cx: &ToolContext, path: &AbsPath, name: &str) -> Result<Now, ToolError> {
-    let disk = beside_client(cx, cx.system.look_on_disk(path));
+    let disk = beside_client(cx, cx.system.read_disk_snapshot(path));
     let read = async { futures::join!(cx.system.read_text(path, None), disk) };
     let (held, disk) = unless_cancelled(cx, read).await?;
     let held = match held {
@@ -206,7 +206,7 @@ pub(crate) async fn text_now(cx: &ToolContext, path: &AbsPath, name: &str) -> Re
     if !is_on_disk {
         in_the_project(cx, path, name).await?;
     }
-    let Some(Look { text: on_disk, metadata, encoding, .. }) =
+    let Some(DiskSnapshot { text: on_disk, metadata, encoding, .. }) =
         disk.filter(|_| routes.read_text == Route::Client)
     else {
         return Ok(Now { text: held, unsaved: false });

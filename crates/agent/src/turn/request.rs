@@ -61,7 +61,7 @@ impl Session {
             Some(tools) => ToolSpecs::from(tools()),
             None if !profile.is_briefed => {
                 let now = self.tools.iter().filter(|tool| prompt::offered(tool.as_ref(), state.mode));
-                self.told.of(now, self.gate.system.is_apart(), false)
+                self.told.of(now, self.gate.system.editor_is_remote(), false)
             }
             None => self.listed(),
         };
@@ -72,7 +72,7 @@ impl Session {
     fn listed(&mut self) -> ToolSpecs {
         let grows = self.sources.grows();
         let now = self.tools.iter().filter(|tool| tool.is_offered());
-        self.told.of(now, self.gate.system.is_apart(), grows)
+        self.told.of(now, self.gate.system.editor_is_remote(), grows)
     }
 
     /// The tools that the model may call by name: those that are listed to it, and those that it was told
@@ -179,7 +179,7 @@ impl Session {
             today: system.today(),
             mode: state.mode,
             routes: system.routes(),
-            apart: system.is_apart(),
+            apart: system.editor_is_remote(),
             shell: system.shell(),
             commands: self.gate.commands_run(state.mode).await,
             surroundings: &self.surroundings,

@@ -1,9 +1,9 @@
 //! The request body of an operation: an object's members become parameters, anything else one
 //! parameter.
 
-use super::{document::Document, operation::cut, schema};
+use super::{document::Document, operation::truncate, schema};
 use crate::{
-    integration::{Parameter, Place, Written},
+    integration::{BodyEncoding, Parameter, Place},
     limits::PARAMETER_CHARS,
     names::parameter_key,
 };
@@ -13,52 +13,52 @@ use serde_json::{Map, Value, json};
 #[derive(Debug, Default)]
 pub(super) struct Body {
     pub(super) parameters: Vec<Parameter>,
-    pub(super) written: Written,
+    pub(super) body_encoding: BodyEncoding,
 }
 
 /// Reads an operation's body; the error gives the reason why it cannot be sent.
 pub(super) fn read(document: &Document<'_>, operation: &Value) -> Result<Body, String> {
-    let Some(given) = operation.get("requestBody") else { return Ok(Body::default()) };
-    let referred = given.get("$ref").and_then(Value::as_str).map(|reference| document.at(reference));
-    let given = match referred {
-        None => given,
+    let Some(request_body) = operation.get("requestBody") else { return Ok(Body::default()) };
+    let referred = request_body.get("$ref").and_then(Value::as_str).map(|reference| document.at(reference));
+    let request_body = match referred {
+        None => request_body,
         Some(found) => match found.and_then(|found| document.resolved(found)) {
             Some(found) => found,
-            None => return Err("its body is described nowhere".to_owned()),
+            None => return Err("the reference to its request body cannot be resolved".to_owned()),
         },
     };
-    let required = given["required"] == true;
-    let Some(types) = given["content"].as_object().filter(|types| !types.is_empty()) else {
+    let required = request_body["required"] == true;
+    let Some(types) = request_body["content"].as_object().filter(|types| !types.is_empty()) else {
         return Ok(Body::default());
     };
-    let Some((written, media)) = chosen(types) else {
+    let Some((body_encoding, media)) = chosen(types) else {
         if !required {
             return Ok(Body::default());
         }
         let kinds: Vec<&str> = types.keys().map(String::as_str).collect();
-        return Err(format!("it wants a body of the type {}", kinds.join(" or ")));
+        return Err(format!("its request body has an unsupported type: {}", kinds.join(" or ")));
     };
-    let schema = schema::told(document, &media["schema"]);
-    let about = given["description"].as_str().unwrap_or_default();
+    let schema = schema::for_models(document, &media["schema"]);
+    let about = request_body["description"].as_str().unwrap_or_default();
     let mut parameters = parameters(schema, required, about);
-    if written == Written::Parts {
+    if body_encoding == BodyEncoding::Parts {
         if parameters.iter().any(|parameter| parameter.place == Place::Body) {
-            return Err("it wants a body in parts, and does not say which".to_owned());
+            return Err("its multipart body declares no parts".to_owned());
         }
         parameters.iter_mut().for_each(|parameter| part(parameter, &media["encoding"]));
     }
-    Ok(Body { parameters, written })
+    Ok(Body { parameters, body_encoding })
 }
 
 /// Adapts a parameter of a multipart body: a file becomes the path to it.
 fn part(parameter: &mut Parameter, encoding: &Value) {
     let own = &encoding[&parameter.name]["contentType"];
-    let said = own.as_str().filter(|kind| !kind.contains([',', '*'])).map(str::trim);
+    let content_type = own.as_str().filter(|kind| !kind.contains([',', '*'])).map(str::trim);
     let (many, bytes) = match parameter.schema["type"].as_str() {
         Some("array") => (true, &parameter.schema["items"]),
         _ => (false, &parameter.schema),
     };
-    let kind = said.or_else(|| bytes["contentMediaType"].as_str());
+    let kind = content_type.or_else(|| bytes["contentMediaType"].as_str());
     if !is_bytes(bytes, kind) {
         return;
     }
@@ -88,14 +88,14 @@ fn is_bytes(schema: &Value, kind: Option<&str>) -> bool {
 }
 
 /// Chooses the media type: JSON if possible, else a form, else multipart.
-fn chosen(types: &Map<String, Value>) -> Option<(Written, &Value)> {
+fn chosen(types: &Map<String, Value>) -> Option<(BodyEncoding, &Value)> {
     let plain = |name: &str| name.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     let is_json = |name: &str| name == "application/json" || name.ends_with("+json") || name == "*/*";
     let json = types.iter().find(|(name, _)| is_json(&plain(name)));
     let other = |kind: &str| types.iter().find(|(name, _)| plain(name) == kind).map(|(_, media)| media);
-    let form = || other("application/x-www-form-urlencoded").map(|media| (Written::Form, media));
-    let parts = || other("multipart/form-data").map(|media| (Written::Parts, media));
-    json.map(|(_, media)| (Written::Json, media)).or_else(form).or_else(parts)
+    let form = || other("application/x-www-form-urlencoded").map(|media| (BodyEncoding::Form, media));
+    let parts = || other("multipart/form-data").map(|media| (BodyEncoding::Parts, media));
+    json.map(|(_, media)| (BodyEncoding::Json, media)).or_else(form).or_else(parts)
 }
 
 fn parameters(schema: Value, required: bool, about: &str) -> Vec<Parameter> {
@@ -111,7 +111,7 @@ fn parameters(schema: Value, required: bool, about: &str) -> Vec<Parameter> {
     }
     let mut schema = if schema.is_object() { schema } else { json!({}) };
     if schema.get("description").is_none() && !about.is_empty() {
-        schema["description"] = json!(cut(&agent::sanitise(about), PARAMETER_CHARS));
+        schema["description"] = json!(truncate(&agent::sanitise(about), PARAMETER_CHARS));
     }
     let key = "body".to_owned();
     vec![Parameter { name: key.clone(), key, place: Place::Body, required, schema }]

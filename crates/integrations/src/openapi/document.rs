@@ -7,7 +7,7 @@ use serde_json::Value;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DocumentError {
     /// It begins like JSON, but cannot be parsed.
-    #[error("the document is no JSON ({0}); correct it")]
+    #[error("the document is not valid JSON ({0}); correct it")]
     NoJson(String),
     /// It is no valid YAML.
     #[error("the document is neither JSON nor YAML ({0}); correct it")]

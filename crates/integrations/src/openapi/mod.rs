@@ -29,7 +29,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 /// The content of a document.
 #[derive(Debug)]
-pub(crate) struct Described {
+pub(crate) struct ParsedDocument {
     pub(crate) title: String,
     pub(crate) description: String,
     /// The first server's URL, with the defaults of its variables.
@@ -54,7 +54,7 @@ pub fn parse(bytes: &[u8]) -> Result<Value, DocumentError> {
 }
 
 /// Reads a document, with the corrections of the manifest.
-pub(crate) fn read(value: &Value, manifest: &Manifest) -> Result<Described, DocumentError> {
+pub(crate) fn read(value: &Value, manifest: &Manifest) -> Result<ParsedDocument, DocumentError> {
     let document = Document::new(value)?;
     let info = &value["info"];
     let schemes = security::schemes(&document);
@@ -76,17 +76,20 @@ pub(crate) fn read(value: &Value, manifest: &Manifest) -> Result<Described, Docu
                 Some(id) if !id.trim().is_empty() => function_name(id),
                 _ => name_of_path(&method, path),
             };
-            let said = manifest.functions.get(&name);
-            if said.is_some_and(|said| said.hidden) {
+            let corrections = manifest.functions.get(&name);
+            if corrections.is_some_and(|corrections| corrections.hidden) {
                 continue;
             }
             match operation::function(&document, item, operation, &method, path) {
                 Ok(function) => {
-                    let name = free(&functions, said.and_then(|said| said.name.clone()).unwrap_or(name));
+                    let name = free_name(
+                        &functions,
+                        corrections.and_then(|corrections| corrections.name.clone()).unwrap_or(name),
+                    );
                     let mut function =
                         Function { provider: manifest.name.clone(), name: name.clone(), ..function };
-                    if let Some(said) = said {
-                        said.apply(&mut function);
+                    if let Some(corrections) = corrections {
+                        corrections.apply(&mut function);
                     }
                     if function.pages.is_none() && function.method == "GET" {
                         function.pages = manifest.pages();
@@ -100,7 +103,7 @@ pub(crate) fn read(value: &Value, manifest: &Manifest) -> Result<Described, Docu
     if functions.is_empty() {
         return Err(DocumentError::Empty);
     }
-    Ok(Described {
+    Ok(ParsedDocument {
         title: info["title"].as_str().unwrap_or(&manifest.name).trim().to_owned(),
         description: agent::sanitise(info["description"].as_str().unwrap_or_default().trim()),
         base_url: document.base_url(),
@@ -110,7 +113,7 @@ pub(crate) fn read(value: &Value, manifest: &Manifest) -> Result<Described, Docu
     })
 }
 
-fn free(taken: &BTreeMap<String, Arc<Function>>, name: String) -> String {
+fn free_name(taken: &BTreeMap<String, Arc<Function>>, name: String) -> String {
     if !taken.contains_key(&name) {
         return name;
     }

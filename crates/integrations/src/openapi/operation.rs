@@ -63,13 +63,13 @@ pub(super) fn function(
         name: String::new(),
         operation_id: operation["operationId"].as_str().map(|id| id.trim().to_owned()),
         title,
-        description: cut(&about, DESCRIPTION_CHARS),
-        operation: Operation::of_method(method),
+        description: truncate(&about, DESCRIPTION_CHARS),
+        operation: Operation::from_method(method),
         method: method.to_owned(),
         path: path.to_owned(),
         parameters,
-        written: body.written,
-        security: security::of(document, operation),
+        body_encoding: body.body_encoding,
+        security: security::required_schemes(document, operation),
         pages: None,
         headers: Vec::new(),
     })
@@ -81,10 +81,10 @@ fn declared(document: &Document<'_>, item: &Value, operation: &Value) -> Result<
     for list in [&operation["parameters"], &item["parameters"]] {
         for declared in list.as_array().into_iter().flatten() {
             // Copied, because `item` and `operation` do not have the document's lifetime.
-            let Some(declared) = owned(document, declared) else { continue };
+            let Some(declared) = resolved_parameter(document, declared) else { continue };
             let Some(name) = declared["name"].as_str() else { continue };
             let place = declared["in"].as_str().unwrap_or_default();
-            let known = |p: &Parameter| p.name == name && place_word(p.place) == place;
+            let known = |p: &Parameter| p.name == name && place_name(p.place) == place;
             if parameters.iter().any(known) {
                 continue;
             }
@@ -97,7 +97,7 @@ fn declared(document: &Document<'_>, item: &Value, operation: &Value) -> Result<
                 "cookie" if required => return Err(format!("it needs the cookie {name}")),
                 _ => continue,
             };
-            let mut schema = schema::told(document, own_schema(&declared));
+            let mut schema = schema::for_models(document, own_schema(&declared));
             describe(&mut schema, &declared);
             let (key, name) = (parameter_key(name), name.to_owned());
             let required = required || place == Place::Path;
@@ -107,7 +107,7 @@ fn declared(document: &Document<'_>, item: &Value, operation: &Value) -> Result<
     Ok(parameters)
 }
 
-fn owned(document: &Document<'_>, value: &Value) -> Option<Value> {
+fn resolved_parameter(document: &Document<'_>, value: &Value) -> Option<Value> {
     match value.get("$ref").and_then(Value::as_str) {
         None => Some(value.clone()),
         Some(reference) => document.resolved(document.at(reference)?).cloned(),
@@ -142,7 +142,7 @@ fn style(declared: &Value) -> Style {
     }
 }
 
-fn place_word(place: Place) -> &'static str {
+fn place_name(place: Place) -> &'static str {
     match place {
         Place::Path => "path",
         Place::Query(_) => "query",
@@ -155,7 +155,7 @@ fn place_word(place: Place) -> &'static str {
 fn describe(schema: &mut Value, declared: &Value) {
     let Value::Object(schema) = schema else { return };
     if let Some(about) = declared["description"].as_str() {
-        let about = cut(&agent::sanitise(about.trim()), PARAMETER_CHARS);
+        let about = truncate(&agent::sanitise(about.trim()), PARAMETER_CHARS);
         if !about.is_empty() {
             schema.insert("description".to_owned(), Value::String(about));
         }
@@ -165,7 +165,7 @@ fn describe(schema: &mut Value, declared: &Value) {
 /// Adds a parameter, with another key if its own is taken.
 fn add(parameters: &mut Vec<Parameter>, mut parameter: Parameter) {
     if parameters.iter().any(|known| known.key == parameter.key) {
-        parameter.key = format!("{}_{}", place_word(parameter.place), parameter.key);
+        parameter.key = format!("{}_{}", place_name(parameter.place), parameter.key);
         let key = parameter.key.clone();
         let mut number = 2;
         while parameters.iter().any(|known| known.key == parameter.key) {
@@ -189,7 +189,7 @@ pub(crate) fn names_in(path: &str) -> Vec<String> {
 }
 
 /// Truncates a text, with a mark that there is more.
-pub(super) fn cut(text: &str, chars: usize) -> String {
+pub(super) fn truncate(text: &str, chars: usize) -> String {
     match text.char_indices().nth(chars) {
         None => text.to_owned(),
         Some((end, _)) => format!("{} […]", text[..end].trim_end()),

@@ -1,7 +1,7 @@
 //! Schemas for models: with references resolved, without documentation keywords, and of limited
 //! size.
 
-use super::{document::Document, operation::cut};
+use super::{document::Document, operation::truncate};
 use crate::limits::{PARAMETER_CHARS, SCHEMA_BYTES, SCHEMA_DEPTH, SCHEMA_PARTS};
 use serde_json::{Map, Value, json};
 
@@ -25,28 +25,28 @@ const KEPT: [&str; 15] = [
 ];
 
 /// Returns a self-contained schema. Levels are dropped until it fits `SCHEMA_BYTES`.
-pub(super) fn told(document: &Document<'_>, schema: &Value) -> Value {
-    let mut told = json!({});
+pub(super) fn for_models(document: &Document<'_>, schema: &Value) -> Value {
+    let mut out = json!({});
     for depth in (1..=SCHEMA_DEPTH).rev() {
-        let mut teller = Teller { document, trail: Vec::new(), parts: SCHEMA_PARTS };
-        told = teller.tell(schema, depth);
-        if told.to_string().len() <= SCHEMA_BYTES {
-            return told;
+        let mut writer = SchemaWriter { document, trail: Vec::new(), parts: SCHEMA_PARTS };
+        out = writer.convert(schema, depth);
+        if out.to_string().len() <= SCHEMA_BYTES {
+            return out;
         }
     }
-    let kind = told.get("type").cloned();
+    let kind = out.get("type").cloned();
     kind.map_or_else(|| json!({}), |kind| json!({ "type": kind }))
 }
 
-struct Teller<'a> {
+struct SchemaWriter<'a> {
     document: &'a Document<'a>,
     /// The references followed to the current node, to detect recursion.
     trail: Vec<String>,
     parts: usize,
 }
 
-impl Teller<'_> {
-    fn tell(&mut self, schema: &Value, depth: usize) -> Value {
+impl SchemaWriter<'_> {
+    fn convert(&mut self, schema: &Value, depth: usize) -> Value {
         let Some(left) = self.parts.checked_sub(1) else { return json!({}) };
         self.parts = left;
         if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
@@ -55,63 +55,63 @@ impl Teller<'_> {
             }
             let Some(found) = self.document.at(reference) else { return json!({}) };
             self.trail.push(reference.to_owned());
-            let mut told = self.tell(found, depth);
+            let mut out = self.convert(found, depth);
             self.trail.pop();
             // OpenAPI 3.1 permits a description beside a reference.
-            self.about(schema, &mut told);
-            return told;
+            self.add_description(schema, &mut out);
+            return out;
         }
         let Value::Object(schema) = schema else { return json!({}) };
-        let mut told = Map::new();
+        let mut out = Map::new();
         for name in KEPT {
-            told.extend(schema.get(name).map(|value| (name.to_owned(), value.clone())));
+            out.extend(schema.get(name).map(|value| (name.to_owned(), value.clone())));
         }
-        self.limits(schema, &mut told);
+        self.convert_bounds(schema, &mut out);
         if schema.get("nullable") == Some(&Value::Bool(true)) {
-            nullable(&mut told);
+            nullable(&mut out);
         }
         if depth > 0 {
-            self.inner(schema, &mut told, depth - 1);
+            self.convert_members(schema, &mut out, depth - 1);
         }
-        let mut told = Value::Object(told);
-        self.about(&Value::Object(schema.clone()), &mut told);
-        told
+        let mut out = Value::Object(out);
+        self.add_description(&Value::Object(schema.clone()), &mut out);
+        out
     }
 
-    fn about(&self, schema: &Value, told: &mut Value) {
+    fn add_description(&self, schema: &Value, out: &mut Value) {
         let about = schema.get("description").or_else(|| schema.get("title")).and_then(Value::as_str);
-        if let (Some(about), Value::Object(told)) = (about, told) {
-            let about = cut(&agent::sanitise(about.trim()), PARAMETER_CHARS);
+        if let (Some(about), Value::Object(out)) = (about, out) {
+            let about = truncate(&agent::sanitise(about.trim()), PARAMETER_CHARS);
             if !about.is_empty() {
-                told.insert("description".to_owned(), Value::String(about));
+                out.insert("description".to_owned(), Value::String(about));
             }
         }
     }
 
     /// Converts exclusive bounds: flags in OpenAPI 3.0, numbers in 3.1.
-    fn limits(&self, schema: &Map<String, Value>, told: &mut Map<String, Value>) {
+    fn convert_bounds(&self, schema: &Map<String, Value>, out: &mut Map<String, Value>) {
         for (name, bound) in [("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")] {
             match schema.get(name) {
                 Some(Value::Bool(true)) => {
-                    let value = told.remove(bound);
-                    told.extend(value.map(|value| (name.to_owned(), value)));
+                    let value = out.remove(bound);
+                    out.extend(value.map(|value| (name.to_owned(), value)));
                 }
                 Some(Value::Number(number)) => {
-                    told.insert(name.to_owned(), Value::Number(number.clone()));
+                    out.insert(name.to_owned(), Value::Number(number.clone()));
                 }
                 _ => {}
             }
         }
     }
 
-    fn inner(&mut self, schema: &Map<String, Value>, told: &mut Map<String, Value>, depth: usize) {
+    fn convert_members(&mut self, schema: &Map<String, Value>, out: &mut Map<String, Value>, depth: usize) {
         if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
             let mut own = Map::new();
             for (name, property) in properties {
                 if self.is_read_only(property) {
                     continue;
                 }
-                own.insert(name.clone(), self.tell(property, depth));
+                own.insert(name.clone(), self.convert(property, depth));
             }
             let required: Vec<Value> = match schema.get("required").and_then(Value::as_array) {
                 Some(names) => names
@@ -121,39 +121,39 @@ impl Teller<'_> {
                     .collect(),
                 None => Vec::new(),
             };
-            told.entry("type").or_insert_with(|| json!("object"));
-            told.insert("properties".to_owned(), Value::Object(own));
+            out.entry("type").or_insert_with(|| json!("object"));
+            out.insert("properties".to_owned(), Value::Object(own));
             if !required.is_empty() {
-                told.insert("required".to_owned(), Value::Array(required));
+                out.insert("required".to_owned(), Value::Array(required));
             }
         } else if let Some(required) = schema.get("required").filter(|required| required.is_array()) {
-            told.insert("required".to_owned(), required.clone());
+            out.insert("required".to_owned(), required.clone());
         }
         if let Some(items) = schema.get("items") {
-            told.entry("type").or_insert_with(|| json!("array"));
-            let items = self.tell(items, depth);
-            told.insert("items".to_owned(), items);
+            out.entry("type").or_insert_with(|| json!("array"));
+            let items = self.convert(items, depth);
+            out.insert("items".to_owned(), items);
         }
         match schema.get("additionalProperties") {
             Some(Value::Bool(flag)) => {
-                told.insert("additionalProperties".to_owned(), Value::Bool(*flag));
+                out.insert("additionalProperties".to_owned(), Value::Bool(*flag));
             }
             Some(further @ Value::Object(_)) => {
-                let further = self.tell(further, depth);
-                told.insert("additionalProperties".to_owned(), further);
+                let further = self.convert(further, depth);
+                out.insert("additionalProperties".to_owned(), further);
             }
             _ => {}
         }
         for choice in ["oneOf", "anyOf"] {
             if let Some(ways) = schema.get(choice).and_then(Value::as_array) {
-                let ways: Vec<Value> = ways.iter().map(|way| self.tell(way, depth)).collect();
-                told.insert(choice.to_owned(), Value::Array(ways));
+                let ways: Vec<Value> = ways.iter().map(|way| self.convert(way, depth)).collect();
+                out.insert(choice.to_owned(), Value::Array(ways));
             }
         }
         for part in schema.get("allOf").and_then(Value::as_array).into_iter().flatten() {
             // The parts of `allOf` are on the same level as the schema itself.
-            if let Value::Object(part) = self.tell(part, depth + 1) {
-                merge(told, part);
+            if let Value::Object(part) = self.convert(part, depth + 1) {
+                merge(out, part);
             }
         }
     }
@@ -191,12 +191,12 @@ fn merge(whole: &mut Map<String, Value>, part: Map<String, Value>) {
 }
 
 /// Converts `nullable` of OpenAPI 3.0 to the `null` type of 3.1.
-fn nullable(told: &mut Map<String, Value>) {
-    if let Some(Value::String(kind)) = told.get("type") {
+fn nullable(out: &mut Map<String, Value>) {
+    if let Some(Value::String(kind)) = out.get("type") {
         let kinds = json!([kind, "null"]);
-        told.insert("type".to_owned(), kinds);
+        out.insert("type".to_owned(), kinds);
     }
-    if let Some(Value::Array(values)) = told.get_mut("enum")
+    if let Some(Value::Array(values)) = out.get_mut("enum")
         && !values.contains(&Value::Null)
     {
         values.push(Value::Null);

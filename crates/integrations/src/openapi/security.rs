@@ -16,16 +16,17 @@ pub(super) fn schemes(document: &Document<'_>) -> BTreeMap<String, Scheme> {
         .collect();
     let kinds: Vec<&str> = declared.iter().map(|(_, scheme)| kind(scheme)).collect();
     let read = |((name, scheme), own): ((&String, &Value), &&str)| {
-        let alone = kinds.iter().filter(|kind| *kind == own).count() == 1;
-        let field =
-            |word: &str| if alone { word.to_owned() } else { format!("{}_{word}", function_name(name)) };
-        ((*name).clone(), scheme_of(scheme, &field))
+        let is_only_one = kinds.iter().filter(|kind| *kind == own).count() == 1;
+        let field = |word: &str| {
+            if is_only_one { word.to_owned() } else { format!("{}_{word}", function_name(name)) }
+        };
+        ((*name).clone(), convert_scheme(scheme, &field))
     };
     declared.iter().copied().zip(&kinds).map(read).collect()
 }
 
 /// Returns the alternative sets of schemes of an operation, or else those of the document.
-pub(super) fn of(document: &Document<'_>, operation: &Value) -> Vec<Vec<String>> {
+pub(super) fn required_schemes(document: &Document<'_>, operation: &Value) -> Vec<Vec<String>> {
     let sets = operation.get("security").or_else(|| document.root().get("security"));
     let sets = sets.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_object);
     sets.map(|set| set.keys().cloned().collect()).collect()
@@ -45,7 +46,7 @@ fn kind(scheme: &Value) -> &'static str {
     }
 }
 
-fn scheme_of(scheme: &Value, field: &dyn Fn(&str) -> String) -> Scheme {
+fn convert_scheme(scheme: &Value, field: &dyn Fn(&str) -> String) -> Scheme {
     let bearer = |field: String| Scheme::KeyInHeader {
         field,
         header: "Authorization".to_owned(),

@@ -33,7 +33,7 @@ fn at(key: &str, place: Place, required: bool) -> (String, Place, bool) {
 }
 
 #[test]
-fn operations_become_functions_with_all_that_they_take_in_one_schema() {
+fn operations_become_functions_with_one_schema_for_all_parameters() {
     let pet = json!({
         "type": "object",
         "required": ["name", "id"],
@@ -82,7 +82,7 @@ fn operations_become_functions_with_all_that_they_take_in_one_schema() {
     assert_eq!(pets.base_url.as_deref(), Some("https://pets.example/v1"));
     let names: Vec<_> = pets.functions.keys().map(String::as_str).collect();
     assert_eq!(names, ["get_pets_by_pet_id", "pets_search", "update_pet"]);
-    assert_eq!(pets.left_out, ["POST /pets/{petId}/photo: it wants a body in parts, and does not say which"]);
+    assert_eq!(pets.left_out, ["POST /pets/{petId}/photo: its multipart body declares no parts"]);
     assert_eq!(
         parameters(&pets, "update_pet"),
         [
@@ -113,7 +113,7 @@ fn operations_become_functions_with_all_that_they_take_in_one_schema() {
 }
 
 #[test]
-fn choices_and_wholes_of_parts_become_members() {
+fn composed_body_schemas_become_members() {
     let body = |schema: Value| json!({ "post": { "operationId": "x", "requestBody": { "required": true, "content": { "application/json": { "schema": schema } } } } });
     let object = |name: &str| json!({ "type": "object", "required": [name, "c"], "properties": { name: { "type": "string" }, "c": { "type": "string" } } });
     for (schema, expected) in [
@@ -140,7 +140,7 @@ fn choices_and_wholes_of_parts_become_members() {
 }
 
 #[test]
-fn schemas_that_multiply_are_told_in_less_detail() {
+fn schemas_that_grow_too_large_lose_detail() {
     // Each level refers to the next one ten times.
     let mut schemas = serde_json::Map::new();
     for level in 0..12 {
@@ -157,7 +157,7 @@ fn schemas_that_multiply_are_told_in_less_detail() {
 }
 
 #[test]
-fn who_calls_is_said_as_the_document_has_it() {
+fn authentication_schemes_follow_the_document() {
     let flows = json!({ "clientCredentials": { "tokenUrl": "https://pets.example/token", "scopes": { "read": "", "write": "" } } });
     let schemes = json!({
         "key": { "type": "apiKey", "in": "header", "name": "X-Key" },
@@ -197,7 +197,7 @@ fn who_calls_is_said_as_the_document_has_it() {
 }
 
 #[test]
-fn the_manifest_has_the_last_word() {
+fn the_manifest_overrides_the_document() {
     let text = json!({
         "version": 1, "name": "pets", "source": "x", "base_url": "http://127.0.0.1:1/api/",
         "pages": { "kind": "number", "parameter": "page" },
@@ -233,7 +233,7 @@ fn the_manifest_has_the_last_word() {
 }
 
 #[test]
-fn what_is_no_such_document_is_said() {
+fn documents_that_are_not_openapi_are_refused() {
     for (document, says) in [
         (json!({ "swagger": "2.0" }), "Swagger 2.0"),
         (json!({ "openapi": "2.5" }), "2.5"),
@@ -250,7 +250,7 @@ fn what_is_no_such_document_is_said() {
 }
 
 #[test]
-fn references_that_go_round_end() {
+fn circular_references_end() {
     let paths = json!({
         "/x": { "get": { "operationId": "x", "parameters": [{ "$ref": "#/components/parameters/a" }] } },
         "/y": { "$ref": "#/components/pathItems/y" },
@@ -269,7 +269,7 @@ fn references_that_go_round_end() {
 }
 
 #[test]
-fn a_large_public_document_is_read_whole_and_the_same_when_it_is_trimmed() {
+fn a_large_public_document_reads_the_same_when_trimmed() {
     let text = include_str!("../../tests/fixtures/github.json");
     let document: Value = serde_json::from_str(text).unwrap();
     let manifest = Manifest::new("gh", "github.json", None, false).unwrap();

@@ -54,9 +54,9 @@ impl Loader {
             }
             Event::Alias(name) => {
                 let (value, cost) =
-                    self.named.get(&name).ok_or("a name stands for what holds it, or for nothing")?;
+                    self.named.get(&name).ok_or("an alias refers to its own parent, or to nothing")?;
                 let (value, cost) = (value.clone(), *cost);
-                self.charge(cost)?;
+                self.count_cost(cost)?;
                 if let (Some(Open::Map(_, key @ None, _)), Value::String(text)) =
                     (self.open.last_mut(), &value)
                 {
@@ -111,12 +111,12 @@ impl Loader {
 
     fn name(&mut self, name: usize, value: &Value) -> Result<(), String> {
         let cost = cost(value);
-        self.charge(cost)?;
+        self.count_cost(cost)?;
         self.named.insert(name, (value.clone(), cost));
         Ok(())
     }
 
-    fn charge(&mut self, cost: usize) -> Result<(), String> {
+    fn count_cost(&mut self, cost: usize) -> Result<(), String> {
         self.copied = self.copied.saturating_add(cost);
         match self.copied > YAML_COPIED_BYTES {
             true => Err(format!("what its names stand for is more than {YAML_COPIED_BYTES} bytes")),
@@ -155,7 +155,7 @@ fn merge(map: &mut Map<String, Value>, other: Value) -> Result<(), String> {
             }
         }
         Value::Array(others) => return others.into_iter().try_for_each(|other| merge(map, other)),
-        _ => return Err("`<<` takes a map".to_owned()),
+        _ => return Err("`<<` must be a map".to_owned()),
     }
     Ok(())
 }
@@ -250,16 +250,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_document_is_refused() {
+    fn invalid_yaml_is_refused() {
         check("", Err("nothing in it"));
         check("a: [1", Err(""));
         check("a: b: c", Err(""));
         check("? [a]\n: b\n", Err("a key is a list"));
         check("a: *x\n", Err(""));
-        check("a: &x [*x]\n", Err("stands for what holds it"));
+        check("a: &x [*x]\n", Err("refers to its own parent"));
         check(&"[".repeat(200), Err("levels deep"));
         check(&"[".repeat(1_000_000), Err(""));
-        check("a: { <<: 7 }", Err("`<<` takes a map"));
+        check("a: { <<: 7 }", Err("`<<` must be a map"));
     }
 
     #[test]

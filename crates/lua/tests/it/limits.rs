@@ -1,7 +1,7 @@
 //! Every script ends.
 
 use crate::scripts::report;
-use lua::{Alone, MEGABYTE, NoFunctions, RunLimits, Script, run};
+use lua::{MEGABYTE, NoFunctions, NoHost, RunLimits, Script, run};
 use std::{
     sync::Arc,
     time::{Duration, Instant},
@@ -54,7 +54,7 @@ async fn endless_loops_end() {
 }
 
 #[tokio::test]
-async fn lengths_that_are_made_up_are_refused() {
+async fn tables_with_a_len_metamethod_are_refused() {
     for (code, expected) in [
         ("table.move({}, 1, 1e15, 2)", "table.move: too many elements"),
         ("table.move({}, '1', '1000000000000000', 2)", "table.move: too many elements"),
@@ -74,7 +74,7 @@ async fn lengths_that_are_made_up_are_refused() {
 }
 
 #[tokio::test]
-async fn memory_bombs_end() {
+async fn memory_bombs_end_with_the_memory_limit() {
     let bombs = [
         "local t = {} while true do t[#t + 1] = {} end",
         "local s = 'x' while true do s = s .. s end",
@@ -112,7 +112,7 @@ async fn deep_recursion_ends() {
         ("local s = ('('):rep(1000) return load('return ' .. s)()", "attempt to call a nil value"),
         (
             "return json.encode((function() local t = {} for i = 1, 1000 do t = {t} end return t end)())",
-            "too deep",
+            "too deeply",
         ),
         ("return ('x'):rep(1000):match(('(x'):rep(20) .. ('x?'):rep(1000))", "pattern too complex"),
         ("local function f(s) return (s:gsub('x', f)) end return f('x')", "overflow"),
@@ -124,17 +124,17 @@ async fn deep_recursion_ends() {
 }
 
 #[tokio::test]
-async fn what_is_called_for_too_long_ends_with_the_time_limit() {
+async fn a_call_that_takes_too_long_ends_with_the_time_limit() {
     let limits = RunLimits { wall: Duration::from_millis(100), ..RunLimits::default() };
     let report = report("while true do end", limits).await;
     assert_eq!(report.error.as_deref(), Some("Time limit of 0.1 s exceeded."));
 }
 
 #[tokio::test]
-async fn a_run_is_cancelled_in_the_middle() {
+async fn a_running_script_can_be_cancelled() {
     let cancel = CancellationToken::new();
     let script = Script { code: "while true do end".to_owned(), ..Script::default() };
-    let running = run(script, Arc::new(NoFunctions), Arc::new(Alone), &cancel);
+    let running = run(script, Arc::new(NoFunctions), Arc::new(NoHost), &cancel);
     let (report, ()) = tokio::join!(running, async { cancel.cancel() });
     assert!(report.cancelled);
     assert_eq!(report.error.as_deref(), Some("The run was cancelled."));

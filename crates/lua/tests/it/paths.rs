@@ -2,15 +2,17 @@
 
 use agent::{AnyCall, AnyTool, Effect, ToolError, ToolResult, ToolSpec};
 use async_trait::async_trait;
-use lua::{Account, Alone, Docs, Function, FunctionKind, Functions, Native, Reach, Report, Script, run};
+use lua::{
+    Account, Docs, Function, FunctionKind, Functions, Native, NoHost, Report, Script, ScriptHost, run,
+};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 /// A function that has only a specification.
-struct Named(ToolSpec);
+struct NamedTool(ToolSpec);
 
-impl AnyTool for Named {
+impl AnyTool for NamedTool {
     fn spec(&self) -> ToolSpec {
         self.0.clone()
     }
@@ -20,21 +22,21 @@ impl AnyTool for Named {
     }
 
     fn parse(&self, _arguments: Value) -> Result<Box<dyn AnyCall>, ToolError> {
-        Err(ToolError::message("the reach calls it"))
+        Err(ToolError::message("the host calls it"))
     }
 }
 
 /// Returns the name of the called tool, and refuses arguments that do not match its schema.
-struct Echo;
+struct EchoHost;
 
 #[async_trait]
-impl Reach for Echo {
+impl ScriptHost for EchoHost {
     async fn native(&self) -> Native {
-        Alone.native().await
+        NoHost.native().await
     }
 
     async fn call_native(&self, name: &str, arguments: Value) -> Result<ToolResult, String> {
-        Alone.call_native(name, arguments).await
+        NoHost.call_native(name, arguments).await
     }
 
     async fn call(&self, tool: Arc<dyn AnyTool>, arguments: Value) -> Result<ToolResult, String> {
@@ -56,16 +58,16 @@ impl Reach for Echo {
     }
 }
 
-struct Tools(Vec<Function>);
+struct TestFunctions(Vec<Function>);
 
 #[async_trait]
-impl Functions for Tools {
+impl Functions for TestFunctions {
     fn list(&self) -> Vec<Function> {
         self.0.clone()
     }
 
     async fn explain(&self, _kind: FunctionKind, path: &[String]) -> Option<String> {
-        (path[0] == "down").then(|| "MCP server 'down' is not there: it ended.".to_owned())
+        (path[0] == "down").then(|| "MCP server 'down' is not running: it ended.".to_owned())
     }
 }
 
@@ -89,7 +91,7 @@ fn tool(server: &str, name: &str) -> Function {
         account: Account::Default,
         name: name.to_owned(),
         spec: spec.clone(),
-        tool: Some(Arc::new(Named(spec))),
+        tool: Some(Arc::new(NamedTool(spec))),
         unready: None,
     }
 }
@@ -110,7 +112,7 @@ fn functions() -> Vec<Function> {
 
 async fn script(code: &str) -> Report {
     let script = Script { name: "s".to_owned(), code: code.to_owned(), ..Script::default() };
-    run(script, Arc::new(Tools(functions())), Arc::new(Echo), &CancellationToken::new()).await
+    run(script, Arc::new(TestFunctions(functions())), Arc::new(EchoHost), &CancellationToken::new()).await
 }
 
 /// Asserts the name of the tool that a call reaches, or the error.
@@ -119,7 +121,7 @@ async fn check(call: &str, expected: &str) {
     assert_eq!(report.value.or(report.error).unwrap(), expected, "{call}");
 }
 
-const GIVEN: &str = "{a = 1, [\"x-y\"] = {\"t\"}, [\"end\"] = {}}";
+const ARGUMENTS: &str = "{a = 1, [\"x-y\"] = {\"t\"}, [\"end\"] = {}}";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn tools_are_called_by_their_own_names_and_by_names_that_lua_can_write() {
@@ -140,19 +142,19 @@ async fn tools_are_called_by_their_own_names_and_by_names_that_lua_can_write() {
         ("Repeat.x", "repeat__x"),
     ] {
         let dot = if path.starts_with('[') { "" } else { "." };
-        check(&format!("app.mcp{dot}{path}{GIVEN}"), &format!("mcp__{name}")).await;
+        check(&format!("app.mcp{dot}{path}{ARGUMENTS}"), &format!("mcp__{name}")).await;
     }
-    check(&format!("mcp.call('everything', 'get-sum', {GIVEN})"), "mcp__everything__get-sum").await;
-    check(&format!("mcp.call('everything', 'get_sum_2', {GIVEN})"), "mcp__everything__get-sum").await;
-    check(&format!("app.integrations.plane.work_1.end_{GIVEN}"), "mcp__plane__end").await;
-    check(&format!("app.integrations.plane[\"work-1\"][\"end\"]{GIVEN}"), "mcp__plane__end").await;
-    check(&format!("app.integrations.plane._1.end_{GIVEN}"), "mcp__plane__end").await;
+    check(&format!("mcp.call('everything', 'get-sum', {ARGUMENTS})"), "mcp__everything__get-sum").await;
+    check(&format!("mcp.call('everything', 'get_sum_2', {ARGUMENTS})"), "mcp__everything__get-sum").await;
+    check(&format!("app.integrations.plane.work_1.end_{ARGUMENTS}"), "mcp__plane__end").await;
+    check(&format!("app.integrations.plane[\"work-1\"][\"end\"]{ARGUMENTS}"), "mcp__plane__end").await;
+    check(&format!("app.integrations.plane._1.end_{ARGUMENTS}"), "mcp__plane__end").await;
     check("mcp.schema('everything', 'a_b_2').type", "object").await;
     check("mcp.tools('2nd')[1].path", "app.mcp._2nd.local_").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_not_there_or_not_ready_says_what_to_do() {
+async fn errors_about_missing_or_unready_functions_say_what_to_do() {
     check(
         "app.mcp.everything.getSum{}",
         "Unknown function: app.mcp.everything.getSum. Did you mean app.mcp.everything.get_sum_2? Use lua_list_docs to discover \
@@ -165,8 +167,8 @@ async fn what_is_not_there_or_not_ready_says_what_to_do() {
          available functions.",
     )
     .await;
-    check("app.mcp.down.x{}", "MCP server 'down' is not there: it ended.").await;
-    check("mcp.tools('down')", "MCP server 'down' is not there: it ended.").await;
+    check("app.mcp.down.x{}", "MCP server 'down' is not running: it ended.").await;
+    check("mcp.tools('down')", "MCP server 'down' is not running: it ended.").await;
     check("app.integrations.plane.list{}", "Integration 'plane' lacks api_key.").await;
     check(
         "app.mcp.nobody.x{}",
@@ -188,7 +190,7 @@ fn samples(text: &str) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_sample_that_the_docs_print_runs_as_it_is() {
+async fn every_sample_in_the_docs_runs_unchanged() {
     let docs = Docs::new(Native::NoTurn, functions());
     let mut texts = vec![docs.search("sums", Some(50)), docs.search("get-sum", None)];
     texts.extend(["mcp.everything", "mcp._2nd", "mcp.2nd", "mcp.repeat_"].map(|page| docs.list(Some(page))));

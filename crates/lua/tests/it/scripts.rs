@@ -1,12 +1,12 @@
 //! What scripts can and cannot do.
 
-use lua::{Alone, NoFunctions, Report, RunLimits, Script, run};
+use lua::{NoFunctions, NoHost, Report, RunLimits, Script, run};
 use std::{collections::BTreeMap, sync::Arc};
 use tokio_util::sync::CancellationToken;
 
 pub(crate) async fn report(code: &str, limits: RunLimits) -> Report {
     let script = Script { name: "lua".to_owned(), code: code.to_owned(), limits, ..Script::default() };
-    run(script, Arc::new(NoFunctions), Arc::new(Alone), &CancellationToken::new()).await
+    run(script, Arc::new(NoFunctions), Arc::new(NoHost), &CancellationToken::new()).await
 }
 
 /// Returns the value of a script, or `! ` and its error.
@@ -25,7 +25,7 @@ async fn check(rows: &[(&str, &str)]) {
 }
 
 #[tokio::test]
-async fn values_come_back() {
+async fn returned_values_are_reported() {
     check(&[
         ("1 + 1", "2"),
         ("return 'a', nil, {1}", "a\tnil\t[\n  1\n]"),
@@ -49,7 +49,7 @@ async fn values_come_back() {
 }
 
 #[tokio::test]
-async fn what_is_ours_behaves_as_what_it_replaces() {
+async fn our_functions_behave_like_those_they_replace() {
     check(&[
         ("return xpcall(function(a) return a, 2 end, print, 1)", "true\t1\t2"),
         ("return xpcall(error, function(e) return e .. '!' end, 'no')", "false\tno!"),
@@ -62,7 +62,7 @@ async fn what_is_ours_behaves_as_what_it_replaces() {
 }
 
 #[tokio::test]
-async fn errors_say_where() {
+async fn errors_name_the_line() {
     check(&[
         ("error('no')", "! lua:1: no"),
         ("\nlocal x = nil\nreturn x.y", "! lua:3: attempt to index a nil value (local 'x')"),
@@ -84,7 +84,7 @@ async fn errors_say_where() {
 }
 
 #[tokio::test]
-async fn nothing_leads_out() {
+async fn a_script_cannot_leave_its_sandbox() {
     let names = ["io", "os", "debug", "package", "require", "dofile", "loadfile", "collectgarbage"];
     for name in names {
         assert_eq!(outcome(&format!("return type({name})")).await, "nil", "{name}");
@@ -102,7 +102,7 @@ async fn nothing_leads_out() {
 }
 
 #[tokio::test]
-async fn printing_is_kept_in_order_and_within_bounds() {
+async fn printed_text_stays_in_order_and_within_its_limit() {
     let report = report("print('a', {1}) local x = dump(2) return x", RunLimits::default()).await;
     assert_eq!((report.output.as_str(), report.value.as_deref()), ("a\t[\n  1\n]\n2\n", Some("2")));
     let report = self::report("for i = 1, 400 do print(('x'):rep(1000)) end", RunLimits::default()).await;
@@ -110,18 +110,18 @@ async fn printing_is_kept_in_order_and_within_bounds() {
 }
 
 #[tokio::test]
-async fn further_globals_have_plain_names() {
+async fn additional_globals_need_plain_names() {
     for (name, fails) in [("given", false), ("__given", true), ("a-b", true), ("1a", true), ("", true)] {
         let globals = BTreeMap::from([(name.to_owned(), serde_json::json!({ "a": [7] }))]);
         let script = Script { code: "return given.a[1]".to_owned(), globals, ..Script::default() };
-        let report = run(script, Arc::new(NoFunctions), Arc::new(Alone), &CancellationToken::new()).await;
+        let report = run(script, Arc::new(NoFunctions), Arc::new(NoHost), &CancellationToken::new()).await;
         assert_eq!(report.error.is_some(), fails, "{name}: {report:?}");
         assert_eq!(report.value.as_deref(), (!fails).then_some("7"), "{name}");
     }
 }
 
 #[tokio::test]
-async fn patterns_are_those_of_lua() {
+async fn patterns_follow_lua() {
     check(&[
         ("return ('hello world'):find('o w')", "5\t7"),
         ("return ('hello'):find('l+')", "3\t4"),

@@ -29,17 +29,17 @@ impl AnyTool for Issues {
     }
 
     fn parse(&self, arguments: Value) -> Result<Box<dyn AnyCall>, ToolError> {
-        Ok(Box::new(Called { read_only: self.read_only, arguments }))
+        Ok(Box::new(IssuesCall { read_only: self.read_only, arguments }))
     }
 }
 
-struct Called {
+struct IssuesCall {
     read_only: bool,
     arguments: Value,
 }
 
 #[async_trait]
-impl AnyCall for Called {
+impl AnyCall for IssuesCall {
     fn describe(&self, _cwd: &AbsPath) -> Description {
         Description { title: "Issues".to_owned(), kind: ToolKind::Other, locations: Vec::new() }
     }
@@ -98,13 +98,13 @@ impl Functions for Plane {
     }
 }
 
-struct Turn {
+struct TestTurn {
     mode: Mode,
     permission_mode: PermissionMode,
     answers: Vec<Option<PermissionOutcome>>,
 }
 
-impl Default for Turn {
+impl Default for TestTurn {
     fn default() -> Self {
         Self {
             mode: Mode::Edit,
@@ -116,17 +116,17 @@ impl Default for Turn {
 
 /// Runs a turn with some tool calls. Returns the texts that the model receives for them, in order,
 /// and the events that the client receives.
-async fn turn(how: Turn, calls: &[(&str, Value)]) -> (Vec<String>, Vec<SessionEvent>) {
+async fn run_turn(settings: TestTurn, calls: &[(&str, Value)]) -> (Vec<String>, Vec<SessionEvent>) {
     let mut script: Vec<_> = calls.iter().map(|call| Reply::calls(std::slice::from_ref(call))).collect();
     script.push(Reply::text("done"));
     let model = FakeModel::new(script);
     let system = Arc::new(FakeSystem::new());
     system.add_file("/w/a.txt", "one\ntwo\n");
-    let client = FakeClient::new(how.answers);
+    let client = FakeClient::new(settings.answers);
     let provider: Arc<dyn ToolProvider> = Arc::new(LuaTools::with(|_| Arc::new(Plane)));
     let options = RuntimeOptions {
-        mode: how.mode,
-        permission_mode: how.permission_mode,
+        mode: settings.mode,
+        permission_mode: settings.permission_mode,
         tool_providers: [provider].into_iter().collect(),
         ..RuntimeOptions::default()
     };
@@ -150,8 +150,8 @@ async fn turn(how: Turn, calls: &[(&str, Value)]) -> (Vec<String>, Vec<SessionEv
 }
 
 /// Runs a script in a turn and returns its value or error.
-async fn outcome(how: Turn, code: &str) -> String {
-    let (mut results, _) = turn(how, &[("execute_lua", json!({ "code": code }))]).await;
+async fn outcome(settings: TestTurn, code: &str) -> String {
+    let (mut results, _) = run_turn(settings, &[("execute_lua", json!({ "code": code }))]).await;
     let text = results.pop().unwrap();
     let text = text.split("\nExecution time: ").next().unwrap_or_default();
     text.strip_prefix("Return value: ").unwrap_or(text).to_owned()
@@ -163,7 +163,7 @@ async fn a_script_calls_the_sessions_tools() {
                 app.tools.file_write{path = 'b.txt', content = 'new\\n'}\n\
                 print(text:match('two'))\n\
                 return app.tools.file_read{path = 'b.txt'}, app.tools.file_read{path = 'missing.txt'}";
-    let (results, events) = turn(Turn::default(), &[("execute_lua", json!({ "code": code }))]).await;
+    let (results, events) = run_turn(TestTurn::default(), &[("execute_lua", json!({ "code": code }))]).await;
     let [text] = results.as_slice() else { panic!("{results:?}") };
     assert!(text.starts_with("Output:\ntwo\nReturn value: 1\tnew"), "{text}");
     assert!(text.contains("not found") && text.contains("Memory: "), "{text}");
@@ -219,23 +219,26 @@ async fn the_gate_decides_about_what_a_script_calls() {
         ("mcp.resources('srv')", format!("Native tool 'mcp__plane__list' {approval}")),
     ];
     for (code, expected) in rows {
-        assert_eq!(outcome(Turn::default(), code).await, format!("Error: {expected}"), "{code}");
+        assert_eq!(outcome(TestTurn::default(), code).await, format!("Error: {expected}"), "{code}");
     }
-    let plan = || Turn { mode: Mode::Plan, ..Turn::default() };
+    let plan = || TestTurn { mode: Mode::Plan, ..TestTurn::default() };
     let code = "app.tools.file_write{path = 'b', content = 'x'}";
     assert_eq!(outcome(plan(), code).await, "Error: Native tool 'file_write' is not available in Plan mode.");
     let code = "app.tools.bash{command = 'touch x'}";
     let expected = "Error: Native tool 'bash' was blocked in Plan mode because it appears to modify state.";
     assert_eq!(outcome(plan(), code).await, expected);
-    let ask = Turn { mode: Mode::Ask, answers: Vec::new(), ..Turn::default() };
+    let ask = TestTurn { mode: Mode::Ask, answers: Vec::new(), ..TestTurn::default() };
     let expected = "Tool 'execute_lua' is not available in Ask mode. Switch to Edit mode to use write tools.";
     assert!(outcome(ask, "return 1").await.starts_with(expected));
 }
 
 #[tokio::test]
-async fn functions_of_integrations_give_values_and_raise_errors() {
-    let free =
-        || Turn { permission_mode: PermissionMode::Prometheus, answers: Vec::new(), ..Turn::default() };
+async fn functions_of_integrations_return_values_and_raise_errors() {
+    let free = || TestTurn {
+        permission_mode: PermissionMode::Prometheus,
+        answers: Vec::new(),
+        ..TestTurn::default()
+    };
     for (code, expected) in [
         ("return app.integrations.plane.list{project = 'a'}.given.project", "a"),
         ("return json.encode(app.integrations.plane.list('a', 5).given)", r#"{"limit":5,"project":"a"}"#),
@@ -264,16 +267,17 @@ async fn functions_of_integrations_give_values_and_raise_errors() {
         assert!(found.starts_with(expected), "{code}: {found}");
     }
     let code = "for i = 1, 3 do app.integrations.plane.list{project = 'a'} end";
-    let (results, _) = turn(free(), &[("execute_lua", json!({ "code": code }))]).await;
+    let (results, _) = run_turn(free(), &[("execute_lua", json!({ "code": code }))]).await;
     assert!(results[0].ends_with("\nIntegration calls: 3"), "{results:?}");
 }
 
 #[tokio::test]
-async fn a_script_gets_the_whole_of_a_result_and_everybody_else_what_fits() {
-    let how = Turn { permission_mode: PermissionMode::Prometheus, answers: Vec::new(), ..Turn::default() };
+async fn a_script_gets_a_whole_result_and_the_model_and_client_a_truncated_one() {
+    let settings =
+        TestTurn { permission_mode: PermissionMode::Prometheus, answers: Vec::new(), ..TestTurn::default() };
     let code =
         "local all = app.integrations.plane.list{project = 'large'}\nprint(json.encode(all))\nreturn #all";
-    let (results, events) = turn(how, &[("execute_lua", json!({ "code": code }))]).await;
+    let (results, events) = run_turn(settings, &[("execute_lua", json!({ "code": code }))]).await;
     assert!(results[0].contains("\nReturn value: 2000\n"), "{}", &results[0][results[0].len() - 200..]);
     let limit = agent::ToolLimits::default().output_bytes;
     assert!(results[0].len() < limit, "{}", results[0].len());
@@ -287,17 +291,20 @@ async fn a_script_gets_the_whole_of_a_result_and_everybody_else_what_fits() {
         assert!(result.text.len() <= limit && format!("{shown:?}").len() < limit + 1_000);
     }
     // A result that exceeds the memory limit is a clear error.
-    let how = Turn { permission_mode: PermissionMode::Prometheus, answers: Vec::new(), ..Turn::default() };
+    let settings =
+        TestTurn { permission_mode: PermissionMode::Prometheus, answers: Vec::new(), ..TestTurn::default() };
     let code = "local all = {}\nfor i = 1, 9 do all[i] = app.integrations.plane.list{project = 'large'} end";
-    let (results, _) = turn(how, &[("execute_lua", json!({ "code": code, "memoryLimit": 1 }))]).await;
+    let (results, _) =
+        run_turn(settings, &[("execute_lua", json!({ "code": code, "memoryLimit": 1 }))]).await;
     assert!(results[0].starts_with("Error: Memory limit of 1 MB exceeded."), "{}", results[0]);
 }
 
 #[tokio::test]
-async fn the_docs_are_tools_that_never_ask() {
-    let how = Turn { permission_mode: PermissionMode::Argus, answers: Vec::new(), ..Turn::default() };
-    let (results, _) = turn(
-        how,
+async fn the_docs_tools_never_ask_for_approval() {
+    let settings =
+        TestTurn { permission_mode: PermissionMode::Argus, answers: Vec::new(), ..TestTurn::default() };
+    let (results, _) = run_turn(
+        settings,
         &[
             ("lua_list_docs", json!({})),
             ("lua_list_docs", json!({ "namespace": "integrations.plane" })),
@@ -319,11 +326,15 @@ async fn the_docs_are_tools_that_never_ask() {
 #[tokio::test]
 async fn limits_can_be_given_with_a_call() {
     let code = "while true do end";
-    let how = || Turn { permission_mode: PermissionMode::Prometheus, answers: Vec::new(), ..Turn::default() };
+    let settings = || TestTurn {
+        permission_mode: PermissionMode::Prometheus,
+        answers: Vec::new(),
+        ..TestTurn::default()
+    };
     let arguments = json!({ "code": code, "cpuLimit": 0.05, "memoryLimit": 2 });
-    let (results, _) = turn(how(), &[("execute_lua", arguments)]).await;
+    let (results, _) = run_turn(settings(), &[("execute_lua", arguments)]).await;
     assert!(results[0].starts_with("Error: CPU limit of 0.05 s exceeded.\n"), "{results:?}");
     let arguments = json!({ "code": "return #('x'):rep(3 << 20)", "memoryLimit": 2 });
-    let (results, _) = turn(how(), &[("execute_lua", arguments)]).await;
+    let (results, _) = run_turn(settings(), &[("execute_lua", arguments)]).await;
     assert!(results[0].starts_with("Error: Memory limit of 2 MB exceeded.\n"), "{results:?}");
 }

@@ -1,7 +1,7 @@
 //! The redirect target of the browser: a local port that is open during the sign-in and accepts one
 //! answer.
 
-use crate::limits::{OAUTH_ANSWER, OAUTH_HEAD};
+use crate::limits::{OAUTH_CALLBACK, OAUTH_CALLBACK_BYTES};
 use reqwest::Url;
 use std::{collections::HashMap, time::Duration};
 use tokio::{
@@ -20,7 +20,7 @@ impl Callback {
     /// Opens a free port on the loopback interface.
     #[expect(clippy::disallowed_methods, reason = "a browser of this machine calls back at this port")]
     pub(super) async fn open() -> Result<Self, String> {
-        let failed = |error| format!("no port of this machine can be opened: {error}");
+        let failed = |error| format!("cannot open a local port for the browser's redirect: {error}");
         let listener = TcpListener::bind("127.0.0.1:0").await.map_err(failed)?;
         let uri = format!("http://{}/callback", listener.local_addr().map_err(failed)?);
         Ok(Self { listener, uri })
@@ -33,16 +33,16 @@ impl Callback {
                 .listener
                 .accept()
                 .await
-                .map_err(|error| format!("the browser's answer is lost: {error}"))?;
+                .map_err(|error| format!("the browser's redirect could not be received: {error}"))?;
             // A silent connection must not delay the others for long.
-            let Ok(Some(path)) = tokio::time::timeout(OAUTH_HEAD, path_of(&mut stream)).await else {
+            let Ok(Some(path)) = tokio::time::timeout(OAUTH_CALLBACK, path_of(&mut stream)).await else {
                 continue;
             };
             let answer = answer(&path, state, issuer);
             let (status, text) = match &answer {
                 None => ("404 Not Found", "Nothing is here."),
                 Some(Ok(_)) => ("200 OK", "You are signed in. This window can be closed."),
-                Some(Err(_)) => ("400 Bad Request", "This did not work. The terminal says why."),
+                Some(Err(_)) => ("400 Bad Request", "The sign-in failed. The terminal shows why."),
             };
             let page = format!(
                 "HTTP/1.1 {status}\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: {}\r\ncache-control: no-store\r\n\
@@ -64,7 +64,7 @@ async fn path_of(stream: &mut TcpStream) -> Option<String> {
     let mut buffer = [0; 1024];
     while !head.windows(4).any(|end| end == b"\r\n\r\n") {
         let read = stream.read(&mut buffer).await.ok()?;
-        if read == 0 || head.len() + read > OAUTH_ANSWER {
+        if read == 0 || head.len() + read > OAUTH_CALLBACK_BYTES {
             return None;
         }
         head.extend_from_slice(&buffer[..read]);
@@ -88,13 +88,13 @@ fn answer(path: &str, state: &str, issuer: &str) -> Option<Result<String, String
     }
     let foreign = |named: &&String| named.trim_end_matches('/') != issuer.trim_end_matches('/');
     if let Some(named) = fields.get("iss").filter(foreign) {
-        return Some(Err(format!("the answer is one of {}", agent::one_line(named))));
+        return Some(Err(format!("the redirect comes from another issuer, {}", agent::one_line(named))));
     }
     if let Some(error) = fields.get("error") {
         let about = fields.get("error_description").map(|text| format!(", {text}")).unwrap_or_default();
         return Some(Err(agent::one_line(&format!("it was refused: {error}{about}"))));
     }
-    Some(fields.get("code").cloned().ok_or_else(|| "the answer brings no code".to_owned()))
+    Some(fields.get("code").cloned().ok_or_else(|| "the redirect contains no code".to_owned()))
 }
 
 #[cfg(test)]
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn s30_only_the_answer_that_is_waited_for_is_taken() {
+    fn s30_only_the_expected_redirect_is_accepted() {
         let taken = |path: &str| answer(path, "s", "https://a/");
         assert_eq!(taken("/callback?code=c&state=s"), Some(Ok("c".to_owned())));
         assert_eq!(taken("/callback?code=c&state=s&iss=https://a"), Some(Ok("c".to_owned())));

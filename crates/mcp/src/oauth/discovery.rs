@@ -1,6 +1,6 @@
 //! Discovery of a server's authorization server and its endpoints.
 
-use super::wire::{self, NONSENSE, endpoint, is_local};
+use super::wire::{self, INVALID_RESPONSE, endpoint, is_local};
 use crate::provider::McpOptions;
 use reqwest::{
     Url,
@@ -9,7 +9,7 @@ use reqwest::{
 use serde_json::{Value, json};
 
 /// A server's authorization.
-pub(super) struct Discovered {
+pub(super) struct AuthorizationMetadata {
     /// The resource identifier that tokens are requested for.
     pub(super) resource: String,
     /// The scope that the server asks for, if it names one.
@@ -23,25 +23,32 @@ pub(super) struct Discovered {
 }
 
 /// Queries the server, then the authorization server that it names.
-pub(super) async fn discover(options: &McpOptions, server: &Url) -> Result<Discovered, String> {
-    let near = is_local(server);
-    let (resource, scope, issuer) = match protected(options, server, near).await? {
+pub(super) async fn discover(options: &McpOptions, server: &Url) -> Result<AuthorizationMetadata, String> {
+    let local_server = is_local(server);
+    let (resource, scope, issuer) = match resource_metadata(options, server, local_server).await? {
         Some(found) => found,
         // In earlier versions of the protocol, a server is its own authorization server.
         None => (resource(server), None, server.origin().ascii_serialization()),
     };
-    let metadata = authority(options, &issuer, near).await?;
+    let metadata = authority_metadata(options, &issuer, local_server).await?;
     let named = metadata["issuer"].as_str().unwrap_or_default();
     if named.trim_end_matches('/') != issuer.trim_end_matches('/') {
-        return Err(format!("{} calls itself {}", agent::one_line(&issuer), agent::one_line(named)));
+        return Err(format!(
+            "the metadata of {} names another issuer, {}",
+            agent::one_line(&issuer),
+            agent::one_line(named)
+        ));
     }
     let methods = metadata["code_challenge_methods_supported"].as_array();
     if !methods.is_some_and(|methods| methods.iter().any(|method| method == "S256")) {
-        return Err(format!("{} does not protect its codes (PKCE, S256)", agent::one_line(&issuer)));
+        return Err(format!(
+            "{} does not support PKCE with S256, which is required",
+            agent::one_line(&issuer)
+        ));
     }
-    let at = |key: &str| metadata[key].as_str().map(|text| endpoint(text, near)).transpose();
+    let at = |key: &str| metadata[key].as_str().map(|text| endpoint(text, local_server)).transpose();
     let missing = |key: &str| format!("{} names no {key}", agent::one_line(&issuer));
-    Ok(Discovered {
+    Ok(AuthorizationMetadata {
         resource,
         scope,
         authorization: at("authorization_endpoint")?.ok_or_else(|| missing("authorization_endpoint"))?,
@@ -53,34 +60,35 @@ pub(super) async fn discover(options: &McpOptions, server: &Url) -> Result<Disco
 }
 
 /// Returns the resource, its scope and its issuer; `None` if the server publishes no metadata.
-async fn protected(
+async fn resource_metadata(
     options: &McpOptions,
     server: &Url,
-    near: bool,
+    local_server: bool,
 ) -> Result<Option<(String, Option<String>, String)>, String> {
     let challenge = challenge(options, server).await?;
     let wanted = challenge.as_deref().and_then(|text| parameter(text, "scope"));
     let named = challenge.as_deref().and_then(|text| parameter(text, "resource_metadata"));
     let mut places = Vec::new();
     match named {
-        Some(text) => places.push(endpoint(&text, near)?),
+        Some(text) => places.push(endpoint(&text, local_server)?),
         None => places.extend(well_known(server, "oauth-protected-resource")),
     }
     for place in places {
-        let (status, said) = wire::json(options, &place, |client| client.get(place.clone())).await?;
-        if status != 200 || !said.is_object() {
+        let (status, response) = wire::json(options, &place, |client| client.get(place.clone())).await?;
+        if status != 200 || !response.is_object() {
             continue;
         }
-        let resource = said["resource"].as_str().ok_or(NONSENSE)?;
+        let resource = response["resource"].as_str().ok_or(INVALID_RESPONSE)?;
         // A token for another resource would be valid at a foreign server.
-        let theirs = endpoint(resource, near)?;
-        let below = server.path().starts_with(theirs.path().trim_end_matches('/'));
-        if theirs.origin() != server.origin() || !below {
-            return Err(format!("it says that it is {}", agent::one_line(resource)));
+        let resource_url = endpoint(resource, local_server)?;
+        let below = server.path().starts_with(resource_url.path().trim_end_matches('/'));
+        if resource_url.origin() != server.origin() || !below {
+            return Err(format!("its metadata names another resource, {}", agent::one_line(resource)));
         }
-        let issuer = said["authorization_servers"][0].as_str().ok_or("it names nobody to sign in with")?;
-        endpoint(issuer, near)?;
-        let scopes = said["scopes_supported"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let issuer =
+            response["authorization_servers"][0].as_str().ok_or("it names no authorization server")?;
+        endpoint(issuer, local_server)?;
+        let scopes = response["scopes_supported"].as_array().into_iter().flatten().filter_map(Value::as_str);
         let scopes = scopes.collect::<Vec<_>>().join(" ");
         let scope = wanted.or((!scopes.is_empty()).then_some(scopes));
         return Ok(Some((resource.to_owned(), scope, issuer.to_owned())));
@@ -105,10 +113,10 @@ async fn challenge(options: &McpOptions, server: &Url) -> Result<Option<String>,
         .body(hello.to_string());
     let sent = tokio::time::timeout(crate::limits::OAUTH_REQUEST, request.send()).await;
     let response = sent
-        .map_err(|_| "it does not answer".to_owned())?
-        .map_err(|error| format!("it cannot be asked: {}", error.without_url()))?;
+        .map_err(|_| "it did not respond in time".to_owned())?
+        .map_err(|error| format!("the request failed: {}", error.without_url()))?;
     if response.status().is_success() {
-        return Err("it wants nobody to sign in".to_owned());
+        return Err("it requires no sign-in".to_owned());
     }
     let challenge = response.headers().get(WWW_AUTHENTICATE);
     Ok(challenge.and_then(|value| value.to_str().ok()).map(str::to_owned))
@@ -130,8 +138,8 @@ fn parameter(challenge: &str, name: &str) -> Option<String> {
 }
 
 /// Returns the metadata of an authorization server.
-async fn authority(options: &McpOptions, issuer: &str, near: bool) -> Result<Value, String> {
-    let url = endpoint(issuer, near)?;
+async fn authority_metadata(options: &McpOptions, issuer: &str, local_server: bool) -> Result<Value, String> {
+    let url = endpoint(issuer, local_server)?;
     let mut places: Vec<_> = well_known(&url, "oauth-authorization-server").into_iter().take(1).collect();
     places.extend(well_known(&url, "openid-configuration").into_iter().take(1));
     if url.path() != "/" {
@@ -140,12 +148,12 @@ async fn authority(options: &McpOptions, issuer: &str, near: bool) -> Result<Val
         places.push(appended);
     }
     for place in places {
-        let (status, said) = wire::json(options, &place, |client| client.get(place.clone())).await?;
-        if status == 200 && said.is_object() {
-            return Ok(said);
+        let (status, response) = wire::json(options, &place, |client| client.get(place.clone())).await?;
+        if status == 200 && response.is_object() {
+            return Ok(response);
         }
     }
-    Err(format!("{} does not say how one signs in there", agent::one_line(issuer)))
+    Err(format!("{} publishes no metadata of an authorization server", agent::one_line(issuer)))
 }
 
 /// Returns the well-known URLs for an address: for its path, then for its whole host.
@@ -176,7 +184,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_challenge_is_read() {
+    fn parameters_of_a_challenge_are_parsed() {
         let text =
             r#"Bearer error="invalid_token", resource_metadata="https://h/x?a=b,c", scope="a b", x_scope=no"#;
         assert_eq!(parameter(text, "resource_metadata").as_deref(), Some("https://h/x?a=b,c"));
@@ -186,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn well_known_places_come_before_the_path() {
+    fn well_known_is_inserted_before_the_path() {
         let places = |url: &str| -> Vec<String> {
             well_known(&Url::parse(url).unwrap(), "w").into_iter().map(String::from).collect()
         };

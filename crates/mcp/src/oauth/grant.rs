@@ -1,6 +1,6 @@
 //! A stored grant, and its renewal.
 
-use super::wire::{NONSENSE, endpoint, is_local, post_form};
+use super::wire::{INVALID_RESPONSE, endpoint, is_local, post_form};
 use crate::{limits::OAUTH_MARGIN, provider::McpOptions};
 use reqwest::Url;
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ pub(super) struct Grant {
 
 impl Grant {
     /// Serializes the grant for storage.
-    pub(super) fn kept(&self) -> String {
+    pub(super) fn to_json(&self) -> String {
         json!({
             "version": 1, "url": self.url, "token_endpoint": self.token_endpoint,
             "revocation_endpoint": self.revocation_endpoint, "resource": self.resource,
@@ -35,9 +35,9 @@ impl Grant {
     }
 
     /// Parses a stored grant; `None` if it is invalid.
-    pub(super) fn read(kept: &str) -> Option<Self> {
-        let kept: Value = serde_json::from_str(kept).ok()?;
-        let text = |key: &str| kept[key].as_str().map(str::to_owned);
+    pub(super) fn read(stored: &str) -> Option<Self> {
+        let stored: Value = serde_json::from_str(stored).ok()?;
+        let text = |key: &str| stored[key].as_str().map(str::to_owned);
         Some(Self {
             url: text("url")?,
             token_endpoint: text("token_endpoint")?,
@@ -47,7 +47,7 @@ impl Grant {
             client_secret: text("client_secret"),
             access_token: text("access_token")?,
             refresh_token: text("refresh_token"),
-            expires: kept["expires"].as_u64(),
+            expires: stored["expires"].as_u64(),
         })
     }
 
@@ -58,14 +58,15 @@ impl Grant {
     }
 
     /// Takes over the tokens of a response.
-    pub(super) fn take(&mut self, said: &Value, now: u64) -> Result<(), String> {
-        let token = said["access_token"].as_str().filter(|token| !token.is_empty()).ok_or(NONSENSE)?;
-        if said["token_type"].as_str().is_some_and(|kind| !kind.eq_ignore_ascii_case("bearer")) {
-            return Err("it gives tokens of a kind that is not understood".to_owned());
+    pub(super) fn update(&mut self, response: &Value, now: u64) -> Result<(), String> {
+        let token =
+            response["access_token"].as_str().filter(|token| !token.is_empty()).ok_or(INVALID_RESPONSE)?;
+        if response["token_type"].as_str().is_some_and(|kind| !kind.eq_ignore_ascii_case("bearer")) {
+            return Err("it issues tokens of an unsupported type".to_owned());
         }
         token.clone_into(&mut self.access_token);
-        self.expires = said["expires_in"].as_u64().map(|seconds| now.saturating_add(seconds));
-        if let Some(token) = said["refresh_token"].as_str() {
+        self.expires = response["expires_in"].as_u64().map(|seconds| now.saturating_add(seconds));
+        if let Some(token) = response["refresh_token"].as_str() {
             self.refresh_token = Some(token.to_owned());
         }
         Ok(())
@@ -78,7 +79,7 @@ pub(crate) async fn bearer(options: &McpOptions, server: &str, url: &str) -> Res
     let Some(grant) = load(options, server, url).await else { return Ok(None) };
     let ends = grant.expires.is_some_and(|expires| expires <= options.grants.now() + OAUTH_MARGIN.as_secs());
     if ends && grant.refresh_token.is_some() {
-        return renewed(options, server, grant).await.map(Some);
+        return renew_grant(options, server, grant).await.map(Some);
     }
     Ok(Some(grant.access_token))
 }
@@ -96,7 +97,7 @@ pub(crate) async fn renew(
         // Another process has renewed the token.
         _ if grant.access_token != refused => Ok(Some(grant.access_token)),
         None => Ok(None),
-        Some(_) => renewed(options, server, grant).await.map(Some),
+        Some(_) => renew_grant(options, server, grant).await.map(Some),
     }
 }
 
@@ -106,9 +107,9 @@ async fn load(options: &McpOptions, server: &str, url: &str) -> Option<Grant> {
     (grant.url == url).then_some(grant)
 }
 
-async fn renewed(options: &McpOptions, server: &str, mut grant: Grant) -> Result<String, String> {
-    let near = Url::parse(&grant.url).is_ok_and(|url| is_local(&url));
-    let url = endpoint(&grant.token_endpoint, near)?;
+async fn renew_grant(options: &McpOptions, server: &str, mut grant: Grant) -> Result<String, String> {
+    let local_server = Url::parse(&grant.url).is_ok_and(|url| is_local(&url));
+    let url = endpoint(&grant.token_endpoint, local_server)?;
     let refresh = grant.refresh_token.clone().unwrap_or_default();
     let mut fields = vec![
         ("grant_type", "refresh_token"),
@@ -117,12 +118,12 @@ async fn renewed(options: &McpOptions, server: &str, mut grant: Grant) -> Result
         ("resource", grant.resource.as_str()),
     ];
     fields.extend(grant.client_secret.as_deref().map(|secret| ("client_secret", secret)));
-    let said = post_form(options, &url, &fields).await?;
-    grant.take(&said, options.grants.now())?;
+    let response = post_form(options, &url, &fields).await?;
+    grant.update(&response, options.grants.now())?;
     options.redactor.learn(grant.secrets());
     // A token that could not be stored is still valid for this connection.
-    if let Err(why) = options.grants.keep(server, Some(grant.kept())).await {
-        tracing::warn!("a token that was renewed could not be kept: {why}");
+    if let Err(why) = options.grants.keep(server, Some(grant.to_json())).await {
+        tracing::warn!("a renewed token could not be stored: {why}");
     }
     Ok(grant.access_token)
 }

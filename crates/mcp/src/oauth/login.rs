@@ -2,12 +2,12 @@
 
 use super::{
     callback::Callback,
-    discovery::{Discovered, discover},
+    discovery::{AuthorizationMetadata, discover},
     grant::Grant,
-    wire::{self, NONSENSE, endpoint, is_local, post_form, refusal},
+    wire::{self, INVALID_RESPONSE, endpoint, is_local, post_form, refusal},
 };
 use crate::{
-    config::{How, ServerConfig},
+    config::{ServerConfig, ServerTransport},
     limits::OAUTH_LOGIN,
     provider::McpOptions,
     reference,
@@ -42,20 +42,20 @@ pub struct SignIn {
 pub async fn login(
     server: &ServerConfig,
     options: &McpOptions,
-    how: LoginOptions,
+    login_options: LoginOptions,
     show: impl FnOnce(SignIn),
 ) -> Result<(), String> {
     let resolved = reference::resolve(server, options.values.as_ref()).await?;
     options.redactor.learn(resolved.secrets);
-    let How::Http { url, .. } = resolved.how else {
-        return Err("it is a program; one signs in to servers over HTTP only".to_owned());
+    let ServerTransport::Http { url, .. } = resolved.transport else {
+        return Err("it is a local program; only servers over HTTP have a sign-in".to_owned());
     };
-    let at = Url::parse(&url).map_err(|_| "its address is none".to_owned())?;
-    let near = is_local(&at);
-    endpoint(&url, near)?;
+    let at = Url::parse(&url).map_err(|_| "its `url` is not a valid URL".to_owned())?;
+    let local_server = is_local(&at);
+    endpoint(&url, local_server)?;
     let found = discover(options, &at).await?;
     let callback = Callback::open().await?;
-    let (client_id, client_secret) = match how.client_id {
+    let (client_id, client_secret) = match login_options.client_id {
         Some(id) => (id, None),
         None => register(options, &found, &callback.uri).await?,
     };
@@ -70,14 +70,15 @@ pub async fn login(
         .append_pair("code_challenge_method", "S256")
         .append_pair("state", &state)
         .append_pair("resource", &found.resource);
-    if let Some(scope) = how.scope.as_ref().or(found.scope.as_ref()) {
+    if let Some(scope) = login_options.scope.as_ref().or(found.scope.as_ref()) {
         page.query_pairs_mut().append_pair("scope", scope);
     }
     let redirect = callback.uri.clone();
     show(SignIn { host: page.host_str().unwrap_or_default().to_owned(), url: page.into() });
     let code = tokio::time::timeout(OAUTH_LOGIN, callback.code(&state, &found.issuer)).await;
-    let code =
-        code.map_err(|_| format!("nobody signed in within {} minutes", OAUTH_LOGIN.as_secs() / 60))??;
+    let code = code.map_err(|_| {
+        format!("the sign-in was not completed within {} minutes", OAUTH_LOGIN.as_secs() / 60)
+    })??;
     options.redactor.learn([code.clone(), verifier.clone()]);
     let mut fields = vec![
         ("grant_type", "authorization_code"),
@@ -88,7 +89,7 @@ pub async fn login(
         ("resource", found.resource.as_str()),
     ];
     fields.extend(client_secret.as_deref().map(|secret| ("client_secret", secret)));
-    let said = post_form(options, &found.token, &fields).await?;
+    let response = post_form(options, &found.token, &fields).await?;
     let mut grant = Grant {
         url,
         token_endpoint: found.token.into(),
@@ -100,20 +101,20 @@ pub async fn login(
         refresh_token: None,
         expires: None,
     };
-    grant.take(&said, options.grants.now())?;
+    grant.update(&response, options.grants.now())?;
     options.redactor.learn(grant.secrets());
-    options.grants.keep(&server.name, Some(grant.kept())).await
+    options.grants.keep(&server.name, Some(grant.to_json())).await
 }
 
 /// Registers this client and returns its id, and its secret if there is one.
 async fn register(
     options: &McpOptions,
-    found: &Discovered,
+    found: &AuthorizationMetadata,
     redirect: &str,
 ) -> Result<(String, Option<String>), String> {
     let url = found.registration.as_ref().ok_or_else(|| {
         format!(
-            "{} registers nobody by itself; register a client there and name it with --client-id",
+            "{} does not support automatic registration; register a client there and pass its id with --client-id",
             agent::one_line(&found.issuer)
         )
     })?;
@@ -124,12 +125,12 @@ async fn register(
     let send = |client: reqwest::Client| {
         client.post(url.clone()).header(CONTENT_TYPE, "application/json").body(about.to_string())
     };
-    let (status, said) = wire::json(options, url, send).await?;
+    let (status, response) = wire::json(options, url, send).await?;
     if !(200..300).contains(&status) {
-        return Err(refusal(url, status, &said));
+        return Err(refusal(url, status, &response));
     }
-    let id = said["client_id"].as_str().ok_or(NONSENSE)?.to_owned();
-    let secret = said["client_secret"].as_str().map(str::to_owned);
+    let id = response["client_id"].as_str().ok_or(INVALID_RESPONSE)?.to_owned();
+    let secret = response["client_secret"].as_str().map(str::to_owned);
     options.redactor.learn(secret.clone());
     Ok((id, secret))
 }
@@ -137,6 +138,6 @@ async fn register(
 /// Returns 32 random bytes from the system, encoded as text.
 fn random() -> Result<String, String> {
     let mut bytes = [0; 32];
-    getrandom::fill(&mut bytes).map_err(|error| format!("there is nothing random here: {error}"))?;
+    getrandom::fill(&mut bytes).map_err(|error| format!("the system provides no random bytes: {error}"))?;
     Ok(BASE64_URL_SAFE_NO_PAD.encode(bytes))
 }

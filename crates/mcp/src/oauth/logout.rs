@@ -10,13 +10,13 @@ use reqwest::Url;
 
 /// The outcome of revoking tokens at the authority. The local grant is deleted in every case.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Revoked {
+pub enum Revocation {
     /// The tokens were revoked.
-    Yes,
+    Done,
     /// The authority has no revocation endpoint: the tokens stay valid until they expire.
     NotOffered,
     /// Revocation failed, with the reason as text for people.
-    No(String),
+    Failed(String),
 }
 
 /// Deletes the grant for a server and asks the authority to revoke it, for at most five seconds.
@@ -25,23 +25,23 @@ pub enum Revoked {
 /// # Errors
 ///
 /// Fails if the grant could not be deleted.
-pub async fn logout(options: &McpOptions, server: &str) -> Result<Option<Revoked>, String> {
-    let Some(kept) = options.grants.load(server).await else { return Ok(None) };
+pub async fn logout(options: &McpOptions, server: &str) -> Result<Option<Revocation>, String> {
+    let Some(stored) = options.grants.load(server).await else { return Ok(None) };
     options.grants.keep(server, None).await?;
-    let Some(grant) = Grant::read(&kept) else { return Ok(Some(Revoked::NotOffered)) };
+    let Some(grant) = Grant::read(&stored) else { return Ok(Some(Revocation::NotOffered)) };
     options.redactor.learn(grant.secrets());
-    let Some(place) = &grant.revocation_endpoint else { return Ok(Some(Revoked::NotOffered)) };
+    let Some(place) = &grant.revocation_endpoint else { return Ok(Some(Revocation::NotOffered)) };
     let revoked = tokio::time::timeout(OAUTH_REVOKE, revoke(options, &grant, place)).await;
-    let late = |_| Err(format!("there was no answer within {} s", OAUTH_REVOKE.as_secs()));
+    let late = |_| Err(format!("there was no response within {} s", OAUTH_REVOKE.as_secs()));
     Ok(Some(match revoked.unwrap_or_else(late) {
-        Ok(()) => Revoked::Yes,
-        Err(why) => Revoked::No(options.redactor.redact(&why)),
+        Ok(()) => Revocation::Done,
+        Err(why) => Revocation::Failed(options.redactor.redact(&why)),
     }))
 }
 
 async fn revoke(options: &McpOptions, grant: &Grant, place: &str) -> Result<(), String> {
-    let near = Url::parse(&grant.url).is_ok_and(|url| is_local(&url));
-    let url = endpoint(place, near)?;
+    let local_server = Url::parse(&grant.url).is_ok_and(|url| is_local(&url));
+    let url = endpoint(place, local_server)?;
     // The refresh token goes first: an authority may revoke the access token with it, and must
     // accept a token that it no longer knows.
     let tokens = grant.refresh_token.as_deref().map(|token| ("refresh_token", token)).into_iter();

@@ -14,7 +14,7 @@ mod wire;
 
 pub(crate) use grant::{bearer, renew};
 pub use login::{LoginOptions, SignIn, login};
-pub use logout::{Revoked, logout};
+pub use logout::{Revocation, logout};
 
 use async_trait::async_trait;
 
@@ -42,4 +42,4 @@ pub(crate) fn wants_sign_in(why: &str) -> bool {
     why.contains(SIGN_IN)
 }
 
-const SIGN_IN: &str = "It wants you to sign in: run";
+const SIGN_IN: &str = "It requires a sign-in: run";

@@ -9,22 +9,23 @@ use reqwest::{RequestBuilder, Url, header::ACCEPT};
 use serde_json::Value;
 
 /// The message for a response that cannot be interpreted.
-pub(super) const NONSENSE: &str = "its answer is not understood";
+pub(super) const INVALID_RESPONSE: &str = "its response is invalid";
 
-/// Parses a URL that tokens and codes may be sent to: HTTPS, or this machine. `near` is whether the
-/// server itself is on this machine; a remote server must not make us talk to local services.
-pub(super) fn endpoint(text: &str, near: bool) -> Result<Url, String> {
+/// Parses a URL that tokens and codes may be sent to: HTTPS, or this machine. `local_server` is
+/// whether the server itself is on this machine; a remote server must not make us talk to local
+/// services.
+pub(super) fn endpoint(text: &str, local_server: bool) -> Result<Url, String> {
     let shown = || agent::one_line(text.split('?').next().unwrap_or_default());
-    let url = Url::parse(text).map_err(|_| format!("{} is no address", shown()))?;
+    let url = Url::parse(text).map_err(|_| format!("{} is not a valid URL", shown()))?;
     let local = is_local(&url);
     match url.scheme() {
         _ if !url.username().is_empty() || url.password().is_some() => {
-            Err(format!("{} holds a password", shown()))
+            Err(format!("{} contains a user name or a password, which is not permitted", shown()))
         }
-        _ if local && !near => Err(format!("{} is on this machine, and the server is not", shown())),
+        _ if local && !local_server => Err(format!("{} is on this machine, and the server is not", shown())),
         "https" => Ok(url),
         "http" if local => Ok(url),
-        _ => Err(format!("{} is not encrypted; nothing secret is sent there", shown())),
+        _ => Err(format!("{} is not encrypted, so no credentials are sent there", shown())),
     }
 }
 
@@ -44,9 +45,9 @@ pub(super) async fn json(
     request: impl FnOnce(reqwest::Client) -> RequestBuilder,
 ) -> Result<(u16, Value), String> {
     let host = url.host_str().unwrap_or_default();
-    let failed = |error: reqwest::Error| format!("{host} cannot be asked: {}", error.without_url());
+    let failed = |error: reqwest::Error| format!("the request to {host} failed: {}", error.without_url());
     let client = (options.http)(url.as_str())?;
-    let asking = async {
+    let register_call = async {
         let mut response = request(client).header(ACCEPT, "application/json").send().await.map_err(failed)?;
         let status = response.status().as_u16();
         let mut body = Vec::new();
@@ -59,7 +60,7 @@ pub(super) async fn json(
         Ok((status, serde_json::from_slice(&body).unwrap_or_default()))
     };
     let late = |_| format!("{host} did not answer within {} s", OAUTH_REQUEST.as_secs());
-    tokio::time::timeout(OAUTH_REQUEST, asking).await.map_err(late)?
+    tokio::time::timeout(OAUTH_REQUEST, register_call).await.map_err(late)?
 }
 
 /// Encodes fields as `application/x-www-form-urlencoded`.
@@ -81,18 +82,18 @@ pub(super) async fn post_form(
         let request = client.post(url.clone());
         request.header(reqwest::header::CONTENT_TYPE, "application/x-www-form-urlencoded").body(body)
     };
-    let (status, said) = json(options, url, send).await?;
+    let (status, response) = json(options, url, send).await?;
     if (200..300).contains(&status) {
-        return Ok(said);
+        return Ok(response);
     }
-    Err(refusal(url, status, &said))
+    Err(refusal(url, status, &response))
 }
 
 /// Returns the message for a refused request.
-pub(super) fn refusal(url: &Url, status: u16, said: &Value) -> String {
+pub(super) fn refusal(url: &Url, status: u16, response: &Value) -> String {
     let host = url.host_str().unwrap_or_default();
-    let error = said["error"].as_str().unwrap_or("no reason given");
-    let about = said["error_description"].as_str().map(|text| format!(", {text}")).unwrap_or_default();
+    let error = response["error"].as_str().unwrap_or("no reason given");
+    let about = response["error_description"].as_str().map(|text| format!(", {text}")).unwrap_or_default();
     agent::one_line(&format!("{host} refused ({status}): {error}{about}")).chars().take(300).collect()
 }
 
@@ -101,8 +102,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn secrets_go_to_encrypted_addresses_or_to_this_machine() {
-        for (text, near, fine) in [
+    fn secrets_are_sent_to_https_or_to_this_machine_only() {
+        for (text, local_server, fine) in [
             ("https://auth.example/token", false, true),
             ("https://auth.example/token", true, true),
             ("http://auth.example/token", false, false),
@@ -117,7 +118,7 @@ mod tests {
             ("javascript:alert(1)", true, false),
             ("", true, false),
         ] {
-            assert_eq!(endpoint(text, near).is_ok(), fine, "{text} {near}");
+            assert_eq!(endpoint(text, local_server).is_ok(), fine, "{text} {local_server}");
         }
         assert_eq!(form(&[("a b", "c&d")]).unwrap(), "a+b=c%26d");
     }

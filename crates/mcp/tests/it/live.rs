@@ -2,8 +2,8 @@
 //! deadline.
 
 use crate::{
-    machine::{Act, Machine, Streams, ordinary, text, tool},
-    stage::Stage,
+    machine::{FakeMachine, Reaction, Streams, default_reactions, text, tool},
+    stage::TestSession,
 };
 use agent::{Content, SessionEvent, StopReason, ToolContent, fake::Reply};
 use serde_json::{Value, json};
@@ -11,27 +11,27 @@ use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 
 /// Adds a server whose call sends one of these messages after each interval, and then completes.
-fn slow(machine: &Arc<Machine>, every: Duration, said: Vec<Value>) {
+fn add_slow_server(machine: &Arc<FakeMachine>, every: Duration, messages: Vec<Value>) {
     machine.program("s", move |mut streams: Streams, _| {
-        let said = said.clone();
+        let messages = messages.clone();
         async move {
             while let Some(message) = streams.next().await {
                 if message["method"] != "tools/call" {
-                    for act in ordinary(&message, &json!([tool("work")])) {
+                    for act in default_reactions(&message, &json!([tool("work")])) {
                         streams.act(&message, act).await;
                     }
                     continue;
                 }
                 let mut clock = tokio::time::interval(every);
                 clock.tick().await;
-                for mut notice in said.clone() {
+                for mut notice in messages.clone() {
                     clock.tick().await;
                     if notice["method"] == "notifications/progress" {
                         notice["params"]["progressToken"] =
                             message["params"]["_meta"]["progressToken"].clone();
                     }
                     notice["jsonrpc"] = json!("2.0");
-                    streams.act(&message, Act::Say(notice.to_string())).await;
+                    streams.act(&message, Reaction::Line(notice.to_string())).await;
                 }
                 streams.act(&message, text("worked")).await;
             }
@@ -40,7 +40,7 @@ fn slow(machine: &Arc<Machine>, every: Duration, said: Vec<Value>) {
 }
 
 /// Returns what was shown of the call while it ran.
-fn shown(stage: &Stage) -> Vec<String> {
+fn shown(stage: &TestSession) -> Vec<String> {
     let text = |content: &ToolContent| match content {
         ToolContent::Content(Content::Text(text)) => Some(text.clone()),
         _ => None,
@@ -62,10 +62,10 @@ fn progress(progress: u32, message: &str) -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_server_says_of_a_call_is_shown_and_keeps_the_call_alive() {
-    let machine = Machine::new();
+async fn progress_and_logs_of_a_call_are_shown_and_extend_its_deadline() {
+    let machine = FakeMachine::new();
     let log = |level: &str, data: Value| json!({ "method": "notifications/message", "params": { "level": level, "logger": "db", "data": data } });
-    let said = vec![
+    let messages = vec![
         progress(1, "looking"),
         log("info", json!("read \u{1b}[31mten\u{1b}[0m rows")),
         log("debug", json!("of no use")),
@@ -73,8 +73,8 @@ async fn what_a_server_says_of_a_call_is_shown_and_keeps_the_call_alive() {
         log("warning", json!({ "message": "slow", "ms": 7 })),
         progress(3, ""),
     ];
-    slow(&machine, Duration::from_secs(99), said);
-    let stage = Stage::open(machine, &["s"], call()).await;
+    add_slow_server(&machine, Duration::from_secs(99), messages);
+    let stage = TestSession::open(machine, &["s"], call()).await;
     let began = Instant::now();
     assert_eq!(stage.prompt("go").await.stop_reason, StopReason::EndTurn);
     // A call has 120 s since its server's last message.
@@ -92,22 +92,22 @@ async fn what_a_server_says_of_a_call_is_shown_and_keeps_the_call_alive() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_flood_of_progress_is_shown_now_and_then_and_ends_at_a_limit() {
-    let machine = Machine::new();
-    let said = (0..2_000).map(|at| progress(at, "on")).collect();
-    slow(&machine, Duration::from_millis(10), said);
-    let stage = Stage::open(machine, &["s"], call()).await;
+async fn a_flood_of_progress_is_throttled_and_the_call_still_ends_at_a_limit() {
+    let machine = FakeMachine::new();
+    let messages = (0..2_000).map(|at| progress(at, "on")).collect();
+    add_slow_server(&machine, Duration::from_millis(10), messages);
+    let stage = TestSession::open(machine, &["s"], call()).await;
     stage.prompt("go").await;
     assert_eq!(stage.results(), ["worked"]);
     let shown = shown(&stage);
     assert!((150..=201).contains(&shown.len()), "{}", shown.len());
-    let machine = Machine::new();
-    slow(&machine, Duration::from_secs(60), (0..100).map(|at| progress(at, "for ever")).collect());
-    let stage = Stage::open(machine, &["s"], call()).await;
+    let machine = FakeMachine::new();
+    add_slow_server(&machine, Duration::from_secs(60), (0..100).map(|at| progress(at, "for ever")).collect());
+    let stage = TestSession::open(machine, &["s"], call()).await;
     let began = Instant::now();
     stage.prompt("go").await;
     // Progress extends a call's deadline to an hour at most.
     assert_eq!(stage.results(), ["MCP server 's': timed out after 3600s."]);
     assert!(began.elapsed() < Duration::from_secs(3700), "{:?}", began.elapsed());
-    stage.machine.heard().until("s", "notifications/cancelled").await;
+    stage.machine.received().wait_for("s", "notifications/cancelled").await;
 }

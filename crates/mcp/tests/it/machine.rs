@@ -23,19 +23,19 @@ use tokio::{
 const PIPE: usize = 64 * 1024;
 
 /// The behaviour of a program. The number counts its earlier starts.
-type Part = Arc<dyn Fn(Streams, usize) -> BoxFuture<'static, ()> + Send + Sync>;
+type Behaviour = Arc<dyn Fn(Streams, usize) -> BoxFuture<'static, ()> + Send + Sync>;
 
 /// The system. Its files are those of a `FakeSystem`.
-pub(crate) struct Machine {
+pub(crate) struct FakeMachine {
     files: FakeSystem,
-    parts: Mutex<HashMap<String, Part>>,
+    behaviours: Mutex<HashMap<String, Behaviour>>,
     started: Mutex<Vec<(PipedCommand, Instant)>>,
-    heard: Arc<Heard>,
+    received: Arc<Received>,
 }
 
 /// All messages that programs received.
 #[derive(Default)]
-pub(crate) struct Heard {
+pub(crate) struct Received {
     messages: Mutex<Vec<(String, Value)>>,
     more: Notify,
 }
@@ -46,27 +46,28 @@ pub(crate) struct Streams {
     input: BufReader<DuplexStream>,
     pub(crate) output: DuplexStream,
     pub(crate) errors: mpsc::UnboundedSender<String>,
-    heard: Arc<Heard>,
+    received: Arc<Received>,
 }
 
 /// A program's reaction to a message.
-pub(crate) enum Act {
+pub(crate) enum Reaction {
     /// Responds with a result.
     Reply(Value),
     /// Responds with an error.
     Fail(&'static str),
     /// Writes a line verbatim.
-    Say(String),
+    Line(String),
     /// Exits.
     End,
 }
 
-impl Machine {
+impl FakeMachine {
     pub(crate) fn new() -> Arc<Self> {
         let files = FakeSystem::new();
         files.add_dir("/w");
-        let (parts, started, heard) = <(Mutex<HashMap<_, _>>, Mutex<Vec<_>>, Arc<Heard>)>::default();
-        Arc::new(Self { files, parts, started, heard })
+        let (behaviours, started, received) =
+            <(Mutex<HashMap<_, _>>, Mutex<Vec<_>>, Arc<Received>)>::default();
+        Arc::new(Self { files, behaviours, started, received })
     }
 
     pub(crate) fn files(&self) -> &FakeSystem {
@@ -74,18 +75,18 @@ impl Machine {
     }
 
     /// Adds a program with this behaviour.
-    pub(crate) fn program<F, T>(&self, name: &str, part: F)
+    pub(crate) fn program<F, T>(&self, name: &str, behaviour: F)
     where
         F: Fn(Streams, usize) -> T + Send + Sync + 'static,
         T: Future<Output = ()> + Send + 'static,
     {
-        let part: Part = Arc::new(move |streams, before| Box::pin(part(streams, before)));
-        lock(&self.parts).insert(name.to_owned(), part);
+        let behaviour: Behaviour = Arc::new(move |streams, before| Box::pin(behaviour(streams, before)));
+        lock(&self.behaviours).insert(name.to_owned(), behaviour);
     }
 
     /// Adds a program that reacts to each message independently; with no acts it ignores the
     /// message.
-    pub(crate) fn answers(&self, name: &str, acts: impl Fn(&Value) -> Vec<Act> + Send + Sync + 'static) {
+    pub(crate) fn answers(&self, name: &str, acts: impl Fn(&Value) -> Vec<Reaction> + Send + Sync + 'static) {
         let acts = Arc::new(acts);
         self.program(name, move |mut streams, _| {
             let acts = Arc::clone(&acts);
@@ -107,17 +108,17 @@ impl Machine {
         started.iter().filter(|(command, _)| command.program == name).map(|(_, at)| *at).collect()
     }
 
-    pub(crate) fn heard(&self) -> &Heard {
-        &self.heard
+    pub(crate) fn received(&self) -> &Received {
+        &self.received
     }
 }
 
-impl Heard {
+impl Received {
     /// Returns the messages with this method that a program has received so far.
-    pub(crate) fn of(&self, program: &str, method: &str) -> Vec<Value> {
+    pub(crate) fn with_method(&self, program: &str, method: &str) -> Vec<Value> {
         let all = lock(&self.messages);
-        let of_it = all.iter().filter(|(by, message)| by == program && message["method"] == method);
-        of_it.map(|(_, message)| message.clone()).collect()
+        let matching = all.iter().filter(|(by, message)| by == program && message["method"] == method);
+        matching.map(|(_, message)| message.clone()).collect()
     }
 
     /// Returns all messages that a program has received so far.
@@ -127,11 +128,11 @@ impl Heard {
     }
 
     /// Waits until a program receives a message with this method.
-    pub(crate) async fn until(&self, program: &str, method: &str) -> Value {
+    pub(crate) async fn wait_for(&self, program: &str, method: &str) -> Value {
         loop {
             let mut more = std::pin::pin!(self.more.notified());
             more.as_mut().enable();
-            if let Some(message) = self.of(program, method).pop() {
+            if let Some(message) = self.with_method(program, method).pop() {
                 return message;
             }
             more.await;
@@ -147,35 +148,35 @@ impl Streams {
             return None;
         }
         let message: Value = serde_json::from_str(&line).expect("we write one message a line");
-        lock(&self.heard.messages).push((self.program.clone(), message.clone()));
-        self.heard.more.notify_waiters();
+        lock(&self.received.messages).push((self.program.clone(), message.clone()));
+        self.received.more.notify_waiters();
         Some(message)
     }
 
     /// Performs an act; returns whether the program continues.
-    pub(crate) async fn act(&mut self, message: &Value, act: Act) -> bool {
+    pub(crate) async fn act(&mut self, message: &Value, act: Reaction) -> bool {
         let id = &message["id"];
         let line = match act {
-            Act::Reply(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }).to_string(),
-            Act::Fail(why) => {
+            Reaction::Reply(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }).to_string(),
+            Reaction::Fail(why) => {
                 json!({ "jsonrpc": "2.0", "id": id, "error": { "code": -32000, "message": why } }).to_string()
             }
-            Act::Say(line) => line,
-            Act::End => return false,
+            Reaction::Line(line) => line,
+            Reaction::End => return false,
         };
         self.output.write_all(format!("{line}\n").as_bytes()).await.is_ok()
     }
 }
 
 /// Returns the acts of a server that lists these tools and ignores everything else.
-pub(crate) fn ordinary(message: &Value, tools: &Value) -> Vec<Act> {
+pub(crate) fn default_reactions(message: &Value, tools: &Value) -> Vec<Reaction> {
     match message["method"].as_str() {
-        Some("initialize") => vec![Act::Reply(json!({
+        Some("initialize") => vec![Reaction::Reply(json!({
             "protocolVersion": "2025-06-18",
             "capabilities": { "tools": { "listChanged": true } },
             "serverInfo": { "name": "played", "version": "1" },
         }))],
-        Some("tools/list") => vec![Act::Reply(json!({ "tools": tools }))],
+        Some("tools/list") => vec![Reaction::Reply(json!({ "tools": tools }))],
         _ => Vec::new(),
     }
 }
@@ -186,21 +187,21 @@ pub(crate) fn tool(name: &str) -> Value {
 }
 
 /// Returns the act that responds to a call with text.
-pub(crate) fn text(text: &str) -> Act {
-    Act::Reply(json!({ "content": [{ "type": "text", "text": text }] }))
+pub(crate) fn text(text: &str) -> Reaction {
+    Reaction::Reply(json!({ "content": [{ "type": "text", "text": text }] }))
 }
 
 fn lock<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
     lock.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-struct Played {
+struct FakeProcess {
     errors: mpsc::UnboundedReceiver<String>,
     task: AbortHandle,
 }
 
 #[async_trait]
-impl Process for Played {
+impl Process for FakeProcess {
     fn terminal(&self) -> Option<&TerminalId> {
         None
     }
@@ -218,14 +219,14 @@ impl Process for Played {
     }
 }
 
-impl Drop for Played {
+impl Drop for FakeProcess {
     fn drop(&mut self) {
         self.task.abort();
     }
 }
 
 #[async_trait]
-impl System for Machine {
+impl System for FakeMachine {
     async fn read(&self, path: &AbsPath) -> Result<Vec<u8>, SystemError> {
         self.files.read(path).await
     }
@@ -277,7 +278,7 @@ impl System for Machine {
     async fn spawn_piped(&self, command: PipedCommand) -> Result<Piped, SystemError> {
         let program = command.program.clone();
         let before = self.starts(&program).len();
-        let part = lock(&self.parts).get(&program).cloned().expect("the test knows every program");
+        let behaviour = lock(&self.behaviours).get(&program).cloned().expect("the test knows every program");
         lock(&self.started).push((command, Instant::now()));
         let (input, theirs) = tokio::io::duplex(PIPE);
         let (output, their_output) = tokio::io::duplex(PIPE);
@@ -287,10 +288,10 @@ impl System for Machine {
             input: BufReader::new(theirs),
             output: their_output,
             errors: their_errors,
-            heard: Arc::clone(&self.heard),
+            received: Arc::clone(&self.received),
         };
-        let task = tokio::spawn(part(streams, before)).abort_handle();
-        let process = Box::new(Played { errors, task });
+        let task = tokio::spawn(behaviour(streams, before)).abort_handle();
+        let process = Box::new(FakeProcess { errors, task });
         Ok(Piped { input: Box::new(input), output: Box::new(output), process })
     }
 

@@ -1,8 +1,8 @@
 //! Prompts of servers as slash commands, and resources that prompts mention.
 
 use crate::{
-    machine::{Act, Machine, ordinary, tool},
-    stage::Stage,
+    machine::{FakeMachine, Reaction, default_reactions, tool},
+    stage::TestSession,
 };
 use agent::{Content, Message, SessionEvent, StopReason, fake::Reply};
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use std::sync::{
 };
 
 /// Adds a server with prompts and resources; each call of its tool adds a prompt.
-fn server(machine: &Machine) {
+fn server(machine: &FakeMachine) {
     let more = Arc::new(AtomicUsize::new(0));
     machine.answers("docs", move |message| {
         let params = &message["params"];
@@ -20,7 +20,7 @@ fn server(machine: &Machine) {
             json!({ "name": name, "description": format!("Says {name}\u{1b}[2J"), "arguments": arguments })
         };
         match message["method"].as_str() {
-            Some("initialize") => vec![Act::Reply(json!({
+            Some("initialize") => vec![Reaction::Reply(json!({
                 "protocolVersion": "2025-06-18",
                 "capabilities": { "tools": {}, "prompts": { "listChanged": true }, "resources": {} },
                 "serverInfo": { "name": "docs", "version": "1" },
@@ -28,33 +28,33 @@ fn server(machine: &Machine) {
             Some("prompts/list") => {
                 let mut prompts = vec![prompt("review", json!([{ "name": "file", "required": true }, { "name": "how" }]))];
                 prompts.extend((0..more.load(Ordering::Relaxed)).map(|n| prompt(&format!("more{n}"), json!([]))));
-                vec![Act::Reply(json!({ "prompts": prompts }))]
+                vec![Reaction::Reply(json!({ "prompts": prompts }))]
             }
             Some("prompts/get") => {
                 let text = |role: &str, text: String| json!({ "role": role, "content": { "type": "text", "text": text } });
                 let image = json!({ "role": "user", "content": { "type": "image", "mimeType": "image/png", "data": "AAAA" } });
                 let given = params["arguments"].to_string();
-                vec![Act::Reply(json!({ "messages": [text("user", format!("Review: {given}")), text("assistant", "Gladly.".to_owned()), image] }))]
+                vec![Reaction::Reply(json!({ "messages": [text("user", format!("Review: {given}")), text("assistant", "Gladly.".to_owned()), image] }))]
             }
-            Some("resources/list") => vec![Act::Reply(json!({ "resources": [{ "uri": "note://one", "name": "one" }] }))],
-            Some("resources/read") if params["uri"] == "note://gone" => vec![Act::Fail("no such note")],
+            Some("resources/list") => vec![Reaction::Reply(json!({ "resources": [{ "uri": "note://one", "name": "one" }] }))],
+            Some("resources/read") if params["uri"] == "note://gone" => vec![Reaction::Fail("no such note")],
             Some("resources/read") => {
                 let uri = &params["uri"];
                 let text = if *uri == "note://long" { "x".repeat(1_000_000) } else { format!("the text of {uri}") };
-                vec![Act::Reply(json!({ "contents": [{ "uri": uri, "text": text }] }))]
+                vec![Reaction::Reply(json!({ "contents": [{ "uri": uri, "text": text }] }))]
             }
             Some("tools/call") => {
                 more.fetch_add(1, Ordering::Relaxed);
                 let changed = json!({ "jsonrpc": "2.0", "method": "notifications/prompts/list_changed" });
-                vec![Act::Say(changed.to_string()), Act::Reply(json!({ "content": [] }))]
+                vec![Reaction::Line(changed.to_string()), Reaction::Reply(json!({ "content": [] }))]
             }
-            _ => ordinary(message, &json!([tool("more")])),
+            _ => default_reactions(message, &json!([tool("more")])),
         }
     });
 }
 
 /// Returns the last user message in the model's requests.
-fn said(stage: &Stage) -> Vec<Content> {
+fn user_content(stage: &TestSession) -> Vec<Content> {
     let last = stage.model.requests().pop().unwrap().messages.pop();
     let Some(Message::User(content)) = last else { panic!("{last:?}") };
     agent::fake::said(&content).to_vec()
@@ -72,14 +72,14 @@ fn replies(count: usize) -> Vec<Reply> {
     (0..count).map(|_| Reply::text("done")).collect()
 }
 
-async fn stage(replies: Vec<Reply>) -> Stage {
-    let machine = Machine::new();
+async fn stage(replies: Vec<Reply>) -> TestSession {
+    let machine = FakeMachine::new();
     server(&machine);
-    Stage::open(machine, &["docs"], replies).await
+    TestSession::open(machine, &["docs"], replies).await
 }
 
 /// Returns the servers' slash commands of the last update that the client received.
-fn listed(stage: &Stage) -> Option<Vec<String>> {
+fn listed(stage: &TestSession) -> Option<Vec<String>> {
     let commands = stage.client.events().into_iter().rev().find_map(|event| match event {
         SessionEvent::Commands(commands) => Some(commands),
         _ => None,
@@ -90,14 +90,15 @@ fn listed(stage: &Stage) -> Option<Vec<String>> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_servers_prompts_are_slash_commands_as_soon_as_they_are_there() {
+async fn a_servers_prompts_become_slash_commands_once_they_are_listed() {
     let script = vec![Reply::calls(&[("mcp__docs__more", json!({}))]), Reply::text("done")];
     let stage = stage(script).await;
     stage.client.until(|_| listed(&stage).is_some()).await;
     let review = "mcp__docs__review: docs: Says review Some(\"file [how]\")";
     assert_eq!(listed(&stage).unwrap(), [review]);
-    let names =
-        |stage: &Stage| stage.session.commands().into_iter().map(|command| command.name).collect::<Vec<_>>();
+    let names = |stage: &TestSession| {
+        stage.session.commands().into_iter().map(|command| command.name).collect::<Vec<_>>()
+    };
     assert!(names(&stage).contains(&"mcp__docs__review".into()));
     stage.prompt("go").await;
     stage.client.until(|_| listed(&stage).unwrap().len() == 2).await;
@@ -105,10 +106,10 @@ async fn a_servers_prompts_are_slash_commands_as_soon_as_they_are_there() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_prompt_as_a_command_says_its_messages_to_the_model() {
+async fn a_prompt_command_sends_its_messages_to_the_model() {
     let stage = stage(replies(1)).await;
     stage.prompt("/mcp__docs__review src/a.rs how=\"very closely\"").await;
-    let content = said(&stage);
+    let content = user_content(&stage);
     let text = texts(&content);
     assert!(text.contains(r#"Review: {"file":"src/a.rs","how":"very closely"}"#), "{text}");
     assert!(text.contains("[as the assistant] Gladly."), "{text}");
@@ -124,7 +125,7 @@ async fn a_prompt_as_a_command_says_its_messages_to_the_model() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_prompt_that_cannot_be_had_ends_the_turn_with_the_reason() {
+async fn a_prompt_that_fails_ends_the_turn_with_the_reason() {
     let stage = stage(replies(1)).await;
     for (prompt, part) in
         [("/mcp__docs__review", "needs file"), ("/mcp__docs__nothing x", "no prompt for /mcp__docs__nothing")]
@@ -137,28 +138,28 @@ async fn a_prompt_that_cannot_be_had_ends_the_turn_with_the_reason() {
     assert!(stage.model.requests().is_empty(), "the model is not asked");
     // A command of no server here goes to the model like any text.
     stage.prompt("/mcp__other__x y").await;
-    assert_eq!(texts(&said(&stage)), "/mcp__other__x y\n");
+    assert_eq!(texts(&user_content(&stage)), "/mcp__other__x y\n");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_mentioned_resource_is_attached() {
     let stage = stage(replies(1)).await;
     stage.prompt("Compare @docs:note://one with @docs:note://gone, and mail x@docs:y or @nobody:z.").await;
-    let text = texts(&said(&stage));
+    let text = texts(&user_content(&stage));
     assert!(text.contains("Attached: note://one\n```\nthe text of \"note://one\"\n```"), "{text}");
     assert_eq!(text.matches("Attached:").count(), 1, "{text}");
     assert!(stage.notices().contains("note://gone of the MCP server 'docs' is not attached: no such note"));
-    assert_eq!(stage.machine.heard().of("docs", "resources/read").len(), 2);
+    assert_eq!(stage.machine.received().with_method("docs", "resources/read").len(), 2);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_link_of_a_servers_scheme_is_attached_up_to_a_limit_and_no_other() {
+async fn a_link_with_a_servers_scheme_is_attached_up_to_a_limit_and_no_other_link() {
     let stage = stage(replies(1)).await;
     let link = |uri: &str| Content::ResourceLink { uri: uri.to_owned(), name: "n".to_owned() };
     let links = ["note://long", "https://x/", "other://x"].map(link);
     let prompt = [vec![Content::text("look")], links.to_vec()].concat();
     stage.session.prompt(prompt).await.unwrap();
-    let text = texts(&said(&stage));
+    let text = texts(&user_content(&stage));
     assert!(text.contains("Attached: note://long") && text.contains("the whole has 1000000 bytes"));
     assert!(text.len() < 150_000, "{}", text.len());
     assert_eq!(text.matches("Attached by name only").count(), 2, "{}", &text[text.len() - 300..]);
@@ -166,25 +167,25 @@ async fn a_link_of_a_servers_scheme_is_attached_up_to_a_limit_and_no_other() {
 
 #[tokio::test(start_paused = true)]
 async fn a_mentioned_file_follows_the_rules_for_files() {
-    let machine = Machine::new();
+    let machine = FakeMachine::new();
     server(&machine);
     for file in ["/w/a.txt", "/w/.env", "/home/other"] {
         machine.files().add_file(file, "x");
     }
-    let stage = Stage::open(machine, &["docs"], replies(1)).await;
+    let stage = TestSession::open(machine, &["docs"], replies(1)).await;
     stage.prompt("@docs:file:///w/a.txt @docs:file:///w/.env @docs:file:///home/other @docs:FILE:///w/.env @docs:file:/w/.env").await;
-    let read = stage.machine.heard().of("docs", "resources/read");
+    let read = stage.machine.received().with_method("docs", "resources/read");
     let uris: Vec<_> = read.iter().map(|message| message["params"]["uri"].clone()).collect();
     assert_eq!(uris, ["file:///w/a.txt"]);
     assert!(stage.notices().contains("file:///w/.env is not attached"), "{}", stage.notices());
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_the_settings_deny_is_neither_said_nor_attached() {
-    let machine = Machine::new();
+async fn denied_prompts_and_resources_are_neither_sent_nor_attached() {
+    let machine = FakeMachine::new();
     server(&machine);
     let denied = ["mcp__docs__review", "mcp__docs__read_resource"];
-    let stage = Stage::open_denying(machine, &["docs"], replies(1), &denied).await;
+    let stage = TestSession::open_denying(machine, &["docs"], replies(1), &denied).await;
     stage.prompt("/mcp__docs__review a").await;
     assert!(
         stage.model.requests().is_empty() && stage.client.text().contains("denied"),
@@ -192,6 +193,6 @@ async fn what_the_settings_deny_is_neither_said_nor_attached() {
         stage.client.text()
     );
     stage.prompt("look at @docs:note://one").await;
-    assert!(!texts(&said(&stage)).contains("Attached"));
-    assert!(stage.machine.heard().of("docs", "resources/read").is_empty());
+    assert!(!texts(&user_content(&stage)).contains("Attached"));
+    assert!(stage.machine.received().with_method("docs", "resources/read").is_empty());
 }

@@ -1,8 +1,8 @@
 //! Requests from servers whose descriptions offer them these capabilities.
 
 use crate::{
-    machine::{Act, Machine, ordinary, text, tool},
-    stage::{Stage, options},
+    machine::{FakeMachine, Reaction, default_reactions, text, tool},
+    stage::{TestSession, options},
 };
 use agent::fake::{FakeClient, Reply};
 use agent::{
@@ -24,20 +24,20 @@ use system::AbsPath;
 const THINKING: Duration = Duration::from_secs(200);
 
 /// A client whose user answers questions.
-struct Asked {
-    told: Arc<FakeClient>,
+struct AnsweringClient {
+    inner: Arc<FakeClient>,
     answers: Mutex<VecDeque<QuestionOutcome>>,
     questions: Mutex<Vec<Question>>,
 }
 
 #[async_trait]
-impl Client for Asked {
+impl Client for AnsweringClient {
     fn notify(&self, event: &SessionEvent) {
-        self.told.notify(event);
+        self.inner.notify(event);
     }
 
     async fn request_permission(&self, request: PermissionRequest) -> PermissionOutcome {
-        self.told.request_permission(request).await
+        self.inner.request_permission(request).await
     }
 
     async fn ask(&self, question: Question) -> QuestionOutcome {
@@ -52,7 +52,7 @@ impl Client for Asked {
 
 /// Adds a server of the user's file that is offered everything. During a call of its tool it sends
 /// this request, and the tool returns the response.
-fn server(machine: &Machine, asks: (&'static str, Value)) {
+fn server(machine: &FakeMachine, asks: (&'static str, Value)) {
     let described =
         json!({ "mcpServers": { "s": { "command": "s", "offer": ["roots", "elicitation", "sampling"] } } });
     machine.files().add_file("/home/mcp.json", described.to_string());
@@ -67,16 +67,16 @@ fn server(machine: &Machine, asks: (&'static str, Value)) {
                         call = message.clone();
                         let ask =
                             json!({ "jsonrpc": "2.0", "id": "ask", "method": method, "params": params });
-                        vec![Act::Say(ask.to_string())]
+                        vec![Reaction::Line(ask.to_string())]
                     }
                     None => {
-                        let said =
+                        let response =
                             if message["error"].is_null() { &message["result"] } else { &message["error"] };
-                        let answer = text(&said.to_string());
+                        let answer = text(&response.to_string());
                         streams.act(&call, answer).await;
                         Vec::new()
                     }
-                    _ => ordinary(&message, &json!([tool("ask")])),
+                    _ => default_reactions(&message, &json!([tool("ask")])),
                 };
                 for act in acts {
                     streams.act(&message, act).await;
@@ -92,17 +92,18 @@ async fn answered(
     asks: (&'static str, Value),
     answers: impl IntoIterator<Item = QuestionOutcome>,
 ) -> (Value, Vec<Question>, Value) {
-    let machine = Machine::new();
+    let machine = FakeMachine::new();
     server(&machine, asks);
-    let told = FakeClient::new([]);
+    let inner = FakeClient::new([]);
     let answers = Mutex::new(answers.into_iter().collect());
-    let client = Arc::new(Asked { told: told.clone(), answers, questions: Mutex::default() });
+    let client = Arc::new(AnsweringClient { inner: inner.clone(), answers, questions: Mutex::default() });
     let script = vec![Reply::calls(&[("mcp__s__ask", json!({}))]), Reply::text("done")];
-    let stage = Stage::open_for(machine, PermissionMode::Prometheus, script, told, client.clone()).await;
+    let stage =
+        TestSession::open_for(machine, PermissionMode::Prometheus, script, inner, client.clone()).await;
     stage.prompt("go").await;
     let answer = serde_json::from_str(&stage.results()[0]).unwrap();
     let questions = client.questions.lock().unwrap().clone();
-    let offered = stage.machine.heard().of("s", "initialize").remove(0);
+    let offered = stage.machine.received().with_method("s", "initialize").remove(0);
     (answer, questions, offered["params"]["capabilities"].clone())
 }
 
@@ -117,7 +118,7 @@ fn form() -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn f106_roots_are_told_where_they_are_offered() {
+async fn f106_roots_are_sent_where_they_are_offered() {
     let (answer, questions, capabilities) = answered(("roots/list", json!({})), []).await;
     assert_eq!(answer["roots"], json!([{ "uri": "file:///w" }]));
     assert!(questions.is_empty());
@@ -126,10 +127,10 @@ async fn f106_roots_are_told_where_they_are_offered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn f106_a_server_of_the_client_is_offered_what_the_user_says_of_its_name() {
-    let machine = Machine::new();
+async fn f106_a_clients_server_is_offered_what_the_users_settings_give_its_name() {
+    let machine = FakeMachine::new();
     for name in ["s", "other"] {
-        machine.answers(name, |message| ordinary(message, &json!([tool("ask")])));
+        machine.answers(name, |message| default_reactions(message, &json!([tool("ask")])));
     }
     let mut options = McpOptions::clone(&options(&machine));
     options.offers.insert("s".to_owned(), vec![Offered::Roots]);
@@ -142,15 +143,17 @@ async fn f106_a_server_of_the_client_is_offered_what_the_user_says_of_its_name()
     let source =
         provider.open(&SessionScope { id: SessionId::fresh(), cwd: AbsPath::new("/w").unwrap(), servers });
     assert_eq!(source.offer().await.tools.len(), 2);
-    let told = |name: &str| machine.heard().of(name, "initialize")[0]["params"]["capabilities"].clone();
-    assert_eq!((told("s"), told("other")), (json!({ "roots": {} }), json!({})));
+    let capabilities =
+        |name: &str| machine.received().with_method(name, "initialize")[0]["params"]["capabilities"].clone();
+    assert_eq!((capabilities("s"), capabilities("other")), (json!({ "roots": {} }), json!({})));
     source.close().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn f106_a_servers_question_goes_to_the_user_field_by_field() {
-    let say = |text: &str| QuestionOutcome::Answered(text.to_owned());
-    let (answer, questions, _) = answered(("elicitation/create", form()), [say("green"), say("3")]).await;
+    let answer = |text: &str| QuestionOutcome::Answered(text.to_owned());
+    let (answer, questions, _) =
+        answered(("elicitation/create", form()), [answer("green"), answer("3")]).await;
     assert_eq!(answer, json!({ "action": "accept", "content": { "colour": "green", "count": 3 } }));
     let [colour, count] = questions.as_slice() else { panic!("{questions:?}") };
     assert_eq!(colour.text, "MCP server 's' asks: Which one?\ncolour");
@@ -159,19 +162,19 @@ async fn f106_a_servers_question_goes_to_the_user_field_by_field() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn f106_a_question_that_nobody_answers_is_no_consent() {
-    let say = |text: &str| QuestionOutcome::Answered(text.to_owned());
+async fn f106_an_unanswered_question_is_no_consent() {
+    let answer = |text: &str| QuestionOutcome::Answered(text.to_owned());
     for (answers, action) in [
         (vec![QuestionOutcome::Unavailable], "decline"),
         (vec![QuestionOutcome::Dismissed], "cancel"),
-        (vec![say("green"), say("many")], "decline"),
+        (vec![answer("green"), answer("many")], "decline"),
     ] {
         let (answer, _, _) = answered(("elicitation/create", form()), answers).await;
         assert_eq!(answer, json!({ "action": action }));
     }
     let yes = json!({ "message": "Really?", "requestedSchema": { "type": "object", "properties": {} } });
-    for (said, action) in [("Accept", "accept"), ("Decline", "decline")] {
-        let (answer, _, _) = answered(("elicitation/create", yes.clone()), [say(said)]).await;
+    for (choice, action) in [("Accept", "accept"), ("Decline", "decline")] {
+        let (answer, _, _) = answered(("elicitation/create", yes.clone()), [answer(choice)]).await;
         assert_eq!(answer["action"], action);
     }
     let url = json!({ "mode": "url", "message": "Look", "url": "https://x/", "elicitationId": "1" });
@@ -186,31 +189,32 @@ async fn sampled(
     params: Value,
     user: Option<PermissionOutcome>,
     model: Option<Reply>,
-) -> (Value, Stage) {
-    let machine = Machine::new();
+) -> (Value, TestSession) {
+    let machine = FakeMachine::new();
     server(&machine, ("sampling/createMessage", params));
     // The permission request for the tool call itself comes first.
     let guarded = mode == PermissionMode::Guardian;
-    let told = FakeClient::new(
+    let inner = FakeClient::new(
         guarded.then_some(Some(PermissionOutcome::AllowOnce)).into_iter().chain(user.map(Some)),
     );
     let mut script = vec![Reply::calls(&[("mcp__s__ask", json!({}))])];
     script.extend(model);
     script.push(Reply::text("done"));
-    let stage = Stage::open_for(machine, mode, script, told.clone(), told).await;
+    let stage = TestSession::open_for(machine, mode, script, inner.clone(), inner).await;
     stage.prompt("go").await;
     let answer = serde_json::from_str(&stage.results()[0]).unwrap();
     (answer, stage)
 }
 
 fn question() -> Value {
-    let said = |role: &str, text: &str| json!({ "role": role, "content": { "type": "text", "text": text } });
+    let message =
+        |role: &str, text: &str| json!({ "role": role, "content": { "type": "text", "text": text } });
     let image = json!({ "type": "image", "mimeType": "image/png", "data": "AAAA" });
     json!({
         "systemPrompt": "Be brief.\u{1b}[2J",
         "messages": [
-            said("user", "Is it red?"),
-            said("assistant", "Yes."),
+            message("user", "Is it red?"),
+            message("assistant", "Yes."),
             { "role": "user", "content": [{ "type": "text", "text": "Why?" }, image] },
         ],
         "maxTokens": 100_000, "temperature": 0.5, "stopSequences": ["STOP"], "includeContext": "allServers",
@@ -218,7 +222,7 @@ fn question() -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn f106_a_server_asks_the_model_when_the_user_says_so() {
+async fn f106_a_server_samples_the_model_when_the_user_approves() {
     let allow = Some(PermissionOutcome::AllowOnce);
     let reply = Reply::text("Because. STOP it");
     let (answer, stage) = sampled(PermissionMode::Guardian, question(), allow, Some(reply)).await;
@@ -257,7 +261,7 @@ async fn f106_a_server_asks_the_model_when_the_user_says_so() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn f106_the_model_is_not_asked_where_nobody_allows_it() {
+async fn f106_sampling_without_approval_or_with_a_bad_request_is_refused() {
     let refuse = Some(PermissionOutcome::RejectOnce);
     let (answer, _) = sampled(PermissionMode::Guardian, question(), refuse, None).await;
     assert_eq!(answer["code"], -1, "{answer}");
@@ -268,7 +272,7 @@ async fn f106_the_model_is_not_asked_where_nobody_allows_it() {
     let (answer, _) = sampled(PermissionMode::Prometheus, question(), None, Some(broken)).await;
     assert_eq!((answer["code"].as_i64(), answer["message"].as_str()), (Some(-1), Some("busy")), "{answer}");
     let text = |role: &str| json!({ "role": role, "content": { "type": "text", "text": "x" } });
-    for (params, said) in [
+    for (params, expected) in [
         (json!({ "messages": [], "maxTokens": 1 }), "begin and end with the user"),
         (
             json!({ "messages": [text("assistant"), text("user")], "maxTokens": 1 }),
@@ -285,7 +289,7 @@ async fn f106_the_model_is_not_asked_where_nobody_allows_it() {
         ),
         (
             json!({ "messages": [{ "role": "user", "content": { "type": "audio", "mimeType": "audio/wav", "data": "AAAA" } }], "maxTokens": 1 }),
-            "texts, and images of the user",
+            "only text, and images of the user",
         ),
         (
             json!({ "messages": [{ "role": "user", "content": { "type": "text", "text": "x".repeat(200_001) } }], "maxTokens": 1 }),
@@ -294,6 +298,6 @@ async fn f106_the_model_is_not_asked_where_nobody_allows_it() {
     ] {
         let (answer, _) = sampled(PermissionMode::Prometheus, params, None, None).await;
         assert_eq!(answer["code"], -32602, "{answer}");
-        assert!(answer["message"].as_str().unwrap().contains(said), "{answer}");
+        assert!(answer["message"].as_str().unwrap().contains(expected), "{answer}");
     }
 }

@@ -1,7 +1,7 @@
 //! This program as a server: its responses to a client.
 
 use crate::{
-    machine::{Machine, ordinary, text, tool},
+    machine::{FakeMachine, default_reactions, text, tool},
     stage::options,
 };
 use agent::Redactor;
@@ -17,7 +17,7 @@ use tokio::{
 
 /// A gateway with the tools `echo`, `fails`, `panics` and `waits`; the last waits for a permit and
 /// signals when it is dropped.
-struct Desk {
+struct FakeGateway {
     permits: Semaphore,
     waiting: Notify,
     dropped: Arc<Notify>,
@@ -32,7 +32,7 @@ impl Drop for Dropped {
 }
 
 #[async_trait]
-impl Gateway for Desk {
+impl Gateway for FakeGateway {
     async fn tools(&self) -> Vec<Value> {
         vec![tool("echo")]
     }
@@ -85,34 +85,39 @@ impl Gateway for Desk {
 
 /// The client's end of the streams.
 struct Client {
-    desk: Arc<Desk>,
+    fake_gateway: Arc<FakeGateway>,
     answers: Lines<BufReader<tokio::io::ReadHalf<DuplexStream>>>,
     input: Option<tokio::io::WriteHalf<DuplexStream>>,
 }
 
 impl Client {
     fn start() -> Self {
-        let desk =
-            Arc::new(Desk { permits: Semaphore::new(0), waiting: Notify::new(), dropped: Arc::default() });
+        let fake_gateway = Arc::new(FakeGateway {
+            permits: Semaphore::new(0),
+            waiting: Notify::new(),
+            dropped: Arc::default(),
+        });
         let (ours, theirs) = tokio::io::duplex(1024 * 1024);
         let (input, output) = split(theirs);
         let redactor = Redactor::default();
         redactor.learn(["canary-secret".to_owned()]);
-        let gateway: Arc<dyn Gateway> = desk.clone();
+        let gateway: Arc<dyn Gateway> = fake_gateway.clone();
         tokio::spawn(async move {
             mcp::serve(Box::new(input), Box::new(output), gateway, redactor, "7").await.unwrap();
         });
         let (read, write) = split(ours);
-        Self { desk, answers: BufReader::new(read).lines(), input: Some(write) }
+        Self { fake_gateway, answers: BufReader::new(read).lines(), input: Some(write) }
     }
 
-    async fn say(&mut self, line: &str) {
+    async fn send_line(&mut self, line: &str) {
         self.input.as_mut().unwrap().write_all(format!("{line}\n").as_bytes()).await.unwrap();
     }
 
     async fn request(&mut self, id: Value, method: &str, params: Value) {
-        self.say(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string())
-            .await;
+        self.send_line(
+            &json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string(),
+        )
+        .await;
     }
 
     async fn call(&mut self, id: u64, name: &str) {
@@ -126,7 +131,7 @@ impl Client {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_is_answered_what_it_asks() {
+async fn a_client_gets_a_response_to_each_request() {
     let mut client = Client::start();
     for (asked, version) in [("2025-03-26", "2025-03-26"), ("1999-01-01", "2025-11-25")] {
         client
@@ -137,7 +142,7 @@ async fn a_client_is_answered_what_it_asks() {
         assert_eq!(answer["result"]["serverInfo"], json!({ "name": "tiller", "version": "7" }));
         assert_eq!(answer["result"]["capabilities"], json!({ "tools": {}, "resources": {}, "prompts": {} }));
     }
-    client.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
+    client.send_line(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
     client.request(json!(1), "ping", json!({})).await;
     assert_eq!(client.answer().await, json!({ "jsonrpc": "2.0", "id": 1, "result": {} }));
     client.request(json!(2), "tools/list", json!({})).await;
@@ -178,7 +183,7 @@ async fn a_client_is_answered_what_it_asks() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn bad_input_is_an_error_and_nothing_more() {
+async fn bad_input_is_answered_with_an_error_and_serving_continues() {
     let mut client = Client::start();
     let call =
         |params: &str| format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#);
@@ -204,7 +209,7 @@ async fn bad_input_is_an_error_and_nothing_more() {
         (&call(r#"{"name":"panics"}"#), -32603),
         (&long, -32600),
     ] {
-        client.say(line).await;
+        client.send_line(line).await;
         let answer = client.answer().await;
         assert_eq!(answer["error"]["code"], code, "{}: {answer}", &line[..line.len().min(80)]);
     }
@@ -220,33 +225,33 @@ async fn bad_input_is_an_error_and_nothing_more() {
             "Unknown prompt: none",
         ),
     ] {
-        client.say(&line).await;
+        client.send_line(&line).await;
         assert_eq!(client.answer().await["error"]["message"], message);
     }
     // Messages that need no response get none.
     for line in
         ["", "  ", r#"{"jsonrpc":"2.0","method":"no/such"}"#, r#"{"jsonrpc":"2.0","id":9,"result":{}}"#]
     {
-        client.say(line).await;
+        client.send_line(line).await;
     }
     client.request(json!(2), "ping", json!({})).await;
     assert_eq!(client.answer().await["id"], 2);
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_run_side_by_side_and_can_be_cancelled() {
+async fn calls_run_concurrently_and_can_be_cancelled() {
     let mut client = Client::start();
     client.call(1, "waits").await;
-    client.desk.waiting.notified().await;
+    client.fake_gateway.waiting.notified().await;
     client.call(2, "echo").await;
     assert_eq!(client.answer().await["id"], 2, "one that waits holds up nobody");
     client.call(1, "echo").await;
     assert_eq!(client.answer().await["error"]["code"], -32600, "an id is one request's");
     let cancelled =
         json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 1 } });
-    client.say(&cancelled.to_string()).await;
-    client.desk.dropped.notified().await;
-    client.desk.permits.add_permits(1);
+    client.send_line(&cancelled.to_string()).await;
+    client.fake_gateway.dropped.notified().await;
+    client.fake_gateway.permits.add_permits(1);
     client.request(json!(3), "ping", json!({})).await;
     assert_eq!(client.answer().await["id"], 3, "what was cancelled is not answered");
     for id in 10..60 {
@@ -261,31 +266,31 @@ async fn calls_run_side_by_side_and_can_be_cancelled() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_end_of_the_input_ends_it_and_what_runs_is_answered_first() {
+async fn at_the_end_of_the_input_running_calls_are_answered_first() {
     let mut client = Client::start();
     client.call(1, "echo").await;
     client.call(2, "waits").await;
-    client.desk.waiting.notified().await;
+    client.fake_gateway.waiting.notified().await;
     client.input.take().unwrap().shutdown().await.unwrap();
     assert_eq!(client.answer().await["id"], 1);
     // The other call is aborted after a while.
-    client.desk.dropped.notified().await;
+    client.fake_gateway.dropped.notified().await;
     assert_eq!(client.answers.next_line().await.unwrap(), None);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_gateway_never_serves_itself() {
-    let machine = Machine::new();
+    let machine = FakeMachine::new();
     machine.answers("other", |message| match message["method"].as_str() {
         Some("tools/call") => vec![text("passed on")],
-        _ => ordinary(message, &json!([tool("look")])),
+        _ => default_reactions(message, &json!([tool("look")])),
     });
     machine.answers("mirror", |message| match message["method"].as_str() {
-        Some("initialize") => vec![crate::machine::Act::Reply(json!({
+        Some("initialize") => vec![crate::machine::Reaction::Reply(json!({
             "protocolVersion": "2025-06-18", "capabilities": { "tools": {} },
             "serverInfo": { "name": "tiller", "version": "1" },
         }))],
-        _ => ordinary(message, &json!([tool("again")])),
+        _ => default_reactions(message, &json!([tool("again")])),
     });
     let file =
         json!({ "mcpServers": { "other": { "command": "other" }, "mirror": { "command": "mirror" } } });

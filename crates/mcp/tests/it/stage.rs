@@ -1,6 +1,6 @@
 //! A session with servers, and a model that plays a script.
 
-use crate::machine::Machine;
+use crate::machine::FakeMachine;
 use agent::fake::{FakeClient, FakeModel, FakeModels, MemoryStore, Reply};
 use agent::{
     Client, ClientServer, ClientServerKind, Content, CreateSession, FolderTrust, LanguageModel, Message,
@@ -15,8 +15,8 @@ use std::{
 };
 use system::AbsPath;
 
-pub(crate) struct Stage {
-    pub(crate) machine: Arc<Machine>,
+pub(crate) struct TestSession {
+    pub(crate) machine: Arc<FakeMachine>,
     pub(crate) model: Arc<FakeModel>,
     pub(crate) client: Arc<FakeClient>,
     pub(crate) session: SessionHandle,
@@ -24,10 +24,10 @@ pub(crate) struct Stage {
 
 /// A store of hashes in memory that holds no secrets and no grants.
 #[derive(Default)]
-pub(crate) struct Known(Mutex<BTreeMap<String, BTreeMap<String, String>>>);
+pub(crate) struct MemoryStores(Mutex<BTreeMap<String, BTreeMap<String, String>>>);
 
 #[async_trait]
-impl Pins for Known {
+impl Pins for MemoryStores {
     async fn seen(&self, server: &str) -> Option<BTreeMap<String, String>> {
         self.0.lock().unwrap().get(server).cloned()
     }
@@ -38,7 +38,7 @@ impl Pins for Known {
 }
 
 #[async_trait]
-impl Values for Known {
+impl Values for MemoryStores {
     fn variable(&self, _name: &str) -> Option<String> {
         None
     }
@@ -49,7 +49,7 @@ impl Values for Known {
 }
 
 #[async_trait]
-impl Grants for Known {
+impl Grants for MemoryStores {
     async fn load(&self, _server: &str) -> Option<String> {
         None
     }
@@ -64,15 +64,15 @@ impl Grants for Known {
 }
 
 #[async_trait]
-impl TrustRecords for Known {
-    async fn trusted(&self, _folder: &AbsPath) -> Result<TrustRecord, String> {
+impl TrustRecords for MemoryStores {
+    async fn trusted(&self, _directory: &AbsPath) -> Result<TrustRecord, String> {
         Ok(TrustRecord::default())
     }
 }
 
 /// Returns the options of servers on this system.
-pub(crate) fn options(machine: &Arc<Machine>) -> Arc<McpOptions> {
-    let known = Arc::new(Known::default());
+pub(crate) fn options(machine: &Arc<FakeMachine>) -> Arc<McpOptions> {
+    let known = Arc::new(MemoryStores::default());
     Arc::new(McpOptions {
         system: machine.clone(),
         values: known.clone(),
@@ -88,16 +88,16 @@ pub(crate) fn options(machine: &Arc<Machine>) -> Arc<McpOptions> {
     })
 }
 
-impl Stage {
+impl TestSession {
     /// Opens a session whose client sent these programs as servers, each with its own name.
-    pub(crate) async fn open(machine: Arc<Machine>, servers: &[&str], script: Vec<Reply>) -> Self {
+    pub(crate) async fn open(machine: Arc<FakeMachine>, servers: &[&str], script: Vec<Reply>) -> Self {
         let client = FakeClient::new([]);
         Self::start(machine, servers, script, PermissionMode::Prometheus, &[], client.clone(), client).await
     }
 
-    /// Like [`Stage::open`], with settings that deny these tools.
+    /// Like [`TestSession::open`], with settings that deny these tools.
     pub(crate) async fn open_denying(
-        machine: Arc<Machine>,
+        machine: Arc<FakeMachine>,
         servers: &[&str],
         script: Vec<Reply>,
         denied: &[&str],
@@ -110,7 +110,7 @@ impl Stage {
     /// Opens a session with the servers of files. `driver` replaces the client, and forwards to
     /// `client` what it receives.
     pub(crate) async fn open_for(
-        machine: Arc<Machine>,
+        machine: Arc<FakeMachine>,
         mode: PermissionMode,
         script: Vec<Reply>,
         client: Arc<FakeClient>,
@@ -120,7 +120,7 @@ impl Stage {
     }
 
     async fn start(
-        machine: Arc<Machine>,
+        machine: Arc<FakeMachine>,
         servers: &[&str],
         script: Vec<Reply>,
         permission_mode: PermissionMode,
@@ -157,7 +157,7 @@ impl Stage {
     }
 
     /// Returns the names of the servers' tools in a request to the model.
-    pub(crate) fn told(&self, request: usize) -> Vec<String> {
+    pub(crate) fn offered_tools(&self, request: usize) -> Vec<String> {
         let tools = &self.model.requests()[request].tools;
         let own = |name: &str| name.starts_with("mcp__") || name == "tool_search";
         tools.iter().map(|tool| tool.name.clone()).filter(|name| own(name)).collect()
@@ -167,8 +167,8 @@ impl Stage {
     pub(crate) fn results(&self) -> Vec<String> {
         let last = self.model.requests().pop().unwrap();
         let calls = last.messages.into_iter().filter_map(|message| match message {
-            Message::Assistant(said) => {
-                Some(said.calls().map(|call| call.result.text.clone()).collect::<Vec<_>>())
+            Message::Assistant(message) => {
+                Some(message.calls().map(|call| call.result.text.clone()).collect::<Vec<_>>())
             }
             Message::User(_) => None,
         });

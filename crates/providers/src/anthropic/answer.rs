@@ -2,8 +2,8 @@
 
 use super::{
     WIRE,
-    bound::Thinks,
     request::{Block, Input, Kind, Wire, block, push},
+    thinking_binding::ReplayedThinking,
 };
 use crate::{
     call_ids::CallIds,
@@ -20,13 +20,13 @@ const THINKING: &[&str] = &["thinking", "redacted_thinking"];
 const ENDS_THINKING: &str = "(The answer ended here.)";
 
 /// Appends an answer, item by item in order, and the results of its calls. Only the model that
-/// wrote the answer gets back what means nothing to another one; `thinks` decides how much of its
-/// thinking that includes.
+/// wrote the answer gets back what means nothing to another one; `replayed_thinking` decides how
+/// much of its thinking that includes.
 /// <https://platform.claude.com/docs/en/build-with-claude/thinking-tool-workflows>
 pub(super) fn push_answer<'a>(
     messages: &mut Vec<Wire<'a>>,
     answer: &'a AssistantMessage,
-    thinks: Thinks,
+    replayed_thinking: ReplayedThinking,
     info: &ModelInfo,
     ids: &mut CallIds,
 ) {
@@ -37,8 +37,10 @@ pub(super) fn push_answer<'a>(
             Item::Text(text) => content.extend(text_block(text, own)),
             Item::Reasoning(reasoning) if own => {
                 let raw = replayed(reasoning.opaque.as_ref(), THINKING);
-                let raw = raw
-                    .filter(|raw| thinks == Thinks::Unsigned || thinks == Thinks::Signed && is_signed(raw));
+                let raw = raw.filter(|raw| {
+                    replayed_thinking == ReplayedThinking::Unsigned
+                        || replayed_thinking == ReplayedThinking::Signed && is_signed(raw)
+                });
                 content.extend(raw.map(|raw| Block::from(Kind::Thinking(raw))));
             }
             Item::Call(call) => {

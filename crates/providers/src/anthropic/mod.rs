@@ -1,9 +1,9 @@
 //! Anthropic Messages.
 
 mod answer;
-mod bound;
 mod request;
 mod stream;
+mod thinking_binding;
 
 pub(crate) use request::{OPTIONS, body};
 pub(crate) use stream::AnthropicFold;

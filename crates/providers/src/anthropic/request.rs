@@ -2,14 +2,14 @@
 
 use super::{
     answer::push_answer,
-    bound::{running, thinks},
+    thinking_binding::{replayed_thinking, running_turn_start},
 };
 use crate::{
     call_ids::CallIds,
     family,
     fields::Fields,
-    learned::{Optional, Traits},
     parts::{Part, parts, written},
+    refused_options::{ModelQuirks, RequestOption},
 };
 use agent::{Message, ModelInfo, ModelRequest, ToolSpec, ToolSpecs};
 use serde::Serialize;
@@ -17,16 +17,16 @@ use serde_json::{Value, value::RawValue};
 use std::{borrow::Cow, sync::Arc};
 
 /// The smallest thinking budget that the API accepts, in tokens.
-const LEAST_THINKING: u64 = 1024;
+const MIN_THINKING_TOKENS: u64 = 1024;
 
 /// The options that a request can leave out.
-pub(crate) const OPTIONS: &[&Optional] = &[&EFFORT, &THINKING, &DISPLAY, &SCHEMA];
+pub(crate) const OPTIONS: &[&RequestOption] = &[&EFFORT, &THINKING, &DISPLAY, &SCHEMA];
 
-const EFFORT: Optional = Optional {
+const EFFORT: RequestOption = RequestOption {
     at: "/output_config/effort",
     names: &["output_config.effort", "effort parameter", "effort level", "effort"],
 };
-const THINKING: Optional = Optional {
+const THINKING: RequestOption = RequestOption {
     at: "/thinking",
     names: &[
         "adaptive thinking",
@@ -36,11 +36,11 @@ const THINKING: Optional = Optional {
         "thinking: input",
     ],
 };
-const DISPLAY: Optional = Optional {
+const DISPLAY: RequestOption = RequestOption {
     at: "/thinking/display",
     names: &["thinking.display", "thinking.adaptive.display", "thinking.enabled.display", "display: extra"],
 };
-const SCHEMA: Optional = Optional {
+const SCHEMA: RequestOption = RequestOption {
     at: "/output_config/format",
     names: &["output_config.format", "structured outputs", "json_schema", "output_format"],
 };
@@ -48,18 +48,18 @@ const SCHEMA: Optional = Optional {
 /// Builds the body. Prompt cache breakpoints are set at the end of the system prompt, which also
 /// covers the tools before it, and at the last two user messages: one reads the entry of the
 /// previous request, the other writes the entry for the next.
-pub(crate) fn body(request: &ModelRequest, info: &ModelInfo, model: &str, traits: &Traits) -> Vec<u8> {
+pub(crate) fn body(request: &ModelRequest, info: &ModelInfo, model: &str, quirks: &ModelQuirks) -> Vec<u8> {
     let mut messages: Vec<Wire<'_>> = Vec::with_capacity(request.messages.len() * 2);
     let mut ids = CallIds::default();
-    let running = running(&request.messages);
+    let running = running_turn_start(&request.messages);
     for (position, message) in request.messages.iter().enumerate() {
         match message {
             Message::User(content) => {
                 push(&mut messages, "user", parts(content, info).into_iter().map(block).collect())
             }
             Message::Assistant(answer) => {
-                let thinks = thinks(answer, model, position >= running);
-                push_answer(&mut messages, answer, thinks, info, &mut ids);
+                let replayed_thinking = replayed_thinking(answer, model, position >= running);
+                push_answer(&mut messages, answer, replayed_thinking, info, &mut ids);
             }
         }
     }
@@ -69,15 +69,15 @@ pub(crate) fn body(request: &ModelRequest, info: &ModelInfo, model: &str, traits
         }
     }
     let max_tokens = request.max_output.unwrap_or(info.max_output).min(info.max_output).max(1);
-    let effort = traits.effort(&EFFORT, request.reasoning_effort.as_deref(), &info.efforts);
-    let thinking = thinking(model, effort, max_tokens, traits);
+    let effort = quirks.effort(&EFFORT, request.reasoning_effort.as_deref(), &info.efforts);
+    let thinking = thinking(model, effort, max_tokens, quirks);
     let adaptive = matches!(thinking, Some(Thinking::Adaptive { .. }));
     let output_config = OutputConfig {
         effort: effort.filter(|_| adaptive),
         format: request
             .answer_schema
             .as_ref()
-            .filter(|_| traits.takes(&SCHEMA))
+            .filter(|_| quirks.accepts(&SCHEMA))
             .map(|schema| OutputFormat { kind: "json_schema", schema }),
     };
     let tools = tools(&request.tools);
@@ -109,23 +109,28 @@ fn system(text: &str) -> Vec<Block<'_>> {
 /// A model that always thinks is asked for a summary even without an effort: its text between calls
 /// arrives as thinking, which is empty otherwise (Anthropic, "Thinking in tool and multi-turn
 /// workflows").
-fn thinking(model: &str, effort: Option<&'static str>, max_tokens: u64, traits: &Traits) -> Option<Thinking> {
-    if !traits.takes(&THINKING) {
+fn thinking(
+    model: &str,
+    effort: Option<&'static str>,
+    max_tokens: u64,
+    quirks: &ModelQuirks,
+) -> Option<Thinking> {
+    if !quirks.accepts(&THINKING) {
         return None;
     }
-    let adaptive = Thinking::Adaptive { display: traits.takes(&DISPLAY).then_some("summarized") };
+    let adaptive = Thinking::Adaptive { display: quirks.accepts(&DISPLAY).then_some("summarized") };
     match (family::anthropic_thinking(model), effort) {
         (family::Thinking::Always, _) | (family::Thinking::Asked, Some(_)) => Some(adaptive),
         (family::Thinking::Never, _) | (_, None) => None,
         (family::Thinking::Budget, Some(effort)) => {
-            let wanted = match effort {
+            let requested = match effort {
                 "low" => 4_096,
                 "medium" => 10_240,
                 "high" => 24_576,
                 _ => 49_152,
             };
-            let budget_tokens = max_tokens.div_euclid(2).min(wanted);
-            (budget_tokens >= LEAST_THINKING).then_some(Thinking::Enabled { budget_tokens })
+            let budget_tokens = max_tokens.div_euclid(2).min(requested);
+            (budget_tokens >= MIN_THINKING_TOKENS).then_some(Thinking::Enabled { budget_tokens })
         }
     }
 }
@@ -311,10 +316,10 @@ mod tests {
     use crate::fixture;
 
     #[test]
-    fn a_conversation_with_everything() {
+    fn a_conversation_with_every_kind_of_content_is_converted() {
         let block = r#"{"type":"thinking", "thinking":"Hm","signature":"EqQB/+="}"#;
         let request = fixture::request(block);
-        let body = body(&request, &fixture::info(true), "claude-opus-5-5", &Traits::default());
+        let body = body(&request, &fixture::info(true), "claude-opus-5-5", &ModelQuirks::default());
         let sent = String::from_utf8(body.clone()).unwrap();
         assert_eq!(sent.matches(block).count(), 1, "byte for byte, to the model that made it only: {sent}");
         insta::assert_snapshot!(fixture::shown(&body, "messages"), @r#"
@@ -334,21 +339,21 @@ mod tests {
     }
 
     /// Returns the `thinking` and `output_config` members of a body without a conversation.
-    fn asked(model: &str, effort: Option<&str>, max_output: u64) -> (Value, Value) {
+    fn thinking_and_config(model: &str, effort: Option<&str>, max_output: u64) -> (Value, Value) {
         let request = ModelRequest {
             max_output: Some(max_output),
             reasoning_effort: effort.map(str::to_owned),
             ..ModelRequest::default()
         };
         let info = ModelInfo { max_output: 128_000, ..fixture::info(true) };
-        let body = body(&request, &info, model, &Traits::default());
+        let body = body(&request, &info, model, &ModelQuirks::default());
         let mut body: serde_json::Map<String, Value> = serde_json::from_slice(&body).unwrap();
         assert_eq!(body["max_tokens"], max_output);
         (body.remove("thinking").unwrap_or_default(), body.remove("output_config").unwrap_or_default())
     }
 
     #[test]
-    fn each_generation_is_asked_to_think_in_its_own_way() {
+    fn thinking_is_requested_as_each_generation_expects() {
         let adaptive = r#"{"type":"adaptive","display":"summarized"}"#;
         for (model, max_output, effort, thinking, output) in [
             ("claude-3-5-sonnet-20241022", 8_192, Some("high"), "null", "null"),
@@ -383,9 +388,9 @@ mod tests {
             ("claude-fable-5-1", 1_000, None, adaptive, "null"),
             ("glm-5", 1_000, None, "null", "null"),
         ] {
-            let (asked, config) = asked(model, effort, max_output);
+            let (actual, config) = thinking_and_config(model, effort, max_output);
             let json = |text: &str| serde_json::from_str::<Value>(text).unwrap();
-            assert_eq!((asked, config), (json(thinking), json(output)), "{model} {effort:?}");
+            assert_eq!((actual, config), (json(thinking), json(output)), "{model} {effort:?}");
         }
     }
 }

@@ -7,8 +7,8 @@ use crate::{
     fields::Fields,
     http::{Failure, Fold, Peer},
     limits::MAX_CALLS,
-    parts::kept,
-    sink::Sink,
+    parts::wrap_own_form,
+    sink::EventSink,
 };
 use agent::{ModelCall, ModelEvent, ModelStop, Reasoning, Usage};
 use event::{BlockStart, Delta, Event, UsageBlock};
@@ -43,7 +43,7 @@ enum Open {
 }
 
 impl Fold for AnthropicFold {
-    fn on_event(&mut self, data: &str, peer: &Peer, sink: &mut Sink) -> Result<(), Failure> {
+    fn on_event(&mut self, data: &str, peer: &Peer, sink: &mut EventSink) -> Result<(), Failure> {
         // Gateways send OpenAI's end marker here too; it has no meaning.
         if data.trim() == "[DONE]" {
             return Ok(());
@@ -58,7 +58,7 @@ impl Fold for AnthropicFold {
                 self.begin(index, content_block, members(data, "content_block"), sink);
             }
             Event::ContentBlockDelta { index, delta: Delta::Citation } => {
-                self.cite(index, &members(data, "delta"), sink);
+                self.add_citation(index, &members(data, "delta"), sink);
             }
             Event::ContentBlockDelta { index, delta } => self.extend(index, delta, sink),
             Event::ContentBlockStop { index } => self.end(index, sink),
@@ -85,7 +85,7 @@ impl Fold for AnthropicFold {
         Ok(())
     }
 
-    fn complete(&mut self, sink: &mut Sink) {
+    fn complete(&mut self, sink: &mut EventSink) {
         // Blocks that the server did not end are complete when the message is.
         while let Some((index, _)) = self.open.first() {
             self.end(*index, sink);
@@ -100,12 +100,12 @@ impl Fold for AnthropicFold {
         sink.push(ModelEvent::Stop(stop));
     }
 
-    fn abandon(&mut self, _sink: &mut Sink) {}
+    fn abandon(&mut self, _sink: &mut EventSink) {}
 }
 
 impl AnthropicFold {
-    fn begin(&mut self, index: u64, block: BlockStart, start: Fields<'static>, sink: &mut Sink) {
-        self.make_way(index, &block, sink);
+    fn begin(&mut self, index: u64, block: BlockStart, start: Fields<'static>, sink: &mut EventSink) {
+        self.end_reused_block(index, &block, sink);
         let open = match block {
             BlockStart::Text { text } => {
                 sink.text(text.as_str());
@@ -129,7 +129,7 @@ impl AnthropicFold {
 
     /// Ends a block whose index is used again, since it is complete then. A call that begins twice
     /// without any input in between is one call.
-    fn make_way(&mut self, index: u64, next: &BlockStart, sink: &mut Sink) {
+    fn end_reused_block(&mut self, index: u64, next: &BlockStart, sink: &mut EventSink) {
         self.open.retain(|(at, block)| {
             *at != index
                 || !matches!((&block.open, next), (Open::Call { id, input, .. }, BlockStart::ToolUse { id: again, .. })
@@ -138,8 +138,8 @@ impl AnthropicFold {
         self.end(index, sink);
     }
 
-    fn extend(&mut self, index: u64, delta: Delta, sink: &mut Sink) {
-        match (delta, self.continued(index)) {
+    fn extend(&mut self, index: u64, delta: Delta, sink: &mut EventSink) {
+        match (delta, self.block_of(index)) {
             (Delta::Text { text: more }, open) => {
                 // Text is accepted even if the start of its block was lost.
                 if let Some(Open::Text { text, .. }) = open {
@@ -163,9 +163,9 @@ impl AnthropicFold {
         }
     }
 
-    fn cite(&mut self, index: u64, delta: &Fields<'_>, sink: &mut Sink) {
+    fn add_citation(&mut self, index: u64, delta: &Fields<'_>, sink: &mut EventSink) {
         if let (Some(Open::Text { citations, .. }), Some(citation)) =
-            (self.continued(index), delta.get("citation"))
+            (self.block_of(index), delta.get("citation"))
         {
             sink.count(citation.get().len());
             citations.push(citation.to_owned());
@@ -174,23 +174,23 @@ impl AnthropicFold {
 
     /// Returns the block that a piece belongs to: the one with its index, otherwise the last that
     /// has begun. Without this fallback, a wrong index would leave a call without arguments.
-    fn continued(&mut self, index: u64) -> Option<&mut Open> {
-        let place = self.open.iter().position(|(at, _)| *at == index);
-        let place = place.or_else(|| self.open.len().checked_sub(1))?;
-        Some(&mut self.open[place].1.open)
+    fn block_of(&mut self, index: u64) -> Option<&mut Open> {
+        let position = self.open.iter().position(|(at, _)| *at == index);
+        let position = position.or_else(|| self.open.len().checked_sub(1))?;
+        Some(&mut self.open[position].1.open)
     }
 
-    fn end(&mut self, index: u64, sink: &mut Sink) {
-        let Some(place) = self.open.iter().position(|(at, _)| *at == index) else { return };
-        let Block { mut start, open } = self.open.remove(place).1;
+    fn end(&mut self, index: u64, sink: &mut EventSink) {
+        let Some(position) = self.open.iter().position(|(at, _)| *at == index) else { return };
+        let Block { mut start, open } = self.open.remove(position).1;
         match open {
             Open::Text { text, citations } => {
                 if !citations.is_empty() {
                     start.set("citations", &citations);
                 }
-                let is_plain = start.says_nothing_but(&["type", "text"]);
+                let is_plain = start.is_empty_except(&["type", "text"]);
                 start.set("text", &text);
-                let opaque = (!is_plain).then(|| kept(WIRE, &start));
+                let opaque = (!is_plain).then(|| wrap_own_form(WIRE, &start));
                 if opaque.is_some() || !text.is_empty() {
                     sink.push(ModelEvent::TextDone(opaque));
                 }
@@ -214,20 +214,20 @@ impl AnthropicFold {
                 let arguments =
                     if input.is_empty() { from_start.unwrap_or_default().to_owned() } else { input };
                 let more = start.without(&["type", "id", "name", "input"]);
-                let opaque = (!more.says_nothing_but(&[])).then(|| kept(WIRE, &more));
+                let opaque = (!more.is_empty_except(&[])).then(|| wrap_own_form(WIRE, &more));
                 sink.push(ModelEvent::ToolCall(ModelCall { provider_id, name, arguments, opaque }));
             }
             Open::Unknown { input } => {
                 if let Ok(input) = RawValue::from_string(input) {
                     start.set("input", &input);
                 }
-                sink.push(ModelEvent::Other(kept(WIRE, &start)));
+                sink.push(ModelEvent::Other(wrap_own_form(WIRE, &start)));
             }
         }
     }
 
     /// Updates the token counts. They are totals, and a later event repeats some of them.
-    fn count(&mut self, block: Option<UsageBlock>, sink: &mut Sink) {
+    fn count(&mut self, block: Option<UsageBlock>, sink: &mut EventSink) {
         let Some(block) = block else { return };
         let read = block.cache_read_input_tokens.unwrap_or(self.usage.cache_read);
         let write = block.cache_creation_input_tokens.unwrap_or(self.usage.cache_write);

@@ -3,13 +3,13 @@
 use super::Catalog;
 use crate::{
     VendorOptions, Wire, anthropic,
-    catalogue::{self, is_near, size},
     discovery::LocalModel,
     family, gemini,
     guided::GuidedModel,
     http::{self, Endpoint, Peer, Tuning},
     limits,
-    remote::{Line, Remote, RemoteModel},
+    model_table::{self, is_near, size},
+    remote::{Remote, RemoteModel, WireTarget},
 };
 use agent::{LanguageModel, ModelError, ModelInfo, ToolProfile};
 use reqwest::Url;
@@ -47,7 +47,7 @@ impl Catalog {
             "openai" => &options.openai,
             "anthropic" => &options.anthropic,
             GEMINI => &options.gemini,
-            name => options.custom.get(name).ok_or_else(|| self.unknown(name))?,
+            name => options.custom.get(name).ok_or_else(|| self.unknown_provider(name))?,
         };
         let official = match provider {
             "openai" => Some((OPENAI_URL, "OPENAI_API_KEY")),
@@ -102,9 +102,10 @@ impl Catalog {
         model: &str,
     ) -> Result<Arc<dyn LanguageModel>, ModelError> {
         let options = self.options();
-        let lines: Result<Vec<_>, _> = route.wires.iter().map(|wire| line(&route, *wire, model)).collect();
-        if let Some(told) = self.learned.of(route.base_url, model).context_size {
-            info.context_size = info.context_size.min(told);
+        let targets: Result<Vec<_>, _> =
+            route.wires.iter().map(|wire| target(&route, *wire, model)).collect();
+        if let Some(reported) = self.refused_options.of(route.base_url, model).context_size {
+            info.context_size = info.context_size.min(reported);
         }
         let usual = if is_near(route.base_url) { limits::SILENCE_NEAR } else { limits::SILENCE };
         let idle = route.vendor.silence.or(options.silence).unwrap_or(usual);
@@ -113,16 +114,16 @@ impl Catalog {
         let model = Arc::new(RemoteModel(Arc::new(Remote {
             info,
             base_url: route.base_url.to_owned(),
-            lines: lines?,
+            targets: targets?,
             http: self.http.clone(),
             tuning: Tuning { idle, tries: options.tries, retry_delay: options.retry_delay },
-            learned: self.learned.clone(),
+            refused_options: self.refused_options.clone(),
         })));
         Ok(if is_guided { Arc::new(GuidedModel::new(model)) } else { model })
     }
 
     /// Returns the error for an unknown provider name, suggesting the nearest known name.
-    fn unknown(&self, name: &str) -> ModelError {
+    fn unknown_provider(&self, name: &str) -> ModelError {
         let options = self.options();
         let built_in = ["openai", "anthropic", GEMINI, "local", "offline", "replay"];
         let names: Vec<&str> =
@@ -136,44 +137,44 @@ impl Catalog {
             Some((_, known)) => format!("did you mean `{known}`?"),
             None => format!("there are: {}", names.join(", ")),
         };
-        ModelError::NotConfigured(format!("no provider is called `{name}`: {hint}"))
+        ModelError::NotConfigured(format!("there is no provider `{name}`: {hint}"))
     }
 
     /// Returns the error for an id without a provider or without a model.
-    pub(super) fn unnamed(&self, id: &str) -> ModelError {
-        let hint = match self.catalogue().provider_of(id) {
+    pub(super) fn incomplete_id(&self, id: &str) -> ModelError {
+        let hint = match self.model_table().provider_of(id) {
             Some(provider) => format!("did you mean `{provider}/{id}`?"),
             None => "write it as PROVIDER/MODEL, such as openai/gpt-5 or local/qwen3:8b".into(),
         };
-        ModelError::NotConfigured(format!("`{id}` names no model: {hint}"))
+        ModelError::NotConfigured(format!("`{id}` is not the id of a model: {hint}"))
     }
 }
 
 /// Returns what is known of a model on this machine.
 pub(super) fn local_info(local: &LocalModel) -> ModelInfo {
-    let place = if is_loopback(&local.base_url) { "on this machine, in" } else { "at" };
+    let location = if is_loopback(&local.base_url) { "on this machine, in" } else { "at" };
     ModelInfo {
         name: format!("{} ({})", local.model, local.server),
-        description: Some(format!("Runs {place} {}.", local.server)),
-        ..with_told(catalogue::guess("local", &local.model), local)
+        description: Some(format!("Runs {location} {}.", local.server)),
+        ..with_reported(model_table::guess("local", &local.model), local)
     }
 }
 
 /// Merges what is known of a model with the values that its server reported. A context size that
 /// was not reported is guessed, capped by the model's maximum.
-pub(super) fn with_told(known: ModelInfo, told: &LocalModel) -> ModelInfo {
-    let guess = known.context_size.min(told.most_context.unwrap_or(u64::MAX));
-    let context_size = told.context_size.unwrap_or(guess);
-    let parameters = told.parameters.or(known.parameters);
+pub(super) fn with_reported(known: ModelInfo, reported: &LocalModel) -> ModelInfo {
+    let guess = known.context_size.min(reported.max_context.unwrap_or(u64::MAX));
+    let context_size = reported.context_size.unwrap_or(guess);
+    let parameters = reported.parameters.or(known.parameters);
     ModelInfo {
         context_size,
         // A user's own server shares its context between input and output.
-        max_output: if told.kind.is_some() {
+        max_output: if reported.kind.is_some() {
             known.max_output.min(context_size / 4)
         } else {
             known.max_output.min(context_size)
         },
-        images: known.images || told.images,
+        images: known.images || reported.images,
         parameters,
         profile: size::profile(context_size, parameters),
         ..known
@@ -201,7 +202,7 @@ fn wires(provider: &str, set: Wire, base_url: &str, model: &str) -> &'static [Wi
 }
 
 /// Builds one wire to a model.
-fn line(route: &Route<'_>, wire: Wire, model: &str) -> Result<Line, ModelError> {
+fn target(route: &Route<'_>, wire: Wire, model: &str) -> Result<WireTarget, ModelError> {
     let key = route.vendor.api_key.clone();
     let endpoint = match wire {
         Wire::Anthropic => {
@@ -230,7 +231,7 @@ fn line(route: &Route<'_>, wire: Wire, model: &str) -> Result<Line, ModelError> 
         silence_setting: route.silence_setting.clone(),
         key,
     };
-    Ok(Line { wire, endpoint, peer })
+    Ok(WireTarget { wire, endpoint, peer })
 }
 
 fn is_openai(base_url: &str) -> bool {

@@ -6,9 +6,9 @@ use super::{
 };
 use crate::{
     VendorOptions, Wire, anthropic,
-    catalogue::is_near,
     discovery::{Candidate, LocalModel},
     http::{Endpoint, shown},
+    model_table::is_near,
 };
 use agent::{ModelError, ModelInfo};
 use futures::future::join_all;
@@ -17,7 +17,7 @@ use std::sync::PoisonError;
 
 /// The answer of the server at a user-configured address.
 #[derive(Debug, Clone)]
-pub(super) struct Asked {
+pub(super) struct ServerList {
     base_url: String,
     /// Its models; `None` if it did not answer with a list.
     models: Option<Vec<LocalModel>>,
@@ -41,7 +41,7 @@ impl Catalog {
         let options = self.options();
         let built_in =
             [("openai", &options.openai), ("anthropic", &options.anthropic), (GEMINI, &options.gemini)];
-        let built_in = built_in.into_iter().filter(|(_, vendor)| vendor.is_set_up());
+        let built_in = built_in.into_iter().filter(|(_, vendor)| vendor.is_configured());
         let custom = options.custom.iter().map(|(name, vendor)| (name.as_str(), vendor));
         let custom = custom.filter(|(_, vendor)| vendor.base_url.is_some());
         built_in.chain(custom).map(|(name, vendor)| (name.to_owned(), vendor.clone())).collect()
@@ -61,8 +61,8 @@ impl Catalog {
     /// Asks the servers at user-configured addresses for their models; each answer counts as soon
     /// as it arrives.
     pub(super) async fn ask_servers(&self) {
-        let asking = self.configured().into_iter();
-        join_all(asking.map(async |(name, vendor)| self.ask_server(name, vendor).await)).await;
+        let servers = self.configured().into_iter();
+        join_all(servers.map(async |(name, vendor)| self.ask_server(name, vendor).await)).await;
     }
 
     /// Asks a provider's server for its models, if it is near and has not been asked.
@@ -70,7 +70,7 @@ impl Catalog {
         let known = self.configured().into_iter().find(|(name, _)| name == provider);
         if let Some((name, vendor)) = known
             && vendor.base_url.as_deref().is_some_and(is_near)
-            && self.asked(&name, &vendor).is_none()
+            && self.server_list(&name, &vendor).is_none()
         {
             self.ask_server(name, vendor).await;
         }
@@ -83,38 +83,38 @@ impl Catalog {
             // A wrong address or key is reported when a model is requested.
             Ok(None) | Err(_) => None,
         };
-        let mut asked = self.asked.write().unwrap_or_else(PoisonError::into_inner);
-        asked.insert(name, Asked { base_url, models });
+        let mut server_lists = self.server_lists.write().unwrap_or_else(PoisonError::into_inner);
+        server_lists.insert(name, ServerList { base_url, models });
     }
 
     /// Returns the answer of a provider's server; `None` if it was not asked at its current
     /// address.
-    fn asked(&self, provider: &str, vendor: &VendorOptions) -> Option<Asked> {
-        let asked = self.asked.read().unwrap_or_else(PoisonError::into_inner);
-        let known = asked.get(provider)?;
+    fn server_list(&self, provider: &str, vendor: &VendorOptions) -> Option<ServerList> {
+        let server_lists = self.server_lists.read().unwrap_or_else(PoisonError::into_inner);
+        let known = server_lists.get(provider)?;
         (Some(&known.base_url) == vendor.base_url.as_ref()).then(|| known.clone())
     }
 
     /// Returns the values that a provider's server reported of one of its models.
-    pub(super) fn told(&self, provider: &str, vendor: &VendorOptions, model: &str) -> Option<LocalModel> {
-        let listed = self.asked(provider, vendor)?.models?;
+    pub(super) fn reported(&self, provider: &str, vendor: &VendorOptions, model: &str) -> Option<LocalModel> {
+        let listed = self.server_list(provider, vendor)?.models?;
         listed.into_iter().find(|known| known.model == model)
     }
 
     /// Returns the models of a configured provider, its default first.
     fn models_of(&self, provider: &str, vendor: &VendorOptions) -> Vec<ModelInfo> {
-        let catalogue = self.catalogue();
-        let Some(listed) = self.asked(provider, vendor).and_then(|asked| asked.models) else {
+        let model_table = self.model_table();
+        let Some(listed) = self.server_list(provider, vendor).and_then(|list| list.models) else {
             // Without an answer, nothing is known of the models of a custom server.
             let is_vendor = matches!(provider, "openai" | "anthropic" | GEMINI);
-            return if is_vendor { catalogue.listed(provider) } else { Vec::new() };
+            return if is_vendor { model_table.listed(provider) } else { Vec::new() };
         };
         let mut models: Vec<ModelInfo> =
-            listed.iter().map(|told| self.info(provider, vendor, &told.model)).collect();
+            listed.iter().map(|reported| self.info(provider, vendor, &reported.model)).collect();
         // A gateway to a vendor's models keeps the vendor's default model.
-        let first = catalogue.first(provider).map(|first| format!("{provider}/{first}"));
-        if let Some(place) = models.iter().position(|info| Some(&info.id) == first.as_ref()) {
-            models[..=place].rotate_right(1);
+        let first = model_table.first(provider).map(|first| format!("{provider}/{first}"));
+        if let Some(position) = models.iter().position(|info| Some(&info.id) == first.as_ref()) {
+            models[..=position].rotate_right(1);
         }
         models
     }
@@ -122,9 +122,9 @@ impl Catalog {
     /// Returns what is known of a provider's model: the values its server reported, otherwise the
     /// catalogue's.
     pub(super) fn info(&self, provider: &str, vendor: &VendorOptions, model: &str) -> ModelInfo {
-        let known = self.catalogue().info(provider, vendor.base_url.as_deref(), model);
-        let known = match self.told(provider, vendor, model) {
-            Some(told) => build::with_told(known, &told),
+        let known = self.model_table().info(provider, vendor.base_url.as_deref(), model);
+        let known = match self.reported(provider, vendor, model) {
+            Some(reported) => build::with_reported(known, &reported),
             None => known,
         };
         self.with_profile(known)
@@ -146,7 +146,7 @@ impl Catalog {
         let configured = self.configured();
         let named = configured.iter().flat_map(|(provider, vendor)| self.models_of(provider, vendor));
         let mut list: Vec<ModelInfo> = named.collect();
-        list.extend(self.found().iter().map(|local| self.local_info(local)));
+        list.extend(self.local_models().iter().map(|local| self.local_info(local)));
         list
     }
 
@@ -164,7 +164,7 @@ impl Catalog {
     }
 
     /// Returns the default model as far as it is known without waiting.
-    pub(super) fn default_now(&self) -> Option<String> {
+    pub(super) fn known_default(&self) -> Option<String> {
         if let Some(id) = &self.options().default_model {
             return Some(id.clone());
         }
@@ -172,19 +172,19 @@ impl Catalog {
     }
 
     /// Returns whether the default is final, so that waiting would not change it.
-    pub(super) fn is_settled(&self) -> bool {
+    pub(super) fn is_default_final(&self) -> bool {
         if self.options().default_model.is_some() {
             return true;
         }
         let settled = |(provider, vendor): &(String, VendorOptions)| {
-            vendor.base_url.is_none() || self.asked(provider, vendor).is_some()
+            vendor.base_url.is_none() || self.server_list(provider, vendor).is_some()
         };
         let configured = self.configured();
         let first =
             configured.iter().position(|(provider, vendor)| !self.models_of(provider, vendor).is_empty());
         match first {
             Some(first) => configured[..=first].iter().all(settled),
-            None => !self.found().is_empty() && configured.iter().all(settled),
+            None => !self.local_models().is_empty() && configured.iter().all(settled),
         }
     }
 
@@ -197,7 +197,7 @@ impl Catalog {
                 .map(|base| Url::parse(base).map_or_else(|_| base.to_owned(), |url| shown(&url))),
             models: match &vendor.base_url {
                 None => Some(self.models_of(&provider, &vendor).len()),
-                Some(_) => self.asked(&provider, &vendor).and_then(|asked| Some(asked.models?.len())),
+                Some(_) => self.server_list(&provider, &vendor).and_then(|list| Some(list.models?.len())),
             },
             provider,
         };
@@ -206,7 +206,7 @@ impl Catalog {
 }
 
 impl VendorOptions {
-    fn is_set_up(&self) -> bool {
+    fn is_configured(&self) -> bool {
         self.api_key.is_some() || self.base_url.is_some()
     }
 }

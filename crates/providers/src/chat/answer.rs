@@ -2,33 +2,33 @@
 
 use super::{
     WIRE,
-    kept::{Kept, KeptCall, ReasoningField},
+    extra_members::{ExtraCallMembers, ExtraMembers, ReasoningField},
     request::{Call, Function, Wire},
 };
 use crate::{
     call_ids::CallIds,
     fields::Fields,
-    learned::Traits,
     parts::{own_form, sent_name, written_object},
+    refused_options::ModelQuirks,
     sink::sent_arguments,
 };
 use agent::{AnsweredCall, AssistantMessage, Item, Message};
 
 /// What is known of the model that continues the conversation.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Habits<'t> {
+pub(super) struct ModelTraits<'t> {
     /// The model has sent `reasoning_content` before, or its server asked for it. Vendors that use
     /// the field require it in every later answer with calls, empty if there was no reasoning.
     /// <https://api-docs.deepseek.com/guides/thinking_mode>
     reasons: bool,
     /// The server is OpenAI's own, which accepts arguments even if they are not valid JSON.
     official: bool,
-    traits: &'t Traits,
+    quirks: &'t ModelQuirks,
 }
 
-impl<'t> Habits<'t> {
+impl<'t> ModelTraits<'t> {
     /// Derives the habits from earlier answers of the model `id` and from its server's refusals.
-    pub(super) fn of(messages: &[Message], id: &str, official: bool, traits: &'t Traits) -> Self {
+    pub(super) fn of(messages: &[Message], id: &str, official: bool, quirks: &'t ModelQuirks) -> Self {
         let in_field = |item: &Item<AnsweredCall>| match item {
             Item::Reasoning(part) => ReasoningField::of(part) == Some(ReasoningField::ReasoningContent),
             _ => false,
@@ -37,18 +37,18 @@ impl<'t> Habits<'t> {
             Message::Assistant(answer) => answer.model == id && answer.items.iter().any(in_field),
             Message::User(_) => false,
         };
-        let reasons = traits.wants_reasoning || messages.iter().any(gives);
-        Self { reasons, official, traits }
+        let reasons = quirks.wants_reasoning || messages.iter().any(gives);
+        Self { reasons, official, quirks }
     }
 
     /// Returns a member, unless the server refuses to take it back.
     fn member<T>(&self, name: &str, value: Option<T>) -> Option<T> {
-        value.filter(|_| self.traits.takes_back(name))
+        value.filter(|_| self.quirks.accepts_back(name))
     }
 
     /// Removes the members that the server refuses to take back.
     fn members<'a>(&self, mut members: Fields<'a>) -> Fields<'a> {
-        members.0.retain(|(name, _)| self.traits.takes_back(name));
+        members.0.retain(|(name, _)| self.quirks.accepts_back(name));
         members
     }
 }
@@ -60,7 +60,7 @@ impl<'t> Habits<'t> {
 pub(super) fn message<'a>(
     answer: &'a AssistantMessage,
     own: bool,
-    habits: Habits<'_>,
+    model_traits: ModelTraits<'_>,
     ids: &mut CallIds,
     sent: &mut Vec<String>,
 ) -> Option<Wire<'a>> {
@@ -80,13 +80,13 @@ pub(super) fn message<'a>(
                 field.get_or_insert_with(String::new).push_str(&part.text);
             }
             Item::Other(opaque) => {
-                let kept: Option<Kept<'_>> = read(own_form(Some(opaque), WIRE));
-                more.0.extend(kept.unwrap_or_default().message.0);
+                let extra: Option<ExtraMembers<'_>> = read(own_form(Some(opaque), WIRE));
+                more.0.extend(extra.unwrap_or_default().message.0);
             }
             Item::Text(_) | Item::Call(_) => {}
         }
     }
-    if habits.reasons && answer.has_calls() {
+    if model_traits.reasons && answer.has_calls() {
         reasoning_content.get_or_insert_with(String::new);
     }
     let tool_calls = answer.calls().map(|call| {
@@ -95,14 +95,14 @@ pub(super) fn message<'a>(
             false => ids.next(&call.provider_id),
         };
         sent.push(id.clone());
-        sent_call(call, id, own, habits)
+        sent_call(call, id, own, model_traits)
     });
     Some(Wire::Assistant {
         tool_calls: tool_calls.collect(),
         content: Some(content).filter(|text| !text.is_empty()),
-        reasoning_content: habits.member("reasoning_content", reasoning_content),
-        reasoning: habits.member("reasoning", reasoning),
-        more: habits.members(more),
+        reasoning_content: model_traits.member("reasoning_content", reasoning_content),
+        reasoning: model_traits.member("reasoning", reasoning),
+        more: model_traits.members(more),
     })
 }
 
@@ -115,17 +115,18 @@ fn one_text(answer: &AssistantMessage) -> String {
     texts.collect()
 }
 
-fn sent_call<'a>(call: &'a AnsweredCall, id: String, own: bool, habits: Habits<'_>) -> Call<'a> {
-    let kept: Option<KeptCall<'_>> = read(own_form(call.written.opaque.as_ref().filter(|_| own), WIRE));
-    let KeptCall { call: more, function } = kept.unwrap_or_default();
+fn sent_call<'a>(call: &'a AnsweredCall, id: String, own: bool, model_traits: ModelTraits<'_>) -> Call<'a> {
+    let extra: Option<ExtraCallMembers<'_>> =
+        read(own_form(call.written.opaque.as_ref().filter(|_| own), WIRE));
+    let ExtraCallMembers { call: more, function } = extra.unwrap_or_default();
     let arguments = match written_object(call).filter(|_| own) {
         Some(raw) => raw.get().to_owned(),
         // Most servers parse the arguments that they receive.
-        None if own && habits.official && call.arguments.is_err() => call.written.arguments.clone(),
+        None if own && model_traits.official && call.arguments.is_err() => call.written.arguments.clone(),
         None => sent_arguments(&call.arguments).to_string(),
     };
-    let function = Function { name: sent_name(call, own), arguments, more: habits.members(function) };
-    Call { id, kind: "function", function, more: habits.members(more) }
+    let function = Function { name: sent_name(call, own), arguments, more: model_traits.members(function) };
+    Call { id, kind: "function", function, more: model_traits.members(more) }
 }
 
 fn read<'a, T: serde::Deserialize<'a>>(raw: Option<&'a serde_json::value::RawValue>) -> Option<T> {

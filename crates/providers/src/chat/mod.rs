@@ -1,7 +1,7 @@
 //! OpenAI Chat Completions, the wire that nearly every server speaks.
 
 mod answer;
-mod kept;
+mod extra_members;
 mod request;
 mod stream;
 mod tools_as_text;

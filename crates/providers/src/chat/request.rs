@@ -1,15 +1,15 @@
 //! The body of a Chat Completions request.
 
 use super::{
-    answer::{self, Habits},
+    answer::{self, ModelTraits},
     tools_as_text,
 };
 use crate::{
     call_ids::CallIds,
     family,
     fields::Fields,
-    learned::{Optional, Traits},
     parts::{Part, parts, result_images, result_text, written},
+    refused_options::{ModelQuirks, RequestOption},
 };
 use agent::{AssistantMessage, Message, ModelInfo, ModelRequest, ToolSpec, ToolSpecs};
 use serde::Serialize;
@@ -17,20 +17,21 @@ use serde_json::{Value, value::RawValue};
 use std::{borrow::Cow, sync::Arc};
 
 /// The options that a request can leave out.
-pub(crate) const OPTIONS: &[&Optional] =
+pub(crate) const OPTIONS: &[&RequestOption] =
     &[&EFFORT, &TOKEN_COUNTS, &MAX_TOKENS, &MAX_COMPLETION_TOKENS, &CACHE_KEY, &SCHEMA];
 
-const EFFORT: Optional =
-    Optional { at: "/reasoning_effort", names: &["reasoning_effort", "reasoning effort"] };
-const TOKEN_COUNTS: Optional =
-    Optional { at: "/stream_options", names: &["stream_options", "include_usage"] };
-const CACHE_KEY: Optional = Optional { at: "/prompt_cache_key", names: &["prompt_cache_key"] };
+const EFFORT: RequestOption =
+    RequestOption { at: "/reasoning_effort", names: &["reasoning_effort", "reasoning effort"] };
+const TOKEN_COUNTS: RequestOption =
+    RequestOption { at: "/stream_options", names: &["stream_options", "include_usage"] };
+const CACHE_KEY: RequestOption = RequestOption { at: "/prompt_cache_key", names: &["prompt_cache_key"] };
 /// vLLM counts the limit into the context, so it rejects a conversation that leaves less room.
-const MAX_TOKENS: Optional = Optional { at: "/max_tokens", names: &["max_tokens", "in the completion"] };
-const MAX_COMPLETION_TOKENS: Optional =
-    Optional { at: "/max_completion_tokens", names: &["max_completion_tokens", "in the completion"] };
+const MAX_TOKENS: RequestOption =
+    RequestOption { at: "/max_tokens", names: &["max_tokens", "in the completion"] };
+const MAX_COMPLETION_TOKENS: RequestOption =
+    RequestOption { at: "/max_completion_tokens", names: &["max_completion_tokens", "in the completion"] };
 /// llama.cpp compiles the schema to a grammar, and rejects it if the tools have one already.
-const SCHEMA: Optional = Optional {
+const SCHEMA: RequestOption = RequestOption {
     at: "/response_format",
     names: &["response_format", "json_schema", "custom grammar", "structured output"],
 };
@@ -41,11 +42,11 @@ pub(crate) fn body(
     request: &ModelRequest,
     info: &ModelInfo,
     model: &str,
-    traits: &Traits,
+    quirks: &ModelQuirks,
     official: bool,
 ) -> Vec<u8> {
     let without_tools;
-    let request = if traits.no_tools && !request.tools.is_empty() {
+    let request = if quirks.no_tools && !request.tools.is_empty() {
         without_tools = tools_as_text::rewritten(request);
         &without_tools
     } else {
@@ -56,28 +57,28 @@ pub(crate) fn body(
         messages.push(Wire::System { content: &request.system });
     }
     let mut ids = CallIds::default();
-    let habits = Habits::of(&request.messages, &info.id, official, traits);
+    let model_traits = ModelTraits::of(&request.messages, &info.id, official, quirks);
     for message in &request.messages {
         match message {
             Message::User(content) => push_user(&mut messages, parts(content, info)),
-            Message::Assistant(answer) => push_answer(&mut messages, answer, info, habits, &mut ids),
+            Message::Assistant(answer) => push_answer(&mut messages, answer, info, model_traits, &mut ids),
         }
     }
     let tools = tools(&request.tools);
     let limit = request.max_output.unwrap_or(info.max_output).min(info.max_output).max(1);
-    let (in_all, visible) = (traits.takes(&MAX_COMPLETION_TOKENS), traits.takes(&MAX_TOKENS));
+    let (in_all, visible) = (quirks.accepts(&MAX_COMPLETION_TOKENS), quirks.accepts(&MAX_TOKENS));
     let prefers_all = official || family::wants_completion_tokens(model);
     let body = Body {
         model,
         messages,
         stream: true,
-        stream_options: traits.takes(&TOKEN_COUNTS).then_some(StreamOptions { include_usage: true }),
+        stream_options: quirks.accepts(&TOKEN_COUNTS).then_some(StreamOptions { include_usage: true }),
         tools: tools.as_deref(),
         max_tokens: (visible && !(prefers_all && in_all)).then_some(limit),
         max_completion_tokens: (in_all && (prefers_all || !visible)).then_some(limit),
-        reasoning_effort: traits.effort(&EFFORT, request.reasoning_effort.as_deref(), &info.efforts),
-        prompt_cache_key: request.cache_key.as_deref().filter(|_| official && traits.takes(&CACHE_KEY)),
-        response_format: request.answer_schema.as_ref().filter(|_| traits.takes(&SCHEMA)).map(|schema| {
+        reasoning_effort: quirks.effort(&EFFORT, request.reasoning_effort.as_deref(), &info.efforts),
+        prompt_cache_key: request.cache_key.as_deref().filter(|_| official && quirks.accepts(&CACHE_KEY)),
+        response_format: request.answer_schema.as_ref().filter(|_| quirks.accepts(&SCHEMA)).map(|schema| {
             ResponseFormat {
                 kind: "json_schema",
                 json_schema: JsonSchema { name: "answer", schema, strict: false },
@@ -106,11 +107,11 @@ fn push_answer<'a>(
     messages: &mut Vec<Wire<'a>>,
     answer: &'a AssistantMessage,
     info: &ModelInfo,
-    habits: Habits<'_>,
+    model_traits: ModelTraits<'_>,
     ids: &mut CallIds,
 ) {
     let mut sent = Vec::new();
-    messages.extend(answer::message(answer, answer.model == info.id, habits, ids, &mut sent));
+    messages.extend(answer::message(answer, answer.model == info.id, model_traits, ids, &mut sent));
     let mut images = Vec::new();
     for (call, id) in answer.calls().zip(sent) {
         messages.push(Wire::Tool { tool_call_id: id, content: result_text(&call.result) });
@@ -279,9 +280,9 @@ mod tests {
     use crate::fixture;
 
     #[test]
-    fn a_conversation_with_everything() {
+    fn a_conversation_with_every_kind_of_content_is_converted() {
         let request = fixture::request(r#"{"field":"reasoning_content"}"#);
-        let body = body(&request, &fixture::info(true), "m", &Traits::default(), false);
+        let body = body(&request, &fixture::info(true), "m", &ModelQuirks::default(), false);
         insta::assert_snapshot!(fixture::shown(&body, "messages"), @r#"
         max_tokens = 4096
         messages: {"content":"Be brief.","role":"system"}
@@ -301,9 +302,9 @@ mod tests {
     }
 
     #[test]
-    fn openais_own_server_and_a_model_without_images() {
+    fn openais_own_server_and_a_model_without_images_are_supported() {
         let request = ModelRequest { tools: ToolSpecs::default(), ..fixture::request("{}") };
-        let body = body(&request, &fixture::info(false), "m", &Traits::default(), true);
+        let body = body(&request, &fixture::info(false), "m", &ModelQuirks::default(), true);
         insta::assert_snapshot!(fixture::shown(&body, "messages"), @r#"
         max_completion_tokens = 4096
         messages: {"content":"Be brief.","role":"system"}

@@ -2,23 +2,23 @@
 
 mod calls;
 mod chunk;
-mod more;
+mod member_assembler;
 mod think;
 
 use super::{
     WIRE,
-    kept::{Kept, ReasoningField},
+    extra_members::{ExtraMembers, ReasoningField},
 };
 use crate::{
     http::{Failure, Fold, Peer},
-    parts::kept,
-    sink::Sink,
+    parts::wrap_own_form,
+    sink::EventSink,
 };
 use agent::{ModelEvent, ModelStop, Reasoning, Usage};
 use calls::Calls;
 use chunk::{Chunk, Delta};
-use more::More;
-use think::{Think, Told};
+use member_assembler::MemberAssembler;
+use think::{ContentPiece, ThinkTagSplitter};
 
 /// The state of an answer.
 #[derive(Debug, Default)]
@@ -26,12 +26,12 @@ pub(crate) struct ChatFold {
     reasoning: String,
     /// The field of the reasoning block that is still incomplete.
     field: Option<ReasoningField>,
-    think: Think,
+    think: ThinkTagSplitter,
     /// Reasoning from between tags, which is not sent back.
     tagged: String,
     /// Whether a reasoning field arrived, even an empty one.
     reasoned: bool,
-    more: More,
+    more: MemberAssembler,
     calls: Calls,
     usage: Option<Usage>,
     finish: Option<String>,
@@ -39,7 +39,7 @@ pub(crate) struct ChatFold {
 }
 
 impl Fold for ChatFold {
-    fn on_event(&mut self, data: &str, peer: &Peer, sink: &mut Sink) -> Result<(), Failure> {
+    fn on_event(&mut self, data: &str, peer: &Peer, sink: &mut EventSink) -> Result<(), Failure> {
         if data.trim() == "[DONE]" {
             // Without a stop reason, the end marker itself counts as one: the server declares that
             // it is done.
@@ -70,12 +70,12 @@ impl Fold for ChatFold {
         Ok(())
     }
 
-    fn complete(&mut self, sink: &mut Sink) {
+    fn complete(&mut self, sink: &mut EventSink) {
         self.end_content(sink);
         self.end_reasoning(sink);
         let message = self.more.take();
         if !message.is_empty() {
-            sink.push(ModelEvent::Other(kept(WIRE, &Kept { message })));
+            sink.push(ModelEvent::Other(wrap_own_form(WIRE, &ExtraMembers { message })));
         }
         let calls = self.calls.take();
         let stop = match self.finish.as_deref() {
@@ -90,14 +90,14 @@ impl Fold for ChatFold {
         sink.push(ModelEvent::Stop(stop));
     }
 
-    fn abandon(&mut self, sink: &mut Sink) {
+    fn abandon(&mut self, sink: &mut EventSink) {
         self.end_content(sink);
         self.send_usage(sink);
     }
 }
 
 impl ChatFold {
-    fn on_delta(&mut self, delta: Delta<'_>, sink: &mut Sink) -> Result<(), usize> {
+    fn on_delta(&mut self, delta: Delta<'_>, sink: &mut EventSink) -> Result<(), usize> {
         let reasoning = match (delta.reasoning_content, delta.reasoning) {
             (Some(text), _) if !text.is_empty() => Some((ReasoningField::ReasoningContent, text)),
             (_, Some(text)) if !text.is_empty() => Some((ReasoningField::Reasoning, text)),
@@ -118,8 +118,8 @@ impl ChatFold {
             sink.reasoning(text);
         }
         if let Some(text) = delta.content.filter(|text| !text.is_empty()) {
-            let told = self.think.feed(&text);
-            self.on_content(told, sink);
+            let piece_read = self.think.feed(&text);
+            self.on_content(piece_read, sink);
         }
         if let Some(text) = delta.refusal.filter(|text| !text.is_empty()) {
             self.refused = true;
@@ -138,22 +138,22 @@ impl ChatFold {
         })
     }
 
-    fn on_content(&mut self, told: Told, sink: &mut Sink) {
-        self.tagged.push_str(&told.reasoning);
-        sink.reasoning(told.reasoning);
-        if !told.text.is_empty() {
+    fn on_content(&mut self, piece_read: ContentPiece, sink: &mut EventSink) {
+        self.tagged.push_str(&piece_read.reasoning);
+        sink.reasoning(piece_read.reasoning);
+        if !piece_read.text.is_empty() {
             self.end_reasoning(sink);
-            sink.text(told.text);
+            sink.text(piece_read.text);
         }
     }
 
     /// Emits content that was held back because it might have become a tag.
-    fn end_content(&mut self, sink: &mut Sink) {
-        let told = self.think.finish();
-        self.on_content(told, sink);
+    fn end_content(&mut self, sink: &mut EventSink) {
+        let piece_read = self.think.finish();
+        self.on_content(piece_read, sink);
     }
 
-    fn end_reasoning(&mut self, sink: &mut Sink) {
+    fn end_reasoning(&mut self, sink: &mut EventSink) {
         if !self.tagged.is_empty() {
             let text = std::mem::take(&mut self.tagged);
             sink.push(ModelEvent::ReasoningDone(Reasoning { text, opaque: None }));
@@ -166,7 +166,7 @@ impl ChatFold {
         }
     }
 
-    fn send_usage(&mut self, sink: &mut Sink) {
+    fn send_usage(&mut self, sink: &mut EventSink) {
         if let Some(usage) = self.usage.take() {
             sink.push(ModelEvent::Usage(usage));
         }

@@ -8,12 +8,12 @@ use agent::{AssistantMessage, Content, Message, ModelRequest, ToolSpecs};
 use serde_json::json;
 use std::fmt::Write as _;
 
-const HOW: &str = "# Tools\n\nTo use a tool, end your answer with a call in this form and wait for its result:\n\
+const INSTRUCTIONS: &str = "# Tools\n\nTo use a tool, end your answer with a call in this form and wait for its result:\n\
     <tool_call>\n{\"name\": \"NAME\", \"arguments\": {…}}\n</tool_call>\n\nThe tools, each with the JSON Schema of its arguments:\n";
 
 /// Rewrites a request so that it needs no list of tools.
 pub(super) fn rewritten(request: &ModelRequest) -> ModelRequest {
-    let mut system = format!("{}\n\n{HOW}", request.system);
+    let mut system = format!("{}\n\n{INSTRUCTIONS}", request.system);
     for tool in request.tools.iter() {
         let line = json!({"name": tool.name, "description": tool.description, "parameters": tool.parameters});
         let _ = writeln!(system, "{line}");

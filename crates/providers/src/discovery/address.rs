@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_form_of_the_variable_is_read() {
+    fn every_form_of_the_variable_is_parsed() {
         for (text, expected) in [
             ("127.0.0.1", "http://127.0.0.1:11434"),
             ("127.0.0.1:11500", "http://127.0.0.1:11500"),

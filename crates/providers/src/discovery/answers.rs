@@ -1,7 +1,7 @@
 //! Parses what model servers report of their models, each in its own format.
 
 use super::LocalModel;
-use crate::catalogue::size;
+use crate::model_table::size;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -100,7 +100,7 @@ pub(super) fn list(body: &[u8]) -> Option<(Vec<LocalModel>, Option<Kind>)> {
     for entry in entries {
         let model = LocalModel {
             context_size: entry.context_size(),
-            most_context: entry.max_context_length.or(entry.meta.as_ref().and_then(|meta| meta.n_ctx_train)),
+            max_context: entry.max_context_length.or(entry.meta.as_ref().and_then(|meta| meta.n_ctx_train)),
             parameters: entry.parameters(),
             images: entry.kind.as_deref() == Some("vlm"),
             ..LocalModel::default()
@@ -130,8 +130,8 @@ impl Entry {
     }
 
     fn parameters(&self) -> Option<u64> {
-        let told = self.details.as_ref().and_then(|details| details.parameter_size.as_deref());
-        self.meta.as_ref().and_then(|meta| meta.n_params).or_else(|| size::parameters(told?))
+        let size = self.details.as_ref().and_then(|details| details.parameter_size.as_deref());
+        self.meta.as_ref().and_then(|meta| meta.n_params).or_else(|| size::parameters(size?))
     }
 }
 
@@ -165,7 +165,7 @@ pub(super) fn show(model: &mut LocalModel, answer: &Value) {
         let field = info?.iter().find(|(name, _)| name.ends_with(ending))?;
         field.1.as_u64().filter(|number| *number > 0)
     };
-    model.most_context = number(".context_length").or(model.most_context);
+    model.max_context = number(".context_length").or(model.max_context);
     model.parameters = number("general.parameter_count").or(model.parameters);
     let parameters = answer.get("parameters").and_then(Value::as_str).unwrap_or_default();
     let given = parameters.lines().find_map(|line| line.trim().strip_prefix("num_ctx"));

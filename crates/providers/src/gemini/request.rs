@@ -3,8 +3,8 @@
 use super::{KEPT, schema, version};
 use crate::{
     call_ids::CallIds,
-    learned::{Optional, Traits},
     parts::{Part, own_form, parts, result_images, sent_name, written},
+    refused_options::{ModelQuirks, RequestOption},
     sink::sent_arguments,
 };
 use agent::{AnsweredCall, AssistantMessage, Item, Message, ModelInfo, ModelRequest, ToolSpec, ToolSpecs};
@@ -13,31 +13,31 @@ use serde_json::{Value, value::RawValue};
 use std::{borrow::Cow, sync::Arc};
 
 /// The options that a request can leave out.
-pub(crate) const OPTIONS: &[&Optional] =
+pub(crate) const OPTIONS: &[&RequestOption] =
     &[&THINKING, &THOUGHTS, &LEVEL, &BUDGET, &MAX_TOKENS, &ANSWER_SCHEMA, &TOOL_SCHEMA];
 
-const THINKING: Optional = Optional {
+const THINKING: RequestOption = RequestOption {
     at: "/generationConfig/thinkingConfig",
     names: &["thinkingconfig", "thinking_config", "thinking is not", "support thinking"],
 };
-const THOUGHTS: Optional = Optional {
+const THOUGHTS: RequestOption = RequestOption {
     at: "/generationConfig/thinkingConfig/includeThoughts",
     names: &["includethoughts", "include_thoughts"],
 };
-const LEVEL: Optional = Optional {
+const LEVEL: RequestOption = RequestOption {
     at: "/generationConfig/thinkingConfig/thinkingLevel",
     names: &["thinkinglevel", "thinking_level", "thinking level"],
 };
-const BUDGET: Optional = Optional {
+const BUDGET: RequestOption = RequestOption {
     at: "/generationConfig/thinkingConfig/thinkingBudget",
     names: &["thinkingbudget", "thinking_budget", "thinking budget"],
 };
-const MAX_TOKENS: Optional = Optional {
+const MAX_TOKENS: RequestOption = RequestOption {
     at: "/generationConfig/maxOutputTokens",
     names: &["maxoutputtokens value", "max_output_tokens", "maxoutputtokens"],
 };
 /// Models before version 3 produce no JSON answers when tools are present.
-const ANSWER_SCHEMA: Optional = Optional {
+const ANSWER_SCHEMA: RequestOption = RequestOption {
     at: "/generationConfig/responseJsonSchema",
     names: &[
         "responsejsonschema",
@@ -48,7 +48,7 @@ const ANSWER_SCHEMA: Optional = Optional {
     ],
 };
 /// Where JSON Schema is refused, tools are sent in Gemini's older schema format.
-const TOOL_SCHEMA: Optional = Optional {
+const TOOL_SCHEMA: RequestOption = RequestOption {
     at: "/tools/0/functionDeclarations/0/parametersJsonSchema",
     names: &["parametersjsonschema", "parameters_json_schema"],
 };
@@ -58,7 +58,7 @@ const TOOL_SCHEMA: Optional = Optional {
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
 /// Builds the body.
-pub(crate) fn body(request: &ModelRequest, info: &ModelInfo, model: &str, traits: &Traits) -> Vec<u8> {
+pub(crate) fn body(request: &ModelRequest, info: &ModelInfo, model: &str, quirks: &ModelQuirks) -> Vec<u8> {
     let wants_signatures = version(model).is_some_and(|version| version >= (3, 0));
     let mut contents = Vec::with_capacity(request.messages.len() * 2);
     let mut ids = CallIds::default();
@@ -73,8 +73,8 @@ pub(crate) fn body(request: &ModelRequest, info: &ModelInfo, model: &str, traits
         }
     }
     let limit = request.max_output.unwrap_or(info.max_output).min(info.max_output).max(1);
-    let schema = request.answer_schema.as_ref().filter(|_| traits.takes(&ANSWER_SCHEMA));
-    let tools = tools(&request.tools, traits.takes(&TOOL_SCHEMA));
+    let schema = request.answer_schema.as_ref().filter(|_| quirks.accepts(&ANSWER_SCHEMA));
+    let tools = tools(&request.tools, quirks.accepts(&TOOL_SCHEMA));
     let body = Body {
         system_instruction: Some(&request.system)
             .filter(|text| !text.trim().is_empty())
@@ -82,8 +82,8 @@ pub(crate) fn body(request: &ModelRequest, info: &ModelInfo, model: &str, traits
         contents,
         tools: tools.as_deref().map(|tools| [Declarations { function_declarations: &tools.0 }]),
         generation_config: Generation {
-            max_output_tokens: traits.takes(&MAX_TOKENS).then_some(limit),
-            thinking_config: thinking(request, info, model, limit, traits),
+            max_output_tokens: quirks.accepts(&MAX_TOKENS).then_some(limit),
+            thinking_config: thinking(request, info, model, limit, quirks),
             response_mime_type: schema.map(|_| "application/json"),
             response_json_schema: schema,
         },
@@ -98,23 +98,23 @@ fn thinking(
     info: &ModelInfo,
     model: &str,
     limit: u64,
-    traits: &Traits,
+    quirks: &ModelQuirks,
 ) -> Option<Thinking> {
-    let version = version(model).filter(|version| *version >= (2, 5) && traits.takes(&THINKING))?;
-    let wanted = request.reasoning_effort.as_deref();
+    let version = version(model).filter(|version| *version >= (2, 5) && quirks.accepts(&THINKING))?;
+    let requested = request.reasoning_effort.as_deref();
     let has_levels = version >= (3, 0);
     let level =
-        traits.effort(&LEVEL, wanted, &info.efforts).filter(|_| has_levels).map(|level| match level {
+        quirks.effort(&LEVEL, requested, &info.efforts).filter(|_| has_levels).map(|level| match level {
             "low" | "medium" => level,
             _ => "high",
         });
-    let budget = traits.effort(&BUDGET, wanted, &[]).filter(|_| !has_levels).map(|effort| match effort {
+    let budget = quirks.effort(&BUDGET, requested, &[]).filter(|_| !has_levels).map(|effort| match effort {
         "low" => 4_096,
         "medium" => 10_240,
         _ => 24_576,
     });
     Some(Thinking {
-        include_thoughts: traits.takes(&THOUGHTS).then_some(true),
+        include_thoughts: quirks.accepts(&THOUGHTS).then_some(true),
         thinking_level: level,
         // At least half of the limit is left for the answer itself.
         thinking_budget: budget.map(|budget: u64| budget.min(limit / 2)),
@@ -139,30 +139,30 @@ fn push_answer<'a>(
     ids: &mut CallIds,
 ) {
     let own = answer.model == info.id;
-    let kept = |opaque: &'a Option<String>| -> Vec<&'a RawValue> {
+    let raw_parts = |opaque: &'a Option<String>| -> Vec<&'a RawValue> {
         let form = own_form(opaque.as_ref().filter(|_| own), KEPT);
         form.and_then(|parts| serde_json::from_str(parts.get()).ok()).unwrap_or_default()
     };
-    let (mut said, mut results, mut images) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut parts_of_answer, mut results, mut images) = (Vec::new(), Vec::new(), Vec::new());
     let mut calls = 0;
     for item in &answer.items {
         match item {
-            Item::Text(text) => match kept(&text.opaque) {
-                raw if !raw.is_empty() => said.extend(raw.into_iter().map(WirePart::Kept)),
+            Item::Text(text) => match raw_parts(&text.opaque) {
+                raw if !raw.is_empty() => parts_of_answer.extend(raw.into_iter().map(WirePart::Kept)),
                 _ if text.text.trim().is_empty() => {}
-                _ => said.push(WirePart::text(text.text.as_str())),
+                _ => parts_of_answer.push(WirePart::text(text.text.as_str())),
             },
             Item::Reasoning(reasoning) => {
-                said.extend(kept(&reasoning.opaque).into_iter().map(WirePart::Kept))
+                parts_of_answer.extend(raw_parts(&reasoning.opaque).into_iter().map(WirePart::Kept))
             }
             Item::Other(opaque) => {
                 let form = own_form(Some(opaque).filter(|_| own), KEPT);
                 let raw: Vec<&RawValue> =
                     form.and_then(|parts| serde_json::from_str(parts.get()).ok()).unwrap_or_default();
-                said.extend(raw.into_iter().map(WirePart::Kept));
+                parts_of_answer.extend(raw.into_iter().map(WirePart::Kept));
             }
             Item::Call(call) => {
-                let raw = kept(&call.written.opaque);
+                let raw = raw_parts(&call.written.opaque);
                 // Of calls that were made together, only the first has a signature.
                 let needs_one = wants_signatures && calls == 0 && !raw.iter().any(|part| is_signed(part));
                 calls += 1;
@@ -181,7 +181,7 @@ fn push_answer<'a>(
                     images.extend(found.into_iter().map(wire_part));
                 }
                 if raw.is_empty() || needs_one {
-                    said.push(WirePart::FunctionCall {
+                    parts_of_answer.push(WirePart::FunctionCall {
                         function_call: FunctionCall {
                             id: raw.first().and_then(|part| id_of(part)),
                             name: sent_name(call, own),
@@ -190,12 +190,12 @@ fn push_answer<'a>(
                         thought_signature: needs_one.then_some(NO_SIGNATURE),
                     });
                 } else {
-                    said.extend(raw.into_iter().map(WirePart::Kept));
+                    parts_of_answer.extend(raw.into_iter().map(WirePart::Kept));
                 }
             }
         }
     }
-    push(contents, "model", said);
+    push(contents, "model", parts_of_answer);
     results.extend(images);
     push(contents, "user", results);
 }

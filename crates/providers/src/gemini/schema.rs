@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_gemini_has_no_word_for_becomes_the_nearest_that_it_has() {
+    fn unsupported_schemas_are_converted_to_the_nearest_supported_ones() {
         let schema = json!({
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "type": "object",

@@ -6,8 +6,8 @@ use super::KEPT;
 use crate::{
     http::{Failure, Fold, Peer},
     limits::MAX_CALLS,
-    parts::kept,
-    sink::Sink,
+    parts::wrap_own_form,
+    sink::EventSink,
 };
 use agent::{ModelCall, ModelError, ModelEvent, ModelStop, Reasoning, Usage};
 use event::{Event, FunctionCall, Part};
@@ -37,7 +37,7 @@ struct Open {
 }
 
 impl Fold for GeminiFold {
-    fn on_event(&mut self, data: &str, peer: &Peer, sink: &mut Sink) -> Result<(), Failure> {
+    fn on_event(&mut self, data: &str, peer: &Peer, sink: &mut EventSink) -> Result<(), Failure> {
         if data.trim() == "[DONE]" {
             return Ok(());
         }
@@ -71,7 +71,7 @@ impl Fold for GeminiFold {
         }
     }
 
-    fn complete(&mut self, sink: &mut Sink) {
+    fn complete(&mut self, sink: &mut EventSink) {
         self.close(sink);
         let stop = match self.finish.as_deref() {
             Some("MAX_TOKENS") => ModelStop::MaxTokens,
@@ -85,7 +85,7 @@ impl Fold for GeminiFold {
         sink.push(ModelEvent::Stop(stop));
     }
 
-    fn abandon(&mut self, sink: &mut Sink) {
+    fn abandon(&mut self, sink: &mut EventSink) {
         self.close(sink);
         if let Some(usage) = self.usage.take() {
             sink.push(ModelEvent::Usage(usage));
@@ -98,7 +98,7 @@ const REFUSALS: &[&str] =
     &["SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY"];
 
 impl GeminiFold {
-    fn on_part(&mut self, raw: &RawValue, peer: &Peer, sink: &mut Sink) -> Result<(), Failure> {
+    fn on_part(&mut self, raw: &RawValue, peer: &Peer, sink: &mut EventSink) -> Result<(), Failure> {
         let Some(part) = sink.read::<Part<'_>>(raw.get()) else { return Ok(()) };
         if let Some(call) = part.function_call {
             self.close(sink);
@@ -109,7 +109,7 @@ impl GeminiFold {
             // it back.
             self.close(sink);
             sink.count(raw.get().len());
-            sink.push(ModelEvent::Other(kept(KEPT, &[raw])));
+            sink.push(ModelEvent::Other(wrap_own_form(KEPT, &[raw])));
             return Ok(());
         };
         if part.thought != self.open.thought {
@@ -131,13 +131,13 @@ impl GeminiFold {
         call: FunctionCall<'_>,
         raw: &RawValue,
         peer: &Peer,
-        sink: &mut Sink,
+        sink: &mut EventSink,
     ) -> Result<(), Failure> {
         sink.count(raw.get().len());
         let id = call.id.filter(|id| !id.is_empty());
         let arguments = call.args.map_or("", RawValue::get);
         let arguments = if arguments == "null" { "" } else { arguments };
-        self.call(id, call.name, arguments.to_owned(), Some(kept(KEPT, &[raw])), peer, sink)
+        self.call(id, call.name, arguments.to_owned(), Some(wrap_own_form(KEPT, &[raw])), peer, sink)
     }
 
     fn call(
@@ -147,7 +147,7 @@ impl GeminiFold {
         arguments: String,
         opaque: Option<String>,
         peer: &Peer,
-        sink: &mut Sink,
+        sink: &mut EventSink,
     ) -> Result<(), Failure> {
         if self.calls >= MAX_CALLS {
             return Err(peer.too_many_calls(MAX_CALLS));
@@ -164,18 +164,18 @@ impl GeminiFold {
         reason: String,
         message: Option<&str>,
         peer: &Peer,
-        sink: &mut Sink,
+        sink: &mut EventSink,
     ) -> Result<(), Failure> {
         match reason.as_str() {
             // The model wrote a call that the server could not parse, often as a line of Python.
             "MALFORMED_FUNCTION_CALL" => {
-                let said = message.unwrap_or_default();
-                if let Some(name) = called(said) {
+                let message = message.unwrap_or_default();
+                if let Some(name) = called(message) {
                     self.close(sink);
-                    self.call(None, name, said.to_owned(), None, peer, sink)?;
+                    self.call(None, name, message.to_owned(), None, peer, sink)?;
                 } else if !sink.began {
-                    return Err(Failure::passing(ModelError::BadResponse(format!(
-                        "{} wrote a tool call that its server could not read; try again",
+                    return Err(Failure::transient(ModelError::BadResponse(format!(
+                        "{} wrote a tool call that its server could not parse; try again",
                         peer.model
                     ))));
                 }
@@ -189,15 +189,15 @@ impl GeminiFold {
     }
 
     /// Completes the open item.
-    fn close(&mut self, sink: &mut Sink) {
+    fn close(&mut self, sink: &mut EventSink) {
         let open = std::mem::take(&mut self.open);
-        let (thought, said) = (open.thought, !open.text.is_empty());
-        let (text, kept) = open.whole();
-        match (thought, kept) {
-            (true, opaque) if said || opaque.is_some() => {
+        let (thought, has_text) = (open.thought, !open.text.is_empty());
+        let (text, opaque_parts) = open.whole();
+        match (thought, opaque_parts) {
+            (true, opaque) if has_text || opaque.is_some() => {
                 sink.push(ModelEvent::ReasoningDone(Reasoning { text, opaque }));
             }
-            (false, opaque) if said => sink.push(ModelEvent::TextDone(opaque)),
+            (false, opaque) if has_text => sink.push(ModelEvent::TextDone(opaque)),
             // A signature without text, as in the last part of an answer.
             (false, Some(opaque)) => sink.push(ModelEvent::Other(opaque)),
             _ => {}
@@ -237,7 +237,7 @@ impl Open {
         }
         self.end_plain();
         let parts: Vec<&RawValue> = self.parts.iter().map(|part| &**part).collect();
-        (self.text, Some(kept(KEPT, &parts)))
+        (self.text, Some(wrap_own_form(KEPT, &parts)))
     }
 }
 

@@ -39,8 +39,8 @@ const EXAMPLES: [(&str, Kind); 20] = [
     ("What happens if the list is empty?", Kind::Question),
     ("The tests fail. Run them with `make test` and repair what is wrong.", Kind::Work),
     ("Where is `open` called? I want to replace it.", Kind::Question),
-    ("The limit must be 20 now", Kind::Work),
     ("How many lines does it print?", Kind::Question),
+    ("The limit must be 20 now", Kind::Work),
 ];
 
 /// Returns the messages that ask for the kind of a prompt.

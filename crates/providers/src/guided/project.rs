@@ -93,6 +93,33 @@ impl Project {
         }
     }
 
+    /// The lines that contain an identifier of a prompt, as `path:line: text`; at most `most`. A word
+    /// is an identifier if it stands in backticks, before a parenthesis, or has an underscore.
+    pub(super) fn lines_with_names(&self, prompt: &str, most: usize) -> Vec<String> {
+        let is_part = |c: char| c.is_alphanumeric() || c == '_';
+        let mut names: Vec<&str> = Vec::new();
+        for (at, word) in words(prompt) {
+            let is_marked = prompt[..at].ends_with('`') || prompt[at + word.len()..].starts_with('(');
+            if word.len() > 2 && (is_marked || word.contains('_')) && !names.contains(&word) {
+                names.push(word);
+            }
+        }
+        let has_name = |line: &str| {
+            names.iter().any(|name| {
+                line.match_indices(name).any(|(at, _)| {
+                    !line[..at].ends_with(is_part) && !line[at + name.len()..].starts_with(is_part)
+                })
+            })
+        };
+        let texts = self.texts.iter();
+        let lines = texts.flat_map(|(path, text)| (1..).zip(text.lines()).map(move |line| (path, line)));
+        lines
+            .filter(|(_, (_, line))| has_name(line))
+            .map(|(path, (number, line))| format!("{path}:{number}: {}", line.trim()))
+            .take(most)
+            .collect()
+    }
+
     /// The names that a prompt mentions and that look like files which do not exist yet.
     pub(super) fn new_names(&self, prompt: &str) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
@@ -112,6 +139,21 @@ impl Project {
         }
         names
     }
+}
+
+/// The words of a text that could be identifiers, with their positions.
+fn words(text: &str) -> Vec<(usize, &str)> {
+    let is_apart = |c: char| !(c.is_alphanumeric() || c == '_');
+    let mut words = Vec::new();
+    let mut at = 0;
+    for piece in text.split_inclusive(is_apart) {
+        let word = piece.trim_end_matches(is_apart);
+        if !word.is_empty() {
+            words.push((at, word));
+        }
+        at += piece.len();
+    }
+    words
 }
 
 /// Removes the line numbers that `file_read` puts before each line. `None` if a line has none, such
@@ -138,6 +180,17 @@ mod tests {
         assert_eq!(names("write errors.sh, and save it in out/errors.txt."), ["errors.sh", "out/errors.txt"]);
         assert!(names("in app.py, as README.md says, e.g. version 2.0, os.path or Node.js").is_empty());
         assert!(names("not ../other.py or /etc/hosts.conf").is_empty());
+    }
+
+    #[test]
+    fn lines_with_the_identifiers_of_a_prompt_are_found() {
+        let text = "import x\ndef send_mail():\n    mail.send_mail(1)\nresend_mail()\n";
+        let project = Project { texts: [("a.py".to_owned(), text.to_owned())].into(), ..Project::default() };
+        let found = ["a.py:2: def send_mail():", "a.py:3: mail.send_mail(1)"];
+        assert_eq!(project.lines_with_names("Which files call send_mail?", 9), found);
+        assert_eq!(project.lines_with_names("Who calls `send_mail`?", 1), found[..1]);
+        assert_eq!(project.lines_with_names("What does mail() import?", 9), ["a.py:3: mail.send_mail(1)"]);
+        assert!(project.lines_with_names("What is imported?", 9).is_empty());
     }
 
     #[test]

@@ -17,6 +17,8 @@ const COMMANDS: usize = 3;
 const CORRECTIONS: usize = 1;
 /// Bytes of a file that a model can be expected to rewrite.
 const REWRITE_BYTES: usize = 8 * 1024;
+/// Lines of the project that are quoted with a question.
+const NAMED_LINES: usize = 16;
 /// Tokens of an answer that chooses from a list.
 const CHOICE_TOKENS: u64 = 256;
 /// Tokens of an answer to a question.
@@ -124,7 +126,7 @@ impl Guide {
         let asked = kind::messages(&situation.prompt);
         let kind = self.ask(kind::SYSTEM, asked, Some(kind::schema()), CHOICE_TOKENS).await?;
         match kind::read(&kind) {
-            Kind::Question => self.explain().await,
+            Kind::Question => self.explain(situation).await,
             Kind::Rename => self.rename(situation).await,
             Kind::Work => self.choose_files(situation).await,
         }
@@ -150,9 +152,14 @@ impl Guide {
     }
 
     /// Answers a question. The text is passed on as it comes.
-    async fn explain(&mut self) -> Result<(), ModelError> {
+    async fn explain(&mut self, situation: &Situation) -> Result<(), ModelError> {
         let mut messages = self.request.messages.clone();
-        messages.push(user(EXPLAIN));
+        let lines = situation.project.lines_with_names(&situation.prompt, NAMED_LINES);
+        let mut how = EXPLAIN.to_owned();
+        if !lines.is_empty() {
+            how = format!("These lines have the names of the question:\n{}\n{EXPLAIN}", lines.join("\n"));
+        }
+        messages.push(user(how));
         self.request(SYSTEM, messages, None, ANSWER_TOKENS, true).await.map(drop)
     }
 
@@ -191,7 +198,7 @@ impl Guide {
             }
             "file_write" => self.run_commands(situation).await,
             "bash" => self.after_commands(situation, calls).await,
-            _ => self.explain().await,
+            _ => self.explain(situation).await,
         }
     }
 

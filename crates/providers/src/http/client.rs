@@ -24,7 +24,7 @@ impl HttpClients {
     ///
     /// The message is for people and does not contain the address.
     pub fn client(&self, url: &str) -> Result<Client, String> {
-        let url = reqwest::Url::parse(url).map_err(|error| format!("the address is wrong: {error}"))?;
+        let url = reqwest::Url::parse(url).map_err(|error| format!("invalid address: {error}"))?;
         self.0.client(&url).map_err(|error| error.to_string())
     }
 }

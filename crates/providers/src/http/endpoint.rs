@@ -63,7 +63,7 @@ impl Endpoint {
     /// Adds a header that contains a secret.
     pub(crate) fn secret(mut self, name: &'static str, value: &str) -> Result<Self, ModelError> {
         let mut value = HeaderValue::from_str(value).map_err(|_| {
-            ModelError::Auth("the API key holds characters that no key has; check how it was copied".into())
+            ModelError::Auth("the API key contains invalid characters; check how it was copied".into())
         })?;
         value.set_sensitive(true);
         self.headers.insert(HeaderName::from_static(name), value);
@@ -115,7 +115,7 @@ fn parse(base: &str) -> Result<Url, ModelError> {
     let wrong = |why: String| {
         ModelError::NotConfigured(format!("the base URL {why}; write it as http://host:port or https://host"))
     };
-    let url = Url::parse(base.trim()).map_err(|error| wrong(format!("is no address: {error}")))?;
+    let url = Url::parse(base.trim()).map_err(|error| wrong(format!("is not a valid URL: {error}")))?;
     match url.scheme() {
         "http" | "https" if url.has_host() => Ok(url),
         scheme => Err(wrong(format!("has the scheme `{scheme}`"))),
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_told_and_what_is_secret_is_not() {
+    fn invalid_addresses_are_reported_without_their_secrets() {
         for base in ["", "localhost:11434", "ftp://h", "http://", "h"] {
             assert!(
                 matches!(Endpoint::new(base, "x"), Err(ModelError::NotConfigured(text)) if text.contains("base URL"))
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_near_is_decided_by_the_literal_host() {
+    fn local_addresses_are_recognised_by_the_literal_host() {
         for (url, expected) in [
             ("http://127.0.0.1:1", true),
             ("http://192.168.0.7:8000", true),
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn loopback_is_decided_by_the_literal_host() {
+    fn loopback_is_recognised_by_the_literal_host() {
         for (url, expected) in [
             ("http://127.0.0.1:1", true),
             ("http://127.9.9.9", true),

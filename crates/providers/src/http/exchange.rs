@@ -2,15 +2,15 @@
 
 use super::{
     Failure, Fold, Peer,
+    body::{not_a_stream, read_up_to},
     fold::{on_data, too_long},
     retry,
-    whole::{no_stream, read_up_to},
 };
 use crate::{
-    learned::{Lesson, Traits},
     limits,
-    remote::{self, Line, Remote},
-    sink::Sink,
+    refused_options::{ModelQuirks, RefusalRemedy},
+    remote::{self, Remote, WireTarget},
+    sink::EventSink,
     sse::SseSplitter,
 };
 use agent::{ModelError, ModelEvent, ModelRequest};
@@ -34,7 +34,7 @@ pub(crate) struct Exchange {
 impl Exchange {
     pub(crate) fn new(remote: Arc<Remote>, mut request: ModelRequest) -> Self {
         if let Some(conversation) = &request.cache_key {
-            let forgotten = remote.learned.forgotten(conversation).min(request.messages.len());
+            let forgotten = remote.refused_options.forgotten(conversation).min(request.messages.len());
             remote::forget(&mut request.messages[..forgotten]);
         }
         Self { remote, request: Some(request) }
@@ -44,24 +44,24 @@ impl Exchange {
     /// dropping it closes the connection.
     pub(crate) fn stream(self) -> BoxStream<'static, Result<ModelEvent, ModelError>> {
         let Self { remote, request } = self;
-        let traits = remote.traits();
-        let line = remote.line(&traits);
+        let quirks = remote.quirks();
+        let target = remote.target(&quirks);
         let run = Box::new(Run {
-            fold: remote.lines[line].fold(),
+            fold: remote.targets[target].fold(),
             waits: retry::waits(remote.tuning.retry_delay, remote.tuning.tries),
             sse: SseSplitter::default(),
-            sink: Sink::default(),
+            sink: EventSink::default(),
             watchdog: Box::pin(sleep(remote.tuning.idle)),
-            heard: Instant::now(),
+            last_event: Instant::now(),
             attempt: 1,
             bytes: 0,
             state: State::Send,
             body: Bytes::new(),
-            lessons: 0,
-            forgot: false,
+            rebuilds: 0,
+            dropped_opaque: false,
             switched: false,
-            line,
-            traits,
+            target,
+            quirks,
             request,
             remote,
         });
@@ -84,32 +84,32 @@ enum State {
     Drain(Response),
     /// The error to return after the queued events.
     Fail(ModelError),
-    Over,
+    Done,
 }
 
 struct Run {
     remote: Arc<Remote>,
     request: Option<ModelRequest>,
-    /// What the request is built from: the stored traits, and those learned by this exchange.
-    traits: Traits,
+    /// What the request is built from: the stored quirks, and those learned by this exchange.
+    quirks: ModelQuirks,
     /// The index of the line in use.
-    line: usize,
+    target: usize,
     /// The request body; empty until it is built.
     body: Bytes,
     /// How many times the request was rebuilt after a refusal.
-    lessons: usize,
+    rebuilds: usize,
     /// Whether earlier answers are sent without the data that only their model understands.
-    forgot: bool,
+    dropped_opaque: bool,
     /// Whether the wire was changed; it is changed at most once.
     switched: bool,
     fold: Box<dyn Fold>,
     waits: ExponentialBackoff,
     sse: SseSplitter,
-    sink: Sink,
+    sink: EventSink,
     /// One timer for the whole exchange, reset at each chunk.
     watchdog: Pin<Box<Sleep>>,
     /// When the reader last received an event.
-    heard: Instant,
+    last_event: Instant,
     attempt: u32,
     bytes: usize,
     state: State,
@@ -118,23 +118,23 @@ struct Run {
 impl Run {
     async fn next(&mut self) -> Option<Result<ModelEvent, ModelError>> {
         loop {
-            let settled = matches!(self.state, State::Drain(_) | State::Fail(_) | State::Over);
+            let settled = matches!(self.state, State::Drain(_) | State::Fail(_) | State::Done);
             if (self.sink.began || settled)
                 && let Some(event) = self.sink.pop()
             {
-                self.heard = Instant::now();
+                self.last_event = Instant::now();
                 return Some(Ok(event));
             }
             // Data arrived, such as a ping, but none of it belongs to the answer.
             if matches!(self.state, State::Sniff(_) | State::Read(_))
                 && self.bytes > 0
-                && self.heard.elapsed() >= limits::ALIVE_EVERY
+                && self.last_event.elapsed() >= limits::ALIVE_EVERY
             {
-                self.heard = Instant::now();
+                self.last_event = Instant::now();
                 return Some(Ok(ModelEvent::Alive));
             }
-            // The state is `Over` after this unless the step, or `fail` below, sets another.
-            let step = match std::mem::replace(&mut self.state, State::Over) {
+            // The state is `Done` after this unless the step, or `fail` below, sets another.
+            let step = match std::mem::replace(&mut self.state, State::Done) {
                 State::Send => self.send().await,
                 State::Wait(pause) => {
                     pause.await;
@@ -155,7 +155,7 @@ impl Run {
                     Ok(())
                 }
                 State::Fail(error) => return Some(Err(error)),
-                State::Over => return None,
+                State::Done => return None,
             };
             if let Err(failure) = step
                 && let Some(event) = self.fail(failure)
@@ -172,9 +172,9 @@ impl Run {
             && let Some(wait) = self.waits.next()
         {
             self.attempt += 1;
-            self.sink = Sink::default();
+            self.sink = EventSink::default();
             self.sse = SseSplitter::default();
-            self.fold = self.remote.lines[self.line].fold();
+            self.fold = self.remote.targets[self.target].fold();
             self.bytes = 0;
             let after = failure.after.unwrap_or(wait).min(limits::MAX_RETRY_DELAY);
             self.state = State::Wait(Box::pin(sleep(after)));
@@ -190,16 +190,16 @@ impl Run {
     }
 
     fn peer(&self) -> &Peer {
-        &self.remote.lines[self.line].peer
+        &self.remote.targets[self.target].peer
     }
 
     async fn send(&mut self) -> Result<(), Failure> {
         if let Some(request) = self.request.as_ref().filter(|_| self.body.is_empty()) {
-            self.body = self.remote.body(request, &self.traits);
+            self.body = self.remote.body(request, &self.quirks);
         }
-        let Remote { http, lines, tuning, .. } = &*self.remote;
-        let Line { endpoint, peer, .. } = &lines[self.line];
-        let client = http.client(&endpoint.url).map_err(Failure::last)?;
+        let Remote { http, targets, tuning, .. } = &*self.remote;
+        let WireTarget { endpoint, peer, .. } = &targets[self.target];
+        let client = http.client(&endpoint.url).map_err(Failure::permanent)?;
         let sent = client
             .post(endpoint.url.clone())
             .headers(endpoint.headers.clone())
@@ -209,59 +209,59 @@ impl Run {
         self.watchdog.as_mut().reset(Instant::now() + tuning.idle);
         let mut response = tokio::select! {
             biased;
-            sent = sent => sent.map_err(|error| peer.cut("the request to", &error))?,
+            sent = sent => sent.map_err(|error| peer.interrupted("the request to", &error))?,
             () = &mut self.watchdog => return Err(self.idle()),
         };
         let status = response.status().as_u16();
         if response.status().is_success() {
             self.state = State::Sniff(response);
-            self.accepted();
+            self.on_accepted();
             return Ok(());
         }
         let after = retry::retry_after(response.headers(), jiff::Timestamp::now());
-        let mut said = Vec::new();
+        let mut error_body = Vec::new();
         // An incomplete error page is still an error page.
-        let _ = timeout(tuning.idle, read_up_to(&mut response, &mut said)).await;
-        if self.learn(status, &said) {
+        let _ = timeout(tuning.idle, read_up_to(&mut response, &mut error_body)).await;
+        if self.learn(status, &error_body) {
             self.state = State::Send;
             return Ok(());
         }
-        Err(Failure { after, ..self.peer().status(status, &said) })
+        Err(Failure { after, ..self.peer().status(status, &error_body) })
     }
 
     /// Stores what was learned. The request is not rebuilt after this.
-    fn accepted(&mut self) {
+    fn on_accepted(&mut self) {
         let request = self.request.take();
         if let Some(ModelRequest { cache_key: Some(conversation), messages, .. }) = request
-            && self.forgot
+            && self.dropped_opaque
         {
-            self.remote.learned.forget(&conversation, messages.len());
+            self.remote.refused_options.forget(&conversation, messages.len());
         }
-        if self.lessons > 0 {
-            self.remote.remember(self.traits.clone());
-            self.lessons = 0;
+        if self.rebuilds > 0 {
+            self.remote.remember(self.quirks.clone());
+            self.rebuilds = 0;
         }
     }
 
     /// Returns whether the refusal showed how to rebuild the request so that it may be accepted.
-    fn learn(&mut self, status: u16, said: &[u8]) -> bool {
-        let Some(request) = self.request.as_mut().filter(|_| self.lessons < limits::MAX_LESSONS) else {
+    fn learn(&mut self, status: u16, error_body: &[u8]) -> bool {
+        let Some(request) = self.request.as_mut().filter(|_| self.rebuilds < limits::MAX_REBUILDS) else {
             return false;
         };
-        match self.remote.learn((status, said), &self.body, &mut self.traits, !self.switched) {
-            Lesson::Anew => {}
-            Lesson::Forget if remote::forget(&mut request.messages) => self.forgot = true,
-            Lesson::Forget | Lesson::None => return false,
+        match self.remote.learn((status, error_body), &self.body, &mut self.quirks, !self.switched) {
+            RefusalRemedy::Rebuild => {}
+            RefusalRemedy::DropOpaque if remote::forget(&mut request.messages) => self.dropped_opaque = true,
+            RefusalRemedy::DropOpaque | RefusalRemedy::None => return false,
         }
-        let line = self.remote.line(&self.traits);
-        self.switched |= line != self.line;
-        self.line = line;
-        self.lessons += 1;
+        let target = self.remote.target(&self.quirks);
+        self.switched |= target != self.target;
+        self.target = target;
+        self.rebuilds += 1;
         self.body = Bytes::new();
-        self.fold = self.remote.lines[line].fold();
+        self.fold = self.remote.targets[target].fold();
         let peer = self.peer();
-        tracing::info!(provider = %peer.provider, model = %peer.model, status, traits = ?self.traits,
-            "the server refused the request; it is sent once more in another way");
+        tracing::info!(provider = %peer.provider, model = %peer.model, status, quirks = ?self.quirks,
+            "the server refused the request; it is changed and sent again");
         true
     }
 
@@ -269,7 +269,7 @@ impl Run {
     /// The content type is not used, since servers get it wrong in both directions.
     async fn sniff(&mut self, mut response: Response) -> Result<(), Failure> {
         let Some(chunk) = self.chunk(&mut response).await? else {
-            return Err(Failure::passing(ModelError::Transport(format!(
+            return Err(Failure::transient(ModelError::Transport(format!(
                 "{} closed the connection without an answer; try again",
                 self.peer().provider
             ))));
@@ -280,7 +280,7 @@ impl Run {
                 let mut body = chunk.to_vec();
                 let idle = self.remote.tuning.idle;
                 let _ = timeout(idle, read_up_to(&mut response, &mut body)).await;
-                Err(no_stream(self.peer(), &body))
+                Err(not_a_stream(self.peer(), &body))
             }
             Some(_) => self.take(response, chunk),
             None => {
@@ -309,7 +309,7 @@ impl Run {
         self.watchdog.as_mut().reset(Instant::now() + idle);
         let chunk = tokio::select! {
             biased;
-            chunk = response.chunk() => chunk.map_err(|error| self.peer().cut("the answer of", &error))?,
+            chunk = response.chunk() => chunk.map_err(|error| self.peer().interrupted("the answer of", &error))?,
             () = &mut self.watchdog => return Err(self.idle()),
         };
         let Some(chunk) = chunk else { return Ok(None) };
@@ -336,15 +336,15 @@ impl Run {
     }
 
     fn feed(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        let Self { sse, fold, sink, remote, line, .. } = self;
-        let peer = &remote.lines[*line].peer;
+        let Self { sse, fold, sink, remote, target, .. } = self;
+        let peer = &remote.targets[*target].peer;
         sse.feed(bytes, |data| on_data(&mut **fold, data, peer, sink)).map_err(|stop| stop.failure(peer))
     }
 
     /// Handles the end of the body.
     fn finish(&mut self) -> Result<(), Failure> {
-        let Self { sse, fold, sink, remote, line, .. } = self;
-        let peer = &remote.lines[*line].peer;
+        let Self { sse, fold, sink, remote, target, .. } = self;
+        let peer = &remote.targets[*target].peer;
         sse.finish(|data| on_data(&mut **fold, data, peer, sink)).map_err(|stop| stop.failure(peer))?;
         if self.sink.finished || self.sink.ended {
             self.fold.complete(&mut self.sink);
@@ -353,12 +353,12 @@ impl Run {
         let peer = self.peer();
         let provider = &peer.provider;
         if !self.sink.began && self.sink.malformed > 0 {
-            return Err(Failure::last(ModelError::BadResponse(format!(
-                "{} answered with {} events, none of which is of the wire expected; check the base URL and the wire of {provider}",
+            return Err(Failure::permanent(ModelError::BadResponse(format!(
+                "{} answered with {} events, none of which has the expected wire format; check the base URL and the wire of {provider}",
                 peer.url, self.sink.malformed
             ))));
         }
-        Err(Failure::passing(ModelError::Transport(format!(
+        Err(Failure::transient(ModelError::Transport(format!(
             "{provider} closed the connection in the middle of the answer; try again"
         ))))
     }
@@ -366,7 +366,7 @@ impl Run {
     fn idle(&self) -> Failure {
         let Peer { provider, silence_setting, .. } = self.peer();
         let idle = self.remote.tuning.idle;
-        Failure::last(ModelError::Transport(format!(
+        Failure::permanent(ModelError::Transport(format!(
             "{provider} sent nothing for {idle:?}; try again, or set `{silence_setting}` to more seconds if the server is only slow"
         )))
     }

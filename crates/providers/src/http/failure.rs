@@ -35,19 +35,19 @@ pub(crate) struct Failure {
 
 impl Failure {
     /// Creates a permanent failure: another attempt would fail in the same way.
-    pub(crate) fn last(error: ModelError) -> Self {
+    pub(crate) fn permanent(error: ModelError) -> Self {
         Self { error, retry: false, after: None }
     }
 
     /// Creates a transient failure: the next attempt may succeed.
-    pub(crate) fn passing(error: ModelError) -> Self {
+    pub(crate) fn transient(error: ModelError) -> Self {
         Self { error, retry: true, after: None }
     }
 }
 
 impl Peer {
     /// Converts a connection error before or during an answer.
-    pub(crate) fn cut(&self, what: &str, error: &reqwest::Error) -> Failure {
+    pub(crate) fn interrupted(&self, what: &str, error: &reqwest::Error) -> Failure {
         let mut text = String::new();
         let mut source: Option<&dyn std::error::Error> = Some(error);
         // The outermost message repeats the address, including secrets; the innermost cause states
@@ -56,7 +56,7 @@ impl Peer {
             text = cause.to_string();
             source = Some(cause);
         }
-        Failure::passing(ModelError::Transport(format!(
+        Failure::transient(ModelError::Transport(format!(
             "{what} {} at {} failed: {}",
             self.provider,
             self.url,
@@ -104,7 +104,7 @@ impl Peer {
             // A refusal with a retry delay is a rate limit, not a lack of credit.
             Some(after) if status == Some(429) => {
                 let error = ModelError::Overloaded(failure.error.to_string());
-                Failure { after: Some(after), ..Failure::passing(error) }
+                Failure { after: Some(after), ..Failure::transient(error) }
             }
             _ => failure,
         }
@@ -112,7 +112,7 @@ impl Peer {
 
     /// Creates the failure for an answer with an implausible number of calls.
     pub(crate) fn too_many_calls(&self, limit: usize) -> Failure {
-        Failure::last(ModelError::BadResponse(format!(
+        Failure::permanent(ModelError::BadResponse(format!(
             "{} asked for more than {limit} tool calls in one answer",
             self.provider
         )))
@@ -127,58 +127,62 @@ impl Peer {
     fn classify(&self, status: Option<u16>, kind: &str, message: &str) -> Failure {
         let Self { provider, model, url, key_setting, .. } = self;
         let number = status.map_or_else(String::new, |status| format!(" ({status})"));
-        let said = if message.is_empty() { "no explanation" } else { message };
-        let said = self.clean(said);
+        let explanation = if message.is_empty() { "no explanation" } else { message };
+        let explanation = self.clean(explanation);
         let kind = kind.to_lowercase();
         let lower = message.to_lowercase();
         let any = |words: &[&str]| words.iter().any(|word| kind.contains(word) || lower.contains(word));
         if any(OVERFLOW) {
-            return Failure::last(ModelError::ContextOverflow(format!(
-                "the conversation is too long for {model}: {said}"
+            return Failure::permanent(ModelError::ContextOverflow(format!(
+                "the conversation is too long for {model}: {explanation}"
             )));
         }
         if any(&["insufficient_quota", "billing", "credit balance"]) {
-            return Failure::last(ModelError::BadRequest(format!(
-                "{provider} refuses{number}, the account has no credit left: {said}"
+            return Failure::permanent(ModelError::BadRequest(format!(
+                "{provider} refused the request{number}: the account has no credit left: {explanation}"
             )));
         }
         match status {
-            Some(401 | 403) => Failure::last(ModelError::Auth(format!(
-                "{provider} refused the credentials{number}: {said}; set {key_setting}"
+            Some(401 | 403) => Failure::permanent(ModelError::Auth(format!(
+                "{provider} refused the credentials{number}: {explanation}; set {key_setting}"
             ))),
             // Google reports an invalid key as an invalid argument.
-            Some(400) if lower.contains("api key not valid") => Failure::last(ModelError::Auth(format!(
-                "{provider} refused the credentials{number}: {said}; set {key_setting}"
-            ))),
+            Some(400) if lower.contains("api key not valid") => Failure::permanent(ModelError::Auth(
+                format!("{provider} refused the credentials{number}: {explanation}; set {key_setting}"),
+            )),
             _ if ["authentication_error", "invalid_api_key", "permission_error"]
                 .iter()
                 .any(|word| kind.contains(word)) =>
             {
-                Failure::last(ModelError::Auth(format!(
-                    "{provider} refused the credentials{number}: {said}; set {key_setting}"
+                Failure::permanent(ModelError::Auth(format!(
+                    "{provider} refused the credentials{number}: {explanation}; set {key_setting}"
                 )))
             }
-            Some(404) => Failure::last(ModelError::BadRequest(format!(
-                "{provider} has no model `{model}` at {url}{number}: {said}; check the model's name and the base URL"
+            Some(404) => Failure::permanent(ModelError::BadRequest(format!(
+                "{provider} has no model `{model}` at {url}{number}: {explanation}; check the model's name and the base URL"
             ))),
-            Some(429 | 503 | 529) => Failure::passing(ModelError::Overloaded(format!(
-                "{provider} is overloaded or limits requests{number}: {said}; wait a little or choose another model"
+            Some(429 | 503 | 529) => Failure::transient(ModelError::Overloaded(format!(
+                "{provider} is overloaded or limits requests{number}: {explanation}; wait a little or choose another model"
             ))),
-            Some(300..400) => Failure::last(ModelError::BadResponse(format!(
+            Some(300..400) => Failure::permanent(ModelError::BadResponse(format!(
                 "{url} redirects{number}, which no model API does; check the base URL of {provider}"
             ))),
-            Some(status @ 400..500) if status != 408 => Failure::last(ModelError::BadRequest(format!(
-                "{provider} refused the request to {model}{number}: {said}"
+            Some(status @ 400..500) if status != 408 => Failure::permanent(ModelError::BadRequest(format!(
+                "{provider} refused the request to {model}{number}: {explanation}"
             ))),
             _ if any(&["overloaded", "rate_limit", "rate limit", "too many requests", "slow_down"]) => {
-                Failure::passing(ModelError::Overloaded(format!(
-                    "{provider} is overloaded{number}: {said}; wait a little or choose another model"
+                Failure::transient(ModelError::Overloaded(format!(
+                    "{provider} is overloaded{number}: {explanation}; wait a little or choose another model"
                 )))
             }
-            None if any(&["invalid_request", "invalid_prompt", "not_found", "bad_request"]) => Failure::last(
-                ModelError::BadRequest(format!("{provider} refused the request to {model}: {said}")),
-            ),
-            _ => Failure::passing(ModelError::Transport(format!("{provider} failed{number}: {said}"))),
+            None if any(&["invalid_request", "invalid_prompt", "not_found", "bad_request"]) => {
+                Failure::permanent(ModelError::BadRequest(format!(
+                    "{provider} refused the request to {model}: {explanation}"
+                )))
+            }
+            _ => {
+                Failure::transient(ModelError::Transport(format!("{provider} failed{number}: {explanation}")))
+            }
         }
     }
 }
@@ -238,7 +242,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_vendors_error_has_its_class() {
+    fn errors_of_every_vendor_are_classified() {
         let peer = Peer {
             provider: "openai".into(),
             model: "m".into(),

@@ -1,21 +1,21 @@
 //! The interface between an exchange and a wire.
 
 use super::{Failure, Peer};
-use crate::{limits, sink::Sink, sse::EventTooLong};
+use crate::{limits, sink::EventSink, sse::EventTooLong};
 use agent::ModelError;
 use std::time::Duration;
 
 /// A wire's parser for the data of its events. Pure: no clock, no socket.
 pub(crate) trait Fold: Send {
     /// Parses the data of one event. An error object in the stream is returned as an error.
-    fn on_event(&mut self, data: &str, peer: &Peer, sink: &mut Sink) -> Result<(), Failure>;
+    fn on_event(&mut self, data: &str, peer: &Peer, sink: &mut EventSink) -> Result<(), Failure>;
 
     /// Called at the end of a stream after a stop reason: emits buffered items and the stop event.
-    fn complete(&mut self, sink: &mut Sink);
+    fn complete(&mut self, sink: &mut EventSink);
 
     /// Called at the end of a stream without a stop reason: emits buffered content that is usable
     /// on its own. Buffered calls are dropped.
-    fn abandon(&mut self, sink: &mut Sink);
+    fn abandon(&mut self, sink: &mut EventSink);
 }
 
 /// The settings of an exchange.
@@ -41,7 +41,7 @@ impl From<EventTooLong> for Stop {
 impl Stop {
     pub(super) fn failure(self, peer: &Peer) -> Failure {
         match self {
-            Self::TooLong => Failure::last(ModelError::BadResponse(format!(
+            Self::TooLong => Failure::permanent(ModelError::BadResponse(format!(
                 "{} sent an event of more than {} bytes",
                 peer.provider,
                 limits::MAX_EVENT_BYTES
@@ -52,11 +52,16 @@ impl Stop {
 }
 
 pub(super) fn too_long() -> Failure {
-    Failure::last(ModelError::AnswerTooLong)
+    Failure::permanent(ModelError::AnswerTooLong)
 }
 
 /// Passes the data of one event to a fold, unless the answer has ended or is too long.
-pub(super) fn on_data(fold: &mut dyn Fold, data: &str, peer: &Peer, sink: &mut Sink) -> Result<(), Stop> {
+pub(super) fn on_data(
+    fold: &mut dyn Fold,
+    data: &str,
+    peer: &Peer,
+    sink: &mut EventSink,
+) -> Result<(), Stop> {
     if sink.ended {
         return Ok(());
     }

@@ -1,12 +1,12 @@
 //! HTTP for all wires: clients, endpoints, exchanges, retries, and the classification of failures.
 
+mod body;
 mod client;
 mod endpoint;
 mod exchange;
 mod failure;
 mod fold;
 mod retry;
-mod whole;
 
 pub(crate) use client::Http;
 pub use client::HttpClients;

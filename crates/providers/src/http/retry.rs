@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn retry_after_in_every_form() {
+    fn retry_after_is_parsed_in_every_form() {
         let now = "2026-03-01T12:00:00Z".parse().unwrap();
         for (pairs, expected) in [
             (&[("retry-after", "7")][..], Some(7_000)),
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn waits_grow_and_are_one_fewer_than_tries() {
+    fn delays_grow_and_are_one_fewer_than_attempts() {
         let waits: Vec<_> = waits(Duration::from_millis(100), 3).collect();
         assert_eq!(waits.len(), 2);
         assert!((100..=200).contains(&waits[0].as_millis()), "{waits:?}");

@@ -3,7 +3,7 @@
 
 use super::{
     limits::{LONG_LINE_CHARS, PAGES},
-    progress::{Call, Pause, Script},
+    progress::{Blocked, Call, Script},
 };
 use agent::ToolResult;
 use serde_json::{Value, json};
@@ -31,47 +31,47 @@ pub(crate) enum Change {
 
 /// Reads a file. If the path does not exist and is a bare name, reads the only file of that name in
 /// the project; several such files are an error that lists them.
-pub(crate) fn open(script: &mut Script<'_>, path: &str) -> Result<File, Pause> {
+pub(crate) fn open(script: &mut Script<'_>, path: &str) -> Result<File, Blocked> {
     let first = script.call("file_read", json!({ "path": path }))?;
     if !first.is_error {
         return pages(script, path, &first.text);
     }
     if !is_missing(&first.text) {
-        return Err(Pause::Failed(first.text.trim().to_owned()));
+        return Err(Blocked::Failed(first.text.trim().to_owned()));
     }
     let found = locate(script, path, first.text.trim())?;
-    let text = script.must("file_read", json!({ "path": found }))?;
+    let text = script.call_or_fail("file_read", json!({ "path": found }))?;
     pages(script, &found, text)
 }
 
 /// Reads files that are known to exist, in one batch.
-pub(crate) fn open_all(script: &mut Script<'_>, paths: &[String]) -> Result<Vec<File>, Pause> {
+pub(crate) fn open_all(script: &mut Script<'_>, paths: &[String]) -> Result<Vec<File>, Blocked> {
     let read = |path: &String| Call { name: "file_read", arguments: json!({ "path": path }) };
     let first_pages = script.calls(paths.iter().map(read).collect())?;
     let open = |(path, page): (&String, &ToolResult)| match page.is_error {
-        true => Err(Pause::Failed(page.text.trim().to_owned())),
+        true => Err(Blocked::Failed(page.text.trim().to_owned())),
         false => pages(script, path, &page.text),
     };
     paths.iter().zip(first_pages).map(open).collect()
 }
 
 /// Returns the only file of a bare name in the project, after reading it failed with `error`.
-pub(crate) fn locate(script: &mut Script<'_>, path: &str, error: &str) -> Result<String, Pause> {
-    let failed = || Pause::Failed(error.to_owned());
+pub(crate) fn locate(script: &mut Script<'_>, path: &str, error: &str) -> Result<String, Blocked> {
+    let failed = || Blocked::Failed(error.to_owned());
     if path.contains(['/', '\\']) || !script.offers("glob") {
         return Err(failed());
     }
-    script.say(format!("There is no `{path}` here; I look for a file of that name."));
+    script.add_message(format!("There is no `{path}` here; I look for a file of that name."));
     let found = script.call("glob", json!({ "pattern": format!("**/{}", escape_glob(path)) }))?;
     let mut matches = if found.is_error { Vec::new() } else { paths(&found.text) };
     match matches.len() {
         0 => Err(failed()),
         1 => {
             let only = matches.remove(0);
-            script.say(format!("The only one is `{only}`; I take it."));
+            script.add_message(format!("The only one is `{only}`; I take it."));
             Ok(only)
         }
-        count => Err(Pause::Failed(format!(
+        count => Err(Blocked::Failed(format!(
             "{count} files are called `{path}`: {}. Say which one",
             matches.iter().map(|path| format!("`{path}`")).collect::<Vec<_>>().join(", ")
         ))),
@@ -137,7 +137,7 @@ impl File {
         let mut low_is_next = true;
         while low > 0 || high < self.lines.len() {
             let old = self.lines[low..high].join("\n");
-            if !old.is_empty() && stands_once(&text, &old) {
+            if !old.is_empty() && occurs_once(&text, &old) {
                 break;
             }
             if (low_is_next && low > 0) || high == self.lines.len() {
@@ -155,7 +155,7 @@ impl File {
             .map(String::as_str)
             .collect();
         let swallows_last_line = lines.is_empty();
-        if old.is_empty() || swallows_last_line || !stands_once(&text, &old) {
+        if old.is_empty() || swallows_last_line || !occurs_once(&text, &old) {
             let all = lines.iter().fold(String::new(), |all, line| all + line + "\n");
             return Change::Write(all);
         }
@@ -165,10 +165,12 @@ impl File {
 
 impl Change {
     /// Makes the change and returns the tool's result text.
-    pub(crate) fn make<'a>(&self, script: &mut Script<'a>, path: &str) -> Result<&'a str, Pause> {
+    pub(crate) fn make<'a>(&self, script: &mut Script<'a>, path: &str) -> Result<&'a str, Blocked> {
         match self {
-            Self::Edit { old, new } => script.must("file_edit", edit(path, old, new, false)),
-            Self::Write(content) => script.must("file_write", json!({ "path": path, "content": content })),
+            Self::Edit { old, new } => script.call_or_fail("file_edit", edit(path, old, new, false)),
+            Self::Write(content) => {
+                script.call_or_fail("file_write", json!({ "path": path, "content": content }))
+            }
         }
     }
 }
@@ -182,13 +184,13 @@ pub(crate) fn edit(path: &str, old: &str, new: &str, all: bool) -> Value {
     arguments
 }
 
-fn pages(script: &mut Script<'_>, path: &str, text: &str) -> Result<File, Pause> {
+fn pages(script: &mut Script<'_>, path: &str, text: &str) -> Result<File, Blocked> {
     let mut file = File { path: path.to_owned(), lines: Vec::new(), whole: false };
     let mut more = take_page(&mut file.lines, text);
     let mut count = 1;
     while more && count < PAGES {
         let seen = file.lines.len();
-        let next = script.must("file_read", json!({ "path": path, "offset": seen + 1 }))?;
+        let next = script.call_or_fail("file_read", json!({ "path": path, "offset": seen + 1 }))?;
         more = take_page(&mut file.lines, next);
         count += 1;
         if file.lines.len() == seen {
@@ -226,7 +228,7 @@ fn take_page(lines: &mut Vec<String>, text: &str) -> bool {
     true
 }
 
-fn stands_once(text: &str, part: &str) -> bool {
+fn occurs_once(text: &str, part: &str) -> bool {
     let Some(first) = text.find(part) else { return false };
     let step = part.chars().next().map_or(1, char::len_utf8);
     !text[first + step..].contains(part)

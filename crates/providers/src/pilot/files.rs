@@ -5,7 +5,7 @@ use super::{
     lexer::Kind,
     limits,
     phrase::{Phrase, Split},
-    progress::{Call, Pause, Script},
+    progress::{Blocked, Call, Script},
     step::{Command, Outcome, Step},
 };
 use serde_json::json;
@@ -58,12 +58,12 @@ pub(crate) struct Patch {
 }
 
 fn delete(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
-    let verb = phrase.eat(&["delete", "remove", "erase"]);
+    let verb = phrase.consume(&["delete", "remove", "erase"]);
     verb.then(|| phrase.file().map(|path| Step::DeleteFile(DeleteFile { path })))
 }
 
 fn relocate(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
-    phrase.eat(&["move", "rename"]).then(|| {
+    phrase.consume(&["move", "rename"]).then(|| {
         let (from, mut to, into) = match (phrase.split(&["to", "as"]), phrase.split(&["into"])) {
             (Split::Once(from, to), Split::Absent) => (from, to, false),
             (Split::Absent, Split::Once(from, to)) => (from, to, true),
@@ -71,7 +71,7 @@ fn relocate(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
             _ => return Err("it does not say where to: move FILE to FILE".to_owned()),
         };
         let from = from.file()?;
-        to.eat(&["the folder", "the directory", "folder", "directory"]);
+        to.consume(&["the folder", "the directory", "folder", "directory"]);
         let to = if into { to.place()?.unwrap_or_else(|| ".".to_owned()) + "/" } else { to.file()? };
         let name = from.rsplit(['/', '\\']).next().unwrap_or(&from);
         let to = if to.ends_with('/') { format!("{}/{name}", to.trim_end_matches('/')) } else { to };
@@ -84,11 +84,11 @@ fn relocate(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
 
 fn patch(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
     let has_patch = phrase.tokens.first().is_some_and(|token| token.kind == Kind::Patch);
-    if !has_patch && !phrase.eat(&["apply", "patch"]) {
+    if !has_patch && !phrase.consume(&["apply", "patch"]) {
         return None;
     }
-    phrase.eat(&["this", "the", "the following"]);
-    phrase.eat(&["patch", "diff", "following patch"]);
+    phrase.consume(&["this", "the", "the following"]);
+    phrase.consume(&["patch", "diff", "following patch"]);
     Some(match phrase.trimmed().tokens {
         [only] if only.is_literal() => read_patch(only.text.trim()),
         [] => Err("the patch is missing: a block from `*** Begin Patch` to `*** End Patch`".to_owned()),
@@ -109,23 +109,23 @@ fn read_patch(patch: &str) -> Result<Step, String> {
 }
 
 impl DeleteFile {
-    pub(crate) fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Pause> {
+    pub(crate) fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Blocked> {
         let file = file::open(script, &self.path)?;
         let patch = format!("*** Begin Patch\n*** Delete File: {}\n*** End Patch", file.path);
-        script.must("apply_patch", json!({ "patch": patch }))?;
+        script.call_or_fail("apply_patch", json!({ "patch": patch }))?;
         let line = format!("deleted `{}`", file.path);
         Ok(Outcome { line, shown: None, changed: vec![(file.path, "deleted".to_owned())] })
     }
 }
 
 impl Move {
-    pub(crate) fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Pause> {
+    pub(crate) fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Blocked> {
         let file = file::open(script, &self.from)?;
         let patch = format!(
             "*** Begin Patch\n*** Update File: {}\n*** Move to: {}\n*** End Patch",
             file.path, self.to
         );
-        script.must("apply_patch", json!({ "patch": patch }))?;
+        script.call_or_fail("apply_patch", json!({ "patch": patch }))?;
         let line = format!("moved `{}` to `{}`", file.path, self.to);
         Ok(Outcome { line, shown: None, changed: vec![(file.path, format!("moved to `{}`", self.to))] })
     }
@@ -137,7 +137,7 @@ impl Patch {
         format!("apply the patch to {}", files.join(", "))
     }
 
-    pub(crate) fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Pause> {
+    pub(crate) fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Blocked> {
         let files = self.files();
         let existing = files.iter().filter(|(change, _)| *change != "added");
         let reads = existing
@@ -145,11 +145,15 @@ impl Patch {
             .collect();
         let failed = script.calls(reads)?.into_iter().find(|result| result.is_error);
         if let Some(failed) = failed {
-            return Err(Pause::Failed(failed.text.trim().to_owned()));
+            return Err(Blocked::Failed(failed.text.trim().to_owned()));
         }
-        let told = script.must("apply_patch", json!({ "patch": self.patch }))?;
+        let output = script.call_or_fail("apply_patch", json!({ "patch": self.patch }))?;
         let changed = files.into_iter().map(|(change, path)| (path.to_owned(), change.to_owned())).collect();
-        Ok(Outcome { line: told.lines().next().unwrap_or("patch applied").to_owned(), shown: None, changed })
+        Ok(Outcome {
+            line: output.lines().next().unwrap_or("patch applied").to_owned(),
+            shown: None,
+            changed,
+        })
     }
 
     /// Returns each file of the patch with the kind of change.

@@ -4,7 +4,7 @@ use super::{
     file::{self, File},
     lexer::Token,
     phrase::{Phrase, Split, short},
-    progress::{Pause, Script},
+    progress::{Blocked, Script},
     step::{Command, Outcome, Step},
 };
 use std::ops::Range;
@@ -74,7 +74,7 @@ pub(crate) struct DeleteLines {
 
 fn append(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
     let is_add = phrase.at("add");
-    if !phrase.eat(&["append", "add"]) {
+    if !phrase.consume(&["append", "add"]) {
         return None;
     }
     if is_add && (phrase.at("task") || phrase.at("tasks") || phrase.at("todo") || phrase.at("todos")) {
@@ -89,20 +89,20 @@ fn append(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
         Split::Absent => return Some(Err("it does not say to which file: append TEXT to FILE".to_owned())),
     };
     let (text, mut file) = split;
-    let start = file.eat(&["the top of", "the start of", "the beginning of", "top of"]);
-    file.eat(&["the end of", "the bottom of", "end of"]);
+    let start = file.consume(&["the top of", "the start of", "the beginning of", "top of"]);
+    file.consume(&["the end of", "the bottom of", "end of"]);
     let place = if start { Place::Start } else { Place::End };
     Some(text.literal().and_then(|text| added(text, file, place)))
 }
 
 fn insert(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
-    if phrase.eat(&["prepend"]) {
+    if phrase.consume(&["prepend"]) {
         let Split::Once(text, file) = phrase.split(&["to"]) else {
             return Some(Err("say to which file: prepend TEXT to FILE".to_owned()));
         };
         return Some(text.literal().and_then(|text| added(text, file, Place::Start)));
     }
-    if !phrase.eat(&["insert", "add", "put"]) {
+    if !phrase.consume(&["insert", "add", "put"]) {
         return None;
     }
     noun(&mut phrase);
@@ -129,16 +129,17 @@ fn insertion(phrase: Phrase<'_>) -> Result<Step, String> {
         Split::Absent => return Err("it does not say in which file: end with `in FILE`".to_owned()),
         Split::Ambiguous(reason) => return Err(reason),
     };
-    if place.eat(&["the top", "the start", "the beginning", "top", "the first line"]) && place.is_empty() {
+    if place.consume(&["the top", "the start", "the beginning", "top", "the first line"]) && place.is_empty()
+    {
         return added(text, file, Place::Start);
     }
-    if place.eat(&["the end", "the bottom", "end", "the last line"]) && place.is_empty() {
+    if place.consume(&["the end", "the bottom", "end", "the last line"]) && place.is_empty() {
         return added(text, file, Place::End);
     }
-    place.eat(&["the"]);
+    place.consume(&["the"]);
     let is_number =
         |token: &Token| !token.is_literal() && token.text.starts_with(|c: char| c.is_ascii_digit());
-    if place.eat(&["line"]) && place.tokens.first().is_some_and(is_number) {
+    if place.consume(&["line"]) && place.tokens.first().is_some_and(is_number) {
         let lines = place.lines()?;
         if lines.start() != lines.end() {
             return Err("name one line to insert at".to_owned());
@@ -146,7 +147,7 @@ fn insertion(phrase: Phrase<'_>) -> Result<Step, String> {
         let line = *lines.start();
         return added(text, file, if before { Place::BeforeLine(line) } else { Place::AfterLine(line) });
     }
-    place.eat(&["containing", "with", "that says"]);
+    place.consume(&["containing", "with", "that says"]);
     let anchor = place.literal()?;
     if anchor.is_empty() || anchor.contains('\n') {
         return Err("the text to insert at must be part of one line".to_owned());
@@ -155,7 +156,7 @@ fn insertion(phrase: Phrase<'_>) -> Result<Step, String> {
 }
 
 fn noun(phrase: &mut Phrase<'_>) {
-    phrase.eat(&["the line", "the lines", "the text", "a line", "line", "lines"]);
+    phrase.consume(&["the line", "the lines", "the text", "a line", "line", "lines"]);
     *phrase = phrase.trimmed();
 }
 
@@ -165,20 +166,20 @@ fn added(text: String, file: Phrase<'_>, place: Place) -> Result<Step, String> {
 }
 
 fn delete(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
-    if !phrase.eat(&["delete", "remove"]) {
+    if !phrase.consume(&["delete", "remove"]) {
         return None;
     }
-    let mut all = phrase.eat(&["all occurrences of", "every occurrence of", "all", "every"]);
-    phrase.eat(&["the text", "the word", "the string", "the"]);
+    let mut all = phrase.consume(&["all occurrences of", "every occurrence of", "all", "every"]);
+    phrase.consume(&["the text", "the word", "the string", "the"]);
     let Split::Once(mut what, file) = phrase.split(&["in", "from", "of"]) else { return None };
-    if what.eat(&["line", "lines"]) && !what.tokens.first().is_some_and(Token::is_literal) {
+    if what.consume(&["line", "lines"]) && !what.tokens.first().is_some_and(Token::is_literal) {
         let step = what.lines().and_then(|lines| {
             Ok(DeleteLines { path: file.file()?, first: *lines.start(), last: *lines.end() })
         });
         return Some(step.map(Step::DeleteLines));
     }
     let mut file = file.trimmed();
-    all |= file.eat_end(&["everywhere"]);
+    all |= file.consume_end(&["everywhere"]);
     // Unquoted words are ambiguous; only a quote is accepted as the text to delete.
     if !matches!(what.trimmed().tokens, [only] if only.is_literal()) {
         return Some(Err("put the text to delete in quotes, or name lines".to_owned()));
@@ -203,8 +204,8 @@ impl Insert {
         format!("insert '{}' {place} `{}`", short(&self.text), self.path)
     }
 
-    pub(crate) fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Pause> {
-        let file = whole(script, &self.path)?;
+    pub(crate) fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Blocked> {
+        let file = open_whole(script, &self.path)?;
         let at = self.place.index(&file)?;
         let new: Vec<String> = self.text.split('\n').map(str::to_owned).collect();
         file.splice(at..at, &new).make(script, &file.path)?;
@@ -219,7 +220,7 @@ impl Insert {
 
 impl Place {
     /// Returns the 0-based line before which the text is inserted.
-    fn index(&self, file: &File) -> Result<usize, Pause> {
+    fn index(&self, file: &File) -> Result<usize, Blocked> {
         match self {
             Self::Start => Ok(0),
             Self::End => Ok(file.lines.len()),
@@ -238,8 +239,8 @@ impl DeleteLines {
         format!("delete {lines} {}{last} in `{}`", self.first, self.path)
     }
 
-    pub(crate) fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Pause> {
-        let file = whole(script, &self.path)?;
+    pub(crate) fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Blocked> {
+        let file = open_whole(script, &self.path)?;
         let lines = existing(&file, self.first..self.last)?;
         let count = lines.len();
         file.splice(lines, &[]).make(script, &file.path)?;
@@ -252,31 +253,31 @@ impl DeleteLines {
     }
 }
 
-fn whole(script: &mut Script<'_>, path: &str) -> Result<File, Pause> {
+fn open_whole(script: &mut Script<'_>, path: &str) -> Result<File, Blocked> {
     let file = file::open(script, path)?;
     if file.whole {
         return Ok(file);
     }
-    Err(Pause::Failed(format!("`{}` is too long, or has too long lines, to be edited by line", file.path)))
+    Err(Blocked::Failed(format!("`{}` is too long, or has too long lines, to be edited by line", file.path)))
 }
 
 /// Converts the 1-based lines `first..last`, both inclusive, to a 0-based range, if they exist.
-fn existing(file: &File, lines: Range<usize>) -> Result<Range<usize>, Pause> {
+fn existing(file: &File, lines: Range<usize>) -> Result<Range<usize>, Blocked> {
     if lines.end <= file.lines.len() {
         return Ok(lines.start - 1..lines.end);
     }
-    Err(Pause::Failed(format!("`{}` has only {} line(s)", file.path, file.lines.len())))
+    Err(Blocked::Failed(format!("`{}` has only {} line(s)", file.path, file.lines.len())))
 }
 
 /// Returns the 1-based number of the only line that contains a text.
-fn only_line(file: &File, text: &str) -> Result<usize, Pause> {
+fn only_line(file: &File, text: &str) -> Result<usize, Blocked> {
     let mut places = file.places(text);
     places.dedup();
     match places.as_slice() {
         [only] => Ok(*only),
-        [] => Err(Pause::Failed(format!("'{}' does not stand in `{}`", short(text), file.path))),
-        several => Err(Pause::Failed(format!(
-            "'{}' stands in {} lines of `{}` ({}). Quote more of the line, or name its number",
+        [] => Err(Blocked::Failed(format!("'{}' does not occur in `{}`", short(text), file.path))),
+        several => Err(Blocked::Failed(format!(
+            "'{}' occurs in {} lines of `{}` ({}). Quote more of the line, or name its number",
             short(text),
             several.len(),
             file.path,

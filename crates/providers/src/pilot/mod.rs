@@ -14,7 +14,6 @@ mod limits;
 mod lines;
 mod parse;
 mod phrase;
-mod pieces;
 mod progress;
 mod rename;
 mod replace;
@@ -23,6 +22,7 @@ mod run;
 mod search;
 mod show;
 mod step;
+mod step_split;
 mod tasks;
 #[cfg(test)]
 mod tests;
@@ -30,9 +30,9 @@ mod write;
 
 use agent::{LanguageModel, Message, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelStop, Usage};
 use futures::{StreamExt as _, stream, stream::BoxStream};
-use parse::Understood;
+use parse::Parsed;
 pub(crate) use progress::Call;
-use progress::{Pause, Script};
+use progress::{Blocked, Script};
 use step::{Outcome, Step};
 
 /// The pilot's model id.
@@ -96,26 +96,26 @@ impl LanguageModel for OfflinePilot {
 
 /// Returns the next answer of a conversation. Pure: the same request always gets the same answer.
 pub(crate) fn next(request: &ModelRequest) -> Reply {
-    let said = |text: String| Reply { text, calls: Vec::new() };
-    let Some(prompt) = progress::prompt(request) else { return said(report::hello()) };
+    let text_reply = |text: String| Reply { text, calls: Vec::new() };
+    let Some(prompt) = progress::prompt(request) else { return text_reply(report::hello()) };
     match parse::parse(&prompt) {
-        Understood::Help => said(report::help()),
-        Understood::Hello => said(report::hello()),
-        Understood::Unclear { parts, steps } => said(report::unclear(&parts, steps)),
-        Understood::Work { steps, plan } => {
+        Parsed::Help => text_reply(report::help()),
+        Parsed::Hello => text_reply(report::hello()),
+        Parsed::Unclear { parts, steps } => text_reply(report::unclear(&parts, steps)),
+        Parsed::Work { steps, plan } => {
             let mut script = Script::of(request);
             if let Some(text) = unavailable(&steps, &script) {
-                return said(text);
+                return text_reply(text);
             }
             let mut outcomes = Vec::new();
             let ended = perform(&steps, plan, &mut script, &mut outcomes);
-            let mut text = script.take_said();
+            let mut text = script.take_messages();
             match ended {
-                Err(Pause::Calls(calls)) => return Reply { text: text.join("\n\n"), calls },
+                Err(Blocked::Calls(calls)) => return Reply { text: text.join("\n\n"), calls },
                 Err(why) => text.push(report::stopped(&steps, &outcomes, &why)),
                 Ok(()) => text.push(report::done(&outcomes)),
             }
-            said(text.join("\n\n"))
+            text_reply(text.join("\n\n"))
         }
     }
 }
@@ -125,29 +125,29 @@ fn perform(
     plan: bool,
     script: &mut Script<'_>,
     outcomes: &mut Vec<Outcome>,
-) -> Result<(), Pause> {
+) -> Result<(), Blocked> {
     let count = steps.len();
     let list: Vec<String> = steps.iter().map(Step::describe).collect();
     if count == 1 {
-        script.say(format!("I will {}.", list[0]));
+        script.add_message(format!("I will {}.", list[0]));
     } else {
         let lines: Vec<String> =
             list.iter().enumerate().map(|(index, step)| format!("{}. {step}", index + 1)).collect();
-        script.say(format!("{count} steps:\n{}", lines.join("\n")));
+        script.add_message(format!("{count} steps:\n{}", lines.join("\n")));
     }
     let keeps_plan = plan && script.offers(tasks::LISTED);
     let ids = if keeps_plan { tasks::create(script, &list)? } else { vec![None; count] };
     for (index, step) in steps.iter().enumerate() {
         if count > 1 && index > 0 {
-            script.say(format!("Step {} of {count}: {}.", index + 1, list[index]));
+            script.add_message(format!("Step {} of {count}: {}.", index + 1, list[index]));
         }
         let before = index.checked_sub(1).and_then(|before| ids[before].as_ref());
         tasks::update(script, &[(before, "completed"), (ids[index].as_ref(), "in_progress")])?;
         match step.perform(script) {
             Ok(outcome) => outcomes.push(outcome),
-            Err(Pause::Calls(calls)) => return Err(Pause::Calls(calls)),
+            Err(Blocked::Calls(calls)) => return Err(Blocked::Calls(calls)),
             Err(why) => {
-                if why != Pause::Lost {
+                if why != Blocked::Lost {
                     tasks::update(script, &[(ids[index].as_ref(), "cancelled")])?;
                 }
                 return Err(why);

@@ -5,15 +5,15 @@ use super::{
     lexer::{self, Kind, Token},
     limits,
     phrase::{Phrase, is_word, short},
-    pieces::{lead, pieces},
     progress::Prompt,
     step::{COMMANDS, Command, Step},
+    step_split::{split_steps, strip_leading_fillers},
     tasks,
 };
 
 /// The meaning of a prompt.
 #[derive(Debug)]
-pub(crate) enum Understood {
+pub(crate) enum Parsed {
     /// Steps to do, in order.
     Work {
         /// The steps; at least one.
@@ -28,7 +28,7 @@ pub(crate) enum Understood {
     /// Anything else; nothing is done.
     Unclear {
         /// The steps that are not clear.
-        parts: Vec<Unclear>,
+        parts: Vec<UnclearStep>,
         /// The total number of steps.
         steps: usize,
     },
@@ -36,7 +36,7 @@ pub(crate) enum Understood {
 
 /// A step that could not be parsed.
 #[derive(Debug)]
-pub(crate) struct Unclear {
+pub(crate) struct UnclearStep {
     /// Its number, from 1.
     pub(crate) number: usize,
     /// Its words, shortened.
@@ -48,18 +48,18 @@ pub(crate) struct Unclear {
 }
 
 /// Parses a prompt.
-pub(crate) fn parse(prompt: &Prompt) -> Understood {
-    let understood = parse_text(&prompt.text, &prompt.attached);
-    if prompt.attached.is_empty() || matches!(understood, Understood::Work { .. }) {
-        return understood;
+pub(crate) fn parse(prompt: &Prompt) -> Parsed {
+    let parsed = parse_text(&prompt.text, &prompt.attached);
+    if prompt.attached.is_empty() || matches!(parsed, Parsed::Work { .. }) {
+        return parsed;
     }
     match parse_text(&prompt.inline, &prompt.attached) {
-        work @ Understood::Work { .. } => work,
-        _ => understood,
+        work @ Parsed::Work { .. } => work,
+        _ => parsed,
     }
 }
 
-fn parse_text(source: &str, attached: &[String]) -> Understood {
+fn parse_text(source: &str, attached: &[String]) -> Parsed {
     let source = unwrapped(source);
     if source.len() > limits::PROMPT_BYTES {
         return refuse(source, format!("it is longer than {} bytes", limits::PROMPT_BYTES));
@@ -77,7 +77,7 @@ fn parse_text(source: &str, attached: &[String]) -> Understood {
         return answer;
     }
     match plan(phrase) {
-        Plan::Tasks(Ok(step)) => Understood::Work { steps: vec![step], plan: false },
+        Plan::Tasks(Ok(step)) => Parsed::Work { steps: vec![step], plan: false },
         Plan::Tasks(Err(reason)) => refuse(source, reason),
         Plan::Steps(rest) => work(rest, true),
         Plan::None => work(phrase, false),
@@ -149,7 +149,7 @@ const HELP: &[&str] = &[
 ];
 const TRAILERS: &[&str] = &["please", "for me", "thanks", "thank you", "now"];
 
-fn small_talk(phrase: Phrase<'_>) -> Option<Understood> {
+fn small_talk(phrase: Phrase<'_>) -> Option<Parsed> {
     let words: Vec<String> = phrase
         .tokens
         .iter()
@@ -162,14 +162,14 @@ fn small_talk(phrase: Phrase<'_>) -> Option<Understood> {
         return None;
     }
     if words.is_empty() || HELP.contains(&words.as_str()) {
-        return Some(Understood::Help);
+        return Some(Parsed::Help);
     }
-    GREETINGS.contains(&words.as_str()).then_some(Understood::Hello)
+    GREETINGS.contains(&words.as_str()).then_some(Parsed::Hello)
 }
 
 fn plan(mut phrase: Phrase<'_>) -> Plan<'_> {
-    phrase = lead(phrase);
-    if phrase.eat(&[
+    phrase = strip_leading_fillers(phrase);
+    if phrase.consume(&[
         "with a plan",
         "with a task list",
         "with a todo list",
@@ -180,27 +180,27 @@ fn plan(mut phrase: Phrase<'_>) -> Plan<'_> {
         return Plan::Steps(phrase.trimmed());
     }
     let mut rest = phrase;
-    if !rest.eat(&["make", "create", "write"]) {
+    if !rest.consume(&["make", "create", "write"]) {
         return Plan::None;
     }
-    rest.eat(&["a", "the"]);
-    if !rest.eat(&["plan", "task list", "todo list", "list of tasks"]) {
+    rest.consume(&["a", "the"]);
+    if !rest.consume(&["plan", "task list", "todo list", "list of tasks"]) {
         return Plan::None;
     }
-    if rest.eat(&["and do it", "and run it", "and execute it", "and follow it"]) {
+    if rest.consume(&["and do it", "and run it", "and execute it", "and follow it"]) {
         return Plan::Steps(rest.trimmed());
     }
     if rest.is_empty() {
         return Plan::Tasks(Err("the plan has no tasks".to_owned()));
     }
-    let is_list = rest.eat_kind(Kind::Colon) || rest.eat(&["with", "of", "for"]);
+    let is_list = rest.consume_kind(Kind::Colon) || rest.consume(&["with", "of", "for"]);
     if !is_list {
-        let goes_on = rest.at("and")
+        let continues = rest.at("and")
             || rest.at("then")
             || rest.tokens.first().is_some_and(|token| !token.is_literal() && token.kind != Kind::Word);
-        return if goes_on { Plan::Steps(rest.trimmed()) } else { Plan::None };
+        return if continues { Plan::Steps(rest.trimmed()) } else { Plan::None };
     }
-    rest.eat(&["the tasks", "tasks", "the steps", "steps"]);
+    rest.consume(&["the tasks", "tasks", "the steps", "steps"]);
     let rest = rest.trimmed();
     if rest.is_empty() {
         return Plan::Tasks(Err("the plan has no tasks".to_owned()));
@@ -213,8 +213,8 @@ fn plan(mut phrase: Phrase<'_>) -> Plan<'_> {
     Plan::Tasks(tasks::read(parts.unwrap_or_else(|| rest.parts())))
 }
 
-fn work(phrase: Phrase<'_>, plan: bool) -> Understood {
-    let pieces = pieces(phrase);
+fn work(phrase: Phrase<'_>, plan: bool) -> Parsed {
+    let pieces = split_steps(phrase);
     if pieces.is_empty() {
         return refuse(phrase.source, "it has no steps".to_owned());
     }
@@ -222,25 +222,25 @@ fn work(phrase: Phrase<'_>, plan: bool) -> Understood {
     let mut steps = Vec::new();
     let mut parts = Vec::new();
     for (index, piece) in pieces.iter().enumerate() {
-        match understand(*piece, &mut it) {
-            Ok(understood) => steps.extend(understood),
+        match parse_piece(*piece, &mut it) {
+            Ok(parsed) => steps.extend(parsed),
             Err(reason) => {
                 let closest = closest(*piece);
-                parts.push(Unclear { number: index + 1, text: piece.short(), reason, closest });
+                parts.push(UnclearStep { number: index + 1, text: piece.short(), reason, closest });
             }
         }
     }
     if !parts.is_empty() {
-        return Understood::Unclear { parts, steps: pieces.len() };
+        return Parsed::Unclear { parts, steps: pieces.len() };
     }
     if steps.len() > limits::STEPS {
         return refuse(phrase.source, format!("it has more than {} steps", limits::STEPS));
     }
-    Understood::Work { steps, plan }
+    Parsed::Work { steps, plan }
 }
 
 /// Parses a piece as one step, or as several that are joined by "and" or a comma and are all valid.
-fn understand(piece: Phrase<'_>, it: &mut Option<String>) -> Result<Vec<Step>, Option<String>> {
+fn parse_piece(piece: Phrase<'_>, it: &mut Option<String>) -> Result<Vec<Step>, Option<String>> {
     let reason = match command(Phrase { it: it.as_deref(), ..piece }) {
         Some(Ok(step)) => {
             *it = step.file().map(str::to_owned).or(it.take());
@@ -255,10 +255,12 @@ fn understand(piece: Phrase<'_>, it: &mut Option<String>) -> Result<Vec<Step>, O
     };
     let Some(index) = (1..piece.tokens.len()).find(joins) else { return Err(reason) };
     let mut trial = it.clone();
-    let first = command(Phrase { it: it.as_deref(), ..lead(piece.with(&piece.tokens[..index])) });
+    let first =
+        command(Phrase { it: it.as_deref(), ..strip_leading_fillers(piece.with(&piece.tokens[..index])) });
     let Some(Ok(first)) = first else { return Err(reason) };
     trial = first.file().map(str::to_owned).or(trial);
-    let rest = understand(lead(piece.with(&piece.tokens[index + 1..])), &mut trial).map_err(|_| reason)?;
+    let rest = parse_piece(strip_leading_fillers(piece.with(&piece.tokens[index + 1..])), &mut trial)
+        .map_err(|_| reason)?;
     *it = trial;
     Ok(std::iter::once(first).chain(rest).collect())
 }
@@ -267,7 +269,7 @@ fn command(phrase: Phrase<'_>) -> Option<Result<Step, String>> {
     let mut polite = phrase;
     // A command line is kept up to its last word; elsewhere, thanks at the end are dropped.
     if !phrase.at("run") && !phrase.at("execute") {
-        while polite.eat_end(TRAILERS) {
+        while polite.consume_end(TRAILERS) {
             polite = polite.trimmed();
         }
     }
@@ -305,9 +307,9 @@ fn closest(phrase: Phrase<'_>) -> Vec<&'static Command> {
     vec![&super::show::COMMAND, &super::replace::COMMAND, &super::search::SEARCH, &super::run::COMMAND]
 }
 
-fn refuse(source: &str, reason: String) -> Understood {
+fn refuse(source: &str, reason: String) -> Parsed {
     let start: String = source.chars().take(limits::SNIPPET_CHARS * 2).collect();
     let closest = vec![&super::show::COMMAND, &super::replace::COMMAND, &super::write::COMMAND];
-    let part = Unclear { number: 1, text: short(&start), reason: Some(reason), closest };
-    Understood::Unclear { parts: vec![part], steps: 1 }
+    let part = UnclearStep { number: 1, text: short(&start), reason: Some(reason), closest };
+    Parsed::Unclear { parts: vec![part], steps: 1 }
 }

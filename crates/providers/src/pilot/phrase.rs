@@ -65,7 +65,7 @@ impl<'a> Phrase<'a> {
 
     /// Consumes the longest matching alternative; each alternative is a sequence of words separated
     /// by spaces.
-    pub(crate) fn eat(&mut self, alternatives: &[&str]) -> bool {
+    pub(crate) fn consume(&mut self, alternatives: &[&str]) -> bool {
         let fits = |words: &&str| {
             let count = words.split(' ').count();
             let tokens = self.tokens.get(..count)?;
@@ -77,7 +77,7 @@ impl<'a> Phrase<'a> {
     }
 
     /// Consumes the longest matching alternative from the end.
-    pub(crate) fn eat_end(&mut self, alternatives: &[&str]) -> bool {
+    pub(crate) fn consume_end(&mut self, alternatives: &[&str]) -> bool {
         let fits = |words: &&str| {
             let start = self.tokens.len().checked_sub(words.split(' ').count())?;
             words
@@ -92,7 +92,7 @@ impl<'a> Phrase<'a> {
     }
 
     /// Consumes a token of this kind.
-    pub(crate) fn eat_kind(&mut self, kind: Kind) -> bool {
+    pub(crate) fn consume_kind(&mut self, kind: Kind) -> bool {
         let fits = self.tokens.first().is_some_and(|token| token.kind == kind);
         if fits {
             self.tokens = &self.tokens[1..];
@@ -123,7 +123,7 @@ impl<'a> Phrase<'a> {
                 Split::Once(self.with(&self.tokens[..index]), self.with(&self.tokens[index + 1..]))
             }
             (Some(index), Some(_)) => Split::Ambiguous(format!(
-                "`{}` stands in it more than once; put the texts in quotes",
+                "`{}` occurs in it more than once; put the texts in quotes",
                 self.tokens[index].text
             )),
         }
@@ -187,18 +187,18 @@ impl<'a> Phrase<'a> {
     /// Parses a file name.
     pub(crate) fn file(self) -> Result<String, String> {
         let mut phrase = self.trimmed();
-        if phrase.eat(&["it", "this", "that", "this file", "that file", "the same file", "the file"])
+        if phrase.consume(&["it", "this", "that", "this file", "that file", "the same file", "the file"])
             && phrase.is_empty()
         {
             let message = "it is not clear which file is meant; name it";
             return phrase.it.map(str::to_owned).ok_or_else(|| message.to_owned());
         }
         let mut phrase = self.trimmed();
-        phrase.eat(&["the", "a", "an"]);
-        phrase.eat(&["new", "existing"]);
-        phrase.eat(&["file"]);
-        phrase.eat(&["called", "named", "at"]);
-        phrase.eat_end(&["file"]);
+        phrase.consume(&["the", "a", "an"]);
+        phrase.consume(&["new", "existing"]);
+        phrase.consume(&["file"]);
+        phrase.consume(&["called", "named", "at"]);
+        phrase.consume_end(&["file"]);
         match phrase.tokens {
             [] => Err("a file is missing".to_owned()),
             [only] if only.kind == Kind::Quoted && !only.raw.trim().is_empty() => Ok(only.raw.clone()),
@@ -222,11 +222,11 @@ impl<'a> Phrase<'a> {
     /// Parses a directory or file to search; `None` for the whole project.
     pub(crate) fn place(self) -> Result<Option<String>, String> {
         let mut phrase = self.trimmed();
-        phrase.eat(&["the", "this", "my", "all of the"]);
-        phrase.eat(&["whole", "entire", "current"]);
-        phrase.eat(&["folder", "directory", "dir", "file"]);
+        phrase.consume(&["the", "this", "my", "all of the"]);
+        phrase.consume(&["whole", "entire", "current"]);
+        phrase.consume(&["folder", "directory", "dir", "file"]);
         if phrase.tokens.len() > 1 {
-            phrase.eat_end(&["folder", "directory", "dir", "file", "files"]);
+            phrase.consume_end(&["folder", "directory", "dir", "file", "files"]);
         }
         match phrase.tokens {
             [] => Ok(None),
@@ -237,7 +237,7 @@ impl<'a> Phrase<'a> {
                     ["project", "workspace", "repository", "repo", "codebase", "here", "everything", "."];
                 Ok((!whole.contains(&path.to_lowercase().as_str())).then_some(path))
             }
-            _ => Err(format!("`{}` is not one folder; put a path with spaces in quotes", phrase.short())),
+            _ => Err(format!("`{}` is not one directory; put a path with spaces in quotes", phrase.short())),
         }
     }
 
@@ -253,7 +253,7 @@ impl<'a> Phrase<'a> {
         let number = |half: &str| half.trim().parse::<usize>().ok().filter(|number| *number > 0);
         match (number(halves.0), number(halves.1)) {
             (Some(first), Some(last)) if first <= last => Ok(first..=last),
-            _ => Err(format!("`{}` is no line number or range of lines such as 3 or 3-9", phrase.short())),
+            _ => Err(format!("`{}` is not a line number or range of lines such as 3 or 3-9", phrase.short())),
         }
     }
 

@@ -19,7 +19,7 @@ pub(crate) struct Call {
 
 /// Why a command cannot continue.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Pause {
+pub(crate) enum Blocked {
     /// It needs the results of these calls.
     Calls(Vec<Call>),
     /// It failed; a sentence.
@@ -45,7 +45,7 @@ pub(crate) struct Prompt {
 pub(crate) struct Script<'a> {
     answered: Vec<&'a AnsweredCall>,
     used: usize,
-    said: Vec<String>,
+    messages: Vec<String>,
     offered: Vec<&'a str>,
 }
 
@@ -104,7 +104,7 @@ impl<'a> Script<'a> {
             .flatten()
             .collect();
         let offered = request.tools.iter().map(|tool| tool.name.as_str()).collect();
-        Self { answered, used: 0, said: Vec::new(), offered }
+        Self { answered, used: 0, messages: Vec::new(), offered }
     }
 
     /// Returns whether a tool is offered.
@@ -113,44 +113,44 @@ impl<'a> Script<'a> {
     }
 
     /// Adds text that is sent with the next call, or with the report.
-    pub(crate) fn say(&mut self, text: impl Into<String>) {
-        self.said.push(text.into());
+    pub(crate) fn add_message(&mut self, text: impl Into<String>) {
+        self.messages.push(text.into());
     }
 
     /// Takes the text to send now.
-    pub(crate) fn take_said(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.said)
+    pub(crate) fn take_messages(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.messages)
     }
 
     /// Makes a call and returns its result, also if it is an error; only a denial by the user ends
     /// the command.
-    pub(crate) fn call(&mut self, name: &'static str, arguments: Value) -> Result<&'a ToolResult, Pause> {
+    pub(crate) fn call(&mut self, name: &'static str, arguments: Value) -> Result<&'a ToolResult, Blocked> {
         let results = self.calls(vec![Call { name, arguments }])?;
         Ok(results[0])
     }
 
     /// Makes a call that must succeed.
-    pub(crate) fn must(&mut self, name: &'static str, arguments: Value) -> Result<&'a str, Pause> {
+    pub(crate) fn call_or_fail(&mut self, name: &'static str, arguments: Value) -> Result<&'a str, Blocked> {
         let result = self.call(name, arguments)?;
-        if result.is_error { Err(Pause::Failed(result.text.trim().to_owned())) } else { Ok(&result.text) }
+        if result.is_error { Err(Blocked::Failed(result.text.trim().to_owned())) } else { Ok(&result.text) }
     }
 
     /// Makes independent calls in one batch.
-    pub(crate) fn calls(&mut self, mut calls: Vec<Call>) -> Result<Vec<&'a ToolResult>, Pause> {
+    pub(crate) fn calls(&mut self, mut calls: Vec<Call>) -> Result<Vec<&'a ToolResult>, Blocked> {
         let mut results = Vec::with_capacity(calls.len());
         for (index, call) in calls.iter().enumerate() {
             let Some(answered) = self.answered.get(self.used) else {
                 let mut missing = calls.split_off(index);
                 missing.truncate(CALLS_PER_REPLY);
-                return Err(Pause::Calls(missing));
+                return Err(Blocked::Calls(missing));
             };
             if answered.name != call.name || answered.arguments.as_ref() != Ok(&call.arguments) {
-                return Err(Pause::Lost);
+                return Err(Blocked::Lost);
             }
             self.used += 1;
-            self.said.clear();
+            self.messages.clear();
             if answered.result.is_error && is_refusal(&answered.result.text) {
-                return Err(Pause::Refused(call.name));
+                return Err(Blocked::Refused(call.name));
             }
             results.push(&answered.result);
         }

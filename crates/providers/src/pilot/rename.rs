@@ -5,7 +5,7 @@ use super::{
     file::{self, Change},
     limits,
     phrase::{Phrase, Split},
-    progress::{Pause, Script},
+    progress::{Blocked, Script},
     step::{Command, Outcome, Step},
 };
 use serde_json::{Value, json};
@@ -49,11 +49,11 @@ const NOUNS: &[&str] = &[
 ];
 
 fn parse(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
-    if !phrase.eat(&["rename"]) {
+    if !phrase.consume(&["rename"]) {
         return None;
     }
-    phrase.eat(&["the", "every", "all"]);
-    let is_symbol = phrase.eat(NOUNS);
+    phrase.consume(&["the", "every", "all"]);
+    let is_symbol = phrase.consume(NOUNS);
     let place = match phrase.split(&["in", "inside", "within"]) {
         Split::Once(names, place) => Some((names, place)),
         Split::Absent => None,
@@ -72,7 +72,7 @@ fn read<'a>(phrase: Phrase<'a>, place: Option<(Phrase<'a>, Phrase<'a>)>) -> Resu
         None => (phrase, None),
     };
     names = names.trimmed();
-    names.eat_end(&["everywhere"]);
+    names.consume_end(&["everywhere"]);
     let Split::Once(from, to) = names.split(&["to", "into", "as"]) else {
         return Err("say both names: rename symbol A to B".to_owned());
     };
@@ -81,7 +81,7 @@ fn read<'a>(phrase: Phrase<'a>, place: Option<(Phrase<'a>, Phrase<'a>)>) -> Resu
         let starts_well = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
         if !starts_well || !name.chars().all(|c| c.is_alphanumeric() || c == '_') {
             return Err(format!(
-                "`{name}` is no identifier (letters, digits and _); for other texts use replace, for files move"
+                "`{name}` is not an identifier (letters, digits and _); for other texts use replace, for files move"
             ));
         }
     }
@@ -97,13 +97,13 @@ impl RenameSymbol {
         format!("rename symbol `{}` to `{}` in {place}", self.from, self.to)
     }
 
-    pub(crate) fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Pause> {
+    pub(crate) fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Blocked> {
         let mut renamed = BTreeMap::new();
         let mut doubts = Vec::new();
         // A search shows a limited number of lines. It is repeated until it finds nothing, which
         // also proves that the rename is complete.
         for round in 0..limits::SEARCHES {
-            let found = script.must("grep", self.search())?;
+            let found = script.call_or_fail("grep", self.search())?;
             let files = files_of(found, self.path.as_deref());
             if files.is_empty() {
                 // Notes in parentheses state what was not searched.
@@ -111,25 +111,29 @@ impl RenameSymbol {
                 break;
             }
             if let Some(again) = files.iter().find(|path| renamed.contains_key(*path)) {
-                return Err(Pause::Failed(format!(
-                    "`{}` still stands in `{again}` after its edit",
+                return Err(Blocked::Failed(format!(
+                    "`{}` still occurs in `{again}` after its edit",
                     self.from
                 )));
             }
             if round + 1 == limits::SEARCHES {
-                return Err(Pause::Failed(format!(
-                    "too many files hold `{}`; go on with one folder at a time",
+                return Err(Blocked::Failed(format!(
+                    "too many files contain `{}`; continue with one directory at a time",
                     self.from
                 )));
             }
-            script.say(format!("{} file(s) hold `{}`; I read them before I edit.", files.len(), self.from));
+            script.add_message(format!(
+                "{} file(s) contain `{}`; I read them before I edit.",
+                files.len(),
+                self.from
+            ));
             for opened in file::open_all(script, &files)? {
                 renamed.insert(opened.path.clone(), self.edit(script, &opened)?);
             }
         }
         let total: usize = renamed.values().sum();
         if total == 0 {
-            return Err(Pause::Failed(format!("the word `{}` was not found", self.from)));
+            return Err(Blocked::Failed(format!("the word `{}` was not found", self.from)));
         }
         let left = if doubts.is_empty() { "none is left".to_owned() } else { doubts.join(" ") };
         Ok(Outcome {
@@ -153,15 +157,15 @@ impl RenameSymbol {
     }
 
     /// Edits one file and returns the number of changed places.
-    fn edit(&self, script: &mut Script<'_>, file: &file::File) -> Result<usize, Pause> {
+    fn edit(&self, script: &mut Script<'_>, file: &file::File) -> Result<usize, Blocked> {
         let text = file.text();
         let count = whole_words(&text, &self.from).len();
         if count == 0 {
             let why = format!("`{}` was found in `{}`, but not in what was read of it", self.from, file.path);
-            return Err(Pause::Failed(why));
+            return Err(Blocked::Failed(why));
         }
         if file.whole && count == text.matches(&self.from).count() {
-            script.must("file_edit", file::edit(&file.path, &self.from, &self.to, true))?;
+            script.call_or_fail("file_edit", file::edit(&file.path, &self.from, &self.to, true))?;
             return Ok(count);
         }
         // The name is also part of longer words, so all lines from the first change to the last are
@@ -172,7 +176,7 @@ impl RenameSymbol {
         let new: Vec<String> = file.lines[first..=last].iter().map(|line| self.renamed(line)).collect();
         let change = file.splice(first..last + 1, &new);
         if !file.whole || matches!(change, Change::Write(_)) {
-            return Err(Pause::Failed(format!(
+            return Err(Blocked::Failed(format!(
                 "`{}` is too long to be sure of every place in it",
                 file.path
             )));

@@ -4,7 +4,7 @@
 use super::{
     file,
     phrase::{Phrase, Split, short},
-    progress::{Pause, Script},
+    progress::{Blocked, Script},
     step::{Command, Outcome, Step},
 };
 
@@ -32,7 +32,7 @@ pub(crate) struct Replace {
 fn parse(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
     let mut file = None;
     // "in FILE, replace …", "edit FILE: replace …"
-    if phrase.eat(&["in", "edit"]) {
+    if phrase.consume(&["in", "edit"]) {
         let verb = phrase
             .tokens
             .iter()
@@ -40,13 +40,13 @@ fn parse(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
         file = Some(phrase.with(&phrase.tokens[..verb]));
         phrase = phrase.with(&phrase.tokens[verb..]);
     }
-    if phrase.eat(&["substitute"]) {
+    if phrase.consume(&["substitute"]) {
         return Some(read(phrase, file, &["for"], true));
     }
-    if phrase.eat(&["change", "swap"]) {
+    if phrase.consume(&["change", "swap"]) {
         return Some(read(phrase, file, &["to", "into", "for"], false));
     }
-    phrase.eat(&["replace"]).then(|| read(phrase, file, &["with", "by"], false))
+    phrase.consume(&["replace"]).then(|| read(phrase, file, &["with", "by"], false))
 }
 
 fn read(
@@ -56,7 +56,7 @@ fn read(
     swapped: bool,
 ) -> Result<Step, String> {
     let everywhere = ["everywhere", "in all places", "throughout", "all", "globally"];
-    let mut all = phrase.eat(&[
+    let mut all = phrase.consume(&[
         "all occurrences of",
         "every occurrence of",
         "all instances of",
@@ -64,9 +64,9 @@ fn read(
         "every",
         "each",
     ]);
-    phrase.eat(&["the text", "the string", "the word", "the line"]);
+    phrase.consume(&["the text", "the string", "the word", "the line"]);
     phrase = phrase.trimmed();
-    all |= phrase.eat_end(&everywhere);
+    all |= phrase.consume_end(&everywhere);
     let (left, right) = match phrase.split(between) {
         Split::Once(left, right) => (left, right),
         Split::Absent => {
@@ -87,7 +87,7 @@ fn read(
         },
     };
     let mut right = right.trimmed();
-    all |= !right.tokens.is_empty() && right.tokens.len() > 1 && right.eat_end(&everywhere);
+    all |= !right.tokens.is_empty() && right.tokens.len() > 1 && right.consume_end(&everywhere);
     let (mut old, mut new) = (left.literal()?, right.literal()?);
     if swapped {
         std::mem::swap(&mut old, &mut new);
@@ -110,25 +110,26 @@ impl Replace {
         format!("replace '{}' with '{}' {place}in `{}`", short(&self.old), short(&self.new), self.path)
     }
 
-    pub(crate) fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Pause> {
+    pub(crate) fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Blocked> {
         let file = file::open(script, &self.path)?;
         let places = file.places(&self.old);
         if file.whole && places.is_empty() {
-            return Err(Pause::Failed(format!("'{}' does not stand in `{}`", short(&self.old), file.path)));
+            return Err(Blocked::Failed(format!("'{}' does not occur in `{}`", short(&self.old), file.path)));
         }
         if places.len() > 1 && !self.all {
             let lines: Vec<String> = places.iter().take(10).map(usize::to_string).collect();
-            return Err(Pause::Failed(format!(
-                "'{}' stands in `{}` at least {} times (lines {}). Quote more of the text around it, or add `everywhere`",
+            return Err(Blocked::Failed(format!(
+                "'{}' occurs in `{}` at least {} times (lines {}). Quote more of the text around it, or add `everywhere`",
                 short(&self.old),
                 file.path,
                 places.len(),
                 lines.join(", ")
             )));
         }
-        let told = script.must("file_edit", file::edit(&file.path, &self.old, &self.new, self.all))?;
+        let output =
+            script.call_or_fail("file_edit", file::edit(&file.path, &self.old, &self.new, self.all))?;
         let count =
-            if file.whole { format!("{} replacement(s)", places.len()) } else { told.trim().to_owned() };
+            if file.whole { format!("{} replacement(s)", places.len()) } else { output.trim().to_owned() };
         Ok(Outcome { line: self.describe_done(&file.path), shown: None, changed: vec![(file.path, count)] })
     }
 

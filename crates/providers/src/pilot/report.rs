@@ -3,8 +3,8 @@
 
 use super::{
     limits::{REPORT_BYTES, REPORT_LINES},
-    parse::Unclear,
-    progress::Pause,
+    parse::UnclearStep,
+    progress::Blocked,
     step::{Command, Outcome, Step},
 };
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ pub(crate) fn done(outcomes: &[Outcome]) -> String {
 }
 
 /// Returns the report after a step failed.
-pub(crate) fn stopped(steps: &[Step], outcomes: &[Outcome], why: &Pause) -> String {
+pub(crate) fn stopped(steps: &[Step], outcomes: &[Outcome], why: &Blocked) -> String {
     let index = outcomes.len();
     let name =
         if steps.len() == 1 { String::new() } else { format!("Step {} of {}: ", index + 1, steps.len()) };
@@ -35,12 +35,12 @@ pub(crate) fn stopped(steps: &[Step], outcomes: &[Outcome], why: &Pause) -> Stri
         parts.push(listed(outcomes));
     }
     parts.push(match why {
-        Pause::Refused(tool) => format!("{name}you refused `{tool}` ({step}), so I stopped."),
-        Pause::Failed(text) => {
+        Blocked::Refused(tool) => format!("{name}you refused `{tool}` ({step}), so I stopped."),
+        Blocked::Failed(text) => {
             let stop = if text.ends_with(['.', '`', '!', '?']) { "" } else { "." };
             format!("{name}{step} failed: {text}{stop}")
         }
-        Pause::Lost | Pause::Calls(_) => format!(
+        Blocked::Lost | Blocked::Calls(_) => format!(
             "{name}{step} cannot go on: the calls in this conversation are not the ones I would have made, so I do not know where I am. \
              Send the command again."
         ),
@@ -60,7 +60,7 @@ pub(crate) fn stopped(steps: &[Step], outcomes: &[Outcome], why: &Pause) -> Stri
 }
 
 /// Returns the answer to a prompt that could not be parsed.
-pub(crate) fn unclear(unclear: &[Unclear], steps: usize) -> String {
+pub(crate) fn unclear(unclear: &[UnclearStep], steps: usize) -> String {
     let mut text = format!("I did nothing. {SELF}\n");
     for part in unclear {
         let which = if steps > 1 { format!("step {} ", part.number) } else { String::new() };

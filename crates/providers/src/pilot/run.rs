@@ -3,7 +3,7 @@
 use super::{
     lexer::Kind,
     phrase::{Phrase, short},
-    progress::{Pause, Script},
+    progress::{Blocked, Script},
     step::{Command, Outcome, Step},
 };
 use serde_json::json;
@@ -24,8 +24,8 @@ pub(crate) struct Run {
 }
 
 fn parse(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
-    phrase.eat(COMMAND.verbs).then(|| {
-        phrase.eat(&[
+    phrase.consume(COMMAND.verbs).then(|| {
+        phrase.consume(&[
             "the command",
             "this command",
             "the following command",
@@ -38,7 +38,7 @@ fn parse(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
         let vague = ["the", "my", "all", "some", "it", "that", "our"];
         if let Some(word) = vague.iter().find(|word| phrase.at(word)) {
             return Err(format!(
-                "`{word} …` is no command; write the command itself, for example `run cargo test`"
+                "`{word} …` is not a command; write the command itself, for example `run cargo test`"
             ));
         }
         let command = match phrase.tokens {
@@ -75,7 +75,7 @@ impl Run {
         format!("`{}`", short(&self.command).replace('`', "'"))
     }
 
-    pub(crate) fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Pause> {
+    pub(crate) fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Blocked> {
         let result = script.call("bash", json!({ "command": self.command }))?;
         let (output, code) = exit_code(&result.text);
         let shown = if output.is_empty() { String::new() } else { super::report::block_end(output) };
@@ -85,10 +85,10 @@ impl Run {
                 let shown = Some(shown).filter(|shown| !shown.is_empty());
                 Ok(Outcome { line: format!("ran {name}: exit code 0"), shown, changed: Vec::new() })
             }
-            Some(code) => Err(Pause::Failed(format!("{name} ended with exit code {code}\n\n{shown}"))),
-            None if result.is_error => Err(Pause::Failed(result.text.trim().to_owned())),
+            Some(code) => Err(Blocked::Failed(format!("{name} ended with exit code {code}\n\n{shown}"))),
+            None if result.is_error => Err(Blocked::Failed(result.text.trim().to_owned())),
             None => Ok(Outcome {
-                line: format!("ran {name}; no exit code was told"),
+                line: format!("ran {name}; no exit code was reported"),
                 shown: Some(shown),
                 changed: Vec::new(),
             }),

@@ -3,7 +3,7 @@
 use super::{
     file,
     phrase::{Phrase, Split, short},
-    progress::{Pause, Script},
+    progress::{Blocked, Script},
     step::{Command, Outcome, Step},
 };
 use serde_json::json;
@@ -47,15 +47,15 @@ pub(crate) struct List {
 }
 
 fn parse_search(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
-    if phrase.eat(&["where is", "where's"]) {
+    if phrase.consume(&["where is", "where's"]) {
         phrase = phrase.trimmed();
-        phrase.eat_end(&["used", "defined", "mentioned"]);
-    } else if !phrase.eat(&["search for", "look for", "grep for", "search", "grep", "find"]) {
+        phrase.consume_end(&["used", "defined", "mentioned"]);
+    } else if !phrase.consume(&["search for", "look for", "grep for", "search", "grep", "find"]) {
         return None;
     }
     let mut path = None;
     // "search in src for X"
-    if phrase.eat(&["in"]) {
+    if phrase.consume(&["in"]) {
         match phrase.split(&["for"]) {
             Split::Once(place, rest) => (path, phrase) = (Some(place), rest),
             Split::Absent => return Some(Err("it does not say what for: search for TEXT in DIR".to_owned())),
@@ -66,8 +66,8 @@ fn parse_search(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
 }
 
 fn read_search<'a>(mut phrase: Phrase<'a>, mut place: Option<Phrase<'a>>) -> Result<Step, String> {
-    let regex = phrase.eat(&["the regex", "the pattern", "the regular expression", "regex", "pattern"]);
-    phrase.eat(&["all occurrences of", "every occurrence of", "the text", "the word", "text"]);
+    let regex = phrase.consume(&["the regex", "the pattern", "the regular expression", "regex", "pattern"]);
+    phrase.consume(&["all occurrences of", "every occurrence of", "the text", "the word", "text"]);
     let mut text = phrase;
     if place.is_none() {
         match phrase.split(&["in", "inside", "under", "within"]) {
@@ -91,11 +91,11 @@ fn read_search<'a>(mut phrase: Phrase<'a>, mut place: Option<Phrase<'a>>) -> Res
 
 fn parse_list(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
     let is_find = phrase.at("find");
-    if !phrase.eat(&["list", "ls", "find"]) {
+    if !phrase.consume(&["list", "ls", "find"]) {
         return None;
     }
-    phrase.eat(&["me"]);
-    phrase.eat(&["all the", "all", "the"]);
+    phrase.consume(&["me"]);
+    phrase.consume(&["all the", "all", "the"]);
     if is_find {
         let names_files = phrase.at("file")
             || phrase.at("files")
@@ -127,11 +127,11 @@ fn read_list(phrase: Phrase<'_>) -> Result<Step, String> {
         Split::Absent => (phrase, None),
         Split::Ambiguous(reason) => return Err(reason),
     };
-    subject.eat(&["the"]);
-    subject.eat(&["contents", "content"]);
-    let named = subject.eat(&["files", "file"]);
-    let matching = subject.eat(&["matching", "named", "called", "with the name", "like"]);
-    subject.eat_end(&["files"]);
+    subject.consume(&["the"]);
+    subject.consume(&["contents", "content"]);
+    let named = subject.consume(&["files", "file"]);
+    let matching = subject.consume(&["matching", "named", "called", "with the name", "like"]);
+    subject.consume_end(&["files"]);
     let pattern = match subject.tokens {
         [] if matching => return Err("the pattern is missing".to_owned()),
         [] => "**/*".to_owned(),
@@ -157,7 +157,7 @@ impl Search {
         format!("search for '{}'{place}", short(&self.text))
     }
 
-    pub(crate) fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Pause> {
+    pub(crate) fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Blocked> {
         let pattern = if self.regex { self.text.clone() } else { escape_regex(&self.text) };
         let mut arguments = json!({ "pattern": pattern });
         if let Some(path) = &self.path {
@@ -166,7 +166,7 @@ impl Search {
         if let Some(glob) = &self.glob {
             arguments["glob"] = json!(glob);
         }
-        let found = script.must("grep", arguments)?;
+        let found = script.call_or_fail("grep", arguments)?;
         Ok(listed(super::report::past(&self.describe()), found, "No matches"))
     }
 }
@@ -177,12 +177,12 @@ impl List {
         format!("list files matching `{}`{place}", self.pattern)
     }
 
-    pub(crate) fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Pause> {
+    pub(crate) fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Blocked> {
         let mut arguments = json!({ "pattern": self.pattern });
         if let Some(path) = &self.path {
             arguments["path"] = json!(path);
         }
-        let found = script.must("glob", arguments)?;
+        let found = script.call_or_fail("glob", arguments)?;
         let outcome = listed(super::report::past(&self.describe()), found, "No files");
         let count = file::paths(found).len();
         Ok(Outcome { line: format!("{} ({count} listed)", outcome.line), ..outcome })

@@ -3,7 +3,7 @@
 use super::{
     file, limits,
     phrase::{Phrase, Split},
-    progress::{Call, Pause, Script},
+    progress::{Blocked, Call, Script},
     step::{Command, Outcome, Step},
 };
 use serde_json::json;
@@ -27,17 +27,17 @@ pub(crate) struct View {
 }
 
 fn parse(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
-    let is_question = phrase.eat(&["what is in", "what's in", "what does"]);
+    let is_question = phrase.consume(&["what is in", "what's in", "what does"]);
     if !is_question
-        && !phrase.eat(&["show me", "let me see", "look at", "take a look at"])
-        && !phrase.eat(COMMAND.verbs)
+        && !phrase.consume(&["show me", "let me see", "look at", "take a look at"])
+        && !phrase.consume(COMMAND.verbs)
     {
         return None;
     }
-    phrase.eat_end(&["contain", "say"]);
-    phrase.eat(&["the content of", "the contents of", "contents of"]);
+    phrase.consume_end(&["contain", "say"]);
+    phrase.consume(&["the content of", "the contents of", "contents of"]);
     let mut listing = phrase;
-    listing.eat(&["the", "all", "all the"]);
+    listing.consume(&["the", "all", "all the"]);
     if listing.at("files") {
         return super::search::parse_list_of(listing);
     }
@@ -46,7 +46,7 @@ fn parse(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
 
 fn views(phrase: Phrase<'_>) -> Result<Vec<View>, String> {
     let mut rest = phrase;
-    rest.eat(&["the", "only"]);
+    rest.consume(&["the", "only"]);
     if rest.at("line") || rest.at("lines") || rest.at("first") {
         if let Split::Once(lines, path) = rest.split(&["of", "in", "from"]) {
             return Ok(vec![View { path: path.file()?, lines: Some(range(lines)?) }]);
@@ -76,7 +76,7 @@ fn view(phrase: Phrase<'_>) -> Result<View, String> {
         let bounds = numbers.split_once('-').unwrap_or((numbers, numbers));
         if let (Ok(first), Ok(last)) = (bounds.0.parse::<usize>(), bounds.1.parse::<usize>()) {
             if first == 0 || last < first {
-                return Err(format!("`{numbers}` is no range of lines"));
+                return Err(format!("`{numbers}` is not a range of lines"));
             }
             return Ok(View { path: name.to_owned(), lines: Some(first..=last) });
         }
@@ -85,19 +85,19 @@ fn view(phrase: Phrase<'_>) -> Result<View, String> {
 }
 
 fn range(mut phrase: Phrase<'_>) -> Result<RangeInclusive<usize>, String> {
-    phrase.eat(&["from"]);
-    phrase.eat(&["the"]);
-    if phrase.eat(&["first"]) {
-        if phrase.eat(&["line"]) && phrase.is_empty() {
+    phrase.consume(&["from"]);
+    phrase.consume(&["the"]);
+    if phrase.consume(&["first"]) {
+        if phrase.consume(&["line"]) && phrase.is_empty() {
             return Ok(1..=1);
         }
-        phrase.eat_end(&["lines", "line"]);
+        phrase.consume_end(&["lines", "line"]);
         return Ok(1..=*phrase.lines()?.end());
     }
-    if phrase.eat(&["line", "lines"]) {
+    if phrase.consume(&["line", "lines"]) {
         phrase.lines()
     } else {
-        Err(format!("`{}` is no range of lines", phrase.short()))
+        Err(format!("`{}` is not a range of lines", phrase.short()))
     }
 }
 
@@ -108,7 +108,7 @@ pub(crate) fn describe(views: &[View]) -> String {
 }
 
 /// Reads all files in one batch.
-pub(crate) fn perform(views: &[View], script: &mut Script<'_>) -> Result<Outcome, Pause> {
+pub(crate) fn perform(views: &[View], script: &mut Script<'_>) -> Result<Outcome, Blocked> {
     let calls =
         views.iter().map(|view| Call { name: "file_read", arguments: view.arguments(&view.path) }).collect();
     let results = script.calls(calls)?;
@@ -118,10 +118,10 @@ pub(crate) fn perform(views: &[View], script: &mut Script<'_>) -> Result<Outcome
             false => (view.path.clone(), result.text.clone()),
             true if file::is_missing(&result.text) => {
                 let found = file::locate(script, &view.path, result.text.trim())?;
-                let text = script.must("file_read", view.arguments(&found))?;
+                let text = script.call_or_fail("file_read", view.arguments(&found))?;
                 (found, text.to_owned())
             }
-            true => return Err(Pause::Failed(result.text.trim().to_owned())),
+            true => return Err(Blocked::Failed(result.text.trim().to_owned())),
         };
         let heading = View { path, ..view.clone() }.describe();
         let block = super::report::block(&text);

@@ -3,7 +3,7 @@
 use super::{
     files, lines,
     phrase::Phrase,
-    progress::{Pause, Script},
+    progress::{Blocked, Script},
     rename, replace, run, search, show, tasks, write,
 };
 
@@ -117,7 +117,7 @@ impl Step {
     }
 
     /// Runs the step, or the next part of it.
-    pub(crate) fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Pause> {
+    pub(crate) fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Blocked> {
         match self {
             Self::Show(views) => show::perform(views, script),
             Self::Replace(step) => step.perform(script),

@@ -4,7 +4,7 @@
 use super::{
     limits,
     phrase::Phrase,
-    progress::{Call, Pause, Script},
+    progress::{Blocked, Call, Script},
     step::{Command, Outcome, Step},
 };
 use serde_json::json;
@@ -29,15 +29,15 @@ pub(crate) struct Tasks {
 }
 
 fn parse(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
-    if !phrase.eat(&["add", "create", "note"]) {
+    if !phrase.consume(&["add", "create", "note"]) {
         return None;
     }
-    phrase.eat(&["a", "the", "these"]);
-    phrase.eat(&["new"]);
-    if phrase.eat(&["task", "todo"]) {
+    phrase.consume(&["a", "the", "these"]);
+    phrase.consume(&["new"]);
+    if phrase.consume(&["task", "todo"]) {
         return Some(phrase.literal().map(|subject| Step::Tasks(Tasks { subjects: vec![subject] })));
     }
-    phrase.eat(&["tasks", "todos"]).then(|| read(phrase.parts()))
+    phrase.consume(&["tasks", "todos"]).then(|| read(phrase.parts()))
 }
 
 /// Creates tasks from phrases, one each.
@@ -50,7 +50,7 @@ pub(crate) fn read(parts: Vec<Phrase<'_>>) -> Result<Step, String> {
 }
 
 impl Tasks {
-    pub(crate) fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Pause> {
+    pub(crate) fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Blocked> {
         create(script, &self.subjects)?;
         let list = self.subjects.iter().map(|subject| format!("- {subject}")).collect::<Vec<_>>().join("\n");
         Ok(Outcome {
@@ -62,17 +62,17 @@ impl Tasks {
 }
 
 /// Notes tasks and returns their ids; `None` if the tool returned no id.
-pub(crate) fn create(script: &mut Script<'_>, subjects: &[String]) -> Result<Vec<Option<String>>, Pause> {
+pub(crate) fn create(script: &mut Script<'_>, subjects: &[String]) -> Result<Vec<Option<String>>, Blocked> {
     let call = |subject: &String| Call { name: "task_create", arguments: json!({ "subject": subject }) };
     let results = script.calls(subjects.iter().map(call).collect())?;
     if let Some(failed) = results.iter().find(|result| result.is_error) {
-        return Err(Pause::Failed(failed.text.trim().to_owned()));
+        return Err(Blocked::Failed(failed.text.trim().to_owned()));
     }
     Ok(results.iter().map(|result| id(&result.text)).collect())
 }
 
 /// Sets the status of tasks, all in one answer.
-pub(crate) fn update(script: &mut Script<'_>, states: &[(Option<&String>, &str)]) -> Result<(), Pause> {
+pub(crate) fn update(script: &mut Script<'_>, states: &[(Option<&String>, &str)]) -> Result<(), Blocked> {
     let known = states.iter().filter_map(|(id, status)| Some((id.as_ref()?, status)));
     let calls = known
         .map(|(id, status)| Call { name: "task_update", arguments: json!({ "id": id, "status": status }) });

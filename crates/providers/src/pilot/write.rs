@@ -4,7 +4,7 @@ use super::{
     file,
     lexer::Kind,
     phrase::{Phrase, Split, is_word},
-    progress::{Pause, Script},
+    progress::{Blocked, Script},
     step::{Command, Outcome, Step},
 };
 use serde_json::json;
@@ -29,17 +29,17 @@ pub(crate) struct Write {
 }
 
 fn parse(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
-    let overwrite = phrase.eat(&["overwrite"]);
+    let overwrite = phrase.consume(&["overwrite"]);
     if !overwrite {
         let mut named = phrase;
-        let is_file = named.eat(&["add", "make"]) && {
-            named.eat(&["a", "the"]);
-            named.eat(&["new"]);
+        let is_file = named.consume(&["add", "make"]) && {
+            named.consume(&["a", "the"]);
+            named.consume(&["new"]);
             named.at("file")
         };
         let verbs: &[&str] =
             if is_file { &["create", "write", "save", "add", "make"] } else { &["create", "write", "save"] };
-        if !phrase.eat(verbs) {
+        if !phrase.consume(verbs) {
             return None;
         }
     }
@@ -73,12 +73,12 @@ fn read(phrase: Phrase<'_>, overwrite: bool) -> Result<Step, String> {
     {
         path = path.with(rest);
     }
-    empty |= path.eat(&["empty", "empty file"]);
+    empty |= path.consume(&["empty", "empty file"]);
     let path = path.file()?;
-    text.eat(&["the"]);
-    text.eat(&["says", "reads", "contains"]);
-    text.eat(&["following", "this"]);
-    text.eat(&["content", "contents", "text", "lines", "code"]);
+    text.consume(&["the"]);
+    text.consume(&["says", "reads", "contains"]);
+    text.consume(&["following", "this"]);
+    text.consume(&["content", "contents", "text", "lines", "code"]);
     let text = text.trimmed();
     match (empty, text.is_empty()) {
         (true, true) => Ok(Step::Write(Write { path, content: String::new(), overwrite })),
@@ -104,7 +104,7 @@ impl Write {
         format!("{verb} `{}` ({} line(s))", self.path, self.content.lines().count())
     }
 
-    pub(crate) fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Pause> {
+    pub(crate) fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Blocked> {
         let path = &self.path;
         let plain = path.strip_prefix("./").unwrap_or(path);
         let found = script.call("glob", json!({ "pattern": file::escape_glob(plain) }))?;
@@ -115,13 +115,13 @@ impl Write {
         };
         if !found.is_error && file::paths(&found.text).iter().any(is_it) {
             if !self.overwrite {
-                return Err(Pause::Failed(format!(
+                return Err(Blocked::Failed(format!(
                     "`{path}` exists already; say `overwrite {path} with …` to replace it"
                 )));
             }
-            script.must("file_read", json!({ "path": path }))?;
+            script.call_or_fail("file_read", json!({ "path": path }))?;
         }
-        script.must("file_write", json!({ "path": path, "content": self.content }))?;
+        script.call_or_fail("file_write", json!({ "path": path, "content": self.content }))?;
         let verb = if self.overwrite { "wrote" } else { "created" };
         let size = format!("{} line(s)", self.content.lines().count());
         Ok(Outcome {

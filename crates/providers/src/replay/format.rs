@@ -45,7 +45,7 @@ impl Header {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Exchange {
     /// A summary of the request, for people who read the file.
-    pub(super) request: Asked,
+    pub(super) request: RequestSummary,
     pub(super) events: Vec<Event>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) error: Option<Failed>,
@@ -55,14 +55,14 @@ pub(super) struct Exchange {
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Asked {
+pub(super) struct RequestSummary {
     messages: usize,
     tools: usize,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     prompt: Option<String>,
 }
 
-impl Asked {
+impl RequestSummary {
     pub(super) fn new(request: &ModelRequest) -> Self {
         let prompt = request.messages.iter().rev().find_map(|message| match message {
             Message::User(content) => content.iter().find_map(|content| match content {

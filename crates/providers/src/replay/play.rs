@@ -21,10 +21,10 @@ pub(crate) struct ReplayModel {
 impl ReplayModel {
     /// Opens a recording. `id` is the model's id, `replay/FILE`.
     pub(crate) async fn open(id: &str, path: AbsPath, system: &dyn System) -> Result<Self, ModelError> {
-        let wrong = |what: String| ModelError::NotConfigured(format!("cannot replay {path}: {what}"));
-        let bytes = system.read(&path).await.map_err(|error| wrong(error.to_string()))?;
+        let invalid = |what: String| ModelError::NotConfigured(format!("cannot replay {path}: {what}"));
+        let bytes = system.read(&path).await.map_err(|error| invalid(error.to_string()))?;
         let text = String::from_utf8(bytes).map_err(|_| {
-            wrong("it is no recording, which is UTF-8 text; record one with --record FILE".into())
+            invalid("it is not a recording, which is UTF-8 text; record one with --record FILE".into())
         })?;
         let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
         let first = lines.next().map_or("", |(_, line)| line);
@@ -34,18 +34,18 @@ impl ReplayModel {
             tiller_recording: u32,
         }
         let Version { tiller_recording } = serde_json::from_str(first).map_err(|_| {
-            wrong("it does not begin as a recording does; record one with --record FILE".into())
+            invalid("it does not begin with a recording's header; record one with --record FILE".into())
         })?;
         if !(1..=VERSION).contains(&tiller_recording) {
-            return Err(wrong(format!(
+            return Err(invalid(format!(
                 "it has version {tiller_recording} of the format and this build reads versions 1 to {VERSION}; record it again"
             )));
         }
         let header: Header =
-            serde_json::from_str(first).map_err(|error| wrong(format!("line 1: {error}")))?;
+            serde_json::from_str(first).map_err(|error| invalid(format!("line 1: {error}")))?;
         let exchanges: Vec<Exchange> = lines
             .map(|(number, line)| {
-                serde_json::from_str(line).map_err(|error| wrong(format!("line {}: {error}", number + 1)))
+                serde_json::from_str(line).map_err(|error| invalid(format!("line {}: {error}", number + 1)))
             })
             .collect::<Result<_, _>>()?;
         let info = ModelInfo {
@@ -60,7 +60,7 @@ impl ReplayModel {
             max_output: header.max_output,
             images: header.images,
             disclosure: Some(format!(
-                "This session plays back recorded answers of {} from {path}; no model is asked.",
+                "This session plays back recorded answers of {} from {path}; no model is used.",
                 header.model
             )),
             ..ModelInfo::default()

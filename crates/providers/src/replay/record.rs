@@ -1,6 +1,6 @@
 //! Writes a recording.
 
-use super::format::{Asked, Event, Exchange, Failed, Header};
+use super::format::{Event, Exchange, Failed, Header, RequestSummary};
 use agent::{LanguageModel, ModelError, ModelEvent, ModelInfo, ModelRequest, Redactor};
 use futures::{
     StreamExt,
@@ -28,7 +28,7 @@ impl Recorder {
     }
 
     fn push(&self, info: &ModelInfo, exchange: &mut Exchange) {
-        exchange.events = self.whole(std::mem::take(&mut exchange.events));
+        exchange.events = self.merge_split_secrets(std::mem::take(&mut exchange.events));
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         if lines.is_empty() {
             self.push_line(&mut lines, &Header::new(info));
@@ -38,18 +38,20 @@ impl Recorder {
 
     /// Merges consecutive pieces of a text if a secret is split across them, so that it can be
     /// redacted.
-    fn whole(&self, events: Vec<Event>) -> Vec<Event> {
-        let mut whole: Vec<Event> = Vec::with_capacity(events.len());
+    fn merge_split_secrets(&self, events: Vec<Event>) -> Vec<Event> {
+        let mut merged: Vec<Event> = Vec::with_capacity(events.len());
         for run in events.chunk_by(|a, b| a.piece().is_some() && a.same_stream(b)) {
             let text: String = run.iter().filter_map(Event::piece).collect();
-            let apart: String =
+            let redacted_separately: String =
                 run.iter().filter_map(Event::piece).map(|text| self.redactor.redact(text)).collect();
             match run {
-                [first, _, ..] if self.redactor.redact(&text) != apart => whole.push(first.with_text(text)),
-                run => whole.extend_from_slice(run),
+                [first, _, ..] if self.redactor.redact(&text) != redacted_separately => {
+                    merged.push(first.with_text(text))
+                }
+                run => merged.extend_from_slice(run),
             }
         }
-        whole
+        merged
     }
 
     fn push_line(&self, lines: &mut Vec<u8>, value: &impl serde::Serialize) {
@@ -85,7 +87,7 @@ impl LanguageModel for RecordingModel {
             recorder: self.recorder.clone(),
             info: self.info().clone(),
             exchange: Some(Exchange {
-                request: Asked::new(&request),
+                request: RequestSummary::new(&request),
                 events: Vec::new(),
                 error: None,
                 cut: true,
@@ -94,7 +96,7 @@ impl LanguageModel for RecordingModel {
         let inner = self.inner.stream(request);
         stream::unfold((inner, entry), |(mut inner, mut entry)| async move {
             let item = inner.next().await;
-            entry.see(item.as_ref()).await;
+            entry.record_item(item.as_ref()).await;
             item.map(|item| (item, (inner, entry)))
         })
         .boxed()
@@ -110,7 +112,7 @@ struct Entry {
 }
 
 impl Entry {
-    async fn see(&mut self, item: Option<&Result<ModelEvent, ModelError>>) {
+    async fn record_item(&mut self, item: Option<&Result<ModelEvent, ModelError>>) {
         let Some(exchange) = &mut self.exchange else { return };
         let over = match item {
             Some(Ok(event)) => {
@@ -125,12 +127,12 @@ impl Entry {
         };
         if over {
             exchange.cut = false;
-            self.note();
+            self.store();
             self.recorder.flush().await;
         }
     }
 
-    fn note(&mut self) {
+    fn store(&mut self) {
         if let Some(mut exchange) = self.exchange.take() {
             self.recorder.push(&self.info, &mut exchange);
         }
@@ -139,6 +141,6 @@ impl Entry {
 
 impl Drop for Entry {
     fn drop(&mut self) {
-        self.note();
+        self.store();
     }
 }

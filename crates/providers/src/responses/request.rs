@@ -3,8 +3,8 @@
 use super::answer::push_answer;
 use crate::{
     call_ids::CallIds,
-    learned::{Optional, Traits},
     parts::{Part, parts, written},
+    refused_options::{ModelQuirks, RequestOption},
 };
 use agent::{Message, ModelInfo, ModelRequest, ToolSpec, ToolSpecs};
 use serde::Serialize;
@@ -12,29 +12,29 @@ use serde_json::{Value, value::RawValue};
 use std::{borrow::Cow, sync::Arc};
 
 /// The options that a request can leave out.
-pub(crate) const OPTIONS: &[&Optional] =
+pub(crate) const OPTIONS: &[&RequestOption] =
     &[&EFFORT, &SUMMARY, &REASONING, &ENCRYPTED, &MAX_TOKENS, &CACHE_KEY, &SCHEMA];
 
-const EFFORT: Optional = Optional {
+const EFFORT: RequestOption = RequestOption {
     at: "/reasoning/effort",
     names: &["reasoning.effort", "reasoning_effort", "reasoning effort"],
 };
 /// OpenAI refuses summaries to organisations that it has not verified.
-const SUMMARY: Optional = Optional {
+const SUMMARY: RequestOption = RequestOption {
     at: "/reasoning/summary",
     names: &["reasoning.summary", "reasoning_summary", "reasoning summaries", "reasoning summary"],
 };
-const REASONING: Optional = Optional { at: "/reasoning", names: &["reasoning"] };
-const ENCRYPTED: Optional =
-    Optional { at: "/include", names: &["include", "encrypted content", "encrypted_content"] };
-const MAX_TOKENS: Optional = Optional { at: "/max_output_tokens", names: &["max_output_tokens"] };
-const CACHE_KEY: Optional = Optional { at: "/prompt_cache_key", names: &["prompt_cache_key"] };
-const SCHEMA: Optional =
-    Optional { at: "/text/format", names: &["text.format", "json_schema", "response_format"] };
+const REASONING: RequestOption = RequestOption { at: "/reasoning", names: &["reasoning"] };
+const ENCRYPTED: RequestOption =
+    RequestOption { at: "/include", names: &["include", "encrypted content", "encrypted_content"] };
+const MAX_TOKENS: RequestOption = RequestOption { at: "/max_output_tokens", names: &["max_output_tokens"] };
+const CACHE_KEY: RequestOption = RequestOption { at: "/prompt_cache_key", names: &["prompt_cache_key"] };
+const SCHEMA: RequestOption =
+    RequestOption { at: "/text/format", names: &["text.format", "json_schema", "response_format"] };
 
 /// Builds the body. Nothing is stored at the provider (`store: false`), so reasoning is returned
 /// encrypted and sent back with each request.
-pub(crate) fn body(request: &ModelRequest, info: &ModelInfo, model: &str, traits: &Traits) -> Vec<u8> {
+pub(crate) fn body(request: &ModelRequest, info: &ModelInfo, model: &str, quirks: &ModelQuirks) -> Vec<u8> {
     let mut input = Vec::with_capacity(request.messages.len() * 2);
     let mut ids = CallIds::default();
     for message in &request.messages {
@@ -48,10 +48,10 @@ pub(crate) fn body(request: &ModelRequest, info: &ModelInfo, model: &str, traits
             Message::Assistant(answer) => push_answer(&mut input, answer, info, &mut ids),
         }
     }
-    let reasons = reasons(model) && traits.takes(&REASONING);
+    let reasons = reasons(model) && quirks.accepts(&REASONING);
     let reasoning = ReasoningOptions {
-        effort: traits.effort(&EFFORT, request.reasoning_effort.as_deref(), &info.efforts),
-        summary: traits.takes(&SUMMARY).then_some("auto"),
+        effort: quirks.effort(&EFFORT, request.reasoning_effort.as_deref(), &info.efforts),
+        summary: quirks.accepts(&SUMMARY).then_some("auto"),
     };
     let tools = tools(&request.tools);
     let body = Body {
@@ -62,12 +62,12 @@ pub(crate) fn body(request: &ModelRequest, info: &ModelInfo, model: &str, traits
         max_output_tokens: request
             .max_output
             .map(|limit| limit.min(info.max_output).max(1))
-            .filter(|_| traits.takes(&MAX_TOKENS)),
+            .filter(|_| quirks.accepts(&MAX_TOKENS)),
         reasoning: Some(reasoning)
             .filter(|options| reasons && (options.effort.is_some() || options.summary.is_some())),
-        include: if reasons && traits.takes(&ENCRYPTED) { &["reasoning.encrypted_content"] } else { &[] },
-        prompt_cache_key: request.cache_key.as_deref().filter(|_| traits.takes(&CACHE_KEY)),
-        text: request.answer_schema.as_ref().filter(|_| traits.takes(&SCHEMA)).map(|schema| TextOptions {
+        include: if reasons && quirks.accepts(&ENCRYPTED) { &["reasoning.encrypted_content"] } else { &[] },
+        prompt_cache_key: request.cache_key.as_deref().filter(|_| quirks.accepts(&CACHE_KEY)),
+        text: request.answer_schema.as_ref().filter(|_| quirks.accepts(&SCHEMA)).map(|schema| TextOptions {
             format: TextFormat { kind: "json_schema", name: "answer", schema, strict: false },
         }),
         store: false,
@@ -216,10 +216,10 @@ mod tests {
     use crate::fixture;
 
     #[test]
-    fn a_conversation_with_everything() {
+    fn a_conversation_with_every_kind_of_content_is_converted() {
         let item = r#"{"type":"reasoning", "id":"rs_1","encrypted_content":"gAA/+==","summary":[]}"#;
         let request = fixture::request(item);
-        let body = body(&request, &fixture::info(true), "gpt-5", &Traits::default());
+        let body = body(&request, &fixture::info(true), "gpt-5", &ModelQuirks::default());
         let sent = String::from_utf8(body.clone()).unwrap();
         assert_eq!(sent.matches(item).count(), 1, "byte for byte, to the model that made it only: {sent}");
         insta::assert_snapshot!(fixture::shown(&body, "input"), @r#"
@@ -244,9 +244,9 @@ mod tests {
     }
 
     #[test]
-    fn models_that_do_not_reason_are_not_asked_to() {
+    fn reasoning_is_not_requested_of_models_without_it() {
         let request = ModelRequest { messages: Vec::new(), ..fixture::request("{}") };
-        let body = body(&request, &fixture::info(true), "gpt-4.1", &Traits::default());
+        let body = body(&request, &fixture::info(true), "gpt-4.1", &ModelQuirks::default());
         insta::assert_snapshot!(fixture::shown(&body, "input"), @r#"
         instructions = "Be brief."
         max_output_tokens = 4096

@@ -6,8 +6,8 @@ use super::WIRE;
 use crate::{
     http::{Failure, Fold, Peer},
     limits::MAX_CALLS,
-    parts::kept,
-    sink::Sink,
+    parts::wrap_own_form,
+    sink::EventSink,
 };
 use agent::{ModelCall, ModelEvent, ModelStop, Reasoning, Usage};
 use event::{Ended, Event, Item};
@@ -22,38 +22,38 @@ pub(crate) struct ResponsesFold {
     refused: bool,
     /// Whether text of the current message arrived in pieces; otherwise it is taken from the whole
     /// message.
-    text_came: bool,
+    saw_text: bool,
     /// Whether items arrived one by one; otherwise they are taken from the final event.
-    items_came: bool,
-    reasoning_came: bool,
+    saw_items: bool,
+    saw_reasoning: bool,
 }
 
 impl Fold for ResponsesFold {
-    fn on_event(&mut self, data: &str, peer: &Peer, sink: &mut Sink) -> Result<(), Failure> {
+    fn on_event(&mut self, data: &str, peer: &Peer, sink: &mut EventSink) -> Result<(), Failure> {
         if data.trim() == "[DONE]" {
             return Ok(());
         }
         let Some(event) = sink.read::<Event<'_>>(data) else { return Ok(()) };
         match event.kind.as_ref() {
             "response.output_text.delta" => {
-                self.text_came = true;
+                self.saw_text = true;
                 sink.text(event.delta.unwrap_or_default());
             }
             "response.refusal.delta" => {
-                self.text_came = true;
+                self.saw_text = true;
                 self.refused = true;
                 sink.text(event.delta.unwrap_or_default());
             }
             "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
-                self.reasoning_came = true;
+                self.saw_reasoning = true;
                 sink.reasoning(event.delta.unwrap_or_default());
             }
-            "response.reasoning_summary_part.added" if self.reasoning_came => sink.reasoning("\n\n"),
+            "response.reasoning_summary_part.added" if self.saw_reasoning => sink.reasoning("\n\n"),
             // A call counts as a beginning: the request must not be retried after it.
             "response.function_call_arguments.delta" => sink.began = true,
             "response.output_item.done" => {
                 if let Some(raw) = event.item {
-                    self.items_came = true;
+                    self.saw_items = true;
                     self.on_item(raw, peer, sink)?;
                 }
             }
@@ -82,7 +82,7 @@ impl Fold for ResponsesFold {
         Ok(())
     }
 
-    fn complete(&mut self, sink: &mut Sink) {
+    fn complete(&mut self, sink: &mut EventSink) {
         let stop = match self.stop {
             Some(stop) => stop,
             None if self.calls > 0 => ModelStop::ToolCalls,
@@ -95,17 +95,17 @@ impl Fold for ResponsesFold {
         sink.push(ModelEvent::Stop(stop));
     }
 
-    fn abandon(&mut self, _sink: &mut Sink) {}
+    fn abandon(&mut self, _sink: &mut EventSink) {}
 }
 
 impl ResponsesFold {
-    fn on_item(&mut self, raw: &RawValue, peer: &Peer, sink: &mut Sink) -> Result<(), Failure> {
+    fn on_item(&mut self, raw: &RawValue, peer: &Peer, sink: &mut EventSink) -> Result<(), Failure> {
         let Some(item) = sink.read::<Item>(raw.get()) else { return Ok(()) };
         sink.count(raw.get().len());
         match item {
             Item::Reasoning { summary, content } => {
                 let text = join(&summary).or_else(|| join(&content.unwrap_or_default())).unwrap_or_default();
-                self.reasoning_came = false;
+                self.saw_reasoning = false;
                 let opaque = Some(raw.get().to_owned());
                 sink.push(ModelEvent::ReasoningDone(Reasoning { text, opaque }));
             }
@@ -115,30 +115,30 @@ impl ResponsesFold {
                 }
                 let provider_id = if call_id.is_empty() { format!("call_{}", self.calls) } else { call_id };
                 self.calls += 1;
-                let opaque = Some(kept(WIRE, raw));
+                let opaque = Some(wrap_own_form(WIRE, raw));
                 sink.push(ModelEvent::ToolCall(ModelCall { provider_id, name, arguments, opaque }));
             }
             Item::Message { content } => {
-                if !std::mem::take(&mut self.text_came) {
+                if !std::mem::take(&mut self.saw_text) {
                     content.into_iter().for_each(|part| sink.text(part.text.unwrap_or_default()));
                 }
-                sink.push(ModelEvent::TextDone(Some(kept(WIRE, raw))));
+                sink.push(ModelEvent::TextDone(Some(wrap_own_form(WIRE, raw))));
             }
-            Item::Other => sink.push(ModelEvent::Other(kept(WIRE, raw))),
+            Item::Other => sink.push(ModelEvent::Other(wrap_own_form(WIRE, raw))),
         }
         Ok(())
     }
 
-    fn on_end(&mut self, raw: &RawValue, peer: &Peer, sink: &mut Sink) -> Result<(), Failure> {
+    fn on_end(&mut self, raw: &RawValue, peer: &Peer, sink: &mut EventSink) -> Result<(), Failure> {
         let Some(ended) = sink.read::<Ended<'_>>(raw.get()) else { return Ok(()) };
-        if !self.items_came {
+        if !self.saw_items {
             // It is unknown which message the pieces of text belonged to; they are attributed to
             // the first one.
-            let text_came = self.text_came;
+            let saw_text = self.saw_text;
             for item in ended.output.unwrap_or_default() {
                 let is_message = matches!(serde_json::from_str(item.get()), Ok(Item::Message { .. }));
-                match text_came && !self.text_came && is_message {
-                    true => sink.push(ModelEvent::Other(kept(WIRE, item))),
+                match saw_text && !self.saw_text && is_message {
+                    true => sink.push(ModelEvent::Other(wrap_own_form(WIRE, item))),
                     false => self.on_item(item, peer, sink)?,
                 }
             }

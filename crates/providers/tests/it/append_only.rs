@@ -29,18 +29,15 @@ struct Round {
     /// The answers before the last one, each with its text and the arguments of its calls.
     answers: Vec<(&'static str, Vec<&'static str>)>,
     /// Whether Tiller sends a message between two answers.
-    told: bool,
+    is_updated: bool,
 }
 
 fn rounds() -> impl Strategy<Value = Vec<Round>> {
     let briefing = prop::option::of(select(vec!["<environment>\nMode: Plan\n</environment>"]));
     let arguments = select(vec!["{\"path\": \"a\"}", "{ \"path\":\"a\" }", "{\"path\":", "", "[1]"]);
     let answer = (select(vec!["", "Looking.", " "]), vec(arguments, 1..3));
-    let round = (briefing, vec(answer, 0..3), any::<bool>()).prop_map(|(briefing, answers, told)| Round {
-        briefing,
-        answers,
-        told,
-    });
+    let round = (briefing, vec(answer, 0..3), any::<bool>())
+        .prop_map(|(briefing, answers, is_updated)| Round { briefing, answers, is_updated });
     vec(round, 1..4)
 }
 
@@ -70,7 +67,7 @@ fn requests(rounds: &[Round]) -> Vec<ModelRequest> {
             let mut answer = AssistantMessage::called("openai/gpt-test", calls);
             answer.items.splice(0..0, AssistantMessage::said("", *text).items);
             messages.push(Message::Assistant(answer));
-            if round.told {
+            if round.is_updated {
                 messages
                     .push(Message::User(vec![Content::text("<environment_update>\n</environment_update>")]));
             }
@@ -83,7 +80,7 @@ fn requests(rounds: &[Round]) -> Vec<ModelRequest> {
 
 /// Returns the prefix of a body, and its messages part by part, since adjacent messages of one role
 /// may be merged into one.
-fn taken_apart(body: &Value) -> (Vec<Value>, Vec<Value>) {
+fn split_body(body: &Value) -> (Vec<Value>, Vec<Value>) {
     let body = unmarked(body);
     let names = ["system", "instructions", "systemInstruction", "system_instruction", "tools"];
     let begins = names.iter().map(|name| body[name].clone()).collect();
@@ -126,14 +123,14 @@ async fn bodies(wire: Wire, requests: Vec<ModelRequest>) -> Vec<Value> {
 }
 
 #[test]
-fn each_body_begins_with_the_one_before_on_every_wire() {
+fn each_request_body_extends_the_previous_one_on_every_wire() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let config = Config { cases: 40, failure_persistence: None, ..Config::default() };
     let checked = TestRunner::new(config).run(&rounds(), |rounds| {
         for wire in WIRES {
             let bodies = runtime.block_on(bodies(wire, requests(&rounds)));
-            let apart: Vec<_> = bodies.iter().map(taken_apart).collect();
-            for pair in apart.windows(2) {
+            let split_bodies: Vec<_> = bodies.iter().map(split_body).collect();
+            for pair in split_bodies.windows(2) {
                 let [(begins, before), (again, after)] = pair else { unreachable!("two of them") };
                 prop_assert_eq!(begins, again, "{:?}", wire);
                 prop_assert!(begins.iter().any(|value| !value.is_null()), "{:?}", wire);

@@ -5,7 +5,7 @@ use agent::{ModelError, Models};
 use providers::{Secret, VendorOptions, Wire};
 
 #[tokio::test]
-async fn without_anything_there_is_the_pilot() {
+async fn without_any_configuration_the_pilot_is_the_default() {
     let catalog = catalog(options());
     assert_eq!(catalog.default_id().await, "offline/pilot");
     assert_eq!(ids(&catalog), ["offline/pilot"]);
@@ -13,7 +13,7 @@ async fn without_anything_there_is_the_pilot() {
 }
 
 #[tokio::test]
-async fn a_key_decides_and_an_explicit_default_decides_more() {
+async fn an_explicit_default_takes_precedence_over_a_key() {
     let mut with_key = options();
     with_key.anthropic.api_key = Some(Secret::new("k"));
     let found = catalog(with_key.clone());
@@ -40,7 +40,7 @@ async fn a_key_decides_and_an_explicit_default_decides_more() {
 }
 
 #[tokio::test]
-async fn what_is_missing_is_named_with_what_to_do() {
+async fn missing_settings_are_named_with_the_remedy() {
     let mut options = options();
     options.custom.insert("groq".into(), vendor("http://127.0.0.1:1/openai/v1".into(), Wire::Auto));
     options.custom.insert("half".into(), VendorOptions::default());
@@ -64,7 +64,7 @@ async fn what_is_missing_is_named_with_what_to_do() {
         ("replay/", "write replay/ and the file's path"),
         ("replay/relative.jsonl", "write replay/ and the file's path"),
         ("replay//no/such.jsonl", "not found: /no/such.jsonl"),
-        ("offline/other", "no provider is called `offline`"),
+        ("offline/other", "there is no provider `offline`"),
     ] {
         match catalog.get(id).await.err() {
             // A missing key is an authentication error.

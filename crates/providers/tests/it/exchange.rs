@@ -16,7 +16,7 @@ fn error(status: &str) -> Vec<Step> {
 }
 
 #[tokio::test]
-async fn what_may_pass_is_tried_again() {
+async fn transient_failures_are_retried() {
     for status in ["429 X", "500 X", "502 X", "503 X", "504 X", "529 X"] {
         let faker = Faker::start(vec![error(status), vec![Faker::events(HELLO)]]).await;
         let got = answer(&*model(Wire::Chat, &faker).await).await;
@@ -29,7 +29,7 @@ async fn what_may_pass_is_tried_again() {
 }
 
 #[tokio::test]
-async fn tries_are_bounded_and_what_cannot_pass_is_not_tried_again() {
+async fn attempts_are_bounded_and_permanent_failures_are_not_retried() {
     for (status, tries, expected) in [
         ("529 X", 3, "Overloaded: openai is overloaded or limits requests (529): told"),
         ("500 X", 3, "Transport: openai failed (500): told"),
@@ -48,7 +48,7 @@ async fn tries_are_bounded_and_what_cannot_pass_is_not_tried_again() {
 }
 
 #[tokio::test]
-async fn nobody_listens() {
+async fn a_refused_connection_is_reported() {
     for scheme in ["http", "https"] {
         let mut options = options();
         // Port 1 on loopback refuses connections: nothing listens there.
@@ -56,9 +56,9 @@ async fn nobody_listens() {
         let got = answer(&*catalog(options).get("openai/m").await.unwrap()).await;
         let (retries, error) = got.split_at(got.find("error").unwrap());
         assert_eq!(retries, "retrying: 2\nretrying: 3\n", "{scheme}: {got}");
-        let told = "error: Transport: the request to openai at ";
+        let prefix = "error: Transport: the request to openai at ";
         assert!(
-            error.starts_with(&format!("{told}{scheme}://127.0.0.1:1/v1/chat/completions failed")),
+            error.starts_with(&format!("{prefix}{scheme}://127.0.0.1:1/v1/chat/completions failed")),
             "{error}"
         );
         assert!(!error.contains(KEY), "{error}");
@@ -66,7 +66,7 @@ async fn nobody_listens() {
 }
 
 #[tokio::test]
-async fn retry_after_is_waited_for() {
+async fn retry_after_is_respected() {
     let limited = vec![Faker::status("429 X", "retry-after: 7\r\n", "")];
     let faker = Faker::start(vec![limited, vec![Faker::events(HELLO)]]).await;
     let model = model(Wire::Chat, &faker).await;
@@ -135,7 +135,7 @@ async fn each_wire_sends_its_own_headers_to_its_own_path() {
 }
 
 #[tokio::test]
-async fn a_connection_is_used_again() {
+async fn connections_are_reused() {
     // A body with a formal end leaves the connection open: the second request arrives on it.
     let body = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{HELLO}", HELLO.len());
     let twice = vec![Step::Send(body.into_bytes()), Step::Hang];
@@ -166,7 +166,7 @@ async fn a_key_is_never_shown() {
 /// Of the connections that many concurrent requests needed, only a few are kept for the next
 /// request.
 #[tokio::test]
-async fn few_connections_are_kept_while_nothing_is_asked() {
+async fn few_idle_connections_are_kept() {
     let whole = vec![Step::Send(CHUNKED.into()), Step::Chunk(HELLO.into()), Step::EndChunks, Step::Hang];
     let mut faker = Faker::start(vec![whole]).await;
     let model = model(Wire::Chat, &faker).await;

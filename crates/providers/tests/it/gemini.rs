@@ -48,7 +48,7 @@ const CALL: &str =
 const SECOND: &str = r#"{"functionCall":{"name":"read","args":{"path":"b"},"id":"fc2"}}"#;
 
 #[tokio::test]
-async fn thoughts_texts_calls_and_tokens_are_told_apart() {
+async fn thoughts_texts_calls_and_tokens_are_distinguished() {
     let usage = r#"{"candidates":[{"content":{},"finishReason":"STOP","index":0}],"usageMetadata":{"promptTokenCount":100,"candidatesTokenCount":20,"thoughtsTokenCount":5,"cachedContentTokenCount":80,"totalTokenCount":125}}"#;
     let events = [
         &parts(r#"{"text":"Hm, ","thought":true}"#),
@@ -78,7 +78,7 @@ async fn thoughts_texts_calls_and_tokens_are_told_apart() {
 }
 
 #[tokio::test]
-async fn every_reason_to_stop_is_told() {
+async fn every_stop_reason_is_converted() {
     let hello = parts(r#"{"text":"hello"}"#);
     for (reason, expected) in [
         ("STOP", "stop: EndTurn"),
@@ -102,7 +102,7 @@ async fn every_reason_to_stop_is_told() {
 }
 
 #[tokio::test]
-async fn a_call_that_the_server_could_not_read_goes_back_as_one_or_is_asked_for_again() {
+async fn an_unparsed_call_is_recovered_or_retried() {
     let named = r#"{"candidates":[{"content":{},"finishReason":"MALFORMED_FUNCTION_CALL","finishMessage":"Malformed function call: print(default_api.bash(command='ls'))","index":0}]}"#;
     let got = fold(&[named]).await;
     assert!(
@@ -119,7 +119,7 @@ async fn a_call_that_the_server_could_not_read_goes_back_as_one_or_is_asked_for_
 }
 
 #[tokio::test]
-async fn errors_have_their_class() {
+async fn errors_are_classified() {
     for (status, body, expected) in [
         (
             "400 X",
@@ -170,7 +170,7 @@ fn tools() -> ToolSpecs {
 }
 
 /// Returns the items of an answer as a turn stores them, each call with a result.
-async fn kept(model: &dyn LanguageModel) -> Vec<Item<AnsweredCall>> {
+async fn answer_items(model: &dyn LanguageModel) -> Vec<Item<AnsweredCall>> {
     let (mut items, mut text) = (Vec::new(), String::new());
     let events: Vec<_> = model.stream(request("hi")).collect().await;
     for event in events {
@@ -202,7 +202,7 @@ fn after(model: &str, items: Vec<Item<AnsweredCall>>) -> ModelRequest {
 }
 
 #[tokio::test]
-async fn signatures_go_back_byte_for_byte_in_their_places() {
+async fn signatures_are_sent_back_byte_for_byte_in_place() {
     let signed_text = r#"{"text": "ing.", "thoughtSignature":"A+/="}"#;
     let last = r#"{"text":"","thoughtSignature":"B=="}"#;
     let answer = sse(&[
@@ -215,15 +215,15 @@ async fn signatures_go_back_byte_for_byte_in_their_places() {
         &finish("STOP"),
     ]);
     let faker = Faker::start(vec![vec![Faker::events(&answer)]]).await;
-    let items = kept(&*model(&faker, "gemini/gemini-3-pro").await).await;
+    let items = answer_items(&*model(&faker, "gemini/gemini-3-pro").await).await;
 
     let strict = Faker::strict(&[Rule::ThoughtSignature]).await;
     let model = model(&strict, "gemini/gemini-3-pro").await;
     let got = show(&model.stream(after("gemini/gemini-3-pro", items)).collect::<Vec<_>>().await);
     assert!(got.starts_with("text: hello"), "{got}");
     let sent = strict.seen().remove(0);
-    let said = format!(r#""parts":[{{"text":"I am look"}},{signed_text},{CALL},{SECOND},{last}]"#);
-    assert!(sent.text.contains(&said), "{}", sent.text);
+    let expected = format!(r#""parts":[{{"text":"I am look"}},{signed_text},{CALL},{SECOND},{last}]"#);
+    assert!(sent.text.contains(&expected), "{}", sent.text);
     let results = &sent.body["contents"][2];
     assert_eq!(results["role"], "user");
     let ids: Vec<_> =
@@ -233,7 +233,7 @@ async fn signatures_go_back_byte_for_byte_in_their_places() {
 }
 
 #[tokio::test]
-async fn calls_of_another_model_are_marked_where_a_signature_is_wanted() {
+async fn calls_of_another_model_get_a_placeholder_signature_where_required() {
     let call = |result| {
         let ModelEvent::ToolCall(call) = ModelEvent::call("toolu_1", "read", &json!({"path": "a"})) else {
             panic!()
@@ -265,7 +265,7 @@ async fn calls_of_another_model_are_marked_where_a_signature_is_wanted() {
 }
 
 #[tokio::test]
-async fn each_generation_is_asked_to_think_in_its_own_way() {
+async fn thinking_is_requested_as_each_generation_expects() {
     for (id, effort, expected) in [
         ("gemini/gemini-3-pro", None, json!({"includeThoughts": true})),
         (
@@ -308,7 +308,7 @@ async fn a_server_without_json_schema_gets_the_subset() {
 }
 
 #[tokio::test]
-async fn images_and_schemas_go_in_geminis_own_form() {
+async fn images_and_schemas_are_sent_in_geminis_own_form() {
     let faker = Faker::strict(&[]).await;
     let model = model(&faker, "gemini/gemini-3-pro").await;
     let image = Content::Image { mime_type: "image/png".into(), data: "iVBO".into() };

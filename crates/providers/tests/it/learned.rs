@@ -62,7 +62,7 @@ fn has(body: &Value, path: &str) -> String {
 }
 
 #[tokio::test]
-async fn an_option_that_is_refused_is_left_out_from_then_on() {
+async fn a_refused_option_is_omitted_from_then_on() {
     let cases: &[Case] = &[
         (
             &[Rule::SummaryNotVerified],
@@ -160,7 +160,7 @@ async fn several_refusals_in_a_row_are_all_learned() {
 }
 
 #[tokio::test]
-async fn what_is_no_option_is_never_left_out_and_the_refusal_is_told() {
+async fn unknown_options_are_never_omitted_and_the_refusal_is_reported() {
     for rule in [Rule::Unsupported("tools"), Rule::Unsupported("model"), Rule::Forbidden("messages")] {
         let faker = Faker::strict(&[rule]).await;
         let model = at(&faker, Wire::Chat).get("own/m").await.unwrap();
@@ -171,7 +171,7 @@ async fn what_is_no_option_is_never_left_out_and_the_refusal_is_told() {
 }
 
 #[tokio::test]
-async fn what_did_not_help_is_not_remembered() {
+async fn an_omission_that_did_not_help_is_not_remembered() {
     // The second rule refuses a required member, so no request is ever accepted.
     let faker = Faker::strict(&[Rule::Unsupported("reasoning_effort"), Rule::Unsupported("messages")]).await;
     let catalog = at(&faker, Wire::Chat);
@@ -184,7 +184,7 @@ async fn what_did_not_help_is_not_remembered() {
 }
 
 #[tokio::test]
-async fn the_wire_is_chosen_by_family_and_changed_where_the_server_says_so() {
+async fn the_wire_follows_the_model_family_and_changes_on_the_servers_refusal() {
     let (chat, responses) = ("/v1/chat/completions", "/v1/responses");
     let cases: &[(&[Rule], Wire, &str, &[&str])] = &[
         // Also behind a gateway.
@@ -205,7 +205,7 @@ async fn the_wire_is_chosen_by_family_and_changed_where_the_server_says_so() {
 }
 
 #[tokio::test]
-async fn an_address_that_has_neither_wire_is_told_after_one_change() {
+async fn an_address_without_either_wire_is_reported_after_one_change() {
     let faker = Faker::strict(&[Rule::NoResponses, Rule::ToolsOnChat]).await;
     let model = at(&faker, Wire::Auto).get("openai/gpt-5.6-sol").await.unwrap();
     let got = ask(&*model, full()).await;
@@ -214,7 +214,7 @@ async fn an_address_that_has_neither_wire_is_told_after_one_change() {
 }
 
 #[tokio::test]
-async fn images_become_a_text_where_the_server_takes_none() {
+async fn images_become_a_text_where_the_server_rejects_them() {
     let faker = Faker::strict(&[Rule::NoImages]).await;
     let catalog = at(&faker, Wire::Chat);
     let model = catalog.get("openai/gpt-4.1").await.unwrap();
@@ -226,7 +226,7 @@ async fn images_become_a_text_where_the_server_takes_none() {
 }
 
 #[tokio::test]
-async fn a_context_that_a_refusal_tells_is_the_context_from_then_on() {
+async fn a_context_size_stated_in_a_refusal_applies_from_then_on() {
     let long = r#"{"error":{"message":"This model's maximum context length is 16384 tokens. However, your messages resulted in 17000 tokens.","code":"context_length_exceeded"}}"#;
     let faker = Faker::start(vec![vec![Faker::status("400 X", "", long)]]).await;
     let catalog = at(&faker, Wire::Chat);

@@ -72,7 +72,7 @@ fn full() -> String {
 }
 
 #[tokio::test]
-async fn chat_ways_to_cut_the_same_stream() {
+async fn chat_streams_do_not_depend_on_chunk_boundaries() {
     let body = full();
     check("whole", Wire::Chat, vec![Faker::events(&body)], FULL).await;
     for size in [1, 3, 7, 64] {
@@ -100,7 +100,7 @@ async fn chat_ways_to_cut_the_same_stream() {
 }
 
 #[tokio::test]
-async fn chat_ways_to_end() {
+async fn chat_streams_may_end_in_several_ways() {
     let hello = text("hello");
     let ok = &["text: hello", "stop: EndTurn"];
     check("no [DONE]", Wire::Chat, send(&[&hello, STOP]), ok).await;
@@ -124,7 +124,7 @@ async fn chat_ways_to_end() {
 }
 
 #[tokio::test]
-async fn chat_what_is_broken_costs_no_more_than_itself() {
+async fn chat_malformed_events_affect_only_themselves() {
     let (a, b) = (text("a"), text("b"));
     let ok = &["text: ab", "stop: EndTurn"];
     check("malformed event", Wire::Chat, send(&[&a, r#"{"choices":[{"#, &b, STOP, DONE]), ok).await;
@@ -135,7 +135,7 @@ async fn chat_what_is_broken_costs_no_more_than_itself() {
     bytes.extend_from_slice(sse(&[&b, STOP, DONE]).as_bytes());
     check("no UTF-8", Wire::Chat, vec![Step::Send(HEAD.into()), Step::Send(bytes)], ok).await;
     check("only malformed events", Wire::Chat, send(&["{", "}"]), &[
-        "error: BadResponse: http://HOST/v1/chat/completions answered with 2 events, none of which is of the wire expected; check the base URL and the wire of openai",
+        "error: BadResponse: http://HOST/v1/chat/completions answered with 2 events, none of which has the expected wire format; check the base URL and the wire of openai",
     ])
     .await;
     let other = r#"{"choices":[{"index":1,"delta":{"content":"second choice"}}]}"#;
@@ -143,7 +143,7 @@ async fn chat_what_is_broken_costs_no_more_than_itself() {
 }
 
 #[tokio::test]
-async fn chat_calls_in_the_wild() {
+async fn chat_calls_of_real_servers_are_parsed() {
     let first = call(r#"{"index":0,"id":"c1","function":{"name":"f","arguments":"{\"a\":1}"}}"#);
     let one = &[r#"call: c1 f {"a":1}"#, "stop: ToolCalls"];
     let two = &[r#"call: c1 f {"a":1}"#, r#"call: c2 g {"b":2}"#, "stop: ToolCalls"];
@@ -214,7 +214,7 @@ async fn chat_calls_in_the_wild() {
 /// Pieces are assigned to calls by id, index and name together: if any of them is missing, late,
 /// shared or wrong, calls are neither merged nor do they lose arguments.
 #[tokio::test]
-async fn chat_calls_stay_apart_whatever_their_ids_and_indexes_are() {
+async fn chat_calls_stay_separate_with_any_ids_and_indexes() {
     let piece = |head: &str, name: &str, arguments: &str| {
         let arguments = arguments.replace('"', "\\\"");
         let name = if name.is_empty() { String::new() } else { format!(r#""name":"{name}","#) };
@@ -301,7 +301,7 @@ async fn chat_calls_stay_apart_whatever_their_ids_and_indexes_are() {
 }
 
 #[tokio::test]
-async fn messages_calls_stay_apart_whatever_their_ids_and_indexes_are() {
+async fn messages_calls_stay_separate_with_any_ids_and_indexes() {
     let begin = |index: &str, id: &str, name: &str| {
         format!(
             r#"{{"type":"content_block_start",{index}"content_block":{{"type":"tool_use","id":"{id}","name":"{name}","input":{{}}}}}}"#
@@ -374,7 +374,7 @@ async fn messages_calls_stay_apart_whatever_their_ids_and_indexes_are() {
 }
 
 #[tokio::test]
-async fn chat_errors_in_place_of_an_answer() {
+async fn chat_errors_instead_of_an_answer_are_reported() {
     let a = text("a");
     let overloaded = r#"{"error":{"message":"Overloaded","type":"overloaded_error","code":529}}"#;
     check("error object mid-stream", Wire::Chat, send(&[&a, overloaded]), &[
@@ -382,12 +382,12 @@ async fn chat_errors_in_place_of_an_answer() {
         "error: Overloaded: openai is overloaded or limits requests (529): Overloaded; wait a little or choose another model",
     ])
     .await;
-    let told = "error: Overloaded: openai is overloaded or limits requests (529): Overloaded; wait a little or choose another model";
+    let expected = "error: Overloaded: openai is overloaded or limits requests (529): Overloaded; wait a little or choose another model";
     check(
         "error object before anything",
         Wire::Chat,
         send(&[overloaded]),
-        &["retrying: 2", "retrying: 3", told],
+        &["retrying: 2", "retrying: 3", expected],
     )
     .await;
     check(
@@ -407,11 +407,11 @@ async fn chat_errors_in_place_of_an_answer() {
     .await;
     let whole = r#"{"choices":[{"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}]}"#;
     check("200 with a whole answer", Wire::Chat, vec![Faker::status("200 OK", "content-type: application/json\r\n", whole)], &[
-        "error: BadResponse: http://HOST/v1/chat/completions ignored that streaming was asked for and answered whole; use a server that streams",
+        "error: BadResponse: http://HOST/v1/chat/completions ignored the request to stream and sent a complete response; use a server that streams",
     ])
     .await;
     check("200 with other JSON", Wire::Chat, vec![Faker::events(r#"{"ok":true}"#)], &[
-        r#"error: BadResponse: http://HOST/v1/chat/completions answered with JSON that is no model's answer: {"ok":true}; check the base URL of openai"#,
+        r#"error: BadResponse: http://HOST/v1/chat/completions answered with JSON that is not a model's answer: {"ok":true}; check the base URL of openai"#,
     ])
     .await;
     let error = r#"{"error":{"message":"bad key sk-very-secret","code":401}}"#;
@@ -436,7 +436,7 @@ async fn chat_errors_in_place_of_an_answer() {
 }
 
 #[tokio::test]
-async fn chat_a_reset_in_the_middle_keeps_what_came() {
+async fn chat_a_reset_keeps_the_events_received_before() {
     let script =
         vec![Step::Send(HEAD.into()), Step::Trickle(sse(&[&text("a")]).into_bytes(), 16), Step::Reset];
     let faker = Faker::start(vec![script]).await;
@@ -448,7 +448,7 @@ async fn chat_a_reset_in_the_middle_keeps_what_came() {
 }
 
 #[tokio::test]
-async fn messages_mangled() {
+async fn messages_malformed_streams_are_handled() {
     let start = r#"{"type":"message_start","message":{"usage":{"input_tokens":10,"cache_read_input_tokens":80,"cache_creation_input_tokens":5,"output_tokens":1}}}"#;
     let end = r#"{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":20}}"#;
     let full = [
@@ -523,13 +523,14 @@ async fn messages_mangled() {
     let hang = vec![Faker::events(&sse(&[start, text])), Step::Hang];
     check("idle", wire, hang, &["usage: 95+1 (80 read, 5 written)", "text: a", IDLE]).await;
     let overloaded = r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;
-    let told = "error: Overloaded: openai is overloaded: Overloaded; wait a little or choose another model";
-    check("overloaded at once", wire, send(&[overloaded]), &["retrying: 2", "retrying: 3", told]).await;
-    check("overloaded mid-stream", wire, send(&[text, overloaded]), &["text: a", told]).await;
+    let expected =
+        "error: Overloaded: openai is overloaded: Overloaded; wait a little or choose another model";
+    check("overloaded at once", wire, send(&[overloaded]), &["retrying: 2", "retrying: 3", expected]).await;
+    check("overloaded mid-stream", wire, send(&[text, overloaded]), &["text: a", expected]).await;
 }
 
 #[tokio::test]
-async fn responses_mangled() {
+async fn responses_malformed_streams_are_handled() {
     let item = r#"{"type":"response.output_item.done","item":{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"Hm"}],"encrypted_content":"gAA/+=="}}"#;
     let completed = r#"{"type":"response.completed","response":{"status":"completed","usage":{"input_tokens":100,"output_tokens":20,"input_tokens_details":{"cached_tokens":80}}}}"#;
     let read = r#"{"type":"response.output_item.done","item":{"type":"function_call","call_id":"c1","name":"read","arguments":"{\"path\":\"a\"}"}}"#;
@@ -588,13 +589,14 @@ async fn responses_mangled() {
     )
     .await;
     let limited = r#"{"type":"error","code":"rate_limit_exceeded","message":"slow down"}"#;
-    let told = "error: Overloaded: openai is overloaded: slow down; wait a little or choose another model";
-    check("error", wire, send(&[limited]), &["retrying: 2", "retrying: 3", told]).await;
+    let expected =
+        "error: Overloaded: openai is overloaded: slow down; wait a little or choose another model";
+    check("error", wire, send(&[limited]), &["retrying: 2", "retrying: 3", expected]).await;
 }
 
 /// Text and arguments in pieces of 1 MiB: an endless answer is cut off, whatever its kind.
 #[tokio::test]
-async fn a_runaway_answer_ends_at_its_bound_on_every_wire() {
+async fn a_runaway_answer_ends_at_the_limit_on_every_wire() {
     let piece = "x".repeat(1024 * 1024);
     let chat_arguments = call(&format!(r#"{{"index":0,"function":{{"arguments":"{piece}"}}}}"#));
     let chat_call = call(r#"{"index":0,"id":"c1","function":{"name":"f","arguments":""}}"#);
@@ -635,7 +637,7 @@ async fn a_runaway_answer_ends_at_its_bound_on_every_wire() {
 
 /// Received data is processed in slices, so that other tasks run in between.
 #[tokio::test]
-async fn a_flood_leaves_the_thread_to_others() {
+async fn a_flood_of_events_does_not_block_other_tasks() {
     let flood = text("some text");
     let mut events = vec![flood.as_str(); 20_000];
     events.extend([STOP, DONE]);
@@ -671,15 +673,15 @@ async fn a_flood_leaves_the_thread_to_others() {
 
 /// Reasoning that a server leaves in the content is recognised at the beginning only.
 #[tokio::test]
-async fn chat_reasoning_between_tags_is_told_apart() {
+async fn chat_reasoning_between_tags_is_separated_from_text() {
     let pieces = |pieces: &[&str]| -> Vec<Step> {
         let events: Vec<_> = pieces.iter().map(|piece| text(piece)).collect();
         let events: Vec<_> = events.iter().map(String::as_str).chain([STOP, DONE]).collect();
         send(&events)
     };
-    let told = &["thought: Hm.", r#"thought done: "Hm." -"#, "text: Yes.", "stop: EndTurn"];
-    check("whole", Wire::Chat, pieces(&["<think>Hm.</think>\\n\\nYes."]), told).await;
-    check("in pieces", Wire::Chat, pieces(&["<th", "ink>H", "m.</", "think>\\n", "\\nYes."]), told).await;
+    let expected = &["thought: Hm.", r#"thought done: "Hm." -"#, "text: Yes.", "stop: EndTurn"];
+    check("whole", Wire::Chat, pieces(&["<think>Hm.</think>\\n\\nYes."]), expected).await;
+    check("in pieces", Wire::Chat, pieces(&["<th", "ink>H", "m.</", "think>\\n", "\\nYes."]), expected).await;
     let unclosed = &["thought: Hm", r#"thought done: "Hm" -"#, "stop: EndTurn"];
     check("never closed", Wire::Chat, pieces(&["<think>", "Hm"]), unclosed).await;
     let mentioned = &["text: Use <think>x</think>.", "stop: EndTurn"];
@@ -688,18 +690,18 @@ async fn chat_reasoning_between_tags_is_told_apart() {
     check("held back at the end", Wire::Chat, pieces(&["<th"]), held).await;
     let field = r#"{"choices":[{"index":0,"delta":{"reasoning_content":"Hm"}}]}"#;
     let tagged = text("<think>b</think>");
-    let apart = send(&[field, &tagged, STOP, DONE]);
+    let streamed = send(&[field, &tagged, STOP, DONE]);
     let as_text = &[
         "thought: Hm",
         r#"thought done: "Hm" {"field":"reasoning_content"}"#,
         "text: <think>b</think>",
         "stop: EndTurn",
     ];
-    check("beside a field of its own", Wire::Chat, apart, as_text).await;
+    check("beside a field of its own", Wire::Chat, streamed, as_text).await;
 }
 
 #[tokio::test]
-async fn why_an_answer_was_refused_and_what_the_cache_cost_is_told() {
+async fn refusal_reasons_and_cache_tokens_are_reported() {
     let refused = [
         r#"{"type":"message_start","message":{"usage":{"input_tokens":3,"output_tokens":1}}}"#,
         r#"{"type":"message_delta","delta":{"stop_reason":"refusal","stop_details":{"type":"refusal","category":"cyber","explanation":"This is not answered."}},"usage":{"output_tokens":2}}"#,

@@ -56,7 +56,7 @@ async fn ask(catalog: &Catalog, id: &str, request: ModelRequest) -> String {
 }
 
 #[tokio::test]
-async fn what_the_vendors_insist_on_goes_back() {
+async fn required_items_are_sent_back_to_each_vendor() {
     let field = r#"{"field":"reasoning_content"}"#;
     for (id, opaque, rules) in [
         (
@@ -74,7 +74,7 @@ async fn what_the_vendors_insist_on_goes_back() {
 }
 
 #[tokio::test]
-async fn thinking_that_the_vendor_does_not_take_back_is_left_out_from_then_on() {
+async fn thinking_that_the_vendor_rejects_is_omitted_from_then_on() {
     let id = "anthropic/claude-opus-5-5";
     let bound_elsewhere = Rule::BoundElsewhere("another prompt");
     let modified = Rule::ThinkingModified(r#"{"type":"thinking","thinking":"Oh","signature":"x"}"#);
@@ -97,7 +97,7 @@ async fn thinking_that_the_vendor_does_not_take_back_is_left_out_from_then_on() 
 }
 
 #[tokio::test]
-async fn encrypted_reasoning_of_another_account_is_left_out() {
+async fn encrypted_reasoning_of_another_account_is_omitted() {
     let id = "openai/gpt-5.6-sol";
     let item = r#"{"type":"reasoning","id":"rs_1","encrypted_content":"gAA/+==","summary":[]}"#;
     let refused = r#"{"error":{"message":"The encrypted content gAA/... could not be verified. Reason: Encrypted content organization_id did not match the target organization.","type":"invalid_request_error","param":null,"code":"invalid_encrypted_content"}}"#;
@@ -115,7 +115,7 @@ async fn encrypted_reasoning_of_another_account_is_left_out() {
 }
 
 #[tokio::test]
-async fn a_failed_call_says_so_where_the_wire_has_no_mark() {
+async fn a_failed_call_is_marked_in_its_text_where_the_wire_has_no_flag() {
     for (wire, id, expected) in [
         (Wire::Chat, "openai/m", r#"{"role":"tool","tool_call_id":"c1","content":"Error: no file"}"#),
         (

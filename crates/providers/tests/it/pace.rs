@@ -13,7 +13,7 @@ use providers::{
 use std::time::Duration;
 
 #[tokio::test]
-async fn five_thousand_events_in_a_burst() {
+async fn five_thousand_events_are_streamed_in_a_burst() {
     let mut body = String::new();
     for _ in 0..5_000 {
         body.push_str("data: {\"id\":\"chatcmpl-1\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"word \"},\"logprobs\":null,\"finish_reason\":null}]}\n\n");
@@ -25,7 +25,7 @@ async fn five_thousand_events_in_a_burst() {
 }
 
 #[tokio::test]
-async fn pings_comments_and_empty_events_are_life_and_longer_than_the_limit_in_all() {
+async fn pings_comments_and_empty_events_reset_the_silence_timeout() {
     let answer_text = "data: {\"choices\":[{\"delta\":{\"content\":\"hi\"},\"finish_reason\":\"stop\"}]}\n\n";
     for life in
         [": ping\n\n", "\n", "event: ping\ndata: {\"type\":\"ping\"}\n\n", "data: {\"choices\":[]}\n\n"]
@@ -43,7 +43,7 @@ async fn pings_comments_and_empty_events_are_life_and_longer_than_the_limit_in_a
 }
 
 #[tokio::test]
-async fn silence_is_longer_nearby_and_a_providers_own_setting_beats_the_general_one() {
+async fn local_servers_get_a_longer_silence_timeout_and_a_providers_setting_takes_precedence() {
     let seconds = Duration::from_secs;
     for (base, general, own, expected) in [
         ("https://llm.example.org", None, None, SILENCE),
@@ -62,7 +62,7 @@ async fn silence_is_longer_nearby_and_a_providers_own_setting_beats_the_general_
 }
 
 #[tokio::test]
-async fn the_first_text_comes_while_the_rest_is_still_to_come() {
+async fn the_first_text_is_passed_on_before_the_answer_is_complete() {
     let first = "data: {\"choices\":[{\"delta\":{\"content\":\"first\"}}]}\n\n";
     let script = vec![Step::Send(CHUNKED.into()), Step::Chunk(first.into()), Step::Hang];
     let faker = Faker::start(vec![script]).await;

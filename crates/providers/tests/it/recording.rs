@@ -33,7 +33,7 @@ fn replaying(files: Arc<Files>) -> Catalog {
 }
 
 #[tokio::test]
-async fn recorded_answers_play_back_in_order_until_they_are_exhausted() {
+async fn recorded_answers_are_played_back_in_order() {
     let refused = Faker::status("401 X", "", "no");
     let limited = Faker::status("529 X", "", "busy");
     let scripts = vec![vec![limited], vec![Faker::events(ANSWER)], vec![Step::Hang], vec![refused]];
@@ -62,7 +62,7 @@ async fn recorded_answers_play_back_in_order_until_they_are_exhausted() {
     let catalog = replaying(files);
     let replay = catalog.get("replay/a.jsonl").await.unwrap();
     assert_eq!(replay.info().context_size, 400_000);
-    assert!(replay.info().disclosure.as_deref().unwrap().contains("no model is asked"));
+    assert!(replay.info().disclosure.as_deref().unwrap().contains("no model is used"));
     assert_eq!(answer(&*replay).await, first);
     assert!(answer(&*replay).await.contains("cancelled"));
     let again = catalog.get("replay/a.jsonl").await.unwrap();
@@ -71,10 +71,10 @@ async fn recorded_answers_play_back_in_order_until_they_are_exhausted() {
 }
 
 #[tokio::test]
-async fn what_is_no_recording_is_told() {
+async fn an_invalid_recording_is_reported() {
     for (text, expected) in [
-        ("", "does not begin as a recording"),
-        ("hello", "does not begin as a recording"),
+        ("", "does not begin with a recording's header"),
+        ("hello", "does not begin with a recording's header"),
         (
             r#"{"tiller_recording":9,"future":true}"#,
             "version 9 of the format and this build reads versions 1 to 2",
@@ -87,14 +87,16 @@ async fn what_is_no_recording_is_told() {
         let files = Arc::new(Files::default());
         files.write(&path(), text.as_bytes()).await.unwrap();
         match replaying(files).get("replay//rec/a.jsonl").await.err() {
-            Some(ModelError::NotConfigured(told)) => assert!(told.contains(expected), "{text}: {told}"),
+            Some(ModelError::NotConfigured(message)) => {
+                assert!(message.contains(expected), "{text}: {message}")
+            }
             other => panic!("{text}: {other:?}"),
         }
     }
 }
 
 #[tokio::test]
-async fn a_recording_of_the_first_version_plays() {
+async fn a_recording_of_the_first_version_is_played_back() {
     let text = r#"{"tiller_recording":1,"model":"m","context_size":1,"max_output":1,"images":false}
 {"request":{"messages":1,"tools":0},"events":[{"type":"tool_call","id":"a","name":"read","arguments":{"path":"x"}},{"type":"malformed_tool_call","id":"b","name":"read","raw":"{","error":"cut"},{"type":"stop","reason":"tool_calls"}]}"#;
     let files = Arc::new(Files::default());
@@ -105,7 +107,7 @@ async fn a_recording_of_the_first_version_plays() {
 }
 
 #[tokio::test]
-async fn the_pilot_is_recorded_too() {
+async fn the_pilot_is_recorded_like_any_model() {
     let files = Arc::new(Files::default());
     let mut options = options();
     options.record_to = Some(path());

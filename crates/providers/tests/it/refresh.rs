@@ -13,7 +13,7 @@ use system::{AbsPath, System};
 
 const TODAY: &str = "2027-02-03";
 
-fn kept() -> AbsPath {
+fn catalogue_path() -> AbsPath {
     AbsPath::new("/cache/models.json").unwrap()
 }
 
@@ -31,7 +31,7 @@ fn api(input: f64) -> Value {
 fn on(files: &Arc<Files>) -> Catalog {
     let mut options = options();
     options.openai.api_key = Some(Secret::new("k"));
-    options.catalogue_file = Some(kept());
+    options.catalogue_file = Some(catalogue_path());
     Catalog::new(options, files.clone(), Arc::new(Pilot::new()))
 }
 
@@ -47,7 +47,7 @@ async fn price(catalog: &Catalog) -> Option<f64> {
 }
 
 #[tokio::test]
-async fn a_catalogue_from_an_address_is_kept_and_used_by_those_who_come_later() {
+async fn a_downloaded_catalogue_is_stored_and_used_by_later_catalogs() {
     let server = Lister::start(&[("GET /api.json", api(7.0))]).await;
     let files = Arc::new(Files::default());
     let before = on(&files);
@@ -69,20 +69,20 @@ async fn a_catalogue_from_an_address_is_kept_and_used_by_those_who_come_later() 
 }
 
 #[tokio::test]
-async fn a_file_serves_those_behind_a_proxy_and_one_of_ours_keeps_its_date() {
+async fn a_catalogue_can_be_read_from_a_file_and_our_own_format_keeps_its_date() {
     let files = Arc::new(Files::default());
     files.write(&AbsPath::new("/w/api.json").unwrap(), api(8.0).to_string().as_bytes()).await.unwrap();
     let got = refresh(&files, "api.json").await.unwrap();
     assert_eq!((got.date.as_str(), got.source.as_str()), (TODAY, "/w/api.json"));
     // The stored file can be passed on.
-    let handed = files.read(&kept()).await.unwrap();
+    let handed = files.read(&catalogue_path()).await.unwrap();
     files.write(&AbsPath::new("/w/handed.json").unwrap(), &handed).await.unwrap();
     assert_eq!(refresh(&files, "/w/handed.json").await.unwrap().date, TODAY);
     assert_eq!(price(&on(&files)).await, Some(8.0));
 }
 
 #[tokio::test]
-async fn what_is_no_catalogue_changes_nothing_and_says_why() {
+async fn an_invalid_catalogue_changes_nothing_and_is_reported() {
     let server = Lister::start(&[("GET /page", json!("hello")), ("GET /empty", json!({}))]).await;
     let files = Arc::new(Files::default());
     files.write(&AbsPath::new("/w/good.json").unwrap(), api(9.0).to_string().as_bytes()).await.unwrap();
@@ -101,12 +101,12 @@ async fn what_is_no_catalogue_changes_nothing_and_says_why() {
 }
 
 #[tokio::test]
-async fn a_kept_catalogue_that_is_broken_is_reported_and_the_built_in_one_used() {
+async fn a_broken_stored_catalogue_is_reported_and_the_built_in_one_is_used() {
     for broken in
         [&b"{"[..], b"", b"\xff\xfe", b"{\"date\":\"2027-01-01\",\"source\":\"s\",\"providers\":{}}"]
     {
         let files = Arc::new(Files::default());
-        files.write(&kept(), broken).await.unwrap();
+        files.write(&catalogue_path(), broken).await.unwrap();
         let catalog = on(&files);
         let source = catalog.catalogue_source().await;
         let problem = source.problem.unwrap();
@@ -117,10 +117,10 @@ async fn a_kept_catalogue_that_is_broken_is_reported_and_the_built_in_one_used()
 }
 
 #[tokio::test]
-async fn a_kept_catalogue_older_than_the_built_in_one_is_passed_over() {
+async fn a_stored_catalogue_older_than_the_built_in_one_is_ignored() {
     let files = Arc::new(Files::default());
     let mut old = json!({ "date": "2025-01-01", "source": "s", "providers": {} });
     old["providers"]["openai"] = json!([api(1.0)["openai"]["models"]["gpt-5.6-sol"]]);
-    files.write(&kept(), old.to_string().as_bytes()).await.unwrap();
+    files.write(&catalogue_path(), old.to_string().as_bytes()).await.unwrap();
     assert!(on(&files).catalogue_source().await.built_in);
 }

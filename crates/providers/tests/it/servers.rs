@@ -28,7 +28,7 @@ async fn local(urls: Vec<String>) -> Catalog {
 }
 
 #[tokio::test]
-async fn servers_on_this_machine_are_found_and_dead_or_silent_ones_hold_nothing_up() {
+async fn servers_on_this_machine_are_found_without_waiting_for_dead_ones() {
     let server =
         Lister::start(&[("GET /v1/models", models(&["qwen3:8b", "nomic-embed-text", "llama"]))]).await;
     let (_silent, silent) = Lister::silent().await;
@@ -43,7 +43,7 @@ async fn servers_on_this_machine_are_found_and_dead_or_silent_ones_hold_nothing_
 }
 
 #[tokio::test]
-async fn a_server_started_later_is_found_when_asked_for() {
+async fn a_server_started_later_is_found_on_request() {
     let server = Lister::start(&[("GET /v1/models", models(&[]))]).await;
     let catalog = local(vec![server.url.clone()]).await;
     assert_eq!(ids(&catalog), ["offline/pilot"]);
@@ -52,7 +52,7 @@ async fn a_server_started_later_is_found_when_asked_for() {
 }
 
 #[tokio::test]
-async fn ollama_tells_sizes_abilities_and_the_context_in_force() {
+async fn ollama_reports_sizes_abilities_and_the_current_context() {
     let show = |context: u64, parameters: &str, abilities: &[&str]| {
         json!({
             "model_info": { "general.architecture": "qwen3", "qwen3.context_length": context,
@@ -93,7 +93,7 @@ async fn ollama_tells_sizes_abilities_and_the_context_in_force() {
 }
 
 #[tokio::test]
-async fn llama_cpp_tells_the_context_of_a_slot_and_the_size() {
+async fn llama_cpp_reports_the_slot_context_and_the_size() {
     let name = "/models/qwen2.5-coder-1.5b-instruct-q4_k_m.gguf";
     let entry = json!({ "id": name, "owned_by": "llamacpp", "meta": { "n_ctx_train": 32_768, "n_params": 1_543_714_304_u64 } });
     let server = Lister::start(&[
@@ -112,7 +112,7 @@ async fn llama_cpp_tells_the_context_of_a_slot_and_the_size() {
 }
 
 #[tokio::test]
-async fn lm_studio_tells_what_is_loaded_and_what_embeds() {
+async fn lm_studio_reports_loaded_and_embedding_models() {
     let entry = |id: &str| json!({ "id": id, "object": "model", "owned_by": "organization_owner" });
     let rest = json!({ "data": [
         { "id": "qwen3-14b", "type": "llm", "state": "loaded", "max_context_length": 131_072, "loaded_context_length": 16_384 },
@@ -132,7 +132,7 @@ async fn lm_studio_tells_what_is_loaded_and_what_embeds() {
 }
 
 #[tokio::test]
-async fn vllm_tells_its_longest_context() {
+async fn vllm_reports_its_maximum_context() {
     let entry = json!({ "id": "Qwen/Qwen3-32B", "owned_by": "vllm", "max_model_len": 40_960 });
     let server = Lister::start(&[("GET /v1/models", json!({ "data": [entry] }))]).await;
     let catalog = local(vec![server.url.clone()]).await;
@@ -148,7 +148,7 @@ fn at_openai(url: &str) -> ProvidersOptions {
 }
 
 #[tokio::test]
-async fn an_address_of_the_users_own_lists_and_defaults_to_what_its_server_has() {
+async fn a_user_configured_address_lists_its_servers_models() {
     let server = Lister::start(&[
         ("GET /v1/models", json!({ "data": [{ "id": "house-7b", "meta": { "n_params": 7_000_000_000_u64 } }, { "id": "other" }] })),
         ("GET /props", json!({ "default_generation_settings": { "n_ctx": 8_192 } })),
@@ -165,7 +165,7 @@ async fn an_address_of_the_users_own_lists_and_defaults_to_what_its_server_has()
 }
 
 #[tokio::test]
-async fn a_gateway_that_has_a_vendors_default_keeps_it_and_is_asked_with_the_key() {
+async fn a_gateway_keeps_the_vendors_default_model_and_gets_the_key() {
     let server =
         Lister::start(&[("GET /v1/models", models(&["aaa", "gpt-5.6-sol", "claude-opus-5-5"]))]).await;
     let mut options = options();
@@ -181,7 +181,7 @@ async fn a_gateway_that_has_a_vendors_default_keeps_it_and_is_asked_with_the_key
 }
 
 #[tokio::test]
-async fn an_anthropic_address_is_asked_as_its_wire_has_it() {
+async fn an_anthropic_address_is_listed_in_its_own_format() {
     let server = Lister::start(&[("GET /v1/models", models(&["claude-opus-5-5"]))]).await;
     let mut options = options();
     options.anthropic = vendor(server.url.clone(), Wire::Auto);
@@ -191,7 +191,7 @@ async fn an_anthropic_address_is_asked_as_its_wire_has_it() {
 }
 
 #[tokio::test]
-async fn a_provider_of_ones_own_lists_what_its_server_has() {
+async fn a_custom_provider_lists_its_servers_models() {
     let server = Lister::start(&[("GET /api/v1/models", models(&["large", "small"]))]).await;
     let mut options = options();
     options.custom.insert("work".into(), vendor(format!("{}/api/v1", server.url), Wire::Auto));
@@ -205,7 +205,7 @@ async fn a_provider_of_ones_own_lists_what_its_server_has() {
 }
 
 #[tokio::test]
-async fn a_server_without_a_list_leaves_the_vendors_names_and_one_with_an_empty_list_leaves_none() {
+async fn a_missing_list_keeps_the_vendors_models_and_an_empty_list_removes_them() {
     let without = Lister::start(&[]).await;
     let unlisted = catalog(at_openai(&without.url));
     assert_eq!(unlisted.default_id().await, "openai/gpt-5.6-sol");
@@ -216,7 +216,7 @@ async fn a_server_without_a_list_leaves_the_vendors_names_and_one_with_an_empty_
 }
 
 #[tokio::test]
-async fn whoever_only_watches_asks_no_address_of_the_users_before_somebody_wants_the_models() {
+async fn user_configured_addresses_are_queried_only_when_models_are_requested() {
     let server = Lister::start(&[("GET /v1/models", models(&["house"]))]).await;
     let mut options = at_openai(&server.url);
     options.default_model = Some("offline/pilot".to_owned());
@@ -239,7 +239,7 @@ async fn whoever_only_watches_asks_no_address_of_the_users_before_somebody_wants
 }
 
 #[tokio::test]
-async fn an_address_that_changes_is_asked_anew() {
+async fn a_changed_address_is_queried_again() {
     let before = Lister::start(&[("GET /v1/models", models(&["old"]))]).await;
     let after = Lister::start(&[("GET /v1/models", models(&["new"]))]).await;
     let catalog = catalog(at_openai(&before.url));
@@ -249,7 +249,7 @@ async fn an_address_that_changes_is_asked_anew() {
 }
 
 #[tokio::test]
-async fn a_server_nearby_tells_its_context_when_one_of_its_models_is_asked_for() {
+async fn a_local_server_reports_its_context_when_a_model_is_requested() {
     let server =
         Lister::start(&[("GET /v1/models", json!({ "data": [{ "id": "mine", "max_model_len": 16_000 }] }))])
             .await;
@@ -258,7 +258,7 @@ async fn a_server_nearby_tells_its_context_when_one_of_its_models_is_asked_for()
 }
 
 #[tokio::test]
-async fn the_settings_decide_about_the_profile_where_they_say_one() {
+async fn a_configured_tool_profile_takes_precedence() {
     let server = Lister::start(&[("GET /v1/models", models(&["tiny-1b"]))]).await;
     for (setting, expected) in [(None, ToolProfile::Guided), (Some(ToolProfile::Full), ToolProfile::Full)] {
         let mut options = at_openai(&server.url);

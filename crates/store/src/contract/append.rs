@@ -7,17 +7,17 @@ use futures::future::join_all;
 pub(super) async fn numbers_events_without_gaps(Fixture { store, .. }: Fixture) {
     let lease = store.create(session("s1", "/a")).await.expect("created");
     assert_eq!(store.append(&lease, Vec::new()).await, Ok(0));
-    assert_eq!(store.append(&lease, vec![said("1")]).await, Ok(1));
-    assert_eq!(store.append(&lease, vec![said("2"), said("3")]).await, Ok(3));
+    assert_eq!(store.append(&lease, vec![user_message("1")]).await, Ok(1));
+    assert_eq!(store.append(&lease, vec![user_message("2"), user_message("3")]).await, Ok(3));
     assert_eq!(store.append(&lease, Vec::new()).await, Ok(3));
     let events = store.events(&lease.session, 0, 10).await.expect("read");
-    assert_eq!(events, [(1, said("1")), (2, said("2")), (3, said("3"))]);
+    assert_eq!(events, [(1, user_message("1")), (2, user_message("2")), (3, user_message("3"))]);
     assert_eq!(store.get(&lease.session).await.expect("found").last_seq, 3);
 }
 
 pub(super) async fn pages_events(Fixture { store, .. }: Fixture) {
     let lease = store.create(session("s1", "/a")).await.expect("created");
-    store.append(&lease, (1..=25).map(|n| said(&n.to_string())).collect()).await.expect("appended");
+    store.append(&lease, (1..=25).map(|n| user_message(&n.to_string())).collect()).await.expect("appended");
     let read = |after, limit| {
         let (store, id) = (store.clone(), lease.session.clone());
         async move {
@@ -48,19 +48,22 @@ pub(super) async fn keeps_every_kind_of_event(Fixture { store, .. }: Fixture) {
 
 pub(super) async fn keeps_a_large_text(Fixture { store, .. }: Fixture) {
     let lease = store.create(session("s1", "/a")).await.expect("created");
-    let large = said(&"0123456789 ä 🦀\n".repeat(60_000));
+    let large = user_message(&"0123456789 ä 🦀\n".repeat(60_000));
     assert_eq!(store.append(&lease, vec![large.clone()]).await, Ok(1));
     // Not `assert_eq`: its message would contain a megabyte of text.
     assert!(store.events(&lease.session, 0, 1).await.expect("read") == [(1, large)]);
 }
 
-pub(super) async fn keeps_sessions_apart(Fixture { store, .. }: Fixture) {
+pub(super) async fn keeps_sessions_separate(Fixture { store, .. }: Fixture) {
     let one = store.create(session("s1", "/a")).await.expect("created");
     let two = store.create(session("s10", "/a")).await.expect("created");
-    store.append(&one, vec![said("one")]).await.expect("appended");
-    store.append(&two, vec![said("two"), said("three")]).await.expect("appended");
-    assert_eq!(store.events(&one.session, 0, 10).await, Ok(vec![(1, said("one"))]));
-    assert_eq!(store.events(&two.session, 0, 10).await, Ok(vec![(1, said("two")), (2, said("three"))]));
+    store.append(&one, vec![user_message("one")]).await.expect("appended");
+    store.append(&two, vec![user_message("two"), user_message("three")]).await.expect("appended");
+    assert_eq!(store.events(&one.session, 0, 10).await, Ok(vec![(1, user_message("one"))]));
+    assert_eq!(
+        store.events(&two.session, 0, 10).await,
+        Ok(vec![(1, user_message("two")), (2, user_message("three"))])
+    );
 }
 
 pub(super) async fn keeps_contents_with_their_events(Fixture { store, .. }: Fixture) {
@@ -79,7 +82,7 @@ pub(super) async fn keeps_contents_with_their_events(Fixture { store, .. }: Fixt
     assert_eq!(store.content(&fork.session, &unknown).await, Ok(None));
 }
 
-pub(super) async fn keeps_the_record_in_step(Fixture { store, .. }: Fixture) {
+pub(super) async fn updates_the_session_record(Fixture { store, .. }: Fixture) {
     let lease = store.create(session("s1", "/a")).await.expect("created");
     let before = store.get(&lease.session).await.expect("found");
     store.append(&lease, vec![SessionEvent::TitleChanged("first".to_owned())]).await.expect("appended");
@@ -104,12 +107,12 @@ pub(super) async fn keeps_the_record_in_step(Fixture { store, .. }: Fixture) {
     assert_eq!(store.get(&lease.session).await.expect("found").effort, None);
 }
 
-pub(super) async fn takes_appends_at_the_same_time(Fixture { store, .. }: Fixture) {
+pub(super) async fn accepts_concurrent_appends(Fixture { store, .. }: Fixture) {
     let mut leases = Vec::new();
     for n in 0..8 {
         leases.push(store.create(session(&format!("s{n}"), "/a")).await.expect("created"));
     }
-    let appends = (0..200).map(|n| store.append(&leases[n % 8], vec![said(&n.to_string()); 2]));
+    let appends = (0..200).map(|n| store.append(&leases[n % 8], vec![user_message(&n.to_string()); 2]));
     let mut answers = join_all(appends).await;
     answers.sort_unstable_by_key(|answer| answer.clone().ok());
     let expected: Vec<_> = (1..=25).flat_map(|nth| vec![Ok(2 * nth); 8]).collect();
@@ -121,6 +124,6 @@ pub(super) async fn takes_appends_at_the_same_time(Fixture { store, .. }: Fixtur
     }
 }
 
-pub(super) fn said(text: &str) -> SessionEvent {
+pub(super) fn user_message(text: &str) -> SessionEvent {
     SessionEvent::UserMessage { id: "m".into(), content: vec![Content::text(text)] }
 }

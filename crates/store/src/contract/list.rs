@@ -1,6 +1,6 @@
 //! Listing sessions.
 
-use super::{Fixture, append::said, path, session};
+use super::{Fixture, append::user_message, path, session};
 use agent::{
     Archived, ListQuery, Mode, SearchQuery, SessionEvent, SessionPage, SessionRecord, SessionStore,
     StoreError,
@@ -12,7 +12,7 @@ pub(super) async fn lists_the_last_used_first(Fixture { store, .. }: Fixture) {
     let page = store.list(query(10)).await.expect("listed");
     assert_eq!(page.next_cursor, None);
     assert_eq!(page.sessions.len(), 6);
-    assert!(page.sessions.is_sorted_by(|a, b| place(a) > place(b)), "{:?}", page.sessions);
+    assert!(page.sessions.is_sorted_by(|a, b| sort_key(a) > sort_key(b)), "{:?}", page.sessions);
     for listed in &page.sessions {
         assert_eq!(store.get(&listed.id).await.as_ref(), Ok(listed));
     }
@@ -30,14 +30,14 @@ pub(super) async fn pages_through_all(Fixture { store, .. }: Fixture) {
     }
 }
 
-pub(super) async fn lists_one_folder(Fixture { store, .. }: Fixture) {
+pub(super) async fn lists_one_directory(Fixture { store, .. }: Fixture) {
     fill(&*store, 9).await;
     for (cwd, expected) in [("/w/0", 3), ("/w/1", 3), ("/w", 0), ("/w/0/x", 0)] {
         let query = ListQuery { cwd: Some(path(cwd)), ..query(2) };
         let sessions = all(&*store, query).await.concat();
         assert_eq!(sessions.len(), expected, "{cwd}");
         assert!(sessions.iter().all(|session| session.cwd == path(cwd)));
-        assert!(sessions.is_sorted_by(|a, b| place(a) > place(b)));
+        assert!(sessions.is_sorted_by(|a, b| sort_key(a) > sort_key(b)));
     }
 }
 
@@ -48,13 +48,13 @@ pub(super) async fn survives_changes_between_pages(Fixture { store, .. }: Fixtur
     // A session of the first page is used again, and a new one is created: neither may appear
     // behind the cursor or displace another.
     let lease = store.acquire(&first.sessions[2].id, true).await.expect("acquired");
-    store.append(&lease, vec![said("again")]).await.expect("appended");
+    store.append(&lease, vec![user_message("again")]).await.expect("appended");
     store.create(session("zz-new", "/w/0")).await.expect("created");
     let second = store.list(ListQuery { cursor: first.next_cursor, ..query(10) }).await.expect("listed");
     assert_eq!(second.sessions, before[3..]);
 }
 
-pub(super) async fn leaves_out_what_was_never_prompted(Fixture { store, .. }: Fixture) {
+pub(super) async fn omits_sessions_without_a_prompt(Fixture { store, .. }: Fixture) {
     let prompt = SessionEvent::UserMessage { id: "m".into(), content: vec![agent::Content::text("hi")] };
     let named = SessionEvent::TitleChanged("a name".to_owned());
     for (id, events) in [
@@ -90,22 +90,26 @@ pub(super) async fn refuses_a_bad_cursor(Fixture { store, .. }: Fixture) {
     }
 }
 
-pub(super) async fn leaves_out_what_was_put_away(Fixture { store, .. }: Fixture) {
+pub(super) async fn omits_archived_sessions(Fixture { store, .. }: Fixture) {
     fill(&*store, 9).await;
     let before = store.list(query(9)).await.expect("listed").sessions;
-    let away = |session: &SessionRecord| ["s1", "s4", "s5"].contains(&session.id.as_str());
+    let is_archived_here = |session: &SessionRecord| ["s1", "s4", "s5"].contains(&session.id.as_str());
     // Both are idempotent: archiving twice, and unarchiving a session that was not archived.
     for _ in 0..2 {
-        for session in before.iter().filter(|session| away(session)) {
+        for session in before.iter().filter(|session| is_archived_here(session)) {
             store.set_archived(&session.id, true).await.expect("put away");
         }
         store.set_archived(&before[0].id, false).await.expect("taken out");
     }
-    let now = |session: &SessionRecord| SessionRecord { archived: away(session), ..session.clone() };
+    let now =
+        |session: &SessionRecord| SessionRecord { archived: is_archived_here(session), ..session.clone() };
     for (archived, expected) in [
-        (Archived::Exclude, before.iter().filter(|session| !away(session)).map(now).collect::<Vec<_>>()),
+        (
+            Archived::Exclude,
+            before.iter().filter(|session| !is_archived_here(session)).map(now).collect::<Vec<_>>(),
+        ),
         (Archived::Include, before.iter().map(now).collect()),
-        (Archived::Only, before.iter().filter(|session| away(session)).map(now).collect()),
+        (Archived::Only, before.iter().filter(|session| is_archived_here(session)).map(now).collect()),
     ] {
         for limit in [1, 2, 9] {
             let listed = all(&*store, ListQuery { archived, ..query(limit) }).await.concat();
@@ -114,15 +118,15 @@ pub(super) async fn leaves_out_what_was_put_away(Fixture { store, .. }: Fixture)
                 "{archived:?} by {limit}: in the same order, filtered before it is paged"
             );
         }
-        let folder = ListQuery { archived, cwd: Some(path("/w/1")), ..query(2) };
-        let listed = all(&*store, folder).await.concat();
+        let query_of_directory = ListQuery { archived, cwd: Some(path("/w/1")), ..query(2) };
+        let listed = all(&*store, query_of_directory).await.concat();
         assert!(listed.iter().all(|session| session.cwd == path("/w/1") && archived.lists(session.archived)));
         assert_eq!(listed.len(), expected.iter().filter(|session| session.cwd == path("/w/1")).count());
     }
     store.set_archived(&"s4".into(), false).await.expect("taken out");
     assert!(!store.get(&"s4".into()).await.expect("there").archived);
-    let nobody = "nobody".into();
-    assert_eq!(store.set_archived(&nobody, true).await, Err(StoreError::NotFound(nobody)));
+    let unknown = "nobody".into();
+    assert_eq!(store.set_archived(&unknown, true).await, Err(StoreError::NotFound(unknown)));
     // A copy of an archived session is not archived.
     let fork = store.fork(&"s1".into(), session("fork", "/w")).await.expect("forked");
     assert!(!store.get(&fork.session).await.expect("there").archived);
@@ -133,7 +137,7 @@ async fn fill(store: &dyn SessionStore, count: usize) {
     for n in 0..count {
         let lease = store.create(session(&format!("s{n}"), &format!("/w/{}", n % 3))).await.expect("created");
         if n % 2 == 0 {
-            store.append(&lease, vec![said("used")]).await.expect("appended");
+            store.append(&lease, vec![user_message("used")]).await.expect("appended");
         }
     }
 }
@@ -154,16 +158,16 @@ fn query(limit: usize) -> ListQuery {
     ListQuery { limit, ..ListQuery::default() }
 }
 
-fn place(session: &SessionRecord) -> (i64, &str) {
+fn sort_key(session: &SessionRecord) -> (i64, &str) {
     (session.updated_at, session.id.as_str())
 }
 
-pub(super) async fn finds_what_was_said(Fixture { store, .. }: Fixture) {
+pub(super) async fn finds_messages(Fixture { store, .. }: Fixture) {
     let mut leases = Vec::new();
     for (id, cwd, text) in [("s1", "/a", "Größe and \"quotes\" - x*"), ("s2", "/b", "other words, größer")]
     {
         let lease = store.create(session(id, cwd)).await.expect("created");
-        store.append(&lease, vec![said(text)]).await.expect("appended");
+        store.append(&lease, vec![user_message(text)]).await.expect("appended");
         leases.push(lease);
     }
     let search = async |text: &str, cwd: Option<&str>| {
@@ -181,7 +185,7 @@ pub(super) async fn finds_what_was_said(Fixture { store, .. }: Fixture) {
         assert_eq!(search(nothing, None).await, Vec::<String>::new(), "{nothing:?}");
     }
     // Later messages are found too; those of deleted sessions are not.
-    let events = vec![said("nothing"), SessionEvent::TitleChanged("A title".to_owned())];
+    let events = vec![user_message("nothing"), SessionEvent::TitleChanged("A title".to_owned())];
     store.append(&leases[0], events).await.expect("appended");
     assert_eq!(search("title", None).await, ["s1 3"]);
     store.fork(&leases[0].session, session("s3", "/c")).await.expect("forked");

@@ -41,7 +41,7 @@ pub(super) async fn creates_only_once(Fixture { store, .. }: Fixture) {
     assert_eq!(store.append(&lease, super::samples()).await, Ok(super::samples().len() as u64));
 }
 
-pub(super) async fn knows_nothing_of_others(Fixture { store, .. }: Fixture) {
+pub(super) async fn does_not_find_unknown_sessions(Fixture { store, .. }: Fixture) {
     let id = SessionId::from("nobody's");
     let unknown = StoreError::NotFound(id.clone());
     let lease = Lease { session: id.clone(), epoch: 1 };
@@ -54,7 +54,7 @@ pub(super) async fn knows_nothing_of_others(Fixture { store, .. }: Fixture) {
     assert_eq!(store.get(&id).await, Err(unknown));
 }
 
-pub(super) async fn forks_with_everything_so_far(Fixture { store, other }: Fixture) {
+pub(super) async fn forks_with_all_events(Fixture { store, other }: Fixture) {
     let origin = store.create(session("s1", "/a")).await.expect("created");
     let events = super::samples();
     let last = store.append(&origin, events.clone()).await.expect("appended");
@@ -69,15 +69,15 @@ pub(super) async fn forks_with_everything_so_far(Fixture { store, other }: Fixtu
     assert_eq!((after.cwd.as_str(), after.additional_directories.as_slice()), ("/b", &[path("/c")][..]));
     let copied = store.events(&fork.session, 0, usize::MAX).await.expect("read");
     assert_eq!(copied.into_iter().map(|(_, event)| event).collect::<Vec<_>>(), events);
-    assert_eq!(forking.append(&fork, vec![super::append::said("fork")]).await, Ok(last + 1));
-    assert_eq!(store.append(&origin, vec![super::append::said("origin")]).await, Ok(last + 1));
-    let nobody = SessionId::from("nobody");
-    assert_eq!(store.fork(&nobody, session("s3", "/a")).await, Err(StoreError::NotFound(nobody)));
+    assert_eq!(forking.append(&fork, vec![super::append::user_message("fork")]).await, Ok(last + 1));
+    assert_eq!(store.append(&origin, vec![super::append::user_message("origin")]).await, Ok(last + 1));
+    let unknown = SessionId::from("nobody");
+    assert_eq!(store.fork(&unknown, session("s3", "/a")).await, Err(StoreError::NotFound(unknown)));
     assert!(store.get(&"s3".into()).await.is_err(), "nothing is left of it");
     assert!(matches!(store.fork(&origin.session, session("s2", "/a")).await, Err(StoreError::Io(_))));
 }
 
-pub(super) async fn deletes_for_good(Fixture { store, .. }: Fixture) {
+pub(super) async fn deletes_permanently(Fixture { store, .. }: Fixture) {
     let kept = store.create(session("s1", "/a")).await.expect("created");
     let lease = store.create(session("s2", "/a")).await.expect("created");
     for lease in [&kept, &lease] {
@@ -96,11 +96,11 @@ pub(super) async fn deletes_for_good(Fixture { store, .. }: Fixture) {
     assert_eq!(store.events(&kept.session, 0, usize::MAX).await.expect("read").len(), super::samples().len());
 }
 
-pub(super) async fn replaces_the_further_folders(Fixture { store, .. }: Fixture) {
+pub(super) async fn replaces_additional_directories(Fixture { store, .. }: Fixture) {
     let lease = store.create(session("s1", "/a")).await.expect("created");
-    for folders in [vec![path("/b"), path("/c d")], Vec::new()] {
-        store.set_directories(&lease, folders.clone()).await.expect("set");
-        assert_eq!(store.get(&lease.session).await.expect("found").additional_directories, folders);
+    for directories in [vec![path("/b"), path("/c d")], Vec::new()] {
+        store.set_directories(&lease, directories.clone()).await.expect("set");
+        assert_eq!(store.get(&lease.session).await.expect("found").additional_directories, directories);
     }
     store.acquire(&lease.session, true).await.expect("acquired");
     let fenced = Err(StoreError::Fenced(lease.session.clone()));

@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn takes_what_it_gave_and_nothing_else() {
+    fn only_issued_cursors_are_accepted() {
         for (updated_at, id) in [(0, "a"), (-5, "with.dots.and.1.2"), (i64::MAX, "Größe 🦀")] {
             let cursor = Cursor { updated_at, id: id.into() };
             assert_eq!(Cursor::parse(&cursor.to_text()), Ok(cursor));

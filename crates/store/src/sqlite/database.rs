@@ -3,7 +3,7 @@
 pub(super) use super::failure::failed;
 use super::{
     failure::failed_at,
-    place::{self, Identity, Place},
+    file_state::{self, FileState, Identity},
     quarantine, salvage,
 };
 use crate::limits::{BUSY_STEP, BUSY_TIMEOUT, CACHE_KIB, CHECKPOINT_PAGES, OPENINGS};
@@ -19,7 +19,7 @@ use std::{
 
 /// The migration to each schema version from the one before; the first one creates the schema. A
 /// released step must never change.
-const STEPS: [&str; 7] = [
+const MIGRATIONS: [&str; 7] = [
     include_str!("schema/1.sql"),
     include_str!("schema/2.sql"),
     include_str!("schema/3.sql"),
@@ -29,7 +29,7 @@ const STEPS: [&str; 7] = [
     include_str!("schema/7.sql"),
 ];
 /// The schema version that this program reads and writes.
-pub(super) const SCHEMA_VERSION: i64 = STEPS.len() as i64;
+pub(super) const SCHEMA_VERSION: i64 = MIGRATIONS.len() as i64;
 
 /// An open file.
 pub(super) struct Database {
@@ -48,39 +48,39 @@ impl Database {
 
     /// Returns the state of the file at its path since it was opened, including its write-ahead
     /// log.
-    pub(super) fn place(&self) -> Place {
-        match place::place(&self.path, self.identity) {
-            Place::Kept if self.log.is_some() && self.log_now() != self.log => Place::Moved,
+    pub(super) fn file_state(&self) -> FileState {
+        match file_state::file_state(&self.path, self.identity) {
+            FileState::Kept if self.log.is_some() && self.current_log() != self.log => FileState::Moved,
             other => other,
         }
     }
 
     /// Prepares to open the file that is at the path now: saves what is only in this file's log,
     /// and prevents the log from being taken for that of another file.
-    pub(super) fn leave(&self) -> Result<(), StoreError> {
+    pub(super) fn preserve_log(&self) -> Result<(), StoreError> {
         let _alone = quarantine::lock(&self.path).ok();
-        let log = self.log_now();
-        match place::place(&self.path, self.identity) {
+        let log = self.current_log();
+        match file_state::file_state(&self.path, self.identity) {
             // Only the log was deleted, and no other was created: this connection still has it
             // open.
-            Place::Kept if log.is_none() => self
+            FileState::Kept if log.is_none() => self
                 .connection
                 .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
                 .map_err(|error| failed_at(&self.path, &error)),
-            Place::Moved if log.is_some() && log == self.log => quarantine::set_log_aside(&self.path),
+            FileState::Moved if log.is_some() && log == self.log => quarantine::set_log_aside(&self.path),
             _ => Ok(()),
         }
     }
 
-    fn log_now(&self) -> Option<Identity> {
-        place::identity(&place::beside(&self.path, "-wal"))
+    fn current_log(&self) -> Option<Identity> {
+        file_state::identity(&file_state::beside(&self.path, "-wal"))
     }
 }
 
 /// Opens the file for writing and creates what is missing. If the file is damaged as a whole,
 /// salvages what can be read.
 pub(super) fn open(path: &Path) -> Result<Database, StoreError> {
-    let (database, version) = attempt(path)?;
+    let (database, version) = open_any_version(path)?;
     check(version, path)?;
     Ok(database)
 }
@@ -88,7 +88,7 @@ pub(super) fn open(path: &Path) -> Result<Database, StoreError> {
 /// Opens the file for reading. Never changes a session, but creates the file if it is missing. A
 /// file with a newer schema can be read as far as it has the expected tables and columns.
 pub(super) fn open_to_read(path: &Path) -> Result<Database, StoreError> {
-    let (database, version) = attempt(path)?;
+    let (database, version) = open_any_version(path)?;
     if version <= SCHEMA_VERSION {
         check(version, path)?;
     }
@@ -97,11 +97,11 @@ pub(super) fn open_to_read(path: &Path) -> Result<Database, StoreError> {
 }
 
 /// Opens the file with any schema, and returns its version too.
-fn attempt(path: &Path) -> Result<(Database, i64), StoreError> {
-    make_folder(path)?;
-    match place::length(path) {
-        Some(0) => tell_of_empty(path)?,
-        None => settle_missing(path)?,
+fn open_any_version(path: &Path) -> Result<(Database, i64), StoreError> {
+    create_directory(path)?;
+    match file_state::length(path) {
+        Some(0) => handle_empty_file(path)?,
+        None => handle_missing_file(path)?,
         Some(_) => {}
     }
     match open_in_place(path) {
@@ -114,21 +114,21 @@ fn attempt(path: &Path) -> Result<(Database, i64), StoreError> {
 
 /// Opens the file while no other process can set it aside.
 fn open_in_place(path: &Path) -> Result<(Database, i64), StoreError> {
-    let _in_place = quarantine::share(path);
+    let _shared = quarantine::share(path);
     for _ in 0..OPENINGS {
         let opened = connect(path)?;
-        let identity = place::identity(path);
+        let identity = file_state::identity(path);
         let (connection, version) = prepare(opened).map_err(|error| failed_at(path, &error))?;
         if let Some(identity) = identity
-            && place::place(path, identity) != Place::Moved
+            && file_state::file_state(path, identity) != FileState::Moved
         {
-            let log = place::identity(&place::beside(path, "-wal"));
+            let log = file_state::identity(&file_state::beside(path, "-wal"));
             return Ok((Database { connection, path: path.to_owned(), identity, log }, version));
         }
         tracing::debug!("the session database was replaced while it was opened");
     }
     Err(StoreError::Io(format!(
-        "{} was replaced each time it was opened; end what replaces it, and try again",
+        "{} was replaced each time it was opened; stop the program that replaces it, and try again",
         path.display()
     )))
 }
@@ -143,7 +143,7 @@ pub(super) fn open_raw(path: &Path) -> rusqlite::Result<Connection> {
 
 /// Creates a file with the newest schema, for salvaged data. It is not shared until it is complete,
 /// and consists of one file only.
-pub(super) fn make(path: &Path) -> Result<Connection, StoreError> {
+pub(super) fn create_complete(path: &Path) -> Result<Connection, StoreError> {
     let (connection, _) = prepare(connect(path)?).map_err(|error| failed_at(path, &error))?;
     Ok(connection)
 }
@@ -156,34 +156,37 @@ pub(super) fn close(connection: Connection) -> rusqlite::Result<()> {
 
 /// Handles a file of 0 bytes: warns before a fresh store is begun in it. Its write-ahead log may
 /// still contain sessions, which SQLite would delete; those are salvaged.
-fn tell_of_empty(path: &Path) -> Result<(), StoreError> {
+fn handle_empty_file(path: &Path) -> Result<(), StoreError> {
     {
         // Another process may be creating the file; it has finished when we get this lock.
         let _alone = quarantine::lock(path).ok();
-        if place::length(path) != Some(0) {
+        if file_state::length(path) != Some(0) {
             return Ok(());
         }
-        if place::length(&place::beside(path, "-wal")).unwrap_or_default() == 0 {
+        if file_state::length(&file_state::beside(path, "-wal")).unwrap_or_default() == 0 {
             tracing::warn!(
-                "{} was an empty file (0 bytes), and a fresh session store is begun in it; if sessions were in it, restore the file \
-                 from a backup",
+                "{} was an empty file (0 bytes), and a new session store was created in it; if it contained sessions, restore the \
+                 file from a backup",
                 path.display()
             );
             return Ok(());
         }
     }
-    tracing::warn!("{} was cut to 0 bytes; what its write-ahead log has is kept", path.display());
+    tracing::warn!(
+        "{} was truncated to 0 bytes; the sessions in its write-ahead log are salvaged",
+        path.display()
+    );
     salvage::recover(path, None).map(drop)
 }
 
 /// Handles a missing file: finishes an interrupted replacement, and sets aside a write-ahead log
 /// left by a deleted file, so that it is not taken for the log of the next one.
-fn settle_missing(path: &Path) -> Result<(), StoreError> {
+fn handle_missing_file(path: &Path) -> Result<(), StoreError> {
     // On a file system without locks, no file was ever set aside.
     let Ok(_alone) = quarantine::lock(path) else { return Ok(()) };
     quarantine::finish(path)?;
-    let has_log = place::identity(&place::beside(path, "-wal")).is_some();
-    if place::identity(path).is_none() && has_log {
+    let has_log = file_state::identity(&file_state::beside(path, "-wal")).is_some();
+    if file_state::identity(path).is_none() && has_log {
         quarantine::set_log_aside(path)?;
     }
     Ok(())
@@ -195,7 +198,7 @@ fn connect(path: &Path) -> Result<Connection, StoreError> {
         Err(error) if error.sqlite_error_code() == Some(ErrorCode::CannotOpen) => {
             create(path).map_err(|error| {
                 StoreError::Io(format!(
-                    "cannot open or create {}: {error}; check the owner of the file and of its folder",
+                    "cannot open or create {}: {error}; check the owner of the file and of its directory",
                     path.display()
                 ))
             })?;
@@ -218,12 +221,12 @@ pub(super) fn checkpoint(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 /// Creates the directory with mode 0700.
-fn make_folder(path: &Path) -> Result<(), StoreError> {
-    let Some(folder) = path.parent() else { return Ok(()) };
-    DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|error| {
+fn create_directory(path: &Path) -> Result<(), StoreError> {
+    let Some(directory) = path.parent() else { return Ok(()) };
+    DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(|error| {
         StoreError::Io(format!(
-            "cannot make the folder {} of the session database: {error}; check what is in its place and who owns it",
-            folder.display()
+            "cannot create the directory {} of the session database: {error}; check what is at that path and who owns it",
+            directory.display()
         ))
     })
 }
@@ -258,8 +261,8 @@ fn check(version: i64, path: &Path) -> Result<(), StoreError> {
             path.display()
         ))),
         newer => Err(StoreError::Format(format!(
-            "{} has schema {newer}, and this program knows {SCHEMA_VERSION} at the most: a newer version made it; sessions can be listed, \
-             shown and exported, and nothing can be written: upgrade, or choose another file for the sessions",
+            "{} has schema {newer}, and this program supports schemas up to {SCHEMA_VERSION}: a newer version created it. Sessions can be \
+             listed, shown and exported, but not written; upgrade, or choose another file for the sessions",
             path.display()
         ))),
     }
@@ -282,7 +285,7 @@ fn migrate(connection: &mut Connection) -> rusqlite::Result<i64> {
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let done = usize::try_from(version(&transaction)?).unwrap_or_default();
-    for step in STEPS.iter().skip(done) {
+    for step in MIGRATIONS.iter().skip(done) {
         transaction.execute_batch(step)?;
     }
     transaction.commit()?;

@@ -1,6 +1,6 @@
 //! Converts SQLite errors to messages for the caller: what happened, to which file, and what to do.
 
-use super::place::beside;
+use super::file_state::beside;
 use crate::limits::BUSY_TIMEOUT;
 use agent::StoreError;
 use rusqlite::{Error, ErrorCode, ffi};
@@ -12,7 +12,7 @@ use std::{fs::OpenOptions, io, path::Path};
 
 /// The advice for moving the data directory.
 pub(super) const MOVE: &str =
-    "keep the data folder on a local file system (set TILLER_HOME or XDG_DATA_HOME to a folder there)";
+    "keep the data directory on a local file system (set TILLER_HOME or XDG_DATA_HOME to a directory there)";
 
 /// The placeholder for the file's name in errors, until [`named`] adds the path.
 const FILE: &str = "the session database";
@@ -22,16 +22,16 @@ pub(super) fn failed(error: &Error) -> StoreError {
     let extended = error.sqlite_error().map_or(0, |error| error.extended_code);
     let text = match error.sqlite_error_code() {
         _ if is_damaged(error) => return damaged(&error.to_string()),
-        _ if is_of_locks(extended) => no_locks(&error.to_string()),
+        _ if is_lock_error(extended) => no_locks(&error.to_string()),
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::FileLockingProtocolFailed) => {
             locked()
         }
         Some(ErrorCode::DiskFull) => format!("the disk of {FILE} is full; free some space and try again"),
         Some(ErrorCode::ReadOnly) => format!(
-            "{FILE} cannot be written; check who owns it and its folder, and whether the disk is mounted read-only"
+            "{FILE} cannot be written; check who owns it and its directory, and whether the disk is mounted read-only"
         ),
         Some(ErrorCode::CannotOpen) => format!(
-            "{FILE} cannot be opened ({error}); check that its folder exists, that the folder and the files \
+            "{FILE} cannot be opened ({error}); check that its directory exists, that the directory and the files \
              beside it (-wal, -shm) may be read and written, and that not too many files are open"
         ),
         Some(ErrorCode::SystemIoFailure) => format!(
@@ -98,7 +98,7 @@ pub(super) fn lacks_locks(error: &io::Error) -> bool {
 }
 
 /// Returns whether SQLite's error code means that locks or shared memory are unavailable.
-fn is_of_locks(extended: i32) -> bool {
+fn is_lock_error(extended: i32) -> bool {
     matches!(
         extended,
         ffi::SQLITE_IOERR_LOCK
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn every_error_names_the_file_and_what_to_do() {
         let path = Path::new("/data/sessions.db");
-        for (code, says) in [
+        for (code, advice) in [
             (ffi::SQLITE_IOERR_READ, "check the disk"),
             (ffi::SQLITE_IOERR_FSYNC, "check the disk"),
             // SQLite's error if the disk is full when the shared memory has to grow.
@@ -147,7 +147,7 @@ mod tests {
             (ffi::SQLITE_FULL, "free some space"),
             (ffi::SQLITE_BUSY, "end that process"),
             (ffi::SQLITE_PROTOCOL, "end that process"),
-            (ffi::SQLITE_CANTOPEN, "check that its folder exists"),
+            (ffi::SQLITE_CANTOPEN, "check that its directory exists"),
             (ffi::SQLITE_READONLY, "check who owns it"),
             (ffi::SQLITE_IOERR_LOCK, "TILLER_HOME"),
             (ffi::SQLITE_IOERR_SHMMAP, "TILLER_HOME"),
@@ -155,12 +155,12 @@ mod tests {
             (ffi::SQLITE_NOTADB, "tiller sessions repair"),
         ] {
             let message = failed_at(path, &sqlite(code)).to_string();
-            assert!(message.contains("/data/sessions.db") && message.contains(says), "{code}: {message}");
+            assert!(message.contains("/data/sessions.db") && message.contains(advice), "{code}: {message}");
         }
     }
 
     #[test]
-    fn locks_that_the_file_system_lacks_are_no_damage() {
+    fn missing_lock_support_is_not_damage() {
         for code in [Errno::NOLCK, Errno::OPNOTSUPP, Errno::NOSYS] {
             assert!(lacks_locks(&code.into()), "{code}");
         }

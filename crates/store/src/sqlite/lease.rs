@@ -2,11 +2,11 @@
 
 use super::{
     database::failed,
-    presence::{Lock, Presence},
+    holder_lock::{HolderLock, LockState},
     write::now,
 };
 use crate::limits::REMOTE_HOLDER_MS;
-use agent::{Holding, Lease, SessionId, StoreError};
+use agent::{Lease, LeaseHolder, SessionId, StoreError};
 use rusqlite::{Connection, OptionalExtension as _, params};
 use rustix::process::{Pid, test_kill_process};
 
@@ -33,23 +33,27 @@ struct Leased {
 pub(super) fn acquire(
     connection: &Connection,
     id: &SessionId,
-    me: &Presence,
+    holder_lock: &HolderLock,
     take_over: bool,
 ) -> Result<Lease, StoreError> {
-    match refuse_while_held(connection, id, me) {
+    match refuse_while_held(connection, id, holder_lock) {
         Err(StoreError::Held { session, holder }) if !take_over => {
-            forget_the_future(connection, id)?;
+            clamp_last_write(connection, id)?;
             Err(StoreError::Held { session, holder })
         }
-        Ok(()) | Err(StoreError::Held { .. }) => take(connection, id, me),
+        Ok(()) | Err(StoreError::Held { .. }) => take(connection, id, holder_lock),
         Err(error) => Err(error),
     }
 }
 
 /// Makes this process the holder. The new epoch fences the previous holder.
-pub(super) fn take(connection: &Connection, id: &SessionId, me: &Presence) -> Result<Lease, StoreError> {
-    let lock = me.announce();
-    let holder = &me.holder;
+pub(super) fn take(
+    connection: &Connection,
+    id: &SessionId,
+    holder_lock: &HolderLock,
+) -> Result<Lease, StoreError> {
+    let lock = holder_lock.lock_own_file();
+    let holder = &holder_lock.holder;
     let epoch: i64 = connection
         .prepare_cached(TAKE)
         .and_then(|mut statement| {
@@ -91,7 +95,7 @@ pub(super) fn release(connection: &Connection, lease: &Lease) -> Result<(), Stor
 pub(super) fn refuse_while_held(
     connection: &Connection,
     id: &SessionId,
-    me: &Presence,
+    holder_lock: &HolderLock,
 ) -> Result<(), StoreError> {
     let leased = connection
         .prepare_cached(
@@ -102,8 +106,8 @@ pub(super) fn refuse_while_held(
         .map_err(|error| failed(&error))?
         .ok_or_else(|| StoreError::NotFound(id.clone()))?;
     match leased {
-        Some(other) if !is_own(&other, me) && lives(&other, me) => {
-            let holder = Holding { pid: other.pid, host: other.host, since: other.since };
+        Some(other) if !is_own(&other, holder_lock) && is_alive(&other, holder_lock) => {
+            let holder = LeaseHolder { pid: other.pid, host: other.host, since: other.since };
             Err(StoreError::Held { session: id.clone(), holder })
         }
         _ => Ok(()),
@@ -126,33 +130,33 @@ fn leased(row: &rusqlite::Row<'_>) -> rusqlite::Result<Option<Leased>> {
     }))
 }
 
-fn is_own(leased: &Leased, me: &Presence) -> bool {
-    let holder = &me.holder;
+fn is_own(leased: &Leased, holder_lock: &HolderLock) -> bool {
+    let holder = &holder_lock.holder;
     match &leased.lock {
-        Some((lock, _)) => me.is_own(lock),
+        Some((lock, _)) => holder_lock.is_own(lock),
         None => (leased.pid, leased.start, &leased.host) == (holder.pid, holder.start, &holder.machine.host),
     }
 }
 
 /// Returns whether the holder is alive, judged by its lock, or by its process id and start time if
 /// the lock gives no answer.
-fn lives(leased: &Leased, me: &Presence) -> bool {
-    let Some((lock, machine)) = &leased.lock else { return lives_by_number(leased, me) };
-    match me.look(lock) {
-        Lock::Taken => true,
-        Lock::Free if me.holder.machine.has_one_of(machine) => false,
+fn is_alive(leased: &Leased, holder_lock: &HolderLock) -> bool {
+    let Some((lock, machine)) = &leased.lock else { return process_is_alive(leased, holder_lock) };
+    match holder_lock.probe(lock) {
+        LockState::Taken => true,
+        LockState::Free if holder_lock.holder.machine.shares_mark(machine) => false,
         // The locks of another machine may be invisible here.
-        Lock::Free => wrote_lately(leased),
-        Lock::Unknown => lives_by_number(leased, me),
+        LockState::Free => wrote_recently(leased),
+        LockState::Unknown => process_is_alive(leased, holder_lock),
     }
 }
 
-fn lives_by_number(leased: &Leased, me: &Presence) -> bool {
-    let here = &me.holder.machine;
+fn process_is_alive(leased: &Leased, holder_lock: &HolderLock) -> bool {
+    let here = &holder_lock.holder.machine;
     match here.processes.state(leased.pid) {
         // The holder itself, even if the host was renamed.
         Some(found) if leased.start != 0 && found.start == leased.start => !found.ended,
-        _ if leased.host != here.host => wrote_lately(leased),
+        _ if leased.host != here.host => wrote_recently(leased),
         // Another process with the same id, unless the holder's start time is unknown.
         Some(found) => leased.start == 0 && !found.ended,
         None => exists(leased.pid),
@@ -166,14 +170,14 @@ fn exists(pid: u32) -> bool {
     pid.is_some_and(|pid| test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
 }
 
-fn wrote_lately(leased: &Leased) -> bool {
+fn wrote_recently(leased: &Leased) -> bool {
     now() - leased.seen < REMOTE_HOLDER_MS
 }
 
 /// Resets a time of the last write that is in the future to now. A holder on another machine
 /// expires some time after its last write; without this, a clock that was set back, or is wrong
 /// there, would keep the session held for as long as the clock is wrong.
-fn forget_the_future(connection: &Connection, id: &SessionId) -> Result<(), StoreError> {
+fn clamp_last_write(connection: &Connection, id: &SessionId) -> Result<(), StoreError> {
     connection
         .prepare_cached("UPDATE sessions SET lease_seen = ?2 WHERE id = ?1 AND lease_seen > ?2")
         .and_then(|mut statement| statement.execute((id.as_str(), now())))

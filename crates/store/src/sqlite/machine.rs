@@ -27,11 +27,11 @@ pub struct Machine {
 
 /// The files with the id of the installation, in order of preference; the first readable one
 /// counts.
-const INSTALLATIONS: [&str; 3] = ["/etc/machine-id", "/var/lib/dbus/machine-id", "/etc/hostid"];
+const INSTALLATION_IDS: [&str; 3] = ["/etc/machine-id", "/var/lib/dbus/machine-id", "/etc/hostid"];
 /// The id of the running kernel, also within a container.
-const KERNEL: &str = "/proc/sys/kernel/random/boot_id";
+const KERNEL_ID: &str = "/proc/sys/kernel/random/boot_id";
 /// A directory on every Unix that survives a restart and is local to the machine.
-const LASTING: &str = "/var/tmp";
+const PERSISTENT_DIRECTORY: &str = "/var/tmp";
 
 impl Machine {
     /// Returns the machine on which this process runs. The host name is queried once, so that the
@@ -39,7 +39,11 @@ impl Machine {
     pub fn here() -> &'static Self {
         static HERE: LazyLock<Machine> = LazyLock::new(|| Machine {
             host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
-            marks: marks(Path::new(KERNEL), &INSTALLATIONS.map(Path::new), Path::new(LASTING)),
+            marks: marks(
+                Path::new(KERNEL_ID),
+                &INSTALLATION_IDS.map(Path::new),
+                Path::new(PERSISTENT_DIRECTORY),
+            ),
             processes: ProcessTable::here(),
             locks: true,
         });
@@ -47,15 +51,15 @@ impl Machine {
     }
 
     /// Returns whether a process with these marks runs on this machine.
-    pub(super) fn has_one_of(&self, marks: &str) -> bool {
+    pub(super) fn shares_mark(&self, marks: &str) -> bool {
         marks.split_whitespace().any(|mark| self.marks.iter().any(|own| own == mark))
     }
 }
 
 /// Returns the marks of a machine. If the system has no id for its installation, as on macOS, one
-/// is created and stored in `lasting`.
-fn marks(kernel: &Path, installations: &[&Path], lasting: &Path) -> Vec<String> {
-    let installation = installations.iter().find_map(|path| read(path)).or_else(|| own(lasting));
+/// is created and stored in `persistent`.
+fn marks(kernel: &Path, installations: &[&Path], persistent: &Path) -> Vec<String> {
+    let installation = installations.iter().find_map(|path| read(path)).or_else(|| stored_id(persistent));
     // Hashed, so that the ids themselves do not end up in files that get copied.
     let mark = |value: String| ContentHash::of(value.as_bytes()).0[..16].to_owned();
     read(kernel).into_iter().chain(installation).map(mark).collect()
@@ -70,8 +74,8 @@ fn read(path: &Path) -> Option<String> {
 
 /// Returns a random id from a file of this user, created on first use. Returns `None` if it cannot
 /// be created or belongs to another user.
-fn own(folder: &Path) -> Option<String> {
-    let path = folder.join(format!("tiller-machine-{}", rustix::process::geteuid().as_raw()));
+fn stored_id(directory: &Path) -> Option<String> {
+    let path = directory.join(format!("tiller-machine-{}", rustix::process::geteuid().as_raw()));
     let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
     if let Ok(mut file) = made {
         file.write_all(uuid::Uuid::now_v7().to_string().as_bytes()).ok()?;
@@ -96,12 +100,12 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn a_machine_is_known_by_its_kernel_and_its_installation() {
-        let folder = tempfile::tempdir().unwrap();
-        let [kernel, installation] = ["kernel", "installation"].map(|name| folder.path().join(name));
+    fn a_machine_is_identified_by_its_kernel_and_its_installation() {
+        let directory = tempfile::tempdir().unwrap();
+        let [kernel, installation] = ["kernel", "installation"].map(|name| directory.path().join(name));
         fs::write(&kernel, "35907911-ebdb-445c-b98f-8d024f3330f0\n").unwrap();
         fs::write(&installation, "3d1219c7c4c5404aaa1f6d2a48adfda4\n").unwrap();
-        let nowhere = folder.path().join("nowhere");
+        let nowhere = directory.path().join("nowhere");
         let both = marks(&kernel, &[&nowhere, &installation], &nowhere);
         let restarted = marks(&nowhere, &[&installation], &nowhere);
         let container = marks(&kernel, &[&nowhere], &nowhere);
@@ -111,19 +115,19 @@ mod tests {
     }
 
     #[test]
-    fn a_system_that_has_no_mark_gets_one_that_lasts() {
-        let folder = tempfile::tempdir().unwrap();
-        let nowhere = folder.path().join("nowhere");
-        let mark = || marks(&nowhere, &[], folder.path());
+    fn a_system_without_an_installation_id_gets_a_persistent_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let nowhere = directory.path().join("nowhere");
+        let mark = || marks(&nowhere, &[], directory.path());
         let first = mark();
         assert_eq!((first.len(), &first), (1, &mark()));
         // Another machine has another mark.
         let elsewhere = tempfile::tempdir().unwrap();
         assert_ne!(first, marks(&nowhere, &[], elsewhere.path()));
         // A file replaced by a link is rejected; one that cannot be created gives no mark.
-        let file = fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
-        fs::rename(&file, folder.path().join("moved")).unwrap();
-        std::os::unix::fs::symlink(folder.path().join("moved"), &file).unwrap();
+        let file = fs::read_dir(directory.path()).unwrap().next().unwrap().unwrap().path();
+        fs::rename(&file, directory.path().join("moved")).unwrap();
+        std::os::unix::fs::symlink(directory.path().join("moved"), &file).unwrap();
         assert_eq!(mark(), [""; 0]);
         assert_eq!(marks(&nowhere, &[], &nowhere), [""; 0]);
     }

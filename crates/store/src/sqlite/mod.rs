@@ -8,24 +8,24 @@ mod contents;
 mod cursor;
 mod database;
 mod failure;
+mod file_state;
 mod holder;
+mod holder_lock;
 mod lease;
-mod lost;
 mod machine;
-mod place;
-mod presence;
 mod quarantine;
 mod read;
 mod repair;
 mod salvage;
 mod search;
 mod threads;
+mod vanished;
 mod worker;
 mod write;
 
 pub use holder::Holder;
 pub use machine::Machine;
-pub use repair::{Health, Look, Remedy, Repaired, examine, repair};
+pub use repair::{CheckDepth, Health, Remedy, Repaired, examine, repair};
 pub use salvage::{CutSession, Salvaged};
 
 use crate::{limits::EVENT_BYTES, stored};
@@ -35,8 +35,7 @@ use agent::{
 };
 use async_trait::async_trait;
 use database::Database;
-use lost::Lost;
-use presence::Presence;
+use holder_lock::HolderLock;
 use rusqlite::Connection;
 use std::{
     path::{Path, PathBuf},
@@ -44,7 +43,8 @@ use std::{
 };
 use system::AbsPath;
 use threads::{Reader, Writer};
-use worker::{Durable, Worker};
+use vanished::VanishedSessions;
+use worker::{Durability, Worker};
 
 /// A [`SessionStore`] in one SQLite file, which several processes may use at the same time.
 ///
@@ -52,9 +52,9 @@ use worker::{Durable, Worker};
 /// be flushed.
 pub struct SqliteStore {
     writer: Worker,
-    reader: LateReader,
-    presence: Arc<Presence>,
-    lost: Arc<Lost>,
+    reader: LazyReader,
+    holder_lock: Arc<HolderLock>,
+    vanished: Arc<VanishedSessions>,
 }
 
 impl SqliteStore {
@@ -93,18 +93,18 @@ impl SqliteStore {
     /// [`StoreError::Io`] if the thread cannot be started.
     pub fn open_in_background(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let store = Self::with(path.as_ref().to_owned(), Holder::this_process(), None)?;
-        store.writer.wake(write::warm);
+        store.writer.prepare_early(write::prepare_statements);
         Ok(store)
     }
 
     fn with(path: PathBuf, holder: Holder, open: Option<Database>) -> Result<Self, StoreError> {
-        let lost = Arc::new(Lost::new(&path));
-        let writer = Writer { path: path.clone(), lost: Arc::clone(&lost), open, behind: true };
+        let vanished = Arc::new(VanishedSessions::new(&path));
+        let writer = Writer { path: path.clone(), vanished: Arc::clone(&vanished), open, index_behind: true };
         Ok(Self {
             writer: Worker::spawn("store-writer", writer)?,
-            presence: Arc::new(Presence::new(&path, holder)),
-            reader: LateReader { path, worker: Mutex::default() },
-            lost,
+            holder_lock: Arc::new(HolderLock::new(&path, holder)),
+            reader: LazyReader { path, worker: Mutex::default() },
+            vanished,
         })
     }
 }
@@ -112,12 +112,13 @@ impl SqliteStore {
 #[async_trait]
 impl SessionStore for SqliteStore {
     async fn create(&self, session: NewSession) -> Result<Lease, StoreError> {
-        let (me, lost) = (Arc::clone(&self.presence), Arc::clone(&self.lost));
+        let (holder_lock, vanished) = (Arc::clone(&self.holder_lock), Arc::clone(&self.vanished));
         // The session has no content yet; the flush of its first event covers it.
         let create = move |connection: &Connection| {
-            write::create(connection, &session, &me).inspect(|lease| lost.found(&lease.session))
+            write::create(connection, &session, &holder_lock)
+                .inspect(|lease| vanished.reopened(&lease.session))
         };
-        self.writer.call_durably(Durable::WithTheNext, create).await
+        self.writer.call_with(Durability::WithNextFlush, create).await
     }
 
     async fn get(&self, id: &SessionId) -> Result<SessionRecord, StoreError> {
@@ -126,18 +127,20 @@ impl SessionStore for SqliteStore {
     }
 
     async fn acquire(&self, id: &SessionId, take_over: bool) -> Result<Lease, StoreError> {
-        let (id, me, lost) = (id.clone(), Arc::clone(&self.presence), Arc::clone(&self.lost));
-        let acquire = move |connection: &Connection| match lease::acquire(connection, &id, &me, take_over) {
-            // The update that accompanies a refusal must be committed.
-            Err(refused @ StoreError::Held { .. }) => Ok(Err(refused)),
-            acquired => acquired.inspect(|_| lost.found(&id)).map(Ok),
-        };
+        let (id, holder_lock, vanished) =
+            (id.clone(), Arc::clone(&self.holder_lock), Arc::clone(&self.vanished));
+        let acquire =
+            move |connection: &Connection| match lease::acquire(connection, &id, &holder_lock, take_over) {
+                // The update that accompanies a refusal must be committed.
+                Err(refused @ StoreError::Held { .. }) => Ok(Err(refused)),
+                acquired => acquired.inspect(|_| vanished.reopened(&id)).map(Ok),
+            };
         self.writer.call(acquire).await?
     }
 
     async fn release(&self, lease: &Lease) -> Result<(), StoreError> {
         // A lease disappears with its file. Do not recreate the file just to release it.
-        if place::is_missing(&self.reader.path) {
+        if file_state::is_missing(&self.reader.path) {
             return Ok(());
         }
         let lease = lease.clone();
@@ -148,8 +151,8 @@ impl SessionStore for SqliteStore {
     /// build panics on others, a release build skips them.
     async fn append(&self, lease: &Lease, events: Vec<SessionEvent>) -> Result<u64, StoreError> {
         // Do not recreate the file for a session whose log disappeared with it.
-        if place::is_missing(&self.reader.path) {
-            return Err(self.lost.error(&lease.session));
+        if file_state::is_missing(&self.reader.path) {
+            return Err(self.vanished.error(&lease.session));
         }
         let lease = lease.clone();
         let changes = write::Changes::of(&events);
@@ -168,14 +171,14 @@ impl SessionStore for SqliteStore {
                 texts.push(text);
             }
         }
-        let lost = Arc::clone(&self.lost);
+        let vanished = Arc::clone(&self.vanished);
         self.writer
             .call(move |connection| {
-                lost.check(&lease.session)?;
+                vanished.check(&lease.session)?;
                 let last = write::append(connection, &lease, &rows, &changes)
-                    .map_err(|error| lost.explain(error))?;
+                    .map_err(|error| vanished.explain(error))?;
                 contents::keep(connection, &lease.session, &contents)?;
-                search::follow(connection, &lease.session, last - rows.len() as u64, &texts)?;
+                search::index_appended(connection, &lease.session, last - rows.len() as u64, &texts)?;
                 Ok(last)
             })
             .await
@@ -211,24 +214,24 @@ impl SessionStore for SqliteStore {
         self.reader.call(move |connection| contents::get(connection, &id, &hash)).await
     }
 
-    async fn set_directories(&self, lease: &Lease, folders: Vec<AbsPath>) -> Result<(), StoreError> {
+    async fn set_directories(&self, lease: &Lease, directories: Vec<AbsPath>) -> Result<(), StoreError> {
         let lease = lease.clone();
-        self.writer.call(move |connection| write::set_directories(connection, &lease, &folders)).await
+        self.writer.call(move |connection| write::set_directories(connection, &lease, &directories)).await
     }
 
     async fn fork(&self, from: &SessionId, session: NewSession) -> Result<Lease, StoreError> {
-        let (from, me) = (from.clone(), Arc::clone(&self.presence));
-        self.writer.call(move |connection| write::fork(connection, &from, &session, &me)).await
+        let (from, holder_lock) = (from.clone(), Arc::clone(&self.holder_lock));
+        self.writer.call(move |connection| write::fork(connection, &from, &session, &holder_lock)).await
     }
 
     async fn delete(&self, id: &SessionId) -> Result<(), StoreError> {
-        let (id, me) = (id.clone(), Arc::clone(&self.presence));
-        self.writer.call(move |connection| write::delete(connection, &id, &me)).await
+        let (id, holder_lock) = (id.clone(), Arc::clone(&self.holder_lock));
+        self.writer.call(move |connection| write::delete(connection, &id, &holder_lock)).await
     }
 
     async fn set_archived(&self, id: &SessionId, archived: bool) -> Result<(), StoreError> {
-        let (id, me) = (id.clone(), Arc::clone(&self.presence));
-        self.writer.call(move |connection| write::set_archived(connection, &id, &me, archived)).await
+        let (id, holder_lock) = (id.clone(), Arc::clone(&self.holder_lock));
+        self.writer.call(move |connection| write::set_archived(connection, &id, &holder_lock, archived)).await
     }
 
     async fn list(&self, query: ListQuery) -> Result<SessionPage, StoreError> {
@@ -237,7 +240,7 @@ impl SessionStore for SqliteStore {
 
     async fn search(&self, query: SearchQuery) -> Result<Vec<SearchHit>, StoreError> {
         // In steps, so that pending writes do not have to wait for all of it.
-        while self.writer.call_durably(Durable::WithTheNext, search::take_up).await? {}
+        while self.writer.call_with(Durability::WithNextFlush, search::index_pending).await? {}
         self.reader.call(move |connection| search::find(connection, &query)).await
     }
 }
@@ -248,8 +251,8 @@ fn check_length(row: &stored::Row) -> Result<(), StoreError> {
     match row.body.len() {
         ..=EVENT_BYTES => Ok(()),
         bytes => Err(StoreError::Io(format!(
-            "one event ({}) is {} MiB long, and {} MiB is the most that is stored of one; nothing of it was stored: shorten what is \
-             said at once, or put it into a file",
+            "one event ({}) is {} MiB long, and the limit is {} MiB; nothing of it was stored: send a shorter message, or put the \
+             content into a file",
             row.kind,
             mib(bytes),
             mib(EVENT_BYTES)
@@ -259,12 +262,12 @@ fn check_length(row: &stored::Row) -> Result<(), StoreError> {
 
 /// The reader thread. It is started at the first read, since most sessions are never read by the
 /// process that created them.
-struct LateReader {
+struct LazyReader {
     path: PathBuf,
     worker: Mutex<Option<Arc<Worker>>>,
 }
 
-impl LateReader {
+impl LazyReader {
     async fn call<T: Send + 'static>(
         &self,
         work: impl FnMut(&Connection) -> Result<T, StoreError> + Send + 'static,

@@ -3,7 +3,7 @@
 
 use super::{
     failure::{MOVE, lacks_locks},
-    place::{beside, identity},
+    file_state::{beside, identity},
 };
 use agent::StoreError;
 use std::{
@@ -38,11 +38,11 @@ pub(super) fn lock(path: &Path) -> Result<File, StoreError> {
         let lock = beside(path, ".lock");
         StoreError::Io(match lacks_locks(&error) {
             true => format!(
-                "{} cannot be repaired where it is: its file system has no file locks ({error}); nothing was changed: {MOVE}",
+                "{} cannot be repaired in place: its file system does not support file locks ({error}); nothing was changed: {MOVE}",
                 path.display()
             ),
             false => format!(
-                "{} cannot be repaired: {} cannot be locked: {error}; check the owner of both and of their folder",
+                "{} cannot be repaired: {} cannot be locked: {error}; check the owner of both and of their directory",
                 path.display(),
                 lock.display()
             ),
@@ -60,7 +60,7 @@ pub(super) fn replace(path: &Path, finished: &Path) -> Result<PathBuf, StoreErro
     let now = now();
     // From here on, the next process would finish it after an interruption.
     let ready = beside(path, &format!("{FINISHED}{now}"));
-    rename(finished, &ready).map_err(|error| not_moved(path, &error))?;
+    rename(finished, &ready).map_err(|error| cannot_set_aside(path, &error))?;
     put_in_place(path, &now.to_string())
 }
 
@@ -80,12 +80,15 @@ fn put_in_place(path: &Path, number: &str) -> Result<PathBuf, StoreError> {
     // The file first: while there is no file, the log cannot be taken for that of another file.
     for suffix in ["", "-wal", "-shm"] {
         match rename(&beside(path, suffix), &beside(&aside, suffix)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(not_moved(path, &error)),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(cannot_set_aside(path, &error));
+            }
             _ => {}
         }
     }
-    rename(&beside(path, &format!("{FINISHED}{number}")), path).map_err(|error| not_moved(path, &error))?;
-    sync_folder(path);
+    rename(&beside(path, &format!("{FINISHED}{number}")), path)
+        .map_err(|error| cannot_set_aside(path, &error))?;
+    sync_directory(path);
     Ok(aside)
 }
 
@@ -95,12 +98,14 @@ pub(super) fn set_log_aside(path: &Path) -> Result<(), StoreError> {
     let aside = beside(path, &format!("{ASIDE}{}", now()));
     for suffix in ["-wal", "-shm"] {
         match rename(&beside(path, suffix), &beside(&aside, suffix)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(not_moved(path, &error)),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(cannot_set_aside(path, &error));
+            }
             _ => {}
         }
     }
     tracing::warn!(
-        "the write-ahead log {}-wal was left behind by a file that is gone; it was not deleted, it is {}-wal now",
+        "the write-ahead log {}-wal belonged to a file that no longer exists; it was not deleted but renamed to {}-wal",
         path.display(),
         aside.display()
     );
@@ -113,11 +118,11 @@ pub(super) fn set_aside(path: &Path) -> Vec<PathBuf> {
 }
 
 /// Returns the numbers after a suffix of the file's name, in ascending order.
-#[expect(clippy::disallowed_methods, reason = "the program's own folder, not one of the workspace")]
+#[expect(clippy::disallowed_methods, reason = "the program's own directory, not one of the workspace")]
 fn numbers(path: &Path, suffix: &str) -> Vec<String> {
-    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Vec::new() };
+    let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else { return Vec::new() };
     let before = format!("{}{suffix}", name.to_string_lossy());
-    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let Ok(entries) = fs::read_dir(directory) else { return Vec::new() };
     let names = entries.filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned()));
     let mut numbers: Vec<String> = names
         .filter_map(|name| name.strip_prefix(&before).map(str::to_owned))
@@ -133,11 +138,12 @@ fn now() -> u128 {
 }
 
 /// Flushes the new names to the disk.
-#[expect(clippy::disallowed_methods, reason = "the program's own folder, not one of the workspace")]
-fn sync_folder(path: &Path) {
-    let synced = path.parent().map(|folder| File::open(folder).and_then(|folder| folder.sync_all()));
+#[expect(clippy::disallowed_methods, reason = "the program's own directory, not one of the workspace")]
+fn sync_directory(path: &Path) {
+    let synced =
+        path.parent().map(|directory| File::open(directory).and_then(|directory| directory.sync_all()));
     if let Some(Err(error)) = synced {
-        tracing::debug!(%error, "the folder of the session database could not be flushed");
+        tracing::debug!(%error, "the directory of the session database could not be flushed");
     }
 }
 
@@ -146,9 +152,9 @@ fn rename(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(from, to)
 }
 
-fn not_moved(path: &Path, error: &io::Error) -> StoreError {
+fn cannot_set_aside(path: &Path, error: &io::Error) -> StoreError {
     StoreError::Io(format!(
-        "{} is damaged and cannot be set aside: {error}; move it and the files beside it (-wal, -shm) by hand",
+        "{} is damaged and cannot be set aside: {error}; move it and the files beside it (-wal, -shm) yourself",
         path.display()
     ))
 }

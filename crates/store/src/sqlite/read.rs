@@ -93,13 +93,13 @@ pub(super) fn events(
             Ok(event) => page.events.push((seq.cast_unsigned(), event)),
             Err(Unreadable::Newer(format)) => {
                 return Err(StoreError::Format(format!(
-                    "event {seq} of session {id} has format {format}, and this program reads {} at the most: \
+                    "event {seq} of session {id} has format {format}, and this program reads formats up to {}: \
                      a newer version wrote it; upgrade to open the session",
                     stored::FORMAT
                 )));
             }
             Err(Unreadable::Damaged(what)) => {
-                tracing::warn!(session = %id, seq, what, "a damaged event is left out; its row is kept");
+                tracing::warn!(session = %id, seq, what, "a damaged event is skipped; its row is kept");
                 page.damaged.push((seq, what));
             }
         }
@@ -153,7 +153,7 @@ fn rows(
         .as_ref()
         .map(|open| serde_json::json!(open.iter().map(SessionId::as_str).collect::<Vec<_>>()));
     let begun_or = begun_or.map(|open| open.to_string());
-    let place = (after.updated_at, after.id.as_str(), least, most, begun_or.as_deref());
+    let position = (after.updated_at, after.id.as_str(), least, most, begun_or.as_deref());
     let mut statement = connection.prepare_cached(match cwd {
         None => concat!(
             "SELECT ",
@@ -171,8 +171,8 @@ fn rows(
         ),
     })?;
     let mut rows = match cwd {
-        None => statement.query(place)?,
-        Some(cwd) => statement.query((place.0, place.1, least, most, place.4, cwd.as_str()))?,
+        None => statement.query(position)?,
+        Some(cwd) => statement.query((position.0, position.1, least, most, position.4, cwd.as_str()))?,
     };
     let mut sessions: Vec<SessionRecord> = Vec::new();
     while let Some(row) = rows.next()? {
@@ -184,7 +184,7 @@ fn rows(
             }
             Ok(session) => sessions.push(session),
             // The other sessions must stay accessible.
-            Err(what) => tracing::warn!(what, "a damaged session is left out of the list"),
+            Err(what) => tracing::warn!(what, "a damaged session is omitted from the list"),
         }
     }
     Ok((sessions, None))

@@ -3,7 +3,7 @@
 use super::{
     database::{self, SCHEMA_VERSION},
     failure::{failed_at, is_damaged},
-    place, quarantine,
+    file_state, quarantine,
     salvage::{self, CutSession, Salvaged},
 };
 use agent::StoreError;
@@ -15,7 +15,7 @@ const PROBLEMS_MAX: usize = 20;
 
 /// How thorough a check is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Look {
+pub enum CheckDepth {
     /// Checks every page and every log; takes seconds for a gigabyte.
     Quick,
     /// Also compares indexes with every row; takes several times as long.
@@ -66,25 +66,25 @@ pub enum Repaired {
 /// # Errors
 ///
 /// [`StoreError::Io`] if it cannot be opened for a reason other than damage.
-pub fn examine(path: &Path, look: Look) -> Result<Option<Health>, StoreError> {
+pub fn examine(path: &Path, depth: CheckDepth) -> Result<Option<Health>, StoreError> {
     let set_aside = quarantine::set_aside(path);
     let health =
         |problems: Vec<String>, remedy| Health { problems, remedy, sessions: 0, cut: Vec::new(), set_aside };
     let file = path.display();
-    match place::length(path) {
-        None if place::identity(path).is_some() => {
-            return Ok(Some(health(vec![format!("{file} is no file; move it away")], Remedy::Refuse)));
+    match file_state::length(path) {
+        None if file_state::identity(path).is_some() => {
+            return Ok(Some(health(vec![format!("{file} is not a file; move it away")], Remedy::Refuse)));
         }
         None => return Ok(None),
         Some(0) => {
             let what = format!(
-                "{file} is an empty file (0 bytes); if sessions were in it, restore it from a backup"
+                "{file} is an empty file (0 bytes); if it contained sessions, restore it from a backup"
             );
             return Ok(Some(health(vec![what], Remedy::Salvage)));
         }
         Some(_) => {}
     }
-    match look_into(path, look) {
+    match inspect(path, depth) {
         Ok(found) => Ok(Some(Health { set_aside: health(Vec::new(), Remedy::Nothing).set_aside, ..found })),
         Err(error) if is_damaged(&error) => {
             Ok(Some(health(vec![format!("{file} is damaged: {error}")], Remedy::Salvage)))
@@ -104,23 +104,23 @@ pub fn examine(path: &Path, look: Look) -> Result<Option<Health>, StoreError> {
 /// The file is unchanged then.
 pub fn repair(path: &Path) -> Result<Repaired, StoreError> {
     quarantine::finish(path)?;
-    let Some(health) = examine(path, Look::Thorough)? else { return Ok(Repaired::Nothing) };
+    let Some(health) = examine(path, CheckDepth::Thorough)? else { return Ok(Repaired::Nothing) };
     match health.remedy {
         Remedy::Nothing => Ok(Repaired::Nothing),
         Remedy::Refuse => Err(StoreError::Format(health.problems.join("; "))),
         Remedy::Indexes if rebuild_indexes(path).is_ok() && is_healthy(path)? => Ok(Repaired::Indexes),
         Remedy::Indexes | Remedy::Salvage => {
-            let done = salvage::recover(path, place::identity(path))?;
+            let done = salvage::recover(path, file_state::identity(path))?;
             Ok(done.map_or(Repaired::Nothing, Repaired::Salvaged))
         }
     }
 }
 
 fn is_healthy(path: &Path) -> Result<bool, StoreError> {
-    Ok(examine(path, Look::Thorough)?.is_none_or(|health| health.problems.is_empty()))
+    Ok(examine(path, CheckDepth::Thorough)?.is_none_or(|health| health.problems.is_empty()))
 }
 
-fn look_into(path: &Path, look: Look) -> rusqlite::Result<Health> {
+fn inspect(path: &Path, depth: CheckDepth) -> rusqlite::Result<Health> {
     let connection = database::open_raw(path)?;
     let mut health = Health {
         problems: Vec::new(),
@@ -132,16 +132,16 @@ fn look_into(path: &Path, look: Look) -> rusqlite::Result<Health> {
     let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     if version == 0 || version > SCHEMA_VERSION {
         let problem = match version {
-            0 => "is a database of another program; choose another folder for the data".to_owned(),
-            newer => format!("was made by a newer version (schema {newer}); upgrade to write to it"),
+            0 => "is a database of another program; choose another data directory".to_owned(),
+            newer => format!("was created by a newer version (schema {newer}); upgrade to write to it"),
         };
         health.problems.push(format!("{} {problem}", path.display()));
         health.remedy = Remedy::Refuse;
         return Ok(health);
     }
-    let pragma = match look {
-        Look::Quick => format!("PRAGMA quick_check({PROBLEMS_MAX})"),
-        Look::Thorough => format!("PRAGMA integrity_check({PROBLEMS_MAX})"),
+    let pragma = match depth {
+        CheckDepth::Quick => format!("PRAGMA quick_check({PROBLEMS_MAX})"),
+        CheckDepth::Thorough => format!("PRAGMA integrity_check({PROBLEMS_MAX})"),
     };
     let found: Vec<String> =
         connection.prepare(&pragma)?.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
@@ -149,7 +149,7 @@ fn look_into(path: &Path, look: Look) -> rusqlite::Result<Health> {
     let gaps = gaps(&connection)?;
     health.remedy = match (&health.problems, &gaps) {
         (problems, gaps) if problems.is_empty() && gaps.is_empty() => Remedy::Nothing,
-        (problems, gaps) if gaps.is_empty() && problems.iter().all(|line| is_of_index(line)) => {
+        (problems, gaps) if gaps.is_empty() && problems.iter().all(|line| is_index_problem(line)) => {
             Remedy::Indexes
         }
         _ => Remedy::Salvage,
@@ -166,7 +166,7 @@ fn look_into(path: &Path, look: Look) -> rusqlite::Result<Health> {
 
 /// Returns whether a problem is an index that does not match its table, from which it can be
 /// rebuilt.
-fn is_of_index(line: &str) -> bool {
+fn is_index_problem(line: &str) -> bool {
     ["missing from index", "entries in index", "entry in index", "inverted index", "fts5: "]
         .iter()
         .any(|of_index| line.contains(of_index))
@@ -179,8 +179,8 @@ fn gaps(connection: &Connection) -> rusqlite::Result<Vec<String>> {
          WHERE there <> last_seq LIMIT 20",
     )?;
     let gaps = gaps.query_map([], |row| {
-        let (id, said, there): (String, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        Ok(format!("session {id} has {there} events, and its row says {said}"))
+        let (id, stated, found): (String, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        Ok(format!("session {id} has {found} events, but its row states {stated}"))
     })?;
     gaps.collect()
 }
@@ -194,7 +194,7 @@ fn cut(connection: &Connection) -> rusqlite::Result<Vec<CutSession>> {
         Ok(CutSession {
             id: row.get(0)?,
             kept: row.get::<_, i64>(1)?.cast_unsigned(),
-            lost: format!("{lost} (what is left of it may be in {file})"),
+            lost: format!("{lost} (it may still be in {file})"),
         })
     })?;
     cut.collect()

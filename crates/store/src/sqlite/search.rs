@@ -9,8 +9,8 @@ use agent::{SearchHit, SearchQuery, SessionId, StoreError, excerpt, searched_tex
 use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior};
 
 /// Adds the words of events just appended after event `before`: `texts` has the searchable text of
-/// each, if any. A session whose index is behind is skipped; [`take_up`] handles it.
-pub(super) fn follow(
+/// each, if any. A session whose index is behind is skipped; [`index_pending`] handles it.
+pub(super) fn index_appended(
     connection: &Connection,
     id: &SessionId,
     before: u64,
@@ -34,14 +34,14 @@ pub(super) fn follow(
     work().map_err(|error| failed(&error))
 }
 
-/// Runs a step of [`take_up`] in a transaction of its own. It needs no flush, since lost work is
-/// repeated. Returns whether there may be more.
-pub(super) fn catch_up(connection: &mut Connection) -> bool {
+/// Runs a step of [`index_pending`] in a transaction of its own. It needs no flush, since lost work
+/// is repeated. Returns whether there may be more.
+pub(super) fn index_in_background(connection: &mut Connection) -> bool {
     let step = |connection: &mut Connection| -> Result<bool, StoreError> {
         let sql = |error: rusqlite::Error| failed(&error);
         let transaction =
             connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql)?;
-        let more = take_up(&transaction)?;
+        let more = index_pending(&transaction)?;
         transaction.commit().map_err(sql)?;
         Ok(more)
     };
@@ -51,14 +51,14 @@ pub(super) fn catch_up(connection: &mut Connection) -> bool {
         .and_then(|()| step(connection));
     let flushes = connection.execute_batch("PRAGMA synchronous = FULL").map_err(|error| failed(&error));
     flushes.and(stepped).unwrap_or_else(|error| {
-        tracing::debug!(%error, "words are taken up when somebody searches");
+        tracing::debug!(%error, "indexing in the background failed; the next search indexes the rest");
         false
     })
 }
 
 /// Indexes words that an older program stored or that were salvaged, in steps so that other writes
 /// can run in between. Returns whether there may be more.
-pub(super) fn take_up(connection: &Connection) -> Result<bool, StoreError> {
+pub(super) fn index_pending(connection: &Connection) -> Result<bool, StoreError> {
     let work = || -> rusqlite::Result<bool> {
         let mut behind = connection.prepare_cached(
             "SELECT id, searched, last_seq FROM sessions WHERE searched < last_seq LIMIT ?1",
@@ -66,12 +66,12 @@ pub(super) fn take_up(connection: &Connection) -> Result<bool, StoreError> {
         let behind: Vec<(String, i64, i64)> = behind
             .query_map([INDEXED_SESSIONS], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
             .collect::<rusqlite::Result<_>>()?;
-        let mut left = INDEXED_EVENTS;
+        let mut remaining = INDEXED_EVENTS;
         for (id, searched, last) in &behind {
-            if left <= 0 {
+            if remaining <= 0 {
                 break;
             }
-            left -= take_up_session(connection, id, *searched, *last, left)?;
+            remaining -= index_session(connection, id, *searched, *last, remaining)?;
         }
         Ok(!behind.is_empty())
     };
@@ -79,7 +79,7 @@ pub(super) fn take_up(connection: &Connection) -> Result<bool, StoreError> {
 }
 
 /// Indexes some events of a session and returns how many.
-fn take_up_session(
+fn index_session(
     connection: &Connection,
     id: &str,
     searched: i64,
@@ -113,8 +113,8 @@ fn add(connection: &Connection, id: &str, seq: i64, text: &str) -> rusqlite::Res
     connection
         .prepare_cached("INSERT INTO searchable (session_id, seq) VALUES (?1, ?2)")?
         .execute((id, seq))?;
-    let place = connection.last_insert_rowid();
-    connection.prepare_cached("INSERT INTO words (rowid, text) VALUES (?1, ?2)")?.execute((place, text))?;
+    let row_id = connection.last_insert_rowid();
+    connection.prepare_cached("INSERT INTO words (rowid, text) VALUES (?1, ?2)")?.execute((row_id, text))?;
     Ok(())
 }
 

@@ -3,8 +3,8 @@
 use super::{
     database::{self, Database},
     failure::failed_at,
-    lost::Lost,
     search,
+    vanished::VanishedSessions,
     worker::{self, Job, Service},
 };
 use agent::StoreError;
@@ -17,12 +17,12 @@ use std::{
 /// The writer, which also adds words to the search index while its queue is empty.
 pub(super) struct Writer {
     pub(super) path: PathBuf,
-    pub(super) lost: Arc<Lost>,
+    pub(super) vanished: Arc<VanishedSessions>,
     /// The database, if it was opened before the thread started.
     pub(super) open: Option<Database>,
     /// Whether events may be missing in the search index because an older program stored them or
     /// they were salvaged.
-    pub(super) behind: bool,
+    pub(super) index_behind: bool,
 }
 
 impl Service for Writer {
@@ -32,14 +32,14 @@ impl Service for Writer {
 
     fn open(&mut self, old: Option<Database>) -> Result<Database, StoreError> {
         if let Some(old) = old {
-            self.lost.left(&old.connection);
+            self.vanished.file_replaced(&old.connection);
         }
         let database = match self.open.take() {
             Some(open) => open,
             None => database::open(&self.path)?,
         };
-        self.behind = true;
-        self.lost.entered(&database.connection).map_err(|error| failed_at(&self.path, &error))?;
+        self.index_behind = true;
+        self.vanished.check_new_file(&database.connection).map_err(|error| failed_at(&self.path, &error))?;
         Ok(database)
     }
 
@@ -47,13 +47,13 @@ impl Service for Writer {
         worker::commit(connection, jobs)
     }
 
-    fn answered(&mut self, connection: &Connection) {
-        worker::tidy(connection);
+    fn after_requests(&mut self, connection: &Connection) {
+        worker::checkpoint_if_long(connection);
     }
 
-    fn rest(&mut self, connection: &mut Connection) -> bool {
-        self.behind = self.behind && search::catch_up(connection);
-        self.behind
+    fn run_idle_work(&mut self, connection: &mut Connection) -> bool {
+        self.index_behind = self.index_behind && search::index_in_background(connection);
+        self.index_behind
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{
     database::{self, Database},
     failure::{failed, named},
-    place::Place,
+    file_state::FileState,
     salvage,
 };
 use crate::limits::{QUEUED_REQUESTS, WRITES_PER_COMMIT};
@@ -24,18 +24,18 @@ pub(super) struct Worker {
 
 /// When a write must have reached the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Durable {
+pub(super) enum Durability {
     /// Before it is acknowledged: it survives a kill and a power failure.
     Now,
     /// With the next write that is `Now`. Until then it survives a kill, but maybe not a power
     /// failure.
-    WithTheNext,
+    WithNextFlush,
 }
 
 /// A request, from execution to response.
 pub(super) trait Job: Send {
     /// Returns when its writes must have reached the disk.
-    fn durable(&self) -> Durable;
+    fn durable(&self) -> Durability;
 
     /// Executes the request, stores its result, and returns whether it succeeded. A second run
     /// replaces the result of the first.
@@ -61,10 +61,10 @@ pub(super) trait Service: Send + 'static {
     fn serve(&self, connection: &mut Connection, jobs: &mut [Box<dyn Job>]) -> Result<(), StoreError>;
 
     /// Called after requests were acknowledged.
-    fn answered(&mut self, _connection: &Connection) {}
+    fn after_requests(&mut self, _connection: &Connection) {}
 
     /// Runs a step of background work while the queue is empty. Returns whether more is left.
-    fn rest(&mut self, _connection: &mut Connection) -> bool {
+    fn run_idle_work(&mut self, _connection: &mut Connection) -> bool {
         false
     }
 }
@@ -79,7 +79,7 @@ impl Worker {
             .spawn(move || Thread { service, database: None, requests, recovered: false }.run())
             .map_err(|error| {
                 StoreError::Io(format!(
-                    "there can be no thread for it: {error}; end other programs and try again"
+                    "its thread cannot be started: {error}; end other programs and try again"
                 ))
             })?;
         Ok(Self { queue })
@@ -91,33 +91,33 @@ impl Worker {
         &self,
         work: impl FnMut(&Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.call_durably(Durable::Now, work).await
+        self.call_with(Durability::Now, work).await
     }
 
     /// Runs the work on the thread. Dropping the future does not cancel it.
-    pub(super) async fn call_durably<T: Send + 'static>(
+    pub(super) async fn call_with<T: Send + 'static>(
         &self,
-        durable: Durable,
+        durable: Durability,
         work: impl FnMut(&Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
-        let gone = |_| StoreError::Io("its thread has ended; start the program again".to_owned());
+        let gone = |_| StoreError::Io("its thread has ended; restart the program".to_owned());
         let request = Request { durable, work, result: None, reply };
         self.queue.send(Box::new(request)).await.map_err(|_| gone(()))?;
         answer.await.map_err(|_| gone(()))?
     }
 
     /// Makes the thread open and prepare its connection early; nothing is written.
-    pub(super) fn wake(&self, prepare: fn(&Connection) -> rusqlite::Result<()>) {
+    pub(super) fn prepare_early(&self, prepare: fn(&Connection) -> rusqlite::Result<()>) {
         let (reply, _) = oneshot::channel();
         let work = move |connection: &Connection| {
             if let Err(error) = prepare(connection) {
-                tracing::debug!(%error, "the database could not be prepared; the first request will say more");
+                tracing::debug!(%error, "the statements could not be prepared; the first request reports the error");
             }
-            Err::<(), _>(StoreError::Io("nothing was asked".to_owned()))
+            Err::<(), _>(StoreError::Io("no result is expected".to_owned()))
         };
         // If the queue is full, the thread is awake already.
-        let request = Request { durable: Durable::WithTheNext, work, result: None, reply };
+        let request = Request { durable: Durability::WithNextFlush, work, result: None, reply };
         let _ = self.queue.try_send(Box::new(request));
     }
 }
@@ -142,18 +142,18 @@ impl<S: Service> Thread<S> {
             }
             // Background work starts after a durable write only, so that a process that just
             // answers a query is not delayed.
-            more |= jobs.iter().any(|job| job.durable() == Durable::Now);
+            more |= jobs.iter().any(|job| job.durable() == Durability::Now);
             let served = catch_unwind(AssertUnwindSafe(|| self.serve(&mut jobs)));
             let outcome = served.unwrap_or_else(|_panic| {
                 // Dropping the connection rolls back the interrupted work.
                 self.database = None;
-                Err(StoreError::Io("the work on the session database broke off; try again".to_owned()))
+                Err(StoreError::Io("a request to the session database panicked; try again".to_owned()))
             });
             let path = self.service.path();
             let outcome = outcome.map_err(|error| named(error, path));
             jobs.into_iter().for_each(|job| job.answer(outcome.clone(), path));
             if let Some(database) = &self.database {
-                self.service.answered(&database.connection);
+                self.service.after_requests(&database.connection);
             }
         }
     }
@@ -167,7 +167,7 @@ impl<S: Service> Thread<S> {
                 Err(mpsc::error::TryRecvError::Empty) => {}
             }
             *more = match &mut self.database {
-                Some(database) => self.service.rest(&mut database.connection),
+                Some(database) => self.service.run_idle_work(&mut database.connection),
                 None => false,
             };
         }
@@ -183,15 +183,19 @@ impl<S: Service> Thread<S> {
             let outcome = self.service.serve(&mut database.connection, jobs);
             let damaged =
                 matches!(outcome, Err(StoreError::Damaged(_))) || jobs.iter().any(|job| job.found_damage());
-            let place = database.place();
-            if place == Place::Kept && !damaged || !again {
+            let file_state = database.file_state();
+            if file_state == FileState::Kept && !damaged || !again {
                 self.database = Some(database);
                 // What was written to a file that is gone must not be acknowledged.
-                return if place == Place::Moved { Err(unsteady(self.service.path())) } else { outcome };
+                return if file_state == FileState::Moved {
+                    Err(keeps_being_replaced(self.service.path()))
+                } else {
+                    outcome
+                };
             }
             again = false;
             self.database = Some(database);
-            if place != Place::Moved {
+            if file_state != FileState::Moved {
                 self.recover()?;
             }
         }
@@ -199,18 +203,18 @@ impl<S: Service> Thread<S> {
 
     /// Returns the file that is at the path now, opened.
     fn opened(&mut self) -> Result<Database, StoreError> {
-        if let Some(database) = self.database.take_if(|database| database.place() == Place::Kept) {
+        if let Some(database) = self.database.take_if(|database| database.file_state() == FileState::Kept) {
             return Ok(database);
         }
-        if self.database.as_ref().is_some_and(|database| database.place() == Place::Emptied) {
+        if self.database.as_ref().is_some_and(|database| database.file_state() == FileState::Emptied) {
             self.recover()?;
         }
         let old = self.database.take();
         if let Some(old) = &old {
-            old.leave()?;
+            old.preserve_log()?;
             if !std::mem::take(&mut self.recovered) {
                 tracing::warn!(
-                    "{} was deleted, moved or replaced while it was in use; what is at its path now is opened",
+                    "{} was deleted, moved or replaced while it was in use; the file that is at its path now is opened instead",
                     self.service.path().display()
                 );
             }
@@ -226,9 +230,9 @@ impl<S: Service> Thread<S> {
     }
 }
 
-fn unsteady(path: &Path) -> StoreError {
+fn keeps_being_replaced(path: &Path) -> StoreError {
     StoreError::Io(format!(
-        "{} was replaced again and again while it was written; nothing was stored: end what replaces it, and try again",
+        "{} was replaced repeatedly while it was being written, and nothing was stored; stop the program that replaces it, and try again",
         path.display()
     ))
 }
@@ -236,7 +240,7 @@ fn unsteady(path: &Path) -> StoreError {
 /// Executes all writes in one transaction, each in a savepoint of its own, so that a failed write
 /// does not void the others.
 pub(super) fn commit(connection: &mut Connection, jobs: &mut [Box<dyn Job>]) -> Result<(), StoreError> {
-    if jobs.iter().any(|job| job.durable() == Durable::Now) {
+    if jobs.iter().any(|job| job.durable() == Durability::Now) {
         return transact(connection, jobs);
     }
     // The log is written but not flushed; the next flush covers it.
@@ -271,7 +275,7 @@ fn write(connection: &mut Connection, jobs: &mut [Box<dyn Job>]) -> rusqlite::Re
 
 /// Checkpoints the write-ahead log if it is long. A failure affects nothing that was acknowledged;
 /// the next write retries.
-pub(super) fn tidy(connection: &Connection) {
+pub(super) fn checkpoint_if_long(connection: &Connection) {
     if let Err(error) = database::checkpoint(connection) {
         tracing::warn!(%error, "the write-ahead log could not be moved into the database");
     }
@@ -285,7 +289,7 @@ pub(super) fn read(connection: &Connection, jobs: &mut [Box<dyn Job>]) {
 }
 
 struct Request<T, W> {
-    durable: Durable,
+    durable: Durability,
     work: W,
     result: Option<Result<T, StoreError>>,
     reply: oneshot::Sender<Result<T, StoreError>>,
@@ -296,7 +300,7 @@ where
     T: Send,
     W: FnMut(&Connection) -> Result<T, StoreError> + Send,
 {
-    fn durable(&self) -> Durable {
+    fn durable(&self) -> Durability {
         self.durable
     }
 
@@ -318,7 +322,7 @@ where
             // The request's own error is more specific than the error of the shared commit.
             (_, Some(Err(error))) | (Err(error), _) => Err(named(error, path)),
             (Ok(()), Some(result)) => result,
-            (Ok(()), None) => Err(StoreError::Io("the request was not served".to_owned())),
+            (Ok(()), None) => Err(StoreError::Io("the request was not executed".to_owned())),
         };
         // The caller may have stopped waiting.
         let _ = reply.send(answer);
@@ -352,8 +356,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_panic_in_one_request_does_not_end_the_others() {
-        let folder = tempfile::TempDir::new().unwrap();
-        let worker = Worker::spawn("store-test", Writes(folder.path().join("sessions.db"))).unwrap();
+        let directory = tempfile::TempDir::new().unwrap();
+        let worker = Worker::spawn("store-test", Writes(directory.path().join("sessions.db"))).unwrap();
         let broken = worker.call(|_| -> Result<i64, StoreError> { panic!("as the test wanted") }).await;
         assert!(matches!(&broken, Err(StoreError::Io(text)) if text.contains("try again")), "{broken:?}");
         assert_eq!(worker.call(level).await, Ok(2));
@@ -361,18 +365,18 @@ mod tests {
 
     /// The level is 1 if a commit is not flushed, 2 if it is.
     #[tokio::test]
-    async fn only_what_may_wait_for_the_next_flush_does() {
-        let folder = tempfile::TempDir::new().unwrap();
-        let worker = Worker::spawn("store-test", Writes(folder.path().join("sessions.db"))).unwrap();
+    async fn only_requests_that_allow_it_wait_for_the_next_flush() {
+        let directory = tempfile::TempDir::new().unwrap();
+        let worker = Worker::spawn("store-test", Writes(directory.path().join("sessions.db"))).unwrap();
         let refused = |_: &Connection| Err::<i64, _>(StoreError::Io("no".to_owned()));
         assert_eq!(worker.call(level).await, Ok(2));
-        assert_eq!(worker.call_durably(Durable::WithTheNext, level).await, Ok(1));
+        assert_eq!(worker.call_with(Durability::WithNextFlush, level).await, Ok(1));
         assert_eq!(worker.call(level).await, Ok(2));
-        assert!(worker.call_durably(Durable::WithTheNext, refused).await.is_err());
+        assert!(worker.call_with(Durability::WithNextFlush, refused).await.is_err());
         assert_eq!(worker.call(level).await, Ok(2), "also after one that failed");
         // Requests in one commit are as durable as the most demanding one.
         let (first, second) =
-            futures::join!(worker.call_durably(Durable::WithTheNext, level), worker.call(level));
+            futures::join!(worker.call_with(Durability::WithNextFlush, level), worker.call(level));
         assert!(matches!(first, Ok(1 | 2)) && second == Ok(2), "{first:?} {second:?}");
     }
 }

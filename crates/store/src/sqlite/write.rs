@@ -3,8 +3,8 @@
 
 use super::{
     database::failed,
+    holder_lock::HolderLock,
     lease::{TAKE, refuse_while_held, take},
-    presence::Presence,
 };
 use crate::stored;
 use agent::{Effort, Lease, Mode, NewSession, PermissionMode, SessionEvent, SessionId, StoreError};
@@ -17,22 +17,25 @@ const CREATE: &str = "INSERT INTO sessions (id, cwd, additional_directories, mod
              updated_at, last_seq, lease_epoch) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, 0, 0)";
 
 /// Selects the last event number and the lease.
-const STANDING: &str = "SELECT last_seq, lease_epoch, lease_owner IS NOT NULL FROM sessions WHERE id = ?1";
+const SELECT_LEASE: &str =
+    "SELECT last_seq, lease_epoch, lease_owner IS NOT NULL FROM sessions WHERE id = ?1";
 
 /// Adds an event.
 const APPEND: &str =
     "INSERT INTO events (session_id, seq, format, kind, body, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
 
 /// Updates the session's row after an append.
-const NOTE: &str = "UPDATE sessions SET last_seq = ?2, updated_at = max(updated_at, ?3), lease_seen = ?3, \
+const UPDATE_SESSION: &str = "UPDATE sessions SET last_seq = ?2, updated_at = max(updated_at, ?3), lease_seen = ?3, \
              model = coalesce(?4, model), mode = coalesce(?5, mode), \
              permission_mode = coalesce(?6, permission_mode), title = coalesce(?7, title), \
              effort = iif(?8, ?9, effort) WHERE id = ?1";
 
 /// Compiles the statements for a new session and its first turn in advance, so that these do not
 /// wait for it.
-pub(super) fn warm(connection: &Connection) -> rusqlite::Result<()> {
-    [CREATE, TAKE, STANDING, APPEND, NOTE].iter().try_for_each(|sql| connection.prepare_cached(sql).map(drop))
+pub(super) fn prepare_statements(connection: &Connection) -> rusqlite::Result<()> {
+    [CREATE, TAKE, SELECT_LEASE, APPEND, UPDATE_SESSION]
+        .iter()
+        .try_for_each(|sql| connection.prepare_cached(sql).map(drop))
 }
 
 /// The changes that events make to the session's row; the last of each kind counts.
@@ -66,7 +69,7 @@ impl Changes {
 pub(super) fn create(
     connection: &Connection,
     session: &NewSession,
-    me: &Presence,
+    holder_lock: &HolderLock,
 ) -> Result<Lease, StoreError> {
     connection
         .prepare_cached(CREATE)
@@ -74,7 +77,7 @@ pub(super) fn create(
             statement.execute(params![
                 session.id.as_str(),
                 session.cwd.as_str(),
-                directories(&session.additional_directories),
+                to_json(&session.additional_directories),
                 session.model,
                 session.mode.id(),
                 session.permission_mode.id(),
@@ -87,19 +90,19 @@ pub(super) fn create(
             }
             _ => failed(&error),
         })?;
-    take(connection, &session.id, me)
+    take(connection, &session.id, holder_lock)
 }
 
 pub(super) fn set_directories(
     connection: &Connection,
     lease: &Lease,
-    folders: &[AbsPath],
+    directories: &[AbsPath],
 ) -> Result<(), StoreError> {
     // An empty append checks the lease.
     append(connection, lease, &[], &Changes::default())?;
     connection
         .prepare_cached("UPDATE sessions SET additional_directories = ?2 WHERE id = ?1")
-        .and_then(|mut statement| statement.execute((lease.session.as_str(), directories(folders))))
+        .and_then(|mut statement| statement.execute((lease.session.as_str(), to_json(directories))))
         .map_err(|error| failed(&error))?;
     Ok(())
 }
@@ -108,7 +111,7 @@ pub(super) fn fork(
     connection: &Connection,
     from: &SessionId,
     session: &NewSession,
-    me: &Presence,
+    holder_lock: &HolderLock,
 ) -> Result<Lease, StoreError> {
     let known = connection
         .prepare_cached("SELECT 1 FROM sessions WHERE id = ?1")
@@ -117,7 +120,7 @@ pub(super) fn fork(
     if !known {
         return Err(StoreError::NotFound(from.clone()));
     }
-    let lease = create(connection, session, me)?;
+    let lease = create(connection, session, holder_lock)?;
     let pair = (session.id.as_str(), from.as_str());
     connection
         .prepare_cached(
@@ -136,8 +139,12 @@ pub(super) fn fork(
     Ok(lease)
 }
 
-pub(super) fn delete(connection: &Connection, id: &SessionId, me: &Presence) -> Result<(), StoreError> {
-    match refuse_while_held(connection, id, me) {
+pub(super) fn delete(
+    connection: &Connection,
+    id: &SessionId,
+    holder_lock: &HolderLock,
+) -> Result<(), StoreError> {
+    match refuse_while_held(connection, id, holder_lock) {
         Err(StoreError::NotFound(_)) => return Ok(()),
         other => other?,
     }
@@ -152,10 +159,10 @@ pub(super) fn delete(connection: &Connection, id: &SessionId, me: &Presence) -> 
 pub(super) fn set_archived(
     connection: &Connection,
     id: &SessionId,
-    me: &Presence,
+    holder_lock: &HolderLock,
     archived: bool,
 ) -> Result<(), StoreError> {
-    refuse_while_held(connection, id, me)?;
+    refuse_while_held(connection, id, holder_lock)?;
     connection
         .prepare_cached("UPDATE sessions SET archived = ?2 WHERE id = ?1")
         .and_then(|mut statement| statement.execute((id.as_str(), archived)))
@@ -163,9 +170,9 @@ pub(super) fn set_archived(
     Ok(())
 }
 
-fn directories(folders: &[AbsPath]) -> String {
-    let folders: Vec<&str> = folders.iter().map(|path| path.as_str()).collect();
-    serde_json::to_string(&folders).expect("a list of texts is JSON")
+fn to_json(directories: &[AbsPath]) -> String {
+    let directories: Vec<&str> = directories.iter().map(|path| path.as_str()).collect();
+    serde_json::to_string(&directories).expect("a list of texts is JSON")
 }
 
 pub(super) fn append(
@@ -177,7 +184,7 @@ pub(super) fn append(
     let sql = |error: rusqlite::Error| failed(&error);
     let id = lease.session.as_str();
     let (last, epoch, held): (i64, i64, bool) = connection
-        .prepare_cached(STANDING)
+        .prepare_cached(SELECT_LEASE)
         .and_then(|mut statement| {
             statement.query_row([id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()
         })
@@ -198,7 +205,7 @@ pub(super) fn append(
     }
     // Due to `max`, a clock that was set back does not move the session down in the list.
     connection
-        .prepare_cached(NOTE)
+        .prepare_cached(UPDATE_SESSION)
         .and_then(|mut statement| {
             statement.execute(params![
                 id,

@@ -19,7 +19,7 @@ pub(super) fn event(event: v1::Event) -> Result<SessionEvent, String> {
         v1::Event::ModelResponse { id, thought_id, model, reasoning, text, calls } => {
             let text = (!text.is_empty()).then(|| Item::Text(Text::plain(text)));
             let reasoning = reasoning.into_iter().map(|part| Ok(Item::Reasoning(self::reasoning(part))));
-            let calls = calls.into_iter().map(|told| Ok(Item::Call(call(told)?)));
+            let calls = calls.into_iter().map(|stored| Ok(Item::Call(call(stored)?)));
             let items = reasoning.chain(text.map(Ok)).chain(calls).collect::<Result<_, String>>()?;
             SessionEvent::ModelResponse(ModelResponse {
                 id: MessageId(id),
@@ -130,7 +130,7 @@ fn call(call: v1::Call) -> Result<ToolCallRequest, String> {
 
 fn tool(spec: v1::Tool) -> Result<ToolSpec, String> {
     let parameters = serde_json::from_str(&spec.parameters)
-        .map_err(|error| format!("the schema of the tool {} is no JSON: {error}", spec.name))?;
+        .map_err(|error| format!("the schema of the tool {} is not valid JSON: {error}", spec.name))?;
     Ok(ToolSpec { name: spec.name, description: spec.description, parameters })
 }
 
@@ -208,7 +208,7 @@ fn path(text: &str) -> Result<AbsPath, String> {
 }
 
 fn json(text: &str) -> Result<Value, String> {
-    serde_json::from_str(text).map_err(|error| format!("arguments are no JSON: {error}"))
+    serde_json::from_str(text).map_err(|error| format!("the arguments are not valid JSON: {error}"))
 }
 
 fn file_change(change: v1::FileChange) -> Result<FileChange, String> {

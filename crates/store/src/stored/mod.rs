@@ -51,7 +51,7 @@ pub(crate) fn decode(format: i64, body: &str) -> Result<SessionEvent, Unreadable
             from_v1::event(event).map_err(Unreadable::Damaged)
         }
         newer if newer > FORMAT => Err(Unreadable::Newer(newer)),
-        none => Err(Unreadable::Damaged(format!("there is no format {none}"))),
+        none => Err(Unreadable::Damaged(format!("unknown format {none}"))),
     }
 }
 
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kind_comes_back_as_it_was() {
+    fn every_kind_of_event_round_trips() {
         for event in crate::contract::samples() {
             let row = encode(event.clone()).unwrap();
             let body: serde_json::Value = serde_json::from_str(&row.body).unwrap();
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_event_is_told_apart_from_what_is_newer() {
+    fn damaged_events_and_newer_formats_are_distinguished() {
         assert_eq!(decode(FORMAT + 1, "anything"), Err(Unreadable::Newer(FORMAT + 1)));
         for (format, body) in [
             (0, "{}"),

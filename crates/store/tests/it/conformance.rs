@@ -2,8 +2,8 @@
 //! them, and every result is compared.
 
 use crate::{
-    protocol::{Action, Event, Outcome, Protocol, World},
-    said, session,
+    protocol::{Action, Event, LeaseState, Outcome, Protocol},
+    session, user_message,
 };
 use agent::{Lease, SessionId, SessionStore, StoreError, fake::MemoryStore};
 use proptest::{collection::vec, prelude::*, test_runner::TestRunner};
@@ -39,21 +39,21 @@ struct InFile {
     here: PathBuf,
     elsewhere: PathBuf,
     raw: Connection,
-    _folder: TempDir,
+    _directory: TempDir,
 }
 
 impl InFile {
     fn new() -> Self {
         // In memory if possible: durability is not tested here.
-        let folder = TempDir::new_in("/dev/shm").or_else(|_| TempDir::new()).unwrap();
+        let directory = TempDir::new_in("/dev/shm").or_else(|_| TempDir::new()).unwrap();
         let [here, elsewhere] = ["here", "elsewhere"].map(|name| {
-            std::fs::DirBuilder::new().create(folder.path().join(name)).unwrap();
-            folder.path().join(name).join("sessions.db")
+            std::fs::DirBuilder::new().create(directory.path().join(name)).unwrap();
+            directory.path().join(name).join("sessions.db")
         });
         drop(SqliteStore::open(&here).unwrap());
         symlink(&here, &elsewhere).unwrap();
         let raw = Connection::open(&here).unwrap();
-        Self { here, elsewhere, raw, _folder: folder }
+        Self { here, elsewhere, raw, _directory: directory }
     }
 }
 
@@ -66,7 +66,7 @@ impl Stores for InFile {
         let machine = Machine {
             host: "elsewhere".to_owned(),
             marks: vec!["0123456789abcdef".to_owned()],
-            processes: ProcessTable::Folder("/nowhere".into()),
+            processes: ProcessTable::Directory("/nowhere".into()),
             locks: true,
         };
         let there = Holder { pid: 1, start: 0, machine, ..here };
@@ -109,25 +109,25 @@ async fn replay(protocol: &Protocol, stores: &dyn Stores, id: &str, path: &[Acti
     let created = of(&processes, 0).create(session(id.as_str())).await.unwrap();
     assert_eq!(created.epoch, 1);
 
-    let mut world = protocol.init_states().remove(0);
-    let reached = path.iter().fold(world.clone(), |world, action| protocol.step(&world, *action).0);
+    let mut state = protocol.init_states().remove(0);
+    let reached = path.iter().fold(state.clone(), |state, action| protocol.step(&state, *action).0);
     let running = (0..protocol.processes).filter(|process| reached.runs(*process));
-    let asking =
+    let acquisitions =
         running.flat_map(|process| [Action::Acquire(process), Action::Silence, Action::Acquire(process)]);
-    let path: Vec<Action> = path.iter().copied().chain(asking).collect();
+    let path: Vec<Action> = path.iter().copied().chain(acquisitions).collect();
     for (at, action) in path.iter().copied().enumerate() {
-        let (next, expected) = protocol.step(&world, action);
+        let (next, expected) = protocol.step(&state, action);
         let outcome = match action {
             Action::Acquire(process) | Action::AcquireUnanswered(process) => {
                 taken(of(&processes, process).acquire(&id, false).await)
             }
             Action::TakeOver(process) => taken(of(&processes, process).acquire(&id, true).await),
             Action::Serve(process) => {
-                append(&*of(&processes, process), &id, world.sent_by(process).expect("it was sent")).await
+                append(&*of(&processes, process), &id, state.sent_by(process).expect("it was sent")).await
             }
-            Action::ServeLate => append(&*network, &id, world.late.expect("it is late")).await,
+            Action::ServeInFlight => append(&*network, &id, state.in_flight.expect("it is late")).await,
             Action::Release(process) => {
-                let epoch = world.lease_of(process).expect("it has a lease").into();
+                let epoch = state.lease_of(process).expect("it has a lease").into();
                 let lease = Lease { session: id.clone(), epoch };
                 outcome(of(&processes, process).release(&lease).await, |()| Outcome::Done)
             }
@@ -154,19 +154,19 @@ async fn replay(protocol: &Protocol, stores: &dyn Stores, id: &str, path: &[Acti
                 stores.set_clock(&id, 3600);
                 Outcome::None
             }
-            Action::Send(_) | Action::Hear(_) | Action::StopWaiting(_) => Outcome::None,
+            Action::Send(_) | Action::ReceiveResponse(_) | Action::StopWaiting(_) => Outcome::None,
         };
         assert_eq!(outcome, expected, "the store's answer, and the model's, after {:?}", &path[..=at]);
-        world = next;
+        state = next;
     }
     let kept = network.events(&id, 0, usize::MAX).await.unwrap();
-    let expected: Vec<_> = (1..).zip(world.log.iter().map(|event| said(&text(*event)))).collect();
+    let expected: Vec<_> = (1..).zip(state.log.iter().map(|event| user_message(&text(*event)))).collect();
     assert_eq!(kept, expected, "the log after {path:?}");
 }
 
 async fn append(store: &dyn SessionStore, id: &SessionId, event: Event) -> Outcome {
     let lease = Lease { session: id.clone(), epoch: event.epoch.into() };
-    outcome(store.append(&lease, vec![said(&text(event))]).await, Outcome::Appended)
+    outcome(store.append(&lease, vec![user_message(&text(event))]).await, Outcome::Appended)
 }
 
 fn text(event: Event) -> String {
@@ -177,9 +177,9 @@ fn taken(answer: Result<Lease, StoreError>) -> Outcome {
     outcome(answer, |lease| Outcome::Taken(lease.epoch.try_into().expect("epochs of the model are small")))
 }
 
-fn outcome<T>(answer: Result<T, StoreError>, fine: impl FnOnce(T) -> Outcome) -> Outcome {
+fn outcome<T>(answer: Result<T, StoreError>, to_outcome: impl FnOnce(T) -> Outcome) -> Outcome {
     match answer {
-        Ok(value) => fine(value),
+        Ok(value) => to_outcome(value),
         Err(StoreError::Held { .. }) => Outcome::Held,
         Err(StoreError::Fenced(_)) => Outcome::Fenced,
         Err(error) => panic!("{error}"),
@@ -191,23 +191,24 @@ fn outcome<T>(answer: Result<T, StoreError>, fine: impl FnOnce(T) -> Outcome) ->
 fn paths(protocol: &Protocol) -> Vec<Vec<Action>> {
     let found = Arc::new(Mutex::new((HashSet::new(), Vec::new())));
     let (of, seen) = (protocol.clone(), Arc::clone(&found));
-    let look = move |path: Path<World, Action>| {
+    let visit = move |path: Path<LeaseState, Action>| {
         let here = path.last_state().clone();
         let steps = path.into_vec();
-        let kind = |world: &World, action| (discriminant(&action), discriminant(&of.step(world, action).1));
-        let before = steps.iter().rev().find_map(|(world, action)| Some((world, (*action)?)));
+        let kind =
+            |state: &LeaseState, action| (discriminant(&action), discriminant(&of.step(state, action).1));
+        let before = steps.iter().rev().find_map(|(state, action)| Some((state, (*action)?)));
         let actions: Vec<Action> = steps.iter().filter_map(|(_, action)| *action).collect();
         let mut next = Vec::new();
         of.actions(&here, &mut next);
         for action in next {
-            let last = before.map(|(world, last)| (kind(world, last), process(last) == process(action)));
+            let last = before.map(|(state, last)| (kind(state, last), process(last) == process(action)));
             let mut found = seen.lock().unwrap();
             if found.0.insert((last, kind(&here, action))) {
                 found.1.push(actions.iter().copied().chain([action]).collect());
             }
         }
     };
-    protocol.clone().checker().target_max_depth(12).visitor(look).spawn_bfs().join();
+    protocol.clone().checker().target_max_depth(12).visitor(visit).spawn_bfs().join();
     found.lock().unwrap().1.clone()
 }
 
@@ -218,13 +219,13 @@ fn process(action: Action) -> Option<usize> {
         | Action::AcquireUnanswered(process)
         | Action::Send(process)
         | Action::Serve(process)
-        | Action::Hear(process)
+        | Action::ReceiveResponse(process)
         | Action::StopWaiting(process)
         | Action::Release(process)
         | Action::Archive(process)
         | Action::Crash(process)
         | Action::Start(process) => Some(process),
-        Action::ServeLate | Action::Silence | Action::ClockAhead | Action::ClockBack => None,
+        Action::ServeInFlight | Action::Silence | Action::ClockAhead | Action::ClockBack => None,
     }
 }
 
@@ -237,32 +238,32 @@ async fn replay_all(protocol: &Protocol, stores: &dyn Stores) {
 }
 
 #[tokio::test]
-async fn the_store_in_a_file_follows_the_model_step_by_step() {
+async fn the_sqlite_store_conforms_to_the_lease_model() {
     let small = Protocol { crashes: 1, ..Protocol::of(2, 0) };
     replay_all(&small, &InFile::new()).await;
     replay_all(&Protocol { elsewhere: 1, ..small }, &InFile::new()).await;
 }
 
 #[tokio::test]
-async fn the_store_in_memory_follows_the_model_step_by_step() {
+async fn the_memory_store_conforms_to_the_lease_model() {
     replay_all(&Protocol { crashes: 1, ..Protocol::of(2, 0) }, &MemoryStore::default()).await;
 }
 
 /// Replays long random paths through a model with wide bounds. A failure reports the shortest path
 /// that still fails.
-fn wander(protocol: &Protocol, stores: &dyn Stores) {
+fn replay_random_paths(protocol: &Protocol, stores: &dyn Stores) {
     let config = ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() };
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let walked = Cell::new(0);
     let choices = vec(any::<prop::sample::Index>(), 1..60);
     let outcome = TestRunner::new(config).run(&choices, |choices| {
-        let mut world = protocol.init_states().remove(0);
+        let mut state = protocol.init_states().remove(0);
         let mut path = Vec::new();
         for choice in choices {
             let mut possible = Vec::new();
-            protocol.actions(&world, &mut possible);
+            protocol.actions(&state, &mut possible);
             let action = *choice.get(&possible);
-            world = protocol.step(&world, action).0;
+            state = protocol.step(&state, action).0;
             path.push(action);
         }
         walked.set(walked.get() + 1);
@@ -275,9 +276,9 @@ fn wander(protocol: &Protocol, stores: &dyn Stores) {
 }
 
 #[test]
-fn the_stores_follow_the_model_on_long_ways() {
+fn the_stores_conform_to_the_lease_model_on_long_random_paths() {
     let wide = Protocol { epochs: 20, events: 20, crashes: 10, ..Protocol::of(3, 0) };
-    wander(&wide, &MemoryStore::default());
-    wander(&wide, &InFile::new());
-    wander(&Protocol { elsewhere: 1, ..wide }, &InFile::new());
+    replay_random_paths(&wide, &MemoryStore::default());
+    replay_random_paths(&wide, &InFile::new());
+    replay_random_paths(&Protocol { elsewhere: 1, ..wide }, &InFile::new());
 }

@@ -1,7 +1,7 @@
 //! Whether the holder of a lease is alive is decided by its lock, regardless of process ids, host
 //! names and clocks.
 
-use crate::{place, said, session};
+use crate::{database_path, session, user_message};
 use agent::{Lease, SessionStore as _, StoreError};
 use rusqlite::Connection;
 use std::{
@@ -15,7 +15,7 @@ use system::ProcessTable;
 
 /// Returns a machine that reports nothing about its processes.
 fn silent_machine() -> Machine {
-    Machine { processes: ProcessTable::Folder("/nowhere".into()), ..Machine::here().clone() }
+    Machine { processes: ProcessTable::Directory("/nowhere".into()), ..Machine::here().clone() }
 }
 
 /// Returns a machine whose file system has no locks.
@@ -57,25 +57,25 @@ fn silent_for(path: &Path, seconds: i64) {
 
 #[expect(clippy::disallowed_methods, reason = "the files of holders are looked at from outside")]
 fn files(path: &Path) -> Vec<PathBuf> {
-    let folder = fs::read_dir(path.with_file_name("holders")).into_iter().flatten();
-    folder.map(|entry| entry.unwrap().path()).collect()
+    let directory = fs::read_dir(path.with_file_name("holders")).into_iter().flatten();
+    directory.map(|entry| entry.unwrap().path()).collect()
 }
 
 /// Leaves a holder's file as a killed process does: present, and not locked.
 #[expect(clippy::disallowed_methods, reason = "the files of holders are changed from outside")]
-fn leave(file: &Path) {
+fn replace_unlocked(file: &Path) {
     let copy = file.with_extension("copy");
     fs::copy(file, &copy).unwrap();
     fs::rename(copy, file).unwrap();
 }
 
 #[tokio::test]
-async fn a_holder_that_is_gone_is_not_asked() {
+async fn the_lease_of_a_dead_holder_is_acquired_without_a_takeover() {
     for machine in [Machine::here().clone(), silent_machine()] {
-        let (_folder, path) = place();
+        let (_directory, path) = database_path();
         let killed = open(&path, Holder { start: 0, ..on(machine.clone()) });
         let lease = killed.create(session("s1")).await.unwrap();
-        leave(&files(&path)[0]);
+        replace_unlocked(&files(&path)[0]);
         drop(killed);
         assert_eq!(files(&path).len(), 1, "it is left behind");
         let store = open(&path, on(machine));
@@ -84,21 +84,21 @@ async fn a_holder_that_is_gone_is_not_asked() {
 }
 
 #[tokio::test]
-async fn without_locks_the_number_and_the_start_of_a_process_tell_whether_it_lives() {
-    let me = on(lockless_machine());
-    let gone = Holder { pid: i32::MAX as u32, ..me.clone() };
-    let number_used_again = Holder { start: me.start + 1, ..me.clone() };
+async fn without_locks_process_id_and_start_time_decide_whether_a_holder_is_alive() {
+    let observer = on(lockless_machine());
+    let gone = Holder { pid: i32::MAX as u32, ..observer.clone() };
+    let number_used_again = Holder { start: observer.start + 1, ..observer.clone() };
     let alive = Holder { machine: lockless_machine(), ..process(std::os::unix::process::parent_id()) };
     let cannot_tell = Holder { start: 0, ..alive.clone() };
     let renamed =
         Holder { machine: Machine { host: "before".into(), ..lockless_machine() }, ..alive.clone() };
-    for (holder, lives) in
+    for (holder, is_alive) in
         [(gone, false), (number_used_again, false), (alive, true), (cannot_tell, true), (renamed, true)]
     {
-        let (_folder, path) = place();
+        let (_directory, path) = database_path();
         open(&path, holder.clone()).create(session("s1")).await.unwrap();
         silent_for(&path, 61);
-        assert_eq!(is_held(&path, me.clone()).await, lives, "{holder:?}");
+        assert_eq!(is_held(&path, observer.clone()).await, is_alive, "{holder:?}");
         assert!(files(&path).is_empty());
     }
 }
@@ -110,19 +110,19 @@ fn process(pid: u32) -> Holder {
 }
 
 #[tokio::test]
-async fn where_no_file_can_be_locked_sessions_open_all_the_same() {
-    let (_folder, path) = place();
+async fn sessions_open_where_files_cannot_be_locked() {
+    let (_directory, path) = database_path();
     fs::File::create_new(path.with_file_name("holders")).unwrap();
     let store = open(&path, process(std::os::unix::process::parent_id()));
     let lease = store.create(session("s1")).await.unwrap();
-    assert_eq!(store.append(&lease, vec![said("1")]).await, Ok(1));
+    assert_eq!(store.append(&lease, vec![user_message("1")]).await, Ok(1));
     assert!(is_held(&path, Holder::this_process()).await);
 }
 
 #[tokio::test]
-async fn a_holder_lives_whatever_its_host_is_called() {
+async fn a_renamed_host_does_not_end_a_lease() {
     for machine in [Machine::here().clone(), silent_machine()] {
-        let (_folder, path) = place();
+        let (_directory, path) = database_path();
         let renamed = Machine { host: "before".to_owned(), ..machine.clone() };
         let holder = Holder { pid: i32::MAX as u32, start: 0, ..on(renamed) };
         let live = open(&path, holder.clone());
@@ -134,7 +134,7 @@ async fn a_holder_lives_whatever_its_host_is_called() {
         assert!(refused(second.acquire(&lease.session, false).await.map(drop)));
         assert!(refused(second.delete(&lease.session).await));
         assert!(refused(second.set_archived(&lease.session, true).await));
-        assert_eq!(live.append(&lease, vec![said("1")]).await, Ok(1));
+        assert_eq!(live.append(&lease, vec![user_message("1")]).await, Ok(1));
         // The process itself under the new host name is the same holder.
         let itself = open(&path, Holder { machine, ..holder });
         assert_eq!(itself.acquire(&lease.session, false).await.unwrap().epoch, lease.epoch + 1);
@@ -142,14 +142,14 @@ async fn a_holder_lives_whatever_its_host_is_called() {
 }
 
 #[tokio::test]
-async fn a_holder_elsewhere_lives_as_long_as_it_writes() {
-    let (_folder, path) = place();
+async fn a_remote_holder_is_alive_while_it_writes() {
+    let (_directory, path) = database_path();
     let remote = open(&path, elsewhere());
     let lease = remote.create(session("s1")).await.unwrap();
     let store = SqliteStore::open(&path).unwrap();
 
     silent_for(&path, 61);
-    remote.append(&lease, vec![said("still here")]).await.unwrap();
+    remote.append(&lease, vec![user_message("still here")]).await.unwrap();
     let Err(StoreError::Held { holder, .. }) = store.acquire(&lease.session, false).await else {
         panic!("the holder has just written")
     };
@@ -157,20 +157,23 @@ async fn a_holder_elsewhere_lives_as_long_as_it_writes() {
 
     silent_for(&path, 61);
     let taken = store.acquire(&lease.session, false).await.unwrap();
-    assert_eq!(remote.append(&lease, vec![said("late")]).await, Err(StoreError::Fenced(lease.session)));
-    assert_eq!(store.append(&taken, vec![said("2")]).await, Ok(2));
+    assert_eq!(
+        remote.append(&lease, vec![user_message("late")]).await,
+        Err(StoreError::Fenced(lease.session))
+    );
+    assert_eq!(store.append(&taken, vec![user_message("2")]).await, Ok(2));
 }
 
 #[tokio::test]
-async fn a_lock_that_is_seen_counts_from_another_machine_too_and_one_that_is_not_seen_does_not() {
-    let (_folder, path) = place();
+async fn a_remote_lock_counts_only_if_it_is_visible() {
+    let (_directory, path) = database_path();
     let holder = elsewhere();
     let remote = open(&path, Holder { machine: Machine { locks: true, ..holder.machine.clone() }, ..holder });
     remote.create(session("s1")).await.unwrap();
     silent_for(&path, 61);
     assert!(is_held(&path, Holder::this_process()).await, "its lock is taken");
     // Simulates a file system that keeps the locks of each machine local.
-    leave(&files(&path)[0]);
+    replace_unlocked(&files(&path)[0]);
     silent_for(&path, -30);
     assert!(is_held(&path, Holder::this_process()).await, "it wrote 31 s ago");
     silent_for(&path, 30);
@@ -178,8 +181,8 @@ async fn a_lock_that_is_seen_counts_from_another_machine_too_and_one_that_is_not
 }
 
 #[tokio::test]
-async fn a_wrong_clock_holds_no_session_for_longer_than_silence_does() {
-    let (_folder, path) = place();
+async fn a_wrong_clock_does_not_prolong_a_lease() {
+    let (_directory, path) = database_path();
     open(&path, elsewhere()).create(session("s1")).await.unwrap();
     silent_for(&path, -365 * 24 * 3600);
     assert!(is_held(&path, Holder::this_process()).await, "it may live");
@@ -188,8 +191,8 @@ async fn a_wrong_clock_holds_no_session_for_longer_than_silence_does() {
 }
 
 #[tokio::test]
-async fn files_of_dead_holders_are_swept_and_no_others() {
-    let (_folder, path) = place();
+async fn only_the_lock_files_of_dead_holders_are_removed() {
+    let (_directory, path) = database_path();
     let live = open(&path, Holder::like_this_process());
     live.create(session("s1")).await.unwrap();
     let dead = files(&path)[0].with_file_name("dead.0");
@@ -213,8 +216,8 @@ async fn files_of_dead_holders_are_swept_and_no_others() {
 
 #[tokio::test]
 #[expect(clippy::disallowed_methods, reason = "the files of holders are changed from outside")]
-async fn a_lock_that_was_swept_away_is_made_anew_for_the_next_lease() {
-    let (_folder, path) = place();
+async fn a_removed_lock_file_is_recreated_for_the_next_lease() {
+    let (_directory, path) = database_path();
     let store = open(&path, Holder::like_this_process());
     store.create(session("s0")).await.unwrap();
     fs::remove_dir_all(path.with_file_name("holders")).unwrap();
@@ -225,22 +228,25 @@ async fn a_lock_that_was_swept_away_is_made_anew_for_the_next_lease() {
 /// An older program without locks, and one that still had the file open when the columns for locks
 /// were added.
 #[tokio::test]
-async fn the_lease_of_an_older_program_is_understood() {
+async fn a_lease_of_an_older_program_is_respected() {
     const TAKE: &str = "UPDATE sessions SET lease_epoch = lease_epoch + 1, lease_owner = 'them', lease_host = ?1, lease_pid = ?2, \
                         lease_start = ?3, lease_since = 1, lease_seen = 1";
     let alive = process(std::os::unix::process::parent_id());
     let gone = Holder { pid: i32::MAX as u32, ..alive.clone() };
-    for (older, lives) in [(alive, true), (gone, false)] {
-        let (_folder, path) = place();
+    for (older, is_alive) in [(alive, true), (gone, false)] {
+        let (_directory, path) = database_path();
         let before = open(&path, Holder::like_this_process());
         let lease = before.create(session("s1")).await.unwrap();
         let raw = Connection::open(&path).unwrap();
         raw.execute(TAKE, (&older.machine.host, older.pid, older.start.cast_signed())).unwrap();
-        assert_eq!(before.append(&lease, vec![said("late")]).await, Err(StoreError::Fenced("s1".into())));
+        assert_eq!(
+            before.append(&lease, vec![user_message("late")]).await,
+            Err(StoreError::Fenced("s1".into()))
+        );
         // The lock of the previous lease suggests the opposite; it must not affect the current
         // lease.
-        let _taken = (!lives).then_some(before);
-        assert_eq!(is_held(&path, Holder::like_this_process()).await, lives);
+        let _taken = (!is_alive).then_some(before);
+        assert_eq!(is_held(&path, Holder::like_this_process()).await, is_alive);
     }
 }
 
@@ -249,16 +255,13 @@ const CHILD: &str = "STORE_TEST_HOLDS";
 /// Runs this test again as the process that will be killed, with a child that outlives it.
 #[tokio::test]
 #[expect(clippy::disallowed_methods, reason = "a process must be killed, and it is this very test")]
-async fn a_killed_process_keeps_no_session_though_it_is_a_zombie_and_its_children_live() {
+async fn a_killed_process_loses_its_sessions_even_as_a_zombie_with_live_children() {
     if let Some(path) = std::env::var_os(CHILD) {
         return hold_until_killed(Path::new(&path)).await;
     }
-    let (_folder, path) = place();
+    let (_directory, path) = database_path();
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args([
-            "--exact",
-            "holders::a_killed_process_keeps_no_session_though_it_is_a_zombie_and_its_children_live",
-        ])
+        .args(["--exact", "holders::a_killed_process_loses_its_sessions_even_as_a_zombie_with_live_children"])
         .arg("--nocapture")
         .env(CHILD, &path)
         .stdin(Stdio::piped())
@@ -272,10 +275,10 @@ async fn a_killed_process_keeps_no_session_though_it_is_a_zombie_and_its_childre
 
     child.kill().unwrap();
     // Its end of the pipe is closed when it is dead. It is not reaped yet, so it stays a zombie.
-    until_killed(&child);
+    wait_until_killed(&child);
     let store = open(&path, silent());
     let lease = acquired(&store).await;
-    assert_eq!(store.append(&lease, vec![said("on")]).await, Ok(1));
+    assert_eq!(store.append(&lease, vec![user_message("on")]).await, Ok(1));
 
     writeln!(child.stdin.take().unwrap(), "still here").unwrap();
     assert!(lines.any(|line| line == "still here"), "its own child has lived on");
@@ -304,7 +307,7 @@ async fn acquired(store: &SqliteStore) -> Lease {
     panic!("the killed process still holds the session");
 }
 
-fn until_killed(child: &Child) {
+fn wait_until_killed(child: &Child) {
     let table = ProcessTable::here();
     while table.state(child.id()).is_some_and(|state| !state.ended) {
         std::thread::yield_now();

@@ -30,11 +30,11 @@ use tempfile::TempDir;
 
 #[tokio::test]
 async fn keeps_the_contract() {
-    let folder = TempDir::new().unwrap();
+    let directory = TempDir::new().unwrap();
     let count = std::cell::Cell::new(0);
     contract::check(|| {
         count.set(count.get() + 1);
-        let path = folder.path().join(format!("{}.db", count.get()));
+        let path = directory.path().join(format!("{}.db", count.get()));
         async move {
             Fixture {
                 store: Arc::new(SqliteStore::open(&path).unwrap()),
@@ -46,7 +46,7 @@ async fn keeps_the_contract() {
 }
 
 #[tokio::test]
-async fn the_store_in_memory_keeps_the_contract_too() {
+async fn the_memory_store_keeps_the_contract() {
     contract::check(|| async {
         let store = agent::fake::MemoryStore::default();
         let other = store.as_another_process();
@@ -56,10 +56,10 @@ async fn the_store_in_memory_keeps_the_contract_too() {
 }
 
 /// Returns a fresh directory and the path of a database in it.
-fn place() -> (TempDir, PathBuf) {
-    let folder = TempDir::new().unwrap();
-    let path = folder.path().join("sessions.db");
-    (folder, path)
+fn database_path() -> (TempDir, PathBuf) {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("sessions.db");
+    (directory, path)
 }
 
 fn session(id: &str) -> NewSession {
@@ -73,6 +73,6 @@ fn session(id: &str) -> NewSession {
     }
 }
 
-fn said(text: &str) -> SessionEvent {
+fn user_message(text: &str) -> SessionEvent {
     SessionEvent::UserMessage { id: "m".into(), content: vec![Content::text(text)] }
 }

@@ -1,14 +1,14 @@
 //! Many sessions and long ones.
 
-use crate::{place, said, session};
+use crate::{database_path, session, user_message};
 use agent::{ListQuery, SearchQuery, SessionStore as _};
 use rusqlite::Connection;
 use store::SqliteStore;
 
 /// The query plans of the two list statements.
 #[tokio::test]
-async fn a_list_reads_an_index_in_its_order() {
-    let (_folder, path) = place();
+async fn lists_are_read_from_an_index_in_order() {
+    let (_directory, path) = database_path();
     let store = SqliteStore::open(&path).unwrap();
     store.create(session("s1")).await.unwrap();
     let raw = Connection::open(&path).unwrap();
@@ -26,7 +26,7 @@ async fn a_list_reads_an_index_in_its_order() {
 
 #[tokio::test]
 async fn ten_thousand_sessions_list_as_fast_as_ten() {
-    let (_folder, path) = place();
+    let (_directory, path) = database_path();
     let store = SqliteStore::open(&path).unwrap();
     store.create(session("s0")).await.unwrap();
     Connection::open(&path)
@@ -40,9 +40,9 @@ async fn ten_thousand_sessions_list_as_fast_as_ten() {
         .unwrap();
     let (mut query, mut pages, mut slowest) = (ListQuery { limit: 50, ..ListQuery::default() }, 0, 0);
     loop {
-        let begun = std::time::Instant::now();
+        let started = std::time::Instant::now();
         let page = store.list(query.clone()).await.unwrap();
-        slowest = slowest.max(begun.elapsed().as_millis());
+        slowest = slowest.max(started.elapsed().as_millis());
         pages += 1;
         query.cursor = page.next_cursor;
         if query.cursor.is_none() {
@@ -57,10 +57,10 @@ async fn ten_thousand_sessions_list_as_fast_as_ten() {
 
 /// Returns the messages of one of many sessions, with words that occur in all of them, in some of
 /// them, and only in this one.
-fn talk(n: usize) -> Vec<agent::SessionEvent> {
+fn messages(n: usize) -> Vec<agent::SessionEvent> {
     let topic = ["parser", "socket", "renderer", "ledger"][n % 4];
     (0..6)
-        .map(|turn| said(&format!("please look at the {topic} in module{n} once more, turn {turn}")))
+        .map(|turn| user_message(&format!("please look at the {topic} in module{n} once more, turn {turn}")))
         .collect()
 }
 
@@ -75,23 +75,23 @@ async fn search_times(store: &SqliteStore) -> Vec<u128> {
         ("please", None, 20),
         ("please", here, 20),
     ] {
-        let begun = std::time::Instant::now();
+        let started = std::time::Instant::now();
         let query = SearchQuery { text: text.to_owned(), cwd, limit: 20 };
         assert_eq!(store.search(query).await.unwrap().len(), found, "{text}");
-        times.push(begun.elapsed().as_millis());
+        times.push(started.elapsed().as_millis());
     }
     times
 }
 
 #[tokio::test]
-async fn ten_thousand_sessions_are_searched_at_once_from_the_first_time() {
-    let (_folder, path) = place();
+async fn the_first_search_of_ten_thousand_sessions_is_fast() {
+    let (_directory, path) = database_path();
     let store = SqliteStore::open(&path).unwrap();
     let make = |n: usize| {
         let store = &store;
         async move {
             let lease = store.create(session(&format!("s{n}"))).await.unwrap();
-            store.append(&lease, talk(n)).await.unwrap();
+            store.append(&lease, messages(n)).await.unwrap();
         }
     };
     futures::future::join_all((0..10_000).map(make)).await;
@@ -106,17 +106,17 @@ async fn ten_thousand_sessions_are_searched_at_once_from_the_first_time() {
 
     // Events stored by an older program are indexed once, in the background or by the first search.
     raw.execute_batch("DELETE FROM searchable; UPDATE sessions SET searched = 0").unwrap();
-    let begun = std::time::Instant::now();
+    let started = std::time::Instant::now();
     search_times(&store).await;
-    println!("taking all of it up took {} ms", begun.elapsed().as_millis());
+    println!("indexing all of it took {} ms", started.elapsed().as_millis());
 }
 
 #[tokio::test]
 async fn a_long_session_is_read_a_page_at_a_time() {
-    let (_folder, path) = place();
+    let (_directory, path) = database_path();
     let store = SqliteStore::open(&path).unwrap();
     let lease = store.create(session("s1")).await.unwrap();
-    store.append(&lease, (0..10_000).map(|n| said(&n.to_string())).collect()).await.unwrap();
+    store.append(&lease, (0..10_000).map(|n| user_message(&n.to_string())).collect()).await.unwrap();
     let (mut after, mut pages) = (0, 0);
     loop {
         let page = store.events(&lease.session, after, 500).await.unwrap();
@@ -129,11 +129,11 @@ async fn a_long_session_is_read_a_page_at_a_time() {
 }
 
 #[tokio::test]
-async fn a_page_of_large_events_is_a_short_one() {
-    let (_folder, path) = place();
+async fn a_page_of_large_events_has_fewer_events() {
+    let (_directory, path) = database_path();
     let store = SqliteStore::open(&path).unwrap();
     let lease = store.create(session("s1")).await.unwrap();
-    store.append(&lease, (0..10).map(|_| said(&"x".repeat(400_000))).collect()).await.unwrap();
+    store.append(&lease, (0..10).map(|_| user_message(&"x".repeat(400_000))).collect()).await.unwrap();
     let (mut after, mut sizes) = (0, Vec::new());
     loop {
         let page = store.events(&lease.session, after, 500).await.unwrap();
@@ -145,12 +145,16 @@ async fn a_page_of_large_events_is_a_short_one() {
 }
 
 #[tokio::test]
-async fn an_event_that_is_absurdly_long_is_refused_by_its_length() {
-    let (_folder, path) = place();
+async fn an_event_over_the_size_limit_is_refused() {
+    let (_directory, path) = database_path();
     let store = SqliteStore::open(&path).unwrap();
     let lease = store.create(session("s1")).await.unwrap();
-    let long = said(&"x".repeat(64 * 1024 * 1024));
-    let refused = store.append(&lease, vec![said("1"), long]).await.unwrap_err().to_string();
+    let long = user_message(&"x".repeat(64 * 1024 * 1024));
+    let refused = store.append(&lease, vec![user_message("1"), long]).await.unwrap_err().to_string();
     assert!(refused.contains("65 MiB") && refused.contains("64 MiB"), "{refused}");
-    assert_eq!(store.append(&lease, vec![said("2")]).await, Ok(1), "nothing of the refused append is there");
+    assert_eq!(
+        store.append(&lease, vec![user_message("2")]).await,
+        Ok(1),
+        "nothing of the refused append is there"
+    );
 }

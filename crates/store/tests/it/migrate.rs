@@ -1,14 +1,14 @@
 //! Files of older programs: every earlier schema is migrated to the current one, once, without
 //! loss.
 
-use crate::{place, said};
+use crate::{database_path, user_message};
 use agent::{Effort, ListQuery, SessionStore as _};
 use rusqlite::{Connection, TransactionBehavior};
 use std::path::Path;
 use store::SqliteStore;
 
 /// Each migration step, as released.
-const STEPS: [&str; 7] = [
+const MIGRATIONS: [&str; 7] = [
     include_str!("../../src/sqlite/schema/1.sql"),
     include_str!("../../src/sqlite/schema/2.sql"),
     include_str!("../../src/sqlite/schema/3.sql"),
@@ -20,7 +20,7 @@ const STEPS: [&str; 7] = [
 
 /// The rows that a program with the first schema wrote: two sessions, one of which was released,
 /// with damage in both.
-const SESSIONS: &str = r#"
+const SESSION_ROWS: &str = r#"
 INSERT INTO sessions (id, cwd, additional_directories, model, mode, permission_mode, title, created_at, updated_at, last_seq, lease_epoch)
 VALUES ('s1', '/work', '[]', 'offline/pilot', 'edit', 'guardian', 'One', 1000, 2000, 5, 3),
        ('s2', '/work', '["/more"]', 'openai/x', 'plan', 'argus', NULL, 1500, 1600, 1, 1);
@@ -34,12 +34,12 @@ INSERT INTO events (session_id, seq, format, kind, body, at, damaged) VALUES
 "#;
 
 /// Creates a file as a program with this schema leaves it.
-fn of(version: usize, path: &Path) -> Connection {
+fn file_with_schema(version: usize, path: &Path) -> Connection {
     let file = Connection::open(path).unwrap();
     file.execute_batch("PRAGMA journal_mode = WAL").unwrap();
-    file.execute_batch(STEPS[0]).unwrap();
-    file.execute_batch(SESSIONS).unwrap();
-    STEPS[1..version].iter().for_each(|step| file.execute_batch(step).unwrap());
+    file.execute_batch(MIGRATIONS[0]).unwrap();
+    file.execute_batch(SESSION_ROWS).unwrap();
+    MIGRATIONS[1..version].iter().for_each(|step| file.execute_batch(step).unwrap());
     file
 }
 
@@ -51,7 +51,7 @@ fn schema(path: &Path) -> (i64, Vec<String>) {
 }
 
 /// Checks that everything that was in the file is present and writable.
-async fn whole(path: &Path) {
+async fn check_complete(path: &Path) {
     let store = SqliteStore::open(path).unwrap();
     let record = store.get(&"s1".into()).await.unwrap();
     assert_eq!((record.title.as_deref(), record.effort), (Some("One"), Some(Effort::High)));
@@ -59,52 +59,52 @@ async fn whole(path: &Path) {
     let events = store.events(&"s1".into(), 0, 10).await.unwrap();
     let seqs: Vec<u64> = events.iter().map(|(seq, _)| *seq).collect();
     assert_eq!(seqs, [1, 2, 3, 5]);
-    assert_eq!((&events[0].1, &events[3].1), (&said("one"), &said("two")));
+    assert_eq!((&events[0].1, &events[3].1), (&user_message("one"), &user_message("two")));
     let listed = store.list(ListQuery { limit: 10, ..ListQuery::default() }).await.unwrap();
     assert_eq!(listed.sessions.len(), 2);
     let query = agent::SearchQuery { text: "two".to_owned(), cwd: None, limit: 10 };
     let hits = store.search(query).await.unwrap();
     assert_eq!(hits.iter().map(|hit| hit.seq).collect::<Vec<_>>(), [5]);
     let lease = store.acquire(&"s2".into(), false).await.unwrap();
-    store.append(&lease, vec![said("on")]).await.unwrap();
+    store.append(&lease, vec![user_message("on")]).await.unwrap();
 }
 
 #[tokio::test]
-async fn a_file_of_every_released_schema_becomes_one_of_today_and_loses_nothing() {
-    let (_folder, fresh) = place();
+async fn every_released_schema_is_migrated_without_loss() {
+    let (_directory, fresh) = database_path();
     drop(SqliteStore::open(&fresh).unwrap());
     let today = schema(&fresh);
-    assert_eq!(today.0, STEPS.len() as i64, "the steps of this test are those of the program");
-    for version in 1..=STEPS.len() {
-        let (_folder, path) = place();
-        drop(of(version, &path));
-        whole(&path).await;
+    assert_eq!(today.0, MIGRATIONS.len() as i64, "the steps of this test are those of the program");
+    for version in 1..=MIGRATIONS.len() {
+        let (_directory, path) = database_path();
+        drop(file_with_schema(version, &path));
+        check_complete(&path).await;
         assert_eq!(schema(&path), today, "from {version}");
         // The second time, no migration is left to do.
-        whole(&path).await;
+        check_complete(&path).await;
         assert_eq!(schema(&path), today, "from {version}, again");
     }
 }
 
 #[tokio::test]
-async fn a_migration_that_is_cut_off_is_done_again() {
-    for version in 1..STEPS.len() {
-        let (_folder, path) = place();
-        let mut file = of(version, &path);
+async fn an_interrupted_migration_is_repeated() {
+    for version in 1..MIGRATIONS.len() {
+        let (_directory, path) = database_path();
+        let mut file = file_with_schema(version, &path);
         let before = schema(&path);
-        let cut_off = file.transaction_with_behavior(TransactionBehavior::Immediate).unwrap();
-        STEPS[version..].iter().for_each(|step| cut_off.execute_batch(step).unwrap());
+        let unfinished = file.transaction_with_behavior(TransactionBehavior::Immediate).unwrap();
+        MIGRATIONS[version..].iter().for_each(|step| unfinished.execute_batch(step).unwrap());
         // Dropped before the commit, as at the end of the process.
-        drop(cut_off);
+        drop(unfinished);
         assert_eq!(schema(&path), before);
-        whole(&path).await;
+        check_complete(&path).await;
     }
 }
 
 #[tokio::test]
-async fn many_may_migrate_the_file_at_once() {
-    let (_folder, path) = place();
-    drop(of(1, &path));
+async fn several_processes_can_migrate_the_file_concurrently() {
+    let (_directory, path) = database_path();
+    drop(file_with_schema(1, &path));
     let opened: Vec<_> = (0..4)
         .map(|_| {
             let path = path.clone();
@@ -112,5 +112,5 @@ async fn many_may_migrate_the_file_at_once() {
         })
         .collect();
     opened.into_iter().for_each(|thread| thread.join().unwrap().unwrap());
-    whole(&path).await;
+    check_complete(&path).await;
 }

@@ -1,6 +1,6 @@
 //! A failed opening reports why, and the next call tries again: a process outlives the causes.
 
-use crate::{place, said, session};
+use crate::{database_path, session, user_message};
 use agent::{ListQuery, SessionStore as _, StoreError};
 use rusqlite::Connection;
 use std::{
@@ -21,11 +21,11 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(format!("{}{suffix}", path.display()))
 }
 
-fn folder(path: &Path) -> &Path {
+fn parent(path: &Path) -> &Path {
     path.parent().unwrap()
 }
 
-#[expect(clippy::disallowed_methods, reason = "the test puts a folder in the way of the store's own file")]
+#[expect(clippy::disallowed_methods, reason = "the test puts a directory in the way of the store's own file")]
 fn directory_at(path: &Path) -> Option<Connection> {
     fs::create_dir_all(path.join("in the way")).unwrap();
     None
@@ -33,7 +33,7 @@ fn directory_at(path: &Path) -> Option<Connection> {
 
 #[expect(clippy::disallowed_methods, reason = "the test makes the store's own file")]
 fn directory_beside(path: &Path, suffix: &str) -> Option<Connection> {
-    fs::create_dir_all(folder(path)).unwrap();
+    fs::create_dir_all(parent(path)).unwrap();
     fs::write(path, "").unwrap();
     directory_at(&beside(path, suffix))
 }
@@ -43,40 +43,40 @@ fn directory_beside(path: &Path, suffix: &str) -> Option<Connection> {
 fn causes() -> Vec<Cause> {
     vec![
         Cause {
-            name: "a file in the place of the folder",
+            name: "a file in the place of the directory",
             begin: |path| {
-                fs::write(folder(path), "no folder").unwrap();
+                fs::write(parent(path), "no folder").unwrap();
                 None
             },
-            end: |path| fs::remove_file(folder(path)).unwrap(),
+            end: |path| fs::remove_file(parent(path)).unwrap(),
         },
         Cause {
-            name: "a link that leads nowhere in the place of the folder",
+            name: "a link that leads nowhere in the place of the directory",
             begin: |path| {
-                std::os::unix::fs::symlink("/nowhere/at/all", folder(path)).unwrap();
+                std::os::unix::fs::symlink("/nowhere/at/all", parent(path)).unwrap();
                 None
             },
-            end: |path| fs::remove_file(folder(path)).unwrap(),
+            end: |path| fs::remove_file(parent(path)).unwrap(),
         },
         Cause {
-            name: "a folder in the place of the file",
+            name: "a directory in the place of the file",
             begin: directory_at,
             end: |path| fs::remove_dir_all(path).unwrap(),
         },
         Cause {
-            name: "a folder in the place of the log",
+            name: "a directory in the place of the log",
             begin: |path| directory_beside(path, "-wal"),
             end: |path| fs::remove_dir_all(beside(path, "-wal")).unwrap(),
         },
         Cause {
-            name: "a folder in the place of the shared memory",
+            name: "a directory in the place of the shared memory",
             begin: |path| directory_beside(path, "-shm"),
             end: |path| fs::remove_dir_all(beside(path, "-shm")).unwrap(),
         },
         Cause {
             name: "another program's file",
             begin: |path| {
-                fs::create_dir_all(folder(path)).unwrap();
+                fs::create_dir_all(parent(path)).unwrap();
                 Connection::open(path).unwrap().execute_batch("CREATE TABLE t (x)").unwrap();
                 None
             },
@@ -94,7 +94,7 @@ fn causes() -> Vec<Cause> {
         Cause {
             name: "a lock of another process",
             begin: |path| {
-                fs::create_dir_all(folder(path)).unwrap();
+                fs::create_dir_all(parent(path)).unwrap();
                 let other = Connection::open(path).unwrap();
                 other.execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE").unwrap();
                 Some(other)
@@ -105,10 +105,10 @@ fn causes() -> Vec<Cause> {
 }
 
 #[tokio::test]
-async fn what_could_not_be_opened_is_opened_once_the_cause_is_gone() {
+async fn opening_succeeds_once_the_cause_of_its_failure_is_gone() {
     for Cause { name, begin, end } in causes() {
-        let (_folder, path) = place();
-        let path = folder(&path).join("data/sessions.db");
+        let (_directory, path) = database_path();
+        let path = parent(&path).join("data/sessions.db");
         let kept = begin(&path);
         let store = SqliteStore::open_in_background(&path).unwrap();
         for _ in 0..2 {
@@ -116,7 +116,7 @@ async fn what_could_not_be_opened_is_opened_once_the_cause_is_gone() {
             let Err(StoreError::Io(message) | StoreError::Format(message)) = &refused else {
                 panic!("{name}: {refused:?}")
             };
-            let data = folder(&path).to_str().unwrap();
+            let data = parent(&path).to_str().unwrap();
             assert!(message.contains(data), "{name}: the file is named: {message}");
             if name.contains("lock") {
                 break;
@@ -127,7 +127,7 @@ async fn what_could_not_be_opened_is_opened_once_the_cause_is_gone() {
         drop(kept);
         end(&path);
         let lease = store.create(session("s1")).await.unwrap_or_else(|error| panic!("{name}: {error}"));
-        store.append(&lease, vec![said("1")]).await.unwrap();
+        store.append(&lease, vec![user_message("1")]).await.unwrap();
         let listed = store.list(ListQuery { limit: 9, ..ListQuery::default() }).await;
         let listed = listed.unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(listed.sessions.len(), 1, "{name}: what reads tries again too");
@@ -135,13 +135,13 @@ async fn what_could_not_be_opened_is_opened_once_the_cause_is_gone() {
 }
 
 #[tokio::test]
-async fn an_empty_file_is_begun_afresh_and_a_log_beside_it_is_kept() {
-    let (_folder, path) = place();
+async fn an_empty_file_is_recreated_and_its_log_is_salvaged() {
+    let (_directory, path) = database_path();
     let store = SqliteStore::open(&path).unwrap();
     let lease = store.create(session("s1")).await.unwrap();
-    store.append(&lease, vec![said("1"), said("2")]).await.unwrap();
+    store.append(&lease, vec![user_message("1"), user_message("2")]).await.unwrap();
     // As after a machine crash that destroyed the file and left its log.
-    let copy = folder(&path).join("copy.db");
+    let copy = parent(&path).join("copy.db");
     for (from, to) in [("", ""), ("-wal", "-wal")] {
         fs::copy(beside(&path, from), beside(&copy, to)).unwrap();
     }
@@ -150,7 +150,7 @@ async fn an_empty_file_is_begun_afresh_and_a_log_beside_it_is_kept() {
     let store = SqliteStore::open(&copy).unwrap();
     assert_eq!(store.events(&"s1".into(), 0, 9).await.unwrap().len(), 2, "the log had all of it");
 
-    let empty = folder(&path).join("empty.db");
+    let empty = parent(&path).join("empty.db");
     fs::OpenOptions::new().write(true).create_new(true).open(&empty).unwrap();
     let store = SqliteStore::open(&empty).unwrap();
     store.create(session("s1")).await.unwrap();

@@ -1,16 +1,16 @@
 //! Checking a file, and repairing it.
 
-use crate::{place, said, session};
+use crate::{database_path, session, user_message};
 use agent::{SearchQuery, SessionStore as _};
 use rusqlite::Connection;
 use std::path::Path;
-use store::{Look, Remedy, Repaired, SqliteStore, examine, repair};
+use store::{CheckDepth, Remedy, Repaired, SqliteStore, examine, repair};
 
 async fn two_sessions(path: &Path) {
     let store = SqliteStore::open(path).unwrap();
     for id in ["s1", "s2"] {
         let lease = store.create(session(id)).await.unwrap();
-        store.append(&lease, (1..=9).map(|n| said(&format!("{n} {id}"))).collect()).await.unwrap();
+        store.append(&lease, (1..=9).map(|n| user_message(&format!("{n} {id}"))).collect()).await.unwrap();
     }
 }
 
@@ -25,20 +25,20 @@ async fn found(path: &Path, text: &str) -> usize {
 }
 
 #[tokio::test]
-async fn a_healthy_file_is_left_as_it_is() {
-    let (_folder, path) = place();
-    assert_eq!(examine(&path, Look::Quick), Ok(None), "there is none");
+async fn a_healthy_file_is_unchanged() {
+    let (_directory, path) = database_path();
+    assert_eq!(examine(&path, CheckDepth::Quick), Ok(None), "there is none");
     assert_eq!(repair(&path), Ok(Repaired::Nothing));
     two_sessions(&path).await;
-    for look in [Look::Quick, Look::Thorough] {
-        let health = examine(&path, look).unwrap().unwrap();
+    for depth in [CheckDepth::Quick, CheckDepth::Thorough] {
+        let health = examine(&path, depth).unwrap().unwrap();
         assert_eq!((health.problems.len(), health.remedy, health.sessions), (0, Remedy::Nothing, 2));
     }
     assert_eq!(repair(&path), Ok(Repaired::Nothing));
 }
 
 #[tokio::test]
-async fn indexes_alone_are_made_anew_and_nothing_is_set_aside() {
+async fn damaged_indexes_are_rebuilt_and_nothing_is_set_aside() {
     for damage in [
         // An index that lacks rows.
         "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = sql || ' WHERE 0' WHERE name = 'sessions_by_use'; \
@@ -47,29 +47,29 @@ async fn indexes_alone_are_made_anew_and_nothing_is_set_aside() {
         // A search index with words that are missing from its lists.
         "DELETE FROM words_data WHERE id > 10",
     ] {
-        let (_folder, path) = place();
+        let (_directory, path) = database_path();
         two_sessions(&path).await;
         sql(&path, damage);
-        let health = examine(&path, Look::Thorough).unwrap().unwrap();
+        let health = examine(&path, CheckDepth::Thorough).unwrap().unwrap();
         assert_eq!(health.remedy, Remedy::Indexes, "{damage}: {:?}", health.problems);
         assert_eq!(repair(&path), Ok(Repaired::Indexes), "{damage}");
-        let health = examine(&path, Look::Thorough).unwrap().unwrap();
+        let health = examine(&path, CheckDepth::Thorough).unwrap().unwrap();
         assert_eq!((health.problems, health.sessions, health.set_aside.len()), (Vec::new(), 2, 0));
         assert_eq!(found(&path, "s1").await, 9, "the search takes all of it up again");
     }
 }
 
 #[tokio::test]
-async fn a_gap_in_a_log_costs_what_is_behind_it_and_is_told() {
-    let (_folder, path) = place();
+async fn a_gap_in_a_log_costs_the_events_after_it_and_is_reported() {
+    let (_directory, path) = database_path();
     two_sessions(&path).await;
     sql(&path, "DELETE FROM events WHERE session_id = 's1' AND seq = 5");
-    let health = examine(&path, Look::Quick).unwrap().unwrap();
+    let health = examine(&path, CheckDepth::Quick).unwrap().unwrap();
     assert_eq!((health.remedy, health.problems.len()), (Remedy::Salvage, 1), "{:?}", health.problems);
     assert!(health.problems[0].contains("s1"));
     let Ok(Repaired::Salvaged(salvaged)) = repair(&path) else { panic!("not salvaged") };
     assert_eq!((salvaged.whole, salvaged.cut.len(), salvaged.cut[0].kept), (1, 1, 4));
-    let health = examine(&path, Look::Thorough).unwrap().unwrap();
+    let health = examine(&path, CheckDepth::Thorough).unwrap().unwrap();
     assert_eq!((health.problems, health.remedy), (Vec::new(), Remedy::Nothing));
     assert_eq!(health.set_aside, std::slice::from_ref(&salvaged.aside));
     let name = salvaged.aside.file_name().unwrap().to_str().unwrap();
@@ -85,14 +85,14 @@ async fn a_gap_in_a_log_costs_what_is_behind_it_and_is_told() {
 }
 
 #[tokio::test]
-async fn a_newer_or_a_foreign_file_is_not_repaired() {
-    for (sql_text, says) in
+async fn a_newer_or_foreign_file_is_not_repaired() {
+    for (sql_text, advice) in
         [("CREATE TABLE t (x)", "another program"), ("CREATE TABLE t (x); PRAGMA user_version = 99", "newer")]
     {
-        let (_folder, path) = place();
+        let (_directory, path) = database_path();
         sql(&path, sql_text);
-        let health = examine(&path, Look::Quick).unwrap().unwrap();
+        let health = examine(&path, CheckDepth::Quick).unwrap().unwrap();
         assert_eq!(health.remedy, Remedy::Refuse);
-        assert!(repair(&path).is_err_and(|error| error.to_string().contains(says)));
+        assert!(repair(&path).is_err_and(|error| error.to_string().contains(advice)));
     }
 }

@@ -1,7 +1,7 @@
 //! Damage anywhere in the file: the file still opens, and only sessions whose events were hit lose
 //! anything.
 
-use crate::{place, said, session};
+use crate::{database_path, session, user_message};
 use agent::{ListQuery, SearchQuery, SessionEvent, SessionStore as _};
 use rusqlite::Connection;
 use std::{
@@ -18,7 +18,7 @@ const SESSIONS: [&str; 4] = ["<one>", "<two>", "<three>", "<four>"];
 /// Returns events that contain the session's name throughout; some of them do not fit on a page.
 fn events(id: &str) -> Vec<SessionEvent> {
     let text = |n: usize| format!("{n} {}", id.repeat(if n == 7 { 1500 } else { 40 }));
-    (1..=30).map(|n| said(&text(n))).collect()
+    (1..=30).map(|n| user_message(&text(n))).collect()
 }
 
 /// Creates a file with a few sessions and a deleted one, with an empty log. Returns for each page
@@ -39,8 +39,8 @@ async fn sample(path: &Path) -> Vec<BTreeSet<&'static str>> {
     let bytes = read(path);
     let on = |page: &[u8]| {
         // Only the texts of events contain a name twice in a row.
-        let says = |id: &&str| page.windows(2 * id.len()).any(|part| part == id.repeat(2).as_bytes());
-        SESSIONS.into_iter().filter(says).collect()
+        let advice = |id: &&str| page.windows(2 * id.len()).any(|part| part == id.repeat(2).as_bytes());
+        SESSIONS.into_iter().filter(advice).collect()
     };
     bytes.chunks(PAGE).map(on).collect()
 }
@@ -49,12 +49,12 @@ async fn sample(path: &Path) -> Vec<BTreeSet<&'static str>> {
 async fn check(bytes: &[u8], what: &str, hit: &BTreeSet<&str>) -> Vec<PathBuf> {
     // A text with a changed byte may still be valid.
     let may_change = what.starts_with("byte");
-    let folder = TempDir::new().unwrap();
-    let path = folder.path().join("sessions.db");
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("sessions.db");
     write(&path, bytes);
     let store = SqliteStore::open(&path).unwrap_or_else(|error| panic!("{what}: {error}"));
     let fresh = store.create(session("<new>")).await.unwrap_or_else(|error| panic!("{what}: {error}"));
-    store.append(&fresh, vec![said("<new>")]).await.unwrap_or_else(|error| panic!("{what}: {error}"));
+    store.append(&fresh, vec![user_message("<new>")]).await.unwrap_or_else(|error| panic!("{what}: {error}"));
     for id in SESSIONS {
         let all: Vec<_> = (1..).zip(events(id)).collect();
         let found = read_all(&store, id, what).await;
@@ -65,19 +65,19 @@ async fn check(bytes: &[u8], what: &str, hit: &BTreeSet<&str>) -> Vec<PathBuf> {
         let lease = store.acquire(&id.into(), false).await;
         if !hit.contains(id) {
             let lease = lease.unwrap_or_else(|error| panic!("{what}: {id}: {error}"));
-            assert_eq!(store.append(&lease, vec![said("more")]).await, Ok(31), "{what}: {id}");
+            assert_eq!(store.append(&lease, vec![user_message("more")]).await, Ok(31), "{what}: {id}");
         }
     }
     let listed = store.list(ListQuery { limit: 99, ..ListQuery::default() }).await;
     let listed = listed.unwrap_or_else(|error| panic!("{what}: {error}")).sessions;
     let ids: BTreeSet<&str> = listed.iter().map(|record| record.id.as_str()).collect();
-    let whole: BTreeSet<&str> =
+    let complete: BTreeSet<&str> =
         SESSIONS.into_iter().filter(|id| !hit.contains(id)).chain(["<new>"]).collect();
-    assert!(ids.is_superset(&whole), "{what}: {ids:?}");
+    assert!(ids.is_superset(&complete), "{what}: {ids:?}");
     assert!(!ids.contains("<gone>"), "{what}: what was deleted does not come back");
     let query = SearchQuery { text: "more".to_owned(), limit: 99, ..SearchQuery::default() };
     let hits = store.search(query).await.unwrap_or_else(|error| panic!("{what}: {error}"));
-    assert_eq!(hits.len(), whole.len() - 1, "{what}: what was said since is found");
+    assert_eq!(hits.len(), complete.len() - 1, "{what}: what was said since is found");
     set_aside(&path)
 }
 
@@ -96,8 +96,8 @@ async fn read_all(store: &SqliteStore, id: &str, what: &str) -> Vec<(u64, Sessio
 }
 
 #[tokio::test]
-async fn every_page_may_be_lost_and_costs_its_sessions_only() {
-    let (_folder, path) = place();
+async fn a_lost_page_damages_only_the_sessions_on_it() {
+    let (_directory, path) = database_path();
     let pages = sample(&path).await;
     let bytes = read(&path);
     let with_events = pages.iter().filter(|hit| !hit.is_empty()).count();
@@ -117,8 +117,8 @@ async fn every_page_may_be_lost_and_costs_its_sessions_only() {
 }
 
 #[tokio::test]
-async fn a_single_byte_may_change_anywhere() {
-    let (_folder, path) = place();
+async fn a_changed_byte_damages_only_the_sessions_on_its_page() {
+    let (_directory, path) = database_path();
     let pages = sample(&path).await;
     let bytes = read(&path);
     for (number, hit) in (1..).zip(&pages).skip(1) {
@@ -128,7 +128,7 @@ async fn a_single_byte_may_change_anywhere() {
             damaged[(number - 1) * PAGE + at] ^= 0x15;
             let what = format!("byte {at} of page {number} of {hit:?}");
             match hit.is_empty() {
-                true => opens(&damaged, &what).await,
+                true => check_opens(&damaged, &what).await,
                 false => drop(check(&damaged, &what, hit).await),
             }
         }
@@ -137,42 +137,42 @@ async fn a_single_byte_may_change_anywhere() {
 
 /// Opens a copy and reads everything. The result is unpredictable if rows of other tables can still
 /// be read, but with wrong values.
-async fn opens(bytes: &[u8], what: &str) {
-    let folder = TempDir::new().unwrap();
-    let path = folder.path().join("sessions.db");
+async fn check_opens(bytes: &[u8], what: &str) {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("sessions.db");
     write(&path, bytes);
     let store = SqliteStore::open(&path).unwrap_or_else(|error| panic!("{what}: {error}"));
     let fresh = store.create(session("<new>")).await.unwrap_or_else(|error| panic!("{what}: {error}"));
-    store.append(&fresh, vec![said("<new>")]).await.unwrap_or_else(|error| panic!("{what}: {error}"));
+    store.append(&fresh, vec![user_message("<new>")]).await.unwrap_or_else(|error| panic!("{what}: {error}"));
     let listed = store.list(ListQuery { limit: 99, ..ListQuery::default() }).await;
     assert!(listed.is_ok(), "{what}: {listed:?}");
 }
 
 #[tokio::test]
-async fn a_session_that_is_open_goes_on_over_the_damage_or_says_that_its_log_is_gone() {
-    let (_folder, path) = place();
+async fn an_open_session_continues_after_damage_or_reports_that_its_log_is_gone() {
+    let (_directory, path) = database_path();
     let pages = sample(&path).await;
     let (number, hit) = (1..).zip(&pages).find(|(_, hit)| hit.len() == 1).expect("such a page");
     let cut = *hit.first().unwrap();
-    let whole = *SESSIONS.iter().find(|id| **id != cut).unwrap();
+    let complete = *SESSIONS.iter().find(|id| **id != cut).unwrap();
     let store = SqliteStore::open(&path).unwrap();
     let cut_lease = store.acquire(&cut.into(), false).await.unwrap();
-    let whole_lease = store.acquire(&whole.into(), false).await.unwrap();
+    let whole_lease = store.acquire(&complete.into(), false).await.unwrap();
     let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
     std::os::unix::fs::FileExt::write_all_at(&file, &[0; PAGE], ((number - 1) * PAGE) as u64).unwrap();
     read_all(&store, cut, "in use").await;
     assert_eq!(set_aside(&path).len(), 1);
-    assert_eq!(store.append(&whole_lease, vec![said("more")]).await, Ok(31));
-    let refused = store.append(&cut_lease, vec![said("more")]).await;
+    assert_eq!(store.append(&whole_lease, vec![user_message("more")]).await, Ok(31));
+    let refused = store.append(&cut_lease, vec![user_message("more")]).await;
     let message = refused.unwrap_err().to_string();
     assert!(message.contains("is gone") && message.contains(path.to_str().unwrap()), "{message}");
     let lease = store.acquire(&cut.into(), false).await.unwrap();
-    store.append(&lease, vec![said("more")]).await.unwrap();
+    store.append(&lease, vec![user_message("more")]).await.unwrap();
 }
 
 #[tokio::test]
-async fn a_session_of_which_nothing_is_left_is_named() {
-    let (_folder, path) = place();
+async fn a_completely_lost_session_is_named() {
+    let (_directory, path) = database_path();
     sample(&path).await;
     let mut bytes = read(&path);
     // The pages that name it, except the index of directories: its row, and all of its events.
@@ -189,8 +189,8 @@ async fn a_session_of_which_nothing_is_left_is_named() {
 }
 
 #[tokio::test]
-async fn a_swap_that_was_cut_off_is_finished_by_the_next_process() {
-    let (_folder, path) = place();
+async fn an_interrupted_replacement_is_finished_by_the_next_process() {
+    let (_directory, path) = database_path();
     sample(&path).await;
     let at = |suffix: &str| PathBuf::from(format!("{}{suffix}", path.display()));
     // The damaged file was set aside, its log is still in place, and the salvaged file is ready.

@@ -1,16 +1,16 @@
 //! A file that is deleted, moved or replaced while it is in use.
 
-use crate::{place, said, session};
+use crate::{database_path, session, user_message};
 use agent::{Lease, ListQuery, SessionStore as _, StoreError};
 use std::{fs, path::Path};
 use store::SqliteStore;
 
 fn events(count: usize) -> Vec<agent::SessionEvent> {
-    (1..=count).map(|n| said(&n.to_string())).collect()
+    (1..=count).map(|n| user_message(&n.to_string())).collect()
 }
 
 /// Checks that an append reports that the session's log is gone, and names the file.
-async fn is_gone(store: &SqliteStore, lease: &Lease, path: &Path) {
+async fn assert_log_is_gone(store: &SqliteStore, lease: &Lease, path: &Path) {
     for _ in 0..2 {
         let refused = store.append(lease, events(1)).await;
         let Err(StoreError::Io(message)) = &refused else { panic!("{refused:?}") };
@@ -20,14 +20,14 @@ async fn is_gone(store: &SqliteStore, lease: &Lease, path: &Path) {
 
 #[tokio::test]
 #[expect(clippy::disallowed_methods, reason = "the test takes the store's own file away")]
-async fn a_store_that_vanished_is_noticed_at_the_next_append() {
+async fn a_vanished_file_is_detected_at_the_next_append() {
     type Vanish = fn(&Path);
     let ways: [(&str, Vanish); 4] = [
         ("deleted", |path| fs::remove_file(path).unwrap()),
-        ("deleted with its folder", |path| fs::remove_dir_all(path.parent().unwrap()).unwrap()),
-        ("moved with its folder", |path| {
-            let folder = path.parent().unwrap();
-            fs::rename(folder, folder.with_extension("moved")).unwrap();
+        ("deleted with its directory", |path| fs::remove_dir_all(path.parent().unwrap()).unwrap()),
+        ("moved with its directory", |path| {
+            let directory = path.parent().unwrap();
+            fs::rename(directory, directory.with_extension("moved")).unwrap();
         }),
         ("replaced", |path| {
             let other = path.with_extension("other");
@@ -39,14 +39,14 @@ async fn a_store_that_vanished_is_noticed_at_the_next_append() {
         }),
     ];
     for (name, vanish) in ways {
-        let (_folder, path) = place();
+        let (_directory, path) = database_path();
         let path = path.parent().unwrap().join("data/sessions.db");
         let store = SqliteStore::open(&path).unwrap();
         let lease = store.create(session("s1")).await.unwrap();
         store.append(&lease, events(3)).await.unwrap();
         assert_eq!(store.events(&lease.session, 0, 9).await.unwrap().len(), 3);
         vanish(&path);
-        is_gone(&store, &lease, &path).await;
+        assert_log_is_gone(&store, &lease, &path).await;
         // The process continues: a new session is stored in the file that is at the path now, and
         // both threads of the store see it.
         let fresh = store.create(session("s2")).await.unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -56,14 +56,14 @@ async fn a_store_that_vanished_is_noticed_at_the_next_append() {
         assert_eq!(listed.sessions.len(), 1, "{name}");
         let elsewhere = SqliteStore::open(&path).unwrap();
         assert_eq!(elsewhere.events(&fresh.session, 0, 9).await.unwrap().len(), 2, "{name}");
-        is_gone(&store, &lease, &path).await;
+        assert_log_is_gone(&store, &lease, &path).await;
     }
 }
 
 #[tokio::test]
 #[expect(clippy::disallowed_methods, reason = "the test puts a backup in the place of the store's own file")]
-async fn a_backup_in_its_place_is_not_written_to_as_if_nothing_was_missing() {
-    let (_folder, path) = place();
+async fn a_restored_backup_is_not_continued_by_sessions_it_does_not_contain() {
+    let (_directory, path) = database_path();
     let store = SqliteStore::open(&path).unwrap();
     let lease = store.create(session("s1")).await.unwrap();
     store.append(&lease, events(2)).await.unwrap();
@@ -75,7 +75,7 @@ async fn a_backup_in_its_place_is_not_written_to_as_if_nothing_was_missing() {
     drop(raw);
     store.append(&lease, events(1)).await.unwrap();
     fs::rename(&backup, &path).unwrap();
-    is_gone(&store, &lease, &path).await;
+    assert_log_is_gone(&store, &lease, &path).await;
     assert_eq!(store.append(&other, events(1)).await, Ok(3), "nothing of this one is missing");
     let again = store.acquire(&lease.session, false).await.unwrap();
     assert_eq!(store.append(&again, events(1)).await, Ok(3), "loaded again, it goes on from what is there");
@@ -83,8 +83,8 @@ async fn a_backup_in_its_place_is_not_written_to_as_if_nothing_was_missing() {
 
 #[tokio::test]
 #[expect(clippy::disallowed_methods, reason = "the test takes the store's own log away")]
-async fn a_log_that_is_deleted_takes_nothing_along() {
-    let (_folder, path) = place();
+async fn deleting_the_write_ahead_log_loses_nothing() {
+    let (_directory, path) = database_path();
     let store = SqliteStore::open(&path).unwrap();
     let lease = store.create(session("s1")).await.unwrap();
     store.append(&lease, events(3)).await.unwrap();
@@ -95,16 +95,16 @@ async fn a_log_that_is_deleted_takes_nothing_along() {
 }
 
 #[tokio::test]
-#[expect(clippy::disallowed_methods, reason = "the test takes the store's folder away")]
-async fn what_a_session_has_left_to_do_does_not_make_a_deleted_folder_anew() {
-    let (folder, path) = place();
-    let inside = folder.path().join("data");
+#[expect(clippy::disallowed_methods, reason = "the test takes the store's directory away")]
+async fn releasing_a_lease_does_not_recreate_a_deleted_directory() {
+    let (directory, path) = database_path();
+    let inside = directory.path().join("data");
     fs::create_dir(&inside).unwrap();
     let store = SqliteStore::open(inside.join(path.file_name().unwrap())).unwrap();
     let lease = store.create(session("s1")).await.unwrap();
     store.append(&lease, events(2)).await.unwrap();
     fs::remove_dir_all(&inside).unwrap();
-    is_gone(&store, &lease, &inside).await;
+    assert_log_is_gone(&store, &lease, &inside).await;
     assert_eq!(store.release(&lease).await, Ok(()));
     assert!(!inside.exists());
 }

@@ -4,7 +4,7 @@
 //! are reported by name. A case is skipped if the subject lacks what it needs; the names of the
 //! cases that ran are returned.
 
-mod folders;
+mod directories;
 pub(crate) mod processes;
 mod reads;
 mod writes;
@@ -12,7 +12,7 @@ mod writes;
 /// The shell lines that a backend with [`Processes::Scripted`] must support; each is documented
 /// with its effect.
 pub mod lines {
-    pub use super::processes::{DIES, FAILS, FLOODS, MIXED, PRINTS, STAYS};
+    pub use super::processes::{FAILS, FLOODS, KILLED, MIXED, PRINTS, RUNS};
 }
 
 use crate::limits::CONTRACT_CASE;
@@ -64,7 +64,7 @@ pub enum Processes {
 pub async fn check(make: impl AsyncFn() -> Subject) -> Vec<&'static str> {
     let mut ran = Vec::new();
     let mut failed = Vec::new();
-    for case in [reads::CASES, writes::CASES, folders::CASES, processes::CASES].concat() {
+    for case in [reads::CASES, writes::CASES, directories::CASES, processes::CASES].concat() {
         let subject = make().await;
         if !case.need.is_met(&subject) {
             continue;
@@ -133,8 +133,8 @@ impl Subject {
     /// Creates a file through `setup`.
     async fn seed(&self, relative: &str, bytes: impl AsRef<[u8]>) -> AbsPath {
         let path = self.path(relative);
-        let folder = path.parent().expect("a file below the root has a folder");
-        self.setup.create_dir_all(&folder).await.expect("set up a folder");
+        let directory = path.parent().expect("a file below the root has a directory");
+        self.setup.create_dir_all(&directory).await.expect("set up a directory");
         self.setup.write(&path, bytes.as_ref()).await.expect("set up a file");
         path
     }

@@ -6,22 +6,22 @@ use crate::{Command, Confinement, ExitStatus, Output, Process, SystemError};
 cases! {
     Scripts:
         both_outputs_are_one_stream
-        exit_codes_are_told
-        a_signal_is_no_success
+        exit_codes_are_reported
+        a_signal_is_not_success
         an_unknown_program_cannot_be_started
-        output_waits_for_its_reader
+        unread_output_is_kept
         the_oldest_output_is_dropped_with_one_gap
         a_killed_process_has_ended;
     Shell:
-        a_command_runs_where_it_is_told
-        a_missing_folder_is_no_place_to_run
+        a_command_runs_in_its_directory
+        a_missing_directory_is_an_error
         variables_are_added
-        nobody_is_asked
-        no_colours_are_asked_for
+        prompts_are_disabled
+        colours_are_disabled
         arguments_are_not_split
         standard_input_is_closed
-        kill_ends_the_grandchildren
-        drop_ends_the_grandchildren;
+        kill_kills_the_grandchildren
+        drop_kills_the_grandchildren;
 }
 
 /// Prints `abcd`, alternating between stdout and stderr.
@@ -29,15 +29,15 @@ pub const MIXED: &str = "printf a; printf b >&2; printf c; printf d >&2";
 /// Exits with code 3.
 pub const FAILS: &str = "exit 3";
 /// Is killed by SIGKILL.
-pub const DIES: &str = "kill -KILL $$";
+pub const KILLED: &str = "kill -KILL $$";
 /// Prints `kept` and a newline.
 pub const PRINTS: &str = "echo kept";
 /// Prints `line-0` to `line-1999`, one per line.
 pub const FLOODS: &str = "i=0; while [ $i -lt 2000 ]; do echo line-$i; i=$((i+1)); done";
 /// Prints `ready` on a line and runs until it is killed.
-pub const STAYS: &str = "echo ready; exec sleep 600";
+pub const RUNS: &str = "echo ready; exec sleep 600";
 
-const ROOMY: usize = 1 << 20;
+const LARGE_LIMIT: usize = 1 << 20;
 
 async fn spawn(s: &Subject, line: &str, limit: usize) -> Box<dyn Process> {
     s.system.spawn(Command::shell(line, s.root.clone(), limit)).await.expect("start")
@@ -56,7 +56,7 @@ async fn drain(process: &mut dyn Process) -> String {
 }
 
 async fn run(s: &Subject, line: &str) -> (String, ExitStatus) {
-    let mut process = spawn(s, line, ROOMY).await;
+    let mut process = spawn(s, line, LARGE_LIMIT).await;
     let text = drain(&mut *process).await;
     (text, process.wait().await.expect("wait"))
 }
@@ -81,14 +81,14 @@ async fn both_outputs_are_one_stream(s: &Subject) {
     assert_eq!(run(s, MIXED).await, ("abcd".to_owned(), exit(0)));
 }
 
-async fn exit_codes_are_told(s: &Subject) {
+async fn exit_codes_are_reported(s: &Subject) {
     let (text, status) = run(s, FAILS).await;
     assert_eq!((text.as_str(), &status), ("", &exit(3)));
     assert!(!status.success());
 }
 
-async fn a_signal_is_no_success(s: &Subject) {
-    let (_, status) = run(s, DIES).await;
+async fn a_signal_is_not_success(s: &Subject) {
+    let (_, status) = run(s, KILLED).await;
     assert_eq!(status, ExitStatus { code: None, signal: Some("SIGKILL".to_owned()) });
     assert!(!status.success());
 }
@@ -99,7 +99,7 @@ async fn an_unknown_program_cannot_be_started(s: &Subject) {
         args: Vec::new(),
         cwd: s.root.clone(),
         env: Vec::new(),
-        output_limit: ROOMY,
+        output_limit: LARGE_LIMIT,
         confinement: Confinement::Session,
         input: None,
         interactive: false,
@@ -113,8 +113,8 @@ async fn an_unknown_program_cannot_be_started(s: &Subject) {
     }
 }
 
-async fn output_waits_for_its_reader(s: &Subject) {
-    let mut process = spawn(s, PRINTS, ROOMY).await;
+async fn unread_output_is_kept(s: &Subject) {
+    let mut process = spawn(s, PRINTS, LARGE_LIMIT).await;
     for _ in 0..2 {
         assert_eq!(process.wait().await.expect("wait"), exit(0));
     }
@@ -132,7 +132,7 @@ async fn the_oldest_output_is_dropped_with_one_gap(s: &Subject) {
 }
 
 async fn a_killed_process_has_ended(s: &Subject) {
-    let mut process = spawn(s, STAYS, ROOMY).await;
+    let mut process = spawn(s, RUNS, LARGE_LIMIT).await;
     read_until(&mut *process, "ready").await;
     for _ in 0..2 {
         process.kill().await;
@@ -141,17 +141,17 @@ async fn a_killed_process_has_ended(s: &Subject) {
     assert_eq!(process.next_output().await, None);
 }
 
-async fn a_command_runs_where_it_is_told(s: &Subject) {
-    let here = s.seed("a folder/file", "").await.parent().expect("it has a folder");
-    let command = Command { cwd: here.clone(), ..Command::shell("pwd -P", s.root.clone(), ROOMY) };
+async fn a_command_runs_in_its_directory(s: &Subject) {
+    let here = s.seed("a folder/file", "").await.parent().expect("it has a directory");
+    let command = Command { cwd: here.clone(), ..Command::shell("pwd -P", s.root.clone(), LARGE_LIMIT) };
     let mut process = s.system.spawn(command).await.expect("start");
     assert_eq!(drain(&mut *process).await.trim_end(), here.as_str());
 }
 
-async fn a_missing_folder_is_no_place_to_run(s: &Subject) {
+async fn a_missing_directory_is_an_error(s: &Subject) {
     let file = s.seed("file", "").await;
     for cwd in [s.path("missing"), file] {
-        assert!(s.system.spawn(Command::shell("true", cwd, ROOMY)).await.is_err());
+        assert!(s.system.spawn(Command::shell("true", cwd, LARGE_LIMIT)).await.is_err());
     }
 }
 
@@ -163,19 +163,19 @@ async fn variables_are_added(s: &Subject) {
         ..Command::shell(
             r#"printf '%s|%s|%s' "$TILLER_A" "$PAGER" "${PATH:+inherited}""#,
             s.root.clone(),
-            ROOMY,
+            LARGE_LIMIT,
         )
     };
     let mut process = s.system.spawn(command).await.expect("start");
     assert_eq!(drain(&mut *process).await, "a b|mine|inherited");
 }
 
-async fn nobody_is_asked(s: &Subject) {
+async fn prompts_are_disabled(s: &Subject) {
     let (text, _) = run(s, r#"printf '%s|%s' "$GIT_TERMINAL_PROMPT" "$PAGER""#).await;
     assert_eq!(text, "0|cat");
 }
 
-async fn no_colours_are_asked_for(s: &Subject) {
+async fn colours_are_disabled(s: &Subject) {
     let (text, _) = run(s, r#"printf '%s|%s' "$NO_COLOR" "$TERM""#).await;
     assert_eq!(text, "1|dumb");
     // A line can override the default.
@@ -185,7 +185,8 @@ async fn no_colours_are_asked_for(s: &Subject) {
 
 async fn arguments_are_not_split(s: &Subject) {
     let args = ["%s|", "a b", "", "*", "$HOME", "-x;y"].map(str::to_owned).to_vec();
-    let command = Command { program: "printf".to_owned(), args, ..Command::shell("", s.root.clone(), ROOMY) };
+    let command =
+        Command { program: "printf".to_owned(), args, ..Command::shell("", s.root.clone(), LARGE_LIMIT) };
     let mut process = s.system.spawn(command).await.expect("start");
     assert_eq!(drain(&mut *process).await, "a b||*|$HOME|-x;y|");
 }
@@ -197,21 +198,21 @@ async fn standard_input_is_closed(s: &Subject) {
 /// Starts a reader of a named pipe, and a process whose grandchild holds the write end. The reader
 /// ends when the grandchild does, so the test needs no polling.
 async fn reader_and_writer(s: &Subject) -> (Box<dyn Process>, Box<dyn Process>) {
-    let mut reader = spawn(s, "mkfifo held && echo made && cat held && echo gone", ROOMY).await;
+    let mut reader = spawn(s, "mkfifo held && echo made && cat held && echo gone", LARGE_LIMIT).await;
     read_until(&mut *reader, "made").await;
-    let writer = spawn(s, "sh -c 'echo holding; sleep 600 & wait' > held & wait", ROOMY).await;
+    let writer = spawn(s, "sh -c 'echo holding; sleep 600 & wait' > held & wait", LARGE_LIMIT).await;
     read_until(&mut *reader, "holding").await;
     (reader, writer)
 }
 
-async fn kill_ends_the_grandchildren(s: &Subject) {
+async fn kill_kills_the_grandchildren(s: &Subject) {
     let (mut reader, mut writer) = reader_and_writer(s).await;
     writer.kill().await;
     assert!(!writer.wait().await.expect("wait").success());
     read_until(&mut *reader, "gone").await;
 }
 
-async fn drop_ends_the_grandchildren(s: &Subject) {
+async fn drop_kills_the_grandchildren(s: &Subject) {
     let (mut reader, writer) = reader_and_writer(s).await;
     drop(writer);
     read_until(&mut *reader, "gone").await;

@@ -7,15 +7,15 @@ cases! {
     Nothing:
         read_returns_bytes
         read_text_keeps_line_ends
-        read_text_takes_the_mark_off
+        read_text_removes_the_byte_order_mark
         read_text_of_an_empty_file_is_empty
-        read_text_refuses_what_is_no_text
-        read_text_decodes_what_can_only_be_one_encoding
+        read_text_refuses_binary_data
+        read_text_decodes_unambiguous_encodings
         ranges_are_counted_from_one
-        ranges_take_the_mark_off
-        reading_what_is_not_there_is_not_found
-        reading_a_folder_says_so
-        metadata_tells_kind_and_size
+        ranges_omit_the_byte_order_mark
+        reading_a_missing_file_is_not_found
+        reading_a_directory_is_an_error
+        metadata_has_kind_and_size
         the_text_on_disk_is_optional;
 }
 
@@ -33,7 +33,7 @@ async fn read_text_keeps_line_ends(s: &Subject) {
     }
 }
 
-async fn read_text_takes_the_mark_off(s: &Subject) {
+async fn read_text_removes_the_byte_order_mark(s: &Subject) {
     let path = s.seed("marked", "\u{feff}a\n").await;
     assert_eq!(s.system.read_text(&path, None).await.expect("read"), "a\n");
 }
@@ -45,7 +45,7 @@ async fn read_text_of_an_empty_file_is_empty(s: &Subject) {
     assert_eq!(s.system.read_text(&path, Some(range)).await.expect("read a range"), "");
 }
 
-async fn read_text_refuses_what_is_no_text(s: &Subject) {
+async fn read_text_refuses_binary_data(s: &Subject) {
     for bytes in [&b"a\0b"[..], b"\xff\xfea\0\n", b"\x7fELF\x02\x00\xff"] {
         let path = s.seed("binary", bytes).await;
         for range in [None, Some(TextRange { line: 1, limit: 5 })] {
@@ -58,7 +58,7 @@ async fn read_text_refuses_what_is_no_text(s: &Subject) {
     }
 }
 
-async fn read_text_decodes_what_can_only_be_one_encoding(s: &Subject) {
+async fn read_text_decodes_unambiguous_encodings(s: &Subject) {
     for (bytes, encoding) in [
         (&b"one\ncaf\xe9\n"[..], TextEncoding::Windows1252),
         (b"\xff\xfeo\0n\0e\0\n\0c\0a\0f\0\xe9\0\n\0", TextEncoding::Utf16Le),
@@ -70,7 +70,7 @@ async fn read_text_decodes_what_can_only_be_one_encoding(s: &Subject) {
         let range = TextRange { line: 2, limit: 1 };
         let line = s.system.read_text(&path, Some(range)).await.expect("read a range");
         assert_eq!(line.trim_end(), "café", "{encoding}");
-        assert_eq!(s.system.look_on_disk(&path).await.encoding, encoding);
+        assert_eq!(s.system.read_disk_snapshot(&path).await.encoding, encoding);
     }
 }
 
@@ -92,13 +92,13 @@ async fn ranges_are_counted_from_one(s: &Subject) {
     }
 }
 
-async fn ranges_take_the_mark_off(s: &Subject) {
+async fn ranges_omit_the_byte_order_mark(s: &Subject) {
     let path = s.seed("marked", "\u{feff}a\nb\n").await;
     let text = s.system.read_text(&path, Some(TextRange { line: 1, limit: 1 })).await.expect("read a range");
     assert_eq!(text.trim_end(), "a");
 }
 
-async fn reading_what_is_not_there_is_not_found(s: &Subject) {
+async fn reading_a_missing_file_is_not_found(s: &Subject) {
     let file = s.seed("file", "x").await;
     for path in [s.path("missing"), s.path("missing/below"), file.join("below")] {
         let errors = [
@@ -113,7 +113,7 @@ async fn reading_what_is_not_there_is_not_found(s: &Subject) {
     }
 }
 
-async fn reading_a_folder_says_so(s: &Subject) {
+async fn reading_a_directory_is_an_error(s: &Subject) {
     s.seed("folder/file", "x").await;
     let path = s.path("folder");
     for error in [
@@ -124,13 +124,13 @@ async fn reading_a_folder_says_so(s: &Subject) {
     }
 }
 
-async fn metadata_tells_kind_and_size(s: &Subject) {
+async fn metadata_has_kind_and_size(s: &Subject) {
     let path = s.seed("folder/file", "12345").await;
     let file = s.system.metadata(&path).await.expect("metadata of a file");
     assert_eq!((file.kind, file.size), (FileKind::File, 5));
     assert!(file.modified.is_some());
-    let folder = s.system.metadata(&s.path("folder")).await.expect("metadata of a folder");
-    assert_eq!(folder.kind, FileKind::Directory);
+    let directory = s.system.metadata(&s.path("folder")).await.expect("metadata of a directory");
+    assert_eq!(directory.kind, FileKind::Directory);
 }
 
 async fn the_text_on_disk_is_optional(s: &Subject) {
@@ -138,13 +138,13 @@ async fn the_text_on_disk_is_optional(s: &Subject) {
     let text = s.system.read_text_on_disk(&path).await.expect("read from disk");
     assert_eq!(text.as_deref(), Some("x\r\n"));
     assert_eq!(s.system.read_text_on_disk(&s.path("missing")).await.expect("no file is no error"), None);
-    let look = s.system.look_on_disk(&path).await;
+    let snapshot = s.system.read_disk_snapshot(&path).await;
     let size = s.system.metadata(&path).await.expect("stat").size;
-    assert_eq!((look.text.expect("look"), look.metadata.expect("look").size), (text, size));
+    assert_eq!((snapshot.text.expect("look"), snapshot.metadata.expect("look").size), (text, size));
     let each = s.system.metadata_of(&[path.clone(), s.path("missing"), path]).await;
     let sizes: Vec<_> = each.into_iter().map(|found| found.ok().map(|found| found.size)).collect();
     assert_eq!(sizes, [Some(size), None, Some(size)], "in their order");
-    let look = s.system.look_on_disk(&s.path("missing")).await;
-    assert_eq!(look.text.expect("no file is no error"), None);
-    look.metadata.expect_err("of nothing nothing is known");
+    let snapshot = s.system.read_disk_snapshot(&s.path("missing")).await;
+    assert_eq!(snapshot.text.expect("no file is no error"), None);
+    snapshot.metadata.expect_err("of nothing nothing is known");
 }

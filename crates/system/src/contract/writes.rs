@@ -6,18 +6,18 @@ use crate::SystemError;
 cases! {
     Writes:
         write_replaces_bytes
-        write_needs_the_folder
-        write_text_keeps_the_text_as_it_is
-        write_text_keeps_the_mark
+        write_requires_the_directory
+        write_text_does_not_change_the_text
+        write_text_keeps_the_byte_order_mark
         write_text_keeps_the_encoding
-        write_text_creates_folders
+        write_text_creates_directories
         a_write_that_fails_changes_nothing
-        remove_takes_files_and_folders
+        remove_removes_files_and_directories
         rename_replaces_files
-        folders_are_created_once;
+        an_existing_directory_is_not_an_error;
     LinksAndWrites:
-        writes_go_through_links
-        remove_takes_the_link;
+        writes_follow_links
+        remove_removes_the_link_only;
 }
 
 async fn write_replaces_bytes(s: &Subject) {
@@ -28,13 +28,13 @@ async fn write_replaces_bytes(s: &Subject) {
     }
 }
 
-async fn write_needs_the_folder(s: &Subject) {
+async fn write_requires_the_directory(s: &Subject) {
     let error = s.system.write(&s.path("missing/file"), b"x").await.expect_err("there is no folder");
     assert!(error.is_not_found(), "{error}");
     assert!(s.setup.metadata(&s.path("missing")).await.is_err());
 }
 
-async fn write_text_keeps_the_text_as_it_is(s: &Subject) {
+async fn write_text_does_not_change_the_text(s: &Subject) {
     let path = s.path("file");
     for text in ["a\r\nb", "", "a\n", "no end", "ü\n\n"] {
         s.system.write_text(&path, text).await.expect("write");
@@ -43,7 +43,7 @@ async fn write_text_keeps_the_text_as_it_is(s: &Subject) {
     }
 }
 
-async fn write_text_keeps_the_mark(s: &Subject) {
+async fn write_text_keeps_the_byte_order_mark(s: &Subject) {
     let path = s.seed("marked", "\u{feff}old").await;
     for text in ["new", "\u{feff}new"] {
         s.system.write_text(&path, text).await.expect("write");
@@ -68,7 +68,7 @@ async fn write_text_keeps_the_encoding(s: &Subject) {
     assert_eq!(s.bytes(&path).await, b"caf\xe9\n");
 }
 
-async fn write_text_creates_folders(s: &Subject) {
+async fn write_text_creates_directories(s: &Subject) {
     let path = s.path("a/b/file");
     s.system.write_text(&path, "x").await.expect("write");
     assert_eq!(s.bytes(&path).await, b"x");
@@ -76,23 +76,23 @@ async fn write_text_creates_folders(s: &Subject) {
 
 async fn a_write_that_fails_changes_nothing(s: &Subject) {
     let file = s.seed("folder/file", "original").await;
-    let folder = s.path("folder");
-    for (path, what) in [(folder.clone(), "a folder"), (file.join("below"), "below a file")] {
+    let directory = s.path("folder");
+    for (path, what) in [(directory.clone(), "a directory"), (file.join("below"), "below a file")] {
         s.system.write(&path, b"x").await.expect_err(what);
         let error = s.system.write_text(&path, "x").await.expect_err(what);
-        assert_eq!(matches!(error, SystemError::IsDirectory(_)), path == folder, "{what}: {error}");
+        assert_eq!(matches!(error, SystemError::IsDirectory(_)), path == directory, "{what}: {error}");
     }
     assert_eq!(s.bytes(&file).await, b"original");
-    let names = s.setup.read_dir(&folder).await.expect("list");
+    let names = s.setup.read_dir(&directory).await.expect("list");
     assert_eq!(names.len(), 1, "a temporary file was left: {names:?}");
 }
 
-async fn remove_takes_files_and_folders(s: &Subject) {
+async fn remove_removes_files_and_directories(s: &Subject) {
     let file = s.seed("folder/deep/file", "x").await;
     let other = s.seed("folder-other/file", "x").await;
     s.system.remove(&file).await.expect("remove a file");
     assert!(s.system.remove(&file).await.expect_err("it is gone").is_not_found());
-    s.system.remove(&s.path("folder")).await.expect("remove a folder");
+    s.system.remove(&s.path("folder")).await.expect("remove a directory");
     assert!(s.system.metadata(&s.path("folder")).await.expect_err("it is gone").is_not_found());
     assert_eq!(s.bytes(&other).await, b"x");
 }
@@ -103,24 +103,24 @@ async fn rename_replaces_files(s: &Subject) {
     assert_eq!(s.bytes(&to).await, b"new");
     assert!(s.system.rename(&from, &to).await.expect_err("it is gone").is_not_found());
     s.seed("folder/deep/file", "x").await;
-    s.system.rename(&s.path("folder"), &s.path("moved")).await.expect("rename a folder");
+    s.system.rename(&s.path("folder"), &s.path("moved")).await.expect("rename a directory");
     assert_eq!(s.bytes(&s.path("moved/deep/file")).await, b"x");
     let missing = s.path("missing/file");
     let error = s.system.rename(&to, &missing).await.expect_err("there is no folder");
     assert!(matches!(&error, SystemError::NotFound(path) if *path == missing), "{error}");
 }
 
-async fn folders_are_created_once(s: &Subject) {
+async fn an_existing_directory_is_not_an_error(s: &Subject) {
     let path = s.path("a/b");
     for _ in 0..2 {
-        s.system.create_dir_all(&path).await.expect("create folders");
+        s.system.create_dir_all(&path).await.expect("create directories");
     }
     let file = s.seed("file", "x").await;
     s.system.create_dir_all(&file).await.expect_err("a file is in the way");
     assert_eq!(s.bytes(&file).await, b"x");
 }
 
-async fn writes_go_through_links(s: &Subject) {
+async fn writes_follow_links(s: &Subject) {
     let target = s.seed("real/file", "old").await;
     let link = s.make_link("link", "real/file");
     s.system.write_text(&link, "by text").await.expect("write text through a link");
@@ -133,7 +133,7 @@ async fn writes_go_through_links(s: &Subject) {
     assert_eq!(s.bytes(&s.path("real/new")).await, b"new");
 }
 
-async fn remove_takes_the_link(s: &Subject) {
+async fn remove_removes_the_link_only(s: &Subject) {
     let target = s.seed("real/file", "x").await;
     let link = s.make_link("link", "real");
     s.system.remove(&link).await.expect("remove a link");

@@ -131,7 +131,7 @@ impl FakeSystem {
     }
 
     fn add(&self, path: &str, put: impl FnOnce(&mut Tree, &AbsPath) -> Result<(), SystemError>) {
-        put(&mut lock(&self.tree), &absolute(path)).expect("a test adds to folders only");
+        put(&mut lock(&self.tree), &absolute(path)).expect("a test adds to directories only");
     }
 
     /// Records a call and applies its planned fault.
@@ -186,8 +186,8 @@ impl System for FakeSystem {
     }
 
     async fn write_own(&self, path: &AbsPath, bytes: &[u8]) -> Result<(), SystemError> {
-        if let Some(folder) = path.parent() {
-            self.create_dir_all(&folder).await?;
+        if let Some(directory) = path.parent() {
+            self.create_dir_all(&directory).await?;
         }
         self.write_private(path, bytes).await
     }
@@ -200,11 +200,11 @@ impl System for FakeSystem {
         self.enter("write_text", path).await?;
         let mut tree = lock(&self.tree);
         let as_before = match tree.file(path) {
-            Ok(bytes) => text::written(path, bytes.to_vec()),
+            Ok(bytes) => text::text_form(path, bytes.to_vec()),
             Err(error) if error.is_not_found() => {
                 let target = tree.resolve(path)?;
                 tree.create_dir_all(&target.parent().unwrap_or(target))?;
-                text::Written::default()
+                text::TextForm::default()
             }
             Err(error) => return Err(error),
         };

@@ -1,7 +1,7 @@
 //! Runs the contract over the fake, and tests the features that only the fake has.
 
 use super::{FakeSystem, Script};
-use crate::contract::processes::{DIES, FAILS, FLOODS, MIXED, PRINTS, STAYS};
+use crate::contract::processes::{FAILS, FLOODS, KILLED, MIXED, PRINTS, RUNS};
 use crate::contract::{self, Processes, Subject};
 use crate::{AbsPath, Command, Output, System, SystemError};
 use futures::FutureExt;
@@ -12,12 +12,12 @@ fn subject() -> Subject {
     fake.add_dir("/work");
     fake.on_command(MIXED, |_| Script::exits(0).prints("ab").prints("cd"));
     fake.on_command(FAILS, |_| Script::exits(3));
-    fake.on_command(DIES, |_| Script::dies("SIGKILL"));
+    fake.on_command(KILLED, |_| Script::dies("SIGKILL"));
     fake.on_command(PRINTS, |_| Script::exits(0).prints("kept\n"));
     fake.on_command(FLOODS, |_| {
         (0..2000).fold(Script::exits(0), |script, number| script.prints(&format!("line-{number}\n")))
     });
-    fake.on_command(STAYS, |_| Script::hangs().prints("ready\n"));
+    fake.on_command(RUNS, |_| Script::hangs().prints("ready\n"));
     let links = Arc::clone(&fake);
     let system: Arc<dyn System> = fake;
     Subject {
@@ -42,7 +42,7 @@ async fn keeps_the_contract() {
 }
 
 #[tokio::test]
-async fn records_calls_and_does_wrong_what_it_is_told() {
+async fn calls_are_recorded_and_planned_faults_occur() {
     let fake = FakeSystem::new();
     fake.add_file("/w/a", "a");
     fake.fail_nth(2);
@@ -60,7 +60,7 @@ async fn records_calls_and_does_wrong_what_it_is_told() {
 }
 
 #[tokio::test]
-async fn finds_scripts_by_the_line() {
+async fn scripts_are_found_by_their_command_line() {
     let fake = FakeSystem::new();
     fake.on_command("cargo test", |command| Script::exits(0).prints(&command.args.join(" ")));
     fake.on_command("cargo test --all", |_| Script::exits(1).writes("/out", "x").in_terminal("t1"));
@@ -87,7 +87,7 @@ async fn finds_scripts_by_the_line() {
 }
 
 #[tokio::test]
-async fn a_process_that_is_left_alive_fails_the_test() {
+async fn a_process_left_running_fails_the_test() {
     let start = async || {
         let fake = FakeSystem::new();
         fake.on_command("serve", |_| Script::hangs());

@@ -72,7 +72,7 @@ impl Tree {
             _ => {}
         }
         let target = self.resolve(path)?;
-        self.expect_folder_of(&target)?;
+        self.expect_parent_of(&target)?;
         self.writes += 1;
         self.nodes.insert(target, Node::File(bytes.to_vec(), self.writes));
         Ok(())
@@ -89,11 +89,11 @@ impl Tree {
     }
 
     pub(super) fn read_dir(&self, path: &AbsPath) -> Result<Vec<Entry>, SystemError> {
-        let folder = self.resolve(path)?;
-        match self.nodes.get(&folder) {
+        let directory = self.resolve(path)?;
+        match self.nodes.get(&directory) {
             Some(Node::Directory) => Ok(self
-                .below(&folder)
-                .filter(|(child, _)| child.parent().as_ref() == Some(&folder))
+                .below(&directory)
+                .filter(|(child, _)| child.parent().as_ref() == Some(&directory))
                 .filter_map(|(child, node)| {
                     Some(Entry { path: path.join(child.file_name()?), kind: kind(node) })
                 })
@@ -103,23 +103,23 @@ impl Tree {
     }
 
     pub(super) fn create_dir_all(&mut self, path: &AbsPath) -> Result<(), SystemError> {
-        let folder = self.resolve(path)?;
+        let directory = self.resolve(path)?;
         let mut missing = Vec::new();
-        let mut at = Some(folder);
-        while let Some(folder) = at {
-            match self.nodes.get(&folder) {
+        let mut at = Some(directory);
+        while let Some(directory) = at {
+            match self.nodes.get(&directory) {
                 Some(Node::Directory) => break,
                 None => {
-                    at = folder.parent();
-                    missing.push(folder);
+                    at = directory.parent();
+                    missing.push(directory);
                 }
                 Some(_) => {
                     let source = io::ErrorKind::AlreadyExists.into();
-                    return Err(SystemError::from_io("create folder", &folder, source));
+                    return Err(SystemError::from_io("create directory", &directory, source));
                 }
             }
         }
-        self.nodes.extend(missing.into_iter().map(|folder| (folder, Node::Directory)));
+        self.nodes.extend(missing.into_iter().map(|directory| (directory, Node::Directory)));
         Ok(())
     }
 
@@ -138,7 +138,7 @@ impl Tree {
         if !self.nodes.contains_key(&source) {
             return Err(SystemError::NotFound(from.clone()));
         }
-        self.expect_folder_of(&target)?;
+        self.expect_parent_of(&target)?;
         if matches!(self.nodes.get(&target), Some(Node::Directory)) {
             return Err(SystemError::IsDirectory(to.clone()));
         }
@@ -153,8 +153,11 @@ impl Tree {
     }
 
     /// Returns all entries below a directory, sorted by path.
-    pub(super) fn below<'a>(&'a self, folder: &'a AbsPath) -> impl Iterator<Item = (&'a AbsPath, &'a Node)> {
-        self.nodes.iter().filter(move |(at, _)| *at != folder && at.starts_with(folder))
+    pub(super) fn below<'a>(
+        &'a self,
+        directory: &'a AbsPath,
+    ) -> impl Iterator<Item = (&'a AbsPath, &'a Node)> {
+        self.nodes.iter().filter(move |(at, _)| *at != directory && at.starts_with(directory))
     }
 
     /// Resolves the links in the parent of a path, but not the path itself.
@@ -163,9 +166,9 @@ impl Tree {
         Ok(self.resolve(&parent)?.join(name))
     }
 
-    fn expect_folder_of(&self, target: &AbsPath) -> Result<(), SystemError> {
-        let folder = target.parent().and_then(|parent| self.nodes.get(&parent));
-        if matches!(folder, Some(Node::Directory)) {
+    fn expect_parent_of(&self, target: &AbsPath) -> Result<(), SystemError> {
+        let directory = target.parent().and_then(|parent| self.nodes.get(&parent));
+        if matches!(directory, Some(Node::Directory)) {
             Ok(())
         } else {
             Err(SystemError::NotFound(target.clone()))

@@ -1,7 +1,7 @@
 //! Walks the fake's tree with the ignore rules of the real system.
 
 use super::tree::{Node, Tree};
-use crate::text::SKIPPED_FOLDERS;
+use crate::text::SKIPPED_DIRECTORIES;
 use crate::{AbsPath, SystemError, WalkOptions};
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
@@ -20,24 +20,24 @@ pub(super) fn walk(tree: &Tree, root: &AbsPath, options: &WalkOptions) -> Result
     let files = tree
         .below(&real)
         .filter(|(path, node)| {
-            matches!(node, Node::File(..)) && (options.include_ignored || !passed_over(path, &real, &rules))
+            matches!(node, Node::File(..)) && (options.include_ignored || !is_skipped(path, &real, &rules))
         })
         .map(|(path, _)| root.join(path.relative_to(&real).expect("it was found below")));
     Ok(files.take(options.limit).collect())
 }
 
 /// Returns whether the file, or a directory between it and the root of the walk, is skipped.
-fn passed_over(file: &AbsPath, root: &AbsPath, rules: &Rules) -> bool {
+fn is_skipped(file: &AbsPath, root: &AbsPath, rules: &Rules) -> bool {
     let chain = std::iter::successors(Some(file.clone()), AbsPath::parent).take_while(|path| path != root);
     chain.into_iter().any(|path| {
-        let folder = &path != file;
+        let is_directory = &path != file;
         let name = path.file_name().unwrap_or_default();
-        match rules.decide(&path, folder) {
+        match rules.decide(&path, is_directory) {
             Match::Ignore(()) => true,
             Match::Whitelist(()) => false,
             Match::None => name.starts_with('.'),
         }
-        .max(folder && SKIPPED_FOLDERS.contains(&name))
+        .max(is_directory && SKIPPED_DIRECTORIES.contains(&name))
     })
 }
 
@@ -50,12 +50,13 @@ impl Rules {
         let root = AbsPath::new("/").expect("the root is absolute");
         for name in IGNORE_FILES {
             for (path, node) in tree.below(&root) {
-                let (Node::File(bytes, _), Some(folder)) = (node, path.parent()) else { continue };
+                let (Node::File(bytes, _), Some(directory)) = (node, path.parent()) else { continue };
                 if path.file_name() != Some(name) {
                     continue;
                 }
-                let builder =
-                    builders.entry(folder.clone()).or_insert_with(|| GitignoreBuilder::new(folder.as_std()));
+                let builder = builders
+                    .entry(directory.clone())
+                    .or_insert_with(|| GitignoreBuilder::new(directory.as_std()));
                 for line in String::from_utf8_lossy(bytes).lines() {
                     // An invalid pattern ignores nothing, as in git.
                     builder.add_line(None, line).ok();
@@ -63,15 +64,15 @@ impl Rules {
             }
         }
         let built =
-            builders.into_iter().filter_map(|(folder, builder)| Some((folder, builder.build().ok()?)));
+            builders.into_iter().filter_map(|(directory, builder)| Some((directory, builder.build().ok()?)));
         Self(built.collect())
     }
 
     /// Returns the decision of the deepest directory whose rules match.
-    fn decide(&self, path: &AbsPath, folder: bool) -> Match<()> {
+    fn decide(&self, path: &AbsPath, is_directory: bool) -> Match<()> {
         std::iter::successors(path.parent(), AbsPath::parent)
             .filter_map(|above| self.0.get(&above))
-            .map(|rules| rules.matched(path.as_std(), folder).map(|_| ()))
+            .map(|rules| rules.matched(path.as_std(), is_directory).map(|_| ()))
             .find(|decision| !decision.is_none())
             .unwrap_or(Match::None)
     }

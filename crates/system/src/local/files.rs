@@ -16,13 +16,14 @@ pub(super) fn metadata(path: &AbsPath) -> Result<Metadata, SystemError> {
 /// Returns the metadata of a directory if the kernel has it cached, without waiting for a disk or a
 /// file server. Returns `None` if it is not cached or not a directory.
 #[cfg(target_os = "linux")]
-pub(super) fn folder_at_hand(path: &AbsPath) -> Option<Metadata> {
+pub(super) fn cached_directory(path: &AbsPath) -> Option<Metadata> {
     use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, StatxFlags};
     use std::time::{Duration, UNIX_EPOCH};
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let folder = rustix::fs::openat2(CWD, path.as_str(), flags, Mode::empty(), ResolveFlags::CACHED).ok()?;
+    let directory =
+        rustix::fs::openat2(CWD, path.as_str(), flags, Mode::empty(), ResolveFlags::CACHED).ok()?;
     let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC;
-    let found = rustix::fs::statx(&folder, "", flags, StatxFlags::BASIC_STATS).ok()?;
+    let found = rustix::fs::statx(&directory, "", flags, StatxFlags::BASIC_STATS).ok()?;
     let changed = Duration::new(u64::try_from(found.stx_mtime.tv_sec).ok()?, found.stx_mtime.tv_nsec);
     let modified = UNIX_EPOCH.checked_add(changed);
     Some(Metadata { kind: FileKind::Directory, size: found.stx_size, modified })
@@ -30,7 +31,7 @@ pub(super) fn folder_at_hand(path: &AbsPath) -> Option<Metadata> {
 
 /// Returns `None`: this system has no lookup that is guaranteed not to block.
 #[cfg(not(target_os = "linux"))]
-pub(super) fn folder_at_hand(_path: &AbsPath) -> Option<Metadata> {
+pub(super) fn cached_directory(_path: &AbsPath) -> Option<Metadata> {
     None
 }
 
@@ -43,7 +44,7 @@ pub(super) fn read_dir(path: &AbsPath) -> Result<Vec<Entry>, SystemError> {
         let entry = entry.map_err(fail)?;
         let name = entry.file_name();
         let Some(name) = name.to_str() else {
-            tracing::debug!(folder = %path, name = %name.to_string_lossy(), "left out a name that is no UTF-8");
+            tracing::debug!(directory = %path, name = %name.to_string_lossy(), "skipped a name that is not UTF-8");
             continue;
         };
         entries.push(Entry { path: path.join(name), kind: kind(entry.file_type().map_err(fail)?) });
@@ -53,7 +54,7 @@ pub(super) fn read_dir(path: &AbsPath) -> Result<Vec<Entry>, SystemError> {
 }
 
 pub(super) fn create_dir_all(path: &AbsPath) -> Result<(), SystemError> {
-    fs::create_dir_all(path.as_std()).map_err(|source| SystemError::from_io("create folder", path, source))
+    fs::create_dir_all(path.as_std()).map_err(|source| SystemError::from_io("create directory", path, source))
 }
 
 /// Removes a file, a link (not its target), or a directory with its contents.

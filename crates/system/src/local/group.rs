@@ -18,14 +18,14 @@ use tokio::sync::oneshot;
 #[derive(Debug)]
 pub(super) struct Group {
     id: Pid,
-    keeper: Keeper,
+    killer: GroupKiller,
     /// Dropped to let the waiting thread reap the leader.
     release: Option<mpsc::Sender<()>>,
 }
 
 /// What ends the group if this process is killed.
 #[derive(Debug)]
-enum Keeper {
+enum GroupKiller {
     /// A shell that is notified of the group.
     Watchdog(Arc<Watchdog>),
     /// The leader itself, which is a launcher: it obeys commands over this socket, and ends the
@@ -44,9 +44,11 @@ impl Group {
         if let Err(error) = watchdog.watch(Pid::from_child(&child)) {
             child.kill().ok();
             child.wait().ok();
-            return Err(io::Error::other(format!("nothing would end it with this process: {error}")));
+            return Err(io::Error::other(format!(
+                "the watchdog that would end it with this process cannot be notified: {error}"
+            )));
         }
-        Self::kept_by(Keeper::Watchdog(watchdog), child, None)
+        Self::with_killer(GroupKiller::Watchdog(watchdog), child, None)
     }
 
     /// Takes over a launcher, which ends everything it started when `control` is closed.
@@ -54,40 +56,40 @@ impl Group {
         child: Child,
         control: UnixStream,
     ) -> io::Result<(Self, oneshot::Receiver<ExitStatus>)> {
-        let said = control.try_clone()?;
-        Self::kept_by(Keeper::Launcher(Some(control)), child, Some(said))
+        let report = control.try_clone()?;
+        Self::with_killer(GroupKiller::Launcher(Some(control)), child, Some(report))
     }
 
-    fn kept_by(
-        keeper: Keeper,
+    fn with_killer(
+        killer: GroupKiller,
         child: Child,
-        said: Option<UnixStream>,
+        report: Option<UnixStream>,
     ) -> io::Result<(Self, oneshot::Receiver<ExitStatus>)> {
         let id = Pid::from_child(&child);
         let (release, released) = mpsc::channel();
         let (ended, end) = oneshot::channel();
-        let group = Self { id, keeper, release: Some(release) };
+        let group = Self { id, killer, release: Some(release) };
         std::thread::Builder::new()
             .name("process".to_owned())
             .stack_size(WAIT_STACK_BYTES)
-            .spawn(move || wait_then_reap(child, id, said, ended, &released))?;
+            .spawn(move || wait_then_reap(child, id, report, ended, &released))?;
         Ok((group, end))
     }
 
     /// Sends SIGTERM to the group, directly or through the launcher.
     pub(super) fn terminate(&mut self) {
-        match &mut self.keeper {
-            Keeper::Watchdog(_) => self.signal(Signal::TERM),
-            Keeper::Launcher(Some(control)) => drop(control.write_all(&[super::sandbox::TERM])),
-            Keeper::Launcher(_) => {}
+        match &mut self.killer {
+            GroupKiller::Watchdog(_) => self.signal(Signal::TERM),
+            GroupKiller::Launcher(Some(control)) => drop(control.write_all(&[super::sandbox::TERM])),
+            GroupKiller::Launcher(_) => {}
         }
     }
 
     /// Kills the group, directly or by closing the launcher's socket.
     pub(super) fn kill(&mut self) {
-        match &mut self.keeper {
-            Keeper::Watchdog(_) => self.signal(Signal::KILL),
-            Keeper::Launcher(control) => {
+        match &mut self.killer {
+            GroupKiller::Watchdog(_) => self.signal(Signal::KILL),
+            GroupKiller::Launcher(control) => {
                 // The waiting thread still reads from a clone of the socket, so closing this one is
                 // not enough.
                 if let Some(control) = control.take() {
@@ -108,7 +110,7 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         self.kill();
-        if let Keeper::Watchdog(watchdog) = &self.keeper {
+        if let GroupKiller::Watchdog(watchdog) = &self.killer {
             watchdog.forget(self.id);
         }
         self.release.take();
@@ -122,13 +124,13 @@ impl Drop for Group {
 fn wait_then_reap(
     mut child: Child,
     id: Pid,
-    said: Option<UnixStream>,
+    report: Option<UnixStream>,
     ended: oneshot::Sender<ExitStatus>,
     released: &mpsc::Receiver<()>,
 ) {
-    let said = said.and_then(said_end);
-    let status = said.map_or_else(|| wait_without_reaping(id), Ok).unwrap_or_else(|error| {
-        tracing::error!(%error, "the end of a process is unknown");
+    let report = report.and_then(read_exit_report);
+    let status = report.map_or_else(|| wait_without_reaping(id), Ok).unwrap_or_else(|error| {
+        tracing::error!(%error, "the exit status of a process is unknown");
         ExitStatus::default()
     });
     // The receiver is gone if the process was dropped before it ended.
@@ -136,16 +138,16 @@ fn wait_then_reap(
     // Nothing is ever sent: this returns when the sender is dropped.
     released.recv().ok();
     if let Err(error) = child.wait() {
-        tracing::debug!(%error, "a process was reaped by somebody else");
+        tracing::debug!(%error, "a process was already reaped");
     }
 }
 
 /// Reads the exit status that a launcher reports before it exits itself. `None` if it reports none.
-fn said_end(control: UnixStream) -> Option<ExitStatus> {
-    let mut said = String::new();
-    BufReader::new(control).take(SAID_BYTES).read_line(&mut said).ok()?;
+fn read_exit_report(control: UnixStream) -> Option<ExitStatus> {
+    let mut report = String::new();
+    BufReader::new(control).take(REPORT_BYTES).read_line(&mut report).ok()?;
     // If the launcher was asked to confirm, the byte `r` comes first, once the command is confined.
-    let (what, number) = said.trim_start_matches('r').trim_end().split_once(' ')?;
+    let (what, number) = report.trim_start_matches('r').trim_end().split_once(' ')?;
     let number: i32 = number.parse().ok()?;
     match what {
         "code" => Some(ExitStatus { code: Some(number.into()), signal: None }),
@@ -155,7 +157,7 @@ fn said_end(control: UnixStream) -> Option<ExitStatus> {
 }
 
 /// More bytes than a launcher ever reports.
-const SAID_BYTES: u64 = 64;
+const REPORT_BYTES: u64 = 64;
 
 fn wait_without_reaping(id: Pid) -> io::Result<ExitStatus> {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;

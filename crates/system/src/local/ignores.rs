@@ -5,7 +5,7 @@
 //! following links (git does not follow them either) and without blocking. Any other kind is
 //! ignored.
 
-use super::place::Place;
+use super::entry::EntryHandle;
 use crate::AbsPath;
 use crate::limits::IGNORE_FILE_BYTES;
 use ignore::Match;
@@ -19,12 +19,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The ignore rules of all directories visited so far.
 #[derive(Default)]
 pub(super) struct Ignores {
-    folders: Mutex<HashMap<PathBuf, Option<Arc<Folder>>>>,
+    directories: Mutex<HashMap<PathBuf, Option<Arc<DirectoryRules>>>>,
 }
 
 /// The rules of a directory that has ignore files or is the top of a repository, linked to those of
 /// the nearest such directory above it.
-struct Folder {
+struct DirectoryRules {
     /// `.ignore`, which search tools read and git does not.
     plain: Option<Gitignore>,
     /// `.gitignore`.
@@ -34,63 +34,63 @@ struct Folder {
     /// Whether this is the top of a repository: git's rules from directories above do not apply
     /// below it.
     top: bool,
-    above: Option<Arc<Folder>>,
+    above: Option<Arc<DirectoryRules>>,
 }
 
 impl Ignores {
     /// Returns the decision of the rules about an entry.
-    pub(super) fn decide(&self, path: &Path, is_folder: bool) -> Match<()> {
+    pub(super) fn decide(&self, path: &Path, is_directory: bool) -> Match<()> {
         let Some(parent) = path.parent() else { return Match::None };
         let mut of_git = Match::None;
         let mut excluded = Match::None;
         let mut in_repository = true;
-        let mut at = self.folder(parent);
-        while let Some(folder) = at {
+        let mut at = self.directory(parent);
+        while let Some(directory) = at {
             let says = |rules: &Option<Gitignore>| {
-                rules.as_ref().map_or(Match::None, |rules| rules.matched(path, is_folder).map(|_| ()))
+                rules.as_ref().map_or(Match::None, |rules| rules.matched(path, is_directory).map(|_| ()))
             };
             // Rules in `.ignore` override git's rules; among rules of the same kind, the nearest
             // directory wins.
-            let plain = says(&folder.plain);
+            let plain = says(&directory.plain);
             if !plain.is_none() {
                 return plain;
             }
             if in_repository {
-                of_git = of_git.or(says(&folder.git));
-                excluded = excluded.or(says(&folder.exclude));
+                of_git = of_git.or(says(&directory.git));
+                excluded = excluded.or(says(&directory.exclude));
             }
-            in_repository &= !folder.top;
-            at = folder.above.clone();
+            in_repository &= !directory.top;
+            at = directory.above.clone();
         }
         of_git.or(excluded)
     }
 
-    fn folder(&self, path: &Path) -> Option<Arc<Folder>> {
-        if let Some(known) = self.folders.lock().unwrap_or_else(PoisonError::into_inner).get(path) {
+    fn directory(&self, path: &Path) -> Option<Arc<DirectoryRules>> {
+        if let Some(known) = self.directories.lock().unwrap_or_else(PoisonError::into_inner).get(path) {
             return known.clone();
         }
-        let above = path.parent().and_then(|above| self.folder(above));
+        let above = path.parent().and_then(|above| self.directory(above));
         let rules = |name: &str| read(&path.join(name)).and_then(|text| parse(path, &text));
         let top = std::fs::symlink_metadata(path.join(".git")).is_ok();
         let (plain, git) = (rules(".ignore"), rules(".gitignore"));
-        let is_folder =
+        let is_directory =
             |name: &str| std::fs::symlink_metadata(path.join(name)).is_ok_and(|found| found.is_dir());
-        let exclude = match top && is_folder(".git") && is_folder(".git/info") {
+        let exclude = match top && is_directory(".git") && is_directory(".git/info") {
             true => rules(".git/info/exclude"),
             false => None,
         };
-        let folder = match top || plain.is_some() || git.is_some() {
-            true => Some(Arc::new(Folder { plain, git, exclude, top, above })),
+        let directory = match top || plain.is_some() || git.is_some() {
+            true => Some(Arc::new(DirectoryRules { plain, git, exclude, top, above })),
             false => above,
         };
-        let mut folders = self.folders.lock().unwrap_or_else(PoisonError::into_inner);
-        folders.insert(path.to_owned(), folder.clone());
-        folder
+        let mut directories = self.directories.lock().unwrap_or_else(PoisonError::into_inner);
+        directories.insert(path.to_owned(), directory.clone());
+        directory
     }
 }
 
-fn parse(folder: &Path, text: &str) -> Option<Gitignore> {
-    let mut builder = GitignoreBuilder::new(folder);
+fn parse(directory: &Path, text: &str) -> Option<Gitignore> {
+    let mut builder = GitignoreBuilder::new(directory);
     for line in text.trim_start_matches('\u{feff}').lines() {
         // An invalid pattern ignores nothing, as in git.
         builder.add_line(None, line).ok();
@@ -104,14 +104,14 @@ fn read(path: &Path) -> Option<String> {
     let found = std::fs::symlink_metadata(path).ok()?;
     if !found.is_file() {
         if !found.is_dir() {
-            tracing::warn!(path = %path.display(), "not used: it is no regular file, and links to ignore files are not followed");
+            tracing::warn!(path = %path.display(), "not used: it is not a regular file; links to ignore files are not followed");
         }
         return None;
     }
     // The walk's root may be spelled with a link in it; below the root the walk follows no links.
-    let folder = std::fs::canonicalize(path.parent()?).ok()?;
-    let place = Place::open(&AbsPath::from_os(&folder.join(path.file_name()?)).ok()?, false).ok()?;
-    let file = place.file("read", OFlags::RDONLY).ok()?;
+    let directory = std::fs::canonicalize(path.parent()?).ok()?;
+    let entry = EntryHandle::open(&AbsPath::from_os(&directory.join(path.file_name()?)).ok()?, false).ok()?;
+    let file = entry.file("read", OFlags::RDONLY).ok()?;
     if !file.metadata().ok()?.is_file() {
         return None;
     }

@@ -3,7 +3,7 @@
 
 use super::{
     LocalSystem, blocking,
-    sandbox::{self, Found, Order, Survey, TooMany},
+    sandbox::{self, LaunchRequest, Survey, SurveyResult, TooMany},
 };
 use crate::limits::TEMP_AGE;
 use crate::{
@@ -26,43 +26,48 @@ pub fn private_temp() -> Option<AbsPath> {
 /// The name of the directory, next to a session's temporary files, in which this program keeps its
 /// own files for the session: tool results in full length. Commands do not see it. It is swept
 /// together with the temporary files.
-pub const OUTPUTS: &str = "outputs";
+pub const OUTPUT_DIRECTORY: &str = "outputs";
 
 impl LocalSystem {
-    /// Creates the order for the launcher; `None` if there is no launcher and the command needs
-    /// none. With `elsewhere`, another program starts the launcher, in an environment that differs
+    /// Creates the request for the launcher; `None` if there is no launcher and the command needs
+    /// none. With `external`, another program starts the launcher, in an environment that differs
     /// from this process's.
     pub(super) async fn prepare(
         &self,
         command: &Command,
-        elsewhere: bool,
-    ) -> Result<Option<Order>, SystemError> {
-        let order = Order {
+        external: bool,
+    ) -> Result<Option<LaunchRequest>, SystemError> {
+        let request = LaunchRequest {
             sandbox: Sandbox { level: SandboxLevel::Off, ..Sandbox::default() },
             namespaces: false,
             processes: false,
-            confirm: elsewhere,
+            confirm: external,
             cwd: command.cwd.clone(),
-            env: match elsewhere {
+            env: match external {
                 true => {
                     command.environment().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
                 }
                 false => Vec::new(),
             },
-            hiding: if elsewhere { self.options.hiding() } else { None },
+            hidden_variables: if external { self.options.hidden_variables() } else { None },
             input: command.input.clone(),
-            piped: command.interactive && !elsewhere,
+            piped: command.interactive && !external,
             command: std::iter::once(&command.program).chain(&command.args).cloned().collect(),
         };
-        let (Confinement::Required(sandbox) | Confinement::HereOnly(sandbox)) = &command.confinement else {
-            return Ok((self.supervises() || elsewhere).then_some(order));
+        let (Confinement::Required(sandbox) | Confinement::LocalOnly(sandbox)) = &command.confinement else {
+            return Ok((self.supervises() || external).then_some(request));
         };
         let support = self.support().await;
         sandbox::expect_support(&self.options.launcher, support)?;
         let (sandbox, survey) = (sandbox.clone(), self.survey.clone());
-        let sandbox = blocking(move || surround(sandbox, support, &survey)).await?;
-        let order = Order { sandbox, namespaces: support.namespaces, processes: support.processes, ..order };
-        Ok(Some(order))
+        let sandbox = blocking(move || complete_sandbox(sandbox, support, &survey)).await?;
+        let request = LaunchRequest {
+            sandbox,
+            namespaces: support.namespaces,
+            processes: support.processes,
+            ..request
+        };
+        Ok(Some(request))
     }
 
     /// Returns whether there is a launcher, which supervises what it starts.
@@ -70,21 +75,21 @@ impl LocalSystem {
         cfg!(target_os = "linux") && !self.options.launcher.is_empty()
     }
 
-    /// Creates the order for a program with piped streams: supervised, but not confined.
-    pub(super) fn supervised(&self, command: &PipedCommand) -> Option<Order> {
-        let order = || Order {
+    /// Creates the request for a program with piped streams: supervised, but not confined.
+    pub(super) fn supervised(&self, command: &PipedCommand) -> Option<LaunchRequest> {
+        let request = || LaunchRequest {
             sandbox: Sandbox { level: SandboxLevel::Off, ..Sandbox::default() },
             namespaces: false,
             processes: false,
             confirm: false,
             cwd: command.cwd.clone(),
             env: command.env.clone(),
-            hiding: None,
+            hidden_variables: None,
             input: None,
             piped: true,
             command: std::iter::once(&command.program).chain(&command.args).cloned().collect(),
         };
-        self.supervises().then(order)
+        self.supervises().then(request)
     }
 
     async fn support(&self) -> SandboxSupport {
@@ -93,15 +98,19 @@ impl LocalSystem {
 }
 
 /// Completes a sandbox with what depends on the current state of the disk.
-fn surround(mut sandbox: Sandbox, support: SandboxSupport, survey: &Survey) -> Result<Sandbox, SystemError> {
+fn complete_sandbox(
+    mut sandbox: Sandbox,
+    support: SandboxSupport,
+    survey: &Survey,
+) -> Result<Sandbox, SystemError> {
     if !support.namespaces {
         sandbox.temp.clear();
         return Ok(sandbox);
     }
     let outside: Vec<_> = sandbox.writable.iter().filter_map(sandbox::git_directory).collect();
     sandbox.writable.extend(outside);
-    let Found { secrets, guarded, pinned, missing } = survey.look(&sandbox).map_err(|TooMany| {
-        SystemError::NoSandbox("the project holds too many files to find its secret ones")
+    let SurveyResult { secrets, guarded, pinned, missing } = survey.scan(&sandbox).map_err(|TooMany| {
+        SystemError::NoSandbox("the project has too many files to search for secret ones")
     })?;
     for path in guarded {
         if !sandbox.guarded.contains(&path) {
@@ -116,10 +125,10 @@ fn surround(mut sandbox: Sandbox, support: SandboxSupport, survey: &Survey) -> R
     // The temporary files of other sessions must not be visible to this session's commands.
     sandbox.hidden.extend(private_temp());
     sandbox.pinned = pinned;
-    sandbox.temp.retain(|temp| match make(temp) {
+    sandbox.temp.retain(|temp| match create_directories(temp) {
         Ok(()) => true,
         Err(error) => {
-            tracing::warn!(%error, path = %temp.backing, "commands share the temporary directory");
+            tracing::warn!(%error, path = %temp.backing, "a private temporary directory cannot be created; commands share the public one");
             false
         }
     });
@@ -140,7 +149,7 @@ pub(super) fn sweep(sandbox: &Sandbox) {
                 used.and_then(|used| used.elapsed().ok()).is_none_or(|age| age > TEMP_AGE)
             };
             let sessions = entry.path().join("0");
-            let outputs = entry.path().join(OUTPUTS);
+            let outputs = entry.path().join(OUTPUT_DIRECTORY);
             let used = [sessions.join("upper"), outputs.clone(), entry.path()];
             let old = used.into_iter().all(is_old) && (sessions.is_dir() || outputs.is_dir());
             if old && entry.path() != own.as_std() {
@@ -150,7 +159,7 @@ pub(super) fn sweep(sandbox: &Sandbox) {
                     fs::set_permissions(work, fs::Permissions::from_mode(0o700)).ok();
                 }
                 if let Err(error) = fs::remove_dir_all(entry.path()) {
-                    tracing::debug!(%error, path = %entry.path().display(), "old temporary files stay");
+                    tracing::debug!(%error, path = %entry.path().display(), "old temporary files could not be removed");
                 }
             }
         }
@@ -158,7 +167,7 @@ pub(super) fn sweep(sandbox: &Sandbox) {
 }
 
 /// Creates the directories for a session's temporary files.
-fn make(temp: &PrivateTemp) -> io::Result<()> {
+fn create_directories(temp: &PrivateTemp) -> io::Result<()> {
     private_directory(&temp.backing)?;
     private_directory(&temp.files())?;
     private_directory(&temp.work())
@@ -185,5 +194,8 @@ pub(super) fn private_directory(path: &AbsPath) -> io::Result<()> {
     let found = fs::symlink_metadata(path.as_std())?;
     let mut all = above.iter().map(safe).collect::<io::Result<Vec<_>>>()?;
     all.push(found.uid() == user && found.is_dir() && found.mode() & 0o077 == 0);
-    all.into_iter().all(|safe| safe).then_some(()).ok_or_else(|| io::Error::other("others could replace it"))
+    all.into_iter()
+        .all(|safe| safe)
+        .then_some(())
+        .ok_or_else(|| io::Error::other("other users could replace it"))
 }

@@ -17,7 +17,7 @@ use tokio::sync::OnceCell;
 
 /// The system's program directories. A `PATH` with no others contains nothing that the user's shell
 /// added.
-const SYSTEM_FOLDERS: [&str; 11] = [
+const SYSTEM_DIRECTORIES: [&str; 11] = [
     "/usr/local/sbin",
     "/usr/local/bin",
     "/usr/sbin",
@@ -33,7 +33,7 @@ const SYSTEM_FOLDERS: [&str; 11] = [
 
 /// The variables that are taken from the shell: where programs are, and where they keep their
 /// files. None of them holds a secret.
-const TAKEN: [&str; 32] = [
+const VARIABLES: [&str; 32] = [
     "PATH",
     "MANPATH",
     "LANG",
@@ -88,15 +88,15 @@ const INHERITED: [&str; 14] = [
 ];
 
 /// Set while the shell is queried, so that its start-up files can skip slow parts.
-const ASKING: &str = "TILLER_RESOLVING_ENVIRONMENT";
+const QUERY_VARIABLE: &str = "TILLER_RESOLVING_ENVIRONMENT";
 
 /// The user's login shell, queried once for the variables that are needed to find programs. Clones
 /// share the result. The default is no shell: commands get the variables of this process.
 #[derive(Debug, Clone, Default)]
-pub struct LoginShell(Option<Arc<Asked>>);
+pub struct LoginShell(Option<Arc<Query>>);
 
 #[derive(Debug)]
-struct Asked {
+struct Query {
     shell: AbsPath,
     home: AbsPath,
     /// Whether to run the shell interactively, so that it also reads `.zshrc` or `.bashrc`.
@@ -118,7 +118,7 @@ impl LoginShell {
     /// Creates a handle without querying the shell. `interactive` must not be set if this process
     /// has a terminal, because the shell would take control of it.
     pub fn new(shell: AbsPath, home: AbsPath, interactive: bool) -> Self {
-        Self(Some(Arc::new(Asked {
+        Self(Some(Arc::new(Query {
             shell,
             home,
             interactive,
@@ -129,29 +129,29 @@ impl LoginShell {
 
     /// Returns whether a `PATH` consists of system directories only, as that of a program started
     /// from the desktop does.
-    pub fn is_missing_from(path: &str) -> bool {
-        path.split(':').all(|folder| folder.is_empty() || SYSTEM_FOLDERS.contains(&folder))
+    pub fn has_system_directories_only(path: &str) -> bool {
+        path.split(':').all(|directory| directory.is_empty() || SYSTEM_DIRECTORIES.contains(&directory))
     }
 
     /// Adds the shell's variables to those of a command; the command's own values win. The first
     /// call queries the shell, which takes at most [`LOGIN_SHELL_WAIT`].
     pub(super) async fn complete(&self, env: &mut Vec<(String, String)>, system: &LocalSystem) {
-        let Some(asked) = &self.0 else { return };
-        let answer = asked.answer.get_or_init(|| asked.ask(system)).await;
+        let Some(query) = &self.0 else { return };
+        let answer = query.answer.get_or_init(|| query.run(system)).await;
         let lacks = |name: &str| !env.iter().any(|(own, _)| own == name);
         let added: Vec<_> = answer.iter().filter(|(name, _)| lacks(name)).cloned().collect();
         env.splice(0..0, added);
     }
 }
 
-impl Asked {
+impl Query {
     /// Queries the shell; returns no variables if it fails or times out.
-    async fn ask(&self, system: &LocalSystem) -> Vec<(String, String)> {
+    async fn run(&self, system: &LocalSystem) -> Vec<(String, String)> {
         let mark = format!("{:016x}", RandomState::new().build_hasher().finish());
         let reading = tokio::time::timeout(self.wait, self.read(&mark, system));
         let problem = match reading.await {
-            Ok(Ok(said)) => match between(&said, &mark) {
-                Some(said) => return taken(said, |name| std::env::var(name).ok()),
+            Ok(Ok(printed)) => match between(&printed, &mark) {
+                Some(printed) => return select_variables(printed, |name| std::env::var(name).ok()),
                 None => "it did not print them".to_owned(),
             },
             Ok(Err(error)) => error.to_string(),
@@ -159,8 +159,8 @@ impl Asked {
         };
         tracing::warn!(
             shell = %self.shell, %problem,
-            "the login shell does not tell its variables, so commands have this process's PATH; \
-             set env.login_shell = \"never\" to ask it no more"
+            "the login shell did not report its variables, so commands get this process's PATH; \
+             set env.login_shell = \"never\" to stop querying it"
         );
         Vec::new()
     }
@@ -176,26 +176,28 @@ impl Asked {
             args: ["-l"].into_iter().chain(interactive).chain(["-c", &line]).map(str::to_owned).collect(),
             cwd: self.home.clone(),
             inherit: INHERITED.map(str::to_owned).to_vec(),
-            env: [("TERM", "dumb"), (ASKING, "1")].map(|(a, b)| (a.to_owned(), b.to_owned())).to_vec(),
+            env: [("TERM", "dumb"), (QUERY_VARIABLE, "1")]
+                .map(|(a, b)| (a.to_owned(), b.to_owned()))
+                .to_vec(),
             error_limit: 0,
         };
-        let order = system.supervised(&command);
+        let request = system.supervised(&command);
         let (watchdog, options) = (Arc::clone(&system.watchdog), Arc::clone(&system.options));
-        let piped = processes::spawn_piped(command, order, watchdog, options).await?;
+        let piped = processes::spawn_piped(command, request, watchdog, options).await?;
         // Dropped at the end of this function: a shell that is still running is killed.
         let _process = piped.process;
         drop(piped.input);
         let mut output = piped.output.take(LOGIN_SHELL_BYTES);
-        let (mut said, mut piece) = (Vec::new(), [0; 4096]);
+        let (mut printed, mut piece) = (Vec::new(), [0; 4096]);
         loop {
             // A background program started by the shell may keep the pipe open, so do not wait for
             // its end.
-            if between(&said, mark).is_some() {
-                return Ok(said);
+            if between(&printed, mark).is_some() {
+                return Ok(printed);
             }
             match output.read(&mut piece).await {
-                Ok(0) => return Ok(said),
-                Ok(length) => said.extend(&piece[..length]),
+                Ok(0) => return Ok(printed),
+                Ok(length) => printed.extend(&piece[..length]),
                 Err(source) => return Err(SystemError::from_io("read from", &self.shell, source)),
             }
         }
@@ -203,26 +205,26 @@ impl Asked {
 }
 
 /// Returns the bytes between two marks.
-fn between<'a>(said: &'a [u8], mark: &str) -> Option<&'a [u8]> {
+fn between<'a>(printed: &'a [u8], mark: &str) -> Option<&'a [u8]> {
     let find = |text: &[u8]| text.windows(mark.len()).position(|window| window == mark.as_bytes());
-    let rest = &said[find(said)? + mark.len()..];
+    let rest = &printed[find(printed)? + mark.len()..];
     Some(&rest[..find(rest)?])
 }
 
 /// Selects the variables to take from the output of `env`. `own` looks up variables of this
 /// process: they win, except for `PATH`, whose directories are appended to the shell's.
-fn taken(said: &[u8], own: impl Fn(&str) -> Option<String>) -> Vec<(String, String)> {
-    let separator = if said.contains(&0) { 0 } else { b'\n' };
-    let lines = said.split(|byte| *byte == separator).filter_map(|line| std::str::from_utf8(line).ok());
+fn select_variables(printed: &[u8], own: impl Fn(&str) -> Option<String>) -> Vec<(String, String)> {
+    let separator = if printed.contains(&0) { 0 } else { b'\n' };
+    let lines = printed.split(|byte| *byte == separator).filter_map(|line| std::str::from_utf8(line).ok());
     let pairs = lines.filter_map(|line| line.split_once('='));
     let sound = |value: &str| {
         !value.is_empty() && value.len() <= LOGIN_SHELL_VALUE_BYTES && !value.contains(char::is_control)
     };
     pairs
-        .filter(|(name, value)| TAKEN.contains(name) && sound(value))
+        .filter(|(name, value)| VARIABLES.contains(name) && sound(value))
         .filter_map(|(name, value)| {
             match (name, own(name)) {
-                ("PATH", own) => Some(folders(value, &own.unwrap_or_default())),
+                ("PATH", own) => Some(join_paths(value, &own.unwrap_or_default())),
                 (_, Some(_)) => None,
                 (_, None) => Some(value.to_owned()),
             }
@@ -233,11 +235,11 @@ fn taken(said: &[u8], own: impl Fn(&str) -> Option<String>) -> Vec<(String, Stri
 
 /// Joins the directories of both, without duplicates. Relative ones are dropped, because they would
 /// be looked up in a project.
-fn folders(first: &str, second: &str) -> String {
+fn join_paths(first: &str, second: &str) -> String {
     let mut all: Vec<&str> = Vec::new();
-    for folder in first.split(':').chain(second.split(':')) {
-        if Path::new(folder).is_absolute() && !all.contains(&folder) {
-            all.push(folder);
+    for directory in first.split(':').chain(second.split(':')) {
+        if Path::new(directory).is_absolute() && !all.contains(&directory) {
+            all.push(directory);
         }
     }
     all.join(":")
@@ -277,15 +279,15 @@ mod tests {
             self.path().join("shell")
         }
 
-        fn asked(&self) -> Vec<String> {
-            let asked = fs::read_to_string(self.path().join("asked").as_std()).unwrap_or_default();
-            asked.lines().map(str::to_owned).collect()
+        fn query(&self) -> Vec<String> {
+            let query = fs::read_to_string(self.path().join("asked").as_std()).unwrap_or_default();
+            query.lines().map(str::to_owned).collect()
         }
 
         fn login(&self, wait: Duration) -> LoginShell {
             let answer = OnceCell::new();
             let (shell, home) = (self.shell(), self.path());
-            LoginShell(Some(Arc::new(Asked { shell, home, interactive: true, wait, answer })))
+            LoginShell(Some(Arc::new(Query { shell, home, interactive: true, wait, answer })))
         }
 
         fn system(&self, wait: Duration) -> LocalSystem {
@@ -293,23 +295,23 @@ mod tests {
         }
     }
 
-    async fn said(system: &LocalSystem, line: &str, env: &[(&str, &str)]) -> String {
+    async fn printed(system: &LocalSystem, line: &str, env: &[(&str, &str)]) -> String {
         let mut command = Command::shell(line, AbsPath::new("/").unwrap(), 1 << 16);
         command.env = env.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
         let mut process = system.spawn(command).await.unwrap();
-        let mut said = String::new();
+        let mut printed = String::new();
         while let Some(output) = process.next_output().await {
             if let Output::Text(text) = output {
-                said.push_str(&text);
+                printed.push_str(&text);
             }
         }
-        said
+        printed
     }
 
     const LONG: Duration = Duration::from_secs(60);
 
     #[tokio::test]
-    async fn a_program_of_the_users_profile_is_found_by_commands_and_servers() {
+    async fn commands_and_servers_find_programs_of_the_users_profile() {
         let home = Home::new(
             "PATH=\"$HOME_OF_TEST/bin:./node_modules/.bin:relative:$PATH\"; ASDF_DATA_DIR=/p; API_TOKEN=secret\n\
              export PATH ASDF_DATA_DIR API_TOKEN",
@@ -321,16 +323,16 @@ mod tests {
         fs::write(tool.as_std(), "#!/bin/sh\necho found\n").unwrap();
         fs::set_permissions(tool.as_std(), fs::Permissions::from_mode(0o755)).unwrap();
         let system = home.system(LONG);
-        assert_eq!(home.asked(), Vec::<String>::new(), "nothing is asked before something needs it");
+        assert_eq!(home.query(), Vec::<String>::new(), "nothing is asked before something needs it");
         let line = "tool-of-the-profile; echo \"$ASDF_DATA_DIR ${API_TOKEN:-none}\"; echo \"$PATH\"";
-        let output = said(&system, line, &[]).await;
+        let output = printed(&system, line, &[]).await;
         assert!(output.starts_with("found\n/p none\n"), "{output}");
         let path = output.lines().last().unwrap();
-        assert!(path.split(':').all(|folder| folder.starts_with('/')), "{path}");
+        assert!(path.split(':').all(|directory| directory.starts_with('/')), "{path}");
         let own = std::env::var("PATH").unwrap();
-        assert!(own.split(':').all(|folder| path.split(':').any(|there| there == folder)), "{path}");
+        assert!(own.split(':').all(|directory| path.split(':').any(|there| there == directory)), "{path}");
         // A value that the command sets itself wins.
-        assert_eq!(said(&system, "echo $ASDF_DATA_DIR", &[("ASDF_DATA_DIR", "/mine")]).await, "/mine\n");
+        assert_eq!(printed(&system, "echo $ASDF_DATA_DIR", &[("ASDF_DATA_DIR", "/mine")]).await, "/mine\n");
         let server = PipedCommand {
             program: "tool-of-the-profile".to_owned(),
             args: Vec::new(),
@@ -343,48 +345,48 @@ mod tests {
         let mut output = String::new();
         server.output.read_to_string(&mut output).await.unwrap();
         assert_eq!(output, "found\n");
-        let asked = home.asked();
-        assert_eq!(asked.len(), 1, "{asked:?}");
-        assert!(asked[0].starts_with(&format!("{} -l -i -c ", home.path())), "{asked:?}");
+        let query = home.query();
+        assert_eq!(query.len(), 1, "{query:?}");
+        assert!(query[0].starts_with(&format!("{} -l -i -c ", home.path())), "{query:?}");
     }
 
     #[tokio::test]
-    async fn a_shell_that_says_nothing_in_time_is_given_up_and_not_asked_again() {
+    async fn a_login_shell_that_times_out_is_not_queried_again() {
         for profile in ["exec sleep 600", "exit 1", "exec echo nothing"] {
             let home = Home::new(profile);
             let system = home.system(Duration::from_millis(500));
             for _ in 0..2 {
-                assert_eq!(said(&system, "echo ${PATH:+path}", &[]).await, "path\n", "{profile}");
+                assert_eq!(printed(&system, "echo ${PATH:+path}", &[]).await, "path\n", "{profile}");
             }
-            assert_eq!(home.asked().len(), 1, "{profile}");
+            assert_eq!(home.query().len(), 1, "{profile}");
         }
     }
 
     #[tokio::test]
-    async fn a_program_that_the_profile_leaves_running_does_not_hold_commands_back() {
+    async fn a_background_program_of_the_profile_does_not_delay_commands() {
         let home = Home::new("sleep 600 &");
         let waiting = tokio::time::timeout(Duration::from_secs(30), async {
-            said(&home.system(LONG), "echo done", &[]).await
+            printed(&home.system(LONG), "echo done", &[]).await
         });
         assert_eq!(waiting.await.expect("the answer was there"), "done\n");
     }
 
     #[test]
-    fn variables_are_read_by_line_where_env_knows_no_nul() {
+    fn variables_are_read_by_line_where_env_lacks_nul_output() {
         let own = |name: &str| (name == "LANG").then(|| "C".to_owned());
-        for said in
+        for printed in
             [&b"PATH=/a:b\nLANG=de\nX=y\nGOPATH=/go\n"[..], b"PATH=/a:b\0LANG=de\0X=y\nz\0GOPATH=/go\0"]
         {
             let pairs = [("PATH", "/a"), ("GOPATH", "/go")].map(|(a, b)| (a.to_owned(), b.to_owned()));
-            assert_eq!(taken(said, own), pairs);
+            assert_eq!(select_variables(printed, own), pairs);
         }
-        assert_eq!(taken(b"PATH=/a\x1b[31m", own), Vec::new());
+        assert_eq!(select_variables(b"PATH=/a\x1b[31m", own), Vec::new());
         assert_eq!(between(b"noise mPATH=/am more", "m"), Some(&b"PATH=/a"[..]));
         assert_eq!(between(b"noise m", "m"), None);
     }
 
     #[test]
-    fn a_path_with_a_folder_of_the_users_is_not_that_of_a_desktop() {
+    fn a_path_with_a_user_directory_has_not_only_system_directories() {
         for (path, missing) in [
             ("/usr/bin:/bin:/usr/sbin:/sbin", true),
             ("/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/games:/snap/bin", true),
@@ -392,7 +394,7 @@ mod tests {
             ("/home/me/.cargo/bin:/usr/bin", false),
             ("/opt/homebrew/bin:/usr/bin", false),
         ] {
-            assert_eq!(LoginShell::is_missing_from(path), missing, "{path}");
+            assert_eq!(LoginShell::has_system_directories_only(path), missing, "{path}");
         }
     }
 }

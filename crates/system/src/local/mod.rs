@@ -1,13 +1,14 @@
 //! The [`System`] of the machine that this process runs on.
 
-mod elsewhere;
+mod date;
+mod entry;
+mod external_launch;
 mod files;
 mod group;
 mod ignores;
 mod launch;
 mod leftovers;
 mod login;
-mod place;
 mod process_table;
 mod processes;
 mod programs;
@@ -18,22 +19,22 @@ mod stamp;
 mod start;
 #[cfg(test)]
 mod tests;
-mod today;
 mod walk;
 mod watchdog;
 
 use crate::{
-    AbsPath, Command, Entry, Launch, Look, Metadata, Pins, Piped, PipedCommand, Process, Routes, Sandbox,
-    SandboxSupport, ShellProgram, System, SystemError, TextRange, WalkOptions, text::Written,
+    AbsPath, Command, DiskSnapshot, Entry, ExternalLaunch, Metadata, Pins, Piped, PipedCommand, Process,
+    Routes, Sandbox, SandboxSupport, ShellProgram, System, SystemError, TextRange, WalkOptions,
+    text::TextForm,
 };
 use async_trait::async_trait;
-pub use launch::{OUTPUTS, private_temp};
+use entry::Pinned;
+pub use launch::{OUTPUT_DIRECTORY, private_temp};
 use leftovers::Leftovers;
-pub use leftovers::TemporaryFolder;
+pub use leftovers::TemporaryDirectory;
 pub use login::LoginShell;
-use place::Pinned;
 pub use process_table::{ProcessState, ProcessTable};
-use sandbox::{Hiding, Survey};
+use sandbox::{HiddenVariables, Survey};
 pub use sandbox::{run_in_terminal, run_sandboxed};
 pub use stamp::FileStamp;
 use std::sync::{Arc, OnceLock};
@@ -79,9 +80,10 @@ pub struct LocalOptions {
 
 impl LocalOptions {
     /// Returns which variables are withheld from commands, if any.
-    fn hiding(&self) -> Option<Hiding> {
-        let hiding = || Hiding { values: self.secret_values.clone(), keep: self.keep_variables.clone() };
-        self.hide_secrets.then(hiding)
+    fn hidden_variables(&self) -> Option<HiddenVariables> {
+        let hidden_variables =
+            || HiddenVariables { values: self.secret_values.clone(), keep: self.keep_variables.clone() };
+        self.hide_secrets.then(hidden_variables)
     }
 }
 
@@ -94,7 +96,7 @@ impl LocalSystem {
 
     /// Fails if a path that is about to be removed, renamed or created no longer leads to its
     /// pinned target. The check precedes the operation and is not atomic with it.
-    async fn still(&self, path: &AbsPath) -> Result<(), SystemError> {
+    async fn expect_unmoved(&self, path: &AbsPath) -> Result<(), SystemError> {
         let Some(target) = self.pinned.as_ref().and_then(|pinned| pinned.target(path)) else { return Ok(()) };
         match self.resolve(path).await? == target {
             true => Ok(()),
@@ -143,7 +145,7 @@ async fn sweep_leftovers() {
     };
     match std::thread::Builder::new().name("sweep".to_owned()).spawn(work) {
         Ok(_) => drop(tokio::time::timeout(crate::limits::SWEEP_WAIT, swept).await),
-        Err(error) => tracing::debug!(%error, "what killed processes left behind stays"),
+        Err(error) => tracing::debug!(%error, "files of killed processes could not be removed"),
     }
 }
 
@@ -180,7 +182,7 @@ impl System for LocalSystem {
 
     async fn write_private(&self, path: &AbsPath, bytes: &[u8]) -> Result<(), SystemError> {
         let (path, bytes) = (path.clone(), bytes.to_vec());
-        self.still(&path).await?;
+        self.expect_unmoved(&path).await?;
         let leftovers = Arc::clone(&self.leftovers);
         blocking(move || replace::private(&path, &leftovers, &bytes)).await
     }
@@ -189,9 +191,9 @@ impl System for LocalSystem {
         let (path, bytes) = (path.clone(), bytes.to_vec());
         let leftovers = Arc::clone(&self.leftovers);
         blocking(move || {
-            let folder = path.parent().unwrap_or_else(|| path.clone());
-            let own = launch::private_directory(&folder);
-            own.map_err(|source| SystemError::from_io("make", &folder, source))?;
+            let directory = path.parent().unwrap_or_else(|| path.clone());
+            let own = launch::private_directory(&directory);
+            own.map_err(|source| SystemError::from_io("make", &directory, source))?;
             replace::private(&path, &leftovers, &bytes)
         })
         .await
@@ -206,7 +208,7 @@ impl System for LocalSystem {
     async fn metadata(&self, path: &AbsPath) -> Result<Metadata, SystemError> {
         // A session starts with a lookup of its directory, which is usually cached. Switching to a
         // thread and back would take longer than everything else.
-        if let Some(found) = files::folder_at_hand(path) {
+        if let Some(found) = files::cached_directory(path) {
             return Ok(found);
         }
         let path = path.clone();
@@ -220,20 +222,20 @@ impl System for LocalSystem {
 
     async fn create_dir_all(&self, path: &AbsPath) -> Result<(), SystemError> {
         let path = path.clone();
-        self.still(&path).await?;
+        self.expect_unmoved(&path).await?;
         blocking(move || files::create_dir_all(&path)).await
     }
 
     async fn remove(&self, path: &AbsPath) -> Result<(), SystemError> {
         let path = path.clone();
-        self.still(&path).await?;
+        self.expect_unmoved(&path).await?;
         blocking(move || files::remove(&path)).await
     }
 
     async fn rename(&self, from: &AbsPath, to: &AbsPath) -> Result<(), SystemError> {
         let (from, to) = (from.clone(), to.clone());
-        self.still(&from).await?;
-        self.still(&to).await?;
+        self.expect_unmoved(&from).await?;
+        self.expect_unmoved(&to).await?;
         blocking(move || files::rename(&from, &to)).await
     }
 
@@ -249,16 +251,16 @@ impl System for LocalSystem {
 
     async fn spawn(&self, mut command: Command) -> Result<Box<dyn Process>, SystemError> {
         self.options.login.complete(&mut command.env, self).await;
-        let order = self.prepare(&command, false).await?;
+        let request = self.prepare(&command, false).await?;
         let (watchdog, options) = (Arc::clone(&self.watchdog), Arc::clone(&self.options));
-        Ok(Box::new(processes::spawn(command, order, watchdog, options).await?))
+        Ok(Box::new(processes::spawn(command, request, watchdog, options).await?))
     }
 
     async fn spawn_piped(&self, mut command: PipedCommand) -> Result<Piped, SystemError> {
         self.options.login.complete(&mut command.env, self).await;
-        let order = self.supervised(&command);
+        let request = self.supervised(&command);
         let (watchdog, options) = (Arc::clone(&self.watchdog), Arc::clone(&self.options));
-        processes::spawn_piped(command, order, watchdog, options).await
+        processes::spawn_piped(command, request, watchdog, options).await
     }
 
     async fn sweep(&self, sandbox: &Sandbox) {
@@ -267,15 +269,19 @@ impl System for LocalSystem {
         sweep_leftovers().await;
     }
 
-    async fn launch_elsewhere(&self, command: &Command) -> Result<Option<Box<dyn Launch>>, SystemError> {
+    async fn prepare_external_launch(
+        &self,
+        command: &Command,
+    ) -> Result<Option<Box<dyn ExternalLaunch>>, SystemError> {
         let Some(program) = self.options.terminal_launcher.first() else { return Ok(None) };
         // A program file that was replaced since this process started is a different program.
         if !programs::is_this(program) || !self.sandbox_support().await.holds() {
             return Ok(None);
         }
-        let Some(order) = self.prepare(command, true).await? else { return Ok(None) };
+        let Some(request) = self.prepare(command, true).await? else { return Ok(None) };
         let leftovers = Arc::clone(&self.leftovers);
-        let launch = elsewhere::Waiting::listen(order, &self.options.terminal_launcher, leftovers)?;
+        let launch =
+            external_launch::PreparedLaunch::listen(request, &self.options.terminal_launcher, leftovers)?;
         Ok(Some(Box::new(launch)))
     }
 
@@ -292,13 +298,14 @@ impl System for LocalSystem {
         blocking(move || paths.iter().map(files::metadata).collect()).await
     }
 
-    async fn look_on_disk(&self, path: &AbsPath) -> Look {
+    async fn read_disk_snapshot(&self, path: &AbsPath) -> DiskSnapshot {
         let (path, pinned) = (path.clone(), self.pinned.clone());
         blocking(move || {
             let metadata = files::metadata(&path);
-            let read = read::written_text(&path, pinned.as_deref());
-            let Written { encoding, marked } = read.as_ref().map(|(_, written)| *written).unwrap_or_default();
-            Look { text: text_on_disk(read.map(|(text, _)| text)), marked, encoding, metadata }
+            let read = read::text_with_form(&path, pinned.as_deref());
+            let TextForm { encoding, marked } =
+                read.as_ref().map(|(_, written)| *written).unwrap_or_default();
+            DiskSnapshot { text: text_on_disk(read.map(|(text, _)| text)), marked, encoding, metadata }
         })
         .await
     }
@@ -308,7 +315,7 @@ impl System for LocalSystem {
     }
 
     fn today(&self) -> Option<String> {
-        Some(today::today())
+        Some(date::today())
     }
 
     fn shell(&self) -> ShellProgram {

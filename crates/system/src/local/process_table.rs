@@ -8,7 +8,7 @@ use std::{fs, path::PathBuf, process};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProcessTable {
     /// A directory with the layout of Linux's `/proc`.
-    Folder(PathBuf),
+    Directory(PathBuf),
     /// A program that is called like POSIX `ps`.
     Program(PathBuf),
 }
@@ -27,16 +27,16 @@ pub struct ProcessState {
 impl ProcessTable {
     /// Returns the process table of this machine.
     pub fn here() -> Self {
-        let folder = Self::Folder("/proc".into());
-        if folder.state(process::id()).is_some() { folder } else { Self::Program("/bin/ps".into()) }
+        let directory = Self::Directory("/proc".into());
+        if directory.state(process::id()).is_some() { directory } else { Self::Program("/bin/ps".into()) }
     }
 
     /// Returns the state of a process; `None` if it does not exist or cannot be read. Blocks; with
     /// a program, for a few milliseconds.
     pub fn state(&self, pid: u32) -> Option<ProcessState> {
         match self {
-            Self::Folder(folder) => {
-                parse_stat(&fs::read_to_string(folder.join(pid.to_string()).join("stat")).ok()?)
+            Self::Directory(directory) => {
+                parse_stat(&fs::read_to_string(directory.join(pid.to_string()).join("stat")).ok()?)
             }
             Self::Program(program) => {
                 let asked = process::Command::new(program)
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_what_the_kernel_tells() {
+    fn proc_stat_is_parsed() {
         let stat = |state: &str| {
             format!(
                 "7 (a) b ( c) {state} 1 7 7 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 4242 1000 10 18446744073709551615"
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_what_ps_tells() {
+    fn ps_output_is_parsed() {
         let state = |line: &str| parse_ps(line).expect("a line of ps");
         let one = state("Ss+  Mon Nov  2 00:05:54 2026    \n");
         assert!(!one.ended && state("Z Mon Nov 2 00:05:54 2026").ended);
@@ -107,8 +107,8 @@ mod tests {
 
     /// Tests every source that this machine has.
     #[test]
-    fn a_process_that_lives_is_told_from_one_that_ended_and_one_that_never_was() {
-        let tables = [ProcessTable::Folder("/proc".into()), ProcessTable::Program("/bin/ps".into())];
+    fn live_ended_and_unknown_processes_are_distinguished() {
+        let tables = [ProcessTable::Directory("/proc".into()), ProcessTable::Program("/bin/ps".into())];
         for table in tables.iter().filter(|table| table.state(process::id()).is_some()) {
             let me = table.state(process::id());
             assert_eq!(me, table.state(process::id()), "the same each time");
@@ -124,7 +124,7 @@ mod tests {
             assert_eq!(table.state(u32::MAX), None);
         }
         assert!(ProcessTable::here().state(process::id()).is_some());
-        assert_eq!(ProcessTable::Folder("/nowhere".into()).state(process::id()), None);
+        assert_eq!(ProcessTable::Directory("/nowhere".into()).state(process::id()), None);
         assert_eq!(ProcessTable::Program("/nowhere/ps".into()).state(process::id()), None);
     }
 }

@@ -1,6 +1,6 @@
 //! Processes of this machine: their output, exit status and termination.
 
-use super::{LocalOptions, blocking, group::Group, sandbox::Order, start, watchdog::Watchdog};
+use super::{LocalOptions, blocking, group::Group, sandbox::LaunchRequest, start, watchdog::Watchdog};
 use crate::limits::{EXIT_GRACE, KILL_WAIT, OUTPUT_CHUNK_BYTES, TERM_WAIT};
 use crate::output::{Decoder, Ring};
 use crate::{AbsPath, Command, ExitStatus, Output, Piped, PipedCommand, Process, SystemError, TerminalId};
@@ -23,10 +23,10 @@ pub(super) struct LocalProcess {
     input: Option<pipe::Sender>,
 }
 
-/// Starts a command; see [`crate::System::spawn`]. With an order, the launcher starts it.
+/// Starts a command; see [`crate::System::spawn`]. With a request, the launcher starts it.
 pub(super) async fn spawn(
     command: Command,
-    order: Option<Order>,
+    request: Option<LaunchRequest>,
     watchdog: Arc<Watchdog>,
     options: Arc<LocalOptions>,
 ) -> Result<LocalProcess, SystemError> {
@@ -34,8 +34,8 @@ pub(super) async fn spawn(
     let failed = spawn_error(&command.program);
     // If the caller drops this future meanwhile, the group in the result is dropped and killed.
     let (group, end, streams) = blocking(move || {
-        expect_folder(&command.cwd)?;
-        start::command(&command, order.as_ref(), watchdog, &options).map_err(spawn_error(&command.program))
+        expect_directory(&command.cwd)?;
+        start::command(&command, request.as_ref(), watchdog, &options).map_err(spawn_error(&command.program))
     })
     .await?;
     let start::Streams { output, input } = streams;
@@ -48,15 +48,15 @@ pub(super) async fn spawn(
 /// Starts a program with piped streams; see [`crate::System::spawn_piped`].
 pub(super) async fn spawn_piped(
     command: PipedCommand,
-    order: Option<Order>,
+    request: Option<LaunchRequest>,
     watchdog: Arc<Watchdog>,
     options: Arc<LocalOptions>,
 ) -> Result<Piped, SystemError> {
     let limit = command.error_limit;
     let failed = spawn_error(&command.program);
     let (group, end, pipes) = blocking(move || {
-        expect_folder(&command.cwd)?;
-        start::piped(&command, order.as_ref(), watchdog, &options).map_err(spawn_error(&command.program))
+        expect_directory(&command.cwd)?;
+        start::piped(&command, request.as_ref(), watchdog, &options).map_err(spawn_error(&command.program))
     })
     .await?;
     let start::Pipes { input, output, errors } = pipes;
@@ -71,7 +71,7 @@ fn spawn_error(program: &str) -> impl Fn(io::Error) -> SystemError + use<> {
     move |source| SystemError::Spawn { program: program.clone(), source }
 }
 
-fn expect_folder(cwd: &AbsPath) -> Result<(), SystemError> {
+fn expect_directory(cwd: &AbsPath) -> Result<(), SystemError> {
     let found =
         std::fs::metadata(cwd.as_std()).map_err(|source| SystemError::from_io("enter", cwd, source))?;
     if !found.is_dir() {
@@ -115,7 +115,7 @@ async fn pump(mut output: pipe::Receiver, mut end: oneshot::Receiver<ExitStatus>
         }
     };
     if timeout(EXIT_GRACE, rest).await.is_err() {
-        tracing::debug!("a child that was left behind holds the output open");
+        tracing::debug!("a background child keeps the output open");
     }
     stream.close(decoder.finish(), status);
 }

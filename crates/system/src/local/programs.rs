@@ -11,7 +11,7 @@ pub(super) fn is_there(program: &str, cwd: &AbsPath, path: &OsStr) -> bool {
     if program.contains('/') {
         return cwd.as_std().join(program).exists();
     }
-    std::env::split_paths(path).any(|folder| is_file(&folder.join(program)))
+    std::env::split_paths(path).any(|directory| is_file(&directory.join(program)))
 }
 
 fn is_file(path: &Path) -> bool {

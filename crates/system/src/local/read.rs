@@ -1,9 +1,9 @@
 //! Reads files and ranges of their lines.
 
+use super::entry::{EntryHandle, Pinned};
 use super::files::expect_regular;
-use super::place::{Pinned, Place};
 use crate::limits::{MAX_READ_BYTES, SNIFF_BYTES};
-use crate::text::{self, BOM, Written};
+use crate::text::{self, BOM, TextForm};
 use crate::{AbsPath, SystemError, TextRange};
 use rustix::fs::OFlags;
 use std::fs::{self, File, OpenOptions};
@@ -26,16 +26,16 @@ pub(super) fn bytes(path: &AbsPath, pinned: Option<&Pinned>) -> Result<Vec<u8>, 
 }
 
 /// Reads a whole file as text, with its encoding.
-pub(super) fn written_text(
+pub(super) fn text_with_form(
     path: &AbsPath,
     pinned: Option<&Pinned>,
-) -> Result<(String, Written), SystemError> {
+) -> Result<(String, TextForm), SystemError> {
     text::decode(path, bytes(path, pinned)?)
 }
 
 /// Reads a whole file as text.
 pub(super) fn text(path: &AbsPath, pinned: Option<&Pinned>) -> Result<String, SystemError> {
-    Ok(written_text(path, pinned)?.0)
+    Ok(text_with_form(path, pinned)?.0)
 }
 
 /// Reads some lines of a file of any size. Only the returned lines count against the size limit.
@@ -83,7 +83,7 @@ pub(super) fn lines(
 fn open(path: &AbsPath, pinned: Option<&Pinned>) -> Result<(File, u64), SystemError> {
     let fail = |source| fail(path, source);
     let file = match pinned.and_then(|pinned| pinned.target(path)) {
-        Some(target) => Place::open(&target, false)?.file("read", OFlags::RDONLY)?,
+        Some(target) => EntryHandle::open(&target, false)?.file("read", OFlags::RDONLY)?,
         None => {
             expect_regular(path, &fs::metadata(path.as_std()).map_err(fail)?)?;
             let flags = OFlags::NONBLOCK | OFlags::NOCTTY;

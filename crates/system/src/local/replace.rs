@@ -1,10 +1,10 @@
 //! Replaces a file's content atomically: a reader sees either the old or the new content.
 
+use super::entry::{EntryHandle, EntryMetadata, Pinned};
 use super::files::resolve;
 use super::leftovers::Leftovers;
-use super::place::{Found, Pinned, Place};
 use crate::limits::{MAX_READ_BYTES, TEMPORARY_TRIES};
-use crate::text::{self, BOM, Written, encode};
+use crate::text::{self, BOM, TextForm, encode};
 use crate::{AbsPath, SystemError};
 use rustix::fs::{AtFlags, Gid, Mode, OFlags, Uid};
 use std::fs::{File, Permissions};
@@ -24,12 +24,12 @@ pub(super) fn text(
     leftovers: &Leftovers,
     text: &str,
 ) -> Result<(), SystemError> {
-    let (place, existing) = look(path, pinned, true)?;
-    let as_before = match existing {
-        Some(_) => written(path, &place)?,
-        None => Written::default(),
+    let (entry, existing) = open_for_replacement(path, pinned, true)?;
+    let form = match existing {
+        Some(_) => text_form(path, &entry)?,
+        None => TextForm::default(),
     };
-    write(&place, existing.as_ref(), leftovers, &encode(path, text, as_before)?)
+    write(&entry, existing.as_ref(), leftovers, &encode(path, text, form)?)
 }
 
 /// Replaces bytes; the directory must exist.
@@ -39,81 +39,85 @@ pub(super) fn bytes(
     leftovers: &Leftovers,
     bytes: &[u8],
 ) -> Result<(), SystemError> {
-    let (place, existing) = look(path, pinned, false)?;
-    write(&place, existing.as_ref(), leftovers, bytes)
+    let (entry, existing) = open_for_replacement(path, pinned, false)?;
+    write(&entry, existing.as_ref(), leftovers, bytes)
 }
 
 /// Replaces a file with one that only its owner can read, regardless of the old file's mode. The
 /// result is a new file: other hard links of the old one keep the old content. A symbolic link is
 /// refused, because its creator would choose where the content goes.
 pub(super) fn private(path: &AbsPath, leftovers: &Leftovers, bytes: &[u8]) -> Result<(), SystemError> {
-    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+    let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(SystemError::IsDirectory(path.clone()));
     };
-    let place = Place::open(&resolve(&folder)?.join(name), false)?;
-    match place.regular("write") {
+    let entry = EntryHandle::open(&resolve(&directory)?.join(name), false)?;
+    match entry.regular("write") {
         Ok(None) => {}
-        Ok(Some(_)) => may_write(&place)?,
+        Ok(Some(_)) => may_write(&entry)?,
         Err(SystemError::Moved(_)) => return Err(SystemError::NotRegular(path.clone())),
         Err(error) => return Err(error),
     }
-    by_rename(&place, None, PRIVATE_MODE, leftovers, bytes).map_err(|source| fail(&place, source))
+    replace_by_rename(&entry, None, PRIVATE_MODE, leftovers, bytes).map_err(|source| fail(&entry, source))
 }
 
 /// Opens the directory of a file and returns the existing regular file, if any. Links are resolved
 /// once, by name; from then on the directory is held open.
-fn look(path: &AbsPath, pinned: Option<&Pinned>, make: bool) -> Result<(Place, Option<Found>), SystemError> {
+fn open_for_replacement(
+    path: &AbsPath,
+    pinned: Option<&Pinned>,
+    make: bool,
+) -> Result<(EntryHandle, Option<EntryMetadata>), SystemError> {
     let target = match pinned.and_then(|pinned| pinned.target(path)) {
         Some(target) => target,
         None => resolve(path)?,
     };
-    let place = Place::open(&target, make)?;
-    let existing = place.regular("write")?;
+    let entry = EntryHandle::open(&target, make)?;
+    let existing = entry.regular("write")?;
     if let (Some(pinned), Some(found)) = (pinned, &existing) {
-        pinned.check(path, found.id, found.names)?;
+        pinned.check(path, found.id, found.links)?;
     }
-    Ok((place, existing))
+    Ok((entry, existing))
 }
 
 /// Returns the encoding of the existing text. For a file over the read limit, only the byte-order
 /// mark is detected.
-fn written(path: &AbsPath, place: &Place) -> Result<Written, SystemError> {
+fn text_form(path: &AbsPath, entry: &EntryHandle) -> Result<TextForm, SystemError> {
     let mut bytes = Vec::new();
-    let file = place.file("read", OFlags::RDONLY)?;
-    file.take(MAX_READ_BYTES + 1).read_to_end(&mut bytes).map_err(|source| fail(place, source))?;
+    let file = entry.file("read", OFlags::RDONLY)?;
+    file.take(MAX_READ_BYTES + 1).read_to_end(&mut bytes).map_err(|source| fail(entry, source))?;
     if bytes.len() as u64 > MAX_READ_BYTES {
-        return Ok(Written { marked: bytes.starts_with(BOM.as_bytes()), ..Written::default() });
+        return Ok(TextForm { marked: bytes.starts_with(BOM.as_bytes()), ..TextForm::default() });
     }
-    Ok(text::written(path, bytes))
+    Ok(text::text_form(path, bytes))
 }
 
 fn write(
-    place: &Place,
-    existing: Option<&Found>,
+    entry: &EntryHandle,
+    existing: Option<&EntryMetadata>,
     leftovers: &Leftovers,
     bytes: &[u8],
 ) -> Result<(), SystemError> {
     if existing.is_some() {
-        may_write(place)?;
+        may_write(entry)?;
     }
     let mode = if existing.is_none() { NEW_FILE_MODE } else { PRIVATE_MODE };
     match existing {
-        Some(found) if found.names > 1 => in_place(place, bytes),
-        _ => by_rename(place, existing, mode, leftovers, bytes).map_err(|source| fail(place, source)),
+        Some(found) if found.links > 1 => overwrite_in_place(entry, bytes),
+        _ => replace_by_rename(entry, existing, mode, leftovers, bytes).map_err(|source| fail(entry, source)),
     }
 }
 
 /// Fails if the file is read-only. A rename needs the directory's permission only, so it would
 /// replace a read-only file.
-fn may_write(place: &Place) -> Result<(), SystemError> {
-    rustix::fs::accessat(&place.folder, &place.name, rustix::fs::Access::WRITE_OK, AtFlags::empty())
-        .map_err(|source| fail(place, source.into()))
+fn may_write(entry: &EntryHandle) -> Result<(), SystemError> {
+    rustix::fs::accessat(&entry.directory, &entry.name, rustix::fs::Access::WRITE_OK, AtFlags::empty())
+        .map_err(|source| fail(entry, source.into()))
 }
 
 /// A temporary file next to the one that is replaced. Removed on failure, or by a later process if
 /// this one is killed.
 struct Temporary<'a> {
-    place: &'a Place,
+    entry: &'a EntryHandle,
     leftovers: &'a Leftovers,
     name: String,
     kept: bool,
@@ -122,7 +126,7 @@ struct Temporary<'a> {
 impl Drop for Temporary<'_> {
     fn drop(&mut self) {
         if !self.kept
-            && let Err(error) = rustix::fs::unlinkat(&self.place.folder, &self.name, AtFlags::empty())
+            && let Err(error) = rustix::fs::unlinkat(&self.entry.directory, &self.name, AtFlags::empty())
         {
             tracing::debug!(%error, "a temporary file could not be removed");
             self.leftovers.leave();
@@ -131,35 +135,35 @@ impl Drop for Temporary<'_> {
 }
 
 /// Writes a new file next to the old one and renames it over the old one.
-fn by_rename(
-    place: &Place,
-    existing: Option<&Found>,
+fn replace_by_rename(
+    entry: &EntryHandle,
+    existing: Option<&EntryMetadata>,
     mode: Mode,
     leftovers: &Leftovers,
     bytes: &[u8],
 ) -> io::Result<()> {
-    let (mut temporary, mut file) = temporary(place, mode, leftovers)?;
+    let (mut temporary, mut file) = temporary(entry, mode, leftovers)?;
     file.write_all(bytes)?;
     if let Some(found) = existing {
         keep_owner_and_mode(&file, found)?;
     }
     file.sync_data()?;
-    rustix::fs::renameat(&place.folder, &temporary.name, &place.folder, &place.name)?;
+    rustix::fs::renameat(&entry.directory, &temporary.name, &entry.directory, &entry.name)?;
     temporary.kept = true;
     Ok(())
 }
 
 /// Creates a temporary file with an unused name; fails if anything, including a link, exists there.
 fn temporary<'a>(
-    place: &'a Place,
+    entry: &'a EntryHandle,
     mode: Mode,
     leftovers: &'a Leftovers,
 ) -> io::Result<(Temporary<'a>, File)> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     for _ in 0..TEMPORARY_TRIES {
-        let name = leftovers.file_name(place)?;
-        match rustix::fs::openat(&place.folder, &name, flags, mode) {
-            Ok(file) => return Ok((Temporary { place, leftovers, name, kept: false }, file.into())),
+        let name = leftovers.file_name(entry)?;
+        match rustix::fs::openat(&entry.directory, &name, flags, mode) {
+            Ok(file) => return Ok((Temporary { entry, leftovers, name, kept: false }, file.into())),
             Err(rustix::io::Errno::EXIST) => {}
             Err(error) => return Err(error.into()),
         }
@@ -169,7 +173,7 @@ fn temporary<'a>(
 
 /// Copies owner and mode to the new file. The owner comes first, because changing it clears the
 /// set-user-ID and set-group-ID bits.
-fn keep_owner_and_mode(file: &File, found: &Found) -> io::Result<()> {
+fn keep_owner_and_mode(file: &File, found: &EntryMetadata) -> io::Result<()> {
     let now = file.metadata()?;
     if (now.uid(), now.gid()) != (found.user, found.group) {
         let (user, group) = (Uid::from_raw(found.user), Gid::from_raw(found.group));
@@ -185,18 +189,18 @@ fn keep_owner_and_mode(file: &File, found: &Found) -> io::Result<()> {
 
 /// Overwrites a file that has several hard links in place, because a rename would separate them.
 /// This is not atomic for a reader, but if it fails, the old content is written back.
-fn in_place(place: &Place, bytes: &[u8]) -> Result<(), SystemError> {
-    let fail = |source| fail(place, source);
-    let mut file = place.file("write", OFlags::RDWR)?;
+fn overwrite_in_place(entry: &EntryHandle, bytes: &[u8]) -> Result<(), SystemError> {
+    let fail = |source| fail(entry, source);
+    let mut file = entry.file("write", OFlags::RDWR)?;
     let size = file.metadata().map_err(fail)?.len();
     if size > MAX_READ_BYTES {
-        return Err(SystemError::TooLarge { path: place.path.clone(), size, limit: MAX_READ_BYTES });
+        return Err(SystemError::TooLarge { path: entry.path.clone(), size, limit: MAX_READ_BYTES });
     }
     let mut before = Vec::new();
     file.read_to_end(&mut before).map_err(fail)?;
     overwrite(&mut file, bytes).map_err(|source| {
         if let Err(error) = overwrite(&mut file, &before) {
-            tracing::error!(path = %place.path, %error, "a failed write could not be undone");
+            tracing::error!(path = %entry.path, %error, "a failed write could not be undone");
         }
         fail(source)
     })
@@ -209,8 +213,8 @@ fn overwrite(file: &mut File, bytes: &[u8]) -> io::Result<()> {
     file.sync_data()
 }
 
-fn fail(place: &Place, source: io::Error) -> SystemError {
-    SystemError::from_io("write", &place.path, source)
+fn fail(entry: &EntryHandle, source: io::Error) -> SystemError {
+    SystemError::from_io("write", &entry.path, source)
 }
 
 #[cfg(test)]
@@ -220,18 +224,18 @@ mod tests {
 
     #[test]
     fn a_rename_that_fails_leaves_no_temporary_file() {
-        let folder = tempfile::tempdir().unwrap();
-        let target = AbsPath::from_os(&folder.path().join("taken")).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let target = AbsPath::from_os(&directory.path().join("taken")).unwrap();
         fs::create_dir(target.as_std()).unwrap();
-        let place = Place::open(&target, false).unwrap();
-        by_rename(&place, None, NEW_FILE_MODE, &Leftovers::default(), b"x").unwrap_err();
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        let entry = EntryHandle::open(&target, false).unwrap();
+        replace_by_rename(&entry, None, NEW_FILE_MODE, &Leftovers::default(), b"x").unwrap_err();
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
     }
 
     #[test]
     fn a_write_in_place_shortens_and_lengthens() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("file");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
         fs::write(&path, "old and longer").unwrap();
         let mut file = OpenOptions::new().write(true).open(&path).unwrap();
         overwrite(&mut file, b"new").unwrap();

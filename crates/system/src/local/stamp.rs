@@ -13,10 +13,10 @@ const TICK: Duration = Duration::from_millis(50);
 /// A file's device and inode, size, modification time and change time. Programs can set the
 /// modification time, but not the change time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FileStamp(Option<Found>);
+pub struct FileStamp(Option<Identity>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Found {
+struct Identity {
     device: u64,
     inode: u64,
     size: u64,
@@ -28,7 +28,7 @@ impl FileStamp {
     /// Returns the stamp of a file, following links. A file that does not exist or cannot be read
     /// has a stamp too. Costs one system call.
     pub fn of(path: &AbsPath) -> Self {
-        Self(std::fs::metadata(path.as_std()).ok().map(|found| Found {
+        Self(std::fs::metadata(path.as_std()).ok().map(|found| Identity {
             device: found.dev(),
             inode: found.ino(),
             size: found.size(),
@@ -40,7 +40,7 @@ impl FileStamp {
     /// Returns whether any later change is certain to produce a different stamp. For a file that
     /// changed a moment ago it is not, so the file must be read again.
     pub fn is_settled(&self) -> bool {
-        let Some(Found { changed: (seconds, nanoseconds), .. }) = self.0 else { return true };
+        let Some(Identity { changed: (seconds, nanoseconds), .. }) = self.0 else { return true };
         let (Ok(seconds), Ok(nanoseconds)) = (u64::try_from(seconds), u32::try_from(nanoseconds)) else {
             return false;
         };
@@ -54,9 +54,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_changes_gets_another_stamp_and_one_that_just_changed_is_not_settled() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = AbsPath::from_os(&folder.path().join("f")).unwrap();
+    fn a_changed_file_gets_another_stamp_and_a_recent_change_is_not_settled() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = AbsPath::from_os(&directory.path().join("f")).unwrap();
         let none = FileStamp::of(&path);
         assert!(none.is_settled(), "a file that appears always shows");
         std::fs::write(path.as_std(), "one").unwrap();
@@ -66,9 +66,9 @@ mod tests {
         assert_eq!(one, FileStamp::of(&path));
         std::fs::write(path.as_std(), "three").unwrap();
         assert_ne!(one, FileStamp::of(&path));
-        let old = Found { changed: (1_000_000_000, 0), ..FileStamp::of(&path).0.unwrap() };
+        let old = Identity { changed: (1_000_000_000, 0), ..FileStamp::of(&path).0.unwrap() };
         assert!(FileStamp(Some(old)).is_settled());
-        let future = Found { changed: (i64::MAX / 2, 0), ..old };
+        let future = Identity { changed: (i64::MAX / 2, 0), ..old };
         assert!(!FileStamp(Some(future)).is_settled(), "a clock that was set back settles nothing");
     }
 }

@@ -12,7 +12,7 @@ use super::{
     LocalOptions,
     group::Group,
     programs,
-    sandbox::{Hiding, Order},
+    sandbox::{HiddenVariables, LaunchRequest},
     watchdog::Watchdog,
 };
 use crate::{Command, ExitStatus, PipedCommand};
@@ -49,7 +49,7 @@ pub(super) struct Streams {
     pub(super) input: Option<PipeWriter>,
 }
 
-/// Starts a command: through the launcher if there is an order, else at a gate. Stdout and stderr
+/// Starts a command: through the launcher if there is a request, else at a gate. Stdout and stderr
 /// are the same pipe, which preserves the order of writes.
 ///
 /// # Errors
@@ -57,7 +57,7 @@ pub(super) struct Streams {
 /// process.
 pub(super) fn command(
     command: &Command,
-    order: Option<&Order>,
+    request: Option<&LaunchRequest>,
     watchdog: Arc<Watchdog>,
     options: &LocalOptions,
 ) -> io::Result<Started<Streams>> {
@@ -66,12 +66,12 @@ pub(super) fn command(
     let path = own_path(&command.env).or_else(|| std::env::var_os("PATH"));
     expect_program(&command.program, &command.cwd, path)?;
     let prepare = |child: &mut std::process::Command| {
-        for name in options.hiding().iter().flat_map(Hiding::withheld) {
+        for name in options.hidden_variables().iter().flat_map(HiddenVariables::withheld) {
             child.env_remove(name);
         }
         child.envs(command.environment());
     };
-    if let Some(order) = order {
+    if let Some(request) = request {
         let mut launcher = launcher(options)?;
         prepare(&mut launcher);
         launcher.stdout(theirs.try_clone()?).stderr(theirs);
@@ -79,7 +79,7 @@ pub(super) fn command(
             true => io::pipe().map(|(reader, writer)| (Some(reader), Some(writer)))?,
             false => (None, None),
         };
-        let (group, end) = launch(launcher, order, their_input)?;
+        let (group, end) = launch(launcher, request, their_input)?;
         return Ok((group, end, streams(input)));
     }
     let (reader, gate) = io::pipe()?;
@@ -104,7 +104,7 @@ pub(super) fn command(
 /// As for [`command`].
 pub(super) fn piped(
     command: &PipedCommand,
-    order: Option<&Order>,
+    request: Option<&LaunchRequest>,
     watchdog: Arc<Watchdog>,
     options: &LocalOptions,
 ) -> io::Result<Started<Pipes>> {
@@ -117,11 +117,11 @@ pub(super) fn piped(
         .or_else(|| inherited.iter().find(|(name, _)| *name == "PATH").map(|(_, path)| path.clone()));
     expect_program(&command.program, &command.cwd, path)?;
     let pipes = |input| Pipes { input, output, errors };
-    if let Some(order) = order {
+    if let Some(request) = request {
         let mut launcher = launcher(options)?;
-        // The program's own variables are part of the order.
+        // The program's own variables are part of the request.
         launcher.env_clear().envs(inherited).stdout(their_output).stderr(their_errors);
-        let (group, end) = launch(launcher, order, Some(theirs))?;
+        let (group, end) = launch(launcher, request, Some(theirs))?;
         return Ok((group, end, pipes(input)));
     }
     let mut shell = at_gate(PIPED_GATE, &command.program, &command.args);
@@ -175,11 +175,11 @@ fn launcher(options: &LocalOptions) -> io::Result<std::process::Command> {
     Ok(launcher)
 }
 
-/// Starts a launcher and sends it the order, followed by the pipe for standard input if there is
-/// one. A launcher that receives no order starts nothing.
+/// Starts a launcher and sends it the request, followed by the pipe for standard input if there is
+/// one. A launcher that receives no request starts nothing.
 fn launch(
     mut launcher: std::process::Command,
-    order: &Order,
+    request: &LaunchRequest,
     input: Option<PipeReader>,
 ) -> io::Result<(Group, oneshot::Receiver<ExitStatus>)> {
     use std::os::fd::OwnedFd;
@@ -189,7 +189,7 @@ fn launch(
     // This value holds the other ends of the pipes, which must be closed when the command ends.
     drop(launcher);
     // A launcher that has already exited reports the reason in its output.
-    let written = order.write(&mut control);
+    let written = request.write(&mut control);
     if let (Ok(()), Some(input)) = (written, input) {
         super::sandbox::send(&control, &input).ok();
     }
@@ -217,7 +217,7 @@ mod tests {
     /// A test cannot kill this process between the start and the line. The effect on the child is a
     /// gate that is closed without the line.
     #[test]
-    fn a_gate_that_is_never_opened_starts_nothing() {
+    fn a_gate_that_stays_closed_starts_nothing() {
         let gates = [GATE, PIPED_GATE];
         let words = [("", false), ("g", false), ("go\n", true)];
         for (gate, (word, runs)) in gates.into_iter().flat_map(|gate| words.map(|word| (gate, word))) {
@@ -233,9 +233,9 @@ mod tests {
             drop(shell);
             writer.write_all(word.as_bytes()).unwrap();
             drop(writer);
-            let mut said = String::new();
-            output.read_to_string(&mut said).unwrap();
-            assert_eq!(said, if runs { "ran\n" } else { "" }, "{gate} {word:?}");
+            let mut printed = String::new();
+            output.read_to_string(&mut printed).unwrap();
+            assert_eq!(printed, if runs { "ran\n" } else { "" }, "{gate} {word:?}");
             assert_eq!(child.wait().unwrap().success(), runs);
         }
     }

@@ -13,14 +13,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-fn folder() -> (TempDir, AbsPath) {
-    let folder = tempfile::tempdir().unwrap();
-    let root = AbsPath::from_os(&folder.path().canonicalize().unwrap()).unwrap();
-    (folder, root)
+fn directory() -> (TempDir, AbsPath) {
+    let directory = tempfile::tempdir().unwrap();
+    let root = AbsPath::from_os(&directory.path().canonicalize().unwrap()).unwrap();
+    (directory, root)
 }
 
 fn subject() -> Subject {
-    let (keep, root) = folder();
+    let (keep, root) = directory();
     let system: Arc<dyn System> = Arc::new(LocalSystem::new());
     Subject {
         setup: Arc::clone(&system),
@@ -40,7 +40,7 @@ async fn keeps_the_contract() {
 }
 
 #[tokio::test]
-async fn read_only_keeps_the_half_that_reads_and_refuses_the_rest() {
+async fn read_only_permits_reads_and_refuses_everything_else() {
     let read_only = || {
         let local = subject();
         Subject { system: Arc::new(ReadOnly::new(Arc::clone(&local.system))), writes: false, ..local }
@@ -69,7 +69,7 @@ async fn read_only_keeps_the_half_that_reads_and_refuses_the_rest() {
 
 #[tokio::test]
 async fn pipes_sockets_and_devices_are_refused_without_waiting() {
-    let (_keep, root) = folder();
+    let (_keep, root) = directory();
     let system = LocalSystem::new();
     let pipe = root.join("pipe");
     assert!(shell(&system, &root, "mkfifo pipe").await.wait().await.unwrap().success());
@@ -91,7 +91,7 @@ async fn pipes_sockets_and_devices_are_refused_without_waiting() {
 
 #[tokio::test]
 async fn a_large_file_is_read_in_ranges_only() {
-    let (_keep, root) = folder();
+    let (_keep, root) = directory();
     let path = root.join("large");
     let line = format!("{}\n", "x".repeat(1023));
     fs::write(path.as_std(), line.repeat(MAX_READ_BYTES as usize / 1024) + "last").unwrap();
@@ -108,7 +108,7 @@ async fn a_large_file_is_read_in_ranges_only() {
 
 #[tokio::test]
 async fn ranges_keep_line_ends() {
-    let (_keep, root) = folder();
+    let (_keep, root) = directory();
     let path = root.join("file");
     fs::write(path.as_std(), "a\r\nb\nc").unwrap();
     let system = LocalSystem::new();
@@ -119,7 +119,7 @@ async fn ranges_keep_line_ends() {
 
 #[tokio::test]
 async fn a_write_keeps_mode_and_hard_links() {
-    let (_keep, root) = folder();
+    let (_keep, root) = directory();
     let (path, other) = (root.join("script"), root.join("other"));
     fs::write(path.as_std(), "a long old content").unwrap();
     fs::set_permissions(path.as_std(), fs::Permissions::from_mode(0o750)).unwrap();
@@ -139,7 +139,7 @@ async fn a_write_keeps_mode_and_hard_links() {
 
 #[tokio::test]
 async fn a_new_file_has_the_mode_that_the_umask_gives() {
-    let (_keep, root) = folder();
+    let (_keep, root) = directory();
     fs::write(root.join("by-std").as_std(), "").unwrap();
     LocalSystem::new().write_text(&root.join("by-us"), "").await.unwrap();
     let mode = |name: &str| fs::metadata(root.join(name).as_std()).unwrap().mode();
@@ -162,8 +162,8 @@ async fn drain(process: &mut dyn Process) -> String {
 }
 
 #[tokio::test]
-async fn a_character_split_between_writes_is_whole() {
-    let (_keep, root) = folder();
+async fn a_character_split_between_writes_is_reassembled() {
+    let (_keep, root) = directory();
     // The pipe is read between the two writes: the shell waits for `go`, which is written after the
     // first read.
     let line = r"mkfifo go; printf 'a\342\202'; cat go; printf '\254b\377'";
@@ -176,8 +176,8 @@ async fn a_character_split_between_writes_is_whole() {
 }
 
 #[tokio::test]
-async fn a_child_left_behind_does_not_hold_the_end_back() {
-    let (_keep, root) = folder();
+async fn a_background_child_does_not_delay_the_end() {
+    let (_keep, root) = directory();
     let system = LocalSystem::new();
     for line in ["sleep 5 & echo done", "setsid sleep 5 & echo done"] {
         let start = Instant::now();
@@ -191,7 +191,7 @@ async fn a_child_left_behind_does_not_hold_the_end_back() {
 
 #[tokio::test]
 async fn a_process_that_ignores_sigterm_is_killed_after_the_wait() {
-    let (_keep, root) = folder();
+    let (_keep, root) = directory();
     let mut process =
         shell(&LocalSystem::new(), &root, "trap '' TERM; echo ready; while :; do sleep 1; done").await;
     assert_eq!(process.next_output().await, Some(Output::Text("ready\n".to_owned())));
@@ -202,16 +202,16 @@ async fn a_process_that_ignores_sigterm_is_killed_after_the_wait() {
 }
 
 #[tokio::test]
-async fn arguments_that_are_too_long_are_an_error_of_the_start() {
-    let (_keep, root) = folder();
+async fn arguments_that_are_too_long_fail_the_start() {
+    let (_keep, root) = directory();
     let command = Command::shell("x".repeat(4 << 20), root, 100);
     let error = LocalSystem::new().spawn(command).await.err().unwrap();
     assert!(matches!(error, SystemError::Spawn { .. }), "{error}");
 }
 
 #[tokio::test]
-async fn next_output_and_wait_lose_nothing_when_they_are_dropped() {
-    let (_keep, root) = folder();
+async fn next_output_and_wait_are_cancel_safe() {
+    let (_keep, root) = directory();
     let line = "i=0; while [ $i -lt 300 ]; do echo $i; i=$((i+1)); done";
     let mut process = shell(&LocalSystem::new(), &root, line).await;
     let mut all = String::new();
@@ -239,8 +239,8 @@ async fn next_output_and_wait_lose_nothing_when_they_are_dropped() {
 /// The watchdog notices the death of this process only by the end of its input, which the test
 /// closes.
 #[tokio::test]
-async fn the_watchdog_ends_the_groups_that_are_left() {
-    let (_keep, root) = folder();
+async fn the_watchdog_kills_the_remaining_groups() {
+    let (_keep, root) = directory();
     let system = LocalSystem::new();
     let mut ended = shell(&system, &root, "true").await;
     ended.wait().await.unwrap();
@@ -275,7 +275,7 @@ async fn a_command_ends_when_this_process_is_killed() {
         println!("started");
         return std::future::pending().await;
     }
-    let (_keep, root) = folder();
+    let (_keep, root) = directory();
     let system = LocalSystem::new();
     let mut reader =
         shell(&system, &root, "mkfifo held; echo made; exec < held; echo opened; cat; echo gone").await;
@@ -292,10 +292,12 @@ async fn a_command_ends_when_this_process_is_killed() {
         interactive: false,
     };
     let mut helper = system.spawn(helper).await.unwrap();
-    let mut said = String::new();
-    while !said.contains("started") {
-        let Some(Output::Text(text)) = helper.next_output().await else { panic!("the helper said {said:?}") };
-        said.push_str(&text);
+    let mut output = String::new();
+    while !output.contains("started") {
+        let Some(Output::Text(text)) = helper.next_output().await else {
+            panic!("the helper said {output:?}")
+        };
+        output.push_str(&text);
     }
     assert_eq!(reader.next_output().await, Some(Output::Text("opened\n".to_owned())));
     drop(helper);
@@ -305,9 +307,9 @@ async fn a_command_ends_when_this_process_is_killed() {
 
 /// Reads and writes go to the pinned target, even if a link replaces it afterwards.
 #[tokio::test]
-async fn s09_a_folder_that_becomes_a_link_is_neither_read_nor_written_through() {
-    let (_keep, root) = folder();
-    let (_outside, outside) = folder();
+async fn s09_a_directory_that_becomes_a_link_is_neither_read_nor_written_through() {
+    let (_keep, root) = directory();
+    let (_outside, outside) = directory();
     fs::create_dir(root.join("dir").as_std()).unwrap();
     fs::write(root.join("dir/file").as_std(), "inside").unwrap();
     fs::write(outside.join("file").as_std(), "outside").unwrap();
@@ -347,19 +349,19 @@ async fn s09_a_folder_that_becomes_a_link_is_neither_read_nor_written_through() 
 
 /// Reads output until it contains `text`.
 async fn until(process: &mut dyn Process, text: &str) -> String {
-    let mut said = String::new();
-    while !said.contains(text) {
+    let mut output = String::new();
+    while !output.contains(text) {
         match process.next_output().await {
-            Some(Output::Text(more)) => said.push_str(&more),
-            other => panic!("{other:?} after {said:?}"),
+            Some(Output::Text(more)) => output.push_str(&more),
+            other => panic!("{other:?} after {output:?}"),
         }
     }
-    said
+    output
 }
 
 #[tokio::test]
-async fn an_interactive_command_reads_what_it_is_given_and_others_read_nothing() {
-    let (_keep, root) = folder();
+async fn only_interactive_commands_read_input() {
+    let (_keep, root) = directory();
     let line = "echo ready; while read -r x; do echo \"got $x\"; done; echo over >&2";
     let mut command = Command::shell(line, root, 1 << 20);
     let mut closed = LocalSystem::new().spawn(command.clone()).await.unwrap();
@@ -377,8 +379,8 @@ async fn an_interactive_command_reads_what_it_is_given_and_others_read_nothing()
 }
 
 #[tokio::test]
-async fn what_is_kept_for_this_program_is_its_users_alone() {
-    let (_keep, root) = folder();
+async fn own_files_are_accessible_to_their_user_only() {
+    let (_keep, root) = directory();
     let system = LocalSystem::new();
     let file = root.join("outputs/of/a/file.txt");
     system.write_own(&file, b"whole").await.unwrap();
@@ -394,7 +396,7 @@ async fn what_is_kept_for_this_program_is_its_users_alone() {
 }
 
 #[tokio::test]
-async fn a_program_that_is_talked_to_gets_the_named_variables_and_ends_with_its_owner() {
+async fn a_piped_program_inherits_only_named_variables_and_ends_with_its_owner() {
     use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
     let line =
         "read x; echo \"$x ${HOME:+home} $OWN ${CARGO_MANIFEST_DIR:-none}\"; echo oops >&2; cat >/dev/null";
@@ -417,25 +419,25 @@ async fn a_program_that_is_talked_to_gets_the_named_variables_and_ends_with_its_
 }
 
 #[tokio::test]
-async fn what_is_at_hand_of_a_folder_is_what_a_look_tells_and_of_nothing_else_is_anything() {
-    let (_keep, root) = folder();
+async fn cached_metadata_is_returned_for_directories_only() {
+    let (_keep, root) = directory();
     let path = |name: &str| root.join(name);
     fs::write(path("file").as_std(), "text").unwrap();
     symlink(root.as_std(), path("link").as_std()).unwrap();
     symlink(path("gone").as_std(), path("dangling").as_std()).unwrap();
-    for folder in [root.clone(), path("link")] {
-        let looked = files::metadata(&folder).unwrap();
-        assert!(files::folder_at_hand(&folder).is_none_or(|found| found == looked), "{folder}");
-        assert_eq!(LocalSystem::new().metadata(&folder).await.unwrap(), looked);
+    for directory in [root.clone(), path("link")] {
+        let expected = files::metadata(&directory).unwrap();
+        assert!(files::cached_directory(&directory).is_none_or(|found| found == expected), "{directory}");
+        assert_eq!(LocalSystem::new().metadata(&directory).await.unwrap(), expected);
     }
     for other in ["file", "dangling", "gone"] {
-        assert_eq!(files::folder_at_hand(&path(other)), None, "{other}");
+        assert_eq!(files::cached_directory(&path(other)), None, "{other}");
     }
 }
 
 #[tokio::test]
-async fn p06_ignore_files_are_regular_small_and_no_links() {
-    let (_keep, root) = folder();
+async fn p06_ignore_files_must_be_regular_small_and_not_links() {
+    let (_keep, root) = directory();
     let put = |name: &str, text: &str| {
         let path = root.join(name);
         fs::create_dir_all(path.parent().unwrap().as_std()).unwrap();
@@ -449,8 +451,8 @@ async fn p06_ignore_files_are_regular_small_and_no_links() {
     };
     put("outside", "*\n");
     for name in [".gitignore", ".ignore"] {
-        for (kind, folder) in [("pipe", "a"), ("/dev/zero", "b"), ("outside", "c"), ("large", "d")] {
-            let below = format!("{}-{folder}", &name[1..]);
+        for (kind, directory) in [("pipe", "a"), ("/dev/zero", "b"), ("outside", "c"), ("large", "d")] {
+            let below = format!("{}-{directory}", &name[1..]);
             put(&format!("{below}/kept"), "");
             let path = root.join(&below);
             let file = path.join(name);
@@ -484,8 +486,8 @@ async fn p06_ignore_files_are_regular_small_and_no_links() {
 }
 
 #[tokio::test]
-async fn p12_a_private_file_is_its_owners_whatever_was_there() {
-    let (_keep, root) = folder();
+async fn p12_a_private_file_is_readable_by_its_owner_only() {
+    let (_keep, root) = directory();
     let system = LocalSystem::new();
     let path = root.join("file");
     let mode = |path: &AbsPath| fs::metadata(path.as_std()).unwrap().permissions().mode() & 0o777;

@@ -1,7 +1,7 @@
 //! Walks the files below a directory.
 
 use super::ignores::Ignores;
-use crate::text::SKIPPED_FOLDERS;
+use crate::text::SKIPPED_DIRECTORIES;
 use crate::{AbsPath, SystemError, WalkOptions};
 use ignore::{Match, WalkBuilder};
 
@@ -22,15 +22,15 @@ pub(super) fn walk(root: &AbsPath, options: &WalkOptions) -> Result<Vec<AbsPath>
     if filter {
         let ignores = Ignores::default();
         builder.filter_entry(move |entry| {
-            let folder = entry.file_type().is_some_and(|kind| kind.is_dir());
-            let skipped = SKIPPED_FOLDERS.iter().any(|name| entry.file_name() == *name);
+            let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());
+            let skipped = SKIPPED_DIRECTORIES.iter().any(|name| entry.file_name() == *name);
             let hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
-            let shown = || match ignores.decide(entry.path(), folder) {
+            let shown = || match ignores.decide(entry.path(), is_directory) {
                 Match::Ignore(()) => false,
                 Match::Whitelist(()) => true,
                 Match::None => !hidden,
             };
-            entry.depth() == 0 || !(folder && skipped) && shown()
+            entry.depth() == 0 || !(is_directory && skipped) && shown()
         });
     }
     let files = builder.build().filter_map(|entry| match entry {
@@ -39,7 +39,7 @@ pub(super) fn walk(root: &AbsPath, options: &WalkOptions) -> Result<Vec<AbsPath>
         }
         Ok(_) => None,
         Err(error) => {
-            tracing::debug!(%error, "passed over in a walk");
+            tracing::debug!(%error, "skipped in a walk");
             None
         }
     });

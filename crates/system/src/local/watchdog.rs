@@ -56,16 +56,16 @@ impl Watchdog {
     /// If no shell can be started or notified. The group is not watched then.
     pub(super) fn watch(&self, group: Pid) -> io::Result<()> {
         let (mut state, group) = (self.lock(), group.as_raw_pid());
-        let told = match state.shell {
-            Some(_) => state.tell('+', group),
+        let notified = match state.shell {
+            Some(_) => state.notify('+', group),
             None => Err(io::ErrorKind::NotConnected.into()),
         };
         state.groups.insert(group);
-        let told = told.or_else(|_| state.start());
-        if told.is_err() {
+        let notified = notified.or_else(|_| state.start());
+        if notified.is_err() {
             state.groups.remove(&group);
         }
-        told
+        notified
     }
 
     /// Removes a group. Must be called while its PID is still taken, that is before the leader is
@@ -73,7 +73,7 @@ impl Watchdog {
     pub(super) fn forget(&self, group: Pid) {
         let mut state = self.lock();
         if state.groups.remove(&group.as_raw_pid())
-            && let Err(error) = state.tell('-', group.as_raw_pid())
+            && let Err(error) = state.notify('-', group.as_raw_pid())
         {
             tracing::warn!(%error, "the watchdog is gone");
         }
@@ -100,18 +100,18 @@ impl State {
     /// Starts a shell and reports all groups to it.
     fn start(&mut self) -> io::Result<()> {
         self.shell = Some(Shell::start()?);
-        self.groups.clone().into_iter().try_for_each(|group| self.tell('+', group))
+        self.groups.clone().into_iter().try_for_each(|group| self.notify('+', group))
     }
 
     /// Writes a line to the shell. If that fails, the shell is dropped; the next command starts
     /// another one and reports all groups to it.
-    fn tell(&mut self, change: char, group: i32) -> io::Result<()> {
+    fn notify(&mut self, change: char, group: i32) -> io::Result<()> {
         let Some(shell) = &mut self.shell else { return Ok(()) };
-        let told = shell.input.write_all(format!("{change} {group}\n").as_bytes());
-        if told.is_err() {
+        let notified = shell.input.write_all(format!("{change} {group}\n").as_bytes());
+        if notified.is_err() {
             self.shell = None;
         }
-        told
+        notified
     }
 }
 

@@ -97,11 +97,11 @@ pub(crate) async fn helper(kind: &str, supervised: bool, number: &str) -> (Box<d
         ..Command::shell("", AbsPath::new("/").unwrap(), 1 << 16)
     };
     let mut helper = LocalSystem::new().spawn(command).await.unwrap();
-    let mut said = String::new();
+    let mut output = String::new();
     loop {
-        let Some(Output::Text(text)) = helper.next_output().await else { panic!("it said {said:?}") };
-        said.push_str(&text);
-        let pid = said.split_once("pid ").and_then(|(_, rest)| rest.split_once('.'));
+        let Some(Output::Text(text)) = helper.next_output().await else { panic!("it said {output:?}") };
+        output.push_str(&text);
+        let pid = output.split_once("pid ").and_then(|(_, rest)| rest.split_once('.'));
         if let Some((pid, _)) = pid {
             return (helper, Pid::from_raw(pid.parse().unwrap()).unwrap());
         }
@@ -162,7 +162,7 @@ async fn a_command_ends_with_its_supervisor() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_outlives_a_process_that_is_killed_while_it_starts_something() {
+async fn nothing_outlives_a_process_killed_during_a_start() {
     let mut ran = 0;
     for (at, (kind, supervised)) in KINDS.into_iter().enumerate() {
         for point in 0..POINTS {

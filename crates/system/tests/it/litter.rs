@@ -11,8 +11,8 @@ use system::{AbsPath, LocalSystem, Sandbox, System};
 const TRIES: usize = 50;
 const WAIT: Duration = Duration::from_secs(10);
 
-fn temporary_files(folder: &AbsPath) -> usize {
-    let entries = fs::read_dir(folder.as_std()).unwrap().flatten();
+fn temporary_files(directory: &AbsPath) -> usize {
+    let entries = fs::read_dir(directory.as_std()).unwrap().flatten();
     entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(".tiller-")).count()
 }
 
@@ -26,9 +26,9 @@ async fn until(holds: impl Fn() -> bool) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_process_was_writing_when_it_was_killed_is_removed_by_the_next_one() {
-    let folder = tempfile::tempdir().unwrap();
-    let project = AbsPath::from_os(&folder.path().canonicalize().unwrap()).unwrap();
+async fn temporary_files_of_a_killed_process_are_removed_by_the_next_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let project = AbsPath::from_os(&directory.path().canonicalize().unwrap()).unwrap();
     let file = project.join("file");
     let mine = project.join(".tiller-mine.tmp");
     fs::write(mine.as_std(), "mine").unwrap();
@@ -46,7 +46,7 @@ async fn what_a_process_was_writing_when_it_was_killed_is_removed_by_the_next_on
     }
     assert!(left, "no process was killed while it wrote");
     LocalSystem::new().sweep(&Sandbox::default()).await;
-    assert!(until(|| temporary_files(&project) == 1).await, "temporary files stay");
+    assert!(until(|| temporary_files(&project) == 1).await, "temporary files could not be removed");
     assert_eq!(fs::read_to_string(mine.as_std()).unwrap(), "mine");
     let text = fs::read_to_string(file.as_std()).unwrap();
     assert!(text == "a".repeat(LENGTH) || text == "b".repeat(LENGTH), "it is a mixture");

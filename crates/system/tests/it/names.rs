@@ -5,15 +5,15 @@ use std::os::unix::ffi::OsStrExt;
 use system::{AbsPath, LocalSystem, System, SystemError};
 use tempfile::TempDir;
 
-fn folder() -> (TempDir, AbsPath) {
-    let folder = tempfile::tempdir().unwrap();
-    let root = AbsPath::from_os(&folder.path().canonicalize().unwrap()).unwrap();
-    (folder, root)
+fn directory() -> (TempDir, AbsPath) {
+    let directory = tempfile::tempdir().unwrap();
+    let root = AbsPath::from_os(&directory.path().canonicalize().unwrap()).unwrap();
+    (directory, root)
 }
 
 #[tokio::test]
-async fn odd_names_are_names_like_any_other_and_what_is_no_text_is_left_out() {
-    let (keep, root) = folder();
+async fn unusual_names_work_and_invalid_utf8_names_are_omitted() {
+    let (keep, root) = directory();
     let system = LocalSystem::new();
     let longest = "n".repeat(255);
     // Two spellings of é, and two of the letter a: each is a separate file on this file system.
@@ -34,8 +34,8 @@ async fn odd_names_are_names_like_any_other_and_what_is_no_text_is_left_out() {
 }
 
 #[tokio::test]
-async fn a_path_that_is_too_long_is_an_error_of_every_operation() {
-    let (_keep, root) = folder();
+async fn every_operation_fails_for_a_path_that_is_too_long() {
+    let (_keep, root) = directory();
     let system = LocalSystem::new();
     for path in [root.join("x".repeat(256)), root.join("deep/".repeat(1_000)).join("file")] {
         assert!(system.read_text(&path, None).await.is_err());
@@ -48,7 +48,7 @@ async fn a_path_that_is_too_long_is_an_error_of_every_operation() {
 
 /// A file that not even root can write.
 #[tokio::test]
-async fn a_file_that_may_not_be_written_stays_as_it_is_and_says_so() {
+async fn a_read_only_file_is_unchanged_and_reported() {
     let system = LocalSystem::new();
     let path = AbsPath::new("/proc/sys/kernel/ostype").unwrap();
     let before = system.read_text(&path, None).await.unwrap();

@@ -29,8 +29,8 @@ impl Stage {
         let dir = tempfile::tempdir().unwrap();
         let top = AbsPath::from_os(&dir.path().canonicalize().unwrap()).unwrap();
         let (project, home) = (top.join("project"), top.join("home"));
-        for folder in [project.join(".git/hooks"), home.join(".ssh"), home.join(".config/tiller")] {
-            fs::create_dir_all(folder.as_std()).unwrap();
+        for directory in [project.join(".git/hooks"), home.join(".ssh"), home.join(".config/tiller")] {
+            fs::create_dir_all(directory.as_std()).unwrap();
         }
         for (path, text) in [
             (project.join(".mcp.json"), "{}"),
@@ -71,13 +71,13 @@ impl Stage {
         let line = line.replace("$HOME", self.home.as_str());
         match system.spawn(Command::shell(line, self.project.clone(), OUTPUT)).await {
             Ok(mut process) => {
-                let mut said = String::new();
+                let mut output = String::new();
                 while let Some(output) = process.next_output().await {
                     if let Output::Text(text) = output {
-                        said.push_str(&text);
+                        output.push_str(&text);
                     }
                 }
-                Some((said, process.wait().await.unwrap()))
+                Some((output, process.wait().await.unwrap()))
             }
             Err(SystemError::NoSandbox(_)) => {
                 assert!(!self.support().await.applies());
@@ -88,8 +88,8 @@ impl Stage {
     }
 
     pub(crate) async fn check(&self, line: &str, works: bool) {
-        if let Some((said, status)) = self.run(line).await {
-            assert_eq!(status.success(), works, "{line}: {said}");
+        if let Some((output, status)) = self.run(line).await {
+            assert_eq!(status.success(), works, "{line}: {output}");
         }
     }
 }
@@ -154,11 +154,11 @@ async fn s06_guarded_names_cannot_be_taken_from_inside() {
         "mkdir .tiller; cd .tiller; echo x > config.toml; cd ..; mv .tiller.not-trusted .tiller",
         "for i in $(seq 1000); do echo x > .envrc; done 2>/dev/null",
     ] {
-        let (said, _) = stage.run(line).await.unwrap();
+        let (output, _) = stage.run(line).await.unwrap();
         for name in names {
-            assert!(!project.join(name).as_std().exists(), "{line}: {name} is there: {said}");
+            assert!(!project.join(name).as_std().exists(), "{line}: {name} is there: {output}");
         }
-        assert!(said.contains("not-trusted"), "{line}: {said}");
+        assert!(output.contains("not-trusted"), "{line}: {output}");
     }
     let (_, status) = stage.run("while true; do echo x > .envrc; done").await.unwrap();
     assert!(!status.success(), "one that goes on trying is killed");
@@ -185,8 +185,8 @@ async fn s08_a_hard_link_to_a_secret_is_a_secret() {
     assert_eq!(pinned.read(&project.join("b.txt")).await.unwrap(), b"a");
     if stage.support().await.holds() {
         for name in ["ok.txt", "key.txt"] {
-            let (said, _) = stage.run(&format!("cat {name}")).await.unwrap();
-            assert!(!said.contains("CANARY"), "{name}: {said}");
+            let (output, _) = stage.run(&format!("cat {name}")).await.unwrap();
+            assert!(!output.contains("CANARY"), "{name}: {output}");
         }
         stage.check("grep -q a b.txt", true).await;
     }
@@ -259,19 +259,19 @@ async fn s22_s18_the_network_is_off_and_so_are_local_sockets() {
 }
 
 #[tokio::test]
-async fn other_processes_are_out_of_reach() {
+async fn other_processes_cannot_be_signalled() {
     let stage = Stage::new();
     let own = std::process::id();
     stage.check(&format!("cat /proc/{own}/environ"), false).await;
     stage.check(&format!("kill -0 {own}"), stage.support().await.landlock_abi < 6).await;
     stage.check("sudo -n true", false).await;
-    if let Some((said, _)) = stage.run("grep -E 'NoNewPrivs|Seccomp:' /proc/self/status; ulimit -c").await {
-        assert_eq!(said.split_whitespace().collect::<Vec<_>>(), ["NoNewPrivs:", "1", "Seccomp:", "2", "0"]);
+    if let Some((output, _)) = stage.run("grep -E 'NoNewPrivs|Seccomp:' /proc/self/status; ulimit -c").await {
+        assert_eq!(output.split_whitespace().collect::<Vec<_>>(), ["NoNewPrivs:", "1", "Seccomp:", "2", "0"]);
     }
 }
 
 #[tokio::test]
-async fn read_only_writes_nothing() {
+async fn the_read_only_sandbox_writes_nothing() {
     let mut stage = Stage::new();
     stage.sandbox.level = SandboxLevel::ReadOnly;
     stage.check("cat a.txt > /dev/null", true).await;
@@ -300,7 +300,7 @@ async fn s36_without_a_launcher_nothing_runs() {
 
 /// Prints the cost for the decision record. The bound is generous, for a busy machine.
 #[tokio::test]
-async fn a_sandbox_costs_milliseconds() {
+async fn the_sandbox_starts_within_milliseconds() {
     let stage = Stage::new();
     if !stage.support().await.applies() {
         return assert_eq!(stage.run("true").await, None);

@@ -46,7 +46,7 @@ async fn holds(stage: &Stage) -> bool {
 }
 
 #[tokio::test]
-async fn p03_what_git_obeys_is_neither_written_nor_replaced_nor_renamed() {
+async fn p03_git_control_files_are_neither_written_nor_replaced_nor_renamed() {
     let stage = stage();
     if !holds(&stage).await {
         return;
@@ -97,7 +97,7 @@ async fn p03_what_git_obeys_is_neither_written_nor_replaced_nor_renamed() {
 }
 
 #[tokio::test]
-async fn p03_what_other_programs_obey_is_guarded_at_every_depth() {
+async fn p03_files_that_other_programs_obey_are_guarded_at_every_depth() {
     let stage = stage();
     if !holds(&stage).await {
         return;
@@ -151,13 +151,13 @@ async fn p08_secret_files_are_found_wherever_they_are() {
         "mv v/.env plain; cat plain",
         "tar cf - v target | grep -a CANARY",
     ] {
-        let (said, _) = stage.run(line).await.unwrap();
-        assert!(!said.contains("CANARY"), "{line}: {said}");
+        let (output, _) = stage.run(line).await.unwrap();
+        assert!(!output.contains("CANARY"), "{line}: {output}");
     }
 }
 
 #[tokio::test]
-async fn p08_a_directory_whose_files_are_secret_by_their_place_stays_there() {
+async fn p08_a_directory_with_files_that_are_secret_by_their_path_cannot_be_moved() {
     let mut stage = stage();
     if !holds(&stage).await {
         return;
@@ -168,12 +168,12 @@ async fn p08_a_directory_whose_files_are_secret_by_their_place_stays_there() {
     for line in ["mv config/private p", "mv config c", "mv config/private config/public"] {
         stage.check(line, false).await;
     }
-    let (said, _) = stage.run("cat */*/k.txt */k.txt").await.unwrap();
-    assert!(!said.contains("CANARY"), "{said}");
+    let (output, _) = stage.run("cat */*/k.txt */k.txt").await.unwrap();
+    assert!(!output.contains("CANARY"), "{output}");
 }
 
 #[tokio::test]
-async fn p09_terminals_shared_memory_and_temporary_files_are_the_commands_own() {
+async fn p09_terminals_shared_memory_and_temporary_files_are_private() {
     let mut stage = stage();
     if !holds(&stage).await {
         return;
@@ -187,9 +187,9 @@ async fn p09_terminals_shared_memory_and_temporary_files_are_the_commands_own() 
     stage.sandbox.temp = vec![PrivateTemp { at: at.clone(), backing: backing.clone() }];
     let foreign = format!("/dev/shm/tiller-test-{}", std::process::id());
     fs::write(&foreign, "before").unwrap();
-    let (said, _) = stage.run("ls /dev/pts /dev/shm; ls /dev").await.unwrap();
-    assert!(!said.contains("tiller-test") && !said.contains("tty"), "{said}");
-    assert!(said.starts_with("/dev/pts:\nptmx\n"), "{said}");
+    let (output, _) = stage.run("ls /dev/pts /dev/shm; ls /dev").await.unwrap();
+    assert!(!output.contains("tiller-test") && !output.contains("tty"), "{output}");
+    assert!(output.starts_with("/dev/pts:\nptmx\n"), "{output}");
     stage.check(&format!("echo x > {foreign}; echo y > /dev/shm/y && test -e /dev/shm/y"), true).await;
     stage.check("echo x > /dev/tty", false).await;
     stage.check("python3 -c 'import pty; pty.spawn([\"true\"])' || ! command -v python3", true).await;
@@ -205,14 +205,14 @@ async fn p09_terminals_shared_memory_and_temporary_files_are_the_commands_own() 
 }
 
 #[tokio::test]
-async fn p10_a_command_has_no_capabilities_and_no_way_to_mounts() {
+async fn p10_a_command_has_no_capabilities_and_cannot_mount() {
     let stage = stage();
     if !stage.support().await.applies() {
         return;
     }
-    let (said, _) = stage.run("grep Cap /proc/self/status | tr -d '\\t'").await.unwrap();
-    let sets: Vec<_> = said.lines().map(|line| line.split_once(':').unwrap().1).collect();
-    assert_eq!(sets, ["0000000000000000"; 5], "{said}");
+    let (output, _) = stage.run("grep Cap /proc/self/status | tr -d '\\t'").await.unwrap();
+    let sets: Vec<_> = output.lines().map(|line| line.split_once(':').unwrap().1).collect();
+    assert_eq!(sets, ["0000000000000000"; 5], "{output}");
     let python = "import ctypes, errno, sys
 libc = ctypes.CDLL(None, use_errno=True)
 for number in map(int, sys.argv[1:]):
@@ -241,10 +241,12 @@ async fn p10_limits_hold_for_root_too() {
     stage.sandbox.limits.processes = 600;
     stage.sandbox.limits.file_bytes = 1 << 20;
     let line = "for i in $(seq 800); do sleep 3 & done 2>/dev/null; jobs | wc -l";
-    let (said, _) = stage.run(line).await.unwrap();
+    let (output, _) = stage.run(line).await.unwrap();
     assert!(
-        said.contains("annot fork") || said.contains("etry") || said.trim().parse::<u32>().unwrap_or(0) < 700,
-        "{said}"
+        output.contains("annot fork")
+            || output.contains("etry")
+            || output.trim().parse::<u32>().unwrap_or(0) < 700,
+        "{output}"
     );
     stage.check("head -c 2000000 /dev/zero > big", false).await;
 }
@@ -255,19 +257,19 @@ async fn other_processes_cannot_be_seen() {
     if !stage.support().await.processes {
         return;
     }
-    let (said, _) = stage.run("ls -d /proc/[0-9]* | wc -l").await.unwrap();
-    assert!(said.trim().parse::<u32>().unwrap() < 8, "{said}");
+    let (output, _) = stage.run("ls -d /proc/[0-9]* | wc -l").await.unwrap();
+    assert!(output.trim().parse::<u32>().unwrap() < 8, "{output}");
     // The first process of the namespace is the launcher, and its environment contains no secret.
-    let (said, _) = stage.run("tr '\\0' '\\n' < /proc/1/environ").await.unwrap();
-    assert!(!said.contains("CANARY_TOKEN"), "{said}");
+    let (output, _) = stage.run("tr '\\0' '\\n' < /proc/1/environ").await.unwrap();
+    assert!(!output.contains("CANARY_TOKEN"), "{output}");
 }
 
 #[tokio::test]
-async fn a_signal_ends_a_confined_command_as_any_other() {
+async fn a_signal_ends_a_confined_command_like_any_other() {
     let stage = stage();
     for signal in ["TERM", "KILL", "SEGV"] {
-        if let Some((said, status)) = stage.run(&format!("kill -{signal} $$")).await {
-            assert_eq!(status.signal.as_deref(), Some(format!("SIG{signal}").as_str()), "{said}");
+        if let Some((output, status)) = stage.run(&format!("kill -{signal} $$")).await {
+            assert_eq!(status.signal.as_deref(), Some(format!("SIG{signal}").as_str()), "{output}");
         }
     }
     if let Some((_, status)) = stage.run("exit 37").await {
@@ -276,7 +278,7 @@ async fn a_signal_ends_a_confined_command_as_any_other() {
 }
 
 #[tokio::test]
-async fn an_interactive_command_is_confined_and_reads_what_it_is_given() {
+async fn an_interactive_command_is_confined_and_reads_its_input() {
     let stage = stage();
     if !stage.support().await.applies() {
         return;
@@ -288,12 +290,12 @@ async fn an_interactive_command_is_confined_and_reads_what_it_is_given() {
     command.interactive = true;
     let mut process = system.spawn(command).await.unwrap();
     process.write_input("word\n").await.unwrap();
-    let mut said = String::new();
+    let mut output = String::new();
     while let Some(output) = process.next_output().await {
         if let system::Output::Text(text) = output {
-            said.push_str(&text);
+            output.push_str(&text);
         }
     }
-    assert!(said.starts_with("got word\n") && said.ends_with("done\n"), "{said}");
-    assert!(!stage.home.join("x").as_std().exists(), "{said}");
+    assert!(output.starts_with("got word\n") && output.ends_with("done\n"), "{output}");
+    assert!(!stage.home.join("x").as_std().exists(), "{output}");
 }

@@ -30,7 +30,7 @@ const PILOT: &str = "offline/pilot";
 /// Plays the demo. The exit code is 0 if every expected step happened.
 pub(crate) async fn run(args: DemoArgs, environment: &Environment) -> Result<Exit> {
     let system = wiring::local(Vec::new(), Vec::new(), system::LoginShell::default());
-    let temp = system::TemporaryFolder::new().context("cannot make a temporary folder")?;
+    let temp = system::TemporaryDirectory::new().context("cannot make a temporary folder")?;
     let base = system.resolve(&AbsPath::from_os(temp.path())?).await?;
     let root = match &args.project {
         Some(path) => {

@@ -107,7 +107,7 @@ pub(crate) async fn explain(desk: &Integrations, switches: &Switches, path: &[St
         }
         Some(_) => None,
         None => {
-            let nearest = lua::step(&integration.nearest(function)?.name);
+            let nearest = lua::path_step(&integration.nearest(function)?.name);
             let path = path.join(".");
             Some(format!(
                 "Unknown function: app.integrations.{path}. Did you mean app.integrations.{provider}{nearest}? Use lua_list_docs to discover \

@@ -3,14 +3,14 @@
 //! A parameter with the name of one of our options is passed by `--arg`.
 
 use crate::exit::usage;
-use ::integrations::{Function, Given};
+use ::integrations::{Function, RawArguments};
 use anyhow::{Context, Result};
 use serde_json::Value;
 
 /// The parsed command line of a call.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Line {
-    pub(super) given: Given,
+    pub(super) given: RawArguments,
     pub(super) account: Option<String>,
     pub(super) force: bool,
     pub(super) dry_run: bool,

@@ -19,7 +19,8 @@ pub(crate) use settings::Store;
 
 use crate::{environment::Environment, options::Options, secrets::Values, wiring};
 use ::integrations::{
-    Call, Caller, Catalogue, Client, Guard, IntegrationTool, Network, Permission, Permissions, Switches,
+    AddressGuard, Call, Caller, Catalogue, Client, IntegrationTool, Network, Permission, Permissions,
+    Switches,
 };
 use agent::{Answer, AnyTool as _, Refusal};
 use library::Library;
@@ -42,7 +43,8 @@ impl Integrations {
         let folders = &options.folders;
         let values = Values::new(environment.clone(), system.clone(), folders);
         let accounts = Arc::new(KeptAccounts::new(values, system.clone(), folders));
-        let clients = [Network::Public, Network::Private].map(|n| HttpClients::resolving(Guard::new(n)));
+        let clients =
+            [Network::Public, Network::Private].map(|n| HttpClients::resolving(AddressGuard::new(n)));
         let http = move |url: &str, network: Network| -> Result<Client, String> {
             let [public, private] = &clients;
             if network == Network::Public { public.client(url) } else { private.client(url) }

@@ -2,7 +2,7 @@
 
 use super::{Desk, Report, names, source, unknown};
 use crate::{args::Called, exit::usage};
-use ::mcp::{Client, Listed, ServerConfig, server_name, tool_name};
+use ::mcp::{Client, ListedTool, ServerConfig, server_name, tool_name};
 use anyhow::{Context, Result, bail};
 use futures::future::join_all;
 use serde_json::{Map, Value, json};
@@ -155,7 +155,7 @@ impl Desk<'_> {
             }
         };
         let tool = row["name"].as_str().unwrap_or_default();
-        let result = client.call_showing(tool, Value::Object(arguments), &show).await;
+        let result = client.call_with_progress(tool, Value::Object(arguments), &show).await;
         client.close().await;
         let ms = began.elapsed().as_millis() as u64;
         let result = result.map_err(|why| anyhow::anyhow!("MCP server '{}': {why}", server.name))?;
@@ -234,13 +234,13 @@ fn arguments(given: &[String]) -> Result<Map<String, Value>> {
 }
 
 /// Returns the JSON rows of a server's tools.
-pub(super) fn tool_rows(server: &ServerConfig, tools: &[Listed]) -> Vec<Value> {
+pub(super) fn tool_rows(server: &ServerConfig, tools: &[ListedTool]) -> Vec<Value> {
     let mut rows: Vec<_> = tools.iter().map(|tool| tool_row(server, tool)).collect();
     names::with_paths(&server.name, &mut rows);
     rows
 }
 
-fn tool_row(server: &ServerConfig, tool: &Listed) -> Value {
+fn tool_row(server: &ServerConfig, tool: &ListedTool) -> Value {
     json!({
         "server": server.name, "name": tool.name(), "function": tool_name(&server.name, tool.name()),
         "description": agent::sanitise(tool.description()),

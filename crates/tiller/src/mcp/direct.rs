@@ -7,7 +7,9 @@ use super::{
     ask::{data, tool_rows},
     names,
 };
-use ::mcp::{Client, How, Inquiry, McpOptions, Origin, ServerConfig, SessionServers, server_name};
+use ::mcp::{
+    Client, DirectQuery, McpOptions, Origin, ServerConfig, ServerTransport, SessionServers, server_name,
+};
 use agent::{
     Access, AnyCall, AnyTool, Description, Effect, Outside, Refusal, ToolContent, ToolContext, ToolError,
     ToolKind, ToolOutput, ToolResult, ToolSpec,
@@ -82,7 +84,7 @@ impl Direct {
     pub(crate) async fn known(&self) -> Vec<Known> {
         let McpOptions { system, user_file, trust, .. } = &*self.options;
         let (client, found) = match &self.session {
-            Some(session) => (session.of_client(), session.look_again().await),
+            Some(session) => (session.client_servers(), session.reload().await),
             None => (Vec::new(), ::mcp::find(system.as_ref(), user_file, trust, &self.outside.cwd).await),
         };
         let trusted = client.into_iter().chain(found.servers).map(|config| Known { config, trusted: true });
@@ -129,9 +131,9 @@ impl Direct {
     async fn up(&self, server: &ServerConfig) -> Result<(Arc<Client>, Option<Vec<String>>), String> {
         let named = |why: String| format!("MCP server '{}': {why}", server.name);
         if let Some(session) = &self.session
-            && let Some(up) = session.up(server).await
+            && let Some(ready) = session.ready(server).await
         {
-            return up.map(|up| (up.client, Some(up.tools))).map_err(named);
+            return ready.map(|ready| (ready.client, Some(ready.tools))).map_err(named);
         }
         let mut own = self.own.lock().await;
         if let Some(client) = own.get(&server.fingerprint()) {
@@ -214,14 +216,14 @@ impl Direct {
     }
 
     /// Returns a tool and its arguments that query a server's resources or prompts.
-    pub(crate) async fn inquire(
+    pub(crate) async fn query_tool(
         &self,
         server: &str,
-        inquiry: Inquiry,
+        direct_query: DirectQuery,
     ) -> Result<(Arc<dyn AnyTool>, Value), String> {
         let server = self.find(server).await?;
         let (client, _) = self.up(&server).await.map_err(|why| self.redacted(&why))?;
-        Ok(inquiry.tool(&server.name, client, self.options.redactor.clone()))
+        Ok(direct_query.tool(&server.name, client, self.options.redactor.clone()))
     }
 
     /// Returns the permissions of a server in the settings.
@@ -256,9 +258,9 @@ impl Known {
             Origin::User => ("global", Some(direct.options.user_file.as_str().to_owned())),
             Origin::Project(file) => ("project", Some(direct.outside.cwd.join(file).as_str().to_owned())),
         };
-        let (kind, command, args, url) = match &config.how {
-            How::Stdio { command, args, .. } => ("stdio", Some(command), args.as_slice(), None),
-            How::Http { url, sse, .. } => {
+        let (kind, command, args, url) = match &config.transport {
+            ServerTransport::Stdio { command, args, .. } => ("stdio", Some(command), args.as_slice(), None),
+            ServerTransport::Http { url, sse, .. } => {
                 (if *sse { "sse" } else { "http" }, None, &[][..], url.split(['?', '#']).next())
             }
         };

@@ -2,7 +2,7 @@
 
 use super::{Desk, Report};
 use crate::{args::Login, limits::BROWSER, wiring};
-use ::mcp::{LoginOptions, Revoked, SignIn, server_name};
+use ::mcp::{LoginOptions, Revocation, SignIn, server_name};
 use anyhow::{Context, Result, anyhow};
 use serde_json::json;
 use std::{io::Write as _, sync::Arc};
@@ -34,15 +34,15 @@ impl Desk<'_> {
         let revoked = ::mcp::logout(&self.servers, &name).await.map_err(|why| anyhow!(why))?;
         let revoked = revoked.with_context(|| format!("nobody is signed in to '{name}'"))?;
         let (taken_back, text) = match &revoked {
-            Revoked::Yes => (true, "taken back there".to_owned()),
-            Revoked::NotOffered => {
+            Revocation::Done => (true, "taken back there".to_owned()),
+            Revocation::NotOffered => {
                 (false, "may be good there until it ends: it names no way to take it back".to_owned())
             }
-            Revoked::No(why) => (false, format!("may be good there until it ends: {why}")),
+            Revocation::Failed(why) => (false, format!("may be good there until it ends: {why}")),
         };
         let why = match revoked {
-            Revoked::No(why) => Some(why),
-            Revoked::Yes | Revoked::NotOffered => None,
+            Revocation::Failed(why) => Some(why),
+            Revocation::Done | Revocation::NotOffered => None,
         };
         let json = json!({ "name": name, "signed_in": false, "revoked": taken_back, "reason": why });
         Ok(Report::new(json, format!("What {name} granted is forgotten here, and {text}.\n")))

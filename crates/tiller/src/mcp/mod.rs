@@ -18,7 +18,7 @@ pub(crate) use direct::{Direct, DirectTool, NoTool};
 pub(crate) use kept::Pins;
 
 pub(crate) use crate::secrets::Values;
-pub(crate) use script::{DirectReach, ServerFunctions, SessionFunctions};
+pub(crate) use script::{DirectHost, ServerFunctions, SessionFunctions};
 
 use crate::{
     args::{Add, Common, Edited, McpCommand, PresetCommand, SecretCommand, Trusted},
@@ -28,7 +28,7 @@ use crate::{
     options::Options,
     trust, wiring,
 };
-use ::mcp::{Found, How, McpOptions, Origin, ServerConfig, server_name};
+use ::mcp::{FoundServers, McpOptions, Origin, ServerConfig, ServerTransport, server_name};
 use agent::ItemKind;
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value, json};
@@ -174,7 +174,7 @@ impl Desk<'_> {
         }
     }
 
-    async fn found(&self) -> Found {
+    async fn found(&self) -> FoundServers {
         let McpOptions { system, user_file, trust, .. } = &*self.servers;
         ::mcp::find(system.as_ref(), user_file, trust, self.cwd).await
     }
@@ -398,11 +398,11 @@ impl Desk<'_> {
         let found = self.found().await;
         let mut servers = Map::new();
         for server in &found.servers {
-            let described = match &server.how {
-                How::Stdio { command, args, env } => {
+            let described = match &server.transport {
+                ServerTransport::Stdio { command, args, env } => {
                     json!({ "command": command, "args": args, "env": exported(env) })
                 }
-                How::Http { url, headers, sse } => {
+                ServerTransport::Http { url, headers, sse } => {
                     let kind = if *sse { "sse" } else { "http" };
                     json!({ "type": kind, "url": url, "headers": exported(headers) })
                 }
@@ -433,10 +433,10 @@ fn source(server: &ServerConfig) -> &'static str {
 }
 
 fn described(server: &ServerConfig, trusted: bool) -> Value {
-    let kind = match server.how {
-        How::Stdio { .. } => "stdio",
-        How::Http { sse: true, .. } => "sse",
-        How::Http { sse: false, .. } => "http",
+    let kind = match server.transport {
+        ServerTransport::Stdio { .. } => "stdio",
+        ServerTransport::Http { sse: true, .. } => "sse",
+        ServerTransport::Http { sse: false, .. } => "http",
     };
     json!({
         "name": server.name, "type": kind, "enabled": server.enabled, "trusted": trusted, "source": source(server),

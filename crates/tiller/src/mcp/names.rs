@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 /// Adds to each row of a server's tools its name in scripts and its full path.
 pub(super) fn with_paths(server: &str, rows: &mut [Value]) {
     let names: Vec<String> = rows.iter().map(|row| text(row, "name").to_owned()).collect();
-    let callable = lua::callable(names.iter().map(String::as_str));
-    let server = lua::callable([server]).remove(server).unwrap_or_default();
+    let lua_names = lua::lua_names(names.iter().map(String::as_str));
+    let server = lua::lua_names([server]).remove(server).unwrap_or_default();
     for (row, name) in rows.iter_mut().zip(&names) {
-        row["callable"] = json!(callable[name]);
-        row["lua_path"] = json!(format!("app.mcp.{server}.{}", callable[name]));
+        row["callable"] = json!(lua_names[name]);
+        row["lua_path"] = json!(format!("app.mcp.{server}.{}", lua_names[name]));
     }
 }
 

@@ -5,10 +5,10 @@
 
 use super::{Direct, DirectTool};
 use crate::integrations::IntegrationFunctions;
-use ::mcp::{Inquiry, McpProvider};
+use ::mcp::{DirectQuery, McpProvider};
 use agent::{AnyTool, Outside, Refusal, SessionId, ToolResult};
 use async_trait::async_trait;
-use lua::{Account, Function, FunctionKind, Functions, Native, Query, Reach};
+use lua::{Account, Function, FunctionKind, Functions, Native, Query, ScriptHost};
 use serde_json::Value;
 use std::{
     collections::BTreeMap,
@@ -60,7 +60,7 @@ impl Functions for ServerFunctions {
     }
 
     async fn query(&self, server: &str, query: Query) -> Result<(Arc<dyn AnyTool>, Value), String> {
-        self.direct.inquire(server, inquiry(query)).await
+        self.direct.query_tool(server, direct_query(query)).await
     }
 }
 
@@ -82,32 +82,37 @@ impl Functions for SessionFunctions {
         self.integrations.list()
     }
 
-    fn own_names(&self) -> BTreeMap<String, String> {
-        self.servers.of_session(&self.session).map(|servers| servers.own_names()).unwrap_or_default()
+    fn server_tool_names(&self) -> BTreeMap<String, String> {
+        self.servers
+            .session_servers(&self.session)
+            .map(|servers| servers.server_tool_names())
+            .unwrap_or_default()
     }
 
     async fn explain(&self, kind: FunctionKind, path: &[String]) -> Option<String> {
         match kind {
-            FunctionKind::Mcp => self.servers.of_session(&self.session)?.why_not(path.first()?),
+            FunctionKind::Mcp => {
+                self.servers.session_servers(&self.session)?.unavailable_reason(path.first()?)
+            }
             FunctionKind::Integration => self.integrations.explain(kind, path).await,
         }
     }
 
     async fn query(&self, server: &str, query: Query) -> Result<(Arc<dyn AnyTool>, Value), String> {
-        match self.servers.of_session(&self.session) {
-            Some(servers) => servers.inquire(server, inquiry(query)).await,
+        match self.servers.session_servers(&self.session) {
+            Some(servers) => servers.query_tool(server, direct_query(query)).await,
             None => Err("The session has ended.".to_owned()),
         }
     }
 }
 
-fn inquiry(query: Query) -> Inquiry {
+fn direct_query(query: Query) -> DirectQuery {
     match query {
-        Query::Resources => Inquiry::Resources,
-        Query::ReadResource { uri } => Inquiry::Resource { uri },
-        Query::Prompts => Inquiry::Prompts,
+        Query::Resources => DirectQuery::Resources,
+        Query::ReadResource { uri } => DirectQuery::Resource { uri },
+        Query::Prompts => DirectQuery::Prompts,
         Query::GetPrompt { name, arguments } => {
-            Inquiry::Prompt { name, arguments: arguments.as_object().cloned().unwrap_or_default() }
+            DirectQuery::Prompt { name, arguments: arguments.as_object().cloned().unwrap_or_default() }
         }
     }
 }
@@ -115,10 +120,10 @@ fn inquiry(query: Query) -> Inquiry {
 /// Performs the calls of a script outside of a turn: no user can be asked, and the agent's own
 /// tools
 /// are not available.
-pub(crate) struct DirectReach(pub(crate) Outside);
+pub(crate) struct DirectHost(pub(crate) Outside);
 
 #[async_trait]
-impl Reach for DirectReach {
+impl ScriptHost for DirectHost {
     async fn native(&self) -> Native {
         Native::NoTurn
     }
@@ -140,7 +145,7 @@ fn refused(refusal: &Refusal, tool: &dyn AnyTool) -> String {
     match (refusal, server) {
         (Refusal::NeedsApproval(_), None) => {
             let reads = tool.effect() == agent::Effect::Reads;
-            lua::of_integration(&name, reads).unwrap_or_else(|| refusal.to_string())
+            lua::integration_refusal(&name, reads).unwrap_or_else(|| refusal.to_string())
         }
         (Refusal::NeedsApproval(_), Some((server, _))) => {
             super::direct::needs_approval(server, tool.effect() == agent::Effect::Reads)

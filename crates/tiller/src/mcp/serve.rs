@@ -9,7 +9,7 @@ use crate::{
     signals, stdio, wiring,
 };
 use ::mcp::{
-    CallError, Gateway, McpOptions, Upstream, UpstreamTool, Upstreams, is_this_gateway, own_address,
+    CallError, Gateway, McpOptions, Upstream, UpstreamTool, Upstreams, is_this_gateway, split_gateway_uri,
     tool_name,
 };
 use agent::{
@@ -130,7 +130,7 @@ impl Served {
     /// Returns the servers whose resources may be read.
     async fn with_resources(&self) -> Vec<Upstream> {
         let mut servers = Vec::new();
-        for server in self.upstreams.having("resources").await {
+        for server in self.upstreams.with_capability("resources").await {
             if self.refused(&tool_name(server.name(), "read_resource"), true).await.is_none() {
                 servers.push(server);
             }
@@ -200,13 +200,13 @@ impl Gateway for Served {
 
     async fn read(&self, uri: &str) -> Result<Value, CallError> {
         let unknown = || CallError::Unknown(agent::one_line(uri));
-        let (name, uri) = own_address(uri).ok_or_else(unknown)?;
+        let (name, uri) = split_gateway_uri(uri).ok_or_else(unknown)?;
         let server = self.with_resources().await.into_iter().find(|server| server.name() == name);
         server.ok_or_else(unknown)?.read(uri).await
     }
 
     async fn prompts(&self) -> Vec<Value> {
-        let servers = self.upstreams.having("prompts").await;
+        let servers = self.upstreams.with_capability("prompts").await;
         let lists = join_all(servers.iter().map(Upstream::prompts)).await;
         let mut listed = Vec::new();
         for (server, list) in servers.iter().zip(lists) {
@@ -222,7 +222,7 @@ impl Gateway for Served {
     async fn prompt(&self, name: &str, arguments: Map<String, Value>) -> Result<Value, CallError> {
         let unknown = || CallError::Unknown(agent::one_line(name));
         let (server, prompt) = name.split_once("__").ok_or_else(unknown)?;
-        let servers = self.upstreams.having("prompts").await;
+        let servers = self.upstreams.with_capability("prompts").await;
         let found = servers.into_iter().find(|known| known.name() == server).ok_or_else(unknown)?;
         match self.refused(&tool_name(server, prompt), true).await {
             Some(reason) => Err(CallError::Failed(reason)),

@@ -6,7 +6,9 @@ use crate::integrations::{
     Change, Whose,
     rows::{self, Standing},
 };
-use ::integrations::{Accounts as _, Blocked, Call, Catalogue, Files, Function, Given, Integration, Unmade};
+use ::integrations::{
+    Accounts as _, Blocked, Call, CallError, Catalogue, Files, Function, Integration, RawArguments,
+};
 use acp::native::{CallFunction, ConfigureIntegration, ListFunctions, Scene, ServiceError};
 use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, sync::Arc};
@@ -68,7 +70,7 @@ pub(super) async fn call(services: &Services, on: &Scene, call: CallFunction) ->
         integration,
         function,
         account,
-        given: Given { json: call.args, ..Given::default() },
+        raw_arguments: RawArguments { json: call.args, ..RawArguments::default() },
         force: call.force,
         dry_run: call.dry_run,
         files: Some(Files {
@@ -78,8 +80,8 @@ pub(super) async fn call(services: &Services, on: &Scene, call: CallFunction) ->
     };
     let denial = services.extensions.integrations.denial(&options, &on.cwd, &call, true).await;
     let outcome = services.extensions.integrations.caller.call(&call, &options.switches(), denial).await;
-    let told = |unmade: Unmade| match (unmade, unready) {
-        (Unmade::Blocked(Blocked::NoCredentials { .. }), Some(why)) => ServiceError::Failed(why),
+    let told = |unmade: CallError| match (unmade, unready) {
+        (CallError::Blocked(Blocked::NoCredentials { .. }), Some(why)) => ServiceError::Failed(why),
         (unmade, _) => failed(&unmade),
     };
     Ok(outcome.map_err(told)?.to_json())

@@ -165,7 +165,11 @@ impl Services {
     #[cfg(feature = "extensions")]
     async fn direct(&self, on: &Scene, force: bool) -> Result<Arc<Direct>, ServiceError> {
         let outside = crate::wiring::outside(&self.options_on(on).await?, &on.cwd, force);
-        Ok(Direct::new(self.extensions.mcp.clone(), outside, self.extensions.servers.of_session(&on.session)))
+        Ok(Direct::new(
+            self.extensions.mcp.clone(),
+            outside,
+            self.extensions.servers.session_servers(&on.session),
+        ))
     }
 
     /// Makes a session start the servers that have become trusted and stop those that no longer

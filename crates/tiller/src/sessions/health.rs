@@ -3,7 +3,7 @@
 use super::repair::cut_json;
 use crate::{options::Options, wiring};
 use serde_json::{Value, json};
-use store::{CutSession, Look, Remedy};
+use store::{CheckDepth, CutSession, Remedy};
 use system::AbsPath;
 
 /// The result of a check of the session database.
@@ -55,7 +55,7 @@ pub(crate) async fn look(options: &Options) -> Sessions {
     let mut sessions =
         Sessions { file, count: None, cut: Vec::new(), set_aside: Vec::new(), problems: Vec::new() };
     // The check reads the whole file, so it runs on a blocking thread.
-    let found = tokio::task::spawn_blocking(move || store::examine(&path, Look::Quick)).await;
+    let found = tokio::task::spawn_blocking(move || store::examine(&path, CheckDepth::Quick)).await;
     match found {
         Ok(Ok(None)) => {}
         Ok(Ok(Some(health))) => {

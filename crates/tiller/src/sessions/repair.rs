@@ -4,16 +4,16 @@ use crate::{exit::Exit, options::Folders, screen, wiring};
 use anyhow::Result;
 use serde_json::{Value, json};
 use std::{io::Write, path::Path};
-use store::{CutSession, Health, Look, Remedy, Repaired};
+use store::{CheckDepth, CutSession, Health, Remedy, Repaired};
 
 /// Checks the database and, unless `check` is set, repairs it. Exit code 1 if problems remain.
 pub(crate) fn run(folders: &Folders, check: bool, as_json: bool) -> Result<Exit> {
     let path = wiring::sessions_file(&folders.data);
     let path = path.as_std();
-    let found = store::examine(path, Look::Thorough)?;
+    let found = store::examine(path, CheckDepth::Thorough)?;
     let done = if check { Repaired::Nothing } else { store::repair(path)? };
     // The state after the repair: it marks truncated sessions and sets a damaged file aside.
-    let left = if check { found.clone() } else { store::examine(path, Look::Quick)? };
+    let left = if check { found.clone() } else { store::examine(path, CheckDepth::Quick)? };
     let mut stdout = screen::stdout();
     if as_json {
         let report = report(path, found.as_ref(), &done, left.as_ref());

@@ -55,14 +55,14 @@ fn a_dead_server_is_told_in_words_with_its_address_and_what_to_do() {
     ];
     let says = [
         "it answered 404 Not Found: there is no MCP server at this address: correct its `url`",
-        "It wants you to sign in: run `tiller mcp login s`",
-        "it answered 403 Forbidden: it refuses us: look at its `headers`",
-        "or, if it speaks the older transport with events, describe it with `\"type\": \"sse\"`",
-        "it answered 500 Internal Server Error: it has a problem of its own",
+        "It requires a sign-in: run `tiller mcp login s`",
+        "it answered 403 Forbidden: access is denied: check its `headers`",
+        "or, if it uses the older HTTP+SSE transport, describe it with `\"type\": \"sse\"`",
+        "it answered 500 Internal Server Error: the server failed",
         "it answered 503 Service Unavailable",
-        "it answered with a web page (text/html) and not with MCP: correct its `url`",
-        "it answered with something that is no MCP message",
-        "it sends us to another address, which is not followed",
+        "it answered with a web page (text/html), not with MCP: correct its `url`",
+        "its response is not an MCP message",
+        "it redirects to another address, and redirects are not followed",
     ];
     let http = |url: &str| json!({ "type": "http", "url": url });
     let mut table: Vec<(Value, String, &str)> = webs
@@ -90,7 +90,7 @@ fn a_dead_server_is_told_in_words_with_its_address_and_what_to_do() {
         "timed out after 0.2s. Start it, correct its `url`",
     ));
     let plain = webs[0].url("/mcp").replace("http://", "https://");
-    table.push((http(&plain), plain.clone(), "it does not speak TLS there."));
+    table.push((http(&plain), plain.clone(), "it does not use TLS there."));
     let stdio = |line: &str| json!({ "command": "sh", "args": ["-c", line] });
     table.push((
         stdio("echo 'no module' >&2; exit 3"),
@@ -127,7 +127,7 @@ fn a_session_with_a_dead_server_says_so_once_and_nothing_on_standard_error() {
     is_plain(&stderr(&output));
     is_plain(&stdout(&output));
     let said = run_in_a_turn(&home, "return app.mcp.dead.anything{}");
-    assert!(said.contains("MCP server 'dead': it is being started again: ") && said.contains(&url), "{said}");
+    assert!(said.contains("MCP server 'dead': it is being restarted: ") && said.contains(&url), "{said}");
     is_plain(&said);
 }
 
@@ -215,11 +215,7 @@ fn messages_are_posted_to_the_streams_own_origin_only() {
         json!({ "old": { "type": "sse", "url": format!("{origin}/sse"), "headers": { "X-Key": "canary-3" } } }),
     );
     let output = home.run(&["mcp", "status", "old"]);
-    assert!(
-        stdout(&output).contains("it wants messages at another origin than its own"),
-        "{}",
-        stdout(&output)
-    );
+    assert!(stdout(&output).contains("its endpoint for messages has another origin"), "{}", stdout(&output));
     assert!(other.requests().is_empty());
 }
 

@@ -499,7 +499,7 @@ fn requests_are_made_again_where_that_does_no_second_thing() {
     let says = "The service redirects to another host (localhost), which is not followed.";
     assert_eq!(call(&["list_pets"]), (says.to_owned(), 1));
     let (said, _) = call(&["list_pets"]);
-    assert_eq!(said, "The answer has more than 8 MB; ask for less, with a smaller page or a filter.");
+    assert_eq!(said, "The response is larger than 8 MB; request less, with a smaller page or a filter.");
 }
 
 #[test]

@@ -121,7 +121,7 @@ fn servers_that_are_slow_crash_or_write_garbage_harm_nobody() {
     let told = notices(&agent);
     for part in [
         "'slow' is still starting",
-        "'crash' is not there",
+        "'crash' is not running",
         "'garbage'",
         "http://127.0.0.1:9/sse could not be used: the connection was refused",
     ] {

@@ -87,7 +87,7 @@ fn four_servers_at_once_slow_crashing_garbage_and_good() {
     for (server, part) in [
         ("slow", "is still starting"),
         ("crash", "exited before responding"),
-        ("garbage", "that are no message"),
+        ("garbage", "that are not messages"),
     ] {
         let line = told.lines().find(|line| line.contains(&format!("'{server}' is")) && line.contains(part));
         assert!(line.is_some(), "{server}: {told}");

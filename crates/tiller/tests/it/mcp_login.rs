@@ -338,7 +338,7 @@ fn a_session_is_told_how_to_sign_in() {
     let session = open(&mut agent, &home, json!([]));
     agent.prompt(&session, "go", &mut Editor::default()).unwrap();
     let told = notices(&agent);
-    assert!(told.contains("'web' is not there") && told.contains("`tiller mcp login web`"), "{told}");
+    assert!(told.contains("'web' is not running") && told.contains("`tiller mcp login web`"), "{told}");
     let asked = web.requests().len();
     assert!(asked < 4, "asking again and again would not help: {asked}");
     model.1.requests.recv().unwrap();
@@ -366,7 +366,7 @@ fn what_goes_wrong_while_signing_in_is_said() {
     });
     assert!(!fine && said.contains("invalid_grant, no such thing"), "{said}");
     for (name, server, part) in [
-        ("program", json!({ "command": "true" }), "it is a program"),
+        ("program", json!({ "command": "true" }), "it is a local program"),
         ("plain", json!({ "url": "http://mcp.example/mcp" }), "is not encrypted"),
     ] {
         let path = home.path().join("home/.config/tiller/mcp.json");
@@ -383,7 +383,7 @@ fn an_authority_that_is_not_what_it_should_be_is_not_signed_in_to() {
         (
             "/.well-known/oauth-protected-resource/mcp",
             json!({ "resource": "https://bank.example/mcp", "authorization_servers": ["BASE"] }),
-            "it says that it is https://bank.example",
+            "its metadata names another resource, https://bank.example",
         ),
         (
             "/.well-known/oauth-protected-resource/mcp",
@@ -393,12 +393,12 @@ fn an_authority_that_is_not_what_it_should_be_is_not_signed_in_to() {
         (
             "/.well-known/oauth-protected-resource/mcp",
             json!({ "resource": "BASE/mcp" }),
-            "nobody to sign in with",
+            "it names no authorization server",
         ),
         (
             "/.well-known/oauth-authorization-server",
             json!({ "issuer": "https://other.example" }),
-            "calls itself",
+            "names another issuer",
         ),
         (
             "/.well-known/oauth-authorization-server",

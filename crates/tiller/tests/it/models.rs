@@ -151,10 +151,10 @@ fn a_catalogue_is_renewed_from_a_file_and_a_broken_one_is_reported() {
     home.write("api.json", "<html>");
     let refused = home.run(&["models", "refresh", "--from", "api.json"]);
     assert_eq!(refused.status.code(), Some(1));
-    assert!(stderr(&refused).contains("the catalogue stays as it was"), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("the catalogue is unchanged"), "{}", stderr(&refused));
 
     std::fs::write(home.path().join("home/.cache/tiller/models.json"), "{").unwrap();
     let listed = home.run(&["models"]);
     assert!(stdout(&listed).contains("(built in)"), "{}", stdout(&listed));
-    assert!(stderr(&listed).contains("models.json is no catalogue"), "{}", stderr(&listed));
+    assert!(stderr(&listed).contains("models.json is not a catalogue"), "{}", stderr(&listed));
 }

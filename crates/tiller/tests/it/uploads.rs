@@ -101,8 +101,8 @@ fn a_file_is_sent_as_a_part_with_its_name_and_type() {
     large.set_len(33 * 1024 * 1024).unwrap();
     for (file, says) in [
         ("missing.png", "cannot be read"),
-        (".", "is a folder; name a file."),
-        ("large", "is too large: files of one call may have 32 MB in all."),
+        (".", "is a directory; name a file."),
+        ("large", "is too large: the files of one call are limited to 32 MB in total."),
     ] {
         let said = call(&["up.send", "--arg", &format!("file={file}")]);
         let error = said["error"].as_str().unwrap();

@@ -40,7 +40,7 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<Vec<Figure>> {
             if !output.status.success() {
                 bail!("`permissions explain` failed: {}", String::from_utf8_lossy(&output.stderr));
             }
-            figure.add(time(&String::from_utf8_lossy(&output.stdout)).context("no time was told")?);
+            figure.add(time(&String::from_utf8_lossy(&output.stdout)).context("no time was reported")?);
         }
         figures.push(figure);
     }
@@ -48,8 +48,8 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<Vec<Figure>> {
 }
 
 /// Parses the microseconds on the line with the time.
-fn time(said: &str) -> Option<f64> {
-    said.lines().find_map(|line| line.strip_prefix("time ")?.trim().strip_suffix("µs")?.trim().parse().ok())
+fn time(output: &str) -> Option<f64> {
+    output.lines().find_map(|line| line.strip_prefix("time ")?.trim().strip_suffix("µs")?.trim().parse().ok())
 }
 
 #[cfg(test)]
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_time_is_read() {
+    fn the_time_is_parsed() {
         assert_eq!(time("x\ntime               12.500 µs\nMode   -\n"), Some(12.5));
         assert_eq!(time("Mode   -\n"), None);
     }

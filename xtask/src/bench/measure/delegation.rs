@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Call {
     pub(super) time: Duration,
-    asked: u32,
+    editor_requests: u32,
 }
 
 pub(super) fn measure(bench: &Bench<'_>) -> Result<Vec<Figure>> {
@@ -42,10 +42,17 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<Vec<Figure>> {
             [(Script::Reads, &mut read, &mut read_more), (Script::Writes, &mut write, &mut write_more)];
         for (script, added, more) in figures {
             let (delegated, local) = (call(bench, &mut through, script)?, call(bench, &mut alone, script)?);
-            if delegated.asked == 0 || local.asked > 0 {
-                bail!("the editor was asked {} and {} times", delegated.asked, local.asked);
+            if delegated.editor_requests == 0 || local.editor_requests > 0 {
+                bail!(
+                    "the editor was asked {} and {} times",
+                    delegated.editor_requests,
+                    local.editor_requests
+                );
             }
-            added.add_difference([delegated.time / delegated.asked, nothing.time / delegated.asked]);
+            added.add_difference([
+                delegated.time / delegated.editor_requests,
+                nothing.time / delegated.editor_requests,
+            ]);
             more.add_difference([delegated.time, local.time]);
         }
     }
@@ -59,10 +66,10 @@ fn round_trip(agent: &mut Agent) -> Duration {
     let mut times: Vec<_> = (0..15)
         .map(|_| {
             std::thread::sleep(Duration::from_millis(2));
-            let asked = Instant::now();
+            let started = Instant::now();
             // The response is an error, which serves as well as any other.
             let _ = agent.client.request("nothing/at/all", &json!({}));
-            asked.elapsed()
+            started.elapsed()
         })
         .collect();
     times.sort();
@@ -91,10 +98,11 @@ fn call(bench: &Bench<'_>, agent: &mut Agent, script: Script) -> Result<Call> {
 pub(super) fn calls(events: &[Event], editor: &[(Instant, Duration)]) -> Vec<Call> {
     let between = |pair: &[Event]| match pair {
         [Event::Answered { done, .. }, Event::Answered { received, .. }] => {
-            let asked: Vec<_> = editor.iter().filter(|(at, _)| (done..received).contains(&at)).collect();
-            let answering = asked.iter().map(|(_, took)| *took).sum();
+            let editor_requests: Vec<_> =
+                editor.iter().filter(|(at, _)| (done..received).contains(&at)).collect();
+            let answering = editor_requests.iter().map(|(_, took)| *took).sum();
             let time = received.duration_since(*done).saturating_sub(answering);
-            Some(Call { time, asked: u32::try_from(asked.len()).ok()? })
+            Some(Call { time, editor_requests: u32::try_from(editor_requests.len()).ok()? })
         }
         _ => None,
     };
@@ -106,13 +114,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_is_what_lies_between_two_answers_without_the_editors_part() {
+    fn a_calls_time_excludes_the_editors_responses() {
         let start = Instant::now();
         let at = |ms| start + Duration::from_millis(ms);
         let answered = |from, to| Event::Answered { received: at(from), sent: Vec::new(), done: at(to) };
         let events = [answered(0, 10), answered(30, 35), answered(40, 50)];
         let editor = [(at(5), Duration::from_millis(1)), (at(12), Duration::from_millis(3))];
-        let call = |ms, asked| Call { time: Duration::from_millis(ms), asked };
+        let call = |ms, editor_requests| Call { time: Duration::from_millis(ms), editor_requests };
         assert_eq!(calls(&events, &editor), [call(17, 1), call(5, 0)]);
     }
 }

@@ -14,7 +14,7 @@ const WARM_UP: usize = 2;
 pub(super) fn measure(bench: &Bench<'_>) -> Result<Vec<Figure>> {
     let mut added = Figure::of(Quantity::percent("events: added to a burst of 5,000 chunks", 3.0));
     let mut wall = Figure::of(Quantity::time("burst of 5,000 chunks with events"));
-    let mut told = Figure::of(Quantity::count("burst with events, messages of theirs"));
+    let mut messages = Figure::of(Quantity::count("burst with events, messages of theirs"));
     let mut off = ready(bench, &json!({}))?;
     let mut on = ready(bench, &json!({ "_meta": { "tiller": { "events": true } } }))?;
     for run in 0..WARM_UP + bench.runs {
@@ -28,15 +28,19 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<Vec<Figure>> {
             (turn(bench, &mut off)?, with)
         };
         if without.1 > 0 || with.1 == 0 {
-            bail!("{} events were told to who did not ask, {} to who did", without.1, with.1);
+            bail!(
+                "{} events were sent to a client that did not request them, {} to one that did",
+                without.1,
+                with.1
+            );
         }
         if run >= WARM_UP {
             added.add((with.0 - without.0) / without.0 * 100.0);
             wall.add(with.0);
-            told.add(with.1 as f64);
+            messages.add(with.1 as f64);
         }
     }
-    Ok(vec![added, wall, told])
+    Ok(vec![added, wall, messages])
 }
 
 fn ready(bench: &Bench<'_>, capabilities: &Value) -> Result<Agent> {

@@ -14,7 +14,7 @@ use std::time::Duration;
 const UNCONFINED: &str = "sandbox.level = \"off\"\n";
 
 /// The size of a large project: directories, and files in each.
-const FOLDERS: usize = 1_000;
+const DIRECTORIES: usize = 1_000;
 const FILES: usize = 20;
 
 /// How long a directory must be unchanged before its survey is cached, with a margin.
@@ -72,11 +72,11 @@ fn project(bench: &Bench<'_>, settings: &str) -> Result<Agent> {
     let agent = ready(bench, settings)?;
     let project = PathBuf::from(agent.project());
     repository(&project)?;
-    for folder in 0..FOLDERS {
-        let folder = project.join(format!("part{}/folder{folder}", folder / 100));
-        std::fs::create_dir_all(&folder)?;
+    for directory in 0..DIRECTORIES {
+        let directory = project.join(format!("part{}/folder{directory}", directory / 100));
+        std::fs::create_dir_all(&directory)?;
         for file in 0..FILES {
-            std::fs::write(folder.join(format!("file{file}.rs")), "")?;
+            std::fs::write(directory.join(format!("file{file}.rs")), "")?;
         }
     }
     Ok(agent)
@@ -85,8 +85,8 @@ fn project(bench: &Bench<'_>, settings: &str) -> Result<Agent> {
 /// Creates the files that make a directory a git repository, and that the sandbox protects.
 fn repository(project: &Path) -> Result<()> {
     let git = project.join(".git");
-    for folder in ["objects", "refs", "hooks", "info"] {
-        std::fs::create_dir_all(git.join(folder))?;
+    for directory in ["objects", "refs", "hooks", "info"] {
+        std::fs::create_dir_all(git.join(directory))?;
     }
     std::fs::write(git.join("HEAD"), "ref: refs/heads/main\n")?;
     std::fs::write(git.join("config"), "[core]\n\trepositoryformatversion = 0\n")?;
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_time_in_the_middle_is_taken() {
+    fn the_median_time_is_reported() {
         let of = |ms: &[u64]| middle(&ms.iter().copied().map(Duration::from_millis).collect::<Vec<_>>());
         assert_eq!(of(&[9, 1, 5]), Duration::from_millis(5));
         assert_eq!(of(&[]), Duration::ZERO);

@@ -26,17 +26,17 @@ pub(super) fn cancel(bench: &Bench<'_>) -> Result<Vec<Figure>> {
     for _ in 0..2 * SESSIONS + cancels + SPARE {
         fresh.push(open(&mut agent)?.0);
     }
-    let mut crowd = Crowd { fresh, streaming: Vec::new() };
+    let mut sessions = LoadedSessions { fresh, streaming: Vec::new() };
     for _ in 0..SESSIONS {
-        crowd.begin(&mut agent)?;
+        sessions.begin(&mut agent)?;
     }
     // Afterwards every session streams.
     for _ in 0..SESSIONS {
-        crowd.cancel_first(&mut agent)?;
+        sessions.cancel_first(&mut agent)?;
     }
     let mut times = Vec::new();
     for _ in 0..cancels {
-        times.push(crowd.cancel_first(&mut agent)?);
+        times.push(sessions.cancel_first(&mut agent)?);
     }
     times.sort();
     let named = |name, target: Option<f64>, time: Duration| {
@@ -53,13 +53,13 @@ pub(super) fn cancel(bench: &Bench<'_>) -> Result<Vec<Figure>> {
 }
 
 /// The sessions. Each is used for one prompt, so that no conversation grows.
-struct Crowd {
+struct LoadedSessions {
     fresh: Vec<String>,
     /// The sessions with a running prompt and its request id, the oldest first.
     streaming: Vec<(String, u64)>,
 }
 
-impl Crowd {
+impl LoadedSessions {
     /// Starts a prompt in another session.
     fn begin(&mut self, agent: &mut Agent) -> Result<()> {
         let session = self.fresh.pop().context("too many answers ended by themselves")?;
@@ -72,14 +72,14 @@ impl Crowd {
     fn cancel_first(&mut self, agent: &mut Agent) -> Result<Duration> {
         loop {
             let (session, request) = self.streaming[0].clone();
-            let asked = Instant::now();
+            let sent = Instant::now();
             agent.client.notify("session/cancel", &json!({ "sessionId": session }))?;
             loop {
                 let response = agent.client.next_response(PATIENCE)?;
                 self.streaming.retain(|(_, request)| *request != response.id);
                 self.begin(agent)?;
                 match response.result["stopReason"].as_str() {
-                    Some("cancelled") if response.id == request => return Ok(response.at - asked),
+                    Some("cancelled") if response.id == request => return Ok(response.at - sent),
                     // The response reached its length limit before the cancel.
                     Some("max_tokens") if response.id == request => break,
                     Some("max_tokens") => {}

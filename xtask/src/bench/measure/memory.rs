@@ -24,12 +24,12 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<Vec<Figure>> {
         figure.add(grown as f64 / 1024.0 / f64::from(SESSIONS));
     }
     let mut figures = vec![figure];
-    figures.extend(crowd(bench)?);
+    figures.extend(memory_of_sessions(bench)?);
     Ok(figures)
 }
 
 /// Measures the memory of the process with many open sessions, and again after a turn in each.
-fn crowd(bench: &Bench<'_>) -> Result<Vec<Figure>> {
+fn memory_of_sessions(bench: &Bench<'_>) -> Result<Vec<Figure>> {
     let mut opened = Figure::of(Quantity::mib("memory with 1,000 sessions open", 43.0));
     let mut used = Figure::of(Quantity::mib("… after a turn in each of them", 90.0));
     let mut agent = bench.ready()?;

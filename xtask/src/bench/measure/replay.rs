@@ -75,7 +75,7 @@ fn load(
             bail!("only {} updates came of the load", reply.updates.len());
         }
         let update = reply.updates.first().context("nothing was played back")?;
-        figures[0].add_time(update.at - reply.asked);
+        figures[0].add_time(update.at - reply.sent);
         figures[1].add_time(reply.took());
         // Later loads reuse the memory that the first one freed.
         if run == 0 {

@@ -38,8 +38,8 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<Vec<Figure>> {
             if !output.status.success() {
                 bail!("`lua run` failed: {}", String::from_utf8_lossy(&output.stdout));
             }
-            let said: Value = serde_json::from_slice(&output.stdout)?;
-            let milliseconds = said["duration_ms"].as_f64().context("no time was told")?;
+            let result: Value = serde_json::from_slice(&output.stdout)?;
+            let milliseconds = result["duration_ms"].as_f64().context("no time was reported")?;
             figure.add(milliseconds * 1e3 / CALLS);
         }
         figures.push(figure);

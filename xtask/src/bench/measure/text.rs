@@ -23,7 +23,7 @@ pub(super) fn burst(bench: &Bench<'_>) -> Result<Vec<Figure>> {
         let (reply, _) = bench.turn(&mut agent, &session, Script::Burst)?;
         cpu.add_time(agent.cpu()?.saturating_sub(before));
         wall.add_time(reply.took());
-        first.add_time(arrivals(&reply, BURST)?[0] - reply.asked);
+        first.add_time(arrivals(&reply, BURST)?[0] - reply.sent);
         messages.add(reply.updates.len() as f64);
     }
     mean.add((agent.cpu()? - start).as_secs_f64() * 1e3 / bench.runs as f64);
@@ -80,14 +80,14 @@ mod tests {
             Update { at: now + Duration::from_millis(index as u64), update }
         };
         let updates = texts.iter().enumerate().map(update).collect();
-        Reply { asked: now, answered: now, result: Value::Null, updates, events: 0 }
+        Reply { sent: now, answered: now, result: Value::Null, updates, events: 0 }
     }
 
     #[test]
     fn merged_chunks_arrive_together() {
         let reply = reply(&["w00000 ", "w00001 w00002 "]);
         let after: Vec<_> =
-            arrivals(&reply, 3).unwrap().iter().map(|at| (*at - reply.asked).as_millis()).collect();
+            arrivals(&reply, 3).unwrap().iter().map(|at| (*at - reply.sent).as_millis()).collect();
         assert_eq!(after, [0, 1, 1]);
     }
 

@@ -24,15 +24,15 @@ pub(super) const FEATURES: [(&str, &str, &str); 14] = [
 ];
 
 /// Returns the features that one transcript shows. Lines that are no JSON are ignored.
-pub(super) fn of_wire(wire: &str) -> BTreeSet<&'static str> {
-    let mut reading = Reading::default();
+pub(super) fn features_in_wire(wire: &str) -> BTreeSet<&'static str> {
+    let mut reading = WireReader::default();
     for line in wire.lines() {
         let mut chars = line.chars();
         let from = chars.next();
         let Ok(message) = serde_json::from_str::<Value>(chars.as_str()) else { continue };
         match from {
-            Some(TO_AGENT) => reading.sent(&message),
-            Some(TO_CLIENT) => reading.told(&message),
+            Some(TO_AGENT) => reading.client_message(&message),
+            Some(TO_CLIENT) => reading.agent_message(&message),
             _ => {}
         }
     }
@@ -41,62 +41,64 @@ pub(super) fn of_wire(wire: &str) -> BTreeSet<&'static str> {
 
 /// Returns the features that a client's script recorded as displayed, one word per line. Unknown
 /// words are ignored.
-pub(super) fn of_notes(notes: &str) -> BTreeSet<&'static str> {
+pub(super) fn features_in_notes(notes: &str) -> BTreeSet<&'static str> {
     let names = FEATURES.iter().map(|(name, ..)| *name);
     names.filter(|name| notes.lines().any(|line| line.trim() == *name)).collect()
 }
 
 /// The state while reading a transcript.
 #[derive(Default)]
-struct Reading {
+struct WireReader {
     /// Requests without a response so far, by direction and id.
-    asked: HashMap<(bool, String), Value>,
+    open_requests: HashMap<(bool, String), Value>,
     streamed: bool,
     cancelled: bool,
     seen: BTreeSet<&'static str>,
 }
 
-impl Reading {
+impl WireReader {
     /// Processes a message of the client.
-    fn sent(&mut self, message: &Value) {
+    fn client_message(&mut self, message: &Value) {
         if let Some(method) = message["method"].as_str() {
             match method {
                 "session/cancel" => self.cancelled = true,
                 "session/prompt" => self.streamed = false,
                 _ => {}
             }
-            self.remember(true, message);
+            self.note_request(true, message);
             return;
         }
-        let Some(request) = self.answered(false, message) else { return };
+        let Some(request) = self.take_request(false, message) else { return };
         // `null` is a valid result; an error has none.
         let Some(result) = message.get("result") else { return };
         match request["method"].as_str().unwrap_or_default() {
-            "fs/read_text_file" => self.saw("read"),
-            "fs/write_text_file" => self.saw("write"),
-            "terminal/wait_for_exit" => self.saw("terminal"),
+            "fs/read_text_file" => self.record("read"),
+            "fs/write_text_file" => self.record("write"),
+            "terminal/wait_for_exit" => self.record("terminal"),
             "session/request_permission" => self.permission(&request, result),
             _ => {}
         }
     }
 
     /// Processes a message of the agent.
-    fn told(&mut self, message: &Value) {
+    fn agent_message(&mut self, message: &Value) {
         if message["method"].is_string() {
             let update = &message["params"]["update"]["sessionUpdate"];
             self.streamed |= update == "agent_message_chunk";
-            self.remember(false, message);
+            self.note_request(false, message);
             return;
         }
-        let Some(request) = self.answered(true, message) else { return };
+        let Some(request) = self.take_request(true, message) else { return };
         let Some(result) = message.get("result") else { return };
         match request["method"].as_str().unwrap_or_default() {
-            "session/prompt" if self.cancelled && result["stopReason"] == "cancelled" => self.saw("cancel"),
-            "session/prompt" if self.streamed => self.saw("prompt"),
-            "session/list" => self.saw("list"),
-            "session/load" | "session/resume" => self.saw("load"),
-            "session/set_mode" | "session/set_model" | "session/set_config_option" => self.saw("options"),
-            "authenticate" => self.saw("login"),
+            "session/prompt" if self.cancelled && result["stopReason"] == "cancelled" => {
+                self.record("cancel")
+            }
+            "session/prompt" if self.streamed => self.record("prompt"),
+            "session/list" => self.record("list"),
+            "session/load" | "session/resume" => self.record("load"),
+            "session/set_mode" | "session/set_model" | "session/set_config_option" => self.record("options"),
+            "authenticate" => self.record("login"),
             _ => {}
         }
     }
@@ -107,23 +109,23 @@ impl Reading {
         let chosen = options.iter().find(|option| option["optionId"] == outcome["optionId"]);
         let kind = chosen.and_then(|option| option["kind"].as_str()).unwrap_or_default();
         if outcome["outcome"] == "cancelled" || kind.starts_with("reject") {
-            self.saw("reject");
+            self.record("reject");
         } else if kind.starts_with("allow") {
-            self.saw("allow");
+            self.record("allow");
         }
     }
 
-    fn remember(&mut self, of_client: bool, message: &Value) {
+    fn note_request(&mut self, of_client: bool, message: &Value) {
         if let Some(id) = message.get("id") {
-            self.asked.insert((of_client, id.to_string()), message.clone());
+            self.open_requests.insert((of_client, id.to_string()), message.clone());
         }
     }
 
-    fn answered(&mut self, of_client: bool, message: &Value) -> Option<Value> {
-        self.asked.remove(&(of_client, message.get("id")?.to_string()))
+    fn take_request(&mut self, of_client: bool, message: &Value) -> Option<Value> {
+        self.open_requests.remove(&(of_client, message.get("id")?.to_string()))
     }
 
-    fn saw(&mut self, feature: &'static str) {
+    fn record(&mut self, feature: &'static str) {
         self.seen.insert(feature);
     }
 }
@@ -133,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_feature_needs_its_answer() {
+    fn a_feature_counts_only_with_its_response() {
         let wire = r#"
 >{"id":1,"method":"session/prompt","params":{}}
 <{"method":"session/update","params":{"update":{"sessionUpdate":"agent_message_chunk"}}}
@@ -146,26 +148,26 @@ mod tests {
 <{"id":1,"result":{"stopReason":"end_turn"}}
 no JSON at all
 "#;
-        assert_eq!(of_wire(wire), BTreeSet::from(["prompt", "read", "reject"]));
+        assert_eq!(features_in_wire(wire), BTreeSet::from(["prompt", "read", "reject"]));
     }
 
     #[test]
-    fn a_write_that_is_answered_with_null_was_taken() {
+    fn a_write_answered_with_null_counts() {
         let wire = "<{\"id\":2,\"method\":\"fs/write_text_file\"}\n>{\"id\":2,\"result\":null}";
-        assert_eq!(of_wire(wire), BTreeSet::from(["write"]));
+        assert_eq!(features_in_wire(wire), BTreeSet::from(["write"]));
     }
 
     #[test]
-    fn a_cancelled_turn_counts_when_the_client_asked_for_it() {
+    fn a_cancelled_turn_counts_only_after_the_clients_request() {
         let end = "<{\"id\":1,\"result\":{\"stopReason\":\"cancelled\"}}";
         let prompt = ">{\"id\":1,\"method\":\"session/prompt\"}";
-        assert_eq!(of_wire(&format!("{prompt}\n{end}")), BTreeSet::new());
-        let asked = format!("{prompt}\n>{{\"method\":\"session/cancel\"}}\n{end}");
-        assert_eq!(of_wire(&asked), BTreeSet::from(["cancel"]));
+        assert_eq!(features_in_wire(&format!("{prompt}\n{end}")), BTreeSet::new());
+        let wire = format!("{prompt}\n>{{\"method\":\"session/cancel\"}}\n{end}");
+        assert_eq!(features_in_wire(&wire), BTreeSet::from(["cancel"]));
     }
 
     #[test]
     fn notes_are_words_of_the_table() {
-        assert_eq!(of_notes("diff\nplan\nwonders\ndiff\n"), BTreeSet::from(["diff", "plan"]));
+        assert_eq!(features_in_notes("diff\nplan\nwonders\ndiff\n"), BTreeSet::from(["diff", "plan"]));
     }
 }

@@ -73,60 +73,60 @@ pub(super) const RETRIED: [&str; 5] = ["acpx", "acp-factory", "AI SDK provider",
 const ACPX: Client = Client {
     name: "acpx",
     source: "tests/clients/others",
-    folder: "others",
-    start: |folder, _| node(folder, "acpx.mjs"),
+    directory: "others",
+    start: |directory, _| node(directory, "acpx.mjs"),
     ..TYPESCRIPT
 };
 
 const FACTORY: Client =
-    Client { name: "acp-factory", start: |folder, _| node(folder, "factory.mjs"), ..ACPX };
+    Client { name: "acp-factory", start: |directory, _| node(directory, "factory.mjs"), ..ACPX };
 
 const AI_SDK: Client =
-    Client { name: "AI SDK provider", start: |folder, _| node(folder, "ai-sdk.mjs"), ..ACPX };
+    Client { name: "AI SDK provider", start: |directory, _| node(directory, "ai-sdk.mjs"), ..ACPX };
 
 /// The script that harbor copies beside an agent. Harbor's package requires a newer Python than the
 /// script does.
 const HARBOR: Client = Client {
     name: "harbor",
     source: "tests/clients/harbor",
-    folder: "harbor",
+    directory: "harbor",
     oldest: (3, 11, 0),
-    install: |folder, source| venv("python3", folder, source, &["--ignore-requires-python"]),
+    install: |directory, source| venv("python3", directory, source, &["--ignore-requires-python"]),
     ..PYTHON
 };
 
 const TOAD: Client = Client {
     name: "Toad",
     source: "tests/clients/toad",
-    folder: "toad",
+    directory: "toad",
     runtime: "python3.14",
     oldest: (3, 14, 0),
-    install: |folder, source| venv("python3.14", folder, source, &[]),
+    install: |directory, source| venv("python3.14", directory, source, &[]),
     ..PYTHON
 };
 
 const CODECOMPANION: Client = Client {
     name: "codecompanion",
     source: "tests/clients/standins",
-    folder: "standins",
+    directory: "standins",
     pins: "package.json",
     install: |_, _| Vec::new(),
-    start: |folder, _| node(folder, "codecompanion.mjs"),
+    start: |directory, _| node(directory, "codecompanion.mjs"),
     ..TYPESCRIPT
 };
 
 const AVANTE: Client =
-    Client { name: "avante", start: |folder, _| node(folder, "avante.mjs"), ..CODECOMPANION };
+    Client { name: "avante", start: |directory, _| node(directory, "avante.mjs"), ..CODECOMPANION };
 
 const AGENT_SHELL: Client =
-    Client { name: "agent-shell", start: |folder, _| node(folder, "agent-shell.mjs"), ..CODECOMPANION };
+    Client { name: "agent-shell", start: |directory, _| node(directory, "agent-shell.mjs"), ..CODECOMPANION };
 
 const VSCODE_ACP: Client =
-    Client { name: "vscode-acp", start: |folder, _| node(folder, "vscode-acp.mjs"), ..CODECOMPANION };
+    Client { name: "vscode-acp", start: |directory, _| node(directory, "vscode-acp.mjs"), ..CODECOMPANION };
 
-fn node(folder: &Path, script: &str) -> Command {
+fn node(directory: &Path, script: &str) -> Command {
     let mut node = command("node");
-    node.arg(folder.join(script));
+    node.arg(directory.join(script));
     node
 }
 
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_of_the_others_has_its_pins_and_its_script() {
+    fn every_other_client_has_its_pins_and_its_script() {
         for client in OTHERS {
             let source = root().join(client.source);
             assert!(source.join(client.pins).is_file(), "{}", client.name);

@@ -37,7 +37,7 @@ pub(super) fn read(root: &Path) -> Result<Rows> {
     }
     let text = fs::read_to_string(&path)?;
     let all: Map<String, Value> =
-        serde_json::from_str(&text).with_context(|| format!("{SEEN} is no JSON object"))?;
+        serde_json::from_str(&text).with_context(|| format!("{SEEN} is not a JSON object"))?;
     all.into_iter().map(|(name, row)| Ok((name, parsed(&row)?))).collect()
 }
 
@@ -74,23 +74,23 @@ fn page(root: &Path) -> PathBuf {
 
 /// Returns the differences between stored and observed rows, a sentence each.
 pub(super) fn differences(kept: &Rows, now: &Rows) -> Vec<String> {
-    let mut told = Vec::new();
+    let mut differences = Vec::new();
     for (name, row) in now {
         let Some(old) = kept.get(name) else {
-            told.push(format!("{name} {} is not in the table", row.version));
+            differences.push(format!("{name} {} is not in the table", row.version));
             continue;
         };
         if old.version != row.version {
-            told.push(format!("{name} is {} now, and {} in the table", row.version, old.version));
+            differences.push(format!("{name} is {} now, and {} in the table", row.version, old.version));
         }
         for lost in old.features.difference(&row.features) {
-            told.push(format!("{name}: `{lost}` was not seen"));
+            differences.push(format!("{name}: `{lost}` was not seen"));
         }
         for new in row.features.difference(&old.features) {
-            told.push(format!("{name}: `{new}` was seen, and the table does not say so"));
+            differences.push(format!("{name}: `{new}` was seen, but is missing from the table"));
         }
     }
-    told
+    differences
 }
 
 /// Returns the document with the table between its markers replaced.
@@ -131,18 +131,18 @@ mod tests {
     }
 
     #[test]
-    fn what_was_lost_what_is_new_and_another_version_are_told() {
+    fn differences_in_features_and_versions_are_reported() {
         let kept =
             Rows::from([("a".to_owned(), row("1", &["read", "write"])), ("b".to_owned(), row("1", &[]))]);
         let now =
             Rows::from([("a".to_owned(), row("2", &["read", "plan"])), ("c".to_owned(), row("1", &[]))]);
-        let told = [
+        let expected = [
             "a is 2 now, and 1 in the table",
             "a: `write` was not seen",
-            "a: `plan` was seen, and the table does not say so",
+            "a: `plan` was seen, but is missing from the table",
             "c 1 is not in the table",
         ];
-        assert_eq!(differences(&kept, &now), told);
+        assert_eq!(differences(&kept, &now), expected);
         assert_eq!(differences(&kept, &kept), Vec::<String>::new());
     }
 

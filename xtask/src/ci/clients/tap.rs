@@ -23,10 +23,10 @@ pub(super) const TO_CLIENT: char = '<';
 ///
 /// Fails if the file cannot be written, or the program does not start.
 pub(crate) fn run(words: &[&str]) -> Result<ExitCode> {
-    let [folder, program, args @ ..] = words else {
+    let [directory, program, args @ ..] = words else {
         bail!("usage: cargo xtask tap FOLDER PROGRAM [ARGS…]")
     };
-    let path = Path::new(folder).join(format!("{}.wire", std::process::id()));
+    let path = Path::new(directory).join(format!("{}.wire", std::process::id()));
     let file = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
     let file = Arc::new(Mutex::new(file));
     let mut child = Command::new(program)
@@ -68,14 +68,14 @@ fn copy(from: impl Read, mut to: impl Write, mark: char, file: &Mutex<File>) {
 /// # Errors
 ///
 /// Fails if they cannot be written.
-pub(super) fn script(xtask: &Path, tiller: &Path, folder: &Path) -> Result<PathBuf> {
-    if folder.exists() {
-        fs::remove_dir_all(folder).with_context(|| format!("cannot clear {}", folder.display()))?;
+pub(super) fn script(xtask: &Path, tiller: &Path, directory: &Path) -> Result<PathBuf> {
+    if directory.exists() {
+        fs::remove_dir_all(directory).with_context(|| format!("cannot clear {}", directory.display()))?;
     }
-    fs::create_dir_all(folder)?;
-    let path = folder.join("tiller");
+    fs::create_dir_all(directory)?;
+    let path = directory.join("tiller");
     let quoted = |path: &Path| format!("'{}'", path.display().to_string().replace('\'', r"'\''"));
-    let (xtask, wires, tiller) = (quoted(xtask), quoted(folder), quoted(tiller));
+    let (xtask, wires, tiller) = (quoted(xtask), quoted(directory), quoted(tiller));
     let text = format!(
         "#!/bin/sh\ncase \"$1\" in\nacp) exec {xtask} tap {wires} {tiller} \"$@\" ;;\nesac\nexec {tiller} \"$@\"\n"
     );
@@ -93,9 +93,9 @@ pub(super) fn script(xtask: &Path, tiller: &Path, folder: &Path) -> Result<PathB
 /// # Errors
 ///
 /// Fails if the directory cannot be read.
-pub(super) fn wires(folder: &Path) -> Result<Vec<String>> {
+pub(super) fn wires(directory: &Path) -> Result<Vec<String>> {
     let mut paths = Vec::new();
-    for entry in fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
+    for entry in fs::read_dir(directory).with_context(|| format!("cannot read {}", directory.display()))? {
         let path = entry?.path();
         if path.extension().is_some_and(|extension| extension == "wire") {
             paths.push(path);
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_directions_are_written_down_and_passed_on() {
+    fn both_directions_are_recorded_and_forwarded() {
         let mut kept = tempfile::tempfile().unwrap();
         let file = Mutex::new(kept.try_clone().unwrap());
         let (mut to_agent, mut to_client) = (Vec::new(), Vec::new());

@@ -13,18 +13,18 @@ fn exchange(started: Instant, events: &[String]) -> Exchange {
     Exchange { started, path: String::new(), request, answer }
 }
 
-fn shown(at: Instant, status: &str) -> Shown {
+fn shown(at: Instant, status: &str) -> ShownCall {
     let mut editor = Editor::default();
     let update = json!({ "sessionUpdate": "tool_call", "toolCallId": "a", "kind": "edit", "status": status });
     let line = json!({ "method": "session/update", "params": { "update": update } });
-    crate::peers::client::Host::saw(&mut editor, &line.to_string());
+    crate::peers::client::Host::on_line(&mut editor, &line.to_string());
     let mut call = editor.calls.remove(0);
     call.at = at;
     call
 }
 
 #[test]
-fn an_invalid_call_that_ran_all_the_same_is_not_lost() {
+fn an_invalid_call_that_still_ran_is_not_lost() {
     let first = Instant::now();
     let later = |seconds| first + Duration::from_secs(seconds);
     let call = [wire::tool_call(0, "edit_file", &json!({})), wire::end("tool_calls"), wire::usage()];
@@ -82,18 +82,18 @@ fn greet(work: &str, limit: Duration) -> (Outcome, Vec<String>) {
 
 /// Like [`greet`], with another agent.
 fn greet_with(agent: &str, limit: Duration) -> (Outcome, Vec<String>) {
-    let folder = tempfile::tempdir().unwrap();
-    let script = folder.path().join("agent.sh");
+    let directory = tempfile::tempdir().unwrap();
+    let script = directory.path().join("agent.sh");
     std::fs::write(&script, agent).unwrap();
-    let asked = AtomicUsize::new(0);
+    let requests = AtomicUsize::new(0);
     let server = model::serve(move |_| {
-        let answer = match asked.fetch_add(1, Ordering::Relaxed) {
+        let answer = match requests.fetch_add(1, Ordering::Relaxed) {
             0 => [wire::tool_call(0, "file_edit", &json!({})), wire::end("tool_calls")],
             _ => [wire::text("done"), wire::end("stop")],
         };
         Some(answer.into_iter().chain([wire::usage(), wire::DONE.to_owned()]).collect())
     });
-    let place = folder.path().join("run");
+    let place = directory.path().join("run");
     let command = format!("bash {}", script.display());
     let setup = Setup {
         agent: Agent::named(Some(&command), Path::new(""), "m").unwrap(),
@@ -108,7 +108,7 @@ fn greet_with(agent: &str, limit: Duration) -> (Outcome, Vec<String>) {
     };
     let tasks = crate::eval::task::all(&crate::process::root().join("eval/tasks")).unwrap();
     let task = tasks.iter().find(|task| task.name == "python-greeting").unwrap();
-    let outcome = run(&setup, task, Id::default()).unwrap();
+    let outcome = run(&setup, task, RunId::default()).unwrap();
     (outcome, leftovers::found("no mark", &place))
 }
 
@@ -127,7 +127,7 @@ fn a_run_is_judged_and_counted() {
 }
 
 #[test]
-fn what_was_not_asked_for_is_unwanted_and_the_task_is_not_solved() {
+fn an_unrequested_change_is_unwanted_and_the_task_is_not_solved() {
     let work = format!(
         "{RIGHT}; echo x > stray.txt; echo x > ../neighbour/notes.txt; git rm -q --cached greet.py; git -c user.name=a -c user.email=a commit -qm x"
     );

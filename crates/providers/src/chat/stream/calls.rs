@@ -5,11 +5,11 @@
 //! ids with every piece, late or never; and give two calls the same index or id.
 
 use super::{
-    super::{WIRE, kept::KeptCall},
+    super::{WIRE, extra_members::ExtraCallMembers},
     chunk::CallDelta,
-    more::More,
+    member_assembler::MemberAssembler,
 };
-use crate::{fields::Fields, limits::MAX_CALLS, parts::kept};
+use crate::{fields::Fields, limits::MAX_CALLS, parts::wrap_own_form};
 use agent::{ModelCall, ModelEvent};
 
 /// The calls of an answer so far.
@@ -22,8 +22,8 @@ struct Call {
     id: Option<String>,
     name: String,
     arguments: String,
-    more: More,
-    function_more: More,
+    more: MemberAssembler,
+    function_more: MemberAssembler,
 }
 
 impl Calls {
@@ -48,8 +48,8 @@ impl Calls {
                     id: None,
                     name: String::new(),
                     arguments: String::new(),
-                    more: More::default(),
-                    function_more: More::default(),
+                    more: MemberAssembler::default(),
+                    function_more: MemberAssembler::default(),
                 });
                 self.0.last_mut().expect("one was pushed")
             }
@@ -78,12 +78,12 @@ impl Calls {
         let calls = std::mem::take(&mut self.0).into_iter().filter(|call| !call.name.is_empty()).enumerate();
         calls
             .map(|(position, mut call)| {
-                let more = KeptCall { call: call.more.take(), function: call.function_more.take() };
+                let more = ExtraCallMembers { call: call.more.take(), function: call.function_more.take() };
                 ModelEvent::ToolCall(ModelCall {
                     provider_id: call.id.unwrap_or_else(|| format!("call_{position}")),
                     name: call.name,
                     arguments: call.arguments,
-                    opaque: (!more.is_empty()).then(|| kept(WIRE, &more)),
+                    opaque: (!more.is_empty()).then(|| wrap_own_form(WIRE, &more)),
                 })
             })
             .collect()

@@ -8,54 +8,54 @@ const TAGS: [(&str, &str); 2] = [("<think>", "</think>"), ("<thinking>", "</thin
 
 /// The position of the parser in the content.
 #[derive(Debug)]
-pub(super) enum Think {
+pub(super) enum ThinkTagSplitter {
     /// At the beginning; text that may become an opening tag is held back.
     Beginning(String),
     /// Between the tags; text that may become the closing tag is held back.
     Inside { end: &'static str, held: String },
     /// Right after the closing tag; white space there is dropped.
-    Behind,
+    AfterTag,
     /// In the answer.
-    Over,
+    Answer,
 }
 
 /// The reasoning and the text of a piece of content.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Told {
+pub(super) struct ContentPiece {
     pub(super) reasoning: String,
     /// The text after the reasoning.
     pub(super) text: String,
 }
 
-impl Default for Think {
+impl Default for ThinkTagSplitter {
     fn default() -> Self {
         Self::Beginning(String::new())
     }
 }
 
-impl Think {
+impl ThinkTagSplitter {
     /// Parses a piece of content.
-    pub(super) fn feed(&mut self, piece: &str) -> Told {
-        let mut told = Told::default();
+    pub(super) fn feed(&mut self, piece: &str) -> ContentPiece {
+        let mut piece_read = ContentPiece::default();
         let mut rest = piece.to_owned();
         while !rest.is_empty() {
-            rest = self.step(rest, &mut told);
+            rest = self.step(rest, &mut piece_read);
         }
-        told
+        piece_read
     }
 
     /// Ends the content, or its beginning if reasoning arrives in another way, and emits held-back
     /// text.
-    pub(super) fn finish(&mut self) -> Told {
-        match std::mem::replace(self, Self::Over) {
-            Self::Beginning(held) => Told { text: held, ..Told::default() },
-            Self::Inside { held, .. } => Told { reasoning: held, ..Told::default() },
-            Self::Behind | Self::Over => Told::default(),
+    pub(super) fn finish(&mut self) -> ContentPiece {
+        match std::mem::replace(self, Self::Answer) {
+            Self::Beginning(held) => ContentPiece { text: held, ..ContentPiece::default() },
+            Self::Inside { held, .. } => ContentPiece { reasoning: held, ..ContentPiece::default() },
+            Self::AfterTag | Self::Answer => ContentPiece::default(),
         }
     }
 
     /// Consumes text up to the next change of position and returns the rest.
-    fn step(&mut self, text: String, told: &mut Told) -> String {
+    fn step(&mut self, text: String, piece_read: &mut ContentPiece) -> String {
         match self {
             Self::Beginning(held) => {
                 held.push_str(&text);
@@ -66,29 +66,29 @@ impl Think {
                     return rest;
                 }
                 if !TAGS.iter().any(|(tag, _)| tag.starts_with(start)) {
-                    told.text.push_str(held);
-                    *self = Self::Over;
+                    piece_read.text.push_str(held);
+                    *self = Self::Answer;
                 }
             }
             Self::Inside { end, held } => {
                 held.push_str(&text);
                 if let Some(at) = held.find(*end) {
-                    told.reasoning.push_str(&held[..at]);
+                    piece_read.reasoning.push_str(&held[..at]);
                     let rest = held[at + end.len()..].to_owned();
-                    *self = Self::Behind;
+                    *self = Self::AfterTag;
                     return rest;
                 }
                 let keep = (1..end.len()).rev().find(|length| held.ends_with(&end[..*length])).unwrap_or(0);
-                told.reasoning.extend(held.drain(..held.len() - keep));
+                piece_read.reasoning.extend(held.drain(..held.len() - keep));
             }
-            Self::Behind => {
+            Self::AfterTag => {
                 let rest = text.trim_start().to_owned();
                 if !rest.is_empty() {
-                    *self = Self::Over;
+                    *self = Self::Answer;
                 }
                 return rest;
             }
-            Self::Over => told.text.push_str(&text),
+            Self::Answer => piece_read.text.push_str(&text),
         }
         String::new()
     }
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_cut_gives_the_same_reasoning_and_text() {
+    fn reasoning_and_text_do_not_depend_on_chunk_boundaries() {
         for (content, reasoning, text) in [
             ("<think>Hm.\n</think>\n\nYes.", "Hm.\n", "Yes."),
             ("\n <think>a < b</think>x</think>", "a < b", "x</think>"),
@@ -114,14 +114,14 @@ mod tests {
         ] {
             for size in 1..=content.chars().count() {
                 let chars: Vec<_> = content.chars().collect();
-                let (mut think, mut got) = (Think::default(), Told::default());
-                let mut add = |told: Told| {
-                    got.reasoning.push_str(&told.reasoning);
-                    got.text.push_str(&told.text);
+                let (mut think, mut got) = (ThinkTagSplitter::default(), ContentPiece::default());
+                let mut add = |piece_read: ContentPiece| {
+                    got.reasoning.push_str(&piece_read.reasoning);
+                    got.text.push_str(&piece_read.text);
                 };
                 chars.chunks(size).for_each(|piece| add(think.feed(&piece.iter().collect::<String>())));
                 add(think.finish());
-                let expected = Told { reasoning: reasoning.into(), text: text.into() };
+                let expected = ContentPiece { reasoning: reasoning.into(), text: text.into() };
                 assert_eq!(got, expected, "{content:?} in pieces of {size}");
             }
         }

@@ -2,7 +2,7 @@
 
 use super::{
     super::{next, report},
-    tools::World,
+    tools::FakeTools,
 };
 use agent::{AnsweredCall, AssistantMessage, Content, Message, ToolResult, Written};
 use serde_json::json;
@@ -21,15 +21,15 @@ struct Case<'a> {
 }
 
 fn check(case: &Case<'_>) {
-    check_in(&mut World::new(case.files), case);
+    check_in(&mut FakeTools::new(case.files), case);
 }
 
-fn check_in(world: &mut World, case: &Case<'_>) {
-    let before = world.files.clone();
-    let said = world.play(vec![Content::text(case.prompt)]);
-    let names: Vec<&str> = world.calls.iter().map(|call| call.name).collect();
-    assert_eq!(names.join(" "), case.calls, "{:?}: {said:#?}", case.prompt);
-    let report = said.last().expect("it says something");
+fn check_in(fake: &mut FakeTools, case: &Case<'_>) {
+    let before = fake.files.clone();
+    let messages = fake.play(vec![Content::text(case.prompt)]);
+    let names: Vec<&str> = fake.calls.iter().map(|call| call.name).collect();
+    assert_eq!(names.join(" "), case.calls, "{:?}: {messages:#?}", case.prompt);
+    let report = messages.last().expect("it says something");
     for part in case.report {
         assert!(report.contains(part), "{:?}: {part:?} is not in:\n{report}", case.prompt);
     }
@@ -40,7 +40,7 @@ fn check_in(world: &mut World, case: &Case<'_>) {
             false => expected.insert((*path).to_owned(), (*text).to_owned()),
         };
     }
-    assert_eq!(world.files, expected, "{:?}: {said:#?}", case.prompt);
+    assert_eq!(fake.files, expected, "{:?}: {messages:#?}", case.prompt);
 }
 
 fn case<'a>(
@@ -81,7 +81,7 @@ fn reads() {
 }
 
 #[test]
-fn a_prompt_may_stand_between_tags() {
+fn a_prompt_may_be_wrapped_in_tags() {
     for prompt in [
         "<previous_user_message>show main.rs</previous_user_message>",
         "<user-query>\nshow main.rs\n</user-query>\n",
@@ -110,7 +110,7 @@ fn edits() {
     check(&case(
         "replace two with three in notes.md",
         "file_read",
-        &["stands in `notes.md` at least 2 times (lines 2, 4)"],
+        &["occurs in `notes.md` at least 2 times (lines 2, 4)"],
         &[],
     ));
     let all = "one\n3\n\n3\nend\n";
@@ -123,7 +123,7 @@ fn edits() {
     check(&case(
         "replace absent with 3 in notes.md",
         "file_read",
-        &["'absent' does not stand in `notes.md`"],
+        &["'absent' does not occur in `notes.md`"],
         &[],
     ));
     check(&case(
@@ -251,7 +251,7 @@ fn commands() {
 }
 
 #[test]
-fn several_steps_and_where_they_stop() {
+fn several_steps_stop_at_the_first_failure() {
     let prompt = "replace one with 1 in notes.md, then show it, then run ls";
     let after = [("notes.md", "1\ntwo\n\ntwo\nend\n")];
     check(&case(
@@ -275,7 +275,7 @@ fn several_steps_and_where_they_stop() {
 }
 
 #[test]
-fn plans_are_kept_when_asked_for() {
+fn task_lists_are_kept_on_request() {
     let calls = "task_create task_create task_update file_read task_update task_update bash task_update";
     check(&case("with a plan: show notes.md; run ls", calls, &["2. Ran"], &[]));
     let calls = "task_create task_create task_update file_read task_update";
@@ -289,9 +289,9 @@ fn plans_are_kept_when_asked_for() {
 }
 
 #[test]
-fn refusals_stop_the_rest() {
-    let mut world = World::new(&[("notes.md", "one\n")]);
-    world.refuse = Some("file_edit");
+fn a_denied_call_stops_the_remaining_steps() {
+    let mut fake = FakeTools::new(&[("notes.md", "one\n")]);
+    fake.refuse = Some("file_edit");
     let files: &[(&str, &str)] = &[];
     let report: &[&str] = &[
         "Step 1 of 2: you refused `file_edit`",
@@ -300,39 +300,39 @@ fn refusals_stop_the_rest() {
         "No file was changed",
     ];
     let prompt = "replace one with 1 in notes.md; run ls";
-    check_in(&mut world, &Case { files, prompt, calls: "file_read file_edit", report, after: &[] });
+    check_in(&mut fake, &Case { files, prompt, calls: "file_read file_edit", report, after: &[] });
 }
 
 #[test]
-fn missing_tools_are_told_before_anything_is_done() {
-    let mut world = World::new(&[("notes.md", "one\n")]);
-    world.tools = vec!["file_read", "glob", "grep", "bash"];
+fn missing_tools_are_reported_before_anything_is_done() {
+    let mut fake = FakeTools::new(&[("notes.md", "one\n")]);
+    fake.tools = vec!["file_read", "glob", "grep", "bash"];
     let report: &[&str] = &["I did nothing. Step 2", "`file_edit`", "Switch the session to Edit mode"];
     let prompt = "show notes.md then replace one with 1 in notes.md";
-    check_in(&mut world, &Case { files: &[], prompt, calls: "", report, after: &[] });
+    check_in(&mut fake, &Case { files: &[], prompt, calls: "", report, after: &[] });
 }
 
 #[test]
 fn long_files_are_read_page_by_page() {
     let long: String = (1..=25).map(|n| format!("line {n}\n")).collect();
-    let mut world = World::new(&[("long.txt", &long)]);
-    world.page = 10;
+    let mut fake = FakeTools::new(&[("long.txt", &long)]);
+    fake.page = 10;
     let after = long.clone() + "x\n";
     let after: &[(&str, &str)] = &[("long.txt", &after)];
     let calls = "file_read file_read file_read file_edit";
-    check_in(&mut world, &Case { files: &[], prompt: "append 'x' to long.txt", calls, report: &[], after });
+    check_in(&mut fake, &Case { files: &[], prompt: "append 'x' to long.txt", calls, report: &[], after });
 }
 
 #[test]
-fn plan_text_comes_first_and_steps_are_announced() {
-    let mut world = World::new(&[("notes.md", "one\n")]);
-    let said = world.play(vec![Content::text("show notes.md then run ls")]);
-    assert_eq!(said[0], "2 steps:\n1. show `notes.md`\n2. run `ls`");
-    assert_eq!(said[1], "Step 2 of 2: run `ls`.");
+fn the_plan_comes_first_and_steps_are_announced() {
+    let mut fake = FakeTools::new(&[("notes.md", "one\n")]);
+    let messages = fake.play(vec![Content::text("show notes.md then run ls")]);
+    assert_eq!(messages[0], "2 steps:\n1. show `notes.md`\n2. run `ls`");
+    assert_eq!(messages[1], "Step 2 of 2: run `ls`.");
 }
 
 #[test]
-fn attached_and_mentioned_files_are_meant_by_it() {
+fn it_refers_to_attached_and_mentioned_files() {
     let link = Content::ResourceLink { uri: "file:///p/a%20b.txt".to_owned(), name: "a b.txt".to_owned() };
     let resource =
         Content::Resource { uri: "file:///p/a%20b.txt".to_owned(), mime_type: None, text: "x".to_owned() };
@@ -347,22 +347,25 @@ fn attached_and_mentioned_files_are_meant_by_it() {
         vec![Content::text("show it"), named],
     ];
     for prompt in prompts {
-        let mut world = World::new(&[("/p/a b.txt", "x\n")]);
-        let said = world.play(prompt);
-        assert!(said.last().is_some_and(|report| report.starts_with("Read `/p/a b.txt`")), "{said:?}");
+        let mut fake = FakeTools::new(&[("/p/a b.txt", "x\n")]);
+        let messages = fake.play(prompt);
+        assert!(
+            messages.last().is_some_and(|report| report.starts_with("Read `/p/a b.txt`")),
+            "{messages:?}"
+        );
     }
     // A file attached to a command is not part of the command line, unless it was mentioned within
     // it.
     for (text, command) in [("run cat", "cat"), ("run cat ", "cat `/p/a b.txt`")] {
-        let mut world = World::new(&[]);
-        world.play(vec![Content::text(text), embedded.clone()]);
-        assert_eq!(world.calls[0].arguments, json!({ "command": command }));
+        let mut fake = FakeTools::new(&[]);
+        fake.play(vec![Content::text(text), embedded.clone()]);
+        assert_eq!(fake.calls[0].arguments, json!({ "command": command }));
     }
 }
 
 #[test]
-fn only_the_last_prompt_counts_and_strange_calls_are_noticed() {
-    let world = World::new(&[]);
+fn only_the_last_prompt_counts_and_unexpected_calls_are_detected() {
+    let fake = FakeTools::new(&[]);
     let answered = |name: &str| {
         let call = AnsweredCall {
             provider_id: "x".to_owned(),
@@ -374,20 +377,20 @@ fn only_the_last_prompt_counts_and_strange_calls_are_noticed() {
         Message::Assistant(AssistantMessage::called("", [call]))
     };
     let user = |text: &str| Message::User(vec![Content::text(text)]);
-    let reply = next(&world.request(vec![user("show a.txt"), answered("file_read"), user("show b.txt")]));
+    let reply = next(&fake.request(vec![user("show a.txt"), answered("file_read"), user("show b.txt")]));
     assert_eq!(reply.calls[0].arguments, json!({ "path": "b.txt" }));
-    let reply = next(&world.request(vec![user("show a.txt"), answered("bash")]));
+    let reply = next(&fake.request(vec![user("show a.txt"), answered("bash")]));
     assert!(reply.calls.is_empty() && reply.text.contains("I do not know where I am"), "{}", reply.text);
-    let reply = next(&world.request(Vec::new()));
+    let reply = next(&fake.request(Vec::new()));
     assert!(reply.calls.is_empty() && reply.text.contains("not a language model"));
 }
 
 #[test]
 fn long_outputs_are_shortened_in_the_report() {
     let long: String = (1..=1_000).map(|n| format!("{n}\n")).collect();
-    let mut world = World::new(&[("long.txt", &long)]);
-    let said = world.play(vec![Content::text("show long.txt")]);
-    let report = said.last().expect("it says something");
+    let mut fake = FakeTools::new(&[("long.txt", &long)]);
+    let messages = fake.play(vec![Content::text("show long.txt")]);
+    let report = messages.last().expect("it says something");
     assert!(report.contains("(800 more line(s) are in the tool call)"), "{report}");
     assert!(report.contains("200\t200") && !report.contains("201\t201"), "{report}");
     // A block that contains fences gets a longer fence.

@@ -1,26 +1,26 @@
 //! Prompts as users write them, and the steps they are parsed into.
 
 use super::super::{
-    parse::{Understood, parse},
+    parse::{Parsed, parse},
     progress::Prompt,
     step::Step,
 };
 
-pub(super) fn understand(text: &str) -> Understood {
+pub(super) fn parse_piece(text: &str) -> Parsed {
     parse(&Prompt { text: text.to_owned(), ..Prompt::default() })
 }
 
 fn steps(text: &str) -> Vec<Step> {
-    match understand(text) {
-        Understood::Work { steps, .. } => steps,
+    match parse_piece(text) {
+        Parsed::Work { steps, .. } => steps,
         other => panic!("{text:?} was read as {other:?}"),
     }
 }
 
 fn check(table: &[(&str, &str)]) {
     for (text, expected) in table {
-        let told: Vec<String> = steps(text).iter().map(Step::describe).collect();
-        assert_eq!(told.join(" | "), *expected, "{text:?}");
+        let output: Vec<String> = steps(text).iter().map(Step::describe).collect();
+        assert_eq!(output.join(" | "), *expected, "{text:?}");
     }
 }
 
@@ -193,13 +193,13 @@ fn several_steps() {
             "show `a.txt` | replace 'a' with 'b' in `a.txt` | run `ls`",
         ),
     ]);
-    let plans = |text| matches!(understand(text), Understood::Work { plan: true, .. });
+    let plans = |text| matches!(parse_piece(text), Parsed::Work { plan: true, .. });
     assert!(plans("make a plan, then show a.txt, then run ls") && plans("with a plan: show a.txt; run ls"));
     assert!(!plans("show a.txt, then run ls") && !plans("make a plan: show a.txt, run ls"));
 }
 
 #[test]
-fn what_is_not_clear_is_not_begun() {
+fn unclear_prompts_are_not_started() {
     let table = [
         ("Can you explain how the parser works?", ""),
         ("refactor everything to be nicer", ""),
@@ -239,17 +239,18 @@ fn what_is_not_clear_is_not_begun() {
         ("show a.txt b.txt", "not one file"),
     ];
     for (text, reason) in table {
-        match understand(text) {
-            Understood::Unclear { parts, .. } => {
+        match parse_piece(text) {
+            Parsed::Unclear { parts, .. } => {
                 assert!(!parts.is_empty() && parts.iter().all(|part| !part.closest.is_empty()), "{text:?}");
-                let told = parts.iter().filter_map(|part| part.reason.clone()).collect::<Vec<_>>().join(" ");
-                assert!(told.contains(reason), "{text:?}: {told:?} has no {reason:?}");
+                let output =
+                    parts.iter().filter_map(|part| part.reason.clone()).collect::<Vec<_>>().join(" ");
+                assert!(output.contains(reason), "{text:?}: {output:?} has no {reason:?}");
             }
             other => panic!("{text:?} was read as {other:?}"),
         }
     }
-    let near = |text| match understand(text) {
-        Understood::Unclear { parts, .. } => parts[0].closest[0].form,
+    let near = |text| match parse_piece(text) {
+        Parsed::Unclear { parts, .. } => parts[0].closest[0].form,
         other => panic!("{other:?}"),
     };
     assert!(near("shwo a.txt").starts_with("show") && near("pls serach foo").starts_with("search"));
@@ -259,25 +260,25 @@ fn what_is_not_clear_is_not_begun() {
 fn help_and_greetings() {
     for text in ["help", "Help!", "?", "what can you do?", "", "   \n", "How do I connect a language model?"]
     {
-        assert!(matches!(understand(text), Understood::Help), "{text:?}");
+        assert!(matches!(parse_piece(text), Parsed::Help), "{text:?}");
     }
     for text in ["hello", "Hi!", "who are you?", "Are you a language model?", "Good morning."] {
-        assert!(matches!(understand(text), Understood::Hello), "{text:?}");
+        assert!(matches!(parse_piece(text), Parsed::Hello), "{text:?}");
     }
 }
 
 #[test]
 fn long_prompts_are_bounded() {
     let many = "show a.txt\n".repeat(60);
-    assert!(matches!(understand(&many), Understood::Unclear { .. }));
+    assert!(matches!(parse_piece(&many), Parsed::Unclear { .. }));
     let huge = "show a.txt then ".repeat(200_000);
-    match understand(&huge) {
-        Understood::Unclear { parts, .. } => assert!(parts.len() == 1 && parts[0].text.len() < 300),
+    match parse_piece(&huge) {
+        Parsed::Unclear { parts, .. } => assert!(parts.len() == 1 && parts[0].text.len() < 300),
         other => panic!("{other:?}"),
     }
     let files = format!("show {}", (0..60).map(|n| format!("{n}.txt")).collect::<Vec<_>>().join(", "));
-    assert!(matches!(understand(&files), Understood::Unclear { .. }));
+    assert!(matches!(parse_piece(&files), Parsed::Unclear { .. }));
     // A long text in one step is accepted.
     let text = format!("create a.txt with\n```\n{}```", "some line of text\n".repeat(20_000));
-    assert!(matches!(understand(&text), Understood::Work { .. }));
+    assert!(matches!(parse_piece(&text), Parsed::Work { .. }));
 }

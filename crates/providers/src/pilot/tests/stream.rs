@@ -1,6 +1,6 @@
 //! The stream around the pure core.
 
-use super::{super::OfflinePilot, tools::World};
+use super::{super::OfflinePilot, tools::FakeTools};
 use agent::{AssistantMessage, Content, LanguageModel as _, Message, ModelEvent, ModelRequest, ModelStop};
 use futures::StreamExt as _;
 
@@ -9,11 +9,11 @@ async fn events(request: ModelRequest) -> Vec<ModelEvent> {
 }
 
 #[tokio::test]
-async fn a_call_comes_after_its_text_and_before_usage_and_stop() {
-    let world = World::new(&[]);
+async fn calls_follow_text_and_precede_usage_and_stop() {
+    let fake = FakeTools::new(&[]);
     let user = Message::User(vec![Content::text("show a.txt, b.txt")]);
     let answered = Message::Assistant(AssistantMessage::default());
-    let all = events(world.request(vec![user.clone(), answered, user])).await;
+    let all = events(fake.request(vec![user.clone(), answered, user])).await;
     let kinds: Vec<String> = all.iter().map(|event| format!("{event:?}").chars().take(4).collect()).collect();
     assert_eq!(kinds, ["Text", "Tool", "Tool", "Usag", "Stop"]);
     assert_eq!(all.last(), Some(&ModelEvent::Stop(ModelStop::ToolCalls)));
@@ -28,7 +28,7 @@ async fn a_call_comes_after_its_text_and_before_usage_and_stop() {
 }
 
 #[tokio::test]
-async fn help_streams_in_a_few_pieces_and_ends_the_turn() {
+async fn help_is_streamed_in_a_few_pieces_and_ends_the_turn() {
     let request = ModelRequest {
         messages: vec![Message::User(vec![Content::text("help")])],
         ..ModelRequest::default()
@@ -42,7 +42,7 @@ async fn help_streams_in_a_few_pieces_and_ends_the_turn() {
 }
 
 #[test]
-fn it_says_that_it_is_no_language_model() {
+fn the_pilot_states_that_it_is_not_a_language_model() {
     let pilot = OfflinePilot::default();
     let info = pilot.info();
     assert_eq!(info.id, "offline/pilot");

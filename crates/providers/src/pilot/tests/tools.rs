@@ -12,7 +12,7 @@ pub(super) const ALL: &[&str] =
     &["file_read", "file_write", "file_edit", "apply_patch", "glob", "grep", "bash", "update_plan"];
 
 /// A project in memory, with tools that operate on it.
-pub(super) struct World {
+pub(super) struct FakeTools {
     pub(super) files: BTreeMap<String, String>,
     pub(super) read: BTreeSet<String>,
     pub(super) refuse: Option<&'static str>,
@@ -21,7 +21,7 @@ pub(super) struct World {
     pub(super) calls: Vec<Call>,
 }
 
-impl World {
+impl FakeTools {
     pub(super) fn new(files: &[(&str, &str)]) -> Self {
         let files = files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
         let tools = ALL.to_vec();

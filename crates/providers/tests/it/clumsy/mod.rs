@@ -121,14 +121,14 @@ struct Played {
     shown: String,
     requests: Vec<Seen>,
     failed: bool,
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 async fn play(case: &Case, wire: Wire) -> Played {
     let answers = case.answers().into_iter().map(|answer| vec![Faker::events(&frames::of(wire, &answer))]);
     let faker = Faker::start(answers.collect::<Vec<Vec<Step>>>()).await;
-    let folder = tempfile::tempdir().unwrap();
-    write(folder.path());
+    let directory = tempfile::tempdir().unwrap();
+    write(directory.path());
     let mut options = options();
     options.custom.insert("clumsy".to_owned(), vendor(faker.url(), wire));
     let system = Arc::new(LocalSystem::new());
@@ -141,7 +141,7 @@ async fn play(case: &Case, wire: Wire) -> Played {
     let runtime = Runtime::new(Arc::new(MemoryStore::default()), catalog, options);
     let client = FakeClient::new([]);
     let surface = Surface { client: client.clone(), system };
-    let cwd = AbsPath::new(folder.path().to_str().unwrap()).unwrap();
+    let cwd = AbsPath::new(directory.path().to_str().unwrap()).unwrap();
     let new = CreateSession { cwd, additional_directories: Vec::new(), servers: Vec::new() };
     let session = runtime.create(new, |_| surface).await.unwrap();
     let outcome = session.prompt(vec![Content::text("Do it.")]).await;
@@ -156,18 +156,18 @@ async fn play(case: &Case, wire: Wire) -> Played {
         shown: client.text(),
         requests: faker.seen(),
         failed: outcome.is_err(),
-        folder,
+        directory,
     }
 }
 
 #[expect(clippy::disallowed_methods, reason = "the test's own files")]
-fn write(folder: &Path) {
-    std::fs::create_dir(folder.join("src")).unwrap();
+fn write(directory: &Path) {
+    std::fs::create_dir(directory.join("src")).unwrap();
     for (name, text) in FILES {
-        std::fs::write(folder.join(name), text).unwrap();
+        std::fs::write(directory.join(name), text).unwrap();
     }
     let lines: String = (1..=40).map(|line| format!("line {line}\n")).collect();
-    std::fs::write(folder.join("long.txt"), lines).unwrap();
+    std::fs::write(directory.join("long.txt"), lines).unwrap();
 }
 
 impl Played {
@@ -211,7 +211,7 @@ impl Played {
     #[expect(clippy::disallowed_methods, reason = "the test's own files")]
     fn fault_of_files(&self, case: &Case) -> Option<String> {
         for (name, expected) in &case.after {
-            let found = std::fs::read_to_string(self.folder.path().join(name)).ok();
+            let found = std::fs::read_to_string(self.directory.path().join(name)).ok();
             if found != *expected {
                 return Some(format!("{name} holds {found:?}; the model is told {:?}", self.results));
             }
@@ -269,28 +269,28 @@ async fn check(name: &str, wire: Wire) {
 }
 
 #[tokio::test]
-async fn clumsy_calls_come_right_on_chat_completions() {
+async fn malformed_calls_are_repaired_on_chat_completions() {
     check("Chat Completions", Wire::Chat).await;
 }
 
 #[tokio::test]
-async fn clumsy_calls_come_right_on_responses() {
+async fn malformed_calls_are_repaired_on_responses() {
     check("Responses", Wire::Responses).await;
 }
 
 #[tokio::test]
-async fn clumsy_calls_come_right_on_messages() {
+async fn malformed_calls_are_repaired_on_messages() {
     check("Messages", Wire::Anthropic).await;
 }
 
 /// Gemini's arguments are objects on the wire, so cases with malformed JSON do not apply.
 #[tokio::test]
-async fn clumsy_calls_come_right_on_gemini() {
+async fn malformed_calls_are_repaired_on_gemini() {
     check("Gemini", Wire::Gemini).await;
 }
 
 #[test]
-fn the_table_has_all_thirty_and_enough_of_the_rest() {
+fn the_table_has_all_thirty_cases_and_enough_others() {
     let cases = cases();
     for number in 1..=30 {
         assert!(cases.iter().any(|case| case.case == Some(number)), "case {number}");

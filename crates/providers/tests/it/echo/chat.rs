@@ -1,6 +1,6 @@
 //! Chat Completions: reasoning in its field, and unknown members of messages and calls.
 
-use super::{Part, Talk, for_many, stream};
+use super::{Conversation, Part, for_many, stream};
 use crate::faker::Faker;
 use providers::Wire;
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ fn stop(reason: &str) -> Value {
     json!({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]})
 }
 
-fn said(text: &str) -> String {
+fn text_answer(text: &str) -> String {
     stream(&[chunk(&json!({"content": text})), stop("stop")])
 }
 
@@ -110,29 +110,36 @@ fn check(parts: &[Part], request: &Value) {
 }
 
 #[test]
-fn every_member_of_a_message_and_its_calls_goes_back() {
+fn every_member_of_a_message_and_its_calls_is_sent_back() {
     for_many(async |parts| {
-        let talk = Talk::new(MODEL, Wire::Chat, &[answer(&parts), said("Done.")]).await;
-        talk.prompt("go").await;
-        for request in talk.go_on().await {
+        let conversation =
+            Conversation::new(MODEL, Wire::Chat, &[answer(&parts), text_answer("Done.")]).await;
+        conversation.prompt("go").await;
+        for request in conversation.go_on().await {
             check(&parts, &request.body);
         }
     });
 }
 
 #[tokio::test]
-async fn reasoning_content_goes_back_with_every_call_of_the_conversation() {
+async fn reasoning_content_is_sent_back_with_every_call_of_the_conversation() {
     let call = |id: &str| json!({"tool_calls": [{"index": 0, "id": id, "function": {"name": "file_read", "arguments": "{\"path\":\"a.txt\"}"}}]});
     let thinks = |text: &str, id: &str| {
         stream(&[chunk(&json!({"reasoning_content": text})), chunk(&call(id)), stop("tool_calls")])
     };
     let silent = |id: &str| stream(&[chunk(&call(id)), stop("tool_calls")]);
-    let answers =
-        [silent("c0"), thinks("Hm", "c1"), said("One."), thinks("", "c2"), silent("c3"), said("Two.")];
-    let talk = Talk::new(MODEL, Wire::Chat, &answers).await;
-    talk.prompt("go").await;
-    talk.prompt("and on").await;
-    for request in talk.go_on().await {
+    let answers = [
+        silent("c0"),
+        thinks("Hm", "c1"),
+        text_answer("One."),
+        thinks("", "c2"),
+        silent("c3"),
+        text_answer("Two."),
+    ];
+    let conversation = Conversation::new(MODEL, Wire::Chat, &answers).await;
+    conversation.prompt("go").await;
+    conversation.prompt("and on").await;
+    for request in conversation.go_on().await {
         let messages = request.body["messages"].as_array().unwrap();
         let called = messages.iter().filter(|message| message.get("tool_calls").is_some());
         let reasoning: Vec<_> = called.map(|message| message["reasoning_content"].as_str()).collect();
@@ -152,9 +159,9 @@ async fn signatures_and_details_keep_their_bytes() {
         r#"data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c1","type":"function","extra_content":{ "google":{"thought_signature":"\u0041+/="} },"function":{"name":"file_read","arguments":"{\"path\": \"a.txt\"}","x":[ 1.0 ]}}]},"finish_reason":"tool_calls"}]}"#,
         "\n\n",
     );
-    let talk = Talk::new(MODEL, Wire::Chat, &[first.to_owned(), said("Done.")]).await;
-    talk.prompt("go").await;
-    for request in talk.go_on().await {
+    let conversation = Conversation::new(MODEL, Wire::Chat, &[first.to_owned(), text_answer("Done.")]).await;
+    conversation.prompt("go").await;
+    for request in conversation.go_on().await {
         let call = r#""tool_calls":[{"id":"c1","type":"function","function":{"name":"file_read","arguments":"{\"path\": \"a.txt\"}","x":[ 1.0 ]},"extra_content":{ "google":{"thought_signature":"\u0041+/="} }}]"#;
         assert!(request.text.contains(call), "{}", request.text);
         let details = r#""reasoning":"Hm so","reasoning_details":[{"type":"reasoning.text","text":"Hm so","format":"x","index":0,"signature":"c2ln"}]"#;
@@ -172,10 +179,10 @@ async fn another_model_gets_plain_text_and_calls() {
         ),
         stop("tool_calls"),
     ]);
-    let talk = Talk::new(MODEL, Wire::Chat, &[first, said("Done.")]).await;
-    talk.prompt("go").await;
-    talk.session.set_model("openai/other").await.unwrap();
-    for request in talk.go_on().await {
+    let conversation = Conversation::new(MODEL, Wire::Chat, &[first, text_answer("Done.")]).await;
+    conversation.prompt("go").await;
+    conversation.session.set_model("openai/other").await.unwrap();
+    for request in conversation.go_on().await {
         assert!(request.text.contains("Looking.") && request.text.contains("a_1"), "{}", request.text);
         assert!(!request.text.contains("secret"), "{}", request.text);
     }
@@ -183,31 +190,36 @@ async fn another_model_gets_plain_text_and_calls() {
 
 /// Plays a conversation whose first answer has a call; the server refuses the next request with
 /// this message.
-async fn refused_once(delta: &Value, message: &str) -> Talk {
+async fn refused_once(delta: &Value, message: &str) -> Conversation {
     let call = json!({"tool_calls": [{"index": 0, "id": "c1", "function": {"name": "file_read", "arguments": "{\"path\":\"a.txt\"}"}}]});
     let first = Faker::events(&stream(&[chunk(delta), chunk(&call), stop("tool_calls")]));
     let refusal = Faker::status("400 X", "", &json!({"error": {"message": message}}).to_string());
-    let talk = Talk::with_steps(MODEL, Wire::Chat, vec![first, refusal, Faker::events(&said("Done."))]).await;
-    talk.prompt("go").await;
-    talk.prompt("go on").await;
-    talk
+    let conversation = Conversation::with_steps(
+        MODEL,
+        Wire::Chat,
+        vec![first, refusal, Faker::events(&text_answer("Done."))],
+    )
+    .await;
+    conversation.prompt("go").await;
+    conversation.prompt("go on").await;
+    conversation
 }
 
 #[tokio::test]
-async fn members_that_a_server_gives_and_does_not_take_are_left_out_from_then_on() {
+async fn members_that_a_server_sends_but_rejects_are_omitted_from_then_on() {
     let message = "'messages.2' : for 'role:assistant' the following must be satisfied[('messages.2' : property 'sender' is unsupported)]";
-    let talk = refused_once(&json!({"reasoning": "Hm", "sender": "x"}), message).await;
-    let sent: Vec<_> = talk.faker.seen().into_iter().skip(1).collect();
+    let conversation = refused_once(&json!({"reasoning": "Hm", "sender": "x"}), message).await;
+    let sent: Vec<_> = conversation.faker.seen().into_iter().skip(1).collect();
     assert!(sent.iter().all(|request| request.text.contains(r#""reasoning":"Hm""#)));
     let gave: Vec<_> = sent.iter().map(|request| request.text.contains(r#""sender":"x""#)).collect();
     assert_eq!(gave, [true, false, false]);
 }
 
 #[tokio::test]
-async fn a_server_that_asks_for_reasoning_gets_an_empty_one() {
+async fn a_server_that_requires_reasoning_gets_an_empty_one() {
     let message = "The `reasoning_content` in the thinking mode must be passed back to the API.";
-    let talk = refused_once(&json!({"content": "Looking."}), message).await;
-    let sent: Vec<_> = talk.faker.seen().into_iter().skip(1).collect();
+    let conversation = refused_once(&json!({"content": "Looking."}), message).await;
+    let sent: Vec<_> = conversation.faker.seen().into_iter().skip(1).collect();
     let gave: Vec<_> =
         sent.iter().map(|request| request.text.contains(r#""reasoning_content":"""#)).collect();
     assert_eq!(gave, [false, true, true]);

@@ -1,6 +1,6 @@
 //! Messages: every block in its place, with thinking as long as nothing before it has changed.
 
-use super::{Part, Talk, for_many, quoted, stream};
+use super::{Conversation, Part, for_many, quoted, stream};
 use agent::{ContextLimits, Limits};
 use providers::Wire;
 use serde_json::{Value, json};
@@ -77,16 +77,17 @@ fn echo(parts: &[Part]) -> Option<String> {
     (!blocks.is_empty()).then(|| format!(r#"{{"role":"assistant","content":[{}"#, blocks.join(",")))
 }
 
-fn said(text: &str) -> String {
+fn text_answer(text: &str) -> String {
     answer(&[Part::Text(text.to_owned())])
 }
 
 #[test]
-fn every_block_goes_back_in_its_place_and_as_it_came() {
+fn every_block_is_sent_back_unchanged_and_in_order() {
     for_many(async |parts| {
-        let talk = Talk::new(MODEL, Wire::Anthropic, &[answer(&parts), said("Done.")]).await;
-        talk.prompt("go").await;
-        for request in talk.go_on().await {
+        let conversation =
+            Conversation::new(MODEL, Wire::Anthropic, &[answer(&parts), text_answer("Done.")]).await;
+        conversation.prompt("go").await;
+        for request in conversation.go_on().await {
             match echo(&parts) {
                 Some(echo) => {
                     assert!(request.text.contains(&echo), "{parts:?}: no {echo} in {}", request.text)
@@ -109,15 +110,15 @@ fn thoughts(text: &str) -> Vec<usize> {
 }
 
 #[tokio::test]
-async fn thinking_after_results_that_were_left_out_is_not_sent_any_more() {
+async fn thinking_after_omitted_results_is_no_longer_sent() {
     let context = ContextLimits { prune_protect: 1, prune_min_savings: 100, ..ContextLimits::default() };
     let limits = Limits { context, ..Limits::default() };
-    let mut answers: Vec<_> = (0..4).map(thinks_and_reads).chain([said("Done.")]).collect();
+    let mut answers: Vec<_> = (0..4).map(thinks_and_reads).chain([text_answer("Done.")]).collect();
     // The context is full according to the server's count, so old results are left out.
     answers[2] = answers[2].replace(r#""message":{}"#, r#""message":{"usage":{"input_tokens":2000000}}"#);
-    let talk = Talk::with_limits(MODEL, Wire::Anthropic, &answers, limits).await;
-    talk.prompt("go").await;
-    for request in talk.go_on().await {
+    let conversation = Conversation::with_limits(MODEL, Wire::Anthropic, &answers, limits).await;
+    conversation.prompt("go").await;
+    for request in conversation.go_on().await {
         assert!(request.text.contains("(Left out to make room"), "{}", request.text);
         assert!(
             request.text.contains("Reading 1.") && request.text.contains("Reading 2."),
@@ -130,23 +131,23 @@ async fn thinking_after_results_that_were_left_out_is_not_sent_any_more() {
 }
 
 #[tokio::test]
-async fn the_tail_that_a_summary_keeps_goes_without_its_thinking() {
+async fn the_tail_after_a_summary_is_sent_without_thinking() {
     let thoughtful =
         |number: usize| answer(&[Part::Thinking(format!("thought {number}")), Part::Text("Ok.".to_owned())]);
     let answers = [
-        said(&"word ".repeat(60_000)),
+        text_answer(&"word ".repeat(60_000)),
         thoughtful(1),
         thoughtful(2),
         thoughtful(3),
-        said("A summary."),
+        text_answer("A summary."),
         thoughtful(4),
-        said("Done."),
+        text_answer("Done."),
     ];
-    let talk = Talk::new(MODEL, Wire::Anthropic, &answers).await;
+    let conversation = Conversation::new(MODEL, Wire::Anthropic, &answers).await;
     for prompt in ["P1", "P2", "P3", "P4", "/compact", "P5"] {
-        talk.prompt(prompt).await;
+        conversation.prompt(prompt).await;
     }
-    for request in talk.go_on().await {
+    for request in conversation.go_on().await {
         assert!(request.text.contains("A summary.") && request.text.contains("P4"), "{}", request.text);
         assert_eq!(thoughts(&request.text), [4], "{}", request.text);
     }

@@ -64,7 +64,7 @@ fn quoted(text: &str) -> String {
 }
 
 /// A conversation with a model whose server sends these answers; the last one is repeated.
-struct Talk {
+struct Conversation {
     faker: Faker,
     store: Arc<MemoryStore>,
     session: SessionHandle,
@@ -75,7 +75,7 @@ struct Talk {
     _runtime: Arc<Runtime>,
 }
 
-impl Talk {
+impl Conversation {
     async fn new(model: &'static str, wire: Wire, answers: &[String]) -> Self {
         Self::with_limits(model, wire, answers, Limits::default()).await
     }

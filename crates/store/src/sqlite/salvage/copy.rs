@@ -14,7 +14,7 @@ use std::collections::HashMap;
 /// Additional information about the damaged file.
 pub(super) struct Found {
     /// The directory of each session, according to the index of directories.
-    pub(super) folders: HashMap<String, String>,
+    pub(super) directories: HashMap<String, String>,
     /// Whether the copied events may include those of deleted sessions.
     pub(super) may_be_deleted: bool,
 }
@@ -30,54 +30,54 @@ pub(super) fn copy(pages: &Pages, fresh: &Connection) -> rusqlite::Result<Found>
         .query_map([], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
     let free = pages.free();
-    let mut folders = HashMap::new();
+    let mut directories = HashMap::new();
     for number in (1..=pages.count()).filter(|number| !free.pages.contains(number)) {
         for row in rows(pages, number) {
-            match place(&row, columns.len()) {
-                Some(Place::Session(values)) => {
+            match kind_of(&row, columns.len()) {
+                Some(FileState::Session(values)) => {
                     let names = columns[..values.len()].join(", ");
                     insert(fresh, &format!("sessions ({names})"), values)?;
                 }
-                Some(Place::Event(values)) => insert(fresh, "events", &readable(values))?,
-                Some(Place::Mark(values)) => insert(fresh, "salvaged", values)?,
-                Some(Place::Content(values)) => {
+                Some(FileState::Event(values)) => insert(fresh, "events", &readable(values))?,
+                Some(FileState::Mark(values)) => insert(fresh, "salvaged", values)?,
+                Some(FileState::Content(values)) => {
                     insert(fresh, "contents (session_id, hash, size, bytes)", &values[1..])?;
                 }
-                Some(Place::Folder { id, folder }) => {
-                    folders.insert(id.to_owned(), folder.to_owned());
+                Some(FileState::Directory { id, directory }) => {
+                    directories.insert(id.to_owned(), directory.to_owned());
                 }
                 None => {}
             }
         }
     }
-    Ok(Found { folders, may_be_deleted: !free.complete })
+    Ok(Found { directories, may_be_deleted: !free.complete })
 }
 
 /// The table of a row.
-enum Place<'a> {
+enum FileState<'a> {
     Session(&'a [Value]),
     Event(&'a [Value]),
     Content(&'a [Value]),
     Mark(&'a [Value]),
-    Folder { id: &'a str, folder: &'a str },
+    Directory { id: &'a str, directory: &'a str },
 }
 
-fn place(row: &Row, columns: usize) -> Option<Place<'_>> {
+fn kind_of(row: &Row, columns: usize) -> Option<FileState<'_>> {
     match row {
         Row::Numbered(values) => match values.as_slice() {
-            [Null, Text(_), Text(_), Integer(_), Blob(_)] => Some(Place::Content(values)),
+            [Null, Text(_), Text(_), Integer(_), Blob(_)] => Some(FileState::Content(values)),
             _ => None,
         },
         Row::Keyed(values) => match values.as_slice() {
             [Text(_), Integer(1..), Integer(_), Text(_), Text(_) | Blob(_), Integer(_), Null | Text(_)] => {
-                Some(Place::Event(values))
+                Some(FileState::Event(values))
             }
-            [Text(folder), Integer(_), Text(id)] => Some(Place::Folder { id, folder }),
-            [Text(_), Integer(_), Text(_), Text(_)] => Some(Place::Mark(values)),
+            [Text(directory), Integer(_), Text(id)] => Some(FileState::Directory { id, directory }),
+            [Text(_), Integer(_), Text(_), Text(_)] => Some(FileState::Mark(values)),
             [Text(_), Text(_), Text(_), Text(_), Text(_), Text(_), ..]
                 if (FIRST_COLUMNS..=columns).contains(&values.len()) =>
             {
-                Some(Place::Session(values))
+                Some(FileState::Session(values))
             }
             _ => None,
         },
@@ -91,15 +91,16 @@ fn readable(event: &[Value]) -> Vec<Value> {
         if let Blob(bytes) = &*body {
             *body = Text(String::from_utf8_lossy(bytes).into_owned());
         }
-        *damaged = Text("its text is no UTF-8".to_owned());
+        *damaged = Text("its text is not valid UTF-8".to_owned());
     }
     event
 }
 
 /// Adds a row, unless it exists already or violates a constraint.
 fn insert(fresh: &Connection, table: &str, values: &[Value]) -> rusqlite::Result<()> {
-    let marks = vec!["?"; values.len()].join(", ");
-    let mut statement = fresh.prepare_cached(&format!("INSERT OR IGNORE INTO {table} VALUES ({marks})"))?;
+    let placeholders = vec!["?"; values.len()].join(", ");
+    let mut statement =
+        fresh.prepare_cached(&format!("INSERT OR IGNORE INTO {table} VALUES ({placeholders})"))?;
     match statement.execute(params_from_iter(values)) {
         Err(error) if error.sqlite_error_code() != Some(ErrorCode::ConstraintViolation) => Err(error),
         _ => Ok(()),

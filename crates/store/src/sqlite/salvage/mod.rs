@@ -3,13 +3,13 @@
 
 mod copy;
 mod pages;
+mod rebuild;
 mod rows;
-mod settle;
 
 use super::{
     database::{self, SCHEMA_VERSION},
     failure::{failed_at, is_damaged},
-    place::{self, Identity, beside},
+    file_state::{self, Identity, beside},
     quarantine,
 };
 use agent::StoreError;
@@ -46,7 +46,7 @@ impl Salvaged {
     /// Returns a summary for display.
     pub fn summary(&self, path: &Path) -> String {
         let cut = match self.cut.len() {
-            0 => "nothing of any session was lost".to_owned(),
+            0 => "no session lost anything".to_owned(),
             1 => "one session lost a part".to_owned(),
             some => format!("{some} sessions lost a part"),
         };
@@ -54,7 +54,7 @@ impl Salvaged {
         let (between, named) =
             if cut_off.is_empty() { ("", String::new()) } else { (": ", cut_off.join("; ")) };
         format!(
-            "{} was damaged; {} sessions were kept whole, and {cut}{between}{named}. The damaged file was not deleted, it is {} now",
+            "{} was damaged; {} sessions are complete, and {cut}{between}{named}. The damaged file was not deleted but renamed to {}",
             path.display(),
             self.whole,
             self.aside.display()
@@ -70,14 +70,14 @@ pub(super) fn recover(path: &Path, damaged: Option<Identity>) -> Result<Option<S
     let _alone = quarantine::lock(path)?;
     quarantine::finish(path)?;
     match damaged {
-        Some(damaged) if place::identity(path) != Some(damaged) => return Ok(None),
-        None if !needs_it(path) => return Ok(None),
+        Some(damaged) if file_state::identity(path) != Some(damaged) => return Ok(None),
+        None if !is_unreadable(path) => return Ok(None),
         _ => {}
     }
-    let _unchanged = keep_writers_away(path)?;
+    let _unchanged = block_writers(path)?;
     let fresh = beside(path, ".salvaging");
     let salvaged = discard(&fresh)
-        .and_then(|()| read_into(path, &fresh))
+        .and_then(|()| copy_readable(path, &fresh))
         .and_then(|salvaged| Ok(Salvaged { aside: quarantine::replace(path, &fresh)?, ..salvaged }));
     match salvaged {
         Ok(salvaged) => {
@@ -93,8 +93,8 @@ pub(super) fn recover(path: &Path, damaged: Option<Identity>) -> Result<Option<S
 }
 
 /// Returns whether the file cannot be opened as it is.
-fn needs_it(path: &Path) -> bool {
-    place::length(path) == Some(0)
+fn is_unreadable(path: &Path) -> bool {
+    file_state::length(path) == Some(0)
         || database::open_raw(path).is_ok_and(|connection| {
             let tables = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()));
             tables.is_err_and(|error| is_damaged(&error))
@@ -103,8 +103,8 @@ fn needs_it(path: &Path) -> bool {
 
 /// Prevents other processes from writing to the file, if enough of it can be read for that. An
 /// empty file is not opened, since SQLite would delete its log.
-fn keep_writers_away(path: &Path) -> Result<Option<Connection>, StoreError> {
-    if place::length(path) == Some(0) {
+fn block_writers(path: &Path) -> Result<Option<Connection>, StoreError> {
+    if file_state::length(path) == Some(0) {
         return Ok(None);
     }
     let connection = database::open_raw(path).map_err(|error| failed_at(path, &error))?;
@@ -115,7 +115,7 @@ fn keep_writers_away(path: &Path) -> Result<Option<Connection>, StoreError> {
 }
 
 /// Copies what can be read to a new file.
-fn read_into(path: &Path, fresh: &Path) -> Result<Salvaged, StoreError> {
+fn copy_readable(path: &Path, fresh: &Path) -> Result<Salvaged, StoreError> {
     let unreadable = |error: io::Error| {
         StoreError::Io(format!(
             "{} is damaged and cannot be read: {error}; check the disk it is on",
@@ -124,26 +124,26 @@ fn read_into(path: &Path, fresh: &Path) -> Result<Salvaged, StoreError> {
     };
     let pages = Pages::open(path).map_err(unreadable)?;
     match pages.schema_version() {
-        Some(0) => return Err(not_ours(path)),
+        Some(0) => return Err(foreign_database(path)),
         Some(newer) if newer > SCHEMA_VERSION => {
             return Err(StoreError::Format(format!(
-                "{} is damaged, and a newer version made it (schema {newer}); upgrade to repair it",
+                "{} is damaged, and a newer version created it (schema {newer}); upgrade to repair it",
                 path.display()
             )));
         }
         _ => {}
     }
-    let mut connection = database::make(fresh)?;
+    let mut connection = database::create_complete(fresh)?;
     let sql = |error: rusqlite::Error| failed_at(fresh, &error);
     let transaction = connection.transaction().map_err(sql)?;
     let found = copy::copy(&pages, &transaction).map_err(sql)?;
-    let salvaged = settle::settle(&transaction, &found).map_err(sql)?;
+    let salvaged = rebuild::rebuild_sessions(&transaction, &found).map_err(sql)?;
     transaction.commit().map_err(sql)?;
     database::close(connection).map_err(sql)?;
     Ok(salvaged)
 }
 
-fn not_ours(path: &Path) -> StoreError {
+fn foreign_database(path: &Path) -> StoreError {
     StoreError::Format(format!(
         "{} is a damaged database of another program; choose another file for the sessions",
         path.display()
@@ -167,7 +167,7 @@ fn discard(fresh: &Path) -> Result<(), StoreError> {
         match fs::remove_file(beside(fresh, suffix)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 return Err(StoreError::Io(format!(
-                    "cannot remove {}: {error}; remove it by hand",
+                    "cannot remove {}: {error}; remove it yourself",
                     fresh.display()
                 )));
             }

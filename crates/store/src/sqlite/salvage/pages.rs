@@ -1,7 +1,7 @@
 //! Reads the pages of a database file, including its write-ahead log, without SQLite, so that
 //! damage in one place does not make the other pages unreadable.
 
-use super::super::place::beside;
+use super::super::file_state::beside;
 use std::{
     collections::{HashMap, HashSet},
     fs::File,
@@ -85,7 +85,7 @@ impl Pages {
     /// rows.
     pub(super) fn free(&self) -> Free {
         let header = self.header();
-        let said = header.as_ref().map(|first| u32_at(first, 36) as usize);
+        let stated = header.as_ref().map(|first| u32_at(first, 36) as usize);
         let mut pages = HashSet::new();
         let mut trunk = header.map_or(0, |first| u32_at(&first, 32));
         while trunk != 0 && trunk <= self.count && pages.insert(trunk) {
@@ -94,7 +94,7 @@ impl Pages {
             pages.extend((0..leaves).map(|leaf| u32_at(&page, 8 + 4 * leaf)));
             trunk = u32_at(&page, 0);
         }
-        Free { complete: said == Some(pages.len()), pages }
+        Free { complete: stated == Some(pages.len()), pages }
     }
 
     fn header(&self) -> Option<Vec<u8>> {
@@ -140,11 +140,11 @@ impl Pages {
 }
 
 /// Decodes the page size of a header, if it is valid.
-fn page_size(said: u32) -> Option<usize> {
-    match said {
+fn page_size(stated: u32) -> Option<usize> {
+    match stated {
         // 65536 does not fit into the two bytes of the database header.
         1 => Some(65_536),
-        512..=65_536 if said.is_power_of_two() => Some(said as usize),
+        512..=65_536 if stated.is_power_of_two() => Some(stated as usize),
         _ => None,
     }
 }

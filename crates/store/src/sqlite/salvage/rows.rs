@@ -17,16 +17,16 @@ pub(super) enum Row {
 struct Kind {
     header: usize,
     before_row: usize,
-    numbered: bool,
+    has_row_ids: bool,
 }
 
 impl Kind {
     /// Returns the kind for the first byte of a page header; `None` for pages without rows.
     fn of(flag: u8) -> Option<Self> {
         match flag {
-            0x02 => Some(Self { header: 12, before_row: 4, numbered: false }),
-            0x0a => Some(Self { header: 8, before_row: 0, numbered: false }),
-            0x0d => Some(Self { header: 8, before_row: 0, numbered: true }),
+            0x02 => Some(Self { header: 12, before_row: 4, has_row_ids: false }),
+            0x0a => Some(Self { header: 8, before_row: 0, has_row_ids: false }),
+            0x0d => Some(Self { header: 8, before_row: 0, has_row_ids: true }),
             _ => None,
         }
     }
@@ -47,26 +47,26 @@ pub(super) fn rows(pages: &Pages, number: u32) -> Vec<Row> {
     if start + kind.header + 2 * count > content {
         return Vec::new();
     }
-    let places = (0..count).map(|row| usize::from(u16_at(&page, start + kind.header + 2 * row)));
-    places
-        .filter_map(|place| {
-            let row = values(&payload(pages, &page, place + kind.before_row, kind.numbered)?)?;
-            Some(if kind.numbered { Row::Numbered(row) } else { Row::Keyed(row) })
+    let offsets = (0..count).map(|row| usize::from(u16_at(&page, start + kind.header + 2 * row)));
+    offsets
+        .filter_map(|offset| {
+            let row = values(&payload(pages, &page, offset + kind.before_row, kind.has_row_ids)?)?;
+            Some(if kind.has_row_ids { Row::Numbered(row) } else { Row::Keyed(row) })
         })
         .collect()
 }
 
 /// Returns the bytes of a row: those on its own page, and the rest from a chain of overflow pages.
-fn payload(pages: &Pages, page: &[u8], place: usize, numbered: bool) -> Option<Vec<u8>> {
-    let (length, mut at) = varint(page, place)?;
-    if numbered {
+fn payload(pages: &Pages, page: &[u8], offset: usize, has_row_ids: bool) -> Option<Vec<u8>> {
+    let (length, mut at) = varint(page, offset)?;
+    if has_row_ids {
         at = varint(page, at)?.1;
     }
     let length = usize::try_from(length).ok()?;
     if length > pages.count() as usize * pages.size() {
         return None;
     }
-    let here = bytes_here(length, pages.size(), numbered);
+    let here = bytes_here(length, pages.size(), has_row_ids);
     let mut payload = page.get(at..at + here)?.to_vec();
     let mut next = u32_at(page, at + here);
     while payload.len() < length {
@@ -79,8 +79,8 @@ fn payload(pages: &Pages, page: &[u8], place: usize, numbered: bool) -> Option<V
 }
 
 /// Returns how many bytes of a row are on its own page.
-fn bytes_here(length: usize, page: usize, numbered: bool) -> usize {
-    let most = if numbered { page - 35 } else { (page - 12) * 64 / 255 - 23 };
+fn bytes_here(length: usize, page: usize, has_row_ids: bool) -> usize {
+    let most = if has_row_ids { page - 35 } else { (page - 12) * 64 / 255 - 23 };
     if length <= most {
         return length;
     }
@@ -137,11 +137,11 @@ fn integer(bytes: &[u8]) -> i64 {
 /// Decodes a variable-length integer of one to nine bytes, and returns the offset after it.
 fn varint(bytes: &[u8], at: usize) -> Option<(u64, usize)> {
     let mut number = 0;
-    for place in 0..8 {
-        let byte = *bytes.get(at + place)?;
+    for offset in 0..8 {
+        let byte = *bytes.get(at + offset)?;
         number = number << 7 | u64::from(byte & 0x7f);
         if byte & 0x80 == 0 {
-            return Some((number, at + place + 1));
+            return Some((number, at + offset + 1));
         }
     }
     Some((number << 8 | u64::from(*bytes.get(at + 8)?), at + 9))
@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_have_their_sign_and_their_length() {
+    fn integers_are_decoded_with_sign_and_length() {
         assert_eq!(integer(&[0xff]), -1);
         assert_eq!(integer(&[0x01, 0x00]), 256);
         assert_eq!(integer(&i64::MIN.to_be_bytes()), i64::MIN);
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_do_not_fit_are_none() {
+    fn invalid_rows_are_rejected() {
         for bytes in [&[][..], &[9, 1], &[3, 1, 200, 0], &[2, 10], &[2, 1, 0, 0]] {
             assert_eq!(values(bytes), None, "{bytes:?}");
         }

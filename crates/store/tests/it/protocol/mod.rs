@@ -47,7 +47,7 @@ pub(crate) enum Part {
 
 /// The complete state.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct World {
+pub(crate) struct LeaseState {
     /// The log of the session.
     pub(crate) log: Vec<Event>,
     /// The epoch of the current lease.
@@ -55,16 +55,16 @@ pub(crate) struct World {
     /// The holder of the lease; `None` once it is released.
     holder: Option<Holder>,
     /// The time of the holder's last write, by the observer's clock.
-    seen: Seen,
+    last_write: Seen,
     processes: Vec<Process>,
     /// An append whose sender is gone or no longer waits; it may be served at any time.
-    pub(crate) late: Option<Event>,
+    pub(crate) in_flight: Option<Event>,
     /// For the properties: what was acknowledged, the length of the log at the start of each epoch,
     /// the number of events sent, and whether a process lost the session that must not lose it.
     acknowledged: Vec<(u64, Event)>,
-    begun: Vec<usize>,
+    epoch_starts: Vec<usize>,
     sent: u8,
-    robbed: bool,
+    lost_session: bool,
 }
 
 /// An event: the lease it is appended with, and its number among all events.
@@ -84,7 +84,7 @@ struct Holder {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Seen {
     /// Within the last 60 s.
-    Lately,
+    Recent,
     LongAgo,
     /// By a clock that was set back since, or is wrong there.
     InTheFuture,
@@ -125,12 +125,12 @@ pub(crate) enum Action {
     /// the write.
     Serve(usize),
     /// The process receives the response.
-    Hear(usize),
+    ReceiveResponse(usize),
     /// The process stops waiting, or the response is lost. An append that was sent and not served
     /// is still on its way.
     StopWaiting(usize),
     /// The store serves an append whose sender no longer waits and may be dead.
-    ServeLate,
+    ServeInFlight,
     /// `release(lease)`.
     Release(usize),
     /// `set_archived(id, …)`, which like `delete(id)` is refused while another process holds the
@@ -180,141 +180,141 @@ impl Protocol {
     }
 
     /// Returns the state after a possible action, and the store's result.
-    pub(crate) fn step(&self, world: &World, action: Action) -> (World, Outcome) {
-        let mut world = world.clone();
+    pub(crate) fn step(&self, state: &LeaseState, action: Action) -> (LeaseState, Outcome) {
+        let mut state = state.clone();
         let outcome = match action {
             Action::Acquire(process) | Action::TakeOver(process) => {
-                let outcome = self.acquire(&mut world, process, action == Action::TakeOver(process));
+                let outcome = self.acquire(&mut state, process, action == Action::TakeOver(process));
                 if let Outcome::Taken(epoch) = outcome {
-                    world.processes[process].lease = Some(epoch);
+                    state.processes[process].lease = Some(epoch);
                 }
                 outcome
             }
-            Action::AcquireUnanswered(process) => self.acquire(&mut world, process, false),
+            Action::AcquireUnanswered(process) => self.acquire(&mut state, process, false),
             Action::Send(process) => {
-                let epoch = world.processes[process].lease.expect("only a holder sends");
-                let event = Event { epoch, nth: world.sent };
-                world.sent += 1;
-                world.processes[process].call = Call::Sent(event);
+                let epoch = state.processes[process].lease.expect("only a holder sends");
+                let event = Event { epoch, nth: state.sent };
+                state.sent += 1;
+                state.processes[process].call = Call::Sent(event);
                 Outcome::None
             }
             Action::Serve(process) => {
-                let event = world.sent_by(process).expect("an append was sent");
-                let outcome = self.append(&mut world, event);
-                world.processes[process].call = Call::Served(outcome, event);
+                let event = state.sent_by(process).expect("an append was sent");
+                let outcome = self.append(&mut state, event);
+                state.processes[process].call = Call::Served(outcome, event);
                 outcome
             }
-            Action::ServeLate => {
-                let event = world.late.take().expect("something is late");
-                self.append(&mut world, event)
+            Action::ServeInFlight => {
+                let event = state.in_flight.take().expect("something is late");
+                self.append(&mut state, event)
             }
-            Action::Hear(process) => {
-                match world.processes[process].call {
-                    Call::Served(Outcome::Appended(seq), event) => world.acknowledged.push((seq, event)),
-                    _ => world.processes[process].lease = None,
+            Action::ReceiveResponse(process) => {
+                match state.processes[process].call {
+                    Call::Served(Outcome::Appended(seq), event) => state.acknowledged.push((seq, event)),
+                    _ => state.processes[process].lease = None,
                 }
-                world.processes[process].call = Call::None;
+                state.processes[process].call = Call::None;
                 Outcome::None
             }
             Action::StopWaiting(process) => {
-                world.no_longer_waits(process);
+                state.no_longer_waits(process);
                 Outcome::None
             }
             Action::Release(process) => {
-                let lease = world.processes[process].lease.take();
-                if lease == Some(world.epoch) {
-                    world.holder = None;
+                let lease = state.processes[process].lease.take();
+                if lease == Some(state.epoch) {
+                    state.holder = None;
                 }
                 Outcome::Done
             }
-            Action::Archive(process) if self.refuses(&world, process) => Outcome::Held,
+            Action::Archive(process) if self.refuses(&state, process) => Outcome::Held,
             Action::Archive(_) => Outcome::Done,
             Action::Crash(process) => {
-                world.no_longer_waits(process);
-                if self.lacks(Part::Flush) && world.holder.is_some_and(|holder| holder.process == process) {
-                    world.log.pop();
+                state.no_longer_waits(process);
+                if self.lacks(Part::Flush) && state.holder.is_some_and(|holder| holder.process == process) {
+                    state.log.pop();
                 }
-                world.processes[process] = Process { runs: false, lease: None, ..world.processes[process] };
+                state.processes[process] = Process { runs: false, lease: None, ..state.processes[process] };
                 Outcome::None
             }
             Action::Start(process) => {
-                let life = world.processes[process].life + 1;
-                world.processes[process] = Process { life, ..Process::started() };
+                let life = state.processes[process].life + 1;
+                state.processes[process] = Process { life, ..Process::started() };
                 Outcome::None
             }
             Action::Silence => {
-                if world.seen == Seen::Lately {
-                    world.seen = Seen::LongAgo;
+                if state.last_write == Seen::Recent {
+                    state.last_write = Seen::LongAgo;
                 }
                 Outcome::None
             }
             Action::ClockAhead => {
-                world.seen = Seen::LongAgo;
+                state.last_write = Seen::LongAgo;
                 Outcome::None
             }
             Action::ClockBack => {
-                world.seen = Seen::InTheFuture;
+                state.last_write = Seen::InTheFuture;
                 Outcome::None
             }
         };
-        (world, outcome)
+        (state, outcome)
     }
 
     /// The store's implementation of `acquire`.
-    fn acquire(&self, world: &mut World, process: usize, take_over: bool) -> Outcome {
-        if !take_over && self.refuses(world, process) {
-            if world.seen == Seen::InTheFuture && !self.lacks(Part::Clamp) {
-                world.seen = Seen::Lately;
+    fn acquire(&self, state: &mut LeaseState, process: usize, take_over: bool) -> Outcome {
+        if !take_over && self.refuses(state, process) {
+            if state.last_write == Seen::InTheFuture && !self.lacks(Part::Clamp) {
+                state.last_write = Seen::Recent;
             }
             return Outcome::Held;
         }
-        world.robbed |= !take_over && self.must_not_lose(world, process);
-        world.holder = Some(Holder { process, life: world.processes[process].life });
-        world.seen = Seen::Lately;
-        world.epoch += 1;
-        world.begun.push(world.log.len());
-        Outcome::Taken(world.epoch)
+        state.lost_session |= !take_over && self.must_keep_session(state, process);
+        state.holder = Some(Holder { process, life: state.processes[process].life });
+        state.last_write = Seen::Recent;
+        state.epoch += 1;
+        state.epoch_starts.push(state.log.len());
+        Outcome::Taken(state.epoch)
     }
 
     /// The store's implementation of `append`: all or nothing.
-    fn append(&self, world: &mut World, event: Event) -> Outcome {
-        let counts = event.epoch == world.epoch && world.holder.is_some();
+    fn append(&self, state: &mut LeaseState, event: Event) -> Outcome {
+        let counts = event.epoch == state.epoch && state.holder.is_some();
         if !counts && !self.lacks(Part::Fence) {
             return Outcome::Fenced;
         }
-        world.log.push(event);
-        world.seen = Seen::Lately;
-        Outcome::Appended(world.log.len() as u64)
+        state.log.push(event);
+        state.last_write = Seen::Recent;
+        Outcome::Appended(state.log.len() as u64)
     }
 
     /// Returns whether the store considers the holder another live process.
-    fn refuses(&self, world: &World, process: usize) -> bool {
-        let Some(holder) = world.others_lease(process) else { return false };
+    fn refuses(&self, state: &LeaseState, process: usize) -> bool {
+        let Some(holder) = state.others_lease(process) else { return false };
         if self.lacks(Part::Refusal) {
             return false;
         }
         if self.is_elsewhere(process) == self.is_elsewhere(holder.process) {
             // Decided by its lock.
-            return world.lives(holder) || self.lacks(Part::EndOfProcess);
+            return state.is_alive(holder) || self.lacks(Part::EndOfProcess);
         }
-        world.seen != Seen::LongAgo
+        state.last_write != Seen::LongAgo
     }
 
     /// Returns whether another process holds the session and must keep it unless it is explicitly
     /// taken over: it is alive, and is on the same machine or wrote recently.
-    fn must_not_lose(&self, world: &World, process: usize) -> bool {
-        world.others_lease(process).is_some_and(|holder| {
+    fn must_keep_session(&self, state: &LeaseState, process: usize) -> bool {
+        state.others_lease(process).is_some_and(|holder| {
             let together = self.is_elsewhere(process) == self.is_elsewhere(holder.process);
-            world.lives(holder) && (together || world.seen != Seen::LongAgo)
+            state.is_alive(holder) && (together || state.last_write != Seen::LongAgo)
         })
     }
 }
 
-impl World {
+impl LeaseState {
     /// Returns the other process that took the session and did not release it.
     fn others_lease(&self, process: usize) -> Option<Holder> {
-        let me = Holder { process, life: self.processes[process].life };
-        self.holder.filter(|holder| *holder != me)
+        let own = Holder { process, life: self.processes[process].life };
+        self.holder.filter(|holder| *holder != own)
     }
 
     pub(crate) fn runs(&self, process: usize) -> bool {
@@ -334,13 +334,13 @@ impl World {
         }
     }
 
-    fn lives(&self, holder: Holder) -> bool {
+    fn is_alive(&self, holder: Holder) -> bool {
         let process = self.processes[holder.process];
         process.runs && process.life == holder.life
     }
 
     fn no_longer_waits(&mut self, process: usize) {
-        self.late = self.sent_by(process).or(self.late);
+        self.in_flight = self.sent_by(process).or(self.in_flight);
         self.processes[process].call = Call::None;
     }
 }
@@ -352,35 +352,35 @@ impl Process {
 }
 
 impl Model for Protocol {
-    type State = World;
+    type State = LeaseState;
     type Action = Action;
 
-    fn init_states(&self) -> Vec<World> {
+    fn init_states(&self) -> Vec<LeaseState> {
         let mut processes = vec![Process::started(); self.processes];
         processes[0].lease = Some(1);
-        vec![World {
+        vec![LeaseState {
             log: Vec::new(),
             epoch: 1,
             holder: Some(Holder { process: 0, life: 0 }),
-            seen: Seen::Lately,
+            last_write: Seen::Recent,
             processes,
-            late: None,
+            in_flight: None,
             acknowledged: Vec::new(),
             // There is no epoch 0; epoch 1 begins with the session.
-            begun: vec![0, 0],
+            epoch_starts: vec![0, 0],
             sent: 0,
-            robbed: false,
+            lost_session: false,
         }]
     }
 
-    fn actions(&self, world: &World, actions: &mut Vec<Action>) {
-        let crashes: u8 = world.processes.iter().map(|process| process.life + u8::from(!process.runs)).sum();
-        for (number, process) in world.processes.iter().enumerate() {
+    fn actions(&self, state: &LeaseState, actions: &mut Vec<Action>) {
+        let crashes: u8 = state.processes.iter().map(|process| process.life + u8::from(!process.runs)).sum();
+        for (number, process) in state.processes.iter().enumerate() {
             if !process.runs {
                 actions.push(Action::Start(number));
                 continue;
             }
-            if world.epoch < self.epochs {
+            if state.epoch < self.epochs {
                 actions.extend([
                     Action::Acquire(number),
                     Action::TakeOver(number),
@@ -389,17 +389,17 @@ impl Model for Protocol {
             }
             actions.push(Action::Archive(number));
             // At most one append is late at a time, so that the state space is finite.
-            let may_stop = world.late.is_none() || !matches!(process.call, Call::Sent(_));
+            let may_stop = state.in_flight.is_none() || !matches!(process.call, Call::Sent(_));
             match process.call {
                 Call::None if process.lease.is_some() => {
                     actions.push(Action::Release(number));
-                    let sends = world.sent < self.events
-                        && (!self.lacks(Part::Fence) || process.lease == Some(world.epoch));
+                    let sends = state.sent < self.events
+                        && (!self.lacks(Part::Fence) || process.lease == Some(state.epoch));
                     actions.extend(sends.then_some(Action::Send(number)));
                 }
                 Call::None => {}
                 Call::Sent(_) => actions.push(Action::Serve(number)),
-                Call::Served(..) => actions.push(Action::Hear(number)),
+                Call::Served(..) => actions.push(Action::ReceiveResponse(number)),
             }
             if process.call != Call::None && may_stop {
                 actions.push(Action::StopWaiting(number));
@@ -408,13 +408,13 @@ impl Model for Protocol {
                 actions.push(Action::Crash(number));
             }
         }
-        actions.extend(world.late.map(|_| Action::ServeLate));
+        actions.extend(state.in_flight.map(|_| Action::ServeInFlight));
         actions.extend([Action::Silence, Action::ClockAhead, Action::ClockBack]);
     }
 
-    fn next_state(&self, world: &World, action: Action) -> Option<World> {
-        let next = self.step(world, action).0;
-        (next != *world).then_some(next)
+    fn next_state(&self, state: &LeaseState, action: Action) -> Option<LeaseState> {
+        let next = self.step(state, action).0;
+        (next != *state).then_some(next)
     }
 
     fn properties(&self) -> Vec<Property<Self>> {

@@ -1,25 +1,27 @@
 //! The properties of the protocol, in every reachable state.
 
-use super::{Action, Event, Outcome, Part, Protocol, World};
+use super::{Action, Event, LeaseState, Outcome, Part, Protocol};
 use stateright::{Checker as _, HasDiscoveries, Model as _, Property};
 
 const NO_TWO_WRITERS: &str = "no append with an old lease is stored";
-const NOTHING_LOST: &str = "what was acknowledged is in the log, where it was said to be";
-const NOBODY_ROBBED: &str = "a holder that lives loses the session to a takeover only";
-const NEVER_STUCK: &str = "the session can be taken again";
+const ACKNOWLEDGED_IS_STORED: &str = "acknowledged events are in the log at the acknowledged position";
+const HOLDER_KEEPS_SESSION: &str = "a live holder loses the session only to a takeover";
+const CAN_BE_ACQUIRED: &str = "the session can be acquired again";
 
 pub(super) fn all() -> Vec<Property<Protocol>> {
     vec![
-        Property::always(NO_TWO_WRITERS, |_, world: &World| world.nobody_wrote_after_a_takeover()),
-        Property::always(NOTHING_LOST, |_, world: &World| world.nothing_acknowledged_is_lost()),
-        Property::always(NOBODY_ROBBED, |_, world: &World| !world.robbed),
-        Property::always(NEVER_STUCK, |protocol, world| protocol.can_be_taken(world)),
-        // These ensure that the properties above do not hold only because nothing happens.
-        Property::sometimes("all events are acknowledged", |protocol, world: &World| {
-            world.acknowledged.len() == usize::from(protocol.events)
+        Property::always(NO_TWO_WRITERS, |_, state: &LeaseState| state.no_write_after_a_takeover()),
+        Property::always(ACKNOWLEDGED_IS_STORED, |_, state: &LeaseState| {
+            state.nothing_acknowledged_is_lost()
         }),
-        Property::sometimes("a takeover meets an append on its way", |_, world: &World| {
-            world.late.is_some_and(|late| late.epoch < world.epoch)
+        Property::always(HOLDER_KEEPS_SESSION, |_, state: &LeaseState| !state.lost_session),
+        Property::always(CAN_BE_ACQUIRED, |protocol, state| protocol.can_be_taken(state)),
+        // These ensure that the properties above do not hold only because nothing happens.
+        Property::sometimes("all events are acknowledged", |protocol, state: &LeaseState| {
+            state.acknowledged.len() == usize::from(protocol.events)
+        }),
+        Property::sometimes("a takeover meets an append on its way", |_, state: &LeaseState| {
+            state.in_flight.is_some_and(|in_flight| in_flight.epoch < state.epoch)
         }),
     ]
 }
@@ -27,27 +29,27 @@ pub(super) fn all() -> Vec<Property<Protocol>> {
 impl Protocol {
     /// Returns whether every running process can get the session: immediately, or after 60 s if the
     /// holder is elsewhere; by a takeover if the holder is alive.
-    fn can_be_taken(&self, world: &World) -> bool {
-        let taken = |world: &World, action| matches!(self.step(world, action).1, Outcome::Taken(_));
-        (0..self.processes).filter(|process| world.processes[*process].runs).all(|process| {
-            let in_the_end = || {
-                let (asked, _) = self.step(world, Action::Acquire(process));
+    fn can_be_taken(&self, state: &LeaseState) -> bool {
+        let taken = |state: &LeaseState, action| matches!(self.step(state, action).1, Outcome::Taken(_));
+        (0..self.processes).filter(|process| state.processes[*process].runs).all(|process| {
+            let after_silence = || {
+                let (asked, _) = self.step(state, Action::Acquire(process));
                 taken(&self.step(&asked, Action::Silence).0, Action::Acquire(process))
             };
-            let nobody_lives = world.others_lease(process).is_none_or(|holder| !world.lives(holder));
-            taken(world, Action::TakeOver(process))
-                && (!nobody_lives || taken(world, Action::Acquire(process)) || in_the_end())
+            let holder_is_dead = state.others_lease(process).is_none_or(|holder| !state.is_alive(holder));
+            taken(state, Action::TakeOver(process))
+                && (!holder_is_dead || taken(state, Action::Acquire(process)) || after_silence())
         })
     }
 }
 
-impl World {
+impl LeaseState {
     /// Returns whether each event was stored while its lease was current: after the start of its
     /// epoch, and before the start of the next one.
-    fn nobody_wrote_after_a_takeover(&self) -> bool {
+    fn no_write_after_a_takeover(&self) -> bool {
         self.log.iter().enumerate().all(|(at, event)| {
             let epoch = usize::from(event.epoch);
-            self.begun[epoch] <= at && self.begun.get(epoch + 1).is_none_or(|next| at < *next)
+            self.epoch_starts[epoch] <= at && self.epoch_starts.get(epoch + 1).is_none_or(|next| at < *next)
         })
     }
 
@@ -66,19 +68,19 @@ fn check(protocol: &Protocol) {
 }
 
 #[test]
-fn the_protocol_of_leases_keeps_its_promises_between_two_processes() {
+fn the_lease_protocol_holds_between_two_processes() {
     check(&Protocol::of(2, 0));
     check(&Protocol { events: 3, crashes: 0, ..Protocol::of(2, 0) });
     check(&Protocol { epochs: 4, crashes: 1, ..Protocol::of(2, 0) });
 }
 
 #[test]
-fn the_protocol_of_leases_keeps_its_promises_between_three_processes() {
+fn the_lease_protocol_holds_between_three_processes() {
     check(&Protocol { crashes: 1, ..Protocol::of(3, 0) });
 }
 
 #[test]
-fn the_protocol_of_leases_keeps_its_promises_between_two_machines() {
+fn the_lease_protocol_holds_between_two_machines() {
     check(&Protocol::of(2, 1));
     check(&Protocol { crashes: 1, ..Protocol::of(3, 1) });
 }
@@ -86,13 +88,13 @@ fn the_protocol_of_leases_keeps_its_promises_between_two_machines() {
 /// A property that cannot fail proves nothing: each one fails once the part it depends on is
 /// removed.
 #[test]
-fn each_part_of_the_protocol_is_needed() {
+fn each_part_of_the_lease_protocol_is_needed() {
     for (part, broken) in [
         (Part::Fence, NO_TWO_WRITERS),
-        (Part::Flush, NOTHING_LOST),
-        (Part::Refusal, NOBODY_ROBBED),
-        (Part::EndOfProcess, NEVER_STUCK),
-        (Part::Clamp, NEVER_STUCK),
+        (Part::Flush, ACKNOWLEDGED_IS_STORED),
+        (Part::Refusal, HOLDER_KEEPS_SESSION),
+        (Part::EndOfProcess, CAN_BE_ACQUIRED),
+        (Part::Clamp, CAN_BE_ACQUIRED),
     ] {
         let protocol = Protocol { without: Some(part), ..Protocol::of(2, 1) };
         let protocol = Protocol { elsewhere: usize::from(part == Part::Clamp), ..protocol };

@@ -17,8 +17,8 @@ mod tests;
 
 pub(super) use sweep::sweep;
 
+use super::entry::EntryHandle;
 use super::launch::private_directory;
-use super::place::Place;
 use crate::AbsPath;
 use crate::limits::{TEMPORARY_TRIES, TOKEN_BYTES};
 use rustix::fs::{FlockOperation, flock, fstat};
@@ -31,9 +31,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// The parts of a temporary file's name before and after the mark.
-const FILE_NAME: (&str, &str) = (".tiller-", ".tmp");
+const FILE_AFFIXES: (&str, &str) = (".tiller-", ".tmp");
 /// The part of a temporary directory's name before the mark.
-const FOLDER_NAME: &str = "tiller-";
+const DIRECTORY_PREFIX: &str = "tiller-";
 /// The number of characters of a mark, and of the random part that follows it in a name.
 const TOKEN_CHARS: usize = TOKEN_BYTES * 2;
 
@@ -60,21 +60,21 @@ struct State {
 }
 
 impl Leftovers {
-    /// Returns a name for a temporary file in the directory of a place. If this process is killed,
+    /// Returns a name for a temporary file in the directory of a entry. If this process is killed,
     /// a later one removes the file with that name.
-    pub(super) fn file_name(&self, place: &Place) -> io::Result<String> {
-        let folder = place.path.parent();
-        let mark = folder.map_or("", |folder| self.mark_in(&place.folder, &folder));
-        Ok(format!("{}{mark}{}{}", FILE_NAME.0, token()?, FILE_NAME.1))
+    pub(super) fn file_name(&self, entry: &EntryHandle) -> io::Result<String> {
+        let directory = entry.path.parent();
+        let mark = directory.map_or("", |directory| self.mark_in(&entry.directory, &directory));
+        Ok(format!("{}{mark}{}{}", FILE_AFFIXES.0, token()?, FILE_AFFIXES.1))
     }
 
     /// Returns the mark after noting the directory; empty if the directory cannot be noted.
-    fn mark_in(&self, folder: impl AsFd, path: &AbsPath) -> &str {
+    fn mark_in(&self, directory: impl AsFd, path: &AbsPath) -> &str {
         let Some(notes) = self.notes() else { return "" };
-        match notes.note(folder, path) {
+        match notes.note(directory, path) {
             Ok(()) => &notes.mark,
             Err(error) => {
-                tracing::debug!(%error, %path, "a folder with temporary files could not be noted");
+                tracing::debug!(%error, %path, "a directory with temporary files could not be recorded");
                 ""
             }
         }
@@ -96,10 +96,10 @@ impl Leftovers {
 
     fn notes(&self) -> Option<&Notes> {
         let begin = || {
-            run_folder()
+            run_directory()
                 .and_then(|run| Notes::begin(&run))
                 .inspect_err(|error| {
-                    tracing::debug!(%error, "what a killed process leaves behind would stay");
+                    tracing::debug!(%error, "notes cannot be kept, so files of a killed process would not be removed");
                 })
                 .ok()
         };
@@ -127,8 +127,8 @@ impl Notes {
 
     /// Records that a directory may contain temporary names; durable when this returns. The
     /// directory is identified by path, device and inode.
-    fn note(&self, folder: impl AsFd, path: &AbsPath) -> io::Result<()> {
-        let found = fstat(folder)?;
+    fn note(&self, directory: impl AsFd, path: &AbsPath) -> io::Result<()> {
+        let found = fstat(directory)?;
         let record = format!("{} {} {path}", found.st_dev, found.st_ino);
         let mut state = self.lock();
         if !state.noted.contains(&record) {
@@ -159,7 +159,7 @@ impl Drop for Notes {
 }
 
 /// Returns the directory for notes and sockets.
-fn run_folder() -> io::Result<AbsPath> {
+fn run_directory() -> io::Result<AbsPath> {
     let base = AbsPath::from_os(&fs::canonicalize("/var/tmp")?).map_err(io::Error::other)?;
     let user = rustix::process::geteuid().as_raw();
     Ok(base.join(format!("tiller-{user}/run")))
@@ -176,13 +176,13 @@ fn token() -> io::Result<String> {
 /// process removes it if this one is killed, or if another thread of this one has recreated it
 /// meanwhile.
 #[derive(Debug)]
-pub struct TemporaryFolder {
+pub struct TemporaryDirectory {
     path: PathBuf,
     kept: bool,
     leftovers: Leftovers,
 }
 
-impl TemporaryFolder {
+impl TemporaryDirectory {
     /// Creates a directory in the system's directory for temporary files.
     ///
     /// # Errors
@@ -196,7 +196,7 @@ impl TemporaryFolder {
             Ok(path) => leftovers.mark_in(File::open(above)?, &path),
             Err(_) => "",
         };
-        let path = above.join(format!("{FOLDER_NAME}{mark}{}", token()?));
+        let path = above.join(format!("{DIRECTORY_PREFIX}{mark}{}", token()?));
         DirBuilder::new().mode(0o700).create(&path)?;
         Ok(Self { path, kept: false, leftovers })
     }
@@ -213,13 +213,13 @@ impl TemporaryFolder {
     }
 }
 
-impl Drop for TemporaryFolder {
+impl Drop for TemporaryDirectory {
     fn drop(&mut self) {
         if self.kept {
             return;
         }
         if let Err(error) = fs::remove_dir_all(&self.path) {
-            tracing::debug!(%error, folder = %self.path.display(), "a temporary folder is left to a later process");
+            tracing::debug!(%error, directory = %self.path.display(), "a temporary directory could not be removed; a later process removes it");
         }
         // Another thread that is still running may recreate the directory or a file in it.
         self.leftovers.leave();

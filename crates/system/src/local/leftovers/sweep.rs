@@ -7,10 +7,10 @@
 //! contains the mark, which no other user would give to a file, and the file has no other hard
 //! link.
 
-use super::{FILE_NAME, FOLDER_NAME, RECORD_END, TOKEN_CHARS, run_folder};
+use super::{DIRECTORY_PREFIX, FILE_AFFIXES, RECORD_END, TOKEN_CHARS, run_directory};
 use crate::AbsPath;
 use crate::limits::{NOTES_BYTES, TEMP_AGE};
-use crate::local::{launch::private_directory, place};
+use crate::local::{entry, launch::private_directory};
 use rustix::fs::{
     AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, flock, fstat, openat, statat, unlinkat,
 };
@@ -22,7 +22,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 /// Removes what processes of this user that have ended left behind, if it certainly belonged to
 /// them. Blocks; what cannot be removed stays.
 pub(in crate::local) fn sweep() {
-    if let Ok(run) = run_folder()
+    if let Ok(run) = run_directory()
         && run.as_std().is_dir()
     {
         sweep_in(&run);
@@ -31,18 +31,18 @@ pub(in crate::local) fn sweep() {
 
 pub(super) fn sweep_in(run: &AbsPath) {
     if let Err(error) = private_directory(run) {
-        return tracing::debug!(%error, %run, "what killed processes left behind stays");
+        return tracing::debug!(%error, %run, "files of killed processes could not be removed");
     }
     for name in names(run).into_iter().filter(|name| is_token(name)) {
-        if let Err(error) = of_process(run, &name) {
-            tracing::debug!(%error, mark = name, "what a killed process left behind stays");
+        if let Err(error) = sweep_process(run, &name) {
+            tracing::debug!(%error, mark = name, "files of a killed process could not be removed");
         }
     }
 }
 
 /// Removes what the process with a mark left behind, and then its notes. Does nothing while the
 /// process runs.
-fn of_process(run: &AbsPath, mark: &str) -> io::Result<()> {
+fn sweep_process(run: &AbsPath, mark: &str) -> io::Result<()> {
     let path = run.join(mark);
     let found = fs::symlink_metadata(path.as_std())?;
     let is_old = found.modified()?.elapsed().is_ok_and(|age| age > TEMP_AGE);
@@ -66,8 +66,8 @@ fn of_process(run: &AbsPath, mark: &str) -> io::Result<()> {
     let whole = records.iter().rposition(|byte| *byte == RECORD_END).unwrap_or(0);
     let mut is_done = true;
     for (device, number, path) in records[..whole].split(|byte| *byte == RECORD_END).filter_map(record) {
-        if let Err(error) = of_folder(device, number, &path, mark) {
-            tracing::debug!(%error, %path, "temporary files stay");
+        if let Err(error) = remove_marked_entries(device, number, &path, mark) {
+            tracing::debug!(%error, %path, "temporary files could not be removed");
             is_done = false;
         }
     }
@@ -88,55 +88,57 @@ fn record(bytes: &[u8]) -> Option<(&str, &str, AbsPath)> {
 
 /// Removes the entries with the mark from a noted directory. Fails if the directory may become
 /// available later.
-fn of_folder(device: &str, number: &str, path: &AbsPath, mark: &str) -> io::Result<()> {
-    let opened = match place::folder(path) {
+fn remove_marked_entries(device: &str, number: &str, path: &AbsPath, mark: &str) -> io::Result<()> {
+    let opened = match entry::open_directory(path) {
         Err(rustix::io::Errno::NOENT) => None,
         opened => Some(opened?),
     };
     let found = match &opened {
-        Some(folder) => fstat(folder)?,
-        None => fstat(above(path)?)?,
+        Some(directory) => fstat(directory)?,
+        None => fstat(open_nearest_ancestor(path)?)?,
     };
     if found.st_dev.to_string() != device {
-        return Err(io::Error::other("its file system is not there"));
+        return Err(io::Error::other("its file system is not available"));
     }
-    let Some(folder) = opened.filter(|_| found.st_ino.to_string() == number) else {
+    let Some(directory) = opened.filter(|_| found.st_ino.to_string() == number) else {
         // Removed, or moved to an unknown place.
         return Ok(());
     };
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    for entry in Dir::new(openat(&folder, ".", flags, Mode::empty())?)? {
+    for entry in Dir::new(openat(&directory, ".", flags, Mode::empty())?)? {
         let entry = entry?;
         if let Ok(name) = entry.file_name().to_str() {
-            of_name(&folder, path, name, mark)?;
+            remove_if_marked(&directory, path, name, mark)?;
         }
     }
     Ok(())
 }
 
 /// Opens the deepest existing ancestor of a path.
-fn above(path: &AbsPath) -> io::Result<OwnedFd> {
-    let mut folders = std::iter::successors(path.parent(), AbsPath::parent);
-    folders.find_map(|folder| place::folder(&folder).ok()).ok_or_else(|| io::ErrorKind::NotFound.into())
+fn open_nearest_ancestor(path: &AbsPath) -> io::Result<OwnedFd> {
+    let mut directories = std::iter::successors(path.parent(), AbsPath::parent);
+    directories
+        .find_map(|directory| entry::open_directory(&directory).ok())
+        .ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
 /// Removes an entry of a directory, if its name contains the mark and its type matches the name.
-fn of_name(folder: &OwnedFd, path: &AbsPath, name: &str, mark: &str) -> io::Result<()> {
-    let marked = |before: &str, behind: &str| {
-        let token = name.strip_prefix(before).and_then(|rest| rest.strip_suffix(behind));
+fn remove_if_marked(directory: &OwnedFd, path: &AbsPath, name: &str, mark: &str) -> io::Result<()> {
+    let marked = |before: &str, after: &str| {
+        let token = name.strip_prefix(before).and_then(|rest| rest.strip_suffix(after));
         token.and_then(|token| token.strip_prefix(mark)).is_some_and(is_token)
     };
-    let (is_file, is_folder) = (marked(FILE_NAME.0, FILE_NAME.1), marked(FOLDER_NAME, ""));
-    if !is_file && !is_folder {
+    let (is_file, is_directory) = (marked(FILE_AFFIXES.0, FILE_AFFIXES.1), marked(DIRECTORY_PREFIX, ""));
+    if !is_file && !is_directory {
         return Ok(());
     }
-    let found = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    let found = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)?;
     match FileType::from_raw_mode(found.st_mode) {
         // A second hard link means that its creator wants to keep the file.
         FileType::RegularFile if is_file && found.st_nlink == 1 => {
-            Ok(unlinkat(folder, name, AtFlags::empty())?)
+            Ok(unlinkat(directory, name, AtFlags::empty())?)
         }
-        FileType::Directory if is_folder && found.st_uid == rustix::process::geteuid().as_raw() => {
+        FileType::Directory if is_directory && found.st_uid == rustix::process::geteuid().as_raw() => {
             // Links in the directory are removed, not followed.
             fs::remove_dir_all(path.join(name).as_std())
         }
@@ -148,7 +150,7 @@ fn is_token(name: &str) -> bool {
     name.len() == TOKEN_CHARS && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-fn names(folder: &AbsPath) -> Vec<String> {
-    let entries = fs::read_dir(folder.as_std()).into_iter().flatten().flatten();
+fn names(directory: &AbsPath) -> Vec<String> {
+    let entries = fs::read_dir(directory.as_std()).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
 }

@@ -36,8 +36,8 @@ impl Stage {
 
     /// Returns a noted path in the project for a temporary file.
     fn temporary(&self) -> AbsPath {
-        let place = Place::open(&self.project.join("file"), false).unwrap();
-        self.project.join(self.leftovers.file_name(&place).unwrap())
+        let entry = EntryHandle::open(&self.project.join("file"), false).unwrap();
+        self.project.join(self.leftovers.file_name(&entry).unwrap())
     }
 
     /// Simulates a killed process: its notes stay, but are no longer locked. Then another process
@@ -64,7 +64,7 @@ fn there(path: &AbsPath) -> bool {
 }
 
 #[test]
-fn what_a_killed_process_left_is_removed_and_nothing_else() {
+fn only_what_a_killed_process_left_behind_is_removed() {
     let mut stage = Stage::new();
     let temporary = stage.temporary();
     let socket = stage.leftovers.socket_path().unwrap();
@@ -95,7 +95,7 @@ fn what_a_killed_process_left_is_removed_and_nothing_else() {
 }
 
 #[test]
-fn a_folder_is_noted_on_the_disk_before_it_gets_a_temporary_file() {
+fn a_directory_is_recorded_on_disk_before_it_gets_a_temporary_file() {
     let stage = Stage::new();
     let notes = stage.run.join(stage.mark());
     assert_eq!(fs::read(notes.as_std()).unwrap(), b"");
@@ -108,7 +108,7 @@ fn a_folder_is_noted_on_the_disk_before_it_gets_a_temporary_file() {
 }
 
 #[test]
-fn a_folder_that_was_exchanged_is_left_alone() {
+fn a_replaced_directory_is_not_swept() {
     // Replaces the project, which has been moved away.
     let exchanges: [fn(&Stage); 3] = [
         |stage| symlink(stage.elsewhere.as_std(), stage.project.as_std()).unwrap(),
@@ -135,7 +135,7 @@ fn a_folder_that_was_exchanged_is_left_alone() {
 }
 
 #[test]
-fn notes_about_a_file_system_that_is_away_are_kept_for_a_while() {
+fn notes_about_an_unavailable_file_system_are_kept_until_they_expire() {
     let stage = Stage::new();
     let (mark, notes) = (stage.mark(), stage.run.join(stage.mark()));
     let found = fs::metadata(stage.project.as_std()).unwrap();
@@ -157,12 +157,12 @@ fn notes_about_a_file_system_that_is_away_are_kept_for_a_while() {
 }
 
 #[test]
-fn a_folder_above_that_became_a_link_is_not_followed() {
+fn a_parent_directory_that_became_a_link_is_not_followed() {
     let mut stage = Stage::new();
     let below = stage.project.join("below");
     fs::create_dir(below.as_std()).unwrap();
-    let place = Place::open(&below.join("file"), false).unwrap();
-    let name = stage.leftovers.file_name(&place).unwrap();
+    let entry = EntryHandle::open(&below.join("file"), false).unwrap();
+    let name = stage.leftovers.file_name(&entry).unwrap();
     fs::write(below.join(&name).as_std(), "x").unwrap();
     // The noted directory itself, but behind a link.
     fs::rename(stage.project.as_std(), stage.elsewhere.join("moved").as_std()).unwrap();
@@ -172,42 +172,42 @@ fn a_folder_above_that_became_a_link_is_not_followed() {
 }
 
 #[test]
-fn only_a_regular_file_with_one_name_is_taken_for_a_temporary_file() {
+fn only_a_regular_file_without_other_hard_links_is_removed() {
     let mut stage = Stage::new();
     let precious = stage.elsewhere.join("precious");
     fs::write(precious.as_std(), "precious").unwrap();
-    let [soft, hard, folder] = [(); 3].map(|()| stage.temporary());
+    let [soft, hard, directory] = [(); 3].map(|()| stage.temporary());
     symlink(precious.as_std(), soft.as_std()).unwrap();
     fs::hard_link(precious.as_std(), hard.as_std()).unwrap();
-    fs::create_dir(folder.as_std()).unwrap();
-    fs::write(folder.join("file").as_std(), "x").unwrap();
+    fs::create_dir(directory.as_std()).unwrap();
+    fs::write(directory.join("file").as_std(), "x").unwrap();
     stage.die();
-    for path in [soft, hard, folder.join("file"), precious.clone()] {
+    for path in [soft, hard, directory.join("file"), precious.clone()] {
         assert!(there(&path), "{path}");
     }
     assert_eq!(fs::read_to_string(precious.as_std()).unwrap(), "precious");
 }
 
 #[test]
-fn a_temporary_folder_goes_with_all_in_it_and_its_links_are_not_followed() {
+fn a_temporary_directory_is_removed_without_following_links() {
     let mut stage = Stage::new();
     let precious = stage.elsewhere.join("precious");
     fs::write(precious.as_std(), "precious").unwrap();
     // As if temporary directories were created in the project.
     stage.temporary();
-    let folder = stage.project.join(format!("{FOLDER_NAME}{}{}", stage.mark(), token().unwrap()));
-    fs::create_dir_all(folder.join("deep").as_std()).unwrap();
-    fs::write(folder.join("deep/sessions.db").as_std(), "x").unwrap();
-    symlink(stage.elsewhere.as_std(), folder.join("link").as_std()).unwrap();
-    let link = stage.project.join(format!("{FOLDER_NAME}{}{}", stage.mark(), token().unwrap()));
+    let directory = stage.project.join(format!("{DIRECTORY_PREFIX}{}{}", stage.mark(), token().unwrap()));
+    fs::create_dir_all(directory.join("deep").as_std()).unwrap();
+    fs::write(directory.join("deep/sessions.db").as_std(), "x").unwrap();
+    symlink(stage.elsewhere.as_std(), directory.join("link").as_std()).unwrap();
+    let link = stage.project.join(format!("{DIRECTORY_PREFIX}{}{}", stage.mark(), token().unwrap()));
     symlink(stage.elsewhere.as_std(), link.as_std()).unwrap();
     stage.die();
-    assert!(!there(&folder) && there(&link));
+    assert!(!there(&directory) && there(&link));
     assert_eq!(fs::read_to_string(precious.as_std()).unwrap(), "precious");
 }
 
 #[test]
-fn notes_that_are_none_remove_nothing() {
+fn invalid_notes_remove_nothing() {
     let stage = Stage::new();
     let temporary = stage.temporary();
     fs::write(temporary.as_std(), "x").unwrap();
@@ -239,30 +239,30 @@ fn notes_that_are_none_remove_nothing() {
 }
 
 #[test]
-fn notes_end_with_their_owner_and_a_temporary_folder_with_its() {
+fn notes_and_temporary_directories_are_removed_when_dropped() {
     let stage = Stage::new();
     let notes = stage.run.join(stage.mark());
     assert!(there(&notes));
     drop(stage.leftovers);
     assert!(!there(&notes));
-    let folder = TemporaryFolder::new().unwrap();
-    let path = folder.path().to_owned();
+    let directory = TemporaryDirectory::new().unwrap();
+    let path = directory.path().to_owned();
     assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o700);
     fs::write(path.join("file"), "x").unwrap();
-    drop(folder);
+    drop(directory);
     assert!(!path.exists());
-    let kept = TemporaryFolder::new().unwrap().keep();
+    let kept = TemporaryDirectory::new().unwrap().keep();
     assert!(kept.is_dir());
     fs::remove_dir(kept).unwrap();
 }
 
 #[test]
-fn a_temporary_folder_that_is_made_again_is_left_to_a_later_process() {
+fn a_recreated_temporary_directory_is_removed_by_a_later_process() {
     let Stage { run, project, leftovers, _dir, .. } = Stage::new();
-    let folder = TemporaryFolder::below(project.as_std(), leftovers).unwrap();
-    let (path, mark) = (folder.path().to_owned(), folder.leftovers.notes().unwrap().mark.clone());
+    let directory = TemporaryDirectory::below(project.as_std(), leftovers).unwrap();
+    let (path, mark) = (directory.path().to_owned(), directory.leftovers.notes().unwrap().mark.clone());
     fs::write(path.join("file"), "").unwrap();
-    drop(folder);
+    drop(directory);
     assert!(!path.exists());
     // Simulates a thread that creates a file and its missing parent directories.
     fs::create_dir_all(path.join("deep")).unwrap();

@@ -44,7 +44,7 @@ mod tests {
     use std::os::unix::net::UnixStream;
 
     #[test]
-    fn a_descriptor_arrives_between_what_is_written_before_and_behind() {
+    fn a_descriptor_arrives_between_the_bytes_around_it() {
         let (mut ours, mut theirs) = UnixStream::pair().unwrap();
         let (mut reader, writer) = io::pipe().unwrap();
         ours.write_all(b"before").unwrap();

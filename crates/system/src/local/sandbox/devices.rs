@@ -40,8 +40,8 @@ pub(super) fn private() -> Result<(), String> {
         let source = format!("/proc/self/fd/{}", device.as_raw_fd());
         mount_bind(source, path.as_str()).map_err(problem(&path))?;
     }
-    for folder in ["/dev/pts", "/dev/shm"] {
-        fs::create_dir(folder).map_err(problem(folder))?;
+    for directory in ["/dev/pts", "/dev/shm"] {
+        fs::create_dir(directory).map_err(problem(directory))?;
     }
     mount("devpts", "/dev/pts", "devpts", flags, c"newinstance,ptmxmode=0666,mode=0620")
         .map_err(problem("/dev/pts"))?;

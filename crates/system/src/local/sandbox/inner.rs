@@ -1,8 +1,8 @@
-//! The inner stage of the launcher. It confines itself if the order requires it, and starts the
+//! The inner stage of the launcher. It confines itself if the request requires it, and starts the
 //! command when the supervisor requests it. In a PID namespace it is the first process, and all
 //! others end with it.
 
-use super::{descriptor, order::Order, restrict, supervise};
+use super::{descriptor, launch_request::LaunchRequest, restrict, supervise};
 use crate::SandboxLevel;
 use rustix::process::{Signal, WaitOptions};
 use std::fs::File;
@@ -11,24 +11,24 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
-/// Reads the order from standard input, which is a socket to the supervisor, and sends status lines
-/// back over it.
+/// Reads the request from standard input, which is a socket to the supervisor, and sends status
+/// lines back over it.
 pub(super) fn run() -> u8 {
-    // Unbuffered, because a descriptor follows the order.
+    // Unbuffered, because a descriptor follows the request.
     let mut supervisor = match std::io::stdin().as_fd().try_clone_to_owned() {
         Ok(stdin) => File::from(stdin),
         Err(error) => return failed(&error.to_string()),
     };
-    let order = match Order::read(&mut supervisor) {
-        Ok(order) => order,
+    let request = match LaunchRequest::read(&mut supervisor) {
+        Ok(request) => request,
         Err(error) => return failed(&error.to_string()),
     };
-    let input = match order.piped.then(|| descriptor::receive(&supervisor)).transpose() {
+    let input = match request.piped.then(|| descriptor::receive(&supervisor)).transpose() {
         Ok(input) => input,
-        Err(error) => return failed(&format!("no standard input came: {error}")),
+        Err(error) => return failed(&format!("standard input was not received: {error}")),
     };
-    if order.sandbox.level != SandboxLevel::Off
-        && let Err(problem) = confine(&order)
+    if request.sandbox.level != SandboxLevel::Off
+        && let Err(problem) = confine(&request)
     {
         return failed(&problem);
     }
@@ -37,38 +37,38 @@ pub(super) fn run() -> u8 {
     if let Err(error) = rustix::process::set_parent_process_death_signal(Some(Signal::KILL)) {
         return failed(&format!("ending with the supervisor: {error}"));
     }
-    tell("ready");
+    send_status("ready");
     let mut word = [0];
     if !matches!(supervisor.read(&mut word), Ok(1)) {
         return supervise::FAILED;
     }
-    let mut command = match prepared(&order, input) {
+    let mut command = match prepared(&request, input) {
         Ok(command) => command,
         Err(problem) => return failed(&problem),
     };
-    match order.processes {
-        true => first_process(&mut command, &order),
-        false => failed(&cannot_run(&order, &command.exec())),
+    match request.processes {
+        true => first_process(&mut command, &request),
+        false => failed(&cannot_run(&request, &command.exec())),
     }
 }
 
-fn confine(order: &Order) -> Result<(), String> {
+fn confine(request: &LaunchRequest) -> Result<(), String> {
     // In a new session without a controlling terminal, `/dev/tty` leads nowhere, regardless of the
     // terminal this program was started in.
     rustix::process::setsid().map_err(|error| format!("session: {error}"))?;
-    restrict::restrict(order)
+    restrict::restrict(request)
 }
 
 /// Builds the command with its variables. Its standard input is `input` if given.
-fn prepared(order: &Order, input: Option<OwnedFd>) -> Result<Command, String> {
-    let (program, args) = order.command.split_first().expect("an order has a command");
+fn prepared(request: &LaunchRequest, input: Option<OwnedFd>) -> Result<Command, String> {
+    let (program, args) = request.command.split_first().expect("a request has a command");
     let mut command = Command::new(program);
-    command.args(args).current_dir(order.cwd.as_std());
-    for name in order.hiding.iter().flat_map(|hiding| hiding.withheld()) {
+    command.args(args).current_dir(request.cwd.as_std());
+    for name in request.hidden_variables.iter().flat_map(|hidden_variables| hidden_variables.withheld()) {
         command.env_remove(name);
     }
-    command.envs(order.env.iter().map(|(name, value)| (name, value)));
-    command.stdin(match (input, &order.input) {
+    command.envs(request.env.iter().map(|(name, value)| (name, value)));
+    command.stdin(match (input, &request.input) {
         (Some(pipe), _) => Stdio::from(pipe),
         (None, None) => Stdio::null(),
         (None, Some(input)) => in_memory(input).map_err(|error| format!("standard input: {error}"))?,
@@ -85,18 +85,18 @@ fn in_memory(input: &str) -> std::io::Result<Stdio> {
 }
 
 /// Starts the command and reaps children until it has ended.
-fn first_process(command: &mut Command, order: &Order) -> u8 {
+fn first_process(command: &mut Command, request: &LaunchRequest) -> u8 {
     // The command runs as the same user and must not be able to read this process's memory.
     rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable).ok();
     let child = match command.spawn() {
         Ok(child) => rustix::process::Pid::from_child(&child),
-        Err(error) => return failed(&cannot_run(order, &error)),
+        Err(error) => return failed(&cannot_run(request, &error)),
     };
     loop {
         match rustix::io::retry_on_intr(|| rustix::process::wait(WaitOptions::empty())) {
             Ok(Some((pid, status))) if pid == child => {
                 if let Some(signal) = status.terminating_signal() {
-                    tell(&format!("signal {signal}"));
+                    send_status(&format!("signal {signal}"));
                     return supervise::FAILED;
                 }
                 let code = status.exit_status().and_then(|code| u8::try_from(code).ok());
@@ -108,17 +108,17 @@ fn first_process(command: &mut Command, order: &Order) -> u8 {
     }
 }
 
-fn cannot_run(order: &Order, error: &std::io::Error) -> String {
-    format!("cannot run {}: {error}", order.command[0])
+fn cannot_run(request: &LaunchRequest, error: &std::io::Error) -> String {
+    format!("cannot run {}: {error}", request.command[0])
 }
 
 /// Sends a line to the supervisor. Errors are ignored: the supervisor is gone then.
-fn tell(line: &str) {
+fn send_status(line: &str) {
     let stdin = std::io::stdin();
     rustix::io::write(stdin.as_fd(), format!("{line}\n").as_bytes()).ok();
 }
 
 fn failed(problem: &str) -> u8 {
-    supervise::complain(problem);
+    supervise::print_error(problem);
     supervise::FAILED
 }

@@ -7,8 +7,6 @@
 //! before anything runs; the command never runs with less confinement than requested.
 
 #[cfg(target_os = "linux")]
-mod aftermath;
-#[cfg(target_os = "linux")]
 mod capabilities;
 #[cfg(target_os = "linux")]
 mod descriptor;
@@ -17,12 +15,14 @@ mod devices;
 #[cfg(target_os = "linux")]
 mod filter;
 #[cfg(target_os = "linux")]
+mod git_cleanup;
+#[cfg(target_os = "linux")]
 mod inner;
+mod launch_request;
 #[cfg(target_os = "linux")]
 mod mounts;
 #[cfg(target_os = "linux")]
 mod namespaces;
-mod order;
 #[cfg(target_os = "linux")]
 mod restrict;
 #[cfg(target_os = "linux")]
@@ -38,9 +38,9 @@ mod worktree;
 #[cfg(target_os = "linux")]
 pub(super) use descriptor::send;
 pub(super) use {
-    order::Order,
-    survey::{Found, Survey, TooMany, secret_files},
-    variables::Hiding,
+    launch_request::LaunchRequest,
+    survey::{Survey, SurveyResult, TooMany, secret_files},
+    variables::HiddenVariables,
     worktree::git_directory,
 };
 
@@ -59,7 +59,7 @@ pub(super) const START: u8 = b's';
 const INNER: &str = "inner";
 
 /// Runs the launcher. `words` are the arguments that start the launcher, without the program's
-/// name; `args` are those that follow them. The order is read from standard input. Must be called
+/// name; `args` are those that follow them. The request is read from standard input. Must be called
 /// before the process has a second thread. Returns when the command has ended, or when an error
 /// occurred, which is printed to stderr.
 #[cfg(target_os = "linux")]
@@ -68,7 +68,7 @@ pub fn run_sandboxed(words: &[&str], args: impl IntoIterator<Item = String>) -> 
     ExitCode::from(match args.into_iter().next().as_deref() {
         Some(INNER) => inner::run(),
         _ => match std::io::stdin().as_fd().try_clone_to_owned() {
-            Ok(control) => supervise::run(control, &again(words)),
+            Ok(control) => supervise::run(control, &inner_arguments(words)),
             Err(_) => supervise::FAILED,
         },
     })
@@ -76,18 +76,18 @@ pub fn run_sandboxed(words: &[&str], args: impl IntoIterator<Item = String>) -> 
 
 /// Returns the arguments that start the inner stage.
 #[cfg(target_os = "linux")]
-fn again(words: &[&str]) -> Vec<String> {
+fn inner_arguments(words: &[&str]) -> Vec<String> {
     words.iter().copied().chain([INNER]).map(str::to_owned).collect()
 }
 
-/// Runs the launcher in a terminal that another program opened. The order is read from the socket
+/// Runs the launcher in a terminal that another program opened. The request is read from the socket
 /// at `path`. `words` are the arguments that start the launcher, as in [`run_sandboxed`].
 #[cfg(target_os = "linux")]
 pub fn run_in_terminal(words: &[&str], path: &str) -> ExitCode {
     match std::os::unix::net::UnixStream::connect(path) {
-        Ok(control) => ExitCode::from(supervise::run(control.into(), &again(words))),
+        Ok(control) => ExitCode::from(supervise::run(control.into(), &inner_arguments(words))),
         Err(error) => {
-            supervise::complain(&format!("no command waits at {path}: {error}"));
+            supervise::print_error(&format!("cannot connect to {path}: {error}"));
             ExitCode::from(supervise::FAILED)
         }
     }
@@ -114,9 +114,9 @@ pub fn run_sandboxed(_: &[&str], _: impl IntoIterator<Item = String>) -> ExitCod
 /// Fails with the reason if a command cannot be confined on this machine.
 pub(super) fn expect_support(launcher: &[String], support: SandboxSupport) -> Result<(), SystemError> {
     match launcher.is_empty() {
-        true => Err(SystemError::NoSandbox("no launcher is set up")),
+        true => Err(SystemError::NoSandbox("no launcher is configured")),
         false if !support.applies() => {
-            Err(SystemError::NoSandbox("the kernel has no Landlock, or an old one, or no system call filter"))
+            Err(SystemError::NoSandbox("the kernel lacks a recent Landlock or system call filters"))
         }
         false => Ok(()),
     }
@@ -150,14 +150,14 @@ fn works(launcher: &[String], namespaces: bool, processes: bool) -> Option<bool>
     use std::process::{Command, Stdio};
     use std::time::Instant;
     let (program, args) = launcher.split_first()?;
-    let order = Order {
+    let request = LaunchRequest {
         sandbox: Sandbox { level: SandboxLevel::ReadOnly, ..Sandbox::default() },
         namespaces,
         processes,
         confirm: false,
         cwd: AbsPath::new("/").expect("the root is absolute"),
         env: Vec::new(),
-        hiding: None,
+        hidden_variables: None,
         input: None,
         piped: false,
         command: vec!["true".to_owned()],
@@ -170,7 +170,7 @@ fn works(launcher: &[String], namespaces: bool, processes: bool) -> Option<bool>
         .spawn();
     let Ok(mut child) = child else { return Some(false) };
     let mut control = child.stdin.take();
-    let written = control.as_mut().is_some_and(|control| order.write(control).is_ok());
+    let written = control.as_mut().is_some_and(|control| request.write(control).is_ok());
     let began = Instant::now();
     while began.elapsed() < PROBE_WAIT {
         if let Ok(Some(status)) = child.try_wait() {

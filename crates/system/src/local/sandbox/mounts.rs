@@ -6,7 +6,7 @@
 //! is bind-mounted onto itself, and so is every directory between it and the writable directory
 //! that contains it.
 
-use super::{devices, namespaces::problem, order::Order};
+use super::{devices, launch_request::LaunchRequest, namespaces::problem};
 use crate::{AbsPath, PrivateTemp, Sandbox};
 use rustix::fs::{CWD, Mode, OFlags};
 use rustix::mount::{
@@ -17,11 +17,11 @@ use std::ffi::CString;
 use std::os::fd::{AsRawFd, OwnedFd};
 
 /// Builds the view.
-pub(super) fn build(order: &Order) -> Result<(), String> {
-    let sandbox = &order.sandbox;
+pub(super) fn build(request: &LaunchRequest) -> Result<(), String> {
+    let sandbox = &request.sandbox;
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .map_err(problem("mounts"))?;
-    if order.processes {
+    if request.processes {
         let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
         mount("proc", "/proc", "proc", flags, None).map_err(problem("/proc"))?;
     }
@@ -30,18 +30,18 @@ pub(super) fn build(order: &Order) -> Result<(), String> {
     for temp in &sandbox.temp {
         private_temp(temp)?;
     }
-    for (path, folder) in &below_temp {
+    for (path, directory) in &below_temp {
         // It does not exist if the shared directory could not be used as the overlay's lower layer.
         std::fs::create_dir_all(path.as_std()).map_err(problem(path))?;
-        let source = format!("/proc/self/fd/{}", folder.as_raw_fd());
+        let source = format!("/proc/self/fd/{}", directory.as_raw_fd());
         mount_bind_recursive(source, path.as_std()).map_err(problem(path))?;
     }
-    for path in kept(sandbox) {
+    for path in mount_points(sandbox) {
         mount_bind_recursive(path.as_std(), path.as_std()).map_err(problem(&path))?;
     }
     for path in &sandbox.guarded {
         if exists(path) {
-            freeze(path)?;
+            remount_read_only(path)?;
         }
     }
     for path in &sandbox.blanked {
@@ -49,7 +49,7 @@ pub(super) fn build(order: &Order) -> Result<(), String> {
         mount_bind("/dev/null", path.as_std()).map_err(problem(path))?;
     }
     for path in &sandbox.hidden {
-        hide(path)?;
+        cover(path)?;
     }
     Ok(())
 }
@@ -61,8 +61,9 @@ fn roots_below_temp(sandbox: &Sandbox) -> Result<Vec<(AbsPath, OwnedFd)>, String
         |root: &&AbsPath| sandbox.temp.iter().any(|temp| *root != &temp.at && root.starts_with(&temp.at));
     let open = |root: &AbsPath| {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let folder = rustix::fs::openat(CWD, root.as_str(), flags, Mode::empty()).map_err(problem(root))?;
-        Ok((root.clone(), folder))
+        let directory =
+            rustix::fs::openat(CWD, root.as_str(), flags, Mode::empty()).map_err(problem(root))?;
+        Ok((root.clone(), directory))
     };
     let mut roots: Vec<_> = sandbox.writable.iter().filter(below).filter(|root| exists(root)).collect();
     roots.sort();
@@ -87,26 +88,26 @@ fn private_temp(temp: &PrivateTemp) -> Result<(), String> {
 
 /// Returns the paths that must stay in place: writable directories, and the directories between
 /// them and the guarded or hidden paths in them. Parents come before their children.
-fn kept(sandbox: &Sandbox) -> BTreeSet<AbsPath> {
-    let mut kept: BTreeSet<_> = sandbox.writable.iter().cloned().collect();
+fn mount_points(sandbox: &Sandbox) -> BTreeSet<AbsPath> {
+    let mut mount_points: BTreeSet<_> = sandbox.writable.iter().cloned().collect();
     let shared = |path: &AbsPath| sandbox.temp.iter().any(|temp| &temp.at == path);
-    kept.retain(|root| exists(root) && !shared(root));
+    mount_points.retain(|root| exists(root) && !shared(root));
     let pinned = sandbox.pinned.iter().filter(|path| !sandbox.writable.contains(path));
-    kept.extend(pinned.cloned());
+    mount_points.extend(pinned.cloned());
     for path in sandbox.guarded.iter().chain(&sandbox.hidden).chain(&sandbox.pinned) {
         if !exists(path) {
             continue;
         }
         let mut above = path.parent();
-        while let Some(folder) = above {
-            if !sandbox.writable.iter().any(|root| folder.starts_with(root) && &folder != root) {
+        while let Some(directory) = above {
+            if !sandbox.writable.iter().any(|root| directory.starts_with(root) && &directory != root) {
                 break;
             }
-            above = folder.parent();
-            kept.insert(folder);
+            above = directory.parent();
+            mount_points.insert(directory);
         }
     }
-    kept
+    mount_points
 }
 
 fn exists(path: &AbsPath) -> bool {
@@ -115,7 +116,7 @@ fn exists(path: &AbsPath) -> bool {
 
 /// Makes a path read-only. A remount has to repeat the restrictions of the existing mount, or the
 /// kernel refuses it.
-fn freeze(path: &AbsPath) -> Result<(), String> {
+fn remount_read_only(path: &AbsPath) -> Result<(), String> {
     mount_bind(path.as_std(), path.as_std()).map_err(problem(path))?;
     let known = rustix::fs::statvfs(path.as_std()).map_err(problem(path))?.f_flag;
     let mut flags = MountFlags::BIND | MountFlags::RDONLY;
@@ -132,7 +133,7 @@ fn freeze(path: &AbsPath) -> Result<(), String> {
 }
 
 /// Mounts something empty over a file or directory.
-fn hide(path: &AbsPath) -> Result<(), String> {
+fn cover(path: &AbsPath) -> Result<(), String> {
     let Ok(found) = std::fs::symlink_metadata(path.as_std()) else { return Ok(()) };
     match found.is_dir() {
         true => {

@@ -1,19 +1,19 @@
 //! The command's own namespaces. The supervisor enters them before it starts the inner stage.
 
-use super::{capabilities, order::Order};
+use super::{capabilities, launch_request::LaunchRequest};
 use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType};
 use rustix::thread::UnshareFlags;
 use std::fmt::Display;
 
 /// Enters new user, mount and IPC namespaces, a network namespace if the command has no network,
 /// and a PID namespace whose first process will be the next child.
-pub(super) fn enter(order: &Order) -> Result<(), String> {
+pub(super) fn enter(request: &LaunchRequest) -> Result<(), String> {
     let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     let mut flags = UnshareFlags::NEWUSER | UnshareFlags::NEWNS | UnshareFlags::NEWIPC;
-    if !order.sandbox.network {
+    if !request.sandbox.network {
         flags |= UnshareFlags::NEWNET;
     }
-    if order.processes {
+    if request.processes {
         flags |= UnshareFlags::NEWPID;
     }
     unshare(flags).map_err(problem("namespaces"))?;
@@ -21,7 +21,7 @@ pub(super) fn enter(order: &Order) -> Result<(), String> {
     write("/proc/self/setgroups", "deny")?;
     write("/proc/self/uid_map", &format!("{user} {user} 1"))?;
     write("/proc/self/gid_map", &format!("{group} {group} 1"))?;
-    if !order.sandbox.network {
+    if !request.sandbox.network {
         // The loopback interface gives no access to the network, but lets a command reach its own
         // test server. If it cannot be brought up, the command runs without it.
         loopback_up().ok();

@@ -1,6 +1,6 @@
 //! The steps of the confinement, in the only order that works. Runs in the inner stage.
 
-use super::{capabilities, filter, mounts, order::Order, rules};
+use super::{capabilities, filter, launch_request::LaunchRequest, mounts, rules};
 use crate::{AbsPath, ResourceLimits, Sandbox};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -9,42 +9,42 @@ const PID_MAX_OF_NAMESPACE: (u32, u32) = (6, 14);
 
 /// Restricts this process permanently. Mounts come first, because Landlock forbids them afterwards;
 /// the seccomp filter comes last, because it forbids calls that the other steps need.
-pub(super) fn restrict(order: &Order) -> Result<(), String> {
-    let order = &resolved(order);
+pub(super) fn restrict(request: &LaunchRequest) -> Result<(), String> {
+    let request = &resolved(request);
     rustix::thread::set_no_new_privs(true).map_err(|error| format!("no-new-privileges: {error}"))?;
-    if order.namespaces {
-        mounts::build(order)?;
+    if request.namespaces {
+        mounts::build(request)?;
     }
-    let cwd = order.cwd.as_std();
+    let cwd = request.cwd.as_std();
     // The current directory still refers to the directory below the new mounts.
     std::env::set_current_dir(cwd).map_err(|error| format!("{}: {error}", cwd.display()))?;
-    limits(order)?;
+    limits(request)?;
     capabilities::drop_all()?;
-    rules::apply(&order.sandbox, order.namespaces)?;
-    filter::apply(&order.sandbox, order.namespaces)
+    rules::apply(&request.sandbox, request.namespaces)?;
+    filter::apply(&request.sandbox, request.namespaces)
 }
 
-/// Resolves the links in the paths of an order as they are now. A path that does not exist is kept:
-/// there is nothing to hide or to guard.
-fn resolved(order: &Order) -> Order {
+/// Resolves the links in the paths of a request as they are now. A path that does not exist is
+/// kept: there is nothing to hide or to guard.
+fn resolved(request: &LaunchRequest) -> LaunchRequest {
     let now = |path: &AbsPath| {
         let real = std::fs::canonicalize(path.as_std()).ok();
         real.and_then(|real| AbsPath::from_os(&real).ok()).unwrap_or_else(|| path.clone())
     };
     let all = |paths: &[AbsPath]| paths.iter().map(now).collect();
-    let sandbox = &order.sandbox;
+    let sandbox = &request.sandbox;
     let sandbox = Sandbox {
         writable: all(&sandbox.writable),
         guarded: all(&sandbox.guarded),
         hidden: all(&sandbox.hidden),
         ..sandbox.clone()
     };
-    Order { sandbox, cwd: now(&order.cwd), ..order.clone() }
+    LaunchRequest { sandbox, cwd: now(&request.cwd), ..request.clone() }
 }
 
 /// Applies resource limits, unless a lower limit is already in force.
-fn limits(order: &Order) -> Result<(), String> {
-    let ResourceLimits { processes, memory_bytes, file_bytes, cpu_seconds } = order.sandbox.limits;
+fn limits(request: &LaunchRequest) -> Result<(), String> {
+    let ResourceLimits { processes, memory_bytes, file_bytes, cpu_seconds } = request.sandbox.limits;
     let mut limits = vec![
         (Resource::Core, 0),
         (Resource::Fsize, file_bytes),
@@ -53,7 +53,7 @@ fn limits(order: &Order) -> Result<(), String> {
     ];
     // Counted per user of the namespace. Without a namespace, the limit would count the user's
     // other processes.
-    if order.namespaces {
+    if request.namespaces {
         limits.push((Resource::Nproc, processes));
     }
     for (resource, most) in limits {
@@ -62,7 +62,7 @@ fn limits(order: &Order) -> Result<(), String> {
         setrlimit(resource, limit).map_err(|error| format!("resource limit {resource:?}: {error}"))?;
     }
     // The kernel does not apply the process limit to root.
-    if order.processes && rustix::process::geteuid().is_root() && linux_version() >= PID_MAX_OF_NAMESPACE {
+    if request.processes && rustix::process::geteuid().is_root() && linux_version() >= PID_MAX_OF_NAMESPACE {
         std::fs::write("/proc/sys/kernel/pid_max", processes.max(LEAST_PID_MAX).to_string())
             .map_err(|error| format!("resource limit of processes: {error}"))?;
     }

@@ -83,17 +83,17 @@ fn build(sandbox: &Sandbox, namespaces: bool) -> Result<RulesetCreated, Box<dyn 
 /// skipped: their targets have their own rules.
 fn readable(
     mut rules: RulesetCreated,
-    folder: &AbsPath,
+    directory: &AbsPath,
     hidden: &[AbsPath],
 ) -> Result<RulesetCreated, Box<dyn std::error::Error>> {
     let rights = AccessFs::from_read(WANTED);
-    if !hidden.iter().any(|path| path.starts_with(folder)) {
-        return allow(rules, folder.as_std(), rights);
+    if !hidden.iter().any(|path| path.starts_with(directory)) {
+        return allow(rules, directory.as_std(), rights);
     }
-    for entry in std::fs::read_dir(folder.as_std()).into_iter().flatten().flatten() {
+    for entry in std::fs::read_dir(directory.as_std()).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let Some(name) = name.to_str() else { continue };
-        let path = folder.join(name);
+        let path = directory.join(name);
         let Ok(kind) = entry.file_type() else { continue };
         if kind.is_symlink() || hidden.contains(&path) {
             continue;
@@ -114,7 +114,7 @@ fn allow(
     rights: BitFlags<AccessFs>,
 ) -> Result<RulesetCreated, Box<dyn std::error::Error>> {
     let Ok(fd) = PathFd::new(path) else { return Ok(rules) };
-    let folder = std::fs::metadata(path).is_ok_and(|found| found.is_dir());
-    let rights = if folder { rights } else { rights & AccessFs::from_file(WANTED) };
+    let is_directory = std::fs::metadata(path).is_ok_and(|found| found.is_dir());
+    let rights = if is_directory { rights } else { rights & AccessFs::from_file(WANTED) };
     Ok(rules.add_rule(PathBeneath::new(fd, rights))?)
 }

@@ -6,7 +6,8 @@
 //! Therefore, at no moment does the command run without a process that would end it.
 
 use super::{
-    START, TERM, aftermath::Before, descriptor, namespaces, order::Order, variables::Hiding, watch::Watch,
+    START, TERM, descriptor, git_cleanup::GitDirectoriesBefore, launch_request::LaunchRequest, namespaces,
+    variables::HiddenVariables, watch::Watch,
 };
 use crate::SandboxLevel;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -26,48 +27,49 @@ use std::process::{Command, Stdio};
 /// the same code.
 pub(super) const FAILED: u8 = 125;
 
-/// Reads an order from the control stream, executes it, and ends with the exit status of the
+/// Reads a request from the control stream, executes it, and ends with the exit status of the
 /// command. The end of the stream means that the agent's process has ended, and ends the command.
-/// `again` are the arguments that start the inner stage.
-pub(super) fn run(control: OwnedFd, again: &[String]) -> u8 {
+/// `inner_arguments` are the arguments that start the inner stage.
+pub(super) fn run(control: OwnedFd, inner_arguments: &[String]) -> u8 {
     let mut control = File::from(control);
-    let order = match Order::read(&mut control) {
-        Ok(order) => order,
+    let request = match LaunchRequest::read(&mut control) {
+        Ok(request) => request,
         Err(error) => return failed(&error.to_string()),
     };
-    let input = match order.piped.then(|| descriptor::receive(&control)).transpose() {
+    let input = match request.piped.then(|| descriptor::receive(&control)).transpose() {
         Ok(input) => input,
-        Err(error) => return failed(&format!("no standard input came: {error}")),
+        Err(error) => return failed(&format!("standard input was not received: {error}")),
     };
     if let Err(error) = set_child_subreaper(Some(getpid())) {
-        return failed(&format!("adopting what the command leaves behind: {error}"));
+        return failed(&format!("becoming the parent of orphaned processes: {error}"));
     }
-    let before = (order.sandbox.level == SandboxLevel::WorkspaceWrite).then(|| Before::look(roots(&order)));
-    let mut watch = match Watch::new(&order.sandbox.reserved) {
+    let before = (request.sandbox.level == SandboxLevel::WorkspaceWrite)
+        .then(|| GitDirectoriesBefore::record(roots(&request)));
+    let mut watch = match Watch::new(&request.sandbox.reserved) {
         Ok(watch) => watch,
         Err(problem) => return failed(&problem),
     };
-    let (child, inner) = match start(&order, again, input) {
+    let (child, inner) = match start(&request, inner_arguments, input) {
         Ok(started) => started,
         Err(problem) => return failed(&problem),
     };
     // Close this process's copy of stdout, so that the output ends when the command closes it.
-    if let Ok(nowhere) = nowhere() {
-        rustix::stdio::dup2_stdout(&nowhere).ok();
+    if let Ok(null) = open_null() {
+        rustix::stdio::dup2_stdout(&null).ok();
     }
-    let end = follow(&mut control, child, inner, order.confirm, watch.as_mut());
-    end_descendants();
+    let end = relay(&mut control, child, inner, request.confirm, watch.as_mut());
+    kill_descendants();
     if let Some(watch) = &mut watch {
-        watch.all().0.iter().for_each(|line| complain(line));
+        watch.check_all().0.iter().for_each(|line| print_error(line));
     }
-    let left = before.map(|before| before.settle(roots(&order)));
-    left.iter().flatten().for_each(|line| complain(line));
+    let left = before.map(|before| before.disable_new(roots(&request)));
+    left.iter().flatten().for_each(|line| print_error(line));
     match end {
         Ok(end) => {
-            tell_end(&control, &end);
+            report_end(&control, &end);
             match end {
                 End::Code(code) => code,
-                End::Signal(signal) => end_by(signal),
+                End::Signal(signal) => end_with_signal(signal),
             }
         }
         Err(error) => failed(&format!("supervising the command: {error}")),
@@ -77,9 +79,9 @@ pub(super) fn run(control: OwnedFd, again: &[String]) -> u8 {
 /// Reports the exit status of the command, after which nothing more is printed. When this process
 /// exits, the kernel takes some ten milliseconds to release the inotify watches; with this report
 /// the agent need not wait for that.
-fn tell_end(control: &File, end: &End) {
-    if let Ok(nowhere) = nowhere() {
-        rustix::stdio::dup2_stderr(&nowhere).ok();
+fn report_end(control: &File, end: &End) {
+    if let Ok(null) = open_null() {
+        rustix::stdio::dup2_stderr(&null).ok();
     }
     let line = match end {
         End::Code(code) => format!("code {code}\n"),
@@ -88,23 +90,23 @@ fn tell_end(control: &File, end: &End) {
     rustix::io::write(control, line.as_bytes()).ok();
 }
 
-fn nowhere() -> io::Result<File> {
+fn open_null() -> io::Result<File> {
     File::options().write(true).open("/dev/null")
 }
 
-pub(super) fn complain(problem: &str) {
+pub(super) fn print_error(problem: &str) {
     // Errors are ignored: stderr is closed.
     let _ = writeln!(io::stderr(), "sandbox: {problem}");
 }
 
 fn failed(problem: &str) -> u8 {
-    complain(problem);
+    print_error(problem);
     FAILED
 }
 
 /// Returns the directories in which a new git directory would take effect.
-fn roots(order: &Order) -> impl Iterator<Item = PathBuf> {
-    order.sandbox.projects().map(|root| root.as_std().to_owned())
+fn roots(request: &LaunchRequest) -> impl Iterator<Item = PathBuf> {
+    request.sandbox.projects().map(|root| root.as_std().to_owned())
 }
 
 /// The exit status of the command.
@@ -114,18 +116,22 @@ enum End {
 }
 
 /// Starts the inner stage, which waits for a byte before it becomes the command.
-fn start(order: &Order, again: &[String], input: Option<OwnedFd>) -> Result<(Pid, UnixStream), String> {
-    if order.namespaces {
-        namespaces::enter(order)?;
+fn start(
+    request: &LaunchRequest,
+    inner_arguments: &[String],
+    input: Option<OwnedFd>,
+) -> Result<(Pid, UnixStream), String> {
+    if request.namespaces {
+        namespaces::enter(request)?;
     }
     let (ours, theirs) = UnixStream::pair().map_err(|error| error.to_string())?;
     let mut inner = Command::new("/proc/self/exe");
-    inner.args(again).stdin(Stdio::from(OwnedFd::from(theirs)));
+    inner.args(inner_arguments).stdin(Stdio::from(OwnedFd::from(theirs)));
     // The command can read the variables of the inner stage.
-    for name in order.hiding.iter().flat_map(Hiding::withheld) {
+    for name in request.hidden_variables.iter().flat_map(HiddenVariables::withheld) {
         inner.env_remove(name);
     }
-    if order.sandbox.level == SandboxLevel::Off {
+    if request.sandbox.level == SandboxLevel::Off {
         // A confined inner stage starts its own session.
         inner.process_group(0);
     }
@@ -133,7 +139,7 @@ fn start(order: &Order, again: &[String], input: Option<OwnedFd>) -> Result<(Pid
     let child = child.map_err(|error| format!("cannot start the inner stage: {error}"))?;
     let mut stream = &ours;
     // An inner stage that has exited reports the reason itself.
-    let written = order.write(&mut stream);
+    let written = request.write(&mut stream);
     if let (Ok(()), Some(input)) = (written, input) {
         descriptor::send(&ours, &input).ok();
     }
@@ -142,7 +148,7 @@ fn start(order: &Order, again: &[String], input: Option<OwnedFd>) -> Result<(Pid
 
 /// Relays messages between the agent's process and the inner stage until the command has ended.
 /// With `confirm`, the agent's process decides when the command starts.
-fn follow(
+fn relay(
     control: &mut File,
     child: Pid,
     inner: UnixStream,
@@ -151,7 +157,7 @@ fn follow(
 ) -> io::Result<End> {
     let ended = pidfd_open(child, PidfdFlags::empty())?;
     let mut inner = Some(inner);
-    let mut said = String::new();
+    let mut status_lines = String::new();
     let mut is_ready = false;
     let mut listening = true;
     loop {
@@ -162,23 +168,23 @@ fn follow(
             watch.as_ref().map(|watch| watch.fd()),
         ])?;
         if let Some(watch) = watch.as_mut().filter(|_| ready[3]) {
-            let (lines, goes_on) = watch.take();
-            lines.iter().for_each(|line| complain(line));
-            if !goes_on {
-                complain("the command was killed: it made such names again and again");
-                end_now(child);
+            let (lines, may_continue) = watch.handle_events();
+            lines.iter().for_each(|line| print_error(line));
+            if !may_continue {
+                print_error("the command was killed, because it kept creating such files");
+                kill_now(child);
             }
         }
         if ready[1] {
-            listening = obey(control, child, inner.as_ref());
+            listening = handle_control_message(control, child, inner.as_ref());
         }
         if ready[2] {
-            inner = inner.filter(|inner| hear(inner, &mut said));
+            inner = inner.filter(|inner| read_status(inner, &mut status_lines));
         }
         if ready[0] {
             break;
         }
-        if !is_ready && said.contains("ready\n") {
+        if !is_ready && status_lines.contains("ready\n") {
             is_ready = true;
             // Do not start the command if the agent's process no longer wants it.
             if confirm {
@@ -188,10 +194,10 @@ fn follow(
             }
         }
     }
-    while inner.as_ref().is_some_and(|inner| hear(inner, &mut said)) {}
+    while inner.as_ref().is_some_and(|inner| read_status(inner, &mut status_lines)) {}
     let status = rustix::io::retry_on_intr(|| waitpid(Some(child), WaitOptions::empty()))?;
     let status = status.map(|(_, status)| status);
-    let signal = said.lines().find_map(|line| line.strip_prefix("signal ")?.parse().ok());
+    let signal = status_lines.lines().find_map(|line| line.strip_prefix("signal ")?.parse().ok());
     let signal = signal.or_else(|| status?.terminating_signal());
     let code = status.and_then(|status| u8::try_from(status.exit_status()?).ok());
     Ok(signal.map_or(End::Code(code.unwrap_or(FAILED)), End::Signal))
@@ -206,7 +212,7 @@ fn readable(fds: &[Option<BorrowedFd<'_>>; 4]) -> io::Result<[bool; 4]> {
 }
 
 /// Executes a message of the agent's process. Returns whether more can follow.
-fn obey(control: &mut File, child: Pid, inner: Option<&UnixStream>) -> bool {
+fn handle_control_message(control: &mut File, child: Pid, inner: Option<&UnixStream>) -> bool {
     let mut word = [0];
     match control.read(&mut word) {
         Ok(1) => {
@@ -222,27 +228,27 @@ fn obey(control: &mut File, child: Pid, inner: Option<&UnixStream>) -> bool {
         }
         // The agent's process has ended, or no longer wants the command.
         _ => {
-            end_now(child);
+            kill_now(child);
             false
         }
     }
 }
 
-fn end_now(child: Pid) {
+fn kill_now(child: Pid) {
     kill_process_group(child, Signal::KILL).ok();
     kill_process(child, Signal::KILL).ok();
 }
 
 /// Reads what the inner stage sends. Returns whether more can follow.
-fn hear(mut inner: &UnixStream, said: &mut String) -> bool {
+fn read_status(mut inner: &UnixStream, status_lines: &mut String) -> bool {
     let mut bytes = [0; 256];
     let Ok(length @ 1..) = inner.read(&mut bytes) else { return false };
-    said.push_str(&String::from_utf8_lossy(&bytes[..length]));
+    status_lines.push_str(&String::from_utf8_lossy(&bytes[..length]));
     true
 }
 
 /// Kills the descendants of the command that were reparented to this process.
-fn end_descendants() {
+fn kill_descendants() {
     loop {
         for child in children() {
             kill_process(child, Signal::KILL).ok();
@@ -263,7 +269,7 @@ fn children() -> Vec<Pid> {
 
 /// Ends this process with the same signal as the command, so that the waiting process sees the same
 /// exit status.
-fn end_by(signal: i32) -> u8 {
+fn end_with_signal(signal: i32) -> u8 {
     if let Some(named) = Signal::from_named_raw(signal) {
         let none = rustix::process::Rlimit { current: Some(0), maximum: Some(0) };
         rustix::process::setrlimit(rustix::process::Resource::Core, none).ok();

@@ -24,7 +24,7 @@ const PACKAGES: &str = "node_modules";
 
 /// The result of a survey.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(in crate::local) struct Found {
+pub(in crate::local) struct SurveyResult {
     /// Secret files.
     pub(in crate::local) secrets: Vec<AbsPath>,
     /// Existing files and directories that control what other programs execute.
@@ -43,10 +43,10 @@ pub(in crate::local) struct TooMany;
 /// because the session's settings and directories determine which files are secret or guarded.
 #[derive(Debug, Default)]
 pub(in crate::local) struct Survey {
-    seen: Mutex<VecDeque<(Scope, Seen)>>,
+    cache: Mutex<VecDeque<(Scope, Listings)>>,
 }
 
-type Seen = HashMap<AbsPath, Directory>;
+type Listings = HashMap<AbsPath, Listing>;
 
 /// The settings of a sandbox that determine the result.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,10 +66,10 @@ impl Scope {
 
 /// The contents of a directory, as of its change time.
 #[derive(Debug, Clone, Default)]
-struct Directory {
+struct Listing {
     /// The change time, or a value that never matches; see [`settled`].
     changed: (i64, i64),
-    folders: Vec<String>,
+    directories: Vec<String>,
     secrets: Vec<String>,
     nested: Vec<String>,
     /// Other regular files. Needed to check for hard links, because a link count can change without
@@ -79,44 +79,45 @@ struct Directory {
 
 impl Survey {
     /// Scans the writable directories of a sandbox, except hidden and shared temporary ones.
-    pub(in crate::local) fn look(&self, sandbox: &Sandbox) -> Result<Found, TooMany> {
+    pub(in crate::local) fn scan(&self, sandbox: &Sandbox) -> Result<SurveyResult, TooMany> {
         let scope = Scope::of(sandbox);
-        let mut all = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
         let known = all.iter().position(|(known, _)| *known == scope).and_then(|at| all.remove(at));
-        let mut seen = known.map_or_else(HashMap::new, |(_, seen)| seen);
-        let mut found = Found::default();
+        let mut cache = known.map_or_else(HashMap::new, |(_, cache)| cache);
+        let mut found = SurveyResult::default();
         let mut kept = HashMap::new();
         let mut left = SANDBOX_SURVEY_ENTRIES;
-        let (histories, projects): (Vec<_>, Vec<_>) = sandbox.projects().cloned().partition(is_history);
-        histories.iter().for_each(|root| git(root, &mut found));
-        let mut folders: Vec<(AbsPath, bool)> = projects.into_iter().map(|root| (root, false)).collect();
-        while let Some((path, in_packages)) = folders.pop() {
+        let (git_directories, projects): (Vec<_>, Vec<_>) =
+            sandbox.projects().cloned().partition(is_git_directory);
+        git_directories.iter().for_each(|root| add_git_directory(root, &mut found));
+        let mut directories: Vec<(AbsPath, bool)> = projects.into_iter().map(|root| (root, false)).collect();
+        while let Some((path, in_packages)) = directories.pop() {
             if sandbox.hidden.contains(&path) || kept.contains_key(&path) {
                 continue;
             }
             let Ok(metadata) = std::fs::symlink_metadata(path.as_std()) else { continue };
             let changed = (metadata.ctime(), metadata.ctime_nsec());
-            let directory = match seen.remove(&path) {
+            let listing = match cache.remove(&path) {
                 Some(known) if known.changed == changed => known,
                 _ => read(sandbox, &path, changed, in_packages),
             };
-            let entries = directory.folders.len() + directory.files.len() + directory.secrets.len();
+            let entries = listing.directories.len() + listing.files.len() + listing.secrets.len();
             left = left.checked_sub(entries).ok_or(TooMany)?;
-            for name in &directory.folders {
+            for name in &listing.directories {
                 let below = path.join(name);
                 match is_git_name(name) {
-                    true => git(&below, &mut found),
-                    false => folders.push((below, in_packages || name == PACKAGES)),
+                    true => add_git_directory(&below, &mut found),
+                    false => directories.push((below, in_packages || name == PACKAGES)),
                 }
             }
-            if directory.secrets.iter().any(|name| !sandbox.is_secret_by_name(name)) {
+            if listing.secrets.iter().any(|name| !sandbox.is_secret_by_name(name)) {
                 found.pinned.push(path.clone());
             }
-            found.secrets.extend(directory.secrets.iter().map(|name| path.join(name)));
-            found.guarded.extend(directory.nested.iter().map(|name| path.join(name)));
-            kept.insert(path, directory);
+            found.secrets.extend(listing.secrets.iter().map(|name| path.join(name)));
+            found.guarded.extend(listing.nested.iter().map(|name| path.join(name)));
+            kept.insert(path, listing);
         }
-        linked(sandbox, &mut found, &kept);
+        add_hard_links(sandbox, &mut found, &kept);
         all.push_front((scope, kept));
         all.truncate(SANDBOX_SURVEYS);
         Ok(found)
@@ -125,9 +126,9 @@ impl Survey {
 
 /// Returns the secret and hidden files by device and inode.
 pub(in crate::local) fn secret_files(sandbox: &Sandbox) -> HashSet<(u64, u64)> {
-    let mut ids: HashSet<_> = hidden(sandbox).collect();
+    let mut ids: HashSet<_> = hidden_hard_links(sandbox).collect();
     // With too many entries no secret files are found, but the hidden files still count.
-    let found = Survey::default().look(sandbox).unwrap_or_default();
+    let found = Survey::default().scan(sandbox).unwrap_or_default();
     ids.extend(found.secrets.iter().filter_map(|path| identity(path).map(|(id, _)| id)));
     ids
 }
@@ -147,67 +148,67 @@ pub(super) fn is_git_name(name: &str) -> bool {
 
 /// Returns whether a path ends in a name of one or more components, in any spelling that a file
 /// system may treat as the same.
-fn is_called(path: &AbsPath, name: &str) -> bool {
+fn has_name(path: &AbsPath, name: &str) -> bool {
     let mut parts = path.as_str().rsplit('/');
     name.rsplit('/').all(|name| parts.next().is_some_and(|part| Folded::of(part).matches(name)))
 }
 
 /// Returns whether a writable directory is itself a git directory, that of a worktree or a
 /// submodule.
-fn is_history(root: &AbsPath) -> bool {
+fn is_git_directory(root: &AbsPath) -> bool {
     ["HEAD", "objects", "config"].iter().all(|name| root.join(name).as_std().exists())
 }
 
-fn read(sandbox: &Sandbox, path: &AbsPath, changed: (i64, i64), in_packages: bool) -> Directory {
-    let mut directory = Directory { changed: settled(changed), ..Directory::default() };
+fn read(sandbox: &Sandbox, path: &AbsPath, changed: (i64, i64), in_packages: bool) -> Listing {
+    let mut listing = Listing { changed: settled(changed), ..Listing::default() };
     for entry in std::fs::read_dir(path.as_std()).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let (Some(name), Ok(kind)) = (name.to_str(), entry.file_type()) else { continue };
         let name = name.to_owned();
         let full = path.join(&name);
-        if !in_packages && sandbox.nested.iter().any(|nested| is_called(&full, nested)) {
-            directory.nested.push(name.clone());
+        if !in_packages && sandbox.nested.iter().any(|nested| has_name(&full, nested)) {
+            listing.nested.push(name.clone());
         }
         if kind.is_dir() {
-            directory.folders.push(name);
+            listing.directories.push(name);
         } else if kind.is_file() && sandbox.is_secret(&full) {
-            directory.secrets.push(name);
+            listing.secrets.push(name);
         } else if is_git_name(&name) {
             // The `.git` file of a worktree or a submodule contains the path of its git directory.
-            directory.nested.push(name);
+            listing.nested.push(name);
         } else if kind.is_file() {
-            directory.files.push(name);
+            listing.files.push(name);
         }
     }
-    directory
+    listing
 }
 
 /// Collects the control files of a git directory, its submodules and its worktrees.
-fn git(path: &AbsPath, found: &mut Found) {
-    let mut folders = vec![(path.clone(), 0)];
-    while let Some((folder, depth)) = folders.pop() {
+fn add_git_directory(path: &AbsPath, found: &mut SurveyResult) {
+    let mut directories = vec![(path.clone(), 0)];
+    while let Some((directory, depth)) = directories.pop() {
         let exists = |path: &AbsPath| path.as_std().symlink_metadata().is_ok();
-        let controls: Vec<_> = GIT_CONTROLS.iter().map(|name| folder.join(name)).filter(exists).collect();
+        let controls: Vec<_> = GIT_CONTROLS.iter().map(|name| directory.join(name)).filter(exists).collect();
         // One of them is sufficient: the others may have been removed as a disguise.
-        let is_git = depth == 0 || !controls.is_empty() || exists(&folder.join("HEAD"));
+        let is_git = depth == 0 || !controls.is_empty() || exists(&directory.join("HEAD"));
         found.guarded.extend(controls);
         if is_git {
-            let missing = GIT_RESERVED.iter().map(|name| folder.join(name)).filter(|path| !exists(path));
+            let missing = GIT_RESERVED.iter().map(|name| directory.join(name)).filter(|path| !exists(path));
             found.missing.extend(missing);
         }
         let below: Vec<_> = match is_git {
-            true => ["modules", "worktrees"].map(|name| folder.join(name)).to_vec(),
-            false => vec![folder],
+            true => ["modules", "worktrees"].map(|name| directory.join(name)).to_vec(),
+            false => vec![directory],
         };
         if depth >= MODULE_DEPTH {
             continue;
         }
-        for folder in below {
-            for entry in std::fs::read_dir(folder.as_std()).into_iter().flatten().flatten() {
+        for directory in below {
+            for entry in std::fs::read_dir(directory.as_std()).into_iter().flatten().flatten() {
                 if let (Some(name), true) =
                     (entry.file_name().to_str(), entry.file_type().is_ok_and(|kind| kind.is_dir()))
                 {
-                    folders.push((folder.join(name), depth + 1));
+                    directories.push((directory.join(name), depth + 1));
                 }
             }
         }
@@ -215,30 +216,30 @@ fn git(path: &AbsPath, found: &mut Found) {
 }
 
 /// Adds the hard links of secret and hidden files.
-fn linked(sandbox: &Sandbox, found: &mut Found, seen: &HashMap<AbsPath, Directory>) {
+fn add_hard_links(sandbox: &Sandbox, found: &mut SurveyResult, cache: &HashMap<AbsPath, Listing>) {
     let shared = |path: &AbsPath| identity(path).filter(|(_, names)| *names > 1).map(|(id, _)| id);
-    let ids: HashSet<_> = found.secrets.iter().filter_map(shared).chain(hidden(sandbox)).collect();
+    let ids: HashSet<_> = found.secrets.iter().filter_map(shared).chain(hidden_hard_links(sandbox)).collect();
     if !ids.is_empty() {
-        let below = |(folder, held): (&AbsPath, &Directory)| {
-            held.files.iter().map(|name| folder.join(name)).collect::<Vec<_>>()
+        let below = |(directory, held): (&AbsPath, &Listing)| {
+            held.files.iter().map(|name| directory.join(name)).collect::<Vec<_>>()
         };
-        let others = seen.iter().flat_map(below);
+        let others = cache.iter().flat_map(below);
         found.secrets.extend(others.filter(|path| shared(path).is_some_and(|id| ids.contains(&id))));
     }
 }
 
 /// Returns the hidden files that have several hard links.
-fn hidden(sandbox: &Sandbox) -> impl Iterator<Item = (u64, u64)> {
+fn hidden_hard_links(sandbox: &Sandbox) -> impl Iterator<Item = (u64, u64)> {
     let mut files: Vec<_> = sandbox.hidden.iter().filter(|path| path.as_std().is_file()).cloned().collect();
-    let mut folders: Vec<_> = sandbox.hidden.iter().map(|path| (path.clone(), 0)).collect();
-    while let Some((folder, depth)) = folders.pop() {
-        for entry in std::fs::read_dir(folder.as_std()).into_iter().flatten().flatten() {
+    let mut directories: Vec<_> = sandbox.hidden.iter().map(|path| (path.clone(), 0)).collect();
+    while let Some((directory, depth)) = directories.pop() {
+        for entry in std::fs::read_dir(directory.as_std()).into_iter().flatten().flatten() {
             let (name, Ok(kind)) = (entry.file_name(), entry.file_type()) else { continue };
             let Some(name) = name.to_str() else { continue };
             if kind.is_dir() && depth < HIDDEN_DEPTH {
-                folders.push((folder.join(name), depth + 1));
+                directories.push((directory.join(name), depth + 1));
             } else if kind.is_file() {
-                files.push(folder.join(name));
+                files.push(directory.join(name));
             }
         }
     }
@@ -257,7 +258,7 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn names_are_guarded_in_every_spelling_that_a_file_system_takes_for_them() {
+    fn names_are_guarded_in_every_spelling_that_a_file_system_accepts() {
         let dir = tempfile::tempdir().unwrap();
         let top = AbsPath::from_os(&dir.path().canonicalize().unwrap()).unwrap();
         for file in ["sub/.GIT/config", "sub/.VSCode/tasks.json", "sub/.Cargo/Config.toml", "other/.Git"] {
@@ -267,14 +268,14 @@ mod tests {
         }
         let nested = [".vscode", ".cargo/config.toml"].map(str::to_owned).to_vec();
         let sandbox = Sandbox { writable: vec![top.clone()], nested, ..Sandbox::default() };
-        let guarded = Survey::default().look(&sandbox).unwrap().guarded;
+        let guarded = Survey::default().scan(&sandbox).unwrap().guarded;
         for file in ["sub/.GIT/config", "sub/.VSCode", "sub/.Cargo/Config.toml", "other/.Git"] {
             assert!(guarded.contains(&top.join(file)), "{file} is not among {guarded:?}");
         }
     }
 
     #[test]
-    fn what_one_sandbox_hides_is_not_taken_from_what_another_saw() {
+    fn directory_contents_are_cached_per_sandbox() {
         let dir = tempfile::tempdir().unwrap();
         let top = AbsPath::from_os(&dir.path().canonicalize().unwrap()).unwrap();
         let secret = top.join("notes/plan.txt");
@@ -284,14 +285,14 @@ mod tests {
         let mut survey = Survey::default();
         let open = Sandbox { writable: vec![top.clone()], ..Sandbox::default() };
         let strict = Sandbox { secrets: vec!["*plan.txt".to_owned()], ..open.clone() };
-        assert_eq!(survey.look(&open).unwrap().secrets, Vec::new());
-        for (_, seen) in survey.seen.get_mut().unwrap() {
+        assert_eq!(survey.scan(&open).unwrap().secrets, Vec::new());
+        for (_, cache) in survey.cache.get_mut().unwrap() {
             let real = |path: &AbsPath| fs::symlink_metadata(path.as_std()).unwrap();
-            seen.iter_mut().for_each(|(path, directory)| {
-                directory.changed = (real(path).ctime(), real(path).ctime_nsec());
+            cache.iter_mut().for_each(|(path, listing)| {
+                listing.changed = (real(path).ctime(), real(path).ctime_nsec());
             });
         }
-        assert_eq!(survey.look(&strict).unwrap().secrets, [secret]);
-        assert_eq!(survey.look(&open).unwrap().secrets, Vec::new());
+        assert_eq!(survey.scan(&strict).unwrap().secrets, [secret]);
+        assert_eq!(survey.scan(&open).unwrap().secrets, Vec::new());
     }
 }

@@ -10,14 +10,14 @@ const ESSENTIAL: [&str; 9] = ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD",
 /// Settings for withholding variables, in addition to those whose names or values look like
 /// secrets.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(in crate::local) struct Hiding {
+pub(in crate::local) struct HiddenVariables {
     /// Values that are secret, regardless of the variable's name.
     pub(in crate::local) values: Vec<String>,
     /// Names that are passed on although they or their values look like secrets.
     pub(in crate::local) keep: Vec<String>,
 }
 
-impl Hiding {
+impl HiddenVariables {
     /// Returns the names of this process's variables that are withheld: those whose name indicates
     /// a secret, whose value contains a known secret, or whose value looks like a secret.
     pub(in crate::local) fn withheld(&self) -> Vec<OsString> {

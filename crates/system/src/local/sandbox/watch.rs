@@ -3,7 +3,7 @@
 //! supervisor, which is not confined, is notified by inotify when such a file appears, and renames
 //! it. A command that keeps creating them is killed.
 
-use crate::limits::PUT_AWAY_MOST;
+use crate::limits::FORBIDDEN_RENAMES;
 use crate::{AbsPath, Folded};
 use rustix::fs::inotify::{CreateFlags, ReadFlags, Reader, WatchFlags, add_watch, init};
 use std::collections::{BTreeSet, HashMap};
@@ -13,15 +13,15 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 /// The reason shown for a renamed file.
-const WHY: &str = "other programs obey it without being told to";
+const REASON: &str = "other programs obey such a file automatically";
 
 /// The names that are watched for.
 pub(super) struct Watch {
-    notices: OwnedFd,
+    inotify: OwnedFd,
     /// The directories by watch descriptor.
-    folders: HashMap<i32, PathBuf>,
+    directories: HashMap<i32, PathBuf>,
     names: Vec<(PathBuf, String)>,
-    put_away: usize,
+    renamed: usize,
 }
 
 impl Watch {
@@ -33,72 +33,72 @@ impl Watch {
         if names.is_empty() {
             return Ok(None);
         }
-        let notices = init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).map_err(problem)?;
-        let mut folders = HashMap::new();
-        let parents: BTreeSet<_> = names.iter().map(|(folder, _)| folder.clone()).collect();
-        for folder in parents.into_iter().filter(|folder| folder.is_dir()) {
+        let inotify = init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).map_err(watch_error)?;
+        let mut directories = HashMap::new();
+        let parents: BTreeSet<_> = names.iter().map(|(directory, _)| directory.clone()).collect();
+        for directory in parents.into_iter().filter(|directory| directory.is_dir()) {
             let events = WatchFlags::CREATE | WatchFlags::MOVED_TO | WatchFlags::ONLYDIR;
-            folders.insert(add_watch(&notices, &folder, events).map_err(problem)?, folder);
+            directories.insert(add_watch(&inotify, &directory, events).map_err(watch_error)?, directory);
         }
-        Ok(Some(Self { notices, folders, names, put_away: 0 }))
+        Ok(Some(Self { inotify, directories, names, renamed: 0 }))
     }
 
     /// Returns the descriptor that becomes readable when something has appeared.
     pub(super) fn fd(&self) -> BorrowedFd<'_> {
-        self.notices.as_fd()
+        self.inotify.as_fd()
     }
 
     /// Renames what has appeared. Returns a line for each, and whether the command may continue.
-    pub(super) fn take(&mut self) -> (Vec<String>, bool) {
+    pub(super) fn handle_events(&mut self) -> (Vec<String>, bool) {
         let mut buffer = [MaybeUninit::uninit(); 4096];
-        let mut reader = Reader::new(&self.notices, &mut buffer);
+        let mut reader = Reader::new(&self.inotify, &mut buffer);
         let mut appeared = Vec::new();
         let mut lost = false;
         while let Ok(event) = reader.next() {
             lost |= event.events().contains(ReadFlags::QUEUE_OVERFLOW);
             let name = event.file_name().and_then(|name| name.to_str().ok());
-            if let (Some(folder), Some(name)) = (self.folders.get(&event.wd()), name) {
-                appeared.push((folder.clone(), name.to_owned()));
+            if let (Some(directory), Some(name)) = (self.directories.get(&event.wd()), name) {
+                appeared.push((directory.clone(), name.to_owned()));
             }
         }
         if lost {
-            return self.all();
+            return self.check_all();
         }
         // Some file systems treat several spellings as the same name.
-        let is_watched = |(folder, name): &(PathBuf, String)| {
+        let is_watched = |(directory, name): &(PathBuf, String)| {
             let name = Folded::of(name);
-            self.names.iter().any(|(known, watched)| known == folder && name.matches(watched))
+            self.names.iter().any(|(known, watched)| known == directory && name.matches(watched))
         };
         let found: Vec<_> = appeared.into_iter().filter(is_watched).collect();
-        self.put_away(found)
+        self.rename_forbidden(found)
     }
 
     /// Renames all watched names that exist now. Returns the same as [`Watch::take`].
-    pub(super) fn all(&mut self) -> (Vec<String>, bool) {
+    pub(super) fn check_all(&mut self) -> (Vec<String>, bool) {
         let names = self.names.clone();
-        self.put_away(names)
+        self.rename_forbidden(names)
     }
 
-    fn put_away(&mut self, names: Vec<(PathBuf, String)>) -> (Vec<String>, bool) {
+    fn rename_forbidden(&mut self, names: Vec<(PathBuf, String)>) -> (Vec<String>, bool) {
         let mut lines = Vec::new();
         let mut done = true;
-        for path in names.into_iter().map(|(folder, name)| folder.join(name)) {
+        for path in names.into_iter().map(|(directory, name)| directory.join(name)) {
             if fs::symlink_metadata(&path).is_ok() {
-                self.put_away += 1;
-                let (line, renamed) = put_away(&path, WHY);
+                self.renamed += 1;
+                let (line, renamed) = rename_forbidden(&path, REASON);
                 lines.push(line);
                 done &= renamed;
             }
         }
-        (lines, done && self.put_away < PUT_AWAY_MOST)
+        (lines, done && self.renamed < FORBIDDEN_RENAMES)
     }
 }
 
 /// Renames a file or directory so that no program obeys it, or removes it if all new names are
 /// taken. Returns a line that describes what was done, and whether it succeeded.
-pub(super) fn put_away(path: &Path, why: &str) -> (String, bool) {
+pub(super) fn rename_forbidden(path: &Path, why: &str) -> (String, bool) {
     let shown = path.display();
-    for number in 0..PUT_AWAY_MOST {
+    for number in 0..FORBIDDEN_RENAMES {
         let mut name = path.as_os_str().to_owned();
         name.push(".not-trusted");
         if number > 0 {
@@ -109,16 +109,16 @@ pub(super) fn put_away(path: &Path, why: &str) -> (String, bool) {
             return (format!("{shown} was renamed to {}: {why}", name.display()), true);
         }
     }
-    let is_folder = fs::symlink_metadata(path).is_ok_and(|found| found.is_dir());
-    let removed = if is_folder { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+    let is_directory = fs::symlink_metadata(path).is_ok_and(|found| found.is_dir());
+    let removed = if is_directory { fs::remove_dir_all(path) } else { fs::remove_file(path) };
     match removed {
         Ok(()) => (format!("{shown} was removed: {why}"), true),
-        Err(error) => (format!("{shown} could not be removed, and should be: {why} ({error})"), false),
+        Err(error) => (format!("{shown} could not be removed, but should be: {why} ({error})"), false),
     }
 }
 
-fn problem(error: rustix::io::Errno) -> String {
-    format!("watching for names that must not appear: {error}")
+fn watch_error(error: rustix::io::Errno) -> String {
+    format!("watching for forbidden names: {error}")
 }
 
 #[cfg(test)]
@@ -126,30 +126,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_that_appears_is_renamed_and_what_was_there_is_not() {
+    fn a_forbidden_name_is_renamed_when_it_appears_but_not_if_it_existed_before() {
         let dir = tempfile::tempdir().unwrap();
         let top = AbsPath::from_os(&dir.path().canonicalize().unwrap()).unwrap();
         let path = |name: &str| top.join(name);
         fs::write(path(".npmrc").as_std(), "mine").unwrap();
         let watched = [".npmrc", ".envrc", ".vscode", "none/x"].map(path);
         let mut watch = Watch::new(&watched).unwrap().unwrap();
-        assert_eq!(watch.take(), (Vec::new(), true));
+        assert_eq!(watch.handle_events(), (Vec::new(), true));
         fs::write(path(".envrc").as_std(), "x").unwrap();
         fs::create_dir(path(".VSCode").as_std()).unwrap();
         fs::write(path("other").as_std(), "x").unwrap();
-        let (lines, goes_on) = watch.take();
-        assert!(lines.len() == 2 && goes_on, "{lines:?}");
+        let (lines, may_continue) = watch.handle_events();
+        assert!(lines.len() == 2 && may_continue, "{lines:?}");
         assert!(
             path(".envrc.not-trusted").as_std().exists() && path(".VSCode.not-trusted").as_std().exists()
         );
         assert!(path(".npmrc").as_std().exists() && path("other").as_std().exists());
-        let mut goes_on = true;
-        for _ in 0..PUT_AWAY_MOST {
+        let mut may_continue = true;
+        for _ in 0..FORBIDDEN_RENAMES {
             fs::write(path(".envrc").as_std(), "x").unwrap();
-            goes_on &= watch.take().1;
+            may_continue &= watch.handle_events().1;
         }
-        assert!(!goes_on && !path(".envrc").as_std().exists());
-        assert_eq!(watch.all().0, Vec::<String>::new());
+        assert!(!may_continue && !path(".envrc").as_std().exists());
+        assert_eq!(watch.check_all().0, Vec::<String>::new());
         assert!(Watch::new(&[path(".npmrc")]).unwrap().is_none());
     }
 }

@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_git_directory_outside_counts_if_both_sides_say_so() {
+    fn an_outside_git_directory_is_accepted_if_both_refer_to_each_other() {
         let dir = tempfile::tempdir().unwrap();
         let top = AbsPath::from_os(&dir.path().canonicalize().unwrap()).unwrap();
         let write = |path: &str, text: &str| {

@@ -63,10 +63,11 @@ pub(super) const ABOUT: &[About] = &[
     },
     About {
         name: "tools.profile",
-        takes: Takes::Word(&["auto", "full", "small"]),
+        takes: Takes::Word(&["auto", "full", "small", "guided"]),
         default: DefaultValue::Text("auto"),
-        text: "Which tools models get: the full list, or few tools with short descriptions. `auto` \
-               gives [small models](providers.md#how-many-tools) few.",
+        text: "Which tools models get: the full list, few tools with short descriptions, or these \
+               with [guidance](prompt.md#guided-models). `auto` decides by the \
+               [model's size](providers.md#how-many-tools).",
     },
     About {
         name: "permissions.deny",

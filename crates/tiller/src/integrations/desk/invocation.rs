@@ -9,7 +9,7 @@ use crate::{
         report::Report,
     },
 };
-use ::integrations::{Blocked, Call, Files, Unmade};
+use ::integrations::{Blocked, Call, CallError, Files};
 use anyhow::{Result, bail};
 use serde_json::Value;
 
@@ -24,12 +24,12 @@ impl Desk<'_> {
         let account = account.unwrap_or_else(|| whose.meant().to_owned());
         let unready = whose.unready(&integration, &function, &account);
         let files = Some(Files { system: self.system.clone(), cwd: self.cwd.clone() });
-        let call = Call { integration, function, account, given, force, dry_run, files };
+        let call = Call { integration, function, account, raw_arguments: given, force, dry_run, files };
         // The user typed the file names, so they are already approved.
         let denial = self.integrations.denial(self.options, self.cwd, &call, false).await;
         let outcome = match self.integrations.caller.call(&call, &self.switches, denial).await {
             Ok(outcome) => outcome,
-            Err(Unmade::Blocked(blocked)) => match (&blocked, unready) {
+            Err(CallError::Blocked(blocked)) => match (&blocked, unready) {
                 (Blocked::NotActive(name), _) => bail!("{blocked} (`tiller integrations enable {name}`)"),
                 (Blocked::NoCredentials { .. }, Some(why)) => bail!("{why}"),
                 _ => bail!("{blocked}"),

@@ -62,7 +62,7 @@ impl Desk<'_> {
         let flags: String = arguments.iter().map(|(name, value)| flag(name, value)).collect();
         let (provider, name) = (&integration.name, &function.name);
         let json = Value::Object(arguments);
-        let own = format!("app.integrations{}{}", lua::step(provider), lua::step(name));
+        let own = format!("app.integrations{}{}", lua::path_step(provider), lua::path_step(name));
         let examples = [
             format!("tiller integrations:{provider} {name}{flags}"),
             format!("tiller integrations call {provider}.{name} {} --json", in_shell(&json.to_string())),

@@ -1,0 +1,252 @@
+//! A file identified by an open directory and a name in it.
+//!
+//! Between resolving a path and opening it by name, the path can be changed to lead elsewhere. Here
+//! the resolved directory is opened without following any link (stricter than `RESOLVE_BENEATH`: a
+//! resolved path contains no links). From then on the directory cannot be exchanged.
+
+use super::{files::expect_regular, sandbox};
+use crate::{AbsPath, Pins, SystemError};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat};
+use std::collections::HashSet;
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::OnceLock;
+
+/// What the file operations of one tool call are bound to.
+#[derive(Debug)]
+pub(super) struct Pinned {
+    pins: Pins,
+    /// The secret files by device and inode; collected when the first file with several hard links
+    /// is met.
+    secrets: OnceLock<HashSet<(u64, u64)>>,
+}
+
+/// A name in an open directory.
+#[derive(Debug)]
+pub(super) struct EntryHandle {
+    pub(super) directory: OwnedFd,
+    pub(super) name: String,
+    pub(super) path: AbsPath,
+}
+
+/// Metadata of a directory entry, in the types that [`std::os::unix::fs::MetadataExt`] uses on
+/// every Unix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct EntryMetadata {
+    pub(super) kind: FileType,
+    /// The device and inode.
+    pub(super) id: (u64, u64),
+    /// The number of hard links.
+    pub(super) links: u64,
+    pub(super) user: u32,
+    pub(super) group: u32,
+    /// The permission bits, including set-user-ID, set-group-ID and sticky.
+    pub(super) permissions: u32,
+}
+
+impl From<Stat> for EntryMetadata {
+    fn from(stat: Stat) -> Self {
+        Self {
+            kind: FileType::from_raw_mode(stat.st_mode),
+            id: (widen(stat.st_dev), widen(stat.st_ino)),
+            links: widen(stat.st_nlink),
+            user: stat.st_uid,
+            group: stat.st_gid,
+            permissions: widen(stat.st_mode) as u32 & 0o7777,
+        }
+    }
+}
+
+/// Widens a number whose type differs between systems. A negative one (Apple systems have negative
+/// device numbers) is sign-extended, as in the standard library.
+fn widen(number: impl Into<i128>) -> u64 {
+    number.into() as u64
+}
+
+impl Pinned {
+    pub(super) fn new(pins: Pins) -> Self {
+        Self { pins, secrets: OnceLock::new() }
+    }
+
+    /// Returns the target that a path must lead to.
+    pub(super) fn target(&self, path: &AbsPath) -> Option<AbsPath> {
+        self.pins.target(path)
+    }
+
+    /// Refuses a file that is a secret under another name.
+    pub(super) fn check(&self, path: &AbsPath, id: (u64, u64), links: u64) -> Result<(), SystemError> {
+        if links < 2 {
+            return Ok(());
+        }
+        let secrets = self.secrets.get_or_init(|| sandbox::secret_files(&self.pins.secrets));
+        match secrets.contains(&id) {
+            true => Err(SystemError::Blocked(path.clone())),
+            false => Ok(()),
+        }
+    }
+}
+
+impl EntryHandle {
+    /// Opens the directory of a path without following links; `make` creates missing directories.
+    pub(super) fn open(path: &AbsPath, make: bool) -> Result<Self, SystemError> {
+        let fail = |source: rustix::io::Errno| match source {
+            rustix::io::Errno::LOOP => SystemError::Moved(path.clone()),
+            other => SystemError::from_io("open", path, other.into()),
+        };
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(SystemError::IsDirectory(path.clone()));
+        };
+        let directory = match open_directory(&parent) {
+            Err(rustix::io::Errno::NOENT) if make => open_by_component(&parent, true),
+            opened => opened,
+        };
+        // If a directory was replaced by a link, the step-by-step path reports ENOTDIR and
+        // `openat2` ELOOP.
+        let directory = directory.map_err(|error| match error {
+            rustix::io::Errno::NOTDIR if has_link_component(&parent) => SystemError::Moved(path.clone()),
+            error => fail(error),
+        })?;
+        Ok(Self { directory, name: name.to_owned(), path: path.clone() })
+    }
+
+    /// Returns the metadata without following links; `None` if the entry does not exist.
+    pub(super) fn stat(&self) -> io::Result<Option<EntryMetadata>> {
+        match rustix::fs::statat(&self.directory, &self.name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(found) => Ok(Some(found.into())),
+            Err(rustix::io::Errno::NOENT) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Returns the metadata of the regular file, or `None` if there is no entry. Anything else,
+    /// including a link, is an error.
+    pub(super) fn regular(&self, operation: &'static str) -> Result<Option<EntryMetadata>, SystemError> {
+        let found = self.stat().map_err(|source| SystemError::from_io(operation, &self.path, source))?;
+        match found.map(|found| found.kind) {
+            None | Some(FileType::RegularFile) => Ok(found),
+            Some(FileType::Directory) => Err(SystemError::IsDirectory(self.path.clone())),
+            Some(FileType::Symlink) => Err(SystemError::Moved(self.path.clone())),
+            Some(_) => Err(SystemError::NotRegular(self.path.clone())),
+        }
+    }
+
+    /// Opens the file without following a link and without blocking.
+    pub(super) fn file(&self, operation: &'static str, flags: OFlags) -> Result<File, SystemError> {
+        let fail = |source: io::Error| SystemError::from_io(operation, &self.path, source);
+        if self.regular(operation)?.is_none() {
+            return Err(SystemError::NotFound(self.path.clone()));
+        }
+        let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(&self.directory, &self.name, flags, Mode::empty());
+        let file = File::from(file.map_err(|error| match error {
+            rustix::io::Errno::LOOP => SystemError::Moved(self.path.clone()),
+            error => fail(error.into()),
+        })?);
+        // The file may have been replaced since the check above.
+        expect_regular(&self.path, &file.metadata().map_err(fail)?)?;
+        Ok(file)
+    }
+}
+
+const DIRECTORY_FLAGS: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);
+
+/// Opens a directory, as a handle for names in it, without following links.
+#[cfg(target_os = "linux")]
+pub(super) fn open_directory(path: &AbsPath) -> rustix::io::Result<OwnedFd> {
+    use rustix::fs::ResolveFlags;
+    let flags = DIRECTORY_FLAGS | OFlags::PATH;
+    match rustix::fs::openat2(CWD, path.as_str(), flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+        // The kernel is too old for `openat2`, or a container forbids it.
+        Err(rustix::io::Errno::NOSYS | rustix::io::Errno::PERM) => open_by_component(path, false),
+        opened => opened,
+    }
+}
+
+/// Opens a directory, as a handle for names in it, without following links.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn open_directory(path: &AbsPath) -> rustix::io::Result<OwnedFd> {
+    open_by_component(path, false)
+}
+
+/// Opens a directory without following links, with one call per component.
+fn open_by_component(path: &AbsPath, make: bool) -> rustix::io::Result<OwnedFd> {
+    #[cfg(target_os = "linux")]
+    let flags = DIRECTORY_FLAGS | OFlags::NOFOLLOW | OFlags::PATH;
+    #[cfg(not(target_os = "linux"))]
+    let flags = DIRECTORY_FLAGS | OFlags::NOFOLLOW;
+    let mut directory = rustix::fs::openat(CWD, "/", flags, Mode::empty())?;
+    for name in path.as_str().split('/').filter(|name| !name.is_empty()) {
+        directory = match rustix::fs::openat(&directory, name, flags, Mode::empty()) {
+            Err(rustix::io::Errno::NOENT) if make => {
+                match rustix::fs::mkdirat(&directory, name, Mode::from_raw_mode(0o777)) {
+                    Ok(()) | Err(rustix::io::Errno::EXIST) => {}
+                    Err(error) => return Err(error),
+                }
+                rustix::fs::openat(&directory, name, flags, Mode::empty())?
+            }
+            opened => opened?,
+        };
+    }
+    Ok(directory)
+}
+
+/// Returns whether a component of a path is a link now.
+fn has_link_component(path: &AbsPath) -> bool {
+    let mut at = Some(path.clone());
+    while let Some(path) = at {
+        if std::fs::symlink_metadata(path.as_std()).is_ok_and(|found| found.is_symlink()) {
+            return true;
+        }
+        at = path.parent();
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+
+    #[test]
+    fn metadata_by_directory_handle_and_by_path_agree() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = AbsPath::from_os(&dir.path().canonicalize().unwrap()).unwrap().join("file");
+        fs::write(path.as_std(), "x").unwrap();
+        fs::hard_link(path.as_std(), dir.path().join("other")).unwrap();
+        fs::set_permissions(path.as_std(), fs::Permissions::from_mode(0o751)).unwrap();
+        let found = EntryHandle::open(&path, false).unwrap().stat().unwrap().unwrap();
+        let known = fs::metadata(path.as_std()).unwrap();
+        assert_eq!((found.id, found.links), ((known.dev(), known.ino()), 2));
+        assert_eq!((found.user, found.group), (known.uid(), known.gid()));
+        assert_eq!((found.kind, found.permissions), (FileType::RegularFile, 0o751));
+        assert_eq!(widen(-2_i32), -2_i32 as u64, "as the standard library extends it");
+    }
+
+    #[test]
+    fn s09_opening_a_directory_follows_no_link_by_either_method() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = AbsPath::from_os(&dir.path().canonicalize().unwrap()).unwrap();
+        fs::create_dir_all(top.join("real/deep").as_std()).unwrap();
+        fs::write(top.join("real/deep/file").as_std(), "x").unwrap();
+        symlink("real", top.join("link").as_std()).unwrap();
+        symlink("file", top.join("real/deep/soft").as_std()).unwrap();
+        for opened in [open_directory, |path: &AbsPath| open_by_component(path, false)] {
+            assert!(opened(&top.join("real/deep")).is_ok());
+            assert!(opened(&top.join("link/deep")).is_err());
+        }
+        assert!(matches!(EntryHandle::open(&top.join("link/deep/file"), true), Err(SystemError::Moved(_))));
+        let soft = EntryHandle::open(&top.join("real/deep/soft"), false).unwrap();
+        assert!(matches!(soft.file("read", OFlags::RDONLY), Err(SystemError::Moved(_))));
+        let made = EntryHandle::open(&top.join("real/new/er/file"), true).unwrap();
+        assert!(made.regular("write").unwrap().is_none());
+        assert!(top.join("real/new/er").as_std().is_dir());
+        // An open directory stays the same one, even if something else takes its name.
+        fs::rename(top.join("real/new").as_std(), top.join("real/old").as_std()).unwrap();
+        symlink("/etc", top.join("real/new").as_std()).unwrap();
+        let flags = OFlags::WRONLY | OFlags::CREATE;
+        rustix::fs::openat(&made.directory, "file", flags, Mode::from_raw_mode(0o600)).unwrap();
+        assert!(top.join("real/old/er/file").as_std().is_file());
+    }
+}

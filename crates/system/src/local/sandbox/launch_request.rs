@@ -1,0 +1,111 @@
+//! The launch request: the command that the launcher is to run, and its confinement. The agent's
+//! process writes it to a private pipe or socket, so that other processes cannot change or forge it
+//! and it does not appear on a command line.
+//!
+//! Wire format: [`MAGIC`], the number of bytes that follow, then strings, each as its length and
+//! its bytes. All numbers are 32 bits, little-endian. Strings are `OPTION=VALUE` up to `--`; the
+//! command follows. If the command's standard input is a pipe, its descriptor follows the request,
+//! see `descriptor.rs`.
+
+#[cfg(any(target_os = "linux", test))]
+mod parse;
+
+use super::variables::HiddenVariables;
+use crate::{AbsPath, PrivateTemp, Sandbox};
+use std::io::{self, Write};
+
+/// The first bytes of a request. The number changes with the wire format.
+const MAGIC: &[u8; 8] = b"tiller-3";
+
+/// A command and its confinement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::local) struct LaunchRequest {
+    /// The confinement; at level `off` the command is only supervised.
+    pub(in crate::local) sandbox: Sandbox,
+    /// Whether to use mount, IPC and network namespaces and a private `/dev`.
+    pub(in crate::local) namespaces: bool,
+    /// Whether to use a PID namespace.
+    pub(in crate::local) processes: bool,
+    /// Whether to wait for confirmation, once confined, before the command starts.
+    pub(in crate::local) confirm: bool,
+    /// The working directory of the command.
+    pub(in crate::local) cwd: AbsPath,
+    /// Variables added to the inherited environment.
+    pub(in crate::local) env: Vec<(String, String)>,
+    /// Which inherited variables are withheld.
+    pub(in crate::local) hidden_variables: Option<HiddenVariables>,
+    /// The content of the command's standard input.
+    pub(in crate::local) input: Option<String>,
+    /// Whether standard input is a pipe instead, whose descriptor follows the request.
+    pub(in crate::local) piped: bool,
+    /// The program and its arguments; never empty.
+    pub(in crate::local) command: Vec<String>,
+}
+
+impl LaunchRequest {
+    /// Writes the request in its wire format.
+    pub(in crate::local) fn write(&self, to: &mut impl Write) -> io::Result<()> {
+        let strings = self.strings();
+        let length = |length: usize| u32::try_from(length).map_err(io::Error::other);
+        let mut body = Vec::new();
+        for string in &strings {
+            body.extend(length(string.len())?.to_le_bytes());
+            body.extend(string.as_bytes());
+        }
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend(length(body.len())?.to_le_bytes());
+        bytes.extend(body);
+        to.write_all(&bytes)
+    }
+
+    fn strings(&self) -> Vec<String> {
+        let Sandbox { level, network, limits, .. } = &self.sandbox;
+        let mut strings = vec![format!("level={}", level.id()), format!("cwd={}", self.cwd)];
+        for (name, on) in [
+            ("network", *network),
+            ("namespaces", self.namespaces),
+            ("processes", self.processes),
+            ("confirm", self.confirm),
+            ("piped", self.piped),
+        ] {
+            if on {
+                strings.push(format!("on={name}"));
+            }
+        }
+        let paths = [
+            ("write", &self.sandbox.writable),
+            ("guard", &self.sandbox.guarded),
+            ("hide", &self.sandbox.hidden),
+            ("blank", &self.sandbox.blanked),
+            ("shared", &self.sandbox.shared),
+            ("reserve", &self.sandbox.reserved),
+            ("pin", &self.sandbox.pinned),
+        ];
+        for (option, paths) in paths {
+            strings.extend(paths.iter().map(|path| format!("{option}={path}")));
+        }
+        for PrivateTemp { at, backing } in &self.sandbox.temp {
+            strings.push(format!("backing={backing}"));
+            strings.push(format!("temp={at}"));
+        }
+        strings.extend(
+            [
+                ("processes", limits.processes),
+                ("memory", limits.memory_bytes),
+                ("file", limits.file_bytes),
+                ("cpu", limits.cpu_seconds),
+            ]
+            .map(|(name, most)| format!("most-{name}={most}")),
+        );
+        strings.extend(self.env.iter().map(|(name, value)| format!("env={name}={value}")));
+        if let Some(hidden_variables) = &self.hidden_variables {
+            strings.push("on=hiding".to_owned());
+            strings.extend(hidden_variables.values.iter().map(|value| format!("secret={value}")));
+            strings.extend(hidden_variables.keep.iter().map(|name| format!("keep={name}")));
+        }
+        strings.extend(self.input.iter().map(|input| format!("input={input}")));
+        strings.push("--".to_owned());
+        strings.extend(self.command.iter().cloned());
+        strings
+    }
+}
