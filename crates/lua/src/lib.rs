@@ -2,9 +2,9 @@
 //!
 //! [`run()`] runs a script in a fresh interpreter with limits on memory and time. [`ScriptHost`]
 //! carries out the calls that a script makes: in an agent's turn they go to the session's tools
-//! through the session's permission gate, elsewhere to what the caller provides. [`Functions`] lists
-//! the functions of MCP servers and integrations. [`LuaTools`] gives sessions the tools for writing
-//! scripts.
+//! through the session's permission gate, elsewhere to what the caller provides. [`Functions`]
+//! lists the functions of MCP servers and integrations. [`LuaTools`] gives sessions the tools for
+//! writing scripts.
 //!
 //! Architecture Invariant: the only crate that names `mlua`. A script has no access to files,
 //! environment variables or a clock, and always ends. It affects the outside only through calls,
