@@ -3,26 +3,26 @@
 //! A check is a pure function from the tree to its problems. Each message states how to fix the
 //! problem.
 
-mod arrows;
 mod book;
 mod changelog;
 mod clients;
 mod clocks;
 mod decisions;
-mod foreign;
-mod holes;
+mod documented_names;
+mod foreign_names;
+mod layers;
 mod links;
 mod lints;
 mod machine_paths;
 mod manifest;
 mod module_docs;
 mod os_bans;
-mod promises;
 mod prose;
 mod security;
 mod size;
 mod sleeps;
 mod spawns;
+mod stubs;
 mod tree;
 
 use anyhow::{Result, bail};
@@ -60,20 +60,20 @@ impl fmt::Display for Problem {
 type Check = fn(&Tree) -> Vec<Problem>;
 
 const CHECKS: &[(&str, Check)] = &[
-    ("arrows", arrows::check),
+    ("layers", layers::check),
     ("book", book::check),
     ("changelog", changelog::check),
     ("clients", clients::check),
     ("clocks", clocks::check),
     ("decisions", decisions::check),
-    ("foreign", foreign::check),
-    ("holes", holes::check),
+    ("foreign names", foreign_names::check),
+    ("stubs", stubs::check),
     ("links", links::check),
     ("lints", lints::check),
     ("machine paths", machine_paths::check),
     ("module docs", module_docs::check),
     ("os bans", os_bans::check),
-    ("promises", promises::check),
+    ("documented names", documented_names::check),
     ("prose", prose::check),
     ("security", security::check),
     ("size", size::check),
@@ -83,7 +83,7 @@ const CHECKS: &[(&str, Check)] = &[
 
 /// Runs every check over the working tree and prints the problems.
 pub(crate) fn run() -> Result<()> {
-    let tree = Tree::of_the_workspace()?;
+    let tree = Tree::from_workspace()?;
     let mut count = 0;
     for (name, check) in CHECKS {
         for problem in check(&tree) {

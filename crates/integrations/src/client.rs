@@ -4,7 +4,7 @@
 pub type ClientFactory = dyn Fn(&str, Network) -> Result<Client, String> + Send + Sync;
 
 /// An HTTP client. It must not follow redirects or use a proxy, and resolves names with the
-/// [`AddressGuard`](crate::Guard) of its network.
+/// [`AddressGuard`](crate::AddressGuard) of its network.
 pub type Client = reqwest::Client;
 
 /// The addresses that a client may connect to.

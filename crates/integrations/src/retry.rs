@@ -194,10 +194,10 @@ async fn error_message(response: Response, retry_after: Option<Duration>) -> Str
     let status = response.status();
     let reason = status.canonical_reason().unwrap_or_default();
     let bytes = bytes(response, FAILURE_BYTES).await.map(|(bytes, _)| bytes).unwrap_or_default();
-    let message_text = message(&String::from_utf8_lossy(&bytes));
+    let reason_text = message(&String::from_utf8_lossy(&bytes));
     let mut text = format!("HTTP {} {reason}", status.as_u16()).trim_end().to_owned();
-    if !message_text.is_empty() {
-        text.push_str(&format!(": {message_text}"));
+    if !reason_text.is_empty() {
+        text.push_str(&format!(": {reason_text}"));
     }
     match retry_after {
         Some(retry_after) => text.push_str(&format!(" (try again in {} s)", retry_after.as_secs())),

@@ -34,28 +34,29 @@ impl RunClock {
 
     /// Fails once a limit is exceeded, and on every later call.
     pub(crate) fn check(&self) -> mlua::Result<()> {
-        let end = self.end_reason();
-        let end = end.or_else(|| self.cancel.is_cancelled().then_some(EndReason::Cancelled)).or_else(|| {
-            let elapsed = self.began.elapsed();
-            if elapsed > self.limits.wall {
-                Some(EndReason::Wall)
-            } else if elapsed.saturating_sub(self.outside.get()) > self.limits.cpu {
-                Some(EndReason::Cpu)
-            } else {
-                None
-            }
-        });
-        match end {
+        let reason = self.end_reason();
+        let reason =
+            reason.or_else(|| self.cancel.is_cancelled().then_some(EndReason::Cancelled)).or_else(|| {
+                let elapsed = self.began.elapsed();
+                if elapsed > self.limits.wall {
+                    Some(EndReason::Wall)
+                } else if elapsed.saturating_sub(self.outside.get()) > self.limits.cpu {
+                    Some(EndReason::Cpu)
+                } else {
+                    None
+                }
+            });
+        match reason {
             None => Ok(()),
-            Some(end) => Err(self.end(end)),
+            Some(reason) => Err(self.end(reason)),
         }
     }
 
     /// Ends the run for this reason, unless it has already been ended for another one. Returns the
     /// error.
-    pub(crate) fn end(&self, end: EndReason) -> mlua::Error {
-        let end = *self.end_reason.borrow_mut().get_or_insert(end);
-        mlua::Error::RuntimeError(self.message(end))
+    pub(crate) fn end(&self, reason: EndReason) -> mlua::Error {
+        let reason = *self.end_reason.borrow_mut().get_or_insert(reason);
+        mlua::Error::RuntimeError(self.message(reason))
     }
 
     /// Returns the reason why the run was ended, if it was.
@@ -64,8 +65,8 @@ impl RunClock {
     }
 
     /// Returns the message about the end of a run, for the author of the script.
-    pub(crate) fn message(&self, end: EndReason) -> String {
-        match end {
+    pub(crate) fn message(&self, reason: EndReason) -> String {
+        match reason {
             EndReason::Cpu => format!("CPU limit of {} exceeded.", seconds(self.limits.cpu)),
             EndReason::Wall => format!("Time limit of {} exceeded.", seconds(self.limits.wall)),
             EndReason::Memory => {

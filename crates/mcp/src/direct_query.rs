@@ -39,7 +39,7 @@ impl DirectQuery {
     pub fn tool(self, server: &str, client: Arc<Client>, redactor: Redactor) -> (Arc<dyn AnyTool>, Value) {
         let (function, arguments) = (self.function(server), self.arguments());
         (
-            Arc::new(QueryCall { server: server.to_owned(), direct_query: self, function, client, redactor }),
+            Arc::new(QueryCall { server: server.to_owned(), query: self, function, client, redactor }),
             arguments,
         )
     }
@@ -82,7 +82,7 @@ impl DirectQuery {
 #[derive(Clone)]
 struct QueryCall {
     server: String,
-    direct_query: DirectQuery,
+    query: DirectQuery,
     function: String,
     client: Arc<Client>,
     redactor: Redactor,
@@ -110,7 +110,7 @@ impl AnyTool for QueryCall {
 #[async_trait]
 impl AnyCall for QueryCall {
     fn describe(&self, _cwd: &AbsPath) -> Description {
-        let what = match &self.direct_query {
+        let what = match &self.query {
             DirectQuery::Resources => "List resources".to_owned(),
             DirectQuery::Resource { uri } => format!("Read {uri}"),
             DirectQuery::Prompts => "List prompts".to_owned(),
@@ -132,7 +132,7 @@ impl AnyCall for QueryCall {
         let response = tokio::select! {
             biased;
             () = cx.cancel.cancelled() => return Err(ToolError::Cancelled(None)),
-            response = self.direct_query.send(&self.client) => response,
+            response = self.query.send(&self.client) => response,
         };
         match response {
             Ok(value) => {

@@ -195,8 +195,7 @@ impl Hub {
         let mut files_read = self.files_read.subscribe();
         // `self` holds the sender, so this cannot fail; after the timeout the files are given up
         // on.
-        let _ =
-            tokio::time::timeout_at(self.first_deadline, files_read.wait_for(|files_read| *files_read)).await;
+        let _ = tokio::time::timeout_at(self.first_deadline, files_read.wait_for(|read| *read)).await;
     }
 
     /// Waits until every server has started or failed, but no longer than the first wait.
@@ -205,7 +204,7 @@ impl Hub {
         let settled = async {
             let mut files_read = self.files_read.subscribe();
             // `self` holds the sender, so this cannot fail.
-            let _ = files_read.wait_for(|files_read| *files_read).await;
+            let _ = files_read.wait_for(|read| *read).await;
             join_all(self.servers().iter().map(async |server| server.settled().await)).await;
         };
         let _ = tokio::time::timeout_at(self.first_deadline, settled).await;

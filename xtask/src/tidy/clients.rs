@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn the_table_of_this_tree_has_names() {
-        let tree = Tree::of_the_workspace().unwrap();
+        let tree = Tree::from_workspace().unwrap();
         let table = tree.rust().filter(|file| file.path.starts_with(TABLE));
         assert!(table.flat_map(|file| names(&file.text)).count() > 5);
     }

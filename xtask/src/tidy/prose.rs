@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn excluded_paths_exist() {
-        let tree = Tree::of_the_workspace().unwrap();
+        let tree = Tree::from_workspace().unwrap();
         for folder in EXCLUDED {
             assert!(
                 tree.files().iter().any(|file| file.path.starts_with(folder)),

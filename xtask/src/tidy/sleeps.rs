@@ -8,7 +8,7 @@ const EXCUSED: [(&str, &str); 0] = [];
 
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     let mut problems = Vec::new();
-    for file in tree.rust_but_tidy().filter(|file| !EXCUSED.iter().any(|(path, _)| *path == file.path)) {
+    for file in tree.rust_except_tidy().filter(|file| !EXCUSED.iter().any(|(path, _)| *path == file.path)) {
         let lines = file.lines();
         for (index, line) in lines.iter().enumerate() {
             if line.test && in_code(line.text, "sleep(") && !clock_is_paused(&lines[..index]) {

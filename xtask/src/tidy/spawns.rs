@@ -16,7 +16,7 @@ const PLACES: [(&str, &str); 7] = [
 ];
 
 /// The types that start processes. `system::Command` is only a description.
-const STARTERS: [&str; 5] = [
+const PROCESS_STARTERS: [&str; 5] = [
     "std::process::Command",
     "tokio::process::Command",
     "std::process::{",
@@ -27,7 +27,7 @@ const STARTERS: [&str; 5] = [
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     let mut problems = Vec::new();
     for file in tree.rust().filter(|file| !PLACES.iter().any(|(place, _)| file.path.starts_with(place))) {
-        for (number, _) in file.naming(&STARTERS).filter(|(_, line)| line.contains("Command")) {
+        for (number, _) in file.naming(&PROCESS_STARTERS).filter(|(_, line)| line.contains("Command")) {
             let message = "only the local system starts processes: call `System::spawn`";
             problems.push(Problem::line(&file.path, number, message));
         }

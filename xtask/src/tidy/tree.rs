@@ -26,7 +26,7 @@ pub(super) struct Line<'a> {
 
 impl Tree {
     /// Reads tracked and untracked files; ignored files and those that are not UTF-8 are left out.
-    pub(super) fn of_the_workspace() -> Result<Self> {
+    pub(super) fn from_workspace() -> Result<Self> {
         let listing =
             capture(command("git").args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]))?;
         let mut paths: Vec<&str> = listing.split('\0').filter(|path| !path.is_empty()).collect();
@@ -60,7 +60,7 @@ impl Tree {
 
     /// Returns the Rust sources, without the checks themselves, which must name the patterns they
     /// search.
-    pub(super) fn rust_but_tidy(&self) -> impl Iterator<Item = &File> {
+    pub(super) fn rust_except_tidy(&self) -> impl Iterator<Item = &File> {
         self.rust().filter(|file| !file.path.starts_with("xtask/src/tidy"))
     }
 
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn the_workspace_has_this_file() {
-        assert!(Tree::of_the_workspace().unwrap().get("xtask/src/tidy/tree.rs").is_some());
+        assert!(Tree::from_workspace().unwrap().get("xtask/src/tidy/tree.rs").is_some());
     }
 
     #[test]

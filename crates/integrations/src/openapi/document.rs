@@ -28,9 +28,9 @@ impl<'a> Document<'a> {
         let version = value["openapi"].as_str();
         match (version, value["swagger"].as_str()) {
             (Some(version), _) if version.starts_with("3.") => Ok(Self(value)),
-            (Some(version), _) => Err(DocumentError::Version(format!("it says {version}"))),
-            (None, Some(version)) => Err(DocumentError::Version(format!("it says Swagger {version}"))),
-            (None, None) => Err(DocumentError::Version("it does not say which".to_owned())),
+            (Some(version), _) => Err(DocumentError::Version(format!("it declares {version}"))),
+            (None, Some(version)) => Err(DocumentError::Version(format!("it declares Swagger {version}"))),
+            (None, None) => Err(DocumentError::Version("it declares no version".to_owned())),
         }
     }
 

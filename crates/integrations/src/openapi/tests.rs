@@ -237,7 +237,7 @@ fn documents_that_are_not_openapi_are_refused() {
     for (document, says) in [
         (json!({ "swagger": "2.0" }), "Swagger 2.0"),
         (json!({ "openapi": "2.5" }), "2.5"),
-        (json!([]), "does not say"),
+        (json!([]), "declares no version"),
         (json!({ "openapi": "3.1.0", "paths": {} }), "no operation"),
         (
             json!({ "openapi": "3.1.0", "paths": { "/x": { "$ref": "https://else.example/x" } } }),

@@ -2,8 +2,8 @@
 //! its own tools and nothing else.
 
 use crate::{
-    machine::{FakeMachine, Reaction, default_reactions, text, tool},
-    stage::TestSession,
+    fake_machine::{FakeMachine, Reaction, default_reactions, text, tool},
+    test_session::TestSession,
 };
 use agent::{Content, StopReason, fake::Reply};
 use serde_json::{Value, json};

@@ -2,8 +2,8 @@
 //! deadline.
 
 use crate::{
-    machine::{FakeMachine, Reaction, Streams, default_reactions, text, tool},
-    stage::TestSession,
+    fake_machine::{FakeMachine, Reaction, Streams, default_reactions, text, tool},
+    test_session::TestSession,
 };
 use agent::{Content, SessionEvent, StopReason, ToolContent, fake::Reply};
 use serde_json::{Value, json};

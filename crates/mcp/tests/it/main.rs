@@ -2,10 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod fake_machine;
 mod faults;
 mod live;
-mod machine;
 mod mentions;
 mod offers;
 mod serving;
-mod stage;
+mod test_session;

@@ -1,8 +1,8 @@
 //! Prompts of servers as slash commands, and resources that prompts mention.
 
 use crate::{
-    machine::{FakeMachine, Reaction, default_reactions, tool},
-    stage::TestSession,
+    fake_machine::{FakeMachine, Reaction, default_reactions, tool},
+    test_session::TestSession,
 };
 use agent::{Content, Message, SessionEvent, StopReason, fake::Reply};
 use serde_json::{Value, json};

@@ -1,8 +1,8 @@
 //! Requests from servers whose descriptions offer them these capabilities.
 
 use crate::{
-    machine::{FakeMachine, Reaction, default_reactions, text, tool},
-    stage::{TestSession, options},
+    fake_machine::{FakeMachine, Reaction, default_reactions, text, tool},
+    test_session::{TestSession, options},
 };
 use agent::fake::{FakeClient, Reply};
 use agent::{

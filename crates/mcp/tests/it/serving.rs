@@ -1,8 +1,8 @@
 //! This program as a server: its responses to a client.
 
 use crate::{
-    machine::{FakeMachine, default_reactions, text, tool},
-    stage::options,
+    fake_machine::{FakeMachine, default_reactions, text, tool},
+    test_session::options,
 };
 use agent::Redactor;
 use async_trait::async_trait;
@@ -286,7 +286,7 @@ async fn a_gateway_never_serves_itself() {
         _ => default_reactions(message, &json!([tool("look")])),
     });
     machine.answers("mirror", |message| match message["method"].as_str() {
-        Some("initialize") => vec![crate::machine::Reaction::Reply(json!({
+        Some("initialize") => vec![crate::fake_machine::Reaction::Reply(json!({
             "protocolVersion": "2025-06-18", "capabilities": { "tools": {} },
             "serverInfo": { "name": "tiller", "version": "1" },
         }))],

@@ -72,8 +72,8 @@ impl Stage {
         match system.spawn(Command::shell(line, self.project.clone(), OUTPUT)).await {
             Ok(mut process) => {
                 let mut output = String::new();
-                while let Some(output) = process.next_output().await {
-                    if let Output::Text(text) = output {
+                while let Some(piece) = process.next_output().await {
+                    if let Output::Text(text) = piece {
                         output.push_str(&text);
                     }
                 }

@@ -291,8 +291,8 @@ async fn an_interactive_command_is_confined_and_reads_its_input() {
     let mut process = system.spawn(command).await.unwrap();
     process.write_input("word\n").await.unwrap();
     let mut output = String::new();
-    while let Some(output) = process.next_output().await {
-        if let system::Output::Text(text) = output {
+    while let Some(piece) = process.next_output().await {
+        if let system::Output::Text(text) = piece {
             output.push_str(&text);
         }
     }

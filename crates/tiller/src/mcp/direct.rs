@@ -219,11 +219,11 @@ impl Direct {
     pub(crate) async fn query_tool(
         &self,
         server: &str,
-        direct_query: DirectQuery,
+        query: DirectQuery,
     ) -> Result<(Arc<dyn AnyTool>, Value), String> {
         let server = self.find(server).await?;
         let (client, _) = self.up(&server).await.map_err(|why| self.redacted(&why))?;
-        Ok(direct_query.tool(&server.name, client, self.options.redactor.clone()))
+        Ok(query.tool(&server.name, client, self.options.redactor.clone()))
     }
 
     /// Returns the permissions of a server in the settings.

@@ -10,7 +10,7 @@ const LAYERS: [&[&str]; 4] =
     [&["tiller"], &["acp", "providers", "store", "mcp", "lua", "integrations"], &["agent"], &["system"]];
 
 /// A crate outside the layers: no member depends on it, and it depends on none.
-const STRANGER: &str = "xtask";
+const UNKNOWN_CRATE: &str = "xtask";
 
 /// Names that crates must not have: their content belongs elsewhere.
 const NEVER: [&str; 4] = ["core", "common", "types", "utils"];
@@ -25,9 +25,9 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
                 manifest.path,
                 format!("put what is in `{name}` where its noun belongs"),
             ));
-        } else if layer(name).is_none() && name != STRANGER {
+        } else if layer(name).is_none() && name != UNKNOWN_CRATE {
             let message =
-                format!("`{name}` has no layer; give it one in xtask/src/tidy/arrows.rs and ARCHITECTURE.md");
+                format!("`{name}` has no layer; give it one in xtask/src/tidy/layers.rs and ARCHITECTURE.md");
             problems.push(Problem::file(manifest.path, message));
         }
         for dependency in manifest.dependencies() {
@@ -38,7 +38,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
             let down = layer(name).zip(layer(other)).is_some_and(|(from, to)| from < to);
             if !down {
                 let message = format!(
-                    "`{name}` may not depend on `{other}`: arrows go down only; move what it needs below both"
+                    "`{name}` may not depend on `{other}`: dependencies go down only; move what it needs below both"
                 );
                 problems.push(Problem::file(manifest.path, message));
             }

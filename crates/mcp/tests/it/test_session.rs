@@ -1,6 +1,6 @@
 //! A session with servers, and a model that plays a script.
 
-use crate::machine::FakeMachine;
+use crate::fake_machine::FakeMachine;
 use agent::fake::{FakeClient, FakeModel, FakeModels, MemoryStore, Reply};
 use agent::{
     Client, ClientServer, ClientServerKind, Content, CreateSession, FolderTrust, LanguageModel, Message,

@@ -17,7 +17,7 @@ const NOTES: [&str; 4] = ["TODO", "FIXME", "HACK", "XXX"];
 
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     let mut problems = Vec::new();
-    for file in tree.rust_but_tidy() {
+    for file in tree.rust_except_tidy() {
         for (index, line) in file.text.lines().enumerate() {
             for (needle, instead) in CODE.iter().filter(|(needle, _)| in_code(line, needle)) {
                 problems.push(Problem::line(&file.path, index + 1, format!("`{needle}`: {instead}")));
