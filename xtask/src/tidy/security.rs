@@ -49,7 +49,10 @@ mod tests {
         assert_eq!(found(&page), ["S-45 needs one row, with its test"]);
         page.push_str("| S-45 | x | `it_holds` |\n");
         assert!(found(&page).is_empty());
-        assert_eq!(found(&page.replace("it_holds", "it_does_not")), ["there is no test `it_does_not`"]);
+        assert_eq!(
+            found(&page.replace("it_holds", "it_does_not")),
+            ["the test `it_does_not` does not exist"]
+        );
         assert!(found(&page.replace("`it_holds`", "soon"))[0].starts_with("names no test"));
     }
 }

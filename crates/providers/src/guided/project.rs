@@ -93,8 +93,8 @@ impl Project {
         }
     }
 
-    /// The lines that contain an identifier of a prompt, as `path:line: text`; at most `most`. A word
-    /// is an identifier if it stands in backticks, before a parenthesis, or has an underscore.
+    /// The lines that contain an identifier of a prompt, as `path:line: text`; at most `most`. A
+    /// word is an identifier if it stands in backticks, before a parenthesis, or has an underscore.
     pub(super) fn lines_with_names(&self, prompt: &str, most: usize) -> Vec<String> {
         let is_part = |c: char| c.is_alphanumeric() || c == '_';
         let mut names: Vec<&str> = Vec::new();
