@@ -5,6 +5,7 @@
 
 mod arrows;
 mod changelog;
+mod circles;
 mod clients;
 mod clocks;
 mod decisions;
@@ -15,6 +16,7 @@ mod lints;
 mod machine_paths;
 mod manifest;
 mod module_docs;
+mod modules;
 mod os_bans;
 mod promises;
 mod security;
@@ -60,6 +62,7 @@ type Check = fn(&Tree) -> Vec<Problem>;
 const CHECKS: &[(&str, Check)] = &[
     ("arrows", arrows::check),
     ("changelog", changelog::check),
+    ("circles", circles::check),
     ("clients", clients::check),
     ("clocks", clocks::check),
     ("decisions", decisions::check),
