@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     ContentHash, FileChange, Freshness, SessionState, StoreError, ToolContext, ToolError,
-    session_task::Session,
+    session::Session,
     tools::write_through::{Change, text_now},
 };
 use system::{AbsPath, SystemError};

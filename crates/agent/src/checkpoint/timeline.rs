@@ -4,7 +4,7 @@ use super::{FileChange, RewindError, RewindTarget, Rewound};
 use crate::{
     Content, SessionEvent, SessionId, SessionStore, StoreError,
     limits::{EVENTS_PAGE, TITLE_CHARS},
-    sanitise::label,
+    text::sanitise::label,
 };
 use std::collections::BTreeMap;
 use system::AbsPath;

@@ -6,6 +6,7 @@
 //! answers what asks in every mode.
 
 mod commands;
+pub(crate) mod found;
 mod git;
 mod grants;
 mod host;

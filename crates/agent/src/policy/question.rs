@@ -1,7 +1,7 @@
 //! Questions in words: what would be done, where, what holds it back, and why it is asked.
 
 use super::{Policy, Subject, rule};
-use crate::{Access, one_line, titles::path_title};
+use crate::{Access, one_line, tool::titles::path_title};
 use system::AbsPath;
 
 /// A command of more bytes is asked about with its length, so that nobody takes what fits the window for all of it.

@@ -1,7 +1,7 @@
 //! Where a model works, in lines for the model.
 
 use super::Surroundings;
-use crate::{Mode, briefing::Fact};
+use crate::{Mode, prompt::briefing::Fact};
 use system::{AbsPath, Route, Routes, ShellProgram};
 
 /// Where a model works.

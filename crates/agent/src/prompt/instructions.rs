@@ -2,8 +2,8 @@
 //! the session's folder.
 
 use crate::{
-    briefing::{Fact, hash},
     limits::INSTRUCTIONS_OF_ONE_FILE,
+    prompt::briefing::{Fact, hash},
     tools::output::floor,
 };
 use std::collections::HashSet;
@@ -118,7 +118,7 @@ impl File {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::briefing::{Known, news};
+    use crate::prompt::briefing::{Known, news};
     use system::FakeSystem;
 
     async fn found(files: &[(&str, &str)]) -> Instructions {

@@ -71,7 +71,7 @@ not from the user, and the latest counts.
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{context, tools::call_tool};
+    use crate::{history::compaction as context, tools::call_tool};
 
     fn model(context_size: u64, disclosure: Option<&str>) -> ModelInfo {
         ModelInfo {

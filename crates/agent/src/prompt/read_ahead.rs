@@ -4,7 +4,7 @@
 
 use super::within;
 use crate::{
-    attachments::Open,
+    input::attachments::Open,
     limits::{AHEAD_BYTES, AHEAD_FILES, AHEAD_NAMES, AHEAD_SEARCHED, AHEAD_SEARCHED_BYTES, LOOK_AROUND_WAIT},
     tools::output::floor,
 };

@@ -4,7 +4,7 @@
 use super::{NewShell, ending};
 use crate::{
     limits::{SHELL_BYTES, SHELL_INPUT_WAIT},
-    plain::PlainOutput,
+    text::plain::PlainOutput,
     tools::output,
 };
 use std::{

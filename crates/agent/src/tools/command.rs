@@ -7,7 +7,7 @@ use crate::{
         COMMAND_PENDING_BYTES, LIVE_BYTES, LIVE_EVERY, LIVE_PENDING_BYTES, LIVE_TRICKLE_BYTES,
         TIMEOUT_IN_MILLISECONDS, WHOLE_BYTES,
     },
-    plain::PlainOutput,
+    text::plain::PlainOutput,
 };
 use std::time::Duration;
 use system::{ExitStatus, Output, Process, Route, SystemError};

@@ -1,7 +1,7 @@
 //! A system in memory for the tools' tests: buffers over a disk, routes that can be set, processes that follow a script.
 
 use crate::{
-    FileTracker, TaskList, ToolCallUpdate, ToolContext, ToolError, ToolLimits, ToolOutput, freshness,
+    FileTracker, TaskList, ToolCallUpdate, ToolContext, ToolError, ToolLimits, ToolOutput, files::freshness,
 };
 use async_trait::async_trait;
 use serde_json::Value;

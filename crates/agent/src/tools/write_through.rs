@@ -6,7 +6,8 @@ use super::{
     taken::{self, Taken},
 };
 use crate::{
-    Diff, Fingerprint, Freshness, Stamp, Standing, ToolContent, ToolContext, ToolError, freshness,
+    Diff, Fingerprint, Freshness, Stamp, Standing, ToolContent, ToolContext, ToolError,
+    files::freshness,
     limits::{REFORMAT_LINES, TAKEN_WITHIN},
 };
 use imara_diff::{Algorithm, BasicLineDiffPrinter, InternedInput, UnifiedDiffConfig};

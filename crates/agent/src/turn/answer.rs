@@ -3,8 +3,8 @@
 use super::{gathered::Gathered, text_calls::Watch};
 use crate::{
     ANSWER_BYTES, LanguageModel, MessageId, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelResponse,
-    ModelStop, SessionEvent, Severity, StoreError, ToolCallRequest, Usage, bounded, log::SessionLog,
-    session_task::Session,
+    ModelStop, SessionEvent, Severity, StoreError, ToolCallRequest, Usage, log::SessionLog, model::bounded,
+    session::Session,
 };
 use futures::{StreamExt as _, stream::BoxStream};
 use std::time::Duration;

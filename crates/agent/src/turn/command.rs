@@ -3,11 +3,11 @@
 use super::Course;
 use crate::{
     Checkpoint, ModelResponse, RewindError, SessionEvent, StopReason, TurnError,
-    briefing::instruction_files,
     checkpoint::{Timeline, restore},
-    commands::{self, Action},
-    context::{self, Room, Summed, Summing},
-    session_task::{Controls, Session},
+    history::compaction::{self, Room, Summed, Summing},
+    input::commands::{self, Action},
+    prompt::briefing::instruction_files,
+    session::{Session, controls::Controls},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -77,7 +77,7 @@ async fn compact(
 ) -> Result<Option<String>, TurnError> {
     let state = controls.state();
     let model = session.model(&state.model).await?;
-    let around = context::around(&session.frame(model.info(), &state));
+    let around = compaction::around(&session.frame(model.info(), &state));
     let with = Summing { model: model.as_ref(), around, cancel };
     let Some(room) = Room::of(model.info(), &session.settings().limits.context) else {
         return Ok(Some(format!("Nothing was done: how much {} can be sent is not known.", state.model)));
@@ -86,7 +86,7 @@ async fn compact(
         Summed::Shorter { before, after } => {
             format!("The conversation is summed up: about {before} tokens before, {after} now.")
         }
-        Summed::Nothing if !context::can_sum_up(model.as_ref()) => {
+        Summed::Nothing if !compaction::can_sum_up(model.as_ref()) => {
             format!("Nothing was done: {} is no language model and cannot sum anything up.", state.model)
         }
         Summed::Nothing => {
@@ -101,7 +101,7 @@ async fn compact(
 async fn context_text(session: &mut Session, controls: &Controls) -> Result<String, TurnError> {
     let state = controls.state();
     let model = session.model(&state.model).await?;
-    let around = context::around(&session.frame(model.info(), &state));
+    let around = compaction::around(&session.frame(model.info(), &state));
     let conversation = session.conversation();
     let (used, messages) = (conversation.used(around), conversation.history().messages().len());
     let mut text = format!(
@@ -112,7 +112,7 @@ async fn context_text(session: &mut Session, controls: &Controls) -> Result<Stri
         text.push_str(&room.described(
             used,
             session.settings().limits.context.auto_compact,
-            context::can_sum_up(model.as_ref()),
+            compaction::can_sum_up(model.as_ref()),
         ));
     }
     let known = conversation.known();

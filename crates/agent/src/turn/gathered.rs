@@ -2,7 +2,7 @@
 
 use crate::{
     Item, Reasoning, Text, ToolCallRequest,
-    item::{Paragraphs, calls_of, text_of},
+    event::item::{Paragraphs, calls_of, text_of},
 };
 
 /// What came of an answer so far.

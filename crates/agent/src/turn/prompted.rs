@@ -1,12 +1,14 @@
 //! What a turn begins with: the prompt, and what is looked up for it before it is recorded.
 
 use crate::{
-    Content, HookEvent, MessageId, SessionEvent, SessionState, Severity, TurnId, attachments, commands,
+    Content, HookEvent, MessageId, SessionEvent, SessionState, Severity, TurnId,
+    input::attachments,
+    input::commands,
+    input::mentions,
     limits::TITLE_CHARS,
-    mentions,
-    sanitise::label,
-    session_task::{Controls, Session},
-    source::SourceNotice,
+    session::{Session, controls::Controls},
+    sources::SourceNotice,
+    text::sanitise::label,
 };
 use serde_json::json;
 use tokio::sync::oneshot;

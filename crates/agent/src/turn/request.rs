@@ -4,11 +4,11 @@
 use crate::{
     Briefing, Effort, Freshness, ModelInfo, ModelRequest, Prefix, SessionEvent, SessionState, Severity,
     ToolSpec, ToolSpecs,
-    briefing::{self, Fact, Known, instruction_files},
     limits::INSTRUCTIONS_FILE_BYTES,
+    prompt::briefing::{self, Fact, Known, instruction_files},
     prompt::{self, Profile},
-    session_task::Session,
-    source::{self, Offer, SourceNotice},
+    session::Session,
+    sources::{self, Offer, SourceNotice},
 };
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ impl Session {
         };
         let (Offer { tools, notices }, around) = futures::join!(self.sources.offer(), around);
         if !self.sources.is_empty() {
-            self.tools = source::merge(&self.own_tools, tools);
+            self.tools = sources::merge(&self.own_tools, tools);
         }
         if let Some(around) = around {
             self.surroundings = around;

@@ -7,7 +7,7 @@ use crate::{
         self, Known,
         text::{Hold, Taken, TextCall, TextCalls, find},
     },
-    session_task::Session,
+    session::Session,
 };
 
 /// The text of an answer on its way to the client, and what of it may be a call.

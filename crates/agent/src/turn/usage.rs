@@ -1,7 +1,7 @@
 //! What a turn uses of its model, as it is recorded.
 
 use super::Course;
-use crate::{LanguageModel, SessionEvent, StoreError, Usage, UsageUpdate, session_task::Session};
+use crate::{LanguageModel, SessionEvent, StoreError, Usage, UsageUpdate, session::Session};
 
 impl Session {
     /// What an answer took, and how full the model's context is after it.
