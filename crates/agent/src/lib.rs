@@ -31,48 +31,53 @@ pub mod tools;
 mod trust;
 mod turn;
 
-pub use checkpoint::{
-    Checkpoint, ContentHash, FileChange, RewindError, RewindReport, RewindTarget, Rewound, Snapshot,
-};
-pub use client::{Choice, Client, PermissionOutcome, PermissionRequest, Question, QuestionOutcome};
+pub use checkpoint::{Checkpoint, RewindError, RewindReport};
+pub use client::{Client, PermissionRequest, Surface};
+pub use event::compaction::{Compaction, CompactionStep};
 pub use event::content::{Content, Diff, Location, ToolContent};
 pub use event::effort::Effort;
+pub use event::file_change::{ContentHash, FileChange, RewindTarget, Rewound, Snapshot};
 pub use event::ids::{CompactionId, MessageId, SessionId, ToolCallId, TurnId};
 pub use event::item::{
-    AnsweredCall, Item, ModelCall, Reasoning, Text, ToolCallRequest, Written, read_arguments,
+    AnsweredCall, Item, MalformedArguments, ModelCall, Reasoning, Text, ToolCallRequest, ToolResult, Written,
+    read_arguments,
 };
 pub use event::mode::{Mode, PermissionMode, UnknownMode};
+pub use event::permission::PermissionOutcome;
+pub use event::plan::{PlanEntry, PlanPriority, PlanStatus};
 pub use event::prefix::{Briefing, Prefix};
+pub use event::slash_command::SlashCommand;
 pub use event::swarm::{
     KeptOutput, SubagentCall, SubagentEnd, SubagentState, SubagentStatus, SwarmEvent, SwarmState,
 };
+pub use event::tool_call::{LiveOutput, ToolCallUpdate, ToolKind, ToolStatus};
 pub use event::{
-    LiveOutput, MalformedArguments, ModelResponse, Phase, PlanEntry, PlanPriority, PlanStatus,
-    ResultsLeftOut, SessionEvent, Severity, StopReason, ToolCallUpdate, ToolKind, ToolResult, ToolStatus,
-    TurnEnd, UsageUpdate,
+    ModelResponse, Phase, ResultsLeftOut, SessionEvent, Severity, StopReason, TurnEnd, UsageUpdate,
 };
 pub use files::freshness::{FileTracker, Fingerprint, Freshness, Seen, Stamp, Standing};
 pub use files::outputs::Outputs;
 pub use gate::explain::{Step, decision_time, explain, explained_as_path};
 pub use gate::outside::{Outside, Refusal};
 pub use history::History;
-pub use history::compaction::{Compaction, CompactionStep};
 pub use hooks::{Brought, Hook, HookEvent, Hooks};
-pub use input::commands::{SlashCommand, commands};
+pub use input::commands::commands;
 pub use limits::{ANSWER_BYTES, ContextLimits, Limits, ToolLimits};
-pub use model::price::{Cost, LongPrompt, Price, Rates};
+pub use log::state::SessionState;
+pub use model::specs::{ToolSpec, ToolSpecs};
+pub use model::usage::{Cost, LongPrompt, Price, Rates, Usage};
 pub use model::{
     AssistantMessage, Credentials, LanguageModel, Message, ModelError, ModelEvent, ModelInfo, ModelRequest,
-    ModelStop, Models, ToolProfile, ToolSpec, Usage,
+    ModelStop, Models, ToolProfile,
 };
 pub use policy::found::found_rules;
 pub use policy::{
     Answer, PermissionRule, PermissionRules, SandboxOptions, ServerRule, ServerRules, check_tool_name,
     check_tool_pattern,
 };
-pub use prompt::listing::ToolSpecs;
-pub use runtime::handle::{Prompt, PromptOutcome, SessionError, SessionHandle, SessionState, TurnError};
-pub use runtime::{CallsAsText, CreateSession, OpenSession, Runtime, RuntimeOptions, Surface};
+pub use runtime::handle::{Prompt, SessionError, SessionHandle};
+pub use runtime::{CreateSession, OpenSession, Runtime};
+pub use session::outcome::{PromptOutcome, TurnError};
+pub use settings::options::{CallsAsText, RuntimeOptions};
 pub use settings::{FollowedSettings, Settings, SettingsNews};
 pub use shells::Shells;
 pub use sources::server::{ClientServer, ClientServerKind};
@@ -90,8 +95,9 @@ pub use text::json_bytes::json_bytes;
 pub use text::redact::Redactor;
 pub use text::sanitise::{Sanitiser, escaped, escaped_json, label, one_line, sanitise};
 pub use tool::access::Access;
+pub use tool::nested::{Callee, InnerCalls, InnerError};
+pub use tool::question::{AskUser, Choice, Question, QuestionOutcome};
+pub use tool::sampling::{SAMPLING, SampleRequest, Sampled};
 pub use tool::titles::{command_block, command_title, path_title};
 pub use tool::{AnyCall, AnyTool, Description, Effect, Tool, ToolContext, ToolError, ToolOutput, Typed};
 pub use trust::{FolderTrust, ItemKind, Judged, TrustItem, TrustRecord, TrustRecords, TrustState};
-pub use turn::nested::{Callee, InnerCalls, InnerError};
-pub use turn::sampling::{SAMPLING, SampleRequest, Sampled};

@@ -1,11 +1,12 @@
 //! Making files again what they were, through the session's own system.
 
 use super::{
-    Recorder, RewindError, RewindReport, RewindTarget, Rewound, Timeline,
+    Recorder, RewindError, RewindReport, Timeline,
     undo::{Contents, Undone, undo},
 };
 use crate::{
-    ContentHash, FileChange, Freshness, SessionState, StoreError, ToolContext, ToolError,
+    ContentHash, FileChange, Freshness, RewindTarget, Rewound, SessionState, StoreError, ToolContext,
+    ToolError,
     session::Session,
     tools::write_through::{Change, text_now},
 };

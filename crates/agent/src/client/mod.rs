@@ -3,10 +3,14 @@
 pub(crate) mod display;
 pub(crate) mod watchers;
 
-use crate::{AnyTool, Location, SessionEvent, ToolCallId, ToolContent, ToolKind};
+use crate::{
+    AnyTool, AskUser, Location, PermissionOutcome, Question, QuestionOutcome, SessionEvent, ToolCallId,
+    ToolContent, ToolKind,
+};
 use async_trait::async_trait;
 use serde_json::Value;
 use std::sync::Arc;
+use system::System;
 
 /// Whoever drives a session.
 #[async_trait]
@@ -54,6 +58,15 @@ pub trait Client: Send + Sync {
     async fn flush(&self) {}
 }
 
+/// Whoever drives a session, and where its effects happen.
+#[derive(Clone)]
+pub struct Surface {
+    /// Who is told and asked.
+    pub client: Arc<dyn Client>,
+    /// Where tools act.
+    pub system: Arc<dyn System>,
+}
+
 /// A question to the user.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PermissionRequest {
@@ -82,57 +95,12 @@ pub struct PermissionRequest {
     pub grant_label: String,
 }
 
-/// A question to the user that is no permission.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Question {
-    /// The call that asks.
-    pub id: ToolCallId,
-    /// The question, in words.
-    pub text: String,
-    /// What can be chosen; any text can be answered when there is nothing to choose.
-    pub choices: Vec<Choice>,
-}
+/// A client as tools see it: they can ask the user a question, and nothing else.
+pub(crate) struct User(pub(crate) Arc<dyn Client>);
 
-/// One of several answers to choose from.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Choice {
-    /// What is chosen; differs from those of the other choices.
-    pub label: String,
-    /// More about it.
-    pub detail: Option<String>,
-    /// Whether whoever asks would choose it.
-    pub recommended: bool,
-}
-
-/// What came of a question.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum QuestionOutcome {
-    /// The user's text, or the label of a choice.
-    Answered(String),
-    /// The user did not want to answer.
-    Dismissed,
-    /// There is nobody who could be asked.
-    Unavailable,
-}
-
-/// The answer to a permission request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PermissionOutcome {
-    /// This once.
-    AllowOnce,
-    /// This and its like, for the session.
-    AllowAlways,
-    /// Not this once.
-    RejectOnce,
-    /// Neither this nor its like, for the session.
-    RejectAlways,
-    /// Nobody answered: the request was dismissed, or the turn cancelled.
-    Cancelled,
-}
-
-impl PermissionOutcome {
-    /// Whether the call may run.
-    pub fn allows(self) -> bool {
-        matches!(self, Self::AllowOnce | Self::AllowAlways)
+#[async_trait]
+impl AskUser for User {
+    async fn ask(&self, question: Question) -> QuestionOutcome {
+        self.0.ask(question).await
     }
 }

@@ -4,7 +4,7 @@
 //! an answer and refuse it when it comes back in another order or with other bytes, so nothing but the
 //! wire that read an item takes it apart or puts it together.
 
-use crate::{MalformedArguments, ToolCallId, ToolResult};
+use super::{content::Content, ids::ToolCallId};
 use serde_json::{Map, Value};
 
 /// One item of an answer. `C` is how its calls are held: [`ToolCallRequest`] in events,
@@ -124,6 +124,38 @@ pub struct ModelCall {
     pub arguments: String,
     /// The wire's own form, where the rest does not say all.
     pub opaque: Option<String>,
+}
+
+/// Arguments that are no JSON object. Such a call is never run; the model is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MalformedArguments {
+    /// What the model sent.
+    pub raw: String,
+    /// What is wrong with it.
+    pub error: String,
+}
+
+/// What a call gives back to the model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolResult {
+    /// The text the model reads.
+    pub text: String,
+    /// Images the model sees beside it.
+    pub images: Vec<Content>,
+    /// Whether the call failed (refused and cancelled calls fail too).
+    pub is_error: bool,
+}
+
+impl ToolResult {
+    /// A success.
+    pub fn ok(text: impl Into<String>) -> Self {
+        Self { text: text.into(), images: Vec::new(), is_error: false }
+    }
+
+    /// A failure.
+    pub fn error(text: impl Into<String>) -> Self {
+        Self { text: text.into(), images: Vec::new(), is_error: true }
+    }
 }
 
 /// Reads the arguments of a call. A blank text means no arguments; anything but an object is given back

@@ -4,21 +4,25 @@
 //! projection; none is a second source. Events are shaped like the protocol's second version: upserts by id, so that the whole
 //! state follows from the log.
 
+pub(crate) mod compaction;
 pub(crate) mod content;
 pub(crate) mod effort;
+pub(crate) mod file_change;
 pub(crate) mod ids;
 pub(crate) mod item;
 pub(crate) mod mode;
+pub(crate) mod permission;
+pub(crate) mod plan;
 pub(crate) mod prefix;
+pub(crate) mod slash_command;
 pub(crate) mod swarm;
+pub(crate) mod tool_call;
 
 use crate::{
-    Briefing, Compaction, Content, Effort, FileChange, Item, Location, MessageId, Mode, PermissionMode,
-    Prefix, Rewound, SlashCommand, Snapshot, SwarmEvent, Text, ToolCallId, ToolCallRequest, ToolContent,
+    Briefing, Compaction, Content, Effort, FileChange, Item, MessageId, Mode, PermissionMode, PlanEntry,
+    Prefix, Rewound, SlashCommand, Snapshot, SwarmEvent, Text, ToolCallId, ToolCallRequest, ToolCallUpdate,
     TurnId, Usage,
 };
-use serde_json::Value;
-use system::{AbsPath, ExitStatus};
 
 /// Something that happened in a session.
 #[derive(Debug, Clone, PartialEq)]
@@ -190,176 +194,6 @@ impl ModelResponse {
     pub fn has_calls(&self) -> bool {
         self.calls().next().is_some()
     }
-}
-
-/// Arguments that are no JSON object. Such a call is never run; the model is told.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MalformedArguments {
-    /// What the model sent.
-    pub raw: String,
-    /// What is wrong with it.
-    pub error: String,
-}
-
-/// What is new about a tool call.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ToolCallUpdate {
-    /// The call.
-    pub id: ToolCallId,
-    /// The tool's name.
-    pub name: String,
-    /// One line for people.
-    pub title: Option<String>,
-    /// What kind of thing it does.
-    pub kind: Option<ToolKind>,
-    /// Where it stands.
-    pub status: Option<ToolStatus>,
-    /// What it shows; replaces what it showed before.
-    pub content: Option<Vec<ToolContent>>,
-    /// Where it works; replaces the places before.
-    pub locations: Option<Vec<Location>>,
-    /// The arguments.
-    pub raw_input: Option<Value>,
-    /// What the model gets; set exactly once, with the status that ends the call.
-    pub result: Option<ToolResult>,
-    /// What its command has just done, where no client's terminal shows it. Live only.
-    pub output: Option<LiveOutput>,
-}
-
-/// What a running command has just done.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum LiveOutput {
-    /// It was started in this folder.
-    Started {
-        /// Where it runs.
-        cwd: AbsPath,
-    },
-    /// It said this, after all that came before. Where it says too much, some is left out and a line tells so.
-    Text(String),
-    /// It ended.
-    Ended(ExitStatus),
-}
-
-impl ToolCallUpdate {
-    /// An update that changes nothing yet.
-    pub fn of(id: ToolCallId, name: impl Into<String>) -> Self {
-        Self {
-            id,
-            name: name.into(),
-            title: None,
-            kind: None,
-            status: None,
-            content: None,
-            locations: None,
-            raw_input: None,
-            result: None,
-            output: None,
-        }
-    }
-
-    /// Sets the status.
-    pub fn status(mut self, status: ToolStatus) -> Self {
-        self.status = Some(status);
-        self
-    }
-
-    /// Replaces the content.
-    pub fn content(mut self, content: Vec<ToolContent>) -> Self {
-        self.content = Some(content);
-        self
-    }
-}
-
-/// What a call gives back to the model.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ToolResult {
-    /// The text the model reads.
-    pub text: String,
-    /// Images the model sees beside it.
-    pub images: Vec<Content>,
-    /// Whether the call failed (refused and cancelled calls fail too).
-    pub is_error: bool,
-}
-
-impl ToolResult {
-    /// A success.
-    pub fn ok(text: impl Into<String>) -> Self {
-        Self { text: text.into(), images: Vec::new(), is_error: false }
-    }
-
-    /// A failure.
-    pub fn error(text: impl Into<String>) -> Self {
-        Self { text: text.into(), images: Vec::new(), is_error: true }
-    }
-}
-
-/// What kind of thing a tool does, for the client's icon.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the protocol's own words")]
-pub enum ToolKind {
-    Read,
-    Edit,
-    Delete,
-    Move,
-    Search,
-    Execute,
-    Think,
-    Fetch,
-    SwitchMode,
-    Other,
-}
-
-/// Where a tool call stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ToolStatus {
-    /// Announced; not decided or not begun.
-    Pending,
-    /// Started: its effects may exist from here on, and it is never run again.
-    InProgress,
-    /// Ended well.
-    Completed,
-    /// Ended badly, or was refused.
-    Failed,
-    /// Ended because the turn was cancelled.
-    Cancelled,
-    /// The process ended while it ran; nobody knows what it did. Never run again.
-    Interrupted,
-}
-
-impl ToolStatus {
-    /// Whether nothing more will happen to the call.
-    pub fn is_final(self) -> bool {
-        !matches!(self, Self::Pending | Self::InProgress)
-    }
-}
-
-/// A step of the plan.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PlanEntry {
-    /// What is to be done.
-    pub content: String,
-    /// How much it matters.
-    pub priority: PlanPriority,
-    /// How far it is.
-    pub status: PlanStatus,
-}
-
-/// How much a step matters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the protocol's own words")]
-pub enum PlanPriority {
-    High,
-    Medium,
-    Low,
-}
-
-/// How far a step is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the protocol's own words")]
-pub enum PlanStatus {
-    Pending,
-    InProgress,
-    Completed,
 }
 
 /// Results of calls that are no longer sent to models, to make room. The log keeps them.

@@ -7,9 +7,8 @@ use crate::{
     AnyCall, Description, Effect, Mode, PermissionOutcome, PermissionRequest, RuntimeOptions, SessionEvent,
     StoreError, ToolCallId, ToolContent,
     log::SessionLog,
-    policy::found,
-    policy::{self, Bounds, Decision, Dialect, Grants, Policy, Resolved, Shelter, Subject},
-    runtime::handle::SessionState,
+    log::state::SessionState,
+    policy::{self, Bounds, Decision, Dialect, Grants, Policy, Resolved, Shelter, Subject, found},
     settings::Live,
     tool::titles,
 };

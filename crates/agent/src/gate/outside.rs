@@ -4,12 +4,11 @@
 //! upon himself (`force`). A denial stays one. Hooks are around turns and not around these.
 
 use crate::{
-    Access, AnyCall, AnyTool, Client, Effect, FileTracker, InnerCalls, PermissionOutcome, PermissionRequest,
-    RuntimeOptions, SessionEvent, TaskList, ToolCallId, ToolContext, ToolError, ToolOutput,
+    Access, AnyCall, AnyTool, AskUser, Effect, FileTracker, InnerCalls, RuntimeOptions, TaskList, ToolCallId,
+    ToolContext, ToolError, ToolOutput,
     gate::{self, Question},
     policy::Decision,
 };
-use async_trait::async_trait;
 use serde_json::Value;
 use std::sync::Arc;
 use system::{AbsPath, System};
@@ -91,7 +90,7 @@ impl Outside {
             tasks: Arc::new(TaskList::default()),
             shells: Arc::default(),
             outputs: Arc::default(),
-            client: Arc::new(Nobody),
+            user: Arc::new(Nobody),
             call: ToolCallId(String::new()),
             progress: Arc::new(|_| {}),
             cancel,
@@ -109,19 +108,13 @@ impl Outside {
 /// Nobody is there.
 struct Nobody;
 
-#[async_trait]
-impl Client for Nobody {
-    fn notify(&self, _event: &SessionEvent) {}
-
-    async fn request_permission(&self, _request: PermissionRequest) -> PermissionOutcome {
-        PermissionOutcome::Cancelled
-    }
-}
+impl AskUser for Nobody {}
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{Answer, Description, Mode, PermissionMode, ServerRule, ServerRules, ToolKind, ToolSpec};
+    use async_trait::async_trait;
     use serde_json::json;
     use std::borrow::Cow;
     use system::FakeSystem;

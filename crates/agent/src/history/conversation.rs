@@ -7,8 +7,9 @@
 use crate::{
     Briefing, CompactionId, CompactionStep, Content, History, MessageId, ModelResponse, Prefix, SessionEvent,
     ToolCallId, ToolCallUpdate, ToolResult, ToolStatus, TurnEnd, TurnId, Usage, UsageUpdate,
-    history::compaction::Fill, input::attachments, input::commands, prompt::briefing::Known,
-    prompt::listing::SharedPrefixes,
+    event::prefix::{Known, SharedPrefixes},
+    history::fill::Fill,
+    input::{attachments, commands},
 };
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},

@@ -5,13 +5,12 @@
 
 pub(crate) mod compaction;
 pub(crate) mod conversation;
+pub(crate) mod fill;
+pub(crate) mod measure;
 pub(crate) mod memory;
 pub(crate) mod reading;
 
-use crate::{
-    AnsweredCall, AssistantMessage, Content, Item, Message, ModelResponse, ToolCallId, ToolResult,
-    history::compaction::measure,
-};
+use crate::{AnsweredCall, AssistantMessage, Content, Item, Message, ModelResponse, ToolCallId, ToolResult};
 
 /// The conversation.
 #[derive(Debug, Clone, Default, PartialEq)]

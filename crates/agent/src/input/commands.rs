@@ -1,18 +1,7 @@
 //! Slash commands: prompts that change the session instead of asking the model.
 
-use crate::{Content, Mode, PermissionMode, RewindTarget, sources::Sources};
+use crate::{Content, Mode, PermissionMode, RewindTarget, SlashCommand, sources::Sources};
 use std::borrow::Cow;
-
-/// A slash command, as clients list it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SlashCommand {
-    /// Its name, without the slash.
-    pub name: Cow<'static, str>,
-    /// What it does.
-    pub description: Cow<'static, str>,
-    /// What may follow it, if anything.
-    pub hint: Option<Cow<'static, str>>,
-}
 
 /// The built-in slash commands and those of a session's sources; a name belongs to whoever comes first.
 pub(crate) fn all(sources: &Sources) -> Vec<SlashCommand> {

@@ -2,6 +2,7 @@
 //! told.
 
 pub(crate) mod live;
+pub(crate) mod state;
 
 use crate::{
     Client, Lease, PermissionOutcome, PermissionRequest, SessionEvent, SessionState, SessionStore,

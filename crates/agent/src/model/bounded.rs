@@ -4,7 +4,7 @@ use crate::{
     LanguageModel, ModelCall, ModelError, ModelEvent, ModelInfo, ModelRequest, Price,
     event::item::opaque_bytes,
     limits::{ANSWER_BYTES, ANSWER_EVENTS_AT_ONCE, MODEL_SILENCE, SILENCE_GRACE},
-    tools::output::floor,
+    text::cut::floor,
 };
 use futures::{StreamExt as _, stream, stream::BoxStream};
 use std::time::Duration;

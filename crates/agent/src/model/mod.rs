@@ -1,10 +1,11 @@
 //! The seam to language models: a request in, a stream of events out.
 
 pub(crate) mod bounded;
-pub(crate) mod price;
+pub(crate) mod specs;
+pub(crate) mod usage;
 
 use crate::{
-    AnsweredCall, Content, Cost, Item, ModelCall, Price, Reasoning, Text, ToolSpecs, event::item,
+    AnsweredCall, Content, Item, ModelCall, Price, Reasoning, Text, ToolSpecs, Usage, event::item,
     limits::MODEL_WAIT,
 };
 use async_trait::async_trait;
@@ -211,17 +212,6 @@ impl AssistantMessage {
     }
 }
 
-/// A tool as the model sees it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ToolSpec {
-    /// Its name.
-    pub name: String,
-    /// What it does and how to use it.
-    pub description: String,
-    /// JSON Schema of its arguments, an object.
-    pub parameters: Value,
-}
-
 /// What a model sends back.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ModelEvent {
@@ -284,58 +274,6 @@ pub enum ModelStop {
     MaxTokens,
     /// It refused, or a filter did.
     Refusal,
-}
-
-/// Tokens, and what they cost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Usage {
-    /// Tokens in, those from the cache included.
-    pub input: u64,
-    /// Tokens out, reasoning included.
-    pub output: u64,
-    /// Of the tokens in, those read from the provider's cache.
-    pub cache_read: u64,
-    /// Of the tokens in, those written to the provider's cache.
-    pub cache_write: u64,
-    /// What the tokens cost whose price is known; `None` where that is none of them.
-    pub cost: Option<Cost>,
-    /// Tokens whose price is not known, in and out: [`Usage::cost`] leaves them out.
-    pub unpriced: u64,
-}
-
-impl Usage {
-    /// The same tokens of one request with what they cost; without a price they count as unpriced.
-    #[must_use]
-    pub fn priced(self, price: Option<&Price>) -> Self {
-        match price {
-            Some(price) => Self { cost: Some(price.of(self)), unpriced: 0, ..self },
-            None => Self { cost: None, unpriced: self.all(), ..self },
-        }
-    }
-
-    /// All tokens, each once.
-    pub fn all(self) -> u64 {
-        self.input.saturating_add(self.output)
-    }
-
-    /// Tokens in that had nothing to do with the provider's cache.
-    pub fn fresh_input(self) -> u64 {
-        self.input.saturating_sub(self.cache_read).saturating_sub(self.cache_write)
-    }
-}
-
-impl std::ops::AddAssign for Usage {
-    fn add_assign(&mut self, other: Self) {
-        self.input += other.input;
-        self.output += other.output;
-        self.cache_read += other.cache_read;
-        self.cache_write += other.cache_write;
-        self.unpriced += other.unpriced;
-        self.cost = match (self.cost, other.cost) {
-            (Some(before), Some(more)) => Some(before.plus(more)),
-            (before, more) => before.or(more),
-        };
-    }
 }
 
 /// Why a model did not answer. Messages say what to do next and never hold a key.

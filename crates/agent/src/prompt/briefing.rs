@@ -1,12 +1,9 @@
 //! What the model is told by Tiller itself, as a part of the conversation: at first all there is to
 //! know, and from then on what has changed.
 
-use crate::{Briefing, ToolSpec, tools::call_tool};
+use crate::{Briefing, ToolSpec, event::prefix::Known, tools::call_tool};
 use serde_json::json;
 use std::{collections::BTreeMap, fmt::Write as _};
-
-/// What the model was told, by name; an empty value for what it was told is gone.
-pub(crate) type Known = BTreeMap<String, String>;
 
 /// How the names of facts about instruction files begin; the file follows.
 const INSTRUCTIONS: &str = "instructions:";

@@ -4,7 +4,7 @@
 use crate::{
     limits::INSTRUCTIONS_OF_ONE_FILE,
     prompt::briefing::{Fact, hash},
-    tools::output::floor,
+    text::cut::floor,
 };
 use std::collections::HashSet;
 use system::{AbsPath, FileKind, FoundRules, System, read_found};
@@ -118,7 +118,7 @@ impl File {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::prompt::briefing::{Known, news};
+    use crate::{event::prefix::Known, prompt::briefing::news};
     use system::FakeSystem;
 
     async fn found(files: &[(&str, &str)]) -> Instructions {

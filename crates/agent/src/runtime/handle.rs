@@ -1,9 +1,9 @@
 //! A session: a value owned by one task, and the handle that sends it messages.
 
 use crate::{
-    Client, Content, Effort, MessageId, Mode, ModelError, Models, PermissionMode, RewindError, RewindReport,
-    RewindTarget, RuntimeOptions, SessionEvent, SessionId, SlashCommand, StopReason, StoreError, Surface,
-    Usage,
+    Client, Content, Effort, MessageId, Mode, ModelError, Models, PermissionMode, PromptOutcome, RewindError,
+    RewindReport, RewindTarget, RuntimeOptions, SessionEvent, SessionId, SessionState, SlashCommand,
+    StoreError, Surface, TurnError,
     client::watchers::Watchers,
     input::commands,
     log::Told,
@@ -45,90 +45,6 @@ pub struct Prompt {
     inbox: mpsc::UnboundedSender<Message>,
     inserted: oneshot::Receiver<MessageId>,
     settled: oneshot::Receiver<Result<PromptOutcome, TurnError>>,
-}
-
-/// What a client may show and change of a session.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SessionState {
-    /// The agent mode.
-    pub mode: Mode,
-    /// The permission mode.
-    pub permission_mode: PermissionMode,
-    /// The model's full id.
-    pub model: String,
-    /// How much the model is to think; `None` leaves it to the model.
-    pub effort: Option<Effort>,
-    /// The title, once there is one.
-    pub title: Option<String>,
-    /// Further folders the session may work in; a running turn keeps those it began with.
-    pub additional_directories: Vec<AbsPath>,
-    /// Where commands run and what confines them, in words; as far as it is known before the first one.
-    pub sandbox: String,
-    /// Whether a turn is running.
-    pub busy: bool,
-}
-
-impl SessionState {
-    /// Takes what an event changes of it; whether that is anything.
-    pub(crate) fn apply(&mut self, event: &SessionEvent) -> bool {
-        match event {
-            SessionEvent::ModeChanged(mode) => self.mode = *mode,
-            SessionEvent::PermissionModeChanged(mode) => self.permission_mode = *mode,
-            SessionEvent::ModelChanged(model) => self.model.clone_from(model),
-            SessionEvent::EffortChanged(effort) => self.effort = *effort,
-            SessionEvent::TitleChanged(title) => self.title = Some(title.clone()),
-            _ => return false,
-        }
-        true
-    }
-}
-
-/// How a prompt's turn ended in order.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PromptOutcome {
-    /// Why it stopped.
-    pub stop_reason: StopReason,
-    /// Tokens this turn used.
-    pub usage: Usage,
-    /// Tokens the session has used, this turn included; none of a prompt that had no turn.
-    pub total: Usage,
-    /// Model requests this turn made.
-    pub requests: u32,
-}
-
-impl PromptOutcome {
-    /// Of a prompt that no turn was made for.
-    pub(crate) fn without_turn(stop_reason: StopReason) -> Self {
-        Self { stop_reason, usage: Usage::default(), total: Usage::default(), requests: 0 }
-    }
-
-    /// Of a prompt that was taken back before anything was done about it.
-    pub(crate) fn cancelled() -> Self {
-        Self::without_turn(StopReason::Cancelled)
-    }
-}
-
-/// Why a turn failed. For the client: what happened and what to do.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum TurnError {
-    /// The model did not answer.
-    #[error(transparent)]
-    Model(#[from] ModelError),
-    /// What happened could not be recorded; the turn stopped before its next side effect.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// The prompt holds nothing, or something this session cannot take.
-    #[error("{0}")]
-    BadPrompt(String),
-    /// Too many prompts wait already.
-    #[error("{0} prompts are waiting already; wait for one to end, or cancel")]
-    QueueFull(usize),
-    /// The session was closed while the prompt waited or ran.
-    #[error("the session is closed")]
-    Closed,
-    /// A defect: the turn panicked. The session goes on.
-    #[error("internal error in the turn: {0}; this is a defect in tiller, please report it")]
-    Panicked(String),
 }
 
 /// Why a session could not be made, opened or changed.

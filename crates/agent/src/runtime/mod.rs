@@ -5,29 +5,28 @@ pub(crate) mod locks;
 pub(crate) mod task;
 
 use crate::{
-    Checkpoint, Client, ClientServer, FileTracker, Hooks, Lease, Limits, ListQuery, Mode, Models, NewSession,
-    Outputs, PermissionMode, SearchHit, SearchQuery, SessionError, SessionEvent, SessionHandle, SessionId,
-    SessionPage, SessionRecord, SessionScope, SessionState, SessionStore, StoreError, TaskList,
+    Checkpoint, ClientServer, FileTracker, Lease, ListQuery, Models, NewSession, Outputs, PermissionMode,
+    RuntimeOptions, SearchHit, SearchQuery, SessionError, SessionEvent, SessionHandle, SessionId,
+    SessionPage, SessionRecord, SessionScope, SessionState, SessionStore, StoreError, Surface, TaskList,
     ToolProviders,
     checkpoint::Timeline,
     client::display,
     client::watchers::Watchers,
+    event::prefix::SharedPrefixes,
     gate::Gate,
     history::memory::{IdleSessions, Memory},
     history::reading::missing_end,
     limits::EVENTS_PAGE,
     log::SessionLog,
     model::get_in_time,
-    policy::{Grants, PermissionRules, SandboxOptions},
+    policy::Grants,
     prompt::Surroundings,
-    prompt::listing::{SharedPrefixes, Told},
+    prompt::listing::Told,
     runtime::locks::SessionLocks,
     runtime::task::SessionTask,
+    session::Session,
+    session::controls::{Controls, Heeded, Running},
     session::steering::Steering,
-    session::{
-        Session,
-        controls::{Controls, Heeded, Running},
-    },
     settings::{Fixed, Live, Settings},
     store::pages::EventPages,
     store::timed::TimedStore,
@@ -41,7 +40,7 @@ use std::{
     panic::AssertUnwindSafe,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
-use system::{AbsPath, System};
+use system::AbsPath;
 use tokio::sync::{mpsc, watch};
 
 /// The runtime behind every surface.
@@ -55,50 +54,6 @@ pub struct Runtime {
     /// Held while a stored session is being opened, changed or removed.
     locks: SessionLocks,
     prefixes: Arc<SharedPrefixes>,
-}
-
-/// How the sessions of a folder behave unless they say otherwise: what their settings come to at
-/// one moment.
-#[derive(Debug, Clone, Default)]
-pub struct RuntimeOptions {
-    /// The agent mode of new sessions.
-    pub mode: Mode,
-    /// The permission mode of new sessions, and the loosest that a loaded session may come back with.
-    pub permission_mode: PermissionMode,
-    /// The model of new sessions; the default of [`Models`] when `None`.
-    pub model: Option<String>,
-    /// Text added to the system prompt.
-    pub append_system_prompt: Option<String>,
-    /// Paths outside the project that are not asked about (temporary and configuration folders).
-    pub allowed_paths: Vec<AbsPath>,
-    /// Path patterns that are denied in every mode, beside the built-in ones.
-    pub blocked_paths: Vec<String>,
-    /// Tools that are denied in every mode.
-    pub denied_tools: Vec<String>,
-    /// Rules from the settings, of all layers.
-    pub rules: PermissionRules,
-    /// How commands are confined.
-    pub sandbox: SandboxOptions,
-    /// The user's commands around calls, prompts and turns.
-    pub hooks: Hooks,
-    /// What gives sessions further tools, where the settings are [fixed](Runtime::new).
-    pub tool_providers: ToolProviders,
-    /// The limits.
-    pub limits: Limits,
-    /// Whether calls that a model writes into its text are calls.
-    pub calls_as_text: CallsAsText,
-}
-
-/// Whether calls that a model writes into the text of its answer are run as calls.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum CallsAsText {
-    /// Those of models that are not known to call tools natively; of all others only what the mark of a template makes unmistakable.
-    #[default]
-    Auto,
-    /// Those of all models, in every form.
-    On,
-    /// None: text is text.
-    Off,
 }
 
 /// A session to be made.
@@ -123,15 +78,6 @@ pub struct OpenSession {
     pub servers: Option<Vec<ClientServer>>,
     /// Whether to take it from another process that holds it. That process is fenced before its next side effect.
     pub take_over: bool,
-}
-
-/// Whoever drives a session, and where its effects happen.
-#[derive(Clone)]
-pub struct Surface {
-    /// Who is told and asked.
-    pub client: Arc<dyn Client>,
-    /// Where tools act.
-    pub system: Arc<dyn System>,
 }
 
 impl Runtime {
@@ -606,7 +552,7 @@ impl Runtime {
                     let _ = closed.send(());
                 }),
                 Err(panic) => {
-                    let text = crate::turn::calls::panic_text(panic.as_ref());
+                    let text = crate::text::panic::panic_text(panic.as_ref());
                     tracing::error!(session = %id, text, "a session's task panicked; the session can be opened again");
                 }
             }

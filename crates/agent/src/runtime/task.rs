@@ -12,7 +12,6 @@ use crate::{
     },
     sources::Sources,
     turn,
-    turn::calls,
 };
 use futures::FutureExt as _;
 use std::{collections::VecDeque, convert::Infallible, panic::AssertUnwindSafe};
@@ -132,7 +131,7 @@ impl SessionTask {
                 result
             }
             Err(panic) => {
-                let text = calls::panic_text(panic.as_ref());
+                let text = crate::text::panic::panic_text(panic.as_ref());
                 tracing::error!(session = %self.session.id, text, "a turn panicked");
                 memory.doubt();
                 if let Err(error) = self.session.recover().await {

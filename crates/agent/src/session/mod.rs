@@ -2,6 +2,7 @@
 
 pub(crate) mod controls;
 pub(crate) mod message;
+pub(crate) mod outcome;
 pub(crate) mod steering;
 
 use crate::{
@@ -9,7 +10,9 @@ use crate::{
     RewindTarget, RuntimeOptions, SessionEvent, SessionId, SessionState, SessionStore, Shells, StoreError,
     TaskList, ToolCallId, ToolCallUpdate, ToolContext, Usage,
     checkpoint::restore,
+    client::User,
     client::watchers::Watchers,
+    event::prefix::SharedPrefixes,
     gate::{Gate, Ruling},
     history::conversation::Conversation,
     history::memory::IdleSessions,
@@ -17,7 +20,7 @@ use crate::{
     log::{Recording, SessionLog, recorded},
     policy,
     prompt::Surroundings,
-    prompt::listing::{SharedPrefixes, Told},
+    prompt::listing::Told,
     sources::Sources,
     tools,
     turn::sampling::Spent,
@@ -101,7 +104,7 @@ impl Session {
             tasks: self.tasks.clone(),
             shells: self.shells.clone(),
             outputs: self.outputs.clone(),
-            client: self.log.client().clone(),
+            user: Arc::new(User(self.log.client().clone())),
             call: call.clone(),
             progress: Arc::new(move |update: ToolCallUpdate| {
                 debug_assert!(
@@ -127,7 +130,7 @@ impl Session {
             tasks: self.tasks.clone(),
             shells: self.shells.clone(),
             outputs: self.outputs.clone(),
-            client: self.log.client().clone(),
+            user: Arc::new(User(self.log.client().clone())),
             call: ToolCallId(String::new()),
             progress: Arc::new(|_| {}),
             cancel: cancel.clone(),

@@ -1,6 +1,8 @@
 //! The settings of sessions as they are now. A session keeps no copy of its own: it follows its
 //! folder's, and reads them at each decision.
 
+pub(crate) mod options;
+
 use crate::{Models, RuntimeOptions, SessionId, Severity};
 use async_trait::async_trait;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -160,7 +160,7 @@ impl Sources {
             match tokio::time::timeout(SOURCE_WAIT, offer).await {
                 Ok(Ok(offer)) => offer,
                 Ok(Err(panic)) => {
-                    let text = crate::turn::calls::panic_text(panic.as_ref());
+                    let text = crate::text::panic::panic_text(panic.as_ref());
                     tracing::error!(text, "a source of tools panicked");
                     Offer::default()
                 }

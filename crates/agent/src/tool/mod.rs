@@ -1,10 +1,13 @@
 //! The seam to tools: typed where they are written, erased where they are called.
 
 pub(crate) mod access;
+pub(crate) mod nested;
+pub(crate) mod question;
+pub(crate) mod sampling;
 pub(crate) mod titles;
 
 use crate::{
-    Access, Client, FileTracker, InnerCalls, Location, Outputs, SessionEvent, Shells, TaskList, ToolCallId,
+    Access, AskUser, FileTracker, InnerCalls, Location, Outputs, SessionEvent, Shells, TaskList, ToolCallId,
     ToolCallUpdate, ToolContent, ToolKind, ToolLimits, ToolResult, ToolSpec,
 };
 use async_trait::async_trait;
@@ -86,7 +89,7 @@ pub struct ToolContext {
     /// Where long results are kept whole.
     pub outputs: Arc<Outputs>,
     /// Who can be asked a question.
-    pub client: Arc<dyn Client>,
+    pub user: Arc<dyn AskUser>,
     /// The call.
     pub call: ToolCallId,
     /// Shows progress of the call (a terminal, live output). Never blocks.

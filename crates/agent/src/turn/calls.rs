@@ -4,9 +4,9 @@
 //! recorded as started before it runs and as ended after it, each before the next side effect.
 
 use crate::{
-    AnyCall, AnyTool, Description, Effect, HookEvent, Item, Location, ModelResponse, SessionEvent, Severity,
-    StoreError, ToolCallRequest, ToolCallUpdate, ToolContent, ToolContext, ToolError, ToolKind, ToolLimits,
-    ToolOutput, ToolResult, ToolSpec, ToolStatus,
+    AnyCall, AnyTool, Description, Effect, HookEvent, InnerCalls, Item, Location, ModelResponse,
+    SessionEvent, Severity, StoreError, ToolCallRequest, ToolCallUpdate, ToolContent, ToolContext, ToolError,
+    ToolKind, ToolLimits, ToolOutput, ToolResult, ToolSpec, ToolStatus,
     checkpoint::Recorder,
     gate::{Answer, Applicant, Ruling},
     limits::{CALL_WAIT, CANCEL_GRACE, FILES_WAIT, LOOK_WAIT, REVIEW_WAIT},
@@ -15,7 +15,7 @@ use crate::{
     session::{Session, controls::Controls},
     tool::titles,
     tools::{call_tool, cap},
-    turn::nested::{self, InnerCalls},
+    turn::nested,
 };
 use futures::FutureExt as _;
 use serde_json::{Value, json};
@@ -590,7 +590,7 @@ async fn guarded<T>(
     tokio::select! {
         biased;
         result = AssertUnwindSafe(step).catch_unwind() => result.unwrap_or_else(|panic| {
-            Err(ToolError::message(format!("Error during tool execution: {}", panic_text(panic.as_ref()))))
+            Err(ToolError::message(format!("Error during tool execution: {}", crate::text::panic::panic_text(panic.as_ref()))))
         }),
         () = abandoned => Err(ToolError::Cancelled(None)),
         () = tokio::time::sleep(wait) => {
@@ -598,13 +598,4 @@ async fn guarded<T>(
             Err(ToolError::message(format!("There was no answer within {seconds} s. It may have had an effect or not; check before you repeat it.")))
         }
     }
-}
-
-/// What a panic said.
-pub(crate) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
-    panic
-        .downcast_ref::<&str>()
-        .map(|text| (*text).to_owned())
-        .or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "the tool panicked".to_owned())
 }

@@ -5,6 +5,7 @@ use crate::{
     Checkpoint, ModelResponse, RewindError, SessionEvent, StopReason, TurnError,
     checkpoint::{Timeline, restore},
     history::compaction::{self, Room, Summed, Summing},
+    history::measure,
     input::commands::{self, Action},
     prompt::briefing::instruction_files,
     session::{Session, controls::Controls},
@@ -77,7 +78,7 @@ async fn compact(
 ) -> Result<Option<String>, TurnError> {
     let state = controls.state();
     let model = session.model(&state.model).await?;
-    let around = compaction::around(&session.frame(model.info(), &state));
+    let around = measure::around(&session.frame(model.info(), &state));
     let with = Summing { model: model.as_ref(), around, cancel };
     let Some(room) = Room::of(model.info(), &session.settings().limits.context) else {
         return Ok(Some(format!("Nothing was done: how much {} can be sent is not known.", state.model)));
@@ -101,7 +102,7 @@ async fn compact(
 async fn context_text(session: &mut Session, controls: &Controls) -> Result<String, TurnError> {
     let state = controls.state();
     let model = session.model(&state.model).await?;
-    let around = compaction::around(&session.frame(model.info(), &state));
+    let around = measure::around(&session.frame(model.info(), &state));
     let conversation = session.conversation();
     let (used, messages) = (conversation.used(around), conversation.history().messages().len());
     let mut text = format!(

@@ -20,7 +20,8 @@ use prompted::prompt_events;
 use crate::{
     Briefing, Content, HookEvent, LanguageModel, Message, ModelError, ModelStop, Phase, PromptOutcome,
     SessionEvent, Severity, StopReason, StoreError, TurnEnd, TurnError, TurnId, Usage,
-    history::compaction::{self, Summing},
+    history::compaction::Summing,
+    history::measure,
     input::commands,
     limits::LOOK_WAIT,
     model::get_in_time,
@@ -196,7 +197,7 @@ async fn attempt(
             session.read_ahead(model.info(), &prompt, &state()).await;
         }
         let mut request = session.frame(model.info(), &state());
-        let with = Summing { model: model.as_ref(), around: compaction::around(&request), cancel };
+        let with = Summing { model: model.as_ref(), around: measure::around(&request), cancel };
         let messages = session.conversation().history().messages().len();
         session.make_room(&with, &mut course.usage).await?;
         if cancel.is_cancelled() {

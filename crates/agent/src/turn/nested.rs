@@ -5,108 +5,18 @@
 //! script makes of it. What a server wants of the model goes the same way, and is the one thing that the user is asked about.
 
 use crate::{
-    AnyTool, Mode, SessionEvent, StoreError, ToolCallId, ToolCallRequest, ToolError, ToolResult, ToolSpec,
-    Written,
-    limits::INNER_CALLS,
-    policy, prompt,
+    AnyTool, Callee, InnerError, SampleRequest, Sampled, SessionEvent, StoreError, ToolCallId,
+    ToolCallRequest, ToolError, ToolResult, Written, policy, prompt,
     session::{Session, controls::Controls},
+    tool::nested::Wish,
     turn::calls::{self, Candidate},
-    turn::sampling::{SampleRequest, Sampled, Sampling},
+    turn::sampling::Sampling,
 };
 use futures::future::BoxFuture;
 use serde_json::Value;
 use std::sync::Arc;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-
-/// What a running call has of the session's tools.
-#[derive(Clone, Default)]
-pub struct InnerCalls(Option<mpsc::Sender<Wish>>);
-
-/// What is called.
-#[derive(Clone)]
-pub enum Callee {
-    /// The session's tool of this name.
-    Named(String),
-    /// A tool that the session does not offer to the model. The gate knows it by its name.
-    Tool(Arc<dyn AnyTool>),
-}
-
-/// Why a call from within a call was not run.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum InnerError {
-    /// The session has no such tool.
-    #[error("unknown tool {0}")]
-    Unknown(String),
-    /// The tool does not exist in this mode.
-    #[error("tool {name} is not available in {} mode", mode.label())]
-    NotInMode {
-        /// The tool.
-        name: String,
-        /// The mode.
-        mode: Mode,
-    },
-    /// What the tool was to do would change something, in a mode in which nothing is changed.
-    #[error("tool {name} would modify state in {} mode", mode.label())]
-    Modifies {
-        /// The tool.
-        name: String,
-        /// The mode.
-        mode: Mode,
-    },
-    /// The user would have to be asked.
-    #[error("tool {0} needs an approval")]
-    NeedsApproval(String),
-    /// The policy or a hook forbids it; why, for the model.
-    #[error("{0}")]
-    Denied(String),
-    /// The turn was cancelled, or has ended.
-    #[error("the call was cancelled")]
-    Cancelled,
-    /// Calls cannot be made here: the caller is itself called from within a call, or runs in no turn.
-    #[error("tools cannot be called from here")]
-    Unavailable,
-}
-
-/// What a call asks of whoever runs it.
-pub(crate) enum Wish {
-    Tools(oneshot::Sender<Vec<ToolSpec>>),
-    Call { callee: Callee, arguments: Value, reply: oneshot::Sender<Result<ToolResult, InnerError>> },
-    Sample { request: Box<SampleRequest>, reply: oneshot::Sender<Result<Sampled, InnerError>> },
-}
-
-impl InnerCalls {
-    /// What a call gets, and what its runner serves.
-    pub(crate) fn channel() -> (Self, mpsc::Receiver<Wish>) {
-        let (wishes, served) = mpsc::channel(INNER_CALLS);
-        (Self(Some(wishes)), served)
-    }
-
-    /// The tools that the model is offered now, and all of those of servers; `None` where none can be called.
-    pub async fn tools(&self) -> Option<Vec<ToolSpec>> {
-        let (reply, tools) = oneshot::channel();
-        self.0.as_ref()?.send(Wish::Tools(reply)).await.ok()?;
-        tools.await.ok()
-    }
-
-    /// Calls a tool and waits for its result. A tool that ran and failed says so in the result.
-    pub async fn call(&self, callee: Callee, arguments: Value) -> Result<ToolResult, InnerError> {
-        let Some(wishes) = &self.0 else { return Err(InnerError::Unavailable) };
-        let (reply, result) = oneshot::channel();
-        let wish = Wish::Call { callee, arguments, reply };
-        wishes.send(wish).await.map_err(|_| InnerError::Cancelled)?;
-        result.await.unwrap_or(Err(InnerError::Cancelled))
-    }
-
-    /// Asks the model that the turn runs on, if the rules or the user allow it. Dropping the future takes it back.
-    pub async fn sample(&self, request: SampleRequest) -> Result<Sampled, InnerError> {
-        let Some(wishes) = &self.0 else { return Err(InnerError::Unavailable) };
-        let (reply, sampled) = oneshot::channel();
-        let wish = Wish::Sample { request: Box::new(request), reply };
-        wishes.send(wish).await.map_err(|_| InnerError::Cancelled)?;
-        sampled.await.unwrap_or(Err(InnerError::Cancelled))
-    }
-}
 
 /// Carries out what a call asks for, one thing after the other, until the call is over. Then what is being done is cancelled, and still recorded.
 pub(crate) async fn serve(

@@ -4,8 +4,9 @@
 use crate::{
     Briefing, Effort, Freshness, ModelInfo, ModelRequest, Prefix, SessionEvent, SessionState, Severity,
     ToolSpec, ToolSpecs,
+    event::prefix::Known,
     limits::INSTRUCTIONS_FILE_BYTES,
-    prompt::briefing::{self, Fact, Known, instruction_files},
+    prompt::briefing::{self, Fact, instruction_files},
     prompt::{self, Profile},
     session::Session,
     sources::{self, Offer, SourceNotice},

@@ -2,8 +2,8 @@
 
 use crate::{
     Access, AnyCall, AnyTool, Content, Description, Effect, LanguageModel, Message, ModelEvent, ModelRequest,
-    ModelStop, ToolContent, ToolContext, ToolError, ToolKind, ToolOutput, ToolSpec, Usage,
-    event::item::Paragraphs, model::bounded, text::sanitise::one_line,
+    ModelStop, SAMPLING, SampleRequest, Sampled, ToolContent, ToolContext, ToolError, ToolKind, ToolOutput,
+    ToolSpec, Usage, event::item::Paragraphs, model::bounded, text::sanitise::one_line,
 };
 use async_trait::async_trait;
 use futures::StreamExt as _;
@@ -14,35 +14,8 @@ use std::{
 };
 use system::AbsPath;
 
-/// What follows the server in the name that rules know it by. No function of a server is called so.
-pub const SAMPLING: &str = "sampling_createMessage";
-
 /// Characters of what is asked that a title shows.
 const TITLE_CHARS: usize = 80;
-
-/// What a server wants to know of the model. The model is told this and nothing else: neither the conversation nor the tools.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SampleRequest {
-    /// The server.
-    pub server: String,
-    /// What the model is told first.
-    pub system: String,
-    /// A conversation of the server's own: begins and ends with the user.
-    pub messages: Vec<Message>,
-    /// The most tokens of the answer; no more than the model gives.
-    pub max_output: u64,
-}
-
-/// What the model answered.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sampled {
-    /// The model's id.
-    pub model: String,
-    /// What it said.
-    pub text: String,
-    /// Why it stopped.
-    pub stop: ModelStop,
-}
 
 /// Tokens that servers used of the running round.
 pub(crate) type Spent = Arc<Mutex<Usage>>;

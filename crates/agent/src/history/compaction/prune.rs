@@ -1,6 +1,6 @@
 //! Which results of calls are no longer sent: those of files that were read again since, and old ones.
 
-use super::measure;
+use crate::history::measure;
 use crate::{
     AnsweredCall, ContextLimits, History, Message, ResultsLeftOut, ToolCallId, limits::IMAGE_TOKENS,
 };

@@ -1,6 +1,6 @@
 //! Where a conversation is cut in two: what lies before is summed up, what follows is sent as it is.
 
-use super::measure;
+use crate::history::measure;
 use crate::{History, Message, limits::COMPACTION_TURNS};
 
 /// The first message that stays: those of the last turns, as many of them as take no more than `tail` tokens. `None` where what lies before

@@ -4,7 +4,7 @@ use super::room::Room;
 use crate::{
     AnsweredCall, Content, Message, ModelInfo, ModelRequest, ToolSpecs,
     limits::{BYTES_PER_TOKEN, COMPACTION_ARGUMENT_CHARS, COMPACTION_PROMPT_CHARS, COMPACTION_RESULT_CHARS},
-    tools::output::floor,
+    text::cut::floor,
 };
 use std::fmt::Write as _;
 

@@ -1,9 +1,9 @@
 //! Room is made for the next request: results are left out, the conversation is summed up, or its beginning is left out.
 
-use super::{Compaction, CompactionStep, prune, room::Room, split::split, summary};
+use super::{prune, room::Room, split::split, summary};
 use crate::{
-    CompactionId, LanguageModel, ModelError, ModelEvent, ModelRequest, ModelStop, SessionEvent, Severity,
-    StoreError, TurnError, Usage,
+    Compaction, CompactionId, CompactionStep, LanguageModel, ModelError, ModelEvent, ModelRequest, ModelStop,
+    SessionEvent, Severity, StoreError, TurnError, Usage,
     event::item::Paragraphs,
     history::conversation::Conversation,
     limits::{COMPACTION_FAILURES, COMPACTION_LEAST_TOKENS},

@@ -1,6 +1,56 @@
-//! What tokens cost.
+//! Tokens that were used, and what they cost.
 
-use crate::Usage;
+/// Tokens, and what they cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Usage {
+    /// Tokens in, those from the cache included.
+    pub input: u64,
+    /// Tokens out, reasoning included.
+    pub output: u64,
+    /// Of the tokens in, those read from the provider's cache.
+    pub cache_read: u64,
+    /// Of the tokens in, those written to the provider's cache.
+    pub cache_write: u64,
+    /// What the tokens cost whose price is known; `None` where that is none of them.
+    pub cost: Option<Cost>,
+    /// Tokens whose price is not known, in and out: [`Usage::cost`] leaves them out.
+    pub unpriced: u64,
+}
+
+impl Usage {
+    /// The same tokens of one request with what they cost; without a price they count as unpriced.
+    #[must_use]
+    pub fn priced(self, price: Option<&Price>) -> Self {
+        match price {
+            Some(price) => Self { cost: Some(price.of(self)), unpriced: 0, ..self },
+            None => Self { cost: None, unpriced: self.all(), ..self },
+        }
+    }
+
+    /// All tokens, each once.
+    pub fn all(self) -> u64 {
+        self.input.saturating_add(self.output)
+    }
+
+    /// Tokens in that had nothing to do with the provider's cache.
+    pub fn fresh_input(self) -> u64 {
+        self.input.saturating_sub(self.cache_read).saturating_sub(self.cache_write)
+    }
+}
+
+impl std::ops::AddAssign for Usage {
+    fn add_assign(&mut self, other: Self) {
+        self.input += other.input;
+        self.output += other.output;
+        self.cache_read += other.cache_read;
+        self.cache_write += other.cache_write;
+        self.unpriced += other.unpriced;
+        self.cost = match (self.cost, other.cost) {
+            (Some(before), Some(more)) => Some(before.plus(more)),
+            (before, more) => before.or(more),
+        };
+    }
+}
 
 /// What a model's tokens cost.
 #[derive(Debug, Clone, Copy, PartialEq)]
