@@ -31,7 +31,7 @@ pub mod tools;
 mod trust;
 mod turn;
 
-pub use checkpoint::{Checkpoint, RewindError, RewindReport};
+pub use checkpoint::Checkpoint;
 pub use client::{Client, PermissionRequest, Surface};
 pub use event::compaction::{Compaction, CompactionStep};
 pub use event::content::{Content, Diff, Location, ToolContent};
@@ -76,7 +76,7 @@ pub use policy::{
 };
 pub use runtime::handle::{Prompt, SessionError, SessionHandle};
 pub use runtime::{CreateSession, OpenSession, Runtime};
-pub use session::outcome::{PromptOutcome, TurnError};
+pub use session::outcome::{PromptOutcome, RewindError, RewindReport, TurnError};
 pub use settings::options::{CallsAsText, RuntimeOptions};
 pub use settings::{FollowedSettings, Settings, SettingsNews};
 pub use shells::Shells;

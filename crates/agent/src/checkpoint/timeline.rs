@@ -1,8 +1,8 @@
 //! The changes of a session's files in the order in which they were made, with the turns they belong to.
 
-use super::RewindError;
 use crate::{
-    Content, FileChange, RewindTarget, Rewound, SessionEvent, SessionId, SessionStore, StoreError,
+    Content, FileChange, RewindError, RewindTarget, Rewound, SessionEvent, SessionId, SessionStore,
+    StoreError,
     limits::{EVENTS_PAGE, TITLE_CHARS},
     text::sanitise::label,
 };

@@ -5,7 +5,7 @@ pub(crate) mod outside;
 
 use crate::{
     AnyCall, Description, Effect, Mode, PermissionOutcome, PermissionRequest, RuntimeOptions, SessionEvent,
-    StoreError, ToolCallId, ToolContent,
+    SessionId, StoreError, ToolCallId, ToolContent,
     log::SessionLog,
     log::state::SessionState,
     policy::{self, Bounds, Decision, Dialect, Grants, Policy, Resolved, Shelter, Subject, found},
@@ -25,16 +25,17 @@ use tokio_util::sync::CancellationToken;
 
 /// What the gate needs of a session.
 pub(crate) struct Gate {
-    pub(crate) system: Arc<dyn System>,
-    pub(crate) log: SessionLog,
-    pub(crate) grants: Arc<Grants>,
-    pub(crate) roots: Vec<AbsPath>,
+    system: Arc<dyn System>,
+    log: SessionLog,
+    grants: Arc<Grants>,
+    /// The session's folder, then the further ones.
+    roots: Vec<AbsPath>,
     /// What is allowed and denied. Whoever asks the gate has looked at it just before.
-    pub(crate) settings: Arc<Live>,
+    settings: Arc<Live>,
     /// The session's own temporary directories.
-    pub(crate) temp: Vec<PrivateTemp>,
+    temp: Vec<PrivateTemp>,
     /// Where its long results are kept whole, to be read without a question.
-    pub(crate) outputs: Option<AbsPath>,
+    outputs: Option<AbsPath>,
 }
 
 /// A call in front of the gate.
@@ -140,6 +141,53 @@ pub(crate) enum Answer {
 }
 
 impl Gate {
+    /// The gate of a session that acts through a system and works in its folder and further ones.
+    pub(crate) fn new(
+        session: &SessionId,
+        system: Arc<dyn System>,
+        log: SessionLog,
+        grants: Arc<Grants>,
+        settings: Arc<Live>,
+        cwd: &AbsPath,
+        additional_directories: Vec<AbsPath>,
+    ) -> Self {
+        let sandbox = &settings.seen().sandbox;
+        let (temp, outputs) = (sandbox.temp_of(session), sandbox.outputs_of(session));
+        let mut gate = Self { system, log, grants, roots: Vec::new(), settings, temp, outputs };
+        gate.work_in(cwd, additional_directories);
+        gate
+    }
+
+    /// Bounds the session to its folder and further ones, from the next decision on.
+    pub(crate) fn work_in(&mut self, cwd: &AbsPath, additional_directories: Vec<AbsPath>) {
+        self.roots = std::iter::once(cwd.clone()).chain(additional_directories).collect();
+    }
+
+    /// The further folders that the session may work in.
+    pub(crate) fn additional_directories(&self) -> &[AbsPath] {
+        &self.roots[1..]
+    }
+
+    /// Has the session act through another system. Whoever calls this forgets the grants: they were given for the old
+    /// one.
+    pub(crate) fn move_to(&mut self, system: Arc<dyn System>) {
+        self.system = system;
+    }
+
+    /// What the session acts through where nothing was decided yet.
+    pub(crate) fn system(&self) -> &Arc<dyn System> {
+        &self.system
+    }
+
+    pub(crate) fn settings(&self) -> &Live {
+        &self.settings
+    }
+
+    /// Where long results are kept whole.
+    pub(crate) fn outputs(&self) -> Option<&AbsPath> {
+        self.outputs.as_ref()
+    }
+
     /// What a call is about, with the looks at the disk that it takes. Decides nothing.
     pub(crate) async fn look(&self, applicant: &Applicant<'_>, cwd: &AbsPath) -> Vec<Resolved> {
         let mut accesses = Vec::new();

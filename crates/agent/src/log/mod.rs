@@ -36,7 +36,7 @@ pub(crate) struct SessionLog {
     store: Arc<dyn SessionStore>,
     lease: Lease,
     client: Arc<dyn Client>,
-    told: Arc<Told>,
+    told: Arc<Notified>,
     cleaner: Arc<Cleaner>,
     memory: Arc<Memory>,
     state: watch::Sender<SessionState>,
@@ -55,7 +55,7 @@ pub(crate) fn recorded(ended: Result<Result<(), StoreError>, JoinError>) -> Resu
 
 /// How far the client was told.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct Notified {
     /// What it was told. Held while it is told of something.
     state: Mutex<State>,
     /// Somebody else has taken the session over.
@@ -72,7 +72,7 @@ struct State {
     live: Live,
 }
 
-impl Told {
+impl Notified {
     /// Runs `then` while nothing is told; the number of the last stored event that was, and what was told that is not stored.
     pub(crate) fn at_rest(&self, then: impl FnOnce()) -> (u64, Vec<SessionEvent>) {
         let state = self.lock();
@@ -109,7 +109,7 @@ impl SessionLog {
         memory: Arc<Memory>,
         state: watch::Sender<SessionState>,
     ) -> Self {
-        let told = Arc::new(Told {
+        let told = Arc::new(Notified {
             state: Mutex::new(State { last, live: Live::default() }),
             lost: AtomicBool::new(false),
             missed: AtomicBool::new(false),
@@ -193,6 +193,11 @@ impl SessionLog {
         self.memory.conversation().expect("the log is read before a turn begins")
     }
 
+    /// Where the log is stored, to be read. What is written goes through [`SessionLog::record`].
+    pub(crate) fn store(&self) -> &dyn SessionStore {
+        self.store.as_ref()
+    }
+
     pub(crate) fn memory(&self) -> &Arc<Memory> {
         &self.memory
     }
@@ -223,7 +228,7 @@ impl SessionLog {
         &self.client
     }
 
-    pub(crate) fn told(&self) -> &Arc<Told> {
+    pub(crate) fn told(&self) -> &Arc<Notified> {
         &self.told
     }
 

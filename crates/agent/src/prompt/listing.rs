@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// What a session's model was last told of its tools.
 #[derive(Default)]
-pub(crate) struct Told {
+pub(crate) struct ToolListing {
     shared: Arc<SharedPrefixes>,
     tools: Vec<Arc<dyn AnyTool>>,
     specs: ToolSpecs,
@@ -17,9 +17,14 @@ pub(crate) struct Told {
     grows: bool,
 }
 
-impl Told {
+impl ToolListing {
     pub(crate) fn new(shared: Arc<SharedPrefixes>) -> Self {
         Self { shared, ..Self::default() }
+    }
+
+    /// What is shared with the other sessions of the runtime.
+    pub(crate) fn shared(&self) -> &SharedPrefixes {
+        &self.shared
     }
 
     /// What it is told of these, in their order, the same set as before where they are the same tools, or others that say the same of themselves.
@@ -58,7 +63,7 @@ mod tests {
     #[test]
     fn a_set_is_described_anew_only_when_its_tools_say_something_else() {
         let (first, again) = (builtin(), builtin());
-        let mut told = Told::default();
+        let mut told = ToolListing::default();
         let set = told.of(first.iter(), false, false);
         assert_eq!(set.len(), first.len());
         for (tools, same) in [(&first[..], true), (&again[..], true), (&again[1..], false)] {
@@ -73,7 +78,7 @@ mod tests {
     #[test]
     fn sessions_that_offer_the_same_tools_share_one_set() {
         let shared = Arc::new(SharedPrefixes::default());
-        let [mut one, mut other] = [(); 2].map(|()| Told::new(shared.clone()));
+        let [mut one, mut other] = [(); 2].map(|()| ToolListing::new(shared.clone()));
         let tools = builtin();
         let set = one.of(tools.iter(), false, false);
         assert!(set.is_same(&other.of(builtin().iter(), false, false)));

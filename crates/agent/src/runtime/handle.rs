@@ -6,8 +6,9 @@ use crate::{
     StoreError, Surface, TurnError,
     client::watchers::Watchers,
     input::commands,
-    log::Told,
+    log::Notified,
     model::get_in_time,
+    session::{Session, controls::Controls},
     session::{
         controls::Running,
         message::{Message, Queued},
@@ -26,17 +27,17 @@ use tokio::sync::{mpsc, oneshot, watch};
 /// Sends messages to a session's task. Cheap to clone; the session closes when [`SessionHandle::close`] is called.
 #[derive(Clone)]
 pub struct SessionHandle {
-    pub(crate) id: SessionId,
-    pub(crate) cwd: AbsPath,
-    pub(crate) inbox: mpsc::UnboundedSender<Message>,
-    pub(crate) state: watch::Receiver<SessionState>,
-    pub(crate) models: Arc<dyn Models>,
-    pub(crate) told: Arc<Told>,
-    pub(crate) sources: Sources,
-    pub(crate) watchers: Arc<Watchers>,
-    pub(crate) prompts: Arc<AtomicU64>,
-    pub(crate) settings: Arc<Live>,
-    pub(crate) running: Arc<Running>,
+    id: SessionId,
+    cwd: AbsPath,
+    inbox: mpsc::UnboundedSender<Message>,
+    state: watch::Receiver<SessionState>,
+    models: Arc<dyn Models>,
+    told: Arc<Notified>,
+    sources: Sources,
+    watchers: Arc<Watchers>,
+    prompts: Arc<AtomicU64>,
+    settings: Arc<Live>,
+    running: Arc<Running>,
 }
 
 /// A prompt that was handed to its session, to be waited for or taken back.
@@ -75,6 +76,29 @@ pub enum SessionError {
 }
 
 impl SessionHandle {
+    /// The handle of a session whose task takes messages from the other end of `inbox`.
+    pub(super) fn new(
+        session: &Session,
+        controls: &Controls,
+        inbox: mpsc::UnboundedSender<Message>,
+        models: Arc<dyn Models>,
+        watchers: Arc<Watchers>,
+    ) -> Self {
+        Self {
+            id: session.id().clone(),
+            cwd: session.cwd().clone(),
+            inbox,
+            state: controls.states(),
+            models,
+            told: session.log().told().clone(),
+            sources: session.toolbox().sources().clone(),
+            watchers,
+            prompts: Arc::default(),
+            settings: controls.settings().clone(),
+            running: controls.running().clone(),
+        }
+    }
+
     /// The session's id.
     pub fn id(&self) -> &SessionId {
         &self.id

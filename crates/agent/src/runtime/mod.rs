@@ -2,46 +2,31 @@
 
 pub(crate) mod handle;
 pub(crate) mod locks;
+mod start;
 pub(crate) mod task;
 
 use crate::{
-    Checkpoint, ClientServer, FileTracker, Lease, ListQuery, Models, NewSession, Outputs, PermissionMode,
-    RuntimeOptions, SearchHit, SearchQuery, SessionError, SessionEvent, SessionHandle, SessionId,
-    SessionPage, SessionRecord, SessionScope, SessionState, SessionStore, StoreError, Surface, TaskList,
-    ToolProviders,
+    Checkpoint, ClientServer, Lease, ListQuery, Models, NewSession, PermissionMode, RuntimeOptions,
+    SearchHit, SearchQuery, SessionError, SessionEvent, SessionHandle, SessionId, SessionPage, SessionRecord,
+    SessionState, SessionStore, StoreError, Surface, ToolProviders,
     checkpoint::Timeline,
     client::display,
-    client::watchers::Watchers,
     event::prefix::SharedPrefixes,
-    gate::Gate,
-    history::memory::{IdleSessions, Memory},
-    history::reading::missing_end,
+    history::{memory::IdleSessions, reading::missing_end},
     limits::EVENTS_PAGE,
-    log::SessionLog,
     model::get_in_time,
-    policy::Grants,
-    prompt::Surroundings,
-    prompt::listing::Told,
-    runtime::locks::SessionLocks,
-    runtime::task::SessionTask,
-    session::Session,
-    session::controls::{Controls, Heeded, Running},
-    session::steering::Steering,
+    session::controls::Heeded,
     settings::{Fixed, Live, Settings},
-    store::pages::EventPages,
-    store::timed::TimedStore,
+    store::{pages::EventPages, timed::TimedStore},
     text::sanitise::sanitise,
-    tools,
-    turn::sampling::Spent,
 };
-use futures::FutureExt as _;
+use locks::SessionLocks;
+use start::Begin;
 use std::{
-    collections::{HashMap, HashSet, VecDeque},
-    panic::AssertUnwindSafe,
+    collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use system::AbsPath;
-use tokio::sync::{mpsc, watch};
 
 /// The runtime behind every surface.
 pub struct Runtime {
@@ -449,131 +434,9 @@ impl Runtime {
         futures::future::join_all(open.iter().map(SessionHandle::close)).await;
     }
 
-    /// Starts the task of a session.
-    fn start(self: &Arc<Self>, begin: Begin, lease: Lease, surface: Surface) -> SessionHandle {
-        let Begin { cwd, mut state, last, servers, settings, heeded } = begin;
-        let id = lease.session.clone();
-        let options = settings.seen();
-        let models = settings.models().unwrap_or_else(|| self.models.clone());
-        state.sandbox = crate::policy::expected(&options.sandbox, surface.system.routes().spawn);
-        let mut tools = tools::offered(surface.client.takes_questions());
-        tools.extend(surface.client.tools());
-        let scope = SessionScope { id: id.clone(), cwd: cwd.clone(), servers };
-        let sources = self.tool_providers.open(&scope);
-        let watchers = Arc::new(Watchers::new(surface.clone()));
-        // A log that says something is read before the first turn.
-        let memory = if last == 0 { Memory::empty() } else { Arc::default() };
-        let additional_directories = state.additional_directories.clone();
-        let (state, seen) = watch::channel(state);
-        let log = SessionLog::new(self.store.clone(), lease, watchers.clone(), last, memory, state.clone());
-        let told = log.told().clone();
-        let grants = Arc::new(Grants::default());
-        let outputs = options.sandbox.outputs_of(&id);
-        let roots = std::iter::once(cwd.clone()).chain(additional_directories.clone()).collect();
-        let session = Session {
-            id: id.clone(),
-            cwd: cwd.clone(),
-            additional_directories,
-            gate: Gate {
-                system: surface.system,
-                log: log.clone(),
-                grants: grants.clone(),
-                roots,
-                settings: settings.clone(),
-                temp: options.sandbox.temp_of(&id),
-                outputs: outputs.clone(),
-            },
-            log: log.clone(),
-            watchers: watchers.clone(),
-            store: self.store.clone(),
-            own_tools: tools.clone(),
-            told: Told::new(self.prefixes.clone()),
-            tools,
-            sources: sources.clone(),
-            files: Arc::new(FileTracker::default()),
-            tasks: Arc::new(TaskList::default()),
-            shells: Arc::default(),
-            outputs: Arc::new(Outputs::new(outputs)),
-            models: models.clone(),
-            current_model: None,
-            model_of: None,
-            surroundings: Surroundings::default(),
-            problems_told: HashSet::new(),
-            prefixes: self.prefixes.clone(),
-            sampled: Spent::default(),
-            warned: false,
-            storing: None,
-            idle: self.idle.clone(),
-        };
-        let (inbox, messages) = mpsc::unbounded_channel();
-        let running = Arc::new(Running::default());
-        let controls = Controls {
-            state,
-            log,
-            grants,
-            steering: Steering::default(),
-            settings: settings.clone(),
-            heeded: Mutex::new(heeded),
-            running: running.clone(),
-        };
-        let task =
-            SessionTask { session, controls, inbox: messages, waiting: VecDeque::new(), closing: Vec::new() };
-        let handle = SessionHandle {
-            id: id.clone(),
-            cwd,
-            inbox,
-            state: seen,
-            models,
-            told,
-            sources: sources.clone(),
-            watchers,
-            prompts: Arc::default(),
-            settings,
-            running,
-        };
-        self.sessions().insert(id.clone(), handle.clone());
-        let runtime = self.clone();
-        let started = handle.clone();
-        // It is large, with all that a turn may hold, and on its way into a task it would be moved a dozen times.
-        let running = Box::pin(task.run());
-        tokio::spawn(async move {
-            let ended = AssertUnwindSafe(running).catch_unwind().await;
-            sources.close().await;
-            {
-                let mut open = runtime.sessions();
-                // It may have been opened anew since.
-                if open.get(&id).is_some_and(|open| open.is(&started)) {
-                    open.remove(&id);
-                }
-            }
-            match ended {
-                // Whoever closed it may have stopped waiting.
-                Ok(closing) => closing.into_iter().for_each(|closed| {
-                    let _ = closed.send(());
-                }),
-                Err(panic) => {
-                    let text = crate::text::panic::panic_text(panic.as_ref());
-                    tracing::error!(session = %id, text, "a session's task panicked; the session can be opened again");
-                }
-            }
-        });
-        handle
-    }
-
     fn sessions(&self) -> MutexGuard<'_, HashMap<SessionId, SessionHandle>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// What a session's task begins with.
-struct Begin {
-    cwd: AbsPath,
-    state: SessionState,
-    /// Of events up to this number its client needs no news.
-    last: u64,
-    servers: Vec<ClientServer>,
-    settings: Arc<Live>,
-    heeded: Heeded,
 }
 
 /// Gives an open session the folders and servers that a further client brings.

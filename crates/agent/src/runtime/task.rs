@@ -2,9 +2,12 @@
 
 use crate::{
     PromptOutcome, RewindError, SessionEvent, TurnError,
+    checkpoint::rewind,
+    client::watchers::Watchers,
+    history::memory::IdleSessions,
     input::commands,
     log::SessionLog,
-    prompt::Surroundings,
+    policy,
     session::{
         Session,
         controls::Controls,
@@ -14,23 +17,36 @@ use crate::{
     turn,
 };
 use futures::FutureExt as _;
-use std::{collections::VecDeque, convert::Infallible, panic::AssertUnwindSafe};
+use std::{collections::VecDeque, convert::Infallible, panic::AssertUnwindSafe, sync::Arc};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 /// The task itself.
 pub(crate) struct SessionTask {
-    pub(crate) session: Session,
-    pub(crate) controls: Controls,
-    pub(crate) inbox: mpsc::UnboundedReceiver<Message>,
-    pub(crate) waiting: VecDeque<Queued>,
-    pub(crate) closing: Vec<oneshot::Sender<()>>,
+    session: Session,
+    controls: Controls,
+    watchers: Arc<Watchers>,
+    /// The sessions of the runtime in which no turn runs.
+    idle: Arc<IdleSessions>,
+    inbox: mpsc::UnboundedReceiver<Message>,
+    waiting: VecDeque<Queued>,
+    closing: Vec<oneshot::Sender<()>>,
 }
 
 impl SessionTask {
+    pub(super) fn new(
+        session: Session,
+        controls: Controls,
+        watchers: Arc<Watchers>,
+        idle: Arc<IdleSessions>,
+        inbox: mpsc::UnboundedReceiver<Message>,
+    ) -> Self {
+        Self { session, controls, watchers, idle, inbox, waiting: VecDeque::new(), closing: Vec::new() }
+    }
+
     /// Runs until the session is closed or every handle is gone; whoever waits for the end is to be told of it.
     pub(crate) async fn run(self) -> Vec<oneshot::Sender<()>> {
-        let telling = tell_commands(self.session.sources.clone(), self.session.log.clone());
+        let telling = tell_commands(self.session.toolbox().sources().clone(), self.session.log().clone());
         tokio::select! {
             biased;
             closing = self.work() => closing,
@@ -43,17 +59,17 @@ impl SessionTask {
         for _ in 0..2 {
             tokio::task::yield_now().await;
         }
-        self.session.gate.sweep().await;
+        self.session.gate().sweep().await;
         while self.closing.is_empty() {
             let prompt = match self.waiting.pop_front() {
                 Some(prompt) => prompt,
                 None => match self.inbox.recv().await {
                     Some(Message::Rewind(target, reply)) => {
                         self.session.look_at_settings().await;
-                        self.session.move_on(&self.controls);
+                        self.move_on();
                         let state = self.controls.state();
                         // Whoever asked may have stopped waiting.
-                        let _ = reply.send(Box::pin(self.session.rewind(&state, target)).await);
+                        let _ = reply.send(Box::pin(rewind(&self.session, &state, target)).await);
                         continue;
                     }
                     Some(message) => {
@@ -69,25 +85,20 @@ impl SessionTask {
             // Whoever asked may have stopped waiting.
             let _ = reply.send(result);
         }
-        self.session.shells.end().await;
-        if let Err(error) = self.session.log.release().await {
-            tracing::warn!(session = %self.session.id, %error, "the lease could not be given back");
-        }
+        self.session.end().await;
         self.closing
     }
 
     async fn turn(&mut self, number: u64, prompt: turn::Prompted) -> Result<PromptOutcome, TurnError> {
-        let cancel = self.controls.running.begin();
-        self.controls.update(|state| state.busy = true);
+        let cancel = self.controls.begin_turn();
         self.controls.heed_settings().await;
-        self.session.renew_model();
-        self.session.move_on(&self.controls);
-        self.session.work_in(self.controls.state().additional_directories);
-        self.session.idle.wake(self.session.log.memory());
+        self.move_on();
+        self.session.begin_turn(self.controls.state().additional_directories);
+        self.idle.wake(self.session.log().memory());
         let result = {
-            let Self { session, controls, inbox, waiting, closing } = self;
+            let Self { session, controls, inbox, waiting, closing, .. } = self;
             let work = async {
-                if !session.log.memory().is_certain() {
+                if !session.log().memory().is_certain() {
                     tokio::select! {
                         biased;
                         () = cancel.cancelled() => return Ok(PromptOutcome::cancelled()),
@@ -118,11 +129,10 @@ impl SessionTask {
             let ((), result) = futures::join!(hear, turn);
             result
         };
-        self.controls.running.end();
-        self.controls.update(|state| state.busy = false);
+        self.controls.end_turn();
         // What the turn did not live to hear is a prompt like any other, and the next.
-        self.controls.steering.drain().into_iter().rev().for_each(|prompt| self.waiting.push_front(prompt));
-        let memory = self.session.log.memory().clone();
+        self.controls.steering().drain().into_iter().rev().for_each(|prompt| self.waiting.push_front(prompt));
+        let memory = self.session.log().memory().clone();
         let result = match result {
             Ok(result) => {
                 if matches!(result, Err(TurnError::Store(_))) {
@@ -132,17 +142,24 @@ impl SessionTask {
             }
             Err(panic) => {
                 let text = crate::text::panic::panic_text(panic.as_ref());
-                tracing::error!(session = %self.session.id, text, "a turn panicked");
+                tracing::error!(session = %self.session.id(), text, "a turn panicked");
                 memory.doubt();
                 if let Err(error) = self.session.recover().await {
-                    tracing::warn!(session = %self.session.id, %error, "the log could not be read again yet");
+                    tracing::warn!(session = %self.session.id(), %error, "the log could not be read again yet");
                 }
                 Err(TurnError::Panicked(text))
             }
         };
-        self.session.idle.rest(&memory);
-        self.session.surroundings = Surroundings::default();
+        self.idle.rest(&memory);
         result
+    }
+
+    /// Moves tools to the next surface if theirs has gone. What was allowed was allowed where they ran then.
+    fn move_on(&mut self) {
+        let Some(surface) = self.watchers.moved() else { return };
+        let spawn = surface.system.routes().spawn;
+        self.controls.moved(policy::expected(&self.session.settings().sandbox, spawn));
+        self.session.move_to(surface);
     }
 
     async fn take(&mut self, message: Message) {
@@ -171,28 +188,28 @@ async fn take(
             cancel.cancel();
         }
     };
-    let queued = waiting.len() + controls.steering.len();
+    let queued = waiting.len() + controls.steering().len();
     match message {
         Message::Prompt(prompt) | Message::Steer(prompt) if !closing.is_empty() => {
             prompt.settle(Err(TurnError::Closed));
         }
         Message::Prompt(prompt) | Message::Steer(prompt)
-            if queued >= controls.settings.seen().limits.queued_prompts =>
+            if queued >= controls.settings().seen().limits.queued_prompts =>
         {
             prompt.settle(Err(TurnError::QueueFull(queued)));
         }
-        Message::Steer(prompt) if running.is_some() => controls.steering.push(prompt),
+        Message::Steer(prompt) if running.is_some() => controls.steering().push(prompt),
         Message::Prompt(prompt) | Message::Steer(prompt) => waiting.push_back(prompt),
         Message::Rewind(_, reply) => drop(reply.send(Err(RewindError::Busy))),
         Message::Cancel => {
             cancel();
-            controls.steering.drain().into_iter().chain(waiting.drain(..)).for_each(Queued::cancelled);
+            controls.steering().drain().into_iter().chain(waiting.drain(..)).for_each(Queued::cancelled);
         }
         Message::Withdraw(number) if running.is_some_and(|(running, _)| running == number) => cancel(),
         Message::Withdraw(number) => {
             let waits = waiting.iter().position(|prompt| prompt.number == number);
             let waits = waits.and_then(|at| waiting.remove(at));
-            if let Some(prompt) = waits.or_else(|| controls.steering.remove(number)) {
+            if let Some(prompt) = waits.or_else(|| controls.steering().remove(number)) {
                 prompt.cancelled();
             }
         }
@@ -209,7 +226,7 @@ async fn take(
         }
         Message::Close(closed) => {
             cancel();
-            let left = controls.steering.drain().into_iter().chain(waiting.drain(..));
+            let left = controls.steering().drain().into_iter().chain(waiting.drain(..));
             left.for_each(|prompt| prompt.settle(Err(TurnError::Closed)));
             closing.push(closed);
         }

@@ -22,11 +22,11 @@ impl Running {
     }
 
     /// A turn begins; what cancels it.
-    pub(crate) fn begin(&self) -> CancellationToken {
+    fn begin(&self) -> CancellationToken {
         self.lock().insert(CancellationToken::new()).clone()
     }
 
-    pub(crate) fn end(&self) {
+    fn end(&self) {
         *self.lock() = None;
     }
 
@@ -53,24 +53,88 @@ impl Heeded {
 }
 
 /// What can be changed of a session at any time, a running turn included.
+///
+/// Modes, model, effort and title change by recorded events. What else a client sees of the session's state
+/// ([`SessionState`]) changes here.
 pub(crate) struct Controls {
-    pub(crate) state: watch::Sender<SessionState>,
-    pub(crate) log: SessionLog,
-    pub(crate) grants: Arc<Grants>,
+    state: watch::Sender<SessionState>,
+    log: SessionLog,
+    grants: Arc<Grants>,
     /// What was said to the running turn and did not reach it yet.
-    pub(crate) steering: Steering,
-    pub(crate) settings: Arc<Live>,
+    steering: Steering,
+    settings: Arc<Live>,
     /// What the session's modes were made from.
-    pub(crate) heeded: Mutex<Heeded>,
-    pub(crate) running: Arc<Running>,
+    heeded: Mutex<Heeded>,
+    running: Arc<Running>,
 }
 
 impl Controls {
+    /// The controls of a session. `state` is the sender that `log` applies events to.
+    pub(crate) fn new(
+        state: watch::Sender<SessionState>,
+        log: SessionLog,
+        grants: Arc<Grants>,
+        settings: Arc<Live>,
+        heeded: Heeded,
+    ) -> Self {
+        Self {
+            state,
+            log,
+            grants,
+            steering: Steering::default(),
+            settings,
+            heeded: Mutex::new(heeded),
+            running: Arc::default(),
+        }
+    }
+
     pub(crate) fn state(&self) -> SessionState {
         self.state.borrow().clone()
     }
 
-    pub(crate) fn update(&self, change: impl FnOnce(&mut SessionState)) {
+    /// The state, and each that follows.
+    pub(crate) fn states(&self) -> watch::Receiver<SessionState> {
+        self.state.subscribe()
+    }
+
+    /// What the user says to the running turn.
+    pub(crate) fn steering(&self) -> &Steering {
+        &self.steering
+    }
+
+    pub(crate) fn settings(&self) -> &Arc<Live> {
+        &self.settings
+    }
+
+    pub(crate) fn running(&self) -> &Arc<Running> {
+        &self.running
+    }
+
+    /// Begins a turn: the session is busy, and the result cancels the turn. One turn runs at a time.
+    pub(crate) fn begin_turn(&self) -> CancellationToken {
+        let cancel = self.running.begin();
+        self.update(|state| state.busy = true);
+        cancel
+    }
+
+    /// Ends the turn: the session is no longer busy, and a cancel finds nothing.
+    pub(crate) fn end_turn(&self) {
+        self.running.end();
+        self.update(|state| state.busy = false);
+    }
+
+    /// Notes where commands run and what confines them.
+    pub(crate) fn commands_run(&self, sandbox: String) {
+        self.update(|state| state.sandbox = sandbox);
+    }
+
+    /// Forgets what was allowed, because tools act somewhere else from now on, where `sandbox` confines commands.
+    pub(crate) fn moved(&self, sandbox: String) {
+        self.commands_run(sandbox);
+        self.grants.clear();
+    }
+
+    fn update(&self, change: impl FnOnce(&mut SessionState)) {
         self.state.send_modify(change);
     }
 

@@ -1,87 +1,138 @@
-//! What a session's turns work on.
+//! The state of a session, which its turns work on.
+//!
+//! Architecture Invariant: a session's state is private to this module. It changes by recorded events
+//! ([`SessionLog`]) and by the methods below, each of which says what law it keeps. The module knows
+//! neither the loop of a turn nor the task that runs turns; both stand on it.
 
 pub(crate) mod controls;
 pub(crate) mod message;
+pub(crate) mod models;
 pub(crate) mod outcome;
 pub(crate) mod steering;
+pub(crate) mod toolbox;
 
 use crate::{
-    AnyTool, FileTracker, InnerCalls, LanguageModel, Models, Outputs, RewindError, RewindReport,
-    RewindTarget, RuntimeOptions, SessionEvent, SessionId, SessionState, SessionStore, Shells, StoreError,
-    TaskList, ToolCallId, ToolCallUpdate, ToolContext, Usage,
-    checkpoint::restore,
+    FileTracker, InnerCalls, LanguageModel, ModelError, Outputs, RuntimeOptions, SessionEvent, SessionId,
+    Shells, StoreError, Surface, TaskList, ToolCallId, ToolCallUpdate, ToolContext,
     client::User,
-    client::watchers::Watchers,
-    event::prefix::SharedPrefixes,
     gate::{Gate, Ruling},
-    history::conversation::Conversation,
-    history::memory::IdleSessions,
-    history::reading::read_log,
+    history::{conversation::Conversation, reading::read_log},
     log::{Recording, SessionLog, recorded},
-    policy,
-    prompt::Surroundings,
-    prompt::listing::Told,
-    sources::Sources,
     tools,
-    turn::sampling::Spent,
 };
-use controls::Controls;
-use std::{
-    collections::HashSet,
-    sync::{Arc, PoisonError},
-};
-use system::AbsPath;
+use models::SessionModels;
+use std::{collections::HashSet, sync::Arc};
+use system::{AbsPath, System};
 use tokio_util::sync::CancellationToken;
+use toolbox::Toolbox;
 
-/// What a turn works on.
+/// What a turn works on. It is owned by the session's task.
 pub(crate) struct Session {
-    pub(crate) id: SessionId,
-    pub(crate) cwd: AbsPath,
-    pub(crate) additional_directories: Vec<AbsPath>,
-    pub(crate) gate: Gate,
-    pub(crate) log: SessionLog,
-    pub(crate) watchers: Arc<Watchers>,
-    pub(crate) store: Arc<dyn SessionStore>,
-    /// The tools of the running round: its own and those of its sources.
-    pub(crate) tools: Vec<Arc<dyn AnyTool>>,
-    pub(crate) own_tools: Vec<Arc<dyn AnyTool>>,
-    pub(crate) told: Told,
-    pub(crate) sources: Sources,
-    pub(crate) files: Arc<FileTracker>,
-    pub(crate) tasks: Arc<TaskList>,
-    /// Its commands in the background.
-    pub(crate) shells: Arc<Shells>,
-    /// Where its long results are kept whole.
-    pub(crate) outputs: Arc<Outputs>,
-    pub(crate) models: Arc<dyn Models>,
-    pub(crate) current_model: Option<(String, Arc<dyn LanguageModel>)>,
-    /// The settings that the current model was made by.
-    pub(crate) model_of: Option<Arc<RuntimeOptions>>,
-    /// What lies around the folder, as it was when the running turn began.
-    pub(crate) surroundings: Surroundings,
-    /// What the user was told of files that cannot be used, each once.
-    pub(crate) problems_told: HashSet<String>,
-    /// What requests begin with, in common with the other sessions of the runtime.
-    pub(crate) prefixes: Arc<SharedPrefixes>,
-    /// Tokens that servers used of the running round, not recorded yet.
-    pub(crate) sampled: Spent,
+    id: SessionId,
+    cwd: AbsPath,
+    log: SessionLog,
+    /// Stores the beginning of the running turn while the model is being asked.
+    storing: Option<Recording>,
+    gate: Gate,
+    toolbox: Toolbox,
+    models: SessionModels,
+    files: Arc<FileTracker>,
+    tasks: Arc<TaskList>,
+    /// The commands that run in the background.
+    shells: Arc<Shells>,
+    /// Where long results are kept whole.
+    outputs: Arc<Outputs>,
+    /// The problems that the user was told of.
+    reported: HashSet<String>,
     /// Whether the user was told that the end of the context is near.
-    pub(crate) warned: bool,
-    /// Stores the running turn's prompt, while the model is being asked.
-    pub(crate) storing: Option<Recording>,
-    /// The sessions of the runtime in which no turn runs.
-    pub(crate) idle: Arc<IdleSessions>,
+    warned: bool,
 }
 
 impl Session {
+    /// A session in which nothing has happened yet. `gate` bounds it to its folders.
+    pub(crate) fn new(
+        id: SessionId,
+        cwd: AbsPath,
+        log: SessionLog,
+        gate: Gate,
+        toolbox: Toolbox,
+        models: SessionModels,
+    ) -> Self {
+        let outputs = Arc::new(Outputs::new(gate.outputs().cloned()));
+        Self {
+            id,
+            cwd,
+            log,
+            storing: None,
+            gate,
+            toolbox,
+            models,
+            files: Arc::default(),
+            tasks: Arc::default(),
+            shells: Arc::default(),
+            outputs,
+            reported: HashSet::new(),
+            warned: false,
+        }
+    }
+
+    pub(crate) fn id(&self) -> &SessionId {
+        &self.id
+    }
+
+    /// The session's folder.
+    pub(crate) fn cwd(&self) -> &AbsPath {
+        &self.cwd
+    }
+
+    pub(crate) fn gate(&self) -> &Gate {
+        &self.gate
+    }
+
+    /// Where tools act, before anything was decided about a call.
+    pub(crate) fn system(&self) -> &Arc<dyn System> {
+        self.gate.system()
+    }
+
+    pub(crate) fn toolbox(&self) -> &Toolbox {
+        &self.toolbox
+    }
+
+    pub(crate) fn toolbox_mut(&mut self) -> &mut Toolbox {
+        &mut self.toolbox
+    }
+
+    /// What the model has seen of which file.
+    pub(crate) fn files(&self) -> &FileTracker {
+        &self.files
+    }
+
+    /// The commands that run in the background.
+    pub(crate) fn shells(&self) -> &Shells {
+        &self.shells
+    }
+
+    pub(crate) fn models(&self) -> &SessionModels {
+        &self.models
+    }
+
+    /// The model with an id, which is the current one from now on.
+    pub(crate) async fn model(&mut self, id: &str) -> Result<Arc<dyn LanguageModel>, ModelError> {
+        self.models.get(id).await
+    }
+
     /// The settings as they were at the last look.
     pub(crate) fn settings(&self) -> Arc<RuntimeOptions> {
-        self.gate.settings.seen()
+        self.gate.settings().seen()
     }
 
     /// Looks at the settings again.
     pub(crate) async fn look_at_settings(&self) -> Arc<RuntimeOptions> {
-        self.gate.settings.look().await
+        self.gate.settings().look().await
+    }
+
+    pub(crate) fn log(&self) -> &SessionLog {
+        &self.log
     }
 
     /// What the session's events come to.
@@ -89,6 +140,65 @@ impl Session {
         self.log.conversation()
     }
 
+    /// Stores events, then applies them, then tells the client of them. See [`SessionLog::record`].
+    pub(crate) async fn record(&self, events: Vec<SessionEvent>) -> Result<(), StoreError> {
+        self.log.record(events).await
+    }
+
+    /// Tells the client of something that is not stored.
+    pub(crate) fn tell(&self, event: SessionEvent) {
+        self.log.tell(event);
+    }
+
+    /// Waits until the client has room for more, or the turn is cancelled.
+    pub(crate) async fn room(&self, cancel: &CancellationToken) {
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => {}
+            () = self.log.client().room() => {}
+        }
+    }
+
+    /// Begins to store what begins a turn; `then` runs once it is stored. The conversation has the events at once;
+    /// whoever needs them stored awaits [`Session::stored`], and nothing is recorded before that.
+    pub(crate) fn begin_storing(&mut self, events: Vec<SessionEvent>, then: impl FnOnce() + Send + 'static) {
+        self.storing = Some(self.log.record_ahead(events, then));
+    }
+
+    /// Stores events after those that are being stored, if any are. The conversation has them at
+    /// once; whoever needs them stored awaits [`Session::stored`].
+    pub(crate) fn store_also(&mut self, events: Vec<SessionEvent>) {
+        self.storing = Some(match self.storing.take() {
+            Some(before) => self.log.record_after(before, events),
+            None => self.log.record_ahead(events, || {}),
+        });
+    }
+
+    /// Completes when what is being stored is stored and told of; at once where nothing is.
+    pub(crate) async fn stored(&mut self) -> Result<(), StoreError> {
+        let Some(storing) = &mut self.storing else { return Ok(()) };
+        let stored = storing.await;
+        self.storing = None;
+        recorded(stored)
+    }
+
+    /// Reads the log, so that the next turn starts from what is really stored, and ends what the log left open. Given
+    /// up half-way, it is done again.
+    pub(crate) async fn recover(&mut self) -> Result<(), StoreError> {
+        self.stored().await?;
+        let sources = self.toolbox.sources();
+        let mut conversation = read_log(self.log.store(), &self.id, |event| sources.recall(event)).await?;
+        let repairs = conversation.repairs();
+        repairs.iter().for_each(|repair| conversation.apply(repair));
+        self.log.record(repairs).await?;
+        conversation.files().for_each(|path| self.files.named(path));
+        conversation.share_prefixes(self.toolbox.shared());
+        // What was recorded meanwhile were modes, titles and the like: no part of it.
+        self.log.memory().hold(conversation);
+        Ok(())
+    }
+
+    /// The context of a call that was ruled on: it acts through a system that does what the ruling allows.
     pub(crate) fn tool_context(
         &self,
         call: &ToolCallId,
@@ -99,12 +209,6 @@ impl Session {
         let log = self.log.clone();
         ToolContext {
             system: self.gate.confined(ruling),
-            cwd: self.cwd.clone(),
-            files: self.files.clone(),
-            tasks: self.tasks.clone(),
-            shells: self.shells.clone(),
-            outputs: self.outputs.clone(),
-            user: Arc::new(User(self.log.client().clone())),
             call: call.clone(),
             progress: Arc::new(move |update: ToolCallUpdate| {
                 debug_assert!(
@@ -113,18 +217,16 @@ impl Session {
                 );
                 log.tell(SessionEvent::ToolCall(update));
             }),
-            cancel: cancel.clone(),
             asked,
             confined: ruling.is_confined(),
-            limits: self.settings().limits.tools.clone(),
-            inner: InnerCalls::default(),
+            ..self.own_context(cancel)
         }
     }
 
     /// The context of what the user does by himself, outside of any call.
     pub(crate) fn own_context(&self, cancel: &CancellationToken) -> ToolContext {
         ToolContext {
-            system: self.gate.system.clone(),
+            system: self.system().clone(),
             cwd: self.cwd.clone(),
             files: self.files.clone(),
             tasks: self.tasks.clone(),
@@ -141,84 +243,39 @@ impl Session {
         }
     }
 
-    /// Takes changes of files back, between turns.
-    pub(crate) async fn rewind(
-        &mut self,
-        state: &SessionState,
-        target: RewindTarget,
-    ) -> Result<RewindReport, RewindError> {
-        let (report, rewound) = restore(self, state, target, &CancellationToken::new()).await?;
-        if let Some(rewound) = rewound {
-            self.log.record(vec![SessionEvent::Rewound(rewound)]).await?;
+    /// Begins a turn: forgets a model that was made by other settings, and bounds the session to its folder and these
+    /// further ones. Both hold for the whole turn.
+    pub(crate) fn begin_turn(&mut self, additional_directories: Vec<AbsPath>) {
+        self.models.follow(self.settings());
+        self.gate.work_in(&self.cwd, additional_directories);
+    }
+
+    /// Moves tools to another surface. Whoever calls this forgets what was allowed: it was allowed where tools ran
+    /// then.
+    pub(crate) fn move_to(&mut self, surface: Surface) {
+        let mut own = tools::offered(self.log.client().takes_questions());
+        own.extend(surface.client.tools());
+        self.toolbox.replace_own(own);
+        self.gate.move_to(surface.system);
+    }
+
+    /// Notes that the user is told of a problem; whether that is the first time. Each is told once.
+    pub(crate) fn reports(&mut self, problem: &str) -> bool {
+        self.reported.insert(problem.to_owned())
+    }
+
+    /// Notes whether the end of the context is near; whether the user is to be told so. That is told once until it is
+    /// no longer near.
+    pub(crate) fn warns(&mut self, is_near: bool) -> bool {
+        let was_near = std::mem::replace(&mut self.warned, is_near);
+        is_near && !was_near
+    }
+
+    /// Ends the commands in the background and gives the lease back.
+    pub(crate) async fn end(&self) {
+        self.shells.end().await;
+        if let Err(error) = self.log.release().await {
+            tracing::warn!(session = %self.id, %error, "the lease could not be given back");
         }
-        Ok(report)
-    }
-
-    /// A model that was made before the settings changed is made anew.
-    pub(crate) fn renew_model(&mut self) {
-        let now = self.settings();
-        if !self.model_of.as_ref().is_some_and(|then| Arc::ptr_eq(then, &now)) {
-            self.current_model = None;
-            self.model_of = Some(now);
-        }
-    }
-
-    /// Bounds the session to its folder and these further ones.
-    pub(crate) fn work_in(&mut self, additional: Vec<AbsPath>) {
-        if self.additional_directories != additional {
-            self.gate.roots = std::iter::once(self.cwd.clone()).chain(additional.clone()).collect();
-            self.additional_directories = additional;
-        }
-    }
-
-    /// What servers used since this was last asked for.
-    pub(crate) fn take_sampled(&self) -> Usage {
-        std::mem::take(&mut *self.sampled.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Moves tools to the next surface if theirs has gone. What was allowed was allowed where it
-    /// ran then.
-    pub(crate) fn move_on(&mut self, controls: &Controls) {
-        let Some(surface) = self.watchers.moved() else { return };
-        let place = policy::expected(&self.settings().sandbox, surface.system.routes().spawn);
-        controls.update(|state| state.sandbox = place);
-        controls.grants.clear();
-        self.own_tools = tools::offered(self.log.client().takes_questions());
-        self.own_tools.extend(surface.client.tools());
-        self.tools.clone_from(&self.own_tools);
-        self.gate.system = surface.system;
-    }
-
-    /// Stores events after those that are being stored, if any are. The conversation has them at
-    /// once; whoever needs them stored awaits [`Session::stored`].
-    pub(crate) fn store_also(&mut self, events: Vec<SessionEvent>) {
-        self.storing = Some(match self.storing.take() {
-            Some(before) => self.log.record_after(before, events),
-            None => self.log.record_ahead(events, || {}),
-        });
-    }
-
-    /// Completes when the prompt is stored and told of; at once from then on.
-    pub(crate) async fn stored(&mut self) -> Result<(), StoreError> {
-        let Some(storing) = &mut self.storing else { return Ok(()) };
-        let stored = storing.await;
-        self.storing = None;
-        recorded(stored)
-    }
-
-    /// Reads the log, so that the next turn starts from what is really stored. Given up half-way,
-    /// it is done again.
-    pub(crate) async fn recover(&mut self) -> Result<(), StoreError> {
-        self.stored().await?;
-        let mut conversation =
-            read_log(self.store.as_ref(), &self.id, |event| self.sources.recall(event)).await?;
-        let repairs = conversation.repairs();
-        repairs.iter().for_each(|repair| conversation.apply(repair));
-        self.log.record(repairs).await?;
-        conversation.files().for_each(|path| self.files.named(path));
-        conversation.share_prefixes(&self.prefixes);
-        // What was recorded meanwhile were modes, titles and the like: no part of it.
-        self.log.memory().hold(conversation);
-        Ok(())
     }
 }

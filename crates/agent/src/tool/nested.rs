@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 
 /// What a running call has of the session's tools.
 #[derive(Clone, Default)]
-pub struct InnerCalls(Option<mpsc::Sender<Wish>>);
+pub struct InnerCalls(Option<mpsc::Sender<NestedRequest>>);
 
 /// What is called.
 #[derive(Clone)]
@@ -58,7 +58,7 @@ pub enum InnerError {
 }
 
 /// What a call asks of whoever runs it.
-pub(crate) enum Wish {
+pub(crate) enum NestedRequest {
     Tools(oneshot::Sender<Vec<ToolSpec>>),
     Call { callee: Callee, arguments: Value, reply: oneshot::Sender<Result<ToolResult, InnerError>> },
     Sample { request: Box<SampleRequest>, reply: oneshot::Sender<Result<Sampled, InnerError>> },
@@ -66,33 +66,33 @@ pub(crate) enum Wish {
 
 impl InnerCalls {
     /// What a call gets, and what its runner serves.
-    pub(crate) fn channel() -> (Self, mpsc::Receiver<Wish>) {
-        let (wishes, served) = mpsc::channel(INNER_CALLS);
-        (Self(Some(wishes)), served)
+    pub(crate) fn channel() -> (Self, mpsc::Receiver<NestedRequest>) {
+        let (requests, served) = mpsc::channel(INNER_CALLS);
+        (Self(Some(requests)), served)
     }
 
     /// The tools that the model is offered now, and all of those of servers; `None` where none can be called.
     pub async fn tools(&self) -> Option<Vec<ToolSpec>> {
         let (reply, tools) = oneshot::channel();
-        self.0.as_ref()?.send(Wish::Tools(reply)).await.ok()?;
+        self.0.as_ref()?.send(NestedRequest::Tools(reply)).await.ok()?;
         tools.await.ok()
     }
 
     /// Calls a tool and waits for its result. A tool that ran and failed says so in the result.
     pub async fn call(&self, callee: Callee, arguments: Value) -> Result<ToolResult, InnerError> {
-        let Some(wishes) = &self.0 else { return Err(InnerError::Unavailable) };
+        let Some(requests) = &self.0 else { return Err(InnerError::Unavailable) };
         let (reply, result) = oneshot::channel();
-        let wish = Wish::Call { callee, arguments, reply };
-        wishes.send(wish).await.map_err(|_| InnerError::Cancelled)?;
+        let nested = NestedRequest::Call { callee, arguments, reply };
+        requests.send(nested).await.map_err(|_| InnerError::Cancelled)?;
         result.await.unwrap_or(Err(InnerError::Cancelled))
     }
 
     /// Asks the model that the turn runs on, if the rules or the user allow it. Dropping the future takes it back.
     pub async fn sample(&self, request: SampleRequest) -> Result<Sampled, InnerError> {
-        let Some(wishes) = &self.0 else { return Err(InnerError::Unavailable) };
+        let Some(requests) = &self.0 else { return Err(InnerError::Unavailable) };
         let (reply, sampled) = oneshot::channel();
-        let wish = Wish::Sample { request: Box::new(request), reply };
-        wishes.send(wish).await.map_err(|_| InnerError::Cancelled)?;
+        let nested = NestedRequest::Sample { request: Box::new(request), reply };
+        requests.send(nested).await.map_err(|_| InnerError::Cancelled)?;
         sampled.await.unwrap_or(Err(InnerError::Cancelled))
     }
 }

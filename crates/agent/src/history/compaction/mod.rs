@@ -6,11 +6,7 @@
 //! everything: what is left out is left out of requests alone, and each step is an event, so that
 //! the next process sends what this one sends.
 
-mod prune;
-mod room;
-mod split;
-mod summary;
-mod summing;
-
-pub(crate) use room::Room;
-pub(crate) use summing::{Summed, Summing, can_sum_up};
+pub(crate) mod prune;
+pub(crate) mod room;
+pub(crate) mod split;
+pub(crate) mod summary;

@@ -13,18 +13,18 @@ const OLD: &str = "(Left out to make room. Make the call again if the result is 
 
 /// What is to be left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Pruned {
+pub(crate) struct Pruned {
     /// How many results.
-    pub(super) results: usize,
+    pub(crate) results: usize,
     /// About how many tokens they have.
-    pub(super) tokens: u64,
+    pub(crate) tokens: u64,
     /// Which, by what stands for them.
-    pub(super) left_out: Vec<ResultsLeftOut>,
+    pub(crate) left_out: Vec<ResultsLeftOut>,
 }
 
 /// The results to leave out, if that saves enough to be worth it. The newest results stay, whatever
 /// they are.
-pub(super) fn prune(history: &History, limits: &ContextLimits, least: u64) -> Option<Pruned> {
+pub(crate) fn prune(history: &History, limits: &ContextLimits, least: u64) -> Option<Pruned> {
     let candidates = candidates(history.messages(), limits.prune_protect);
     let tokens = candidates.iter().map(|candidate| candidate.saves).sum();
     if candidates.is_empty() || tokens < least {

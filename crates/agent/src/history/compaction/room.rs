@@ -6,13 +6,13 @@ use crate::{ContextLimits, ModelInfo, limits::COMPACTION_OUTPUT_TOKENS};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Room {
     /// The context's size.
-    pub(super) window: u64,
+    pub(crate) window: u64,
     /// From here on the conversation is made shorter.
-    pub(super) compact_at: u64,
+    pub(crate) compact_at: u64,
     /// From here on the user is told, where it is not made shorter by itself.
-    pub(super) warn_at: u64,
+    pub(crate) warn_at: u64,
     /// From here on nothing is sent as it is.
-    pub(super) block_at: u64,
+    pub(crate) block_at: u64,
 }
 
 impl Room {
@@ -22,7 +22,7 @@ impl Room {
     }
 
     /// The marks for a context that turned out to be smaller than what was sent.
-    pub(super) fn below(sent: u64, limits: &ContextLimits) -> Self {
+    pub(crate) fn below(sent: u64, limits: &ContextLimits) -> Self {
         Self::within((sent / 3 * 2).max(1), limits)
     }
 
@@ -54,12 +54,12 @@ impl Room {
     }
 
     /// Tokens of the end of the conversation that stay as they were, so that it is not too long again at once. `around` goes with each request.
-    pub(super) fn tail(self, around: u64) -> u64 {
+    pub(crate) fn tail(self, around: u64) -> u64 {
         (self.compact_at.saturating_sub(around) / 2).min(self.window / 4)
     }
 
     /// The most tokens of a summary.
-    pub(super) fn summary(self) -> u64 {
+    pub(crate) fn summary(self) -> u64 {
         (self.window / 8).clamp(1, COMPACTION_OUTPUT_TOKENS)
     }
 }

@@ -5,7 +5,7 @@ use crate::{History, Message, limits::COMPACTION_TURNS};
 
 /// The first message that stays: those of the last turns, as many of them as take no more than `tail` tokens. `None` where what lies before
 /// has fewer than `least` tokens, and is not worth it.
-pub(super) fn split(history: &History, tail: u64, least: u64) -> Option<usize> {
+pub(crate) fn split(history: &History, tail: u64, least: u64) -> Option<usize> {
     let messages = history.messages();
     let (mut first, mut kept, mut turns) = (messages.len(), 0, 0);
     while let Some(before) = first.checked_sub(1) {

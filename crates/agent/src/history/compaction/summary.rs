@@ -22,10 +22,10 @@ const SECTIONS: &str = "Write a summary in Markdown with these sections, and lea
      Be exact with paths, names, numbers and messages. Do not make anything up.";
 
 /// What stands in place of a part that could not be summed up.
-pub(super) const LEFT_OUT: &str = "(The beginning of this conversation was left out, because it no longer fits. Look at the files, or ask, where you need to know more.)";
+pub(crate) const LEFT_OUT: &str = "(The beginning of this conversation was left out, because it no longer fits. Look at the files, or ask, where you need to know more.)";
 
 /// The request for a summary. Half of the context is for the transcript.
-pub(super) fn request(
+pub(crate) fn request(
     messages: &[Message],
     room: Room,
     focus: Option<&str>,
@@ -46,7 +46,7 @@ pub(super) fn request(
 }
 
 /// What the next request begins with: the summary, and what was asked where that is not sent otherwise.
-pub(super) fn continued(summary: &str, unanswered: Option<&Message>) -> String {
+pub(crate) fn continued(summary: &str, unanswered: Option<&Message>) -> String {
     let mut text = format!(
         "What happened in this conversation so far, summed up because the whole of it no longer fits:\n\n{}",
         summary.trim()

@@ -1,21 +1,24 @@
 //! Room is made for the next request: results are left out, the conversation is summed up, or its beginning is left out.
 
-use super::{prune, room::Room, split::split, summary};
+use super::{
+    Turn,
+    answer::{next, retrying},
+};
 use crate::{
     Compaction, CompactionId, CompactionStep, LanguageModel, ModelError, ModelEvent, ModelRequest, ModelStop,
     SessionEvent, Severity, StoreError, TurnError, Usage,
     event::item::Paragraphs,
-    history::conversation::Conversation,
+    history::{
+        compaction::{prune, room::Room, split::split, summary},
+        conversation::Conversation,
+    },
     limits::{COMPACTION_FAILURES, COMPACTION_LEAST_TOKENS},
     model::bounded,
-    session::Session,
-    turn::{next, retrying},
 };
-use tokio_util::sync::CancellationToken;
 
 /// What came of an attempt to sum up a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Summed {
+pub(super) enum Summed {
     /// It is shorter now: tokens before and after, about.
     Shorter { before: u64, after: u64 },
     /// There is too little to sum up.
@@ -27,71 +30,64 @@ pub(crate) enum Summed {
 }
 
 /// What a summary is made with.
-pub(crate) struct Summing<'a> {
-    pub(crate) model: &'a dyn LanguageModel,
+pub(super) struct Summing<'a> {
+    pub(super) model: &'a dyn LanguageModel,
     /// Tokens of the system prompt and the tools.
-    pub(crate) around: u64,
-    pub(crate) cancel: &'a CancellationToken,
+    pub(super) around: u64,
 }
 
-impl Session {
-    /// Sees to it that the next request leaves room for its answer. What that took of the model is added to `spent`.
-    pub(crate) async fn make_room(&mut self, with: &Summing<'_>, spent: &mut Usage) -> Result<(), TurnError> {
-        let limits = self.settings().limits.context.clone();
+impl Turn<'_> {
+    /// Sees to it that the next request leaves room for its answer. What that takes of the model counts for the turn.
+    pub(super) async fn make_room(&mut self, with: &Summing<'_>) -> Result<(), TurnError> {
+        let limits = self.session.settings().limits.context.clone();
         let Some(room) = Room::of(with.model.info(), &limits) else { return Ok(()) };
         let mark = if limits.auto_compact { room.compact_at } else { room.warn_at };
-        if self.conversation().used(with.around) < mark {
-            self.warned = false;
+        if self.session.conversation().used(with.around) < mark {
+            self.session.warns(false);
             return Ok(());
         }
-        self.stored().await?;
+        self.session.stored().await?;
         self.leave_results_out(limits.prune_min_savings).await?;
-        if self.conversation().used(with.around) < mark {
+        if self.session.conversation().used(with.around) < mark {
             return Ok(());
         }
         if !limits.auto_compact {
             return self.warn(room, with.around);
         }
-        if self.conversation().failures() < COMPACTION_FAILURES {
-            self.sum_up(with, room, None, spent).await?;
+        if self.session.conversation().failures() < COMPACTION_FAILURES {
+            self.sum_up(with, room, None).await?;
         }
-        if self.conversation().used(with.around) >= room.block_at && !with.cancel.is_cancelled() {
-            self.leave_beginning_out(with, room.compact_at.saturating_sub(with.around), *spent).await?;
+        if self.session.conversation().used(with.around) >= room.block_at && !self.cancel.is_cancelled() {
+            self.leave_beginning_out(with, room.compact_at.saturating_sub(with.around)).await?;
         }
         Ok(())
     }
 
     /// The provider says that the conversation is too long, whatever was believed of its context: makes it shorter by all means. False where
     /// nothing can be taken away.
-    pub(crate) async fn make_room_by_all_means(
-        &mut self,
-        with: &Summing<'_>,
-        spent: &mut Usage,
-    ) -> Result<bool, TurnError> {
-        self.stored().await?;
-        let used = self.conversation().used(with.around);
-        let room = Room::below(used, &self.settings().limits.context);
+    pub(super) async fn make_room_by_all_means(&mut self, with: &Summing<'_>) -> Result<bool, TurnError> {
+        self.session.stored().await?;
+        let used = self.session.conversation().used(with.around);
+        let room = Room::below(used, &self.session.settings().limits.context);
         self.leave_results_out(1).await?;
-        let mut shorter = self.conversation().used(with.around) < room.block_at;
+        let mut shorter = self.session.conversation().used(with.around) < room.block_at;
         if !shorter {
-            shorter = matches!(self.sum_up(with, room, None, spent).await?, Summed::Shorter { .. });
+            shorter = matches!(self.sum_up(with, room, None).await?, Summed::Shorter { .. });
         }
-        if !shorter && !with.cancel.is_cancelled() {
-            shorter =
-                self.leave_beginning_out(with, room.block_at.saturating_sub(with.around), *spent).await?;
+        if !shorter && !self.cancel.is_cancelled() {
+            shorter = self.leave_beginning_out(with, room.block_at.saturating_sub(with.around)).await?;
         }
         Ok(shorter)
     }
 
     /// Sums up all but the last turns, and stores the summary. `focus` is what the user wants to be kept above all.
-    pub(crate) async fn sum_up(
+    pub(super) async fn sum_up(
         &mut self,
         with: &Summing<'_>,
         room: Room,
         focus: Option<&str>,
-        spent: &mut Usage,
     ) -> Result<Summed, StoreError> {
-        let conversation = self.conversation();
+        let conversation = self.session.conversation();
         let history = conversation.history();
         // It must save more than it costs.
         let least = room.summary().max(COMPACTION_LEAST_TOKENS);
@@ -103,13 +99,13 @@ impl Session {
         let kept = history.messages().len() - first;
         let id = conversation.next_compaction();
         drop(conversation);
-        self.log.tell(step(&id, CompactionStep::Started));
+        self.session.tell(step(&id, CompactionStep::Started));
         let (written, cost) = self.write_summary(with, request, &id).await;
-        *spent += cost;
+        self.progress.usage += cost;
         let (step, summed) = match written {
             Written::Whole(text) => {
                 let summary = summary::continued(&text, asked.as_ref());
-                let after = self.shorten(&id, summary, kept, with, cost, *spent).await?;
+                let after = self.shorten(&id, summary, kept, with, cost).await?;
                 return Ok(Summed::Shorter { before, after });
             }
             Written::Failed(why) => (CompactionStep::Failed(why.clone()), Summed::Failed(why)),
@@ -117,10 +113,10 @@ impl Session {
         };
         let mut events = vec![self::step(&id, step)];
         if cost != Usage::default() {
-            let used = self.conversation().context_used();
-            events.push(SessionEvent::Usage(self.usage_update(with.model, used, cost, *spent)));
+            let used = self.session.conversation().context_used();
+            events.push(SessionEvent::Usage(self.usage_update(with.model, used, cost)));
         }
-        self.log.record(events).await?;
+        self.session.record(events).await?;
         Ok(summed)
     }
 
@@ -133,25 +129,19 @@ impl Session {
         kept: usize,
         with: &Summing<'_>,
         cost: Usage,
-        spent: Usage,
     ) -> Result<u64, StoreError> {
         let completed = step(id, CompactionStep::Completed { summary, kept: kept as u64 });
-        let mut shorter = Conversation::clone(&self.conversation());
+        let mut shorter = Conversation::clone(&self.session.conversation());
         shorter.apply(&completed);
         let after = shorter.used(with.around);
-        let usage = self.usage_update(with.model, after, cost, spent);
-        self.log.record(vec![completed, SessionEvent::Usage(usage)]).await?;
+        let usage = self.usage_update(with.model, after, cost);
+        self.session.record(vec![completed, SessionEvent::Usage(usage)]).await?;
         Ok(after)
     }
 
     /// Leaves the beginning of the conversation out, so that about `tokens` stay. False where there is nothing before the last prompt.
-    async fn leave_beginning_out(
-        &mut self,
-        with: &Summing<'_>,
-        tokens: u64,
-        spent: Usage,
-    ) -> Result<bool, StoreError> {
-        let conversation = self.conversation();
+    async fn leave_beginning_out(&mut self, with: &Summing<'_>, tokens: u64) -> Result<bool, StoreError> {
+        let conversation = self.session.conversation();
         let history = conversation.history();
         let Some(first) = split(history, tokens, COMPACTION_LEAST_TOKENS) else { return Ok(false) };
         let mut text = summary::LEFT_OUT.to_owned();
@@ -161,8 +151,8 @@ impl Session {
         let kept = history.messages().len() - first;
         let id = conversation.next_compaction();
         drop(conversation);
-        self.shorten(&id, text, kept, with, Usage::default(), spent).await?;
-        self.log.tell(SessionEvent::Notice {
+        self.shorten(&id, text, kept, with, Usage::default()).await?;
+        self.session.tell(SessionEvent::Notice {
             severity: Severity::Warning,
             title: "The beginning of the conversation is no longer sent to the model: it does not fit"
                 .to_owned(),
@@ -175,13 +165,13 @@ impl Session {
     }
 
     async fn leave_results_out(&self, least: u64) -> Result<(), StoreError> {
-        let limits = self.settings().limits.context.clone();
-        let Some(pruned) = prune::prune(self.conversation().history(), &limits, least) else {
+        let limits = self.session.settings().limits.context.clone();
+        let Some(pruned) = prune::prune(self.session.conversation().history(), &limits, least) else {
             return Ok(());
         };
         let prune::Pruned { results, tokens, left_out } = pruned;
-        self.log.record(left_out.into_iter().map(SessionEvent::ResultsLeftOut).collect()).await?;
-        self.log.tell(SessionEvent::Notice {
+        self.session.record(left_out.into_iter().map(SessionEvent::ResultsLeftOut).collect()).await?;
+        self.session.tell(SessionEvent::Notice {
             severity: Severity::Info,
             title: format!(
                 "Left old results out of what the model is sent: {results}, about {tokens} tokens"
@@ -193,15 +183,15 @@ impl Session {
 
     /// Tells the user once that the end is near, and sends nothing once it is reached.
     fn warn(&mut self, room: Room, around: u64) -> Result<(), TurnError> {
-        let (used, size) = (self.conversation().used(around), room.window);
+        let (used, size) = (self.session.conversation().used(around), room.window);
         if used >= room.block_at {
             return Err(TurnError::Model(ModelError::ContextOverflow(format!(
                 "the conversation takes about {used} of the model's {size} tokens, which leaves no room for an answer; say /compact, or start a \
                  new session"
             ))));
         }
-        if !std::mem::replace(&mut self.warned, true) {
-            self.log.tell(SessionEvent::Notice {
+        if self.session.warns(true) {
+            self.session.tell(SessionEvent::Notice {
                 severity: Severity::Warning,
                 title: format!("The conversation takes about {used} of the model's {size} tokens"),
                 description: Some("Say /compact to have it summed up.".to_owned()),
@@ -221,8 +211,8 @@ impl Session {
         let (mut text, mut told, mut usage) = (String::new(), 0, Usage::default());
         let mut paragraphs = Paragraphs::default();
         let written = loop {
-            let event = next(&mut stream, with.cancel).await;
-            if with.cancel.is_cancelled() {
+            let event = next(&mut stream, self.cancel).await;
+            if self.cancel.is_cancelled() {
                 break Written::Cancelled;
             }
             match event {
@@ -242,13 +232,13 @@ impl Session {
                     text.push_str(&more);
                     // A line at a time: nobody reads along word by word.
                     if let Some(end) = text.rfind('\n').filter(|end| *end >= told) {
-                        self.log.tell(step(id, CompactionStep::Text(text[told..=end].to_owned())));
+                        self.session.tell(step(id, CompactionStep::Text(text[told..=end].to_owned())));
                         told = end + 1;
                     }
                 }
                 Some(Ok(ModelEvent::Usage(now))) => usage = now,
                 Some(Ok(ModelEvent::Retrying { attempt, after, reason })) => {
-                    self.log.tell(retrying(attempt, after, reason));
+                    self.session.tell(retrying(attempt, after, reason));
                 }
                 // It was given no tools, and how it thinks is of no use to anybody.
                 Some(Ok(
@@ -277,6 +267,6 @@ fn step(id: &CompactionId, step: CompactionStep) -> SessionEvent {
 }
 
 /// A stand-in for a language model cannot sum anything up.
-pub(crate) fn can_sum_up(model: &dyn LanguageModel) -> bool {
+pub(super) fn can_sum_up(model: &dyn LanguageModel) -> bool {
     model.info().disclosure.is_none()
 }
