@@ -1,8 +1,8 @@
 //! What is said of commands: denied, asked about in every mode, held by a sandbox, or in the table of those that only look.
 
 use super::{
-    Decision, Policy, Shelter, Subject, question, rules, settings,
-    severe::{self, Severity},
+    Decision, Policy, Shelter, Subject, question, rules, settings, severe,
+    severity::Severity,
     shell::{self, Shell, SimpleCommand, Word},
     table,
 };

@@ -19,6 +19,7 @@ mod rules;
 mod servers;
 mod settings;
 mod severe;
+mod severity;
 mod shell;
 mod shelter;
 mod table;
@@ -226,12 +227,12 @@ fn words(decision: &Decision) -> String {
 
 /// Whether a tool is a function of an MCP server.
 pub(crate) fn is_of_server(tool: &str) -> bool {
-    tool.starts_with(rule::MCP)
+    tool.starts_with(names::MCP)
 }
 
 /// Whether a tool belongs to a server or to an integration.
 pub(crate) fn is_foreign(tool: &str) -> bool {
-    is_of_server(tool) || tool.starts_with(rule::INTEGRATION)
+    is_of_server(tool) || tool.starts_with(names::INTEGRATION)
 }
 
 /// Whether a tool exists in a mode at all.

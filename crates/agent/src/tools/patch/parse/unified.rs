@@ -1,7 +1,7 @@
 //! Unified diffs, as `git diff` and `diff -u` write them. Their counts and line numbers say nothing:
 //! models get them wrong.
 
-use super::parse::{Line, Operation, ParseError, Parser};
+use super::{Line, Operation, ParseError, Parser};
 use crate::tools::path::GivenPath;
 
 /// What the lines before the first hunk say of a file.
@@ -116,7 +116,7 @@ fn name(header: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::super::parse::{Hunk, parse};
+    use super::super::{Hunk, parse};
     use super::*;
 
     fn path(given: &str) -> GivenPath {

@@ -1,7 +1,10 @@
 //! Programs that run another: what they run is looked at in their place.
 
-use super::{Certainty, Dialect, NESTING, Read, SimpleCommand, Word, reader::Reader};
-use crate::policy::severe;
+use super::Reader;
+use crate::policy::{
+    severe,
+    shell::{Certainty, Dialect, NESTING, Read, SimpleCommand, Word},
+};
 
 /// How a wrapper's own words are told from those of the command that it runs.
 struct Wrapper {
