@@ -9,40 +9,92 @@ use super::modules::{Crate, Edges};
 use super::tree::Tree;
 use std::collections::{BTreeSet, HashMap};
 
-/// Where circles stand today, by the beginning of a path, with the reason. To be shortened, not added to.
-const KNOWN: [(&str, &str); 8] = [
-    ("crates/acp/", "older than this check"),
-    ("crates/integrations/", "older than this check"),
-    ("crates/lua/", "older than this check"),
-    ("crates/mcp/", "older than this check"),
-    ("crates/providers/", "older than this check"),
-    ("crates/s", "older than this check"),
-    ("crates/tiller/", "older than this check"),
-    ("xtask/", "older than this check"),
+/// A circle that stood when this check began.
+struct Known {
+    /// One of its files.
+    file: &'static str,
+    /// How many files it may have at the most.
+    most: usize,
+    /// Why it stands: what would have to move.
+    #[expect(dead_code, reason = "for whoever mends it")]
+    why: &'static str,
+}
+
+const fn known(file: &'static str, most: usize, why: &'static str) -> Known {
+    Known { file, most, why }
+}
+
+/// To be shortened, never added to. None may grow.
+const KNOWN: [Known; 18] = [
+    known("crates/acp/src/connection/wire.rs", 18, "what both versions share names version 1's conversions"),
+    known("crates/acp/src/system/mod.rs", 20, "the editor's system is version 1's and belongs below `v1`"),
+    known("crates/acp/src/transport/lines.rs", 2, "`SECRET` belongs to `ids`"),
+    known("crates/acp/src/v2/mod.rs", 10, "a connection's state stands with the module that dispatches"),
+    known("crates/integrations/src/manifest.rs", 2, "`openapi` reads into the manifest that calls it"),
+    known("crates/integrations/src/openapi/schema.rs", 3, "`cut` and `told` belong below all three"),
+    known("crates/mcp/src/server.rs", 23, "`McpOptions`, `Offered` and `locked` should be leaves"),
+    known("crates/providers/src/chat/mod.rs", 5, "`WIRE` and `Habits` should be leaves"),
+    known("crates/providers/src/http/exchange.rs", 2, "an exchange knows the remote that makes it"),
+    known("crates/providers/src/pilot/step.rs", 16, "`Command` stands with the list of all commands"),
+    known("crates/store/src/sqlite/database.rs", 3, "opening salvages, and salvaging opens"),
+    known("crates/store/src/sqlite/write.rs", 2, "`now` should be a leaf"),
+    known("crates/system/src/error.rs", 4, "`TextEncoding` and `TextRange` should be leaves"),
+    known("crates/system/src/local/mod.rs", 9, "`LocalOptions` and `blocking` should be leaves"),
+    known("crates/tiller/src/options.rs", 53, "the options hold what each feature makes of them"),
+    known("xtask/src/ci.rs", 4, "the names of builds and targets should be leaves"),
+    known("xtask/src/eval/calls.rs", 2, "`Tool` should be a leaf"),
+    known("xtask/src/faults/story.rs", 2, "the words that a story waits for should be a leaf"),
+];
+
+/// Files with an `impl Type` whose type stands elsewhere. To be shortened, never added to.
+const KNOWN_IMPLS: [&str; 10] = [
+    "crates/integrations/src/gates.rs",
+    "crates/integrations/src/manifest.rs",
+    "crates/integrations/src/pages.rs",
+    "crates/integrations/src/upload.rs",
+    "crates/lua/src/listing.rs",
+    "crates/mcp/src/prompts.rs",
+    "crates/providers/src/catalog/lists.rs",
+    "crates/providers/src/catalogue.rs",
+    "crates/tiller/src/integrations/mod.rs",
+    "crates/tiller/src/mcp/mod.rs",
 ];
 
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     let mut problems = Vec::new();
+    let mut standing = Vec::new();
     for read in crates(tree) {
         let (edges, parents) = (read.edges(), read.parents());
         for circle in circles(&edges) {
-            if !circle.iter().any(|file| is_known(file)) && !is_of_one_module(&circle, &parents, read.root())
-            {
-                problems.push(Problem::file(circle[0], described(&circle, &edges)));
+            if is_of_one_module(&circle, &parents, read.root()) {
+                continue;
+            }
+            match KNOWN.iter().find(|known| circle.contains(&known.file)) {
+                Some(known) if circle.len() <= known.most => standing.push(known.file),
+                _ => problems.push(Problem::file(circle[0], described(&circle, &edges))),
             }
         }
-        for (file, name, home) in read.stray_impls().into_iter().filter(|(file, ..)| !is_known(file)) {
-            let message = format!(
-                "`impl {name}` stands outside the module of `{name}` ({home}); write functions, or move it there"
-            );
-            problems.push(Problem::file(file, message));
+        for (file, name, home) in read.stray_impls() {
+            if !KNOWN_IMPLS.contains(&file) {
+                let message = format!(
+                    "`impl {name}` stands outside the module of `{name}` ({home}); write functions, or move it there"
+                );
+                problems.push(Problem::file(file, message));
+            }
         }
     }
+    let gone = KNOWN.iter().filter(|known| tree.get(known.file).is_some() && !standing.contains(&known.file));
+    problems.extend(
+        gone.filter(|_| problems.is_empty())
+            .map(|known| {
+                Problem::file(
+                    known.file,
+                    "is in no circle any more; take it out of the list of known circles",
+                )
+            })
+            .collect::<Vec<_>>(),
+    );
     problems
-}
-
-fn is_known(path: &str) -> bool {
-    KNOWN.iter().any(|(known, _)| path.starts_with(known))
 }
 
 /// Every library and program of the workspace.
