@@ -2,7 +2,7 @@
 
 use crate::{
     Access, Effect, RuntimeOptions,
-    gate::{self, Question},
+    gate::hypothesis::{self, Question},
 };
 use std::{sync::Arc, time::Duration};
 use system::{AbsPath, System};
@@ -27,7 +27,8 @@ pub async fn explain(
     write: bool,
 ) -> Vec<Step> {
     let steps =
-        gate::explain(options, system.as_ref(), cwd, asked(system.as_ref(), cwd, what, write).await).await;
+        hypothesis::explain(options, system.as_ref(), cwd, asked(system.as_ref(), cwd, what, write).await)
+            .await;
     steps.into_iter().map(|(rule, says)| Step { rule: rule.to_owned(), says }).collect()
 }
 
@@ -41,7 +42,7 @@ pub async fn decision_time(
     times: usize,
 ) -> Duration {
     let question = asked(system.as_ref(), cwd, what, write).await;
-    gate::decision_time(options, system.as_ref(), cwd, question, times).await
+    hypothesis::decision_time(options, system.as_ref(), cwd, question, times).await
 }
 
 /// Whether `what` is explained as a path and not as a command.

@@ -6,7 +6,7 @@
 use crate::{
     Access, AnyCall, AnyTool, AskUser, Effect, FileTracker, InnerCalls, RuntimeOptions, TaskList, ToolCallId,
     ToolContext, ToolError, ToolOutput,
-    gate::{self, Question},
+    gate::hypothesis::{self, Question},
     policy::Decision,
 };
 use serde_json::Value;
@@ -69,7 +69,7 @@ impl Outside {
     }
 
     async fn decided(&self, question: Question<'_>) -> Result<bool, Refusal> {
-        match gate::verdict(&self.options, self.system.as_ref(), &self.cwd, question).await {
+        match hypothesis::verdict(&self.options, self.system.as_ref(), &self.cwd, question).await {
             Decision::Allow { .. } => Ok(false),
             Decision::Ask { .. } if self.force => Ok(true),
             Decision::Ask { question, .. } => Err(Refusal::NeedsApproval(question)),

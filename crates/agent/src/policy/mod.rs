@@ -1,6 +1,6 @@
 //! Who may do what: a pure chain of rules over declared accesses.
 //!
-//! Architecture Invariant: [`decide`] is called in `gate.rs` and nowhere else, and looks at nothing but its arguments. The order of the chain is
+//! Architecture Invariant: [`decide`] is called in `gate` and nowhere else, and looks at nothing but its arguments. The order of the chain is
 //! the specification's: mode, blocked path, denied command, denied tool, what asks in every mode (protected path, rule of the settings, what cannot
 //! be taken back), project boundary, session grant, tool lists, permission mode. A denial is never overruled by a later rule, and a grant never
 //! answers what asks in every mode.
