@@ -32,6 +32,7 @@ mod trust;
 mod turn;
 
 pub use checkpoint::Checkpoint;
+pub use client::pages::EventPages;
 pub use client::{Client, PermissionRequest, Surface};
 pub use event::compaction::{Compaction, CompactionStep};
 pub use event::content::{Content, Diff, Location, ToolContent};
@@ -47,10 +48,12 @@ pub use event::permission::PermissionOutcome;
 pub use event::plan::{PlanEntry, PlanPriority, PlanStatus};
 pub use event::prefix::{Briefing, Prefix};
 pub use event::slash_command::SlashCommand;
+pub use event::specs::{ToolSpec, ToolSpecs};
 pub use event::swarm::{
     KeptOutput, SubagentCall, SubagentEnd, SubagentState, SubagentStatus, SwarmEvent, SwarmState,
 };
 pub use event::tool_call::{LiveOutput, ToolCallUpdate, ToolKind, ToolStatus};
+pub use event::usage::{Cost, LongPrompt, Price, Rates, Usage};
 pub use event::{
     ModelResponse, Phase, ResultsLeftOut, SessionEvent, Severity, StopReason, TurnEnd, UsageUpdate,
 };
@@ -63,8 +66,6 @@ pub use hooks::{Brought, Hook, HookEvent, Hooks};
 pub use input::commands::commands;
 pub use limits::{ANSWER_BYTES, ContextLimits, Limits, ToolLimits};
 pub use log::state::SessionState;
-pub use model::specs::{ToolSpec, ToolSpecs};
-pub use model::usage::{Cost, LongPrompt, Price, Rates, Usage};
 pub use model::{
     AssistantMessage, Credentials, LanguageModel, Message, ModelError, ModelEvent, ModelInfo, ModelRequest,
     ModelStop, Models, ToolProfile,
@@ -84,7 +85,6 @@ pub use sources::server::{ClientServer, ClientServerKind};
 pub use sources::{
     Mention, Offer, Refused, SessionScope, SourceNotice, ToolProvider, ToolProviders, ToolSource,
 };
-pub use store::pages::EventPages;
 pub use store::search::{SearchHit, SearchQuery, excerpt, searched_text, words};
 pub use store::{
     Archived, Holding, Lease, ListQuery, NewSession, SessionPage, SessionRecord, SessionStore, StoreError,

@@ -1,7 +1,8 @@
 //! Architecture Invariant: files do not name each other in a circle, but for a module and its children. What stands
-//! below can then be read, tested and changed without what stands on it.
+//! below can then be read, tested and changed without what stands on it. In crates with layers the same holds for the
+//! directories directly below `src`.
 //!
-//! The second check keeps the first one true: methods are called without naming their file, so an `impl Type` stands
+//! The last check keeps the first one true: methods are called without naming their file, so an `impl Type` stands
 //! in the module of its type or in a child of it.
 
 use super::Problem;
@@ -46,6 +47,9 @@ const KNOWN: [Known; 18] = [
     known("xtask/src/faults/story.rs", 2, "the words that a story waits for should be a leaf"),
 ];
 
+/// Crates whose directories are layers: those directly below `src` name each other in no circle.
+const LAYERED: [&str; 1] = ["crates/agent/src/"];
+
 /// Files with an `impl Type` whose type stands elsewhere. To be shortened, never added to.
 const KNOWN_IMPLS: [&str; 10] = [
     "crates/integrations/src/gates.rs",
@@ -73,6 +77,11 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
                 Some(known) if circle.len() <= known.most => standing.push(known.file),
                 _ => problems.push(Problem::file(circle[0], described(&circle, &edges))),
             }
+        }
+        for source in LAYERED.iter().filter(|source| read.root().starts_with(**source)) {
+            let layers = layers(&edges, source, read.root());
+            let circles = circles(&layers).into_iter();
+            problems.extend(circles.map(|circle| Problem::file(source, described(&circle, &layers))));
         }
         for (file, name, home) in read.stray_impls() {
             if !KNOWN_IMPLS.contains(&file) {
@@ -107,6 +116,22 @@ fn crates(tree: &Tree) -> Vec<Crate> {
     roots.filter_map(|file| Crate::read(tree, &file.path)).collect()
 }
 
+/// What the modules directly below the crate name of each other. The crate itself may name all of them.
+fn layers(edges: &Edges, source: &str, root: &str) -> Edges {
+    let layer = |file: &str| {
+        let below = file.strip_prefix(source).unwrap_or(file);
+        below.split('/').next().unwrap_or(below).trim_end_matches(".rs").to_owned()
+    };
+    let mut layers = Edges::new();
+    for (file, to) in edges.iter().filter(|(file, _)| *file != root) {
+        let from = layers.entry(layer(file)).or_default();
+        for (other, names) in to.iter().filter(|(other, _)| layer(other) != layer(file)) {
+            from.entry(layer(other)).or_default().extend(names.iter().cloned());
+        }
+    }
+    layers
+}
+
 /// Whether the circle is a module and children of it. The crate itself is none: all its files would be.
 fn is_of_one_module(circle: &[&str], parents: &HashMap<&str, &str>, root: &str) -> bool {
     circle.iter().any(|module| {
@@ -118,7 +143,7 @@ fn is_of_one_module(circle: &[&str], parents: &HashMap<&str, &str>, root: &str) 
 /// What each file of a circle names of the others.
 fn described(circle: &[&str], edges: &Edges) -> String {
     let mut text = format!(
-        "{} files name each other in a circle; move what both sides need into a file below them:",
+        "{} of these name each other in a circle; move what both sides need into a file below them:",
         circle.len()
     );
     for file in circle {
@@ -216,6 +241,23 @@ mod tests {
         let through_lib =
             [("lib.rs", "mod a; pub struct L; use a::A;"), ("a.rs", "use crate::L; pub struct A;")];
         assert_eq!(found(&through_lib).len(), 1);
+    }
+
+    #[test]
+    fn layers_name_each_other_in_one_direction() {
+        let files = |low: &'static str| {
+            [
+                ("crates/agent/src/lib.rs", "mod high; mod low; pub use low::a::A; pub use high::b::B;"),
+                ("crates/agent/src/low/mod.rs", "pub mod a; mod c;"),
+                ("crates/agent/src/low/a.rs", "pub struct A;"),
+                ("crates/agent/src/low/c.rs", low),
+                ("crates/agent/src/high/mod.rs", "pub mod b;"),
+                ("crates/agent/src/high/b.rs", "use crate::A; pub struct B;"),
+            ]
+        };
+        assert_eq!(check(&Tree::of(&files("use crate::A;"))), []);
+        let problems = check(&Tree::of(&files("use crate::B;")));
+        assert!(problems.len() == 1 && problems[0].message.contains("low -> high: B"), "{problems:?}");
     }
 
     #[test]

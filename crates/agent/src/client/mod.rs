@@ -1,6 +1,7 @@
 //! The seam to whoever drives a session: an editor, a script, a terminal, a parent session.
 
 pub(crate) mod display;
+pub(crate) mod pages;
 pub(crate) mod watchers;
 
 use crate::{

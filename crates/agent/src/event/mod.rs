@@ -15,8 +15,10 @@ pub(crate) mod permission;
 pub(crate) mod plan;
 pub(crate) mod prefix;
 pub(crate) mod slash_command;
+pub(crate) mod specs;
 pub(crate) mod swarm;
 pub(crate) mod tool_call;
+pub(crate) mod usage;
 
 use crate::{
     Briefing, Compaction, Content, Effort, FileChange, Item, MessageId, Mode, PermissionMode, PlanEntry,

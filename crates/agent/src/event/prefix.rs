@@ -1,7 +1,7 @@
 //! What requests to a model begin with. It is made once for a session and a model and never changes
 //! after that: providers keep what they have read of it, and some bind what a model thought to it.
 
-use crate::model::specs::{LastSpecs, ToolSpecs};
+use crate::event::specs::{LastSpecs, ToolSpecs};
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, PoisonError, Weak},

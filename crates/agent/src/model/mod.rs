@@ -1,8 +1,6 @@
 //! The seam to language models: a request in, a stream of events out.
 
 pub(crate) mod bounded;
-pub(crate) mod specs;
-pub(crate) mod usage;
 
 use crate::{
     AnsweredCall, Content, Item, ModelCall, Price, Reasoning, Text, ToolSpecs, Usage, event::item,

@@ -11,13 +11,15 @@ use crate::{
     SessionState, SessionStore, StoreError, Surface, ToolProviders,
     checkpoint::Timeline,
     client::display,
+    client::pages::EventPages,
     event::prefix::SharedPrefixes,
-    history::{memory::IdleSessions, reading::missing_end},
+    history::memory::IdleSessions,
+    history::reading::missing_end,
     limits::EVENTS_PAGE,
     model::get_in_time,
     session::controls::Heeded,
     settings::{Fixed, Live, Settings},
-    store::{pages::EventPages, timed::TimedStore},
+    store::timed::TimedStore,
     text::sanitise::sanitise,
 };
 use locks::SessionLocks;

@@ -1,6 +1,5 @@
 //! The seam to where sessions are kept: an append-only log of events for each.
 
-pub(crate) mod pages;
 pub(crate) mod search;
 pub(crate) mod timed;
 
