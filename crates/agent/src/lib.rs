@@ -1,7 +1,7 @@
 //! The domain: sessions, turns, the gate, history, events and tools. No wire, no OS, no HTTP.
 //!
 //! Architecture Invariant: this crate names no protocol and no vendor, and touches the world through [`system::System`],
-//! [`LanguageModel`], [`Client`] and [`SessionStore`] alone. Read `turn.rs` first: a turn is one straight function.
+//! [`LanguageModel`], [`Client`] and [`SessionStore`] alone. Read `turn/mod.rs` first.
 
 mod checkpoint;
 mod client;
