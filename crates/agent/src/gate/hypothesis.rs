@@ -3,7 +3,7 @@
 use super::look::{dialect, resolved, shelter};
 use crate::{
     Access, Effect, RuntimeOptions,
-    policy::{self, Bounds, Decision, Dialect, Grants, Policy, Resolved, Shelter, Subject},
+    policy::{self, Bounds, Decision, Dialect, Grants, Policy, PolicySettings, Resolved, Shelter, Subject},
 };
 use std::time::{Duration, Instant};
 use system::{AbsPath, System};
@@ -100,13 +100,15 @@ impl<'a> Hypothesis<'a> {
         let policy = Policy {
             mode: options.mode,
             permission_mode: options.permission_mode,
-            allowed_paths: &options.allowed_paths,
+            settings: PolicySettings {
+                allowed_paths: &options.allowed_paths,
+                blocked_paths: &options.blocked_paths,
+                denied_tools: &options.denied_tools,
+                rules: &options.rules,
+                own: &options.sandbox.guarded,
+            },
             outputs: None,
-            blocked_paths: &options.blocked_paths,
-            denied_tools: &options.denied_tools,
-            rules: &options.rules,
             grants: &self.grants,
-            own: &options.sandbox.guarded,
             shelter: self.shelter,
             apart: false,
         };

@@ -12,7 +12,9 @@ use crate::{
     Access, Effect, Mode, PermissionOutcome, PermissionRequest, RuntimeOptions, SessionEvent, SessionId,
     SessionState, StoreError, ToolContent,
     log::SessionLog,
-    policy::{self, Bounds, Decision, Dialect, Grants, Policy, Resolved, Shelter, Subject, found},
+    policy::{
+        self, Bounds, Decision, Dialect, Grants, Policy, PolicySettings, Resolved, Shelter, Subject, found,
+    },
     settings::Live,
     tool::titles,
 };
@@ -265,13 +267,15 @@ impl Gate {
         Policy {
             mode: state.mode,
             permission_mode: state.permission_mode,
-            allowed_paths: &now.allowed_paths,
+            settings: PolicySettings {
+                allowed_paths: &now.allowed_paths,
+                blocked_paths: &now.blocked_paths,
+                denied_tools: &now.denied_tools,
+                rules: &now.rules,
+                own: &now.sandbox.guarded,
+            },
             outputs: self.outputs.as_ref(),
-            blocked_paths: &now.blocked_paths,
-            denied_tools: &now.denied_tools,
-            rules: &now.rules,
             grants: &self.grants,
-            own: &now.sandbox.guarded,
             shelter,
             apart: self.system.is_apart(),
         }

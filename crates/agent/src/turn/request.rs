@@ -176,11 +176,8 @@ impl Turn<'_> {
         let mut facts = prompt::facts(&prompt::Place {
             cwd: self.session.cwd(),
             additional_directories: gate.additional_directories(),
-            today: system.today(),
             mode: state.mode,
-            routes: system.routes(),
-            apart: system.is_apart(),
-            shell: system.shell(),
+            system: system.as_ref(),
             commands: gate.commands_run(state.mode).await,
             surroundings: &self.surroundings,
         });
