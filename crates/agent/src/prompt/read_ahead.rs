@@ -21,6 +21,9 @@ const COMMON: [&str; 36] = [
     "write",
 ];
 
+/// The last line of a file that is shown in part.
+const CUT: &str = "\n[cut here: read the rest with file_read]";
+
 /// What was found for a prompt.
 #[derive(Debug, Default)]
 pub(crate) struct ReadAhead {
@@ -61,14 +64,18 @@ pub(crate) async fn read_ahead(
             ahead.text.push_str("</files>\n");
         }
         let mut left = AHEAD_BYTES;
-        for (name, path, text) in chosen(system, &files, prompt, open).await {
+        let read = match all(system, &files, open).await {
+            Some(all) => all,
+            None => chosen(system, &files, prompt, open).await,
+        };
+        for (name, path, text) in read {
             if is_known(&path, &text) || left == 0 {
                 continue;
             }
             let end = floor(&text, left);
             let (shown, note) = match end == text.len() {
                 true => (text.as_str(), ""),
-                false => (&text[..end], "\n[cut here: read the rest with file_read]"),
+                false => (&text[..end], CUT),
             };
             left -= end;
             let shown = within("file", shown);
@@ -87,9 +94,64 @@ pub(crate) async fn read_ahead(
     tokio::time::timeout(LOOK_AROUND_WAIT, read).await.unwrap_or_default()
 }
 
+/// The files that a text of [`read_ahead`] shows.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct ShownProject {
+    /// The names of files, relative to the working directory.
+    pub names: Vec<String>,
+    /// The files whose whole text is shown: the name, and the text without empty lines at its end.
+    pub texts: Vec<(String, String)>,
+}
+
+impl ShownProject {
+    /// Reads the text. Empty if it is anything else.
+    pub fn parse(text: &str) -> Self {
+        let mut shown = Self::default();
+        let mut rest = text;
+        if let Some(list) = rest.strip_prefix("<files>\n") {
+            let Some((names, after)) =
+                list.split_once("</files>\n").or_else(|| Some((list.strip_suffix("</files>")?, "")))
+            else {
+                return shown;
+            };
+            let names = names.lines().filter(|name| !name.starts_with('…'));
+            shown.names.extend(names.map(str::to_owned));
+            rest = after;
+        }
+        while let Some(file) = rest.strip_prefix("<file path=\"") {
+            let Some((name, file)) = file.split_once("\">\n") else { break };
+            let Some((text, after)) = file.split_once("\n</file>") else { break };
+            if !text.ends_with(CUT) {
+                shown.texts.push((name.to_owned(), format!("{}\n", text.replace("< /file", "</file"))));
+            }
+            rest = after.trim_start_matches('\n');
+        }
+        shown
+    }
+}
+
 /// Whether a file, or a folder on the way to it, has a name that begins with a dot.
 fn is_hidden(name: &str) -> bool {
     name.split('/').any(|part| part.starts_with('.'))
+}
+
+/// All files of a project that is small enough to be shown completely; `None` for any other.
+async fn all(
+    system: &dyn System,
+    files: &[(String, AbsPath)],
+    open: &Open<'_>,
+) -> Option<Vec<(String, AbsPath, String)>> {
+    let mut left = AHEAD_BYTES as u64;
+    for (_, path) in files {
+        left = left.checked_sub(system.metadata(path).await.ok()?.size)?;
+    }
+    let mut all = Vec::new();
+    for (name, path) in files {
+        if let Some(text) = text(system, path, open).await {
+            all.push((name.clone(), path.clone(), text));
+        }
+    }
+    Some(all)
 }
 
 /// The files that a prompt names; if it names none, those in which most of its words occur.
