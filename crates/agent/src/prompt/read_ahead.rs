@@ -116,7 +116,7 @@ impl ShownProject {
             };
             let names = names.lines().filter(|name| !name.starts_with('…'));
             shown.names.extend(names.map(str::to_owned));
-            rest = after;
+            rest = after.trim_start_matches('\n');
         }
         while let Some(file) = rest.strip_prefix("<file path=\"") {
             let Some((name, file)) = file.split_once("\">\n") else { break };
@@ -240,8 +240,14 @@ mod tests {
         read_ahead(system.as_ref(), &cwd, prompt, true, &open, &|_, _| false).await
     }
 
+    /// Too long to be shown with the others, and about nothing.
+    const LONG: &str = match str::from_utf8(&[b'-'; AHEAD_BYTES + 1]) {
+        Ok(text) => text,
+        Err(_) => "",
+    };
     const FILES: &[(&str, &str)] = &[
         ("app.py", "def greet():\n    return 'hello'\n"),
+        ("long.txt", LONG),
         ("mail/send.py", "def send_mail(to):\n    pass\n"),
         ("server.key", "mail mail mail\n"),
         (".git/hooks/update.sample", "mail mail\n"),
@@ -250,7 +256,7 @@ mod tests {
     #[tokio::test]
     async fn a_file_that_is_named_is_read_and_no_other() {
         let found = ahead(FILES, "What does app.py return?").await;
-        assert!(found.text.starts_with("<files>\napp.py\nmail/send.py\nserver.key\n</files>\n"));
+        assert!(found.text.starts_with("<files>\napp.py\nlong.txt\nmail/send.py\nserver.key\n</files>\n"));
         assert!(found.text.contains("<file path=\"app.py\">\ndef greet():"), "{}", found.text);
         assert!(!found.text.contains("send_mail"), "{}", found.text);
         assert_eq!(found.whole.len(), 1);
@@ -264,10 +270,29 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_project_that_is_small_is_shown_completely() {
+        let files = [("a.py", "1\n"), ("b/c.py", "</file>\n"), ("server.key", "secret\n")];
+        let found = ahead(&files, "What does a.py do?").await;
+        assert!(!found.text.contains("secret"), "{}", found.text);
+        let shown = ShownProject::parse(found.text.trim_end());
+        assert_eq!(shown.names, ["a.py", "b/c.py", "server.key"]);
+        let text = |name: &str, text: &str| (name.to_owned(), text.to_owned());
+        assert_eq!(shown.texts, [text("a.py", "1\n"), text("b/c.py", "</file>\n")]);
+    }
+
+    #[test]
+    fn other_texts_show_no_files() {
+        for text in ["", "What is in <files>?", "<file path=\"a", "<files>\na.py"] {
+            assert_eq!(ShownProject::parse(text), ShownProject::default(), "{text}");
+        }
+    }
+
+    #[tokio::test]
     async fn what_is_long_is_cut_and_is_not_taken_for_read() {
         let long = "word\n".repeat(5_000);
         let found = ahead(&[("a.txt", &long)], "What is in a.txt?").await;
         assert!(found.text.len() < AHEAD_BYTES + 200, "{}", found.text.len());
+        assert!(ShownProject::parse(&found.text).texts.is_empty(), "only a part is shown");
         assert!(found.text.contains("[cut here") && found.whole.is_empty());
         assert!(ahead(&[], "anything").await.text.is_empty());
     }
