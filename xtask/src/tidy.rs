@@ -5,6 +5,7 @@
 
 mod book;
 mod changelog;
+mod circles;
 mod clients;
 mod clocks;
 mod decisions;
@@ -16,6 +17,7 @@ mod lints;
 mod machine_paths;
 mod manifest;
 mod module_docs;
+mod modules;
 mod os_bans;
 mod prose;
 mod security;
@@ -63,6 +65,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("layers", layers::check),
     ("book", book::check),
     ("changelog", changelog::check),
+    ("circles", circles::check),
     ("clients", clients::check),
     ("clocks", clocks::check),
     ("decisions", decisions::check),

@@ -87,7 +87,7 @@ impl Drop for OpenRequest<'_> {
 /// A running call, with the client and the model that the server can ask about it.
 #[derive(Clone)]
 pub(crate) struct CallContext {
-    client: Arc<dyn agent::Client>,
+    user: Arc<dyn agent::AskUser>,
     call: ToolCallId,
     model: InnerCalls,
     /// The number of sampling requests made for this call.
@@ -104,8 +104,8 @@ impl RunningCalls {
     /// Registers a call: until the returned guard is dropped, the user and the model can be asked
     /// about it.
     pub(crate) fn register(&self, cx: &ToolContext) -> CallGuard {
-        let (client, call, model) = (cx.client.clone(), cx.call.clone(), cx.inner.clone());
-        locked(&self.calls).push(CallContext { client, call: call.clone(), model, sampled: Arc::default() });
+        let (user, call, model) = (cx.user.clone(), cx.call.clone(), cx.inner.clone());
+        locked(&self.calls).push(CallContext { user, call: call.clone(), model, sampled: Arc::default() });
         CallGuard { running_calls: self.clone(), call }
     }
 
@@ -266,12 +266,11 @@ impl ServerRequests {
     /// Asks the user for each field of a form, one after the other. Declines unless a tool of the
     /// server is being called: at other times the user does not expect a question.
     async fn ask(&self, message: &str, schema: &Value) -> Result<Map<String, Value>, ElicitationAction> {
-        let CallContext { client, call, .. } =
-            self.running_calls.latest().ok_or(ElicitationAction::Decline)?;
+        let CallContext { user, call, .. } = self.running_calls.latest().ok_or(ElicitationAction::Decline)?;
         let message = format!("MCP server '{}' asks: {}", self.server, display_text(message));
         let ask = async |text: String, choices: Vec<Choice>| {
             let question = Question { id: call.clone(), text, choices };
-            match client.ask(question).await {
+            match user.ask(question).await {
                 QuestionOutcome::Answered(answer) => Ok(answer),
                 QuestionOutcome::Dismissed => Err(ElicitationAction::Cancel),
                 QuestionOutcome::Unavailable => Err(ElicitationAction::Decline),

@@ -1,7 +1,6 @@
 //! A system that notes what becomes of files.
 
-use super::{FileChange, Snapshot};
-use crate::SessionEvent;
+use crate::{FileChange, SessionEvent, Snapshot};
 use async_trait::async_trait;
 use std::{
     collections::HashMap,

@@ -1,12 +1,13 @@
 //! Making files again what they were, through the session's own system.
 
 use super::{
-    Recorder, RewindError, RewindReport, RewindTarget, Rewound, Timeline,
+    Recorder, Timeline,
     undo::{Contents, Undone, undo},
 };
 use crate::{
-    ContentHash, FileChange, Freshness, SessionState, StoreError, ToolContext, ToolError,
-    session_task::Session,
+    ContentHash, FileChange, Freshness, RewindError, RewindReport, RewindTarget, Rewound, SessionEvent,
+    SessionState, StoreError, ToolContext, ToolError,
+    session::Session,
     tools::write_through::{Change, text_now},
 };
 use system::{AbsPath, SystemError};
@@ -20,6 +21,19 @@ struct Step {
     merged: bool,
 }
 
+/// Takes changes back between turns, and records it.
+pub(crate) async fn rewind(
+    session: &Session,
+    state: &SessionState,
+    target: RewindTarget,
+) -> Result<RewindReport, RewindError> {
+    let (report, rewound) = restore(session, state, target, &CancellationToken::new()).await?;
+    if let Some(rewound) = rewound {
+        session.record(vec![SessionEvent::Rewound(rewound)]).await?;
+    }
+    Ok(report)
+}
+
 /// Takes changes back, and returns what is to be recorded of it, if any file changed. Everything is decided before the first file is touched; one
 /// that cannot be restored does not keep the others from it.
 pub(crate) async fn restore(
@@ -28,7 +42,7 @@ pub(crate) async fn restore(
     target: RewindTarget,
     cancel: &CancellationToken,
 ) -> Result<(RewindReport, Option<Rewound>), RewindError> {
-    let timeline = Timeline::read(session.store.as_ref(), &session.id).await?;
+    let timeline = Timeline::read(session.log().store(), session.id()).await?;
     let mut cx = session.own_context(cancel);
     let recorder = Recorder::new(cx.system.clone(), Vec::new());
     cx.system = recorder.clone();
@@ -72,7 +86,7 @@ async fn decide(
         Ok(real) => return Ok(Err(format!("the path leads to {real} now"))),
         Err(error) => return Ok(Err(error.to_string())),
     }
-    if let Some(reason) = session.gate.never_writes(state, path, &changes[0].real) {
+    if let Some(reason) = session.gate().never_writes(state, path, &changes[0].real) {
         return Ok(Err(reason));
     }
     let now = match text_now(cx, path, path.as_str()).await {
@@ -110,6 +124,6 @@ async fn carry_out(cx: &ToolContext, step: &Step) -> Result<(), ToolError> {
 
 impl Contents for Session {
     async fn content(&self, hash: &ContentHash) -> Result<Option<Vec<u8>>, StoreError> {
-        self.store.content(&self.id, hash).await
+        self.log().store().content(self.id(), hash).await
     }
 }

@@ -1,10 +1,10 @@
 //! The changes of a session's files in the order in which they were made, with the turns they belong to.
 
-use super::{FileChange, RewindError, RewindTarget, Rewound};
 use crate::{
-    Content, SessionEvent, SessionId, SessionStore, StoreError,
+    Content, FileChange, RewindError, RewindTarget, Rewound, SessionEvent, SessionId, SessionStore,
+    StoreError,
     limits::{EVENTS_PAGE, TITLE_CHARS},
-    sanitise::label,
+    text::sanitise::label,
 };
 use std::collections::BTreeMap;
 use system::AbsPath;

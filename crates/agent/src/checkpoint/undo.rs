@@ -1,7 +1,7 @@
 //! One file's changes taken back, the last first, each as far as nobody else has changed the same lines since.
 
-use super::{ContentHash, FileChange, Snapshot, merge::merge};
-use crate::StoreError;
+use super::merge::merge;
+use crate::{ContentHash, FileChange, Snapshot, StoreError};
 use std::collections::HashMap;
 
 /// What a file is to become.

@@ -1,8 +1,8 @@
 //! What is said of commands: denied, asked about in every mode, held by a sandbox, or in the table of those that only look.
 
 use super::{
-    Decision, Policy, Shelter, Subject, question, rules, settings,
-    severe::{self, Severity},
+    Decision, Policy, Shelter, Subject, question, rules, settings, severe,
+    severity::Severity,
     shell::{self, Shell, SimpleCommand, Word},
     table,
 };
@@ -181,7 +181,7 @@ impl Words<'_> {
             return word == "/dev/null";
         }
         let path = self.cwd.join(path);
-        self.policy.allowed_paths.iter().any(|allowed| path.starts_with(allowed))
+        self.policy.settings.allowed_paths.iter().any(|allowed| path.starts_with(allowed))
     }
 
     fn is_secret(&self, word: &str) -> bool {
@@ -201,12 +201,12 @@ impl Words<'_> {
 
     /// Whether the settings name files that nobody reads.
     fn hides_folders(&self) -> bool {
-        !self.policy.blocked_paths.is_empty() || self.unread().next().is_some()
+        !self.policy.settings.blocked_paths.is_empty() || self.unread().next().is_some()
     }
 
     /// The patterns of files that rules keep from being read.
     fn unread(&self) -> impl Iterator<Item = &str> {
-        self.policy.rules.deny.iter().filter_map(|rule| rule.unread())
+        self.policy.settings.rules.deny.iter().filter_map(|rule| rule.unread())
     }
 
     /// Whether a command goes to another folder, so that the words after it lead there too.

@@ -3,7 +3,7 @@
 
 use super::{
     options::Options,
-    severe::Severity,
+    severity::Severity,
     shell::{SimpleCommand, Word},
 };
 

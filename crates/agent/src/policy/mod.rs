@@ -1,11 +1,12 @@
 //! Who may do what: a pure chain of rules over declared accesses.
 //!
-//! Architecture Invariant: [`decide`] is called in `gate.rs` and nowhere else, and looks at nothing but its arguments. The order of the chain is
+//! Architecture Invariant: [`decide`] is called in `gate` and nowhere else, and looks at nothing but its arguments. The order of the chain is
 //! the specification's: mode, blocked path, denied command, denied tool, what asks in every mode (protected path, rule of the settings, what cannot
 //! be taken back), project boundary, session grant, tool lists, permission mode. A denial is never overruled by a later rule, and a grant never
 //! answers what asks in every mode.
 
 mod commands;
+pub(crate) mod found;
 mod git;
 mod grants;
 mod host;
@@ -18,6 +19,7 @@ mod rules;
 mod servers;
 mod settings;
 mod severe;
+mod severity;
 mod shell;
 mod shelter;
 mod table;
@@ -75,24 +77,30 @@ pub(crate) struct Policy<'a> {
     pub(crate) mode: Mode,
     /// The permission mode.
     pub(crate) permission_mode: PermissionMode,
-    /// Paths outside the project that are not asked about.
-    pub(crate) allowed_paths: &'a [AbsPath],
+    pub(crate) settings: PolicySettings<'a>,
     /// Where the session's long results are kept whole: read without a question.
     pub(crate) outputs: Option<&'a AbsPath>,
-    /// Blocked path patterns beside the built-in ones.
-    pub(crate) blocked_paths: &'a [String],
-    /// Tools that are denied.
-    pub(crate) denied_tools: &'a [String],
-    /// Rules from the settings.
-    pub(crate) rules: &'a PermissionRules,
     /// What the user said "always" to.
     pub(crate) grants: &'a Grants,
-    /// Folders of this program's own: its settings, and what it remembers of folders that are trusted.
-    pub(crate) own: &'a [AbsPath],
     /// Who would run a command, and what would hold it back.
     pub(crate) shelter: Shelter,
     /// Whether the user's editor runs on another machine than commands do.
     pub(crate) apart: bool,
+}
+
+/// What the settings say about permissions.
+#[derive(Clone, Copy)]
+pub(crate) struct PolicySettings<'a> {
+    /// Paths outside the project that are not asked about.
+    pub(crate) allowed_paths: &'a [AbsPath],
+    /// Blocked path patterns beside the built-in ones.
+    pub(crate) blocked_paths: &'a [String],
+    /// Tools that are denied.
+    pub(crate) denied_tools: &'a [String],
+    /// The rules.
+    pub(crate) rules: &'a PermissionRules,
+    /// Folders of this program's own: its settings, and what it remembers of folders that are trusted.
+    pub(crate) own: &'a [AbsPath],
 }
 
 /// What the chain says, and which rule said it.
@@ -225,12 +233,12 @@ fn words(decision: &Decision) -> String {
 
 /// Whether a tool is a function of an MCP server.
 pub(crate) fn is_of_server(tool: &str) -> bool {
-    tool.starts_with(rule::MCP)
+    tool.starts_with(names::MCP)
 }
 
 /// Whether a tool belongs to a server or to an integration.
 pub(crate) fn is_foreign(tool: &str) -> bool {
-    is_of_server(tool) || tool.starts_with(rule::INTEGRATION)
+    is_of_server(tool) || tool.starts_with(names::INTEGRATION)
 }
 
 /// Whether a tool exists in a mode at all.
@@ -282,11 +290,12 @@ fn blocked_path(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision> 
 /// Whether a path is blocked, as a file or as the folder that a pattern is about.
 fn is_blocked(policy: &Policy<'_>, roots: &[AbsPath], path: &AbsPath) -> bool {
     let spelled = system::PathSpellings::of(path, roots);
-    policy.blocked_paths.iter().any(|pattern| spelled.is_in(pattern)) || rules::names_secret(path.as_str())
+    policy.settings.blocked_paths.iter().any(|pattern| spelled.is_in(pattern))
+        || rules::names_secret(path.as_str())
 }
 
 fn denied_tool(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision> {
-    policy.denied_tools.iter().any(|tool| tool == subject.tool).then(|| Decision::Deny {
+    policy.settings.denied_tools.iter().any(|tool| tool == subject.tool).then(|| Decision::Deny {
         rule: "DeniedTools",
         reason: format!("Tool '{}' is denied by the setting tools.denied_tools.", subject.tool),
     })
@@ -296,7 +305,7 @@ fn protected_path(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision
     let decides = |path: &AbsPath| {
         let folded = rules::Folded::of(path.as_str());
         let below = subject.roots.iter().find_map(|root| path.relative_to(root));
-        policy.own.iter().any(|own| system::is_within(path, own))
+        policy.settings.own.iter().any(|own| system::is_within(path, own))
             || rules::PROTECTED_PATHS.iter().any(|pattern| folded.matches(pattern))
             || protected::is_named(below.unwrap_or(path.as_str()))
     };
@@ -321,7 +330,8 @@ fn project_boundary(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decisi
         let (Access::Read(path) | Access::Write(path)) = &resolved.access else { return None };
         let own = matches!(resolved.access, Access::Read(_))
             && policy.outputs.is_some_and(|outputs| inside(std::slice::from_ref(outputs), resolved));
-        let allowed = own || inside(subject.roots, resolved) || inside(policy.allowed_paths, resolved);
+        let allowed =
+            own || inside(subject.roots, resolved) || inside(policy.settings.allowed_paths, resolved);
         (!allowed).then(|| Decision::Ask {
             rule: "ProjectBoundary",
             question: format!("Path '{path}' is outside the project root. Allow?"),
@@ -339,7 +349,7 @@ fn outside_folder(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision
         let Access::Execute { cwd, .. } = &resolved.access else { return None };
         let folder = resolved.canonical.as_ref().unwrap_or(cwd);
         let below = |roots: &[AbsPath]| roots.iter().any(|root| folder.starts_with(root));
-        let allowed = below(subject.roots) || below(policy.allowed_paths);
+        let allowed = below(subject.roots) || below(policy.settings.allowed_paths);
         (!allowed).then(|| {
             let why = format!("It is to run in '{folder}', outside the project root.");
             Decision::Ask { rule: "OutsideFolder", question: question::of(policy, subject, &why) }

@@ -1,6 +1,10 @@
 //! Names of tools in settings: one that is no tool's protects nothing, so it is an error.
 
-use super::rule::{INTEGRATION, MCP};
+/// What begins the name of a function of an MCP server: `mcp__SERVER__FUNCTION`.
+pub(super) const MCP: &str = "mcp__";
+
+/// What begins the name of a function of an integration: `integration__PROVIDER__FUNCTION`.
+pub(super) const INTEGRATION: &str = "integration__";
 
 /// Every tool there may be, whether or not this build and this session have it.
 const TOOLS: &[&str] = &[

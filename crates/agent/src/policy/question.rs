@@ -1,7 +1,7 @@
 //! Questions in words: what would be done, where, what holds it back, and why it is asked.
 
-use super::{Policy, Subject, rule};
-use crate::{Access, one_line, titles::path_title};
+use super::{Policy, Subject, names};
+use crate::{Access, one_line, tool::titles::path_title};
 use system::AbsPath;
 
 /// A command of more bytes is asked about with its length, so that nobody takes what fits the window for all of it.
@@ -34,7 +34,7 @@ fn asked(policy: &Policy<'_>, subject: &Subject<'_>) -> String {
         }
     }
     let sampling = subject.tool.strip_suffix(crate::SAMPLING).and_then(|rest| rest.strip_suffix("__"));
-    if let Some(server) = sampling.and_then(|rest| rest.strip_prefix(rule::MCP)) {
+    if let Some(server) = sampling.and_then(|rest| rest.strip_prefix(names::MCP)) {
         return format!("Let the MCP server '{server}' ask your model this?");
     }
     match writes.as_slice() {

@@ -1,6 +1,10 @@
 //! One rule that a person wrote: what it is written as, and what it is about.
 
-use super::{host, rules};
+use super::{
+    host,
+    names::{INTEGRATION, MCP},
+    rules,
+};
 
 /// `TOOL` or `TOOL(PATTERN)`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,12 +52,6 @@ const KINDS: &[(&str, Kind)] = &[
     ("web_search", Kind::Fetch),
     ("web_crawl", Kind::Fetch),
 ];
-
-/// What begins the name of a function of an MCP server: `mcp__SERVER__FUNCTION`.
-pub(super) const MCP: &str = "mcp__";
-
-/// What begins the name of a function of an integration: `integration__PROVIDER__FUNCTION`.
-pub(super) const INTEGRATION: &str = "integration__";
 
 /// What follows the beginning of a function's name: whose it is, and which.
 pub(super) fn function(name: &str) -> Option<&str> {

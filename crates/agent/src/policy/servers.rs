@@ -1,9 +1,6 @@
 //! What the settings say of functions of MCP servers and of integrations, by what a function says that it does.
 
-use super::{
-    PermissionRules, Subject,
-    rule::{self, INTEGRATION},
-};
+use super::{PermissionRules, Subject, names::INTEGRATION, rule};
 use crate::Access;
 use std::collections::BTreeMap;
 

@@ -54,24 +54,24 @@ fn touches(rule: &PermissionRule, subject: &Subject<'_>, parts: &[Part]) -> bool
 
 /// The denial of a rule, if one denies.
 pub(super) fn denied(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision> {
-    if let Some(said @ Said { answer: Answer::Deny, .. }) = servers::answer(policy.rules, subject) {
+    if let Some(said @ Said { answer: Answer::Deny, .. }) = servers::answer(policy.settings.rules, subject) {
         return Some(Decision::Deny { rule: "DenyRule", reason: said.denial() });
     }
-    if policy.rules.deny.is_empty() {
+    if policy.settings.rules.deny.is_empty() {
         return None;
     }
     let parts = parts(subject);
-    let rule = policy.rules.deny.iter().find(|rule| touches(rule, subject, &parts))?;
+    let rule = policy.settings.rules.deny.iter().find(|rule| touches(rule, subject, &parts))?;
     Some(Decision::Deny { rule: "DenyRule", reason: format!("The setting permissions.deny has '{rule}'.") })
 }
 
 /// The question of a rule, if one asks.
 pub(super) fn asks(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision> {
-    if policy.rules.ask.is_empty() {
+    if policy.settings.rules.ask.is_empty() {
         return None;
     }
     let parts = parts(subject);
-    let rule = policy.rules.ask.iter().find(|rule| touches(rule, subject, &parts))?;
+    let rule = policy.settings.rules.ask.iter().find(|rule| touches(rule, subject, &parts))?;
     let why = format!("The setting permissions.ask has '{rule}'.");
     let question = super::question::of(policy, subject, &why);
     Some(Decision::Ask { rule: "AskRule", question })
@@ -80,10 +80,10 @@ pub(super) fn asks(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decisio
 /// Whether rules allow all of a call: each of its commands, each of its files. A line that is not fully understood, writes by
 /// redirection or runs with more rights is not what a pattern of words speaks of.
 pub(super) fn allows(policy: &Policy<'_>, subject: &Subject<'_>) -> bool {
-    if let Some(Said { answer: Answer::Allow, .. }) = servers::answer(policy.rules, subject) {
+    if let Some(Said { answer: Answer::Allow, .. }) = servers::answer(policy.settings.rules, subject) {
         return true;
     }
-    if policy.rules.allow.is_empty() {
+    if policy.settings.rules.allow.is_empty() {
         return false;
     }
     let understood = subject.accesses.iter().all(|resolved| match &resolved.shell {
@@ -95,7 +95,7 @@ pub(super) fn allows(policy: &Policy<'_>, subject: &Subject<'_>) -> bool {
         subject.accesses.iter().any(|r| matches!(r.access, Access::Execute { unconfined: true, .. }));
     let parts = parts(subject);
     let allowed = |text: &String| {
-        let mut rules = policy.rules.allow.iter();
+        let mut rules = policy.settings.rules.allow.iter();
         rules.any(|rule| rule.too_wide_to_allow().is_none() && rule.names(subject.tool) && rule.fits(text))
     };
     understood && !lifted && !parts.is_empty() && parts.iter().all(|part| part.spellings.iter().all(allowed))
@@ -109,7 +109,7 @@ pub(super) fn allows_word_for_word(policy: &Policy<'_>, tool: &str, shell: &Shel
     let [command] = commands.as_slice() else { return false };
     let plain = command.writes.is_empty() && !command.elevated && command.args().iter().all(Word::is_exact);
     let line = command.line();
-    plain && policy.rules.allow.iter().any(|rule| rule.names(tool) && rule.is_exactly(&line))
+    plain && policy.settings.rules.allow.iter().any(|rule| rule.names(tool) && rule.is_exactly(&line))
 }
 
 /// The things a call touches.

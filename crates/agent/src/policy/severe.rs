@@ -5,22 +5,10 @@ use super::{
     git::Git,
     options::Options,
     rules,
+    severity::Severity,
     shell::{SimpleCommand, Word},
 };
 use system::Folded;
-
-/// What cannot be taken back of a command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Severity {
-    /// It is never run: the pattern that it matches.
-    Denied(&'static str),
-    /// Words of it are only known when it runs, and it may match this pattern.
-    Open(&'static str),
-    /// It hands something to others.
-    Publishes,
-    /// It takes away what nobody else has: what that is.
-    History(&'static str),
-}
 
 /// Programs that are looked at here.
 const DECIDED: &[&str] = &[

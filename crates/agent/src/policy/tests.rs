@@ -34,13 +34,15 @@ impl Case {
         let policy = Policy {
             mode: self.mode,
             permission_mode,
-            allowed_paths: &tmp,
+            settings: PolicySettings {
+                allowed_paths: &tmp,
+                blocked_paths: &[],
+                denied_tools: &["grep".to_owned()],
+                rules: &self.rules,
+                own: &[],
+            },
             outputs: Some(&outputs),
-            blocked_paths: &[],
-            denied_tools: &["grep".to_owned()],
-            rules: &self.rules,
             grants: &self.grants,
-            own: &[],
             shelter: self.shelter,
             apart: false,
         };
@@ -603,13 +605,15 @@ fn s05_this_programs_own_settings_ask_wherever_they_are_kept() {
     let policy = Policy {
         mode: Mode::Edit,
         permission_mode: PermissionMode::Prometheus,
-        allowed_paths: &own,
+        settings: PolicySettings {
+            allowed_paths: &own,
+            blocked_paths: &[],
+            denied_tools: &[],
+            rules: &rules,
+            own: &own,
+        },
         outputs: None,
-        blocked_paths: &[],
-        denied_tools: &[],
-        rules: &rules,
         grants: &grants,
-        own: &own,
         shelter: Shelter::Off,
         apart: false,
     };

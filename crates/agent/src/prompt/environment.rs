@@ -1,21 +1,16 @@
 //! Where a model works, in lines for the model.
 
 use super::Surroundings;
-use crate::{Mode, briefing::Fact};
-use system::{AbsPath, Route, Routes, ShellProgram};
+use crate::{Mode, prompt::briefing::Fact};
+use system::{AbsPath, Route, ShellProgram, System};
 
 /// Where a model works.
 pub(crate) struct Place<'a> {
     pub(crate) cwd: &'a AbsPath,
     pub(crate) additional_directories: &'a [AbsPath],
-    /// The day, `2026-11-23`, where it is known.
-    pub(crate) today: Option<String>,
     pub(crate) mode: Mode,
-    pub(crate) routes: Routes,
-    /// Whether the user's editor works on another machine than the agent.
-    pub(crate) apart: bool,
-    /// What runs command lines.
-    pub(crate) shell: ShellProgram,
+    /// Tells the day, the shell, and which machines take part.
+    pub(crate) system: &'a dyn System,
     /// Where commands run and what confines them there, in words.
     pub(crate) commands: String,
     pub(crate) surroundings: &'a Surroundings,
@@ -24,6 +19,7 @@ pub(crate) struct Place<'a> {
 /// A line for each thing to know. One with an empty value is told only when it was another before.
 pub(crate) fn facts(place: &Place<'_>) -> Vec<Fact> {
     let cwd = place.cwd.as_str();
+    let shell = place.system.shell();
     let mut facts =
         vec![Fact::line("folder", cwd, format!("Folder: {cwd} (relative paths are relative to it)"))];
     let further: Vec<_> = place.additional_directories.iter().map(AbsPath::as_str).collect();
@@ -35,15 +31,15 @@ pub(crate) fn facts(place: &Place<'_>) -> Vec<Fact> {
             _ => format!("Further folders you may work in: {}", further.join(", ")),
         },
     ));
-    if let Some(today) = &place.today {
+    if let Some(today) = &place.system.today() {
         facts.push(Fact::line("date", today, format!("Date: {today}")));
     }
     let (os, cpu) = (std::env::consts::OS, std::env::consts::ARCH);
     facts.push(Fact::line("system", format!("{os} {cpu}"), format!("System: {os} {cpu}")));
     facts.push(Fact::line(
         "shell",
-        place.shell.program(),
-        match place.shell {
+        shell.program(),
+        match shell {
             ShellProgram::Bash => "Shell: bash",
             ShellProgram::Sh => {
                 "Shell: sh, which may be dash: keep to POSIX, without arrays, [[ ]], &> or pipefail"
@@ -55,7 +51,7 @@ pub(crate) fn facts(place: &Place<'_>) -> Vec<Fact> {
     if !git.is_empty() {
         facts.push(Fact::line("git", git, format!("Git: {git}")));
     }
-    let reads = if place.routes.read_text == Route::Client { "editor" } else { "" };
+    let reads = if place.system.routes().read_text == Route::Client { "editor" } else { "" };
     facts.push(Fact::line(
         "reads",
         reads,
@@ -64,7 +60,7 @@ pub(crate) fn facts(place: &Place<'_>) -> Vec<Fact> {
             _ => "Files are read through the user's editor: you see unsaved changes as well",
         },
     ));
-    let machines = if place.apart { "two" } else { "" };
+    let machines = if place.system.editor_is_remote() { "two" } else { "" };
     facts.push(Fact::line("machines", machines, match machines {
         "" => "There is one machine now: tools act on the user's project",
         _ => "There are two machines. The project is on the USER'S machine: the tools whose names begin with ide_ act there, through \

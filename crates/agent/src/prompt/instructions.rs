@@ -2,9 +2,9 @@
 //! the session's folder.
 
 use crate::{
-    briefing::{Fact, hash},
     limits::INSTRUCTIONS_OF_ONE_FILE,
-    tools::output::floor,
+    prompt::briefing::{Fact, hash},
+    text::cut::floor,
 };
 use std::collections::HashSet;
 use system::{AbsPath, FileKind, FoundRules, System, read_found};
@@ -118,7 +118,7 @@ impl File {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::briefing::{Known, news};
+    use crate::{event::prefix::Known, prompt::briefing::news};
     use system::FakeSystem;
 
     async fn found(files: &[(&str, &str)]) -> Instructions {

@@ -1,9 +1,11 @@
 //! What a model is told beside the conversation: the prompt and the tools that its requests begin
 //! with, and where it works.
 
+pub(crate) mod briefing;
 mod environment;
 mod git;
 mod instructions;
+pub(crate) mod listing;
 mod profile;
 mod read_ahead;
 

@@ -71,7 +71,7 @@ not from the user, and the latest counts.
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{context, tools::call_tool};
+    use crate::{ToolSpecs, tools::call_tool};
 
     fn model(context_size: u64, disclosure: Option<&str>) -> ModelInfo {
         ModelInfo {
@@ -94,12 +94,10 @@ mod tests {
 
     #[test]
     fn the_prompt_and_the_tools_keep_within_their_budget() {
-        let tools: usize = tools::offered(true)
-            .iter()
-            .filter(|tool| tool.is_offered())
-            .map(|tool| context::tool_bytes(&tool.spec()))
-            .sum();
-        let bytes = SYSTEM.len() + tools + context::tool_bytes(&call_tool::spec());
+        let tools = tools::offered(true);
+        let offered = tools.iter().filter(|tool| tool.is_offered()).map(|tool| tool.spec());
+        let tools = ToolSpecs::from_iter(offered).bytes();
+        let bytes = SYSTEM.len() + tools + ToolSpecs::from_iter([call_tool::spec()]).bytes();
         // Scripts have a tool of their own, and where it works is told in a message.
         let others = 1_500;
         assert!(bytes + others <= BUDGET, "{} + {tools} bytes are {bytes}", SYSTEM.len());

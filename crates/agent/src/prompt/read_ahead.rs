@@ -4,9 +4,9 @@
 
 use super::within;
 use crate::{
-    attachments::Open,
+    input::attachments::Open,
     limits::{AHEAD_BYTES, AHEAD_FILES, AHEAD_NAMES, AHEAD_SEARCHED, AHEAD_SEARCHED_BYTES, LOOK_AROUND_WAIT},
-    tools::output::floor,
+    text::cut::floor,
 };
 use std::{collections::BTreeSet, fmt::Write as _, sync::Arc};
 use system::{AbsPath, System, WalkOptions};

@@ -1,10 +1,12 @@
 //! The arguments of a call, fitted to the schema of the tool: names and values that other agents use become the tool's own, what is left over is
 //! refused and never ignored.
 
-use super::{fields, schema::Schema, shapes};
-use serde_json::{Map, Value};
-
-pub(super) type Fields = Map<String, Value>;
+use super::{
+    fields,
+    schema::{Fields, Schema},
+    shapes,
+};
+use serde_json::Value;
 
 /// Arguments that fit.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,6 +1,9 @@
 //! Calls that other agents' models know in another form: arguments inside an envelope, one tool for several, a patch as a command.
 
-use super::{arguments::Fields, fields, names, schema::Schema};
+use super::{
+    fields, names,
+    schema::{Fields, Schema},
+};
 use crate::{AnyTool, Effect, tools::patch_of_command};
 use serde_json::Value;
 use std::sync::Arc;

@@ -16,8 +16,9 @@ mod tests;
 pub(crate) mod text;
 
 use crate::{AnyTool, Effect, MalformedArguments, policy};
-use arguments::{Fields, Fitted};
+use arguments::Fitted;
 use json::JsonError;
+use schema::Fields;
 use schema::Schema;
 use serde_json::Value;
 pub(crate) use several::Several;

@@ -1,7 +1,10 @@
 //! What a tool's JSON Schema says of its arguments, as far as calls are fitted to it.
 
 use super::fields;
-use serde_json::Value;
+use serde_json::{Map, Value};
+
+/// The arguments of a call, by name.
+pub(super) type Fields = Map<String, Value>;
 
 /// A schema of an object, or of one value of it.
 pub(super) struct Schema<'a>(pub(super) &'a Value);

@@ -1,6 +1,9 @@
 //! Arguments of other agents that have no counterpart of their own here, but say something that the tool's arguments can say, too.
 
-use super::{arguments::Fields, fields, schema::Schema};
+use super::{
+    fields,
+    schema::{Fields, Schema},
+};
 use serde_json::Value;
 
 /// A timeout from here on is one in milliseconds: nobody waits three hours for a command, and other agents count so.

@@ -6,7 +6,7 @@ mod shell;
 
 use crate::{
     limits::{SHELL_LINE_CHARS, SHELL_NEWS_BYTES, SHELL_NEWS_LINES, SHELLS, SHELLS_END_WAIT, SHELLS_ENDED},
-    tools::output,
+    text::cut,
 };
 pub(crate) use shell::{Shell, ShellEnd, Taken};
 use std::{
@@ -149,7 +149,7 @@ fn news(shell: &Shell) -> Option<String> {
     let (end, unread) = shell.take_news()?;
     let mut text =
         format!("The background command {} ({}) has ended. {end}", shell.id(), shell.line(SHELL_LINE_CHARS));
-    let last = output::last_lines(&unread, SHELL_NEWS_LINES, SHELL_NEWS_BYTES);
+    let last = cut::last_lines(&unread, SHELL_NEWS_LINES, SHELL_NEWS_BYTES);
     if !last.is_empty() {
         text.push_str(&format!("\nThe end of its output (all of it: shell with action output):\n{last}"));
     }

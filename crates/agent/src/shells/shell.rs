@@ -4,8 +4,8 @@
 use super::{NewShell, ending};
 use crate::{
     limits::{SHELL_BYTES, SHELL_INPUT_WAIT},
-    plain::PlainOutput,
-    tools::output,
+    text::cut,
+    text::plain::PlainOutput,
 };
 use std::{
     future::pending,
@@ -109,7 +109,7 @@ impl Shell {
 
     /// Its line in one line, so many characters of it.
     pub(crate) fn line(&self, chars: usize) -> String {
-        output::cut(&crate::one_line(&self.line), chars).into_owned()
+        cut::cut(&crate::one_line(&self.line), chars).into_owned()
     }
 
     /// Whether a sandbox holds it.
@@ -235,7 +235,7 @@ impl State {
         }
         self.unfinished = unfinished;
         if self.unread.len() > SHELL_BYTES {
-            let at = output::ceil(&self.unread, self.unread.len() - SHELL_BYTES / 2);
+            let at = cut::ceil(&self.unread, self.unread.len() - SHELL_BYTES / 2);
             self.unread.drain(..at);
             self.dropped += at;
         }
@@ -252,7 +252,7 @@ impl State {
         match std::mem::take(&mut self.dropped) {
             0 => unread,
             bytes => {
-                format!("{}: {bytes} bytes were dropped before they were read]\n{unread}", output::TRUNCATED)
+                format!("{}: {bytes} bytes were dropped before they were read]\n{unread}", cut::TRUNCATED)
             }
         }
     }
@@ -320,7 +320,7 @@ fn hear(shared: &Shared, plain: &mut PlainOutput, piece: &Output) {
         }
         Output::Gap => {
             let rest = plain.rest();
-            shared.say(&format!("{rest}\n{}\n", output::LOST), None);
+            shared.say(&format!("{rest}\n{}\n", cut::LOST), None);
         }
     }
 }

@@ -118,7 +118,7 @@ async fn ask(cx: &ToolContext, text: &str, choices: Vec<Choice>) -> Result<ToolO
     let outcome = tokio::select! {
         biased;
         () = cx.cancel.cancelled() => return Err(ToolError::Cancelled(None)),
-        outcome = cx.client.ask(question) => outcome,
+        outcome = cx.user.ask(question) => outcome,
     };
     match outcome {
         QuestionOutcome::Answered(answer) => Ok(ToolOutput::text(answer)),

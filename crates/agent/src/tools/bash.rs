@@ -11,7 +11,7 @@ use crate::{
     Access, Content, Description, Effect, Tool, ToolContent, ToolContext, ToolError, ToolKind, ToolOutput,
     limits::{SHELL_START_WAIT, SHELL_WAIT_MAX},
     shells::{NewShell, ShellEnd, Taken, ending},
-    titles,
+    tool::titles,
 };
 use async_trait::async_trait;
 use serde_json::{Value, json};

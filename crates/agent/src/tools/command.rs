@@ -7,7 +7,8 @@ use crate::{
         COMMAND_PENDING_BYTES, LIVE_BYTES, LIVE_EVERY, LIVE_PENDING_BYTES, LIVE_TRICKLE_BYTES,
         TIMEOUT_IN_MILLISECONDS, WHOLE_BYTES,
     },
-    plain::PlainOutput,
+    text::cut,
+    text::plain::PlainOutput,
 };
 use std::time::Duration;
 use system::{ExitStatus, Output, Process, Route, SystemError};
@@ -216,7 +217,7 @@ impl Kept {
     fn push(&mut self, text: &str) {
         let mut rest = text;
         if self.tail.is_empty() && self.head.len() < self.half {
-            let at = output::floor(text, self.half - self.head.len());
+            let at = cut::floor(text, self.half - self.head.len());
             self.head.push_str(&text[..at]);
             rest = &text[at..];
         }
@@ -231,12 +232,12 @@ impl Kept {
         self.gaps = true;
         let last = if self.tail.is_empty() { &self.head } else { &self.tail };
         let breaks = if last.is_empty() || last.ends_with('\n') { "" } else { "\n" };
-        self.push(&format!("{breaks}{}\n", output::LOST));
+        self.push(&format!("{breaks}{}\n", cut::LOST));
     }
 
     fn cut(&mut self) {
         if self.tail.len() > self.half {
-            let at = output::ceil(&self.tail, self.tail.len() - self.half);
+            let at = cut::ceil(&self.tail, self.tail.len() - self.half);
             let cut = &self.tail[..at];
             self.lost.lines += cut.bytes().filter(|byte| *byte == b'\n').count();
             self.lost.bytes += cut.len();
@@ -312,7 +313,7 @@ impl<'a> Live<'a> {
             self.ahead.push_str(more);
         }
         if self.pending.len() > LIVE_PENDING_BYTES {
-            let cut = output::ceil(&self.pending, self.pending.len() - LIVE_PENDING_BYTES / 2);
+            let cut = cut::ceil(&self.pending, self.pending.len() - LIVE_PENDING_BYTES / 2);
             let rest = self.pending.split_off(cut);
             self.pending.clear();
             self.gap();
@@ -327,7 +328,7 @@ impl<'a> Live<'a> {
         if self.silent {
             return;
         }
-        let mark = format!("\n{}\n", output::LOST);
+        let mark = format!("\n{}\n", cut::LOST);
         if !self.pending.ends_with(&mark) {
             self.pending.push_str(&mark);
         }

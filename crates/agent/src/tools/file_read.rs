@@ -3,7 +3,7 @@
 use super::{
     args,
     cancel::unless_cancelled,
-    not_text, output,
+    not_text,
     path::{self, GivenPath},
     write_through,
 };
@@ -11,6 +11,7 @@ use crate::{
     Access, Description, Effect, Fingerprint, Location, Stamp, Tool, ToolContext, ToolError, ToolKind,
     ToolOutput,
     limits::{NEAR_NAMES, READ_AHEAD_LINES, READ_LINE_CHARS, READ_LINES, READ_LINES_MAX},
+    text::cut,
 };
 use async_trait::async_trait;
 use serde_json::{Value, json};
@@ -238,7 +239,7 @@ fn page(lines: &[&str], first: usize, limit: usize, cx: &ToolContext) -> Page {
     let mut cut = Vec::new();
     for line in lines.iter().take(limit) {
         let is_cut = line.len() > READ_LINE_CHARS && line.chars().nth(READ_LINE_CHARS).is_some();
-        let line = format!("{}\t{}", first + shown, output::cut(line, READ_LINE_CHARS));
+        let line = format!("{}\t{}", first + shown, cut::cut(line, READ_LINE_CHARS));
         if shown > 0 && text.len() + line.len() + 1 > bytes {
             break;
         }

@@ -1,7 +1,7 @@
 //! Where a text that was not found could have been meant to be.
 
-use super::output;
 use crate::limits::{NEAREST_LINE_CHARS, NEAREST_SEARCHED, NEAREST_SHOWN};
+use crate::text::cut;
 use std::fmt::Write as _;
 
 /// How alike two lines must be to be shown, from 0 to 1.
@@ -40,7 +40,7 @@ pub(super) fn at_lines(text: &str, numbers: &[usize]) -> String {
         }
         last = number;
         if let Some(line) = text.lines().nth(number.saturating_sub(1)) {
-            let _ = write!(out, "\n{number}\t{}", output::cut(line, NEAREST_LINE_CHARS));
+            let _ = write!(out, "\n{number}\t{}", cut::cut(line, NEAREST_LINE_CHARS));
         }
     }
     out
@@ -77,7 +77,7 @@ fn short(line: &str) -> String {
 fn numbered(lines: &[&str], range: std::ops::Range<usize>) -> String {
     let mut out = String::new();
     for at in range {
-        let _ = write!(out, "\n{}\t{}", at + 1, output::cut(lines[at], NEAREST_LINE_CHARS));
+        let _ = write!(out, "\n{}\t{}", at + 1, cut::cut(lines[at], NEAREST_LINE_CHARS));
     }
     out
 }

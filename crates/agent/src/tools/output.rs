@@ -1,14 +1,11 @@
 //! The one place that keeps a result within the limits.
 
-use crate::{Content, ToolContent, ToolContext, ToolLimits, ToolOutput};
+use crate::{
+    Content, ToolContent, ToolContext, ToolLimits, ToolOutput,
+    text::cut::{TRUNCATED, floor, head, tail},
+};
 use std::fmt::Write as _;
 use system::AbsPath;
-
-/// How every note begins that stands where text was left out.
-pub(crate) const TRUNCATED: &str = "[output truncated";
-
-/// Where output was lost before it could be read.
-pub(crate) const LOST: &str = "[output truncated]";
 
 /// Bytes kept free for what a tool adds after a text: how a command ended.
 const ENDING_BYTES: usize = 200;
@@ -113,58 +110,6 @@ fn shorten(text: &str, lost: Lost, limits: &ToolLimits, whole: Option<&AbsPath>)
     short
 }
 
-/// The last of a text: at most so many lines and bytes, without line ends at the end.
-pub(crate) fn last_lines(text: &str, lines: usize, bytes: usize) -> &str {
-    tail(text.trim_end(), lines, bytes)
-}
-
-/// At most so much of the beginning, whole lines where it has any.
-fn head(text: &str, lines: usize, bytes: usize) -> &str {
-    let by_lines = match lines {
-        0 => 0,
-        _ => text.match_indices('\n').nth(lines - 1).map_or(text.len(), |(at, _)| at + 1),
-    };
-    if by_lines <= bytes {
-        return &text[..by_lines];
-    }
-    let cut = &text[..floor(text, bytes)];
-    cut.rfind('\n').map_or(cut, |end| &cut[..=end])
-}
-
-/// At most so much of the end, whole lines where it has any.
-fn tail(text: &str, lines: usize, bytes: usize) -> &str {
-    let body = text.strip_suffix('\n').unwrap_or(text);
-    let by_lines = match lines {
-        0 => text.len(),
-        _ => body.rmatch_indices('\n').nth(lines - 1).map_or(0, |(at, _)| at + 1),
-    };
-    if text.len() - by_lines <= bytes {
-        return &text[by_lines..];
-    }
-    let from = ceil(text, text.len().saturating_sub(bytes));
-    let cut = &text[from..];
-    let inner = cut.strip_suffix('\n').unwrap_or(cut);
-    inner.find('\n').map_or(cut, |end| &cut[end + 1..])
-}
-
-/// The first `chars` characters of a line, with `...` when something was cut.
-pub(crate) fn cut(line: &str, chars: usize) -> std::borrow::Cow<'_, str> {
-    match line.char_indices().nth(chars) {
-        Some((at, _)) => format!("{}...", &line[..at]).into(),
-        None => line.into(),
-    }
-}
-
-/// The last character boundary at or before a byte.
-pub(crate) fn floor(text: &str, at: usize) -> usize {
-    (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
-}
-
-/// The first character boundary at or after a byte.
-pub(crate) fn ceil(text: &str, at: usize) -> usize {
-    (at..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len())
-}
-
 fn fits(text: &str, limits: &ToolLimits) -> bool {
     text.len() <= limits.output_bytes && text.lines().count() <= limits.output_lines
 }
@@ -215,11 +160,5 @@ mod tests {
         let short = shorten(&text, Lost { lines: 10, bytes: 100 }, &limits(11, 10_000), Some(&path));
         let note = "100 lines (814 bytes) are left out here. More of it is in /v/tool_1.txt: read it with";
         assert!(short.contains(note), "{short}");
-    }
-
-    #[test]
-    fn cuts_lines_between_characters() {
-        assert_eq!(cut("äöü", 2), "äö...");
-        assert_eq!(cut("äöü", 3), "äöü");
     }
 }

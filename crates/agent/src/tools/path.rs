@@ -45,7 +45,7 @@ pub(super) fn optional<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Opti
     given.map(GivenPath::try_from).transpose().map_err(serde::de::Error::custom)
 }
 
-pub(super) use crate::titles::path_title as shown;
+pub(super) use crate::tool::titles::path_title as shown;
 
 /// The path of a `file://` URI after the scheme, percent-decoded.
 fn decode(rest: &str) -> Option<String> {

@@ -3,9 +3,9 @@
 use super::{
     args,
     edit::{self, EditError, Step},
-    nearest, output,
+    nearest,
 };
-use crate::{ToolError, limits::NEAREST_LINE_CHARS};
+use crate::{ToolError, limits::NEAREST_LINE_CHARS, text::cut};
 use serde::{Deserialize, Deserializer, de::Error as _};
 use serde_json::Value;
 use std::fmt::Write as _;
@@ -136,7 +136,7 @@ fn how_to_add(text: &str, old: &str, new: &str) -> String {
     match last.filter(|_| !old.trim().is_empty() && new.trim_start().starts_with(old.trim())) {
         Some(last) => format!(
             " To add lines, take a line that is in the file as old_string and repeat it in new_string with the new lines after it; the last one is `{}`.",
-            output::cut(last, NEAREST_LINE_CHARS)
+            cut::cut(last, NEAREST_LINE_CHARS)
         ),
         None => String::new(),
     }

@@ -6,7 +6,7 @@ use crate::{
     Access, Description, Effect, Tool, ToolContent, ToolContext, ToolError, ToolKind, ToolOutput,
     limits::{SHELL_WAIT, SHELL_WAIT_MAX},
     shells::{self, ShellEnd},
-    titles,
+    tool::titles,
 };
 use async_trait::async_trait;
 use serde_json::{Value, json};

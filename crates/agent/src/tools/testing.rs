@@ -1,7 +1,7 @@
 //! A system in memory for the tools' tests: buffers over a disk, routes that can be set, processes that follow a script.
 
 use crate::{
-    FileTracker, TaskList, ToolCallUpdate, ToolContext, ToolError, ToolLimits, ToolOutput, freshness,
+    FileTracker, TaskList, ToolCallUpdate, ToolContext, ToolError, ToolLimits, ToolOutput, files::freshness,
 };
 use async_trait::async_trait;
 use serde_json::Value;
@@ -109,7 +109,7 @@ pub(super) fn context(system: &Memory) -> (ToolContext, Arc<Mutex<Vec<ToolCallUp
         tasks: Arc::new(TaskList::default()),
         shells: Arc::default(),
         outputs: Arc::default(),
-        client: crate::fake::FakeClient::new([]),
+        user: Arc::new(crate::client::User(crate::fake::FakeClient::new([]))),
         call: "tool_0".into(),
         progress: Arc::new(move |update| progress.lock().unwrap().push(update)),
         cancel: CancellationToken::new(),

@@ -2,12 +2,13 @@
 
 use super::{
     cancel::unless_cancelled,
-    output,
     taken::{self, Taken},
 };
 use crate::{
-    Diff, Fingerprint, Freshness, Stamp, Standing, ToolContent, ToolContext, ToolError, freshness,
+    Diff, Fingerprint, Freshness, Stamp, Standing, ToolContent, ToolContext, ToolError,
+    files::freshness,
     limits::{REFORMAT_LINES, TAKEN_WITHIN},
+    text::cut,
 };
 use imara_diff::{Algorithm, BasicLineDiffPrinter, InternedInput, UnifiedDiffConfig};
 use system::{AbsPath, DiskSnapshot, Route, SystemError, TextEncoding};
@@ -174,8 +175,7 @@ impl Change {
         let mut shape = UnifiedDiffConfig::default();
         shape.context_len(1);
         let diff = diff.unified_diff(&BasicLineDiffPrinter(&input.interner), shape, &input).to_string();
-        let mut shown: Vec<_> =
-            diff.lines().take(REFORMAT_LINES).map(|line| output::cut(line, 200)).collect();
+        let mut shown: Vec<_> = diff.lines().take(REFORMAT_LINES).map(|line| cut::cut(line, 200)).collect();
         if diff.lines().count() > shown.len() {
             shown.push("... more changes; read the file again before you write it".into());
         }

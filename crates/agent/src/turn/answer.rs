@@ -3,8 +3,7 @@
 use super::{gathered::Gathered, text_calls::Watch};
 use crate::{
     ANSWER_BYTES, LanguageModel, MessageId, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelResponse,
-    ModelStop, SessionEvent, Severity, StoreError, ToolCallRequest, Usage, bounded, log::SessionLog,
-    session_task::Session,
+    ModelStop, SessionEvent, Severity, StoreError, ToolCallRequest, Usage, model::bounded, session::Session,
 };
 use futures::{StreamExt as _, stream::BoxStream};
 use std::time::Duration;
@@ -43,7 +42,7 @@ pub(super) async fn ask(
     // The model reads the prompt while the disk writes it; nothing of the answer is passed on before the prompt is safe.
     let (stored, first) = futures::join!(session.stored(), next(&mut stream, cancel));
     stored?;
-    if let Some(disclosure) = session.disclose(model.info()) {
+    if let Some(disclosure) = disclosure(session, model.info()) {
         let text = watch.push(&gathered.whole_text(&disclosure));
         tell_text(session, &id, text);
     }
@@ -71,7 +70,7 @@ pub(super) async fn ask(
             Some(Ok(ModelEvent::TextDone(opaque))) => gathered.end_text(opaque),
             Some(Ok(ModelEvent::Reasoning(text))) => {
                 let text = gathered.reasoning(text);
-                session.log.tell(SessionEvent::ThoughtDelta { id: thought_id.clone(), text });
+                session.tell(SessionEvent::ThoughtDelta { id: thought_id.clone(), text });
             }
             Some(Ok(ModelEvent::ReasoningDone(reasoning))) => gathered.end_reasoning(reasoning),
             Some(Ok(ModelEvent::ToolCall(call))) => {
@@ -81,13 +80,13 @@ pub(super) async fn ask(
             Some(Ok(ModelEvent::Other(opaque))) => gathered.other(opaque),
             Some(Ok(ModelEvent::Usage(now))) => usage = now,
             Some(Ok(ModelEvent::Alive)) => {}
-            Some(Ok(ModelEvent::Notice(text))) => session.log.tell(SessionEvent::Notice {
+            Some(Ok(ModelEvent::Notice(text))) => session.tell(SessionEvent::Notice {
                 severity: Severity::Warning,
                 title: text,
                 description: None,
             }),
             Some(Ok(ModelEvent::Retrying { attempt, after, reason })) => {
-                session.log.tell(retrying(attempt, after, reason));
+                session.tell(retrying(attempt, after, reason));
             }
         }
     };
@@ -105,8 +104,8 @@ pub(super) async fn ask(
     tell_text(session, &id, held);
     let stop = match stop {
         Err(ModelError::AnswerTooLong) => {
-            let text = gathered.whole_text(&cut_off(&session.log));
-            session.log.tell(SessionEvent::MessageDelta { id: id.clone(), text });
+            let text = gathered.whole_text(&cut_off(session));
+            session.tell(SessionEvent::MessageDelta { id: id.clone(), text });
             Ok(ModelStop::MaxTokens)
         }
         stop => stop,
@@ -119,14 +118,14 @@ pub(super) async fn ask(
 /// Shows more of the answer, if there is more.
 fn tell_text(session: &Session, id: &MessageId, text: String) {
     if !text.is_empty() {
-        session.log.tell(SessionEvent::MessageDelta { id: id.clone(), text });
+        session.tell(SessionEvent::MessageDelta { id: id.clone(), text });
     }
 }
 
 /// Tells that an answer was cut off; the mark that its text ends with.
-fn cut_off(log: &SessionLog) -> String {
+fn cut_off(session: &Session) -> String {
     let most = ANSWER_BYTES >> 20;
-    log.tell(SessionEvent::Notice {
+    session.tell(SessionEvent::Notice {
         severity: Severity::Warning,
         title: format!("The model's answer was cut off: it is longer than {most} MiB"),
         description: Some(
@@ -139,7 +138,7 @@ fn cut_off(log: &SessionLog) -> String {
 }
 
 /// The next thing the model says; an end, when it was cancelled.
-pub(crate) async fn next(
+pub(super) async fn next(
     stream: &mut BoxStream<'_, Result<ModelEvent, ModelError>>,
     cancel: &CancellationToken,
 ) -> Option<Result<ModelEvent, ModelError>> {
@@ -151,7 +150,7 @@ pub(crate) async fn next(
 }
 
 /// What the user is told while a request is tried again.
-pub(crate) fn retrying(attempt: u32, after: Duration, reason: String) -> SessionEvent {
+pub(super) fn retrying(attempt: u32, after: Duration, reason: String) -> SessionEvent {
     SessionEvent::Notice {
         severity: Severity::Warning,
         title: format!("The model did not answer; try {attempt} in {:.1} s", after.as_secs_f64()),
@@ -159,19 +158,8 @@ pub(crate) fn retrying(attempt: u32, after: Duration, reason: String) -> Session
     }
 }
 
-impl Session {
-    /// Waits until the client has room for more, or the turn is cancelled.
-    pub(crate) async fn room(&self, cancel: &CancellationToken) {
-        tokio::select! {
-            biased;
-            () = cancel.cancelled() => {}
-            () = self.log.client().room() => {}
-        }
-    }
-
-    /// What a stand-in for a language model must say first, once per session and model.
-    fn disclose(&self, info: &ModelInfo) -> Option<String> {
-        let disclosure = info.disclosure.as_ref()?;
-        (!self.conversation().has_answered(&info.id)).then(|| format!("{disclosure}\n\n"))
-    }
+/// What a stand-in for a language model must say first, once per session and model.
+fn disclosure(session: &Session, info: &ModelInfo) -> Option<String> {
+    let disclosure = info.disclosure.as_ref()?;
+    (!session.conversation().has_answered(&info.id)).then(|| format!("{disclosure}\n\n"))
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     Item, Reasoning, Text, ToolCallRequest,
-    item::{Paragraphs, calls_of, text_of},
+    event::item::{Paragraphs, calls_of, text_of},
 };
 
 /// What came of an answer so far.
@@ -77,14 +77,17 @@ impl Gathered {
         calls_of(&self.items).count()
     }
 
-    /// What came so far.
-    pub(super) fn items(&self) -> &[Item<ToolCallRequest>] {
-        &self.items
-    }
-
     /// The text as a person reads it.
     pub(super) fn shown_text(&self) -> String {
         text_of(&self.items)
+    }
+
+    /// The text at the end of the answer.
+    pub(super) fn last_text(&self) -> Option<&str> {
+        match self.items.iter().rev().find(|item| matches!(item, Item::Text(_)))? {
+            Item::Text(Text { text, .. }) => Some(text),
+            _ => None,
+        }
     }
 
     /// What was thought last.

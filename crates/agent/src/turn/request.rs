@@ -1,32 +1,33 @@
 //! What a request to the model is made of beside the conversation: how it begins, which is settled
 //! once, and what has changed since, which is told as a part of the conversation.
 
+use super::Turn;
 use crate::{
     Briefing, Effort, Freshness, ModelInfo, ModelRequest, Prefix, SessionEvent, SessionState, Severity,
     ToolSpec, ToolSpecs,
-    briefing::{self, Fact, Known, instruction_files},
+    event::prefix::Known,
     limits::INSTRUCTIONS_FILE_BYTES,
+    prompt::briefing::{self, Fact, instruction_files},
     prompt::{self, Profile},
-    session_task::Session,
-    source::{self, Offer, SourceNotice},
+    session::Session,
+    sources::{Offer, SourceNotice},
 };
 use std::sync::Arc;
 
-impl Session {
+impl Turn<'_> {
     /// Asks the sources of tools what they have now, and looks around the folder where a turn begins;
     /// returns what is new about the sources.
     pub(super) async fn gather(&mut self, turn_begins: bool) -> Vec<SourceNotice> {
+        let sources = self.session.toolbox().sources().clone();
         let around = async {
             if !turn_begins {
                 return None;
             }
-            let rules = self.gate.found(INSTRUCTIONS_FILE_BYTES);
-            Some(prompt::look_around(self.gate.system.as_ref(), &self.cwd, &rules).await)
+            let rules = self.session.gate().found(INSTRUCTIONS_FILE_BYTES);
+            Some(prompt::look_around(self.session.system().as_ref(), self.session.cwd(), &rules).await)
         };
-        let (Offer { tools, notices }, around) = futures::join!(self.sources.offer(), around);
-        if !self.sources.is_empty() {
-            self.tools = source::merge(&self.own_tools, tools);
-        }
+        let (Offer { tools, notices }, around) = futures::join!(sources.offer(), around);
+        self.session.toolbox_mut().take_offer(tools);
         if let Some(around) = around {
             self.surroundings = around;
         }
@@ -34,7 +35,7 @@ impl Session {
     }
 
     /// A request to a model, but for the conversation.
-    pub(crate) fn frame(&mut self, model: &ModelInfo, state: &SessionState) -> ModelRequest {
+    pub(super) fn frame(&mut self, model: &ModelInfo, state: &SessionState) -> ModelRequest {
         let prefix = self.prefix(model, state);
         ModelRequest {
             system: prefix.system.to_string(),
@@ -42,37 +43,34 @@ impl Session {
             tools: prefix.tools.clone(),
             max_output: None,
             reasoning_effort: state.effort.map(Effort::id).map(str::to_owned),
-            cache_key: Some(self.id.to_string()),
+            cache_key: Some(self.session.id().to_string()),
             answer_schema: None,
         }
     }
 
     /// What requests to a model begin with: what is settled, or what would be if it were settled now.
     fn prefix(&mut self, model: &ModelInfo, state: &SessionState) -> Arc<Prefix> {
-        if let Some(prefix) = self.conversation().prefix(&model.id) {
+        if let Some(prefix) = self.session.conversation().prefix(&model.id) {
             return prefix.clone();
         }
         let profile = prompt::profile(model);
         let mut system = profile.system.to_owned();
-        if let Some(append) = appended(self) {
+        if let Some(append) = appended(self.session) {
             system.push_str(&format!("\n{append}\n"));
         }
+        let apart = self.session.system().editor_is_remote();
+        let toolbox = self.session.toolbox_mut();
         let tools = match profile.tools {
             Some(tools) => ToolSpecs::from(tools()),
-            None if !profile.is_briefed => {
-                let now = self.tools.iter().filter(|tool| prompt::offered(tool.as_ref(), state.mode));
-                self.told.of(now, self.gate.system.editor_is_remote(), false)
-            }
-            None => self.listed(),
+            None if !profile.is_briefed => toolbox.chosen(apart, |tool| prompt::offered(tool, state.mode)),
+            None => toolbox.listed(apart),
         };
-        Arc::new(self.prefixes.prefix(Prefix { model: model.id.clone(), system: system.into(), tools }))
+        Arc::new(toolbox.share(Prefix { model: model.id.clone(), system: system.into(), tools }))
     }
 
-    /// The tools to be listed: those of all modes, since what a mode forbids is refused by the gate.
     fn listed(&mut self) -> ToolSpecs {
-        let grows = self.sources.grows();
-        let now = self.tools.iter().filter(|tool| tool.is_offered());
-        self.told.of(now, self.gate.system.editor_is_remote(), grows)
+        let apart = self.session.system().editor_is_remote();
+        self.session.toolbox_mut().listed(apart)
     }
 
     /// The tools that the model may call by name: those that are listed to it, and those that it was told
@@ -91,7 +89,7 @@ impl Session {
             events.extend(self.briefings(&profile, model, state).await);
         }
         if !events.is_empty() {
-            self.store_also(events);
+            self.session.store_also(events);
         }
     }
 
@@ -100,18 +98,20 @@ impl Session {
         if !prompt::profile(model).reads_ahead {
             return;
         }
-        let system = self.gate.system.clone();
-        let open = |path: &_, canonical: &_| self.gate.attaching(state, path, canonical);
-        let is_known =
-            |path: &_, text: &str| matches!(self.files.freshness(path, Some(text)), Freshness::Fresh);
-        let names = !self.conversation().has_been_answered();
-        let ahead = prompt::read_ahead(system.as_ref(), &self.cwd, prompt, names, &open, &is_known).await;
+        let system = self.session.system().clone();
+        let gate = self.session.gate();
+        let open = |path: &_, canonical: &_| gate.attaching(state, path, canonical);
+        let files = self.session.files();
+        let is_known = |path: &_, text: &str| matches!(files.freshness(path, Some(text)), Freshness::Fresh);
+        let names = !self.session.conversation().has_been_answered();
+        let ahead =
+            prompt::read_ahead(system.as_ref(), self.session.cwd(), prompt, names, &open, &is_known).await;
         for (path, text) in &ahead.whole {
-            self.files.saw(path, text);
+            files.saw(path, text);
         }
         let text = ahead.text.trim_end().to_owned();
         if !text.is_empty() {
-            self.store_also(vec![SessionEvent::Briefing(Briefing { text, ..Briefing::default() })]);
+            self.session.store_also(vec![SessionEvent::Briefing(Briefing { text, ..Briefing::default() })]);
         }
     }
 
@@ -122,11 +122,11 @@ impl Session {
         state: &SessionState,
     ) -> Vec<SessionEvent> {
         let mut events = Vec::new();
-        if self.conversation().prefix(&model.id).is_none() {
+        if self.session.conversation().prefix(&model.id).is_none() {
             let prefix = self.prefix(model, state);
             events.push(SessionEvent::Prefix(Prefix::clone(&prefix)));
         }
-        let known = self.conversation().known();
+        let known = self.session.conversation().known();
         let prefix = self.prefix(model, state);
         let facts = self.facts(profile, &prefix, state, &known).await;
         if let Some(briefing) = briefing::news(facts, &known) {
@@ -143,7 +143,7 @@ impl Session {
                 });
             }
         }
-        if let Some(news) = self.shells.take_news() {
+        if let Some(news) = self.session.shells().take_news() {
             let text = format!("<background>\n{}\n</background>", prompt::within("background", &news));
             events.push(SessionEvent::Briefing(Briefing { text, ..Briefing::default() }));
         }
@@ -155,7 +155,7 @@ impl Session {
         let mut notices = Vec::new();
         for (file, why) in std::mem::take(&mut self.surroundings.instructions.unused) {
             let title = format!("The instructions of the project ({file}) are not used");
-            if self.problems_told.insert(title.clone()) {
+            if self.session.reports(&title) {
                 tracing::warn!("{title}: {why}");
                 let (severity, description) = (Severity::Warning, Some(why));
                 notices.push(SessionEvent::Notice { severity, title, description });
@@ -172,22 +172,19 @@ impl Session {
         state: &SessionState,
         known: &Known,
     ) -> Vec<Fact> {
-        let system = &self.gate.system;
+        let (system, gate) = (self.session.system(), self.session.gate());
         let mut facts = prompt::facts(&prompt::Place {
-            cwd: &self.cwd,
-            additional_directories: &self.additional_directories,
-            today: system.today(),
+            cwd: self.session.cwd(),
+            additional_directories: gate.additional_directories(),
             mode: state.mode,
-            routes: system.routes(),
-            apart: system.editor_is_remote(),
-            shell: system.shell(),
-            commands: self.gate.commands_run(state.mode).await,
+            system: system.as_ref(),
+            commands: gate.commands_run(state.mode).await,
             surroundings: &self.surroundings,
         });
         let instructions = self.surroundings.instructions.facts(profile.instructions);
         facts.extend(briefing::of_lost_instructions(&instructions, known));
         facts.extend(instructions);
-        facts.push(of_append(appended(self), prefix, known));
+        facts.push(of_append(appended(self.session), prefix, known));
         if profile.tools.is_none() {
             let now: Vec<ToolSpec> = self.listed().to_vec();
             facts.extend(briefing::of_tools(&prefix.tools, &now, known));

@@ -2,12 +2,12 @@
 
 use super::gathered::Gathered;
 use crate::{
-    CallsAsText, Effect, Item, ModelCall, ModelInfo, Text, ToolCallRequest,
+    CallsAsText, Effect, ModelCall, ModelInfo, ToolCallRequest,
     repair::{
         self, Known,
         text::{Hold, Taken, TextCall, TextCalls, find},
     },
-    session_task::Session,
+    session::Session,
 };
 
 /// The text of an answer on its way to the client, and what of it may be a call.
@@ -38,7 +38,7 @@ impl Watch {
     /// shown.
     pub(super) fn settle(&self, session: &Session, offered: &[&str], gathered: &mut Gathered) -> String {
         let Some(taken) = self.taken else { return self.rest(usize::MAX) };
-        let known = Known { tools: &session.tools, offered };
+        let known = Known { tools: session.toolbox().all(), offered };
         let fits = |call: &TextCall| fits(known, call);
         let whole = gathered.shown_text();
         let found = gathered.last_text().and_then(|text| Some((text.len(), find(text, taken, &fits)?)));
@@ -79,14 +79,4 @@ fn fits(known: Known<'_>, call: &TextCall) -> bool {
     let Ok(reading) = repair::read(known, &call.name, &arguments, None) else { return false };
     let parses = reading.arguments.iter().all(|arguments| reading.tool.parse(arguments.clone()).is_ok());
     parses && (call.whole || reading.tool.effect() == Effect::Reads)
-}
-
-impl Gathered {
-    /// The text at the end of the answer.
-    fn last_text(&self) -> Option<&str> {
-        match self.items().iter().rev().find(|item| matches!(item, Item::Text(_)))? {
-            Item::Text(Text { text, .. }) => Some(text),
-            _ => None,
-        }
-    }
 }

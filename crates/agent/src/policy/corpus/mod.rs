@@ -1,8 +1,8 @@
 //! Lines that were used to get round rules like these, as data. The files beside this one say what must be true of them.
 
 use super::{
-    Access, Decision, Dialect, Effect, Grants, Mode, PermissionMode, Policy, Resolved, Shell, Shelter,
-    Subject, decide, scope, shell,
+    Access, Decision, Dialect, Effect, Grants, Mode, PermissionMode, Policy, PolicySettings, Resolved, Shell,
+    Shelter, Subject, decide, scope, shell,
 };
 use proptest::prelude::*;
 use std::time::{Duration, Instant};
@@ -37,13 +37,15 @@ fn verdict(line: &str, permission_mode: PermissionMode, shelter: Shelter, grants
     let policy = Policy {
         mode: Mode::Edit,
         permission_mode,
-        allowed_paths: &[],
+        settings: PolicySettings {
+            allowed_paths: &[],
+            blocked_paths: &[],
+            denied_tools: &[],
+            rules: &super::PermissionRules::default(),
+            own: &[],
+        },
         outputs: None,
-        blocked_paths: &[],
-        denied_tools: &[],
-        rules: &super::PermissionRules::default(),
         grants,
-        own: &[],
         shelter,
         apart: false,
     };
@@ -185,13 +187,15 @@ fn a_decision_is_quick() {
     let policy = Policy {
         mode: Mode::Edit,
         permission_mode: PermissionMode::Guardian,
-        allowed_paths: &[],
+        settings: PolicySettings {
+            allowed_paths: &[],
+            blocked_paths: &[],
+            denied_tools: &[],
+            rules: &rules,
+            own: &[],
+        },
         outputs: None,
-        blocked_paths: &[],
-        denied_tools: &[],
-        rules: &rules,
         grants: &grants,
-        own: &[],
         shelter: Shelter::Off,
         apart: false,
     };

@@ -12,7 +12,6 @@ mod reader;
 #[cfg(test)]
 mod tests;
 mod variants;
-mod wrappers;
 
 use reader::Reader;
 use tree_sitter::Parser;

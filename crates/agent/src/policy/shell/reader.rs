@@ -1,5 +1,7 @@
 //! The walk over the grammar's tree.
 
+mod wrappers;
+
 use super::{COMMANDS, Certainty, Dialect, Read, SimpleCommand, TOO_MUCH, Word};
 use tree_sitter::Node;
 

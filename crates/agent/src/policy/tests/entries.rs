@@ -177,13 +177,15 @@ fn p07_a_blocked_path_with_a_folder_is_blocked_below_each_folder_of_the_session(
     let policy = Policy {
         mode: Mode::Edit,
         permission_mode: PermissionMode::Prometheus,
-        allowed_paths: &[],
+        settings: PolicySettings {
+            allowed_paths: &[],
+            blocked_paths: &blocked,
+            denied_tools: &[],
+            rules: &none,
+            own: &[],
+        },
         outputs: None,
-        blocked_paths: &blocked,
-        denied_tools: &[],
-        rules: &none,
         grants: &grants,
-        own: &[],
         shelter: WHOLE,
         apart: false,
     };

@@ -4,7 +4,6 @@ mod apply;
 mod command;
 mod parse;
 mod plan;
-mod unified;
 mod unwrap;
 
 pub(crate) use command::patch_of_command;

@@ -1,5 +1,7 @@
 //! The patch format, parsed. Pure.
 
+mod unified;
+
 use crate::tools::path::GivenPath;
 
 /// What a patch does to one file.

@@ -2,7 +2,7 @@
 
 use crate::{
     limits::{BINARY_PROBE_BYTES, GREP_LINE_CHARS},
-    tools::output,
+    text::cut,
 };
 use grep_regex::RegexMatcher;
 use grep_searcher::{
@@ -88,7 +88,7 @@ impl Entries {
     fn push(&mut self, kind: Kind, number: Option<u64>, bytes: &[u8]) {
         let line = String::from_utf8_lossy(bytes);
         let line = line.strip_suffix('\n').unwrap_or(&line);
-        let text = output::cut(line, GREP_LINE_CHARS).into_owned();
+        let text = cut::cut(line, GREP_LINE_CHARS).into_owned();
         self.0.push(Entry { kind, number: number.unwrap_or(0), text });
     }
 }

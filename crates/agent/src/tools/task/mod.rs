@@ -15,12 +15,12 @@ pub(super) use update::TaskUpdate;
 use super::output;
 use crate::{
     Description, SessionEvent, Task, ToolContext, ToolError, ToolKind, ToolOutput, limits::TASK_TITLE_CHARS,
-    task,
+    task, text::cut,
 };
 
 /// The plan is what people look at; the call itself is a thought about it.
 fn description(title: String) -> Description {
-    let title = output::cut(crate::one_line(&title).as_str(), TASK_TITLE_CHARS).into_owned();
+    let title = cut::cut(crate::one_line(&title).as_str(), TASK_TITLE_CHARS).into_owned();
     Description { title, kind: ToolKind::Think, locations: Vec::new() }
 }
 

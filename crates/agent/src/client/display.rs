@@ -1,0 +1,250 @@
+//! What a client is shown of an event: the same, with what could repaint or mislead taken out.
+//!
+//! Applied where events and questions leave for a client and nowhere else. What is stored, and what the model reads, stays as it was. Diffs are shown
+//! as they will be written.
+
+use crate::{
+    CompactionStep, Content, Item, LiveOutput, MessageId, PermissionRequest, PlanEntry, Reasoning,
+    SessionEvent, SessionRecord, SubagentState, SwarmEvent, Text, ToolCallId, ToolCallUpdate, ToolContent,
+    ToolStatus, TurnEnd,
+    text::sanitise::{Sanitiser, escape_only, escaped, is_plain, sanitise},
+};
+use serde_json::Value;
+use std::{
+    collections::HashMap,
+    sync::{Mutex, PoisonError},
+};
+
+/// Cleans a session's events for its client. Messages and the output of running commands come in pieces, so it remembers how the last piece of each
+/// ended.
+#[derive(Debug, Default)]
+pub(crate) struct Cleaner {
+    stream: Mutex<Option<(MessageId, Sanitiser)>>,
+    /// Commands may run side by side; one is forgotten when its call has ended.
+    outputs: Mutex<HashMap<ToolCallId, Sanitiser>>,
+}
+
+impl Cleaner {
+    /// The event as it is shown.
+    pub(crate) fn event(&self, mut event: SessionEvent) -> SessionEvent {
+        match &mut event {
+            SessionEvent::MessageDelta { id, text } | SessionEvent::ThoughtDelta { id, text } => {
+                *text = self.piece(id, text);
+            }
+            SessionEvent::ModelResponse(response) => {
+                for item in &mut response.items {
+                    match item {
+                        Item::Text(Text { text, .. }) | Item::Reasoning(Reasoning { text, .. }) => {
+                            clean(text)
+                        }
+                        Item::Call(_) | Item::Other(_) => {}
+                    }
+                }
+            }
+            SessionEvent::ToolCall(update) => {
+                clean_call(update);
+                self.output(update);
+            }
+            SessionEvent::UserMessage { content, .. } => content.iter_mut().for_each(clean_item),
+            SessionEvent::ModelChanged(model) => clean(model),
+            SessionEvent::TurnEnded { end: TurnEnd::Failed(why), .. } => clean(why),
+            SessionEvent::PermissionRequested { question, .. } => show(question),
+            SessionEvent::Plan(entries) => {
+                entries.iter_mut().for_each(|PlanEntry { content, .. }| clean(content))
+            }
+            SessionEvent::TitleChanged(title) => clean(title),
+            SessionEvent::Commands(commands) => {
+                for command in commands {
+                    clean(command.description.to_mut());
+                    command.hint.iter_mut().for_each(|hint| clean(hint.to_mut()));
+                }
+            }
+            SessionEvent::Swarm(event) => clean_swarm(event),
+            SessionEvent::Notice { title, description, .. } => {
+                clean(title);
+                description.iter_mut().for_each(clean);
+            }
+            SessionEvent::Compaction(compaction) => match &mut compaction.step {
+                CompactionStep::Text(text)
+                | CompactionStep::Completed { summary: text, .. }
+                | CompactionStep::Failed(text) => clean(text),
+                CompactionStep::Started | CompactionStep::Cancelled => {}
+            },
+            _ => {}
+        }
+        event
+    }
+
+    /// A sequence may begin in one piece of a command's output and end in another.
+    fn output(&self, update: &mut ToolCallUpdate) {
+        let mut outputs = self.outputs.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(LiveOutput::Text(text)) = &mut update.output {
+            *text = outputs.entry(update.id.clone()).or_default().push(text);
+        }
+        if update.status.is_some_and(ToolStatus::is_final) {
+            outputs.remove(&update.id);
+        }
+    }
+
+    fn piece(&self, id: &MessageId, text: &str) -> String {
+        let mut stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
+        match &mut *stream {
+            Some((current, sanitiser)) if current == id => sanitiser.push(text),
+            other => other.insert((id.clone(), Sanitiser::default())).1.push(text),
+        }
+    }
+}
+
+/// A session in a list as it is shown: its title is what somebody asked, or what a model made of it.
+pub(crate) fn record(record: &mut SessionRecord) {
+    record.title.iter_mut().for_each(clean);
+}
+
+/// A question as it is shown: whoever answers sees that something would have hidden.
+pub(crate) fn request(mut request: PermissionRequest) -> PermissionRequest {
+    clean(&mut request.name);
+    show_value(&mut request.raw_input);
+    show(&mut request.title);
+    show(&mut request.question);
+    show(&mut request.brief);
+    show(&mut request.grant_label);
+    for content in &mut request.content {
+        if let ToolContent::Content(Content::Text(text)) = content {
+            show(text);
+        }
+    }
+    request
+}
+
+fn clean_call(update: &mut ToolCallUpdate) {
+    clean(&mut update.name);
+    update.raw_input.iter_mut().for_each(show_value);
+    update.title.iter_mut().for_each(clean);
+    update.content.iter_mut().flatten().for_each(clean_content);
+    if let Some(result) = &mut update.result {
+        clean(&mut result.text);
+    }
+}
+
+fn clean_swarm(event: &mut SwarmEvent) {
+    let clean_state = |state: &mut SubagentState| {
+        clean(&mut state.task);
+        let texts = [&mut state.queue_reason, &mut state.error, &mut state.last_message];
+        texts.into_iter().flatten().for_each(clean);
+        state.output.iter_mut().for_each(|output| clean(&mut output.preview));
+    };
+    match event {
+        SwarmEvent::Spawned(_) | SwarmEvent::Running(_) => {}
+        SwarmEvent::Completed(ends) => ends.iter_mut().for_each(|end| {
+            clean(&mut end.result);
+            clean_state(&mut end.state);
+            end.descendants.iter_mut().for_each(clean_state);
+        }),
+        SwarmEvent::State(swarm) => swarm.agents.iter_mut().for_each(clean_state),
+    }
+}
+
+fn clean_content(content: &mut ToolContent) {
+    if let ToolContent::Content(item) = content {
+        clean_item(item);
+    }
+}
+
+fn clean_item(item: &mut Content) {
+    match item {
+        Content::Text(text) => clean(text),
+        Content::Resource { uri, text, .. } => [uri, text].into_iter().for_each(clean),
+        Content::ResourceLink { uri, name } => [uri, name].into_iter().for_each(clean),
+        Content::Image { .. } => {}
+    }
+}
+
+/// Arguments as they are shown: escaped, so that nothing of them is lost.
+fn show_value(value: &mut Value) {
+    match value {
+        // A carriage return is how lines of files end.
+        Value::String(text) if !text.bytes().all(is_plain) => {
+            *text = text.split('\r').map(escape_only).collect::<Vec<_>>().join("\r");
+        }
+        Value::String(_) => {}
+        Value::Array(items) => items.iter_mut().for_each(show_value),
+        Value::Object(map) => map.values_mut().for_each(show_value),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+fn show(text: &mut String) {
+    *text = escaped(text);
+}
+
+/// Most texts hold nothing to take out, and are not copied.
+fn clean(text: &mut String) {
+    if !text.bytes().all(is_plain) {
+        *text = sanitise(text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// What an attacker writes, and a look for any of it.
+    const EVIL: &str = "a\u{1b}]52;c;ZXZpbA==\u{7}b\u{1b}[2J\u{9b}2J\u{202e}\u{200b}\u{e0041}c";
+
+    fn call() -> ToolCallUpdate {
+        ToolCallUpdate::of("tool_0".into(), "bash")
+    }
+
+    fn said(cleaner: &Cleaner, id: &str, text: &str) -> String {
+        let output = Some(LiveOutput::Text(text.to_owned()));
+        let update = ToolCallUpdate { output, ..ToolCallUpdate::of(id.into(), "bash") };
+        match cleaner.event(SessionEvent::ToolCall(update)) {
+            SessionEvent::ToolCall(ToolCallUpdate { output: Some(LiveOutput::Text(text)), .. }) => text,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn p12_a_sequence_over_two_pieces_of_output_is_taken_out() {
+        for at in (0..EVIL.len()).filter(|at| EVIL.is_char_boundary(*at)) {
+            let cleaner = Cleaner::default();
+            let first = said(&cleaner, "tool_0", &EVIL[..at]);
+            // Another command's output in between is another stream.
+            assert_eq!(said(&cleaner, "tool_1", "x"), "x");
+            assert_eq!(first + &said(&cleaner, "tool_0", &EVIL[at..]), "abc", "{at}");
+            cleaner.event(SessionEvent::ToolCall(call().status(ToolStatus::Completed)));
+            assert!(!cleaner.outputs.lock().unwrap().contains_key(&ToolCallId::from("tool_0")));
+        }
+    }
+
+    #[test]
+    fn p12_a_question_shows_what_would_hide_and_arguments_lose_nothing() {
+        let question = request(PermissionRequest {
+            title: EVIL.to_owned(),
+            question: EVIL.to_owned(),
+            brief: EVIL.to_owned(),
+            content: vec![ToolContent::Content(Content::text(EVIL))],
+            id: "tool_0".into(),
+            name: "bash".to_owned(),
+            kind: crate::ToolKind::Execute,
+            locations: Vec::new(),
+            raw_input: json!({ "command": EVIL }),
+            grant_label: String::new(),
+        });
+        assert_eq!(question.raw_input["command"], crate::one_line(EVIL));
+        let ToolContent::Content(Content::Text(block)) = &question.content[0] else { panic!() };
+        for text in [&question.title, &question.question, &question.brief, block] {
+            assert_eq!(*text, crate::one_line(EVIL));
+        }
+        let raw_input = Some(json!({ "command": EVIL, "content": "a\r\nb" }));
+        let update = ToolCallUpdate { raw_input, ..call() };
+        let SessionEvent::ToolCall(shown) = Cleaner::default().event(SessionEvent::ToolCall(update)) else {
+            panic!()
+        };
+        assert_eq!(
+            shown.raw_input.unwrap(),
+            json!({ "command": crate::one_line(EVIL), "content": "a\r\nb" })
+        );
+    }
+}

@@ -1,0 +1,344 @@
+//! What the model has seen of which file, so that no edit is lost between the editor, the disk and the model.
+
+use crate::files::recent::Recent;
+use std::{
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::SystemTime,
+};
+use system::{AbsPath, Metadata, TextRange};
+
+/// Remembers, per file, the text that the model last saw or wrote.
+#[derive(Debug, Default)]
+pub struct FileTracker {
+    seen: Mutex<Recent<Seen>>,
+    /// The file on disk at the time the editor's text was looked at.
+    stamps: Mutex<Recent<Stamp>>,
+    /// The file on disk at the time it held what the editor held.
+    in_step: Mutex<Recent<Stamp>>,
+    /// What the editor held when a text was last written to it.
+    held: Mutex<Recent<Fingerprint>>,
+    /// What was on disk when a text was written through an editor that had not saved it when it was
+    /// last looked at.
+    not_saved: Mutex<Recent<Option<Fingerprint>>>,
+}
+
+/// A file on disk at some time, as far as can be told without reading it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stamp {
+    size: u64,
+    modified: Option<SystemTime>,
+}
+
+impl From<Metadata> for Stamp {
+    fn from(metadata: Metadata) -> Self {
+        Self { size: metadata.size, modified: metadata.modified }
+    }
+}
+
+/// How the text that the editor holds compares with the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// They hold the same.
+    Same,
+    /// The editor holds text of its own: unsaved changes, as far as anybody can tell, or a file that is on no disk.
+    Unsaved,
+    /// The file on disk was changed or removed since the editor's text was last looked at, and the editor holds something else.
+    Conflict,
+}
+
+/// What was seen of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Seen {
+    /// All of it, as it was then.
+    pub whole: Option<Fingerprint>,
+    /// Some lines of it, as they were then.
+    pub parts: Vec<(TextRange, Fingerprint)>,
+}
+
+/// A text's hash. How lines end does not count: editors show `\n` for files that hold `\r\n`. Neither do line ends at the very end
+/// of the text: some editors leave them out when they are asked for a range.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fingerprint([u8; 16]);
+
+/// How what the model saw compares with what is there now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Freshness {
+    /// The model has seen this very text, or the file does not exist.
+    Fresh,
+    /// The model has never seen the file.
+    Unseen,
+    /// The lines that the model has seen are as it saw them; others it has never seen.
+    Partial,
+    /// The file is not what the model saw.
+    Changed,
+}
+
+impl Fingerprint {
+    /// The hash of a text.
+    pub fn of(text: &str) -> Self {
+        let mut hasher = blake3::Hasher::new();
+        for line in text.trim_end_matches(['\n', '\r']).split('\n') {
+            hasher.update(line.strip_suffix('\r').unwrap_or(line).as_bytes());
+            hasher.update(b"\n");
+        }
+        let mut hash = [0; 16];
+        hash.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+        Self(hash)
+    }
+}
+
+impl FileTracker {
+    /// The model has seen, or written, all of a file.
+    pub fn saw(&self, path: &AbsPath, text: &str) {
+        let seen = Seen { whole: Some(Fingerprint::of(text)), parts: Vec::new() };
+        locked(&self.in_step).remove(path);
+        self.lock().insert(path.clone(), seen);
+    }
+
+    /// The model has seen some lines of a file. Parts add up: a file read in several pages, all still as they were, is fresh. What it saw of the
+    /// whole file is kept, and still holds if the file is what it was then.
+    pub fn saw_part(&self, path: &AbsPath, range: TextRange, text: &str) {
+        let mut files = self.lock();
+        let parts = &mut files.entry(path).parts;
+        parts.retain(|(old, _)| !covers(range, *old));
+        parts.push((range, Fingerprint::of(text)));
+    }
+
+    /// The file was touched, but nothing of it that the model saw before holds any more. It stays in [`FileTracker::paths`].
+    pub fn touched(&self, path: &AbsPath) {
+        locked(&self.in_step).remove(path);
+        self.lock().insert(path.clone(), Seen::default());
+    }
+
+    /// The user or the model has named a file: it may be open in the editor, so searches ask for
+    /// it. What was seen of it stays as it is.
+    pub fn named(&self, path: &AbsPath) {
+        self.lock().entry(path);
+    }
+
+    /// The file is gone, by our hand.
+    pub fn forget(&self, path: &AbsPath) {
+        locked(&self.not_saved).remove(path);
+        locked(&self.held).remove(path);
+        self.lock().remove(path);
+    }
+
+    /// Compares what the model saw of a file with its text now (`None`: there is no such file).
+    pub fn freshness(&self, path: &AbsPath, current: Option<&str>) -> Freshness {
+        decide(self.lock().get(path), current)
+    }
+
+    /// The editor's text was looked at while the disk was like this; what it says of the disk later counts from here.
+    pub fn looked(&self, path: &AbsPath, disk: Option<Stamp>) {
+        let mut stamps = locked(&self.stamps);
+        match disk {
+            Some(stamp) => stamps.insert(path.clone(), stamp),
+            None => stamps.remove(path),
+        }
+    }
+
+    /// What the disk was like when the editor's text was last looked at.
+    pub fn stamp(&self, path: &AbsPath) -> Option<Stamp> {
+        locked(&self.stamps).get(path).copied()
+    }
+
+    /// The editor and the disk hold the same text, as far as is known, while the file on disk looks
+    /// like this.
+    pub(crate) fn in_step(&self, path: &AbsPath, disk: Option<Stamp>) {
+        match disk {
+            Some(stamp) => locked(&self.in_step).insert(path.clone(), stamp),
+            None => locked(&self.in_step).remove(path),
+        }
+    }
+
+    /// Whether the file on disk looks as it did when it held what the editor held.
+    pub(crate) fn is_in_step(&self, path: &AbsPath, now: Option<Stamp>) -> bool {
+        now.is_some() && locked(&self.in_step).get(path).copied() == now
+    }
+
+    /// The editor holds this text: it was written there, whether the model knows all of it or not.
+    pub(crate) fn holds(&self, path: &AbsPath, text: &str) {
+        locked(&self.held).insert(path.clone(), Fingerprint::of(text));
+    }
+
+    /// Whether a text on disk is the one that the editor held when it was last read or written.
+    pub(crate) fn is_held(&self, path: &AbsPath, disk: &str) -> bool {
+        locked(&self.held).get(path) == Some(&Fingerprint::of(disk))
+            || matches!(self.freshness(path, Some(disk)), Freshness::Fresh | Freshness::Partial)
+    }
+
+    /// A text was written through an editor that cannot be read, and whether it is saved: `disk` is
+    /// what the disk held before, where it still does.
+    pub(crate) fn written_blindly(&self, path: &AbsPath, disk: Option<Option<Fingerprint>>) {
+        match disk {
+            Some(disk) => locked(&self.not_saved).insert(path.clone(), disk),
+            None => locked(&self.not_saved).remove(path),
+        }
+    }
+
+    /// The files that were written through an editor that had not saved them.
+    pub(crate) fn not_saved(&self) -> Vec<AbsPath> {
+        let mut paths: Vec<_> = locked(&self.not_saved).paths().cloned().collect();
+        paths.sort();
+        paths
+    }
+
+    /// Whether the disk still holds what it held when the file was written through the editor. Once
+    /// it does not, the file counts as saved.
+    pub(crate) fn awaits_save(&self, path: &AbsPath, disk: Option<Fingerprint>) -> bool {
+        let mut not_saved = locked(&self.not_saved);
+        let awaits = not_saved.get(path) == Some(&disk);
+        if !awaits {
+            not_saved.remove(path);
+        }
+        awaits
+    }
+
+    /// Every file the session has seen or written, sorted.
+    pub fn paths(&self) -> Vec<AbsPath> {
+        let mut paths: Vec<_> = self.lock().paths().cloned().collect();
+        paths.sort();
+        paths
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Recent<Seen>> {
+        locked(&self.seen)
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The rule itself, pure.
+pub(crate) fn decide(seen: Option<&Seen>, current: Option<&str>) -> Freshness {
+    let Some(text) = current else { return Freshness::Fresh };
+    let Some(Seen { whole, parts }) = seen else { return Freshness::Unseen };
+    if parts.iter().any(|(range, saw)| *saw != Fingerprint::of(lines(text, *range))) {
+        return Freshness::Changed;
+    }
+    if whole.is_some_and(|whole| whole == Fingerprint::of(text)) {
+        return Freshness::Fresh;
+    }
+    if !parts.is_empty() && cover_all(parts.iter().map(|(range, _)| *range).collect(), text.lines().count()) {
+        return Freshness::Fresh;
+    }
+    match (whole, parts.is_empty()) {
+        (None, true) => Freshness::Unseen,
+        (None, false) => Freshness::Partial,
+        (Some(_), _) => Freshness::Changed,
+    }
+}
+
+/// How the editor's text stands to the disk: `then` is the disk when the editor's text was last looked at. Pure.
+pub(crate) fn standing(
+    then: Option<Stamp>,
+    now: Option<Stamp>,
+    held: &str,
+    on_disk: Option<&str>,
+) -> Standing {
+    let differs = on_disk.is_none_or(|disk| Fingerprint::of(held) != Fingerprint::of(disk));
+    match differs {
+        false => Standing::Same,
+        true if then.is_some() && then != now => Standing::Conflict,
+        true => Standing::Unsaved,
+    }
+}
+
+fn cover_all(mut ranges: Vec<TextRange>, lines: usize) -> bool {
+    ranges.sort_by_key(|range| range.line);
+    let seen = ranges.iter().fold(0, |seen, range| match range.line <= seen + 1 {
+        true => seen.max(end(*range)),
+        false => seen,
+    });
+    seen >= lines
+}
+
+fn covers(new: TextRange, old: TextRange) -> bool {
+    new.line <= old.line && end(old) <= end(new)
+}
+
+/// The last line of a range.
+fn end(range: TextRange) -> usize {
+    range.line.saturating_add(range.limit).saturating_sub(1)
+}
+
+/// The lines of a text that lie in a range, with their line ends.
+pub(crate) fn lines(text: &str, range: TextRange) -> &str {
+    let mut starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1));
+    let Some(start) = starts.by_ref().nth(range.line.saturating_sub(1)) else { return "" };
+    let end = match range.limit {
+        0 => start,
+        limit => starts.nth(limit - 1).unwrap_or(text.len()),
+    };
+    &text[start..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decides_by_what_was_seen() {
+        let path = AbsPath::new("/w/a").unwrap();
+        let files = FileTracker::default();
+        assert_eq!(files.freshness(&path, None), Freshness::Fresh);
+        assert_eq!(files.freshness(&path, Some("x")), Freshness::Unseen);
+        files.saw(&path, "a\r\nb\r\n");
+        assert_eq!(files.freshness(&path, Some("a\nb\n")), Freshness::Fresh);
+        assert_eq!(files.freshness(&path, Some("a\nc\n")), Freshness::Changed);
+        files.saw_part(&path, TextRange { line: 2, limit: 1 }, "c\n");
+        assert_eq!(
+            files.freshness(&path, Some("a\nb\n")),
+            Freshness::Changed,
+            "the part is newer than the whole"
+        );
+        assert_eq!(files.freshness(&path, Some("changed elsewhere\nc\n")), Freshness::Changed);
+        assert_eq!(files.freshness(&path, Some("a\nd\n")), Freshness::Changed);
+        files.touched(&path);
+        assert_eq!(files.freshness(&path, Some("a")), Freshness::Unseen);
+        assert_eq!(files.paths(), std::slice::from_ref(&path));
+        files.forget(&path);
+        assert_eq!(files.freshness(&path, Some("a")), Freshness::Unseen);
+    }
+
+    #[test]
+    fn the_editor_and_the_disk() {
+        let stamp = |size| Some(Stamp { size, modified: None });
+        for (then, now, held, on_disk, expected) in [
+            (None, stamp(1), "a", Some("a\r\n"), Standing::Same),
+            (None, None, "a", None, Standing::Unsaved),
+            (stamp(1), None, "a", None, Standing::Conflict),
+            (stamp(1), stamp(2), "ab", Some("ab"), Standing::Same),
+            (None, stamp(1), "a", Some("b"), Standing::Unsaved),
+            (stamp(1), stamp(1), "a", Some("b"), Standing::Unsaved),
+            (stamp(1), stamp(2), "a", Some("b"), Standing::Conflict),
+        ] {
+            assert_eq!(standing(then, now, held, on_disk), expected, "{then:?} {now:?} {held} {on_disk:?}");
+        }
+    }
+
+    #[test]
+    fn parts_add_up() {
+        let path = AbsPath::new("/w/a").unwrap();
+        let files = FileTracker::default();
+        files.saw_part(&path, TextRange { line: 3, limit: 2 }, "c\nd");
+        assert_eq!(files.freshness(&path, Some("a\nb\nc\nd\n")), Freshness::Partial);
+        assert_eq!(files.freshness(&path, Some("a\nb\nc\nx\n")), Freshness::Changed);
+        files.saw_part(&path, TextRange { line: 1, limit: 2 }, "a\nb\n");
+        assert_eq!(files.freshness(&path, Some("a\nb\nc\nd\n")), Freshness::Fresh);
+        assert_eq!(files.freshness(&path, Some("a\nb\nc\nd\ne\n")), Freshness::Partial);
+        files.saw_part(&path, TextRange { line: 1, limit: 5 }, "a\nb\nc\nd\ne");
+        assert_eq!(files.freshness(&path, Some("a\nb\nc\nd\ne\n")), Freshness::Fresh);
+    }
+
+    #[test]
+    fn takes_lines_of_a_range() {
+        let text = "one\ntwo\nthree";
+        for (line, limit, expected) in
+            [(1, 1, "one\n"), (2, 9, "two\nthree"), (3, 1, "three"), (4, 1, ""), (1, 0, ""), (1, 3, text)]
+        {
+            assert_eq!(lines(text, TextRange { line, limit }), expected, "{line}+{limit}");
+        }
+    }
+}

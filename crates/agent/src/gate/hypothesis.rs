@@ -1,0 +1,118 @@
+//! Hypothetical calls: what would be decided in a new session.
+
+use super::look::{dialect, resolved, shelter};
+use crate::{
+    Access, Effect, RuntimeOptions,
+    policy::{self, Bounds, Decision, Dialect, Grants, Policy, PolicySettings, Resolved, Shelter, Subject},
+};
+use std::time::{Duration, Instant};
+use system::{AbsPath, System};
+
+/// A hypothetical call.
+pub(crate) struct Question<'a> {
+    pub(crate) tool: &'a str,
+    pub(crate) effect: Effect,
+    pub(crate) accesses: Vec<Access>,
+}
+
+/// What each rule says of a call in a new session, and what would be decided.
+pub(crate) async fn explain(
+    options: &RuntimeOptions,
+    system: &dyn System,
+    cwd: &AbsPath,
+    question: Question<'_>,
+) -> Vec<(&'static str, String)> {
+    let in_question = Hypothesis::new(options, system, cwd, question).await;
+    in_question.ask(policy::chain)
+}
+
+/// What would be decided.
+pub(crate) async fn verdict(
+    options: &RuntimeOptions,
+    system: &dyn System,
+    cwd: &AbsPath,
+    question: Question<'_>,
+) -> Decision {
+    let in_question = Hypothesis::new(options, system, cwd, question).await;
+    in_question.ask(policy::decide)
+}
+
+/// The median time of a decision, with the parsing of what is parsed and without the looks at the disk.
+pub(crate) async fn decision_time(
+    options: &RuntimeOptions,
+    system: &dyn System,
+    cwd: &AbsPath,
+    question: Question<'_>,
+    times: usize,
+) -> Duration {
+    let mut hypothesis = Hypothesis::new(options, system, cwd, question).await;
+    let mut took: Vec<_> = (0..times.max(1))
+        .map(|_| {
+            let start = Instant::now();
+            let Resolved { access, canonical, .. } = hypothesis.accesses[0].clone();
+            hypothesis.accesses = vec![Resolved::new(access, canonical, hypothesis.dialect)];
+            std::hint::black_box(hypothesis.ask(policy::decide));
+            start.elapsed()
+        })
+        .collect();
+    took.sort();
+    took[took.len() / 2]
+}
+
+/// A hypothetical call in a hypothetical session.
+struct Hypothesis<'a> {
+    options: &'a RuntimeOptions,
+    question: Question<'a>,
+    roots: [AbsPath; 1],
+    accesses: Vec<Resolved>,
+    grants: Grants,
+    shelter: Shelter,
+    dialect: Dialect,
+}
+
+impl<'a> Hypothesis<'a> {
+    async fn new(
+        options: &'a RuntimeOptions,
+        system: &dyn System,
+        cwd: &AbsPath,
+        question: Question<'a>,
+    ) -> Self {
+        let roots = [cwd.clone()];
+        let mut accesses = Vec::with_capacity(question.accesses.len());
+        for access in &question.accesses {
+            accesses.push(resolved(system, access.clone(), None, cwd).await);
+        }
+        let bounds = Bounds {
+            options: &options.sandbox,
+            mode: options.mode,
+            roots: &roots,
+            blocked_paths: &options.blocked_paths,
+            rules: &options.rules,
+            temp: &[],
+        };
+        let (shelter, _) = shelter(system, &bounds, &accesses, None).await;
+        let dialect = dialect(system, None, false).await;
+        Self { options, question, roots, accesses, grants: Grants::default(), shelter, dialect }
+    }
+
+    fn ask<T>(&self, ask: impl FnOnce(&Policy<'_>, &Subject<'_>) -> T) -> T {
+        let options = self.options;
+        let policy = Policy {
+            mode: options.mode,
+            permission_mode: options.permission_mode,
+            settings: PolicySettings {
+                allowed_paths: &options.allowed_paths,
+                blocked_paths: &options.blocked_paths,
+                denied_tools: &options.denied_tools,
+                rules: &options.rules,
+                own: &options.sandbox.guarded,
+            },
+            outputs: None,
+            grants: &self.grants,
+            shelter: self.shelter,
+            apart: false,
+        };
+        let Question { tool, effect, .. } = self.question;
+        ask(&policy, &Subject { tool, effect, accesses: &self.accesses, roots: &self.roots })
+    }
+}

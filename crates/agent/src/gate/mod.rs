@@ -1,0 +1,287 @@
+//! The gate: the one place where it is decided whether a call may run.
+
+pub(crate) mod explain;
+mod hypothesis;
+mod look;
+pub(crate) mod outside;
+mod ruling;
+
+pub(crate) use ruling::{Answer, Applicant, Ruling};
+
+use crate::{
+    Access, Effect, Mode, PermissionOutcome, PermissionRequest, RuntimeOptions, SessionEvent, SessionId,
+    SessionState, StoreError, ToolContent,
+    log::SessionLog,
+    policy::{
+        self, Bounds, Decision, Dialect, Grants, Policy, PolicySettings, Resolved, Shelter, Subject, found,
+    },
+    settings::Live,
+    tool::titles,
+};
+use look::{places, resolved, shelter};
+use std::sync::Arc;
+use system::{
+    AbsPath, Confined, FoundRules, Pins, PrivateTemp, Sandbox, SandboxLevel, SandboxSupport, System,
+};
+use tokio_util::sync::CancellationToken;
+
+/// The gate of a session.
+pub(crate) struct Gate {
+    system: Arc<dyn System>,
+    log: SessionLog,
+    grants: Arc<Grants>,
+    /// The session's folder, then the further ones.
+    roots: Vec<AbsPath>,
+    /// What is allowed and denied. Whoever asks the gate has looked at it just before.
+    settings: Arc<Live>,
+    /// The session's own temporary directories.
+    temp: Vec<PrivateTemp>,
+    /// Where its long results are kept whole, to be read without a question.
+    outputs: Option<AbsPath>,
+}
+
+impl Gate {
+    /// The gate of a session that acts through a system and works in its folder and further ones.
+    pub(crate) fn new(
+        session: &SessionId,
+        system: Arc<dyn System>,
+        log: SessionLog,
+        grants: Arc<Grants>,
+        settings: Arc<Live>,
+        cwd: &AbsPath,
+        additional_directories: Vec<AbsPath>,
+    ) -> Self {
+        let sandbox = &settings.seen().sandbox;
+        let (temp, outputs) = (sandbox.temp_of(session), sandbox.outputs_of(session));
+        let mut gate = Self { system, log, grants, roots: Vec::new(), settings, temp, outputs };
+        gate.work_in(cwd, additional_directories);
+        gate
+    }
+
+    /// Bounds the session to its folder and further ones, from the next decision on.
+    pub(crate) fn work_in(&mut self, cwd: &AbsPath, additional_directories: Vec<AbsPath>) {
+        self.roots = std::iter::once(cwd.clone()).chain(additional_directories).collect();
+    }
+
+    /// The further folders that the session may work in.
+    pub(crate) fn additional_directories(&self) -> &[AbsPath] {
+        &self.roots[1..]
+    }
+
+    /// Has the session act through another system. Whoever calls this forgets the grants: they were given for the old
+    /// one.
+    pub(crate) fn move_to(&mut self, system: Arc<dyn System>) {
+        self.system = system;
+    }
+
+    /// What the session acts through where nothing was decided yet.
+    pub(crate) fn system(&self) -> &Arc<dyn System> {
+        &self.system
+    }
+
+    pub(crate) fn settings(&self) -> &Live {
+        &self.settings
+    }
+
+    /// Where long results are kept whole.
+    pub(crate) fn outputs(&self) -> Option<&AbsPath> {
+        self.outputs.as_ref()
+    }
+
+    /// What a call is about, with the looks at the disk that it takes. Decides nothing.
+    pub(crate) async fn look(&self, applicant: &Applicant<'_>, cwd: &AbsPath) -> Vec<Resolved> {
+        let mut accesses = Vec::new();
+        for access in applicant.call.accesses(cwd) {
+            accesses.push(resolved(self.system.as_ref(), access, applicant.executor, cwd).await);
+        }
+        accesses
+    }
+
+    /// Decides by the policy alone about what was looked at.
+    pub(crate) async fn rule(
+        &self,
+        state: &SessionState,
+        applicant: &Applicant<'_>,
+        accesses: Vec<Resolved>,
+    ) -> Ruling {
+        // One snapshot for all of the decision.
+        let now = self.settings.seen();
+        let bounds = self.bounds(&now, state.mode);
+        let (shelter, sandbox) = shelter(self.system.as_ref(), &bounds, &accesses, applicant.executor).await;
+        let decision =
+            policy::decide(&self.policy(&now, state, shelter), &self.subject(applicant, &accesses));
+        let (Decision::Allow { rule } | Decision::Ask { rule, .. } | Decision::Deny { rule, .. }) = &decision;
+        tracing::debug!(tool = applicant.tool, call = %applicant.id, rule, "decided");
+        Ruling { decision, accesses, shelter, sandbox }
+    }
+
+    /// The system of a call that was ruled on: its commands get the sandbox that the ruling, and the question, spoke of; a walk passes
+    /// over secret files; and its reads and writes go where the ruling saw them go, or fail.
+    pub(crate) fn confined(&self, ruling: &Ruling) -> Arc<dyn System> {
+        let system = self.pinned(&ruling.accesses, ruling.sandbox.clone());
+        let confined = Confined::new(system, ruling.sandbox.clone()).with_own_files(self.outputs.clone());
+        // Decided about as one that nothing confines: in the client's terminal nothing does.
+        Arc::new(if ruling.shelter == Shelter::Delegated { confined.local_only() } else { confined })
+    }
+
+    fn pinned(&self, accesses: &[Resolved], secrets: Sandbox) -> Arc<dyn System> {
+        let places = places(accesses);
+        self.system.pinned(Pins { places, secrets }).unwrap_or_else(|| Arc::clone(&self.system))
+    }
+
+    /// Asks the user what the policy left open, and remembers "always". `content` is what the call would do.
+    pub(crate) async fn ask(
+        &self,
+        ruling: &Ruling,
+        applicant: &Applicant<'_>,
+        content: Vec<ToolContent>,
+        cancel: &CancellationToken,
+    ) -> Result<Answer, StoreError> {
+        let Decision::Ask { question, rule: asked_by } = &ruling.decision else { return Ok(Answer::Allowed) };
+        let scope = policy::scope(&self.subject(applicant, &ruling.accesses), ruling.shelter);
+        // What asks each time is not asked to be remembered.
+        let remembers = policy::remembers(asked_by);
+        let command = titles::only_command(ruling.accesses.iter().map(|resolved| &resolved.access));
+        let title = command.and_then(titles::whole_command);
+        let request = PermissionRequest {
+            id: applicant.id.clone(),
+            name: applicant.tool.to_owned(),
+            title: title.unwrap_or_else(|| applicant.description.title.clone()),
+            question: question.clone(),
+            brief: command.map_or(question.clone(), |command| policy::beside_command(question, command)),
+            kind: applicant.description.kind,
+            locations: titles::changed_lines(&applicant.description.locations, &content),
+            content,
+            raw_input: applicant.arguments.clone(),
+            grant_label: if remembers { policy::label(&scope) } else { String::new() },
+        };
+        let asked =
+            SessionEvent::PermissionRequested { id: applicant.id.clone(), question: question.clone() };
+        self.log.record(vec![asked]).await?;
+        let (outcome, rule) = tokio::select! {
+            biased;
+            () = cancel.cancelled() => (PermissionOutcome::Cancelled, "cancelled"),
+            outcome = self.log.ask(request.clone()) => (outcome, "user"),
+            () = tokio::time::sleep(self.settings.seen().limits.permission_wait) => (PermissionOutcome::RejectOnce, "timeout"),
+        };
+        match outcome {
+            PermissionOutcome::AllowAlways if remembers => self.grants.remember(scope, true),
+            PermissionOutcome::RejectAlways => self.grants.remember(scope, false),
+            _ => {}
+        }
+        let resolved =
+            SessionEvent::PermissionResolved { id: applicant.id.clone(), outcome, rule: rule.to_owned() };
+        self.log.record(vec![resolved]).await?;
+        Ok(match outcome {
+            _ if outcome.allows() => Answer::Allowed,
+            PermissionOutcome::Cancelled => Answer::Cancelled,
+            _ => Answer::Refused(self.log.client().rejection(&request).unwrap_or_else(|| {
+                format!("User denied permission for '{}'. Try a different approach.", applicant.tool)
+            })),
+        })
+    }
+
+    /// The system to read a link in a prompt through, if it may be read without asking: inside the project and not blocked.
+    pub(crate) fn attaching(
+        &self,
+        state: &SessionState,
+        path: &AbsPath,
+        canonical: &AbsPath,
+    ) -> Option<Arc<dyn System>> {
+        let now = self.settings.seen();
+        let resolved = Resolved::new(Access::Read(path.clone()), Some(canonical.clone()), Dialect::Unknown);
+        let accesses = [resolved];
+        let subject =
+            Subject { tool: "file_read", effect: Effect::Reads, accesses: &accesses, roots: &self.roots };
+        let decision = policy::decide(&self.policy(&now, state, Shelter::Off), &subject);
+        let may = policy::inside(&self.roots, &accesses[0]) && matches!(decision, Decision::Allow { .. });
+        may.then(|| self.pinned(&accesses, policy::sandbox(&self.bounds(&now, state.mode))))
+    }
+
+    /// Why a function must not be called, whoever wants to, where the rules say so.
+    pub(crate) fn refuses(&self, state: &SessionState, function: &str) -> Option<String> {
+        let now = self.settings.seen();
+        let call = Access::Call { function: function.to_owned(), read_only: true };
+        let accesses = [Resolved::new(call, None, Dialect::Unknown)];
+        let subject =
+            Subject { tool: function, effect: Effect::Reads, accesses: &accesses, roots: &self.roots };
+        match policy::decide(&self.policy(&now, state, Shelter::Off), &subject) {
+            Decision::Deny { reason, .. } => Some(reason),
+            _ => None,
+        }
+    }
+
+    /// Why a file is never written, whatever the user says; `None` for all others.
+    pub(crate) fn never_writes(
+        &self,
+        state: &SessionState,
+        path: &AbsPath,
+        canonical: &AbsPath,
+    ) -> Option<String> {
+        let now = self.settings.seen();
+        // What the user takes back himself does not depend on what the model may do now.
+        let state = SessionState { mode: Mode::Edit, ..state.clone() };
+        let write = Access::Write(path.clone());
+        let accesses = [Resolved::new(write, Some(canonical.clone()), Dialect::Unknown)];
+        let subject =
+            Subject { tool: "file_write", effect: Effect::Writes, accesses: &accesses, roots: &self.roots };
+        match policy::decide(&self.policy(&now, &state, Shelter::Off), &subject) {
+            Decision::Deny { reason, .. } => Some(reason),
+            _ => None,
+        }
+    }
+
+    /// What a file of the project that nobody asked for must not be, to be read.
+    pub(crate) fn found(&self, limit: usize) -> FoundRules {
+        found::of_sandbox(policy::sandbox(&self.bounds(&self.settings.seen(), Mode::Edit)), limit)
+    }
+
+    /// Where commands run in a mode and what confines them there, in words.
+    pub(crate) async fn commands_run(&self, mode: Mode) -> String {
+        let sandbox = policy::sandbox(&self.bounds(&self.settings.seen(), mode));
+        let support = match sandbox.level {
+            SandboxLevel::Off => SandboxSupport::default(),
+            _ => self.system.sandbox_support().await,
+        };
+        Shelter::of(&sandbox, support, self.system.routes().spawn, false).words()
+    }
+
+    /// Removes the temporary files of other sessions that were not used for long.
+    pub(crate) async fn sweep(&self) {
+        let sandbox = policy::sandbox(&self.bounds(&self.settings.seen(), Mode::Edit));
+        self.system.sweep(&sandbox).await;
+    }
+
+    fn bounds<'a>(&'a self, now: &'a RuntimeOptions, mode: Mode) -> Bounds<'a> {
+        Bounds {
+            options: &now.sandbox,
+            mode,
+            roots: &self.roots,
+            blocked_paths: &now.blocked_paths,
+            rules: &now.rules,
+            temp: &self.temp,
+        }
+    }
+
+    fn policy<'a>(&'a self, now: &'a RuntimeOptions, state: &SessionState, shelter: Shelter) -> Policy<'a> {
+        Policy {
+            mode: state.mode,
+            permission_mode: state.permission_mode,
+            settings: PolicySettings {
+                allowed_paths: &now.allowed_paths,
+                blocked_paths: &now.blocked_paths,
+                denied_tools: &now.denied_tools,
+                rules: &now.rules,
+                own: &now.sandbox.guarded,
+            },
+            outputs: self.outputs.as_ref(),
+            grants: &self.grants,
+            shelter,
+            apart: self.system.editor_is_remote(),
+        }
+    }
+
+    fn subject<'a>(&'a self, applicant: &Applicant<'a>, accesses: &'a [Resolved]) -> Subject<'a> {
+        Subject { tool: applicant.tool, effect: applicant.effect, accesses, roots: &self.roots }
+    }
+}

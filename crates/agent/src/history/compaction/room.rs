@@ -1,0 +1,86 @@
+//! How much of a model's context may be used before something is done about it.
+
+use crate::{ContextLimits, ModelInfo, limits::COMPACTION_OUTPUT_TOKENS};
+
+/// The marks in a model's context, in tokens of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Room {
+    /// The context's size.
+    pub(crate) window: u64,
+    /// From here on the conversation is made shorter.
+    pub(crate) compact_at: u64,
+    /// From here on the user is told, where it is not made shorter by itself.
+    pub(crate) warn_at: u64,
+    /// From here on nothing is sent as it is.
+    pub(crate) block_at: u64,
+}
+
+impl Room {
+    /// The marks for a model; none for one of whose context nothing is known.
+    pub(crate) fn of(model: &ModelInfo, limits: &ContextLimits) -> Option<Self> {
+        (model.context_size > 0).then(|| Self::within(model.context_size, limits))
+    }
+
+    /// The marks for a context that turned out to be smaller than what was sent.
+    pub(crate) fn below(sent: u64, limits: &ContextLimits) -> Self {
+        Self::within((sent / 3 * 2).max(1), limits)
+    }
+
+    /// What is kept free is for large contexts; of a small one it is a part.
+    fn within(window: u64, limits: &ContextLimits) -> Self {
+        let usable = window - limits.reserve_output.min(window / 4);
+        let before_end = |buffer: u64, part: u64| usable - buffer.min(usable / part);
+        let share = window / 100 * limits.compact_threshold.min(100)
+            + window % 100 * limits.compact_threshold.min(100) / 100;
+        Self {
+            window,
+            compact_at: share.min(before_end(limits.auto_compact_buffer, 8)),
+            warn_at: before_end(limits.warning_buffer, 7),
+            block_at: before_end(limits.blocking_buffer, 16),
+        }
+    }
+
+    /// Where in it a conversation stands, in words.
+    pub(crate) fn described(self, used: u64, by_itself: bool, can_sum_up: bool) -> String {
+        let percent = used.saturating_mul(100) / self.window.max(1);
+        let then = match (can_sum_up, by_itself) {
+            (false, _) => "What no longer fits is left out, from the beginning.".to_owned(),
+            (true, true) => format!("It is summed up at about {}; `/compact` does it now.", self.compact_at),
+            (true, false) => {
+                "It is not summed up by itself (`context.auto_compact`); `/compact` does it.".to_owned()
+            }
+        };
+        format!(" That is {percent} % of its {} tokens. {then}", self.window)
+    }
+
+    /// Tokens of the end of the conversation that stay as they were, so that it is not too long again at once. `around` goes with each request.
+    pub(crate) fn tail(self, around: u64) -> u64 {
+        (self.compact_at.saturating_sub(around) / 2).min(self.window / 4)
+    }
+
+    /// The most tokens of a summary.
+    pub(crate) fn summary(self) -> u64 {
+        (self.window / 8).clamp(1, COMPACTION_OUTPUT_TOKENS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_marks_lie_in_order_in_contexts_of_every_size() {
+        let limits = ContextLimits::default();
+        assert_eq!(
+            Room::within(200_000, &limits),
+            Room { window: 200_000, compact_at: 120_000, warn_at: 160_000, block_at: 181_000 }
+        );
+        for window in [1, 7, 99, 512, 4_096, 32_768, 128_000, 1_000_000, u64::MAX / 200] {
+            let room = Room::within(window, &limits);
+            assert!(room.compact_at <= room.warn_at + 1, "{room:?}");
+            assert!(room.warn_at <= room.block_at && room.block_at <= window, "{room:?}");
+        }
+        let late = ContextLimits { compact_threshold: 100, ..limits };
+        assert_eq!(Room::within(200_000, &late).compact_at, 172_000, "room for the answer stays");
+    }
+}

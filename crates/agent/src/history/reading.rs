@@ -1,0 +1,56 @@
+//! Reading a session's log: all of it before a turn, and no more than its end when the session is
+//! opened.
+
+use crate::{
+    SessionEvent, SessionId, SessionRecord, SessionStore, StoreError,
+    history::conversation::{self, Conversation},
+    limits::{EVENTS_PAGE, TAIL_EVENTS},
+};
+
+/// Reads a session's log to its end, a page at a time, and shows each event to `each`.
+pub(crate) async fn read_log(
+    store: &dyn SessionStore,
+    id: &SessionId,
+    each: impl Fn(&SessionEvent),
+) -> Result<Conversation, StoreError> {
+    let mut conversation = Conversation::default();
+    let mut after = 0;
+    loop {
+        let page = store.events(id, after, EVENTS_PAGE).await?;
+        let Some((last, _)) = page.last() else { return Ok(conversation) };
+        after = *last;
+        for (_, event) in &page {
+            conversation.apply(event);
+            each(event);
+        }
+    }
+}
+
+/// What a session's log lacks because the process ended in the middle of a turn. Reads no more than
+/// the end of the log.
+pub(crate) async fn missing_end(
+    store: &dyn SessionStore,
+    record: &SessionRecord,
+) -> Result<Vec<SessionEvent>, StoreError> {
+    let mut back = TAIL_EVENTS;
+    loop {
+        let begin = record.last_seq.saturating_sub(back);
+        let (mut after, mut tail, mut found) = (begin, Vec::new(), begin == 0);
+        loop {
+            let page = store.events(&record.id, after, EVENTS_PAGE).await?;
+            let Some((last, _)) = page.last() else { break };
+            after = *last;
+            for (_, event) in page {
+                if conversation::begins_anew(&event) {
+                    tail.clear();
+                    found = true;
+                }
+                tail.push(event);
+            }
+        }
+        if found {
+            return Ok(conversation::repairs(&tail));
+        }
+        back = back.saturating_mul(4);
+    }
+}

@@ -1,0 +1,208 @@
+//! Slash commands: prompts that change the session instead of asking the model.
+
+use crate::{Content, Mode, PermissionMode, RewindTarget, SlashCommand, sources::Sources};
+use std::borrow::Cow;
+
+/// The built-in slash commands and those of a session's sources; a name belongs to whoever comes first.
+pub(crate) fn all(sources: &Sources) -> Vec<SlashCommand> {
+    let mut all = commands().to_vec();
+    for command in sources.commands() {
+        if !all.iter().any(|known| known.name == command.name) {
+            all.push(command);
+        }
+    }
+    all
+}
+
+/// Every built-in slash command.
+pub fn commands() -> &'static [SlashCommand] {
+    const fn command(name: &'static str, description: &'static str) -> SlashCommand {
+        SlashCommand { name: Cow::Borrowed(name), description: Cow::Borrowed(description), hint: None }
+    }
+    const fn hinted(name: &'static str, description: &'static str, hint: &'static str) -> SlashCommand {
+        let (name, description) = (Cow::Borrowed(name), Cow::Borrowed(description));
+        SlashCommand { name, description, hint: Some(Cow::Borrowed(hint)) }
+    }
+    const COMMANDS: &[SlashCommand] = &[
+        command("guardian", "Permission mode Guardian: safe operations pass, risky ones ask"),
+        command("argus", "Permission mode Argus: every change and command asks"),
+        command("prometheus", "Permission mode Prometheus: nothing asks; hard denials still hold"),
+        command("edit", "Mode Edit: full coding access"),
+        command("plan", "Mode Plan: read-only planning"),
+        command("ask", "Mode Ask: read-only questions and answers"),
+        hinted("model", "Show the models, or change to one", "provider/model"),
+        hinted(
+            "rewind",
+            "Show the turns that changed files, or take back what was changed after one",
+            "turn number, or redo",
+        ),
+        hinted("compact", "Sum up the conversation so far, to make room", "what to keep above all"),
+        command("context", "How full the model's context is"),
+        hinted("steer", "Tell the running turn something before the model is asked again", "text"),
+        command("help", "What can be said here"),
+    ];
+    COMMANDS
+}
+
+/// What a slash command asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Action {
+    PermissionMode(PermissionMode),
+    Mode(Mode),
+    Model(String),
+    ListModels,
+    ListCheckpoints,
+    Rewind(RewindTarget),
+    /// With what is to be kept above all.
+    Compact(Option<String>),
+    Context,
+    Help,
+}
+
+/// The action of a prompt that is a slash command and nothing else.
+pub(crate) fn of(content: &[Content]) -> Option<Action> {
+    match content {
+        [Content::Text(text)] => parse(text),
+        _ => None,
+    }
+}
+
+/// The same of its text.
+pub(crate) fn parse(prompt: &str) -> Option<Action> {
+    if let Some(("compact", focus)) = named(prompt) {
+        return Some(Action::Compact((!focus.is_empty()).then(|| focus.to_owned())));
+    }
+    let mut words = prompt.trim().strip_prefix('/')?.split_whitespace();
+    let name = words.next()?;
+    let rest = words.next();
+    if words.next().is_some() || (rest.is_some() && !matches!(name, "model" | "rewind")) {
+        return None;
+    }
+    match (name, rest) {
+        ("model", Some(id)) => Some(Action::Model(id.to_owned())),
+        ("model", None) => Some(Action::ListModels),
+        ("rewind", Some(target)) => target.parse().map(Action::Rewind).ok(),
+        ("rewind", None) => Some(Action::ListCheckpoints),
+        ("context", _) => Some(Action::Context),
+        ("help", _) => Some(Action::Help),
+        (name, _) => {
+            name.parse().map(Action::PermissionMode).or_else(|_| name.parse().map(Action::Mode)).ok()
+        }
+    }
+}
+
+/// What is to be said to the running turn, when a prompt is that and nothing else.
+pub(crate) fn steering(prompt: &str) -> Option<&str> {
+    let rest = prompt.trim_start().strip_prefix("/steer")?;
+    let text = rest.trim();
+    (rest.starts_with(char::is_whitespace) && !text.is_empty()).then_some(text)
+}
+
+/// The name and the rest of a prompt that begins as a slash command does.
+pub(crate) fn named(prompt: &str) -> Option<(&str, &str)> {
+    let rest = prompt.trim_start().strip_prefix('/')?;
+    let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
+    let (name, arguments) = rest.split_at(end);
+    (!name.is_empty()).then(|| (name, arguments.trim()))
+}
+
+/// The command whose name is close to a given one that is none: a typing mistake or two.
+pub(crate) fn nearest(given: &str, commands: &[SlashCommand]) -> Option<String> {
+    if !given.starts_with(|first: char| first.is_ascii_alphabetic())
+        || commands.iter().any(|known| known.name == given)
+    {
+        return None;
+    }
+    let given = given.to_ascii_lowercase();
+    let distance = |known: &SlashCommand| strsim::damerau_levenshtein(&known.name, &given);
+    let nearest = commands.iter().min_by_key(|known| distance(known))?;
+    // Short words are close to everything: `/usr` is no `/ask`.
+    let most = if given.len() < 5 { 1 } else { 2 };
+    (distance(nearest) <= most).then(|| nearest.name.to_string())
+}
+
+/// The answer to `/help`.
+pub(crate) fn help(commands: &[SlashCommand]) -> String {
+    let mut text = String::from("Commands:\n\n");
+    for command in commands {
+        let hint = command.hint.as_ref().map(|hint| format!(" [{hint}]")).unwrap_or_default();
+        text.push_str(&format!("- `/{}{hint}`: {}\n", command.name, command.description));
+    }
+    text.push_str("\nEverything else is said to the model.\n");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_whole_prompt_is_a_command() {
+        for (prompt, expected) in [
+            ("/argus", Some(Action::PermissionMode(PermissionMode::Argus))),
+            (" /plan \n", Some(Action::Mode(Mode::Plan))),
+            ("/model local/x", Some(Action::Model("local/x".to_owned()))),
+            ("/model", Some(Action::ListModels)),
+            ("/help", Some(Action::Help)),
+            ("/rewind", Some(Action::ListCheckpoints)),
+            ("/rewind 3", Some(Action::Rewind(RewindTarget::Turn(3)))),
+            ("/rewind run_3", Some(Action::Rewind(RewindTarget::Turn(3)))),
+            ("/rewind redo", Some(Action::Rewind(RewindTarget::Redo))),
+            ("/rewind everything", None),
+            ("/compact", Some(Action::Compact(None))),
+            ("/compact  the tests \n", Some(Action::Compact(Some("the tests".to_owned())))),
+            ("/compacted", None),
+            ("/context", Some(Action::Context)),
+            ("/context now", None),
+            ("/argus please", None),
+            ("/etc/hosts is what?", None),
+            ("argus", None),
+            ("/", None),
+        ] {
+            assert_eq!(parse(prompt), expected, "{prompt:?}");
+        }
+    }
+
+    #[test]
+    fn a_typing_mistake_in_a_command_is_recognised_and_a_path_is_not() {
+        for (given, meant) in [
+            ("compct", Some("compact")),
+            ("Plan", Some("plan")),
+            ("modle", Some("model")),
+            ("plan", None),
+            ("etc/hosts", None),
+            ("usr", None),
+            ("tmp", None),
+            ("/TODO", None),
+            ("*", None),
+            ("home", None),
+            ("var", None),
+            ("bin", None),
+            ("opt", None),
+        ] {
+            assert_eq!(nearest(given, commands()).as_deref(), meant, "{given}");
+        }
+    }
+
+    #[test]
+    fn every_listed_command_is_understood() {
+        for command in commands() {
+            let understood = parse(&format!("/{}", command.name)).is_some() || command.name == "steer";
+            assert!(understood, "{}", command.name);
+        }
+    }
+
+    #[test]
+    fn steering_needs_a_text() {
+        for (prompt, text) in [
+            ("/steer use tabs", Some("use tabs")),
+            (" /steer\n use\ntabs \n", Some("use\ntabs")),
+            ("/steer", None),
+            ("/steer ", None),
+            ("/steering", None),
+            ("do /steer x", None),
+        ] {
+            assert_eq!(steering(prompt), text, "{prompt:?}");
+        }
+    }
+}

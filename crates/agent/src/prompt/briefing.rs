@@ -1,0 +1,234 @@
+//! What the model is told by Tiller itself, as a part of the conversation: at first all there is to
+//! know, and from then on what has changed.
+
+use crate::{Briefing, ToolSpec, event::prefix::Known, tools::call_tool};
+use serde_json::json;
+use std::{collections::BTreeMap, fmt::Write as _};
+
+/// How the names of facts about instruction files begin; the file follows.
+const INSTRUCTIONS: &str = "instructions:";
+/// How the names of facts about tools begin; the tool follows.
+const TOOL: &str = "tool:";
+
+/// One thing to know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Fact {
+    name: String,
+    /// Told again once it is another one; empty for what is no longer there.
+    value: String,
+    text: Text,
+}
+
+/// What the model reads of a fact.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Text {
+    /// A line about where it works.
+    Line(String),
+    /// A paragraph of its own.
+    Paragraph(String),
+    /// A tool that can be called from now on, as one line of JSON, and whether `call_tool` is listed.
+    Tool(String, bool),
+    /// The name of a tool that is gone.
+    ToolGone(String),
+    /// Nothing: it reads it elsewhere.
+    Nothing,
+}
+
+impl Fact {
+    /// A line about where it works.
+    pub(crate) fn line(name: &str, value: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { name: name.to_owned(), value: value.into(), text: Text::Line(text.into()) }
+    }
+
+    /// A paragraph; `value` stands for what it says.
+    pub(crate) fn paragraph(name: &str, value: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { name: name.to_owned(), value: value.into(), text: Text::Paragraph(text.into()) }
+    }
+
+    /// Something that the model reads in the system prompt.
+    pub(crate) fn in_system_prompt(name: &str, value: impl Into<String>) -> Self {
+        Self { name: name.to_owned(), value: value.into(), text: Text::Nothing }
+    }
+
+    /// A file of instructions, by its name and a hash of all of it, with what is told of it.
+    pub(crate) fn instructions(file: &str, hash: String, text: String) -> Self {
+        Self { name: format!("{INSTRUCTIONS}{file}"), value: hash, text: Text::Paragraph(text) }
+    }
+
+    fn tool(spec: &ToolSpec, value: String, through: bool) -> Self {
+        let form =
+            json!({ "name": spec.name, "description": spec.description, "parameters": spec.parameters });
+        Self { name: format!("{TOOL}{}", spec.name), value, text: Text::Tool(form.to_string(), through) }
+    }
+}
+
+/// What there is to tell of tools: those that came, changed or went since the listed ones were
+/// frozen and the model was told of others.
+pub(crate) fn of_tools(listed: &[ToolSpec], now: &[ToolSpec], known: &Known) -> Vec<Fact> {
+    let listed: BTreeMap<&str, String> =
+        listed.iter().map(|spec| (spec.name.as_str(), hash_of(spec))).collect();
+    let told = |name: &str| known.get(&format!("{TOOL}{name}")).or_else(|| listed.get(name)).cloned();
+    let through = listed.contains_key(call_tool::NAME);
+    let mut facts = Vec::new();
+    for spec in now.iter().filter(|spec| spec.name != call_tool::NAME) {
+        let value = hash_of(spec);
+        if told(&spec.name).as_ref() != Some(&value) {
+            facts.push(Fact::tool(spec, value, through));
+        }
+    }
+    let names = known.keys().filter_map(|name| name.strip_prefix(TOOL)).chain(listed.keys().copied());
+    let mut gone: Vec<&str> = names.filter(|name| now.iter().all(|spec| spec.name != *name)).collect();
+    gone.sort_unstable();
+    gone.dedup();
+    gone.retain(|name| *name != call_tool::NAME && told(name).is_some_and(|value| !value.is_empty()));
+    facts.extend(gone.into_iter().map(|name| Fact {
+        name: format!("{TOOL}{name}"),
+        value: String::new(),
+        text: Text::ToolGone(name.to_owned()),
+    }));
+    facts
+}
+
+/// What there is to tell of instruction files that the model was told of and that are gone.
+pub(crate) fn of_lost_instructions(now: &[Fact], known: &Known) -> Vec<Fact> {
+    let lost = known.iter().filter(|(name, value)| {
+        name.starts_with(INSTRUCTIONS) && !value.is_empty() && now.iter().all(|fact| fact.name != **name)
+    });
+    let fact = |name: &String| {
+        let file = &name[INSTRUCTIONS.len()..];
+        let text = format!("The instructions in {file} no longer apply: the file is gone.");
+        Fact { name: name.clone(), value: String::new(), text: Text::Paragraph(text) }
+    };
+    lost.map(|(name, _)| fact(name)).collect()
+}
+
+/// The files of instructions that the model was told of.
+pub(crate) fn instruction_files(known: &Known) -> impl Iterator<Item = &str> {
+    let told = known.iter().filter(|(_, value)| !value.is_empty());
+    told.filter_map(|(name, _)| name.strip_prefix(INSTRUCTIONS))
+}
+
+fn hash_of(spec: &ToolSpec) -> String {
+    hash(format!("{}\n{}\n{}", spec.name, spec.description, spec.parameters).as_bytes())
+}
+
+/// What stands for a text that is too long to be kept twice.
+pub(crate) fn hash(bytes: &[u8]) -> String {
+    blake3::hash(bytes).to_hex()[..16].to_owned()
+}
+
+/// What the model is to be told now: those of the facts that it does not know; `None` where it knows
+/// all of them.
+pub(crate) fn news(facts: Vec<Fact>, known: &Known) -> Option<Briefing> {
+    let is_tool = |fact: &Fact| matches!(fact.text, Text::Tool(..) | Text::ToolGone(_));
+    // Tools were compared with those that are listed, too.
+    let unknown =
+        |fact: &Fact| is_tool(fact) || known.get(&fact.name).map_or("", String::as_str) != fact.value;
+    let facts: Vec<_> = facts.into_iter().filter(unknown).collect();
+    let text = text(&facts, known.is_empty());
+    (!text.is_empty())
+        .then(|| Briefing { text, facts: facts.into_iter().map(|fact| (fact.name, fact.value)).collect() })
+}
+
+fn text(facts: &[Fact], first: bool) -> String {
+    let mut paragraphs = Vec::new();
+    let mut lines = String::new();
+    let (mut came, mut through, mut gone) = (String::new(), false, Vec::new());
+    for fact in facts {
+        match &fact.text {
+            Text::Line(line) => {
+                let _ = writeln!(lines, "{line}");
+            }
+            Text::Paragraph(text) => paragraphs.push(text.clone()),
+            Text::Tool(form, listed) => {
+                through = *listed;
+                let _ = writeln!(came, "{form}");
+            }
+            Text::ToolGone(name) => gone.push(name.as_str()),
+            Text::Nothing => {}
+        }
+    }
+    if !lines.is_empty() {
+        let tag = if first { "environment" } else { "environment_update" };
+        paragraphs.insert(0, format!("<{tag}>\n{lines}</{tag}>"));
+    }
+    if !came.is_empty() {
+        let how = if through { format!(" with {}", call_tool::NAME) } else { String::new() };
+        paragraphs
+            .push(format!("<new_tools>\nThese tools can be called from now on{how}:\n{came}</new_tools>"));
+    }
+    if !gone.is_empty() {
+        paragraphs.push(format!("<removed_tools>\nNo longer there: {}\n</removed_tools>", gone.join(", ")));
+    }
+    paragraphs.join("\n\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(name: &str, description: &str) -> ToolSpec {
+        let (name, description) = (name.to_owned(), description.to_owned());
+        ToolSpec { name, description, parameters: json!({ "type": "object" }) }
+    }
+
+    fn told(known: &mut Known, facts: Vec<Fact>) -> Option<String> {
+        let briefing = news(facts, known)?;
+        known.extend(briefing.facts);
+        Some(briefing.text)
+    }
+
+    #[test]
+    fn what_was_told_is_told_again_only_when_it_changes() {
+        let facts = |mode: &str| {
+            vec![
+                Fact::line("date", "2026-11-23", "Date: 2026-11-23."),
+                Fact::line("mode", mode, format!("Mode: {mode}.")),
+            ]
+        };
+        let mut known = Known::new();
+        let first = told(&mut known, facts("edit")).unwrap();
+        assert_eq!(first, "<environment>\nDate: 2026-11-23.\nMode: edit.\n</environment>");
+        assert_eq!(told(&mut known, facts("edit")), None);
+        let update = told(&mut known, facts("plan")).unwrap();
+        assert_eq!(update, "<environment_update>\nMode: plan.\n</environment_update>");
+    }
+
+    #[test]
+    fn tools_that_come_change_and_go_are_told_of_once_each() {
+        let listed = [spec("a", "A"), spec("b", "B"), call_tool::spec()];
+        let mut known = Known::new();
+        let mut now = |specs: &[ToolSpec]| {
+            let facts = of_tools(&listed, specs, &known);
+            told(&mut known, facts).unwrap_or_default()
+        };
+        let (a, b) = (spec("a", "A"), spec("b", "B"));
+        assert_eq!(now(&[a.clone(), b.clone()]), "");
+        let came = now(&[a.clone(), b.clone(), spec("c", "C")]);
+        let described: Vec<serde_json::Value> =
+            came.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        let c = json!({ "name": "c", "description": "C", "parameters": { "type": "object" } });
+        assert_eq!(described, [c], "{came}");
+        assert!(came.contains("call_tool"), "{came}");
+        assert_eq!(now(&[a.clone(), b.clone(), spec("c", "C")]), "");
+        let gone = now(&[spec("a", "Another A"), spec("c", "C")]);
+        assert!(gone.contains("Another A") && gone.contains("No longer there: b\n"), "{gone}");
+        assert_eq!(now(&[spec("a", "Another A"), spec("c", "C")]), "");
+        let back = now(&[a, b]);
+        assert!(back.contains(r#""name":"b""#) && back.contains("No longer there: c\n"), "{back}");
+    }
+
+    #[test]
+    fn a_file_of_instructions_that_went_is_told_of_once() {
+        let file = |text: &str| Fact::instructions("AGENTS.md", hash(text.as_bytes()), text.to_owned());
+        let mut known = Known::new();
+        assert_eq!(told(&mut known, vec![file("Use tabs.")]).as_deref(), Some("Use tabs."));
+        assert_eq!(told(&mut known, vec![file("Use tabs.")]), None);
+        assert_eq!(instruction_files(&known).collect::<Vec<_>>(), ["AGENTS.md"]);
+        assert_eq!(told(&mut known, vec![file("Use spaces.")]).as_deref(), Some("Use spaces."));
+        let lost = of_lost_instructions(&[], &known);
+        assert!(told(&mut known, lost).unwrap().contains("AGENTS.md no longer apply"));
+        assert_eq!(of_lost_instructions(&[], &known), []);
+        assert_eq!(instruction_files(&known).count(), 0);
+    }
+}

@@ -1,0 +1,89 @@
+//! The tools of a request: described once for as long as they stay the same, and written once for a wire.
+
+use crate::{
+    AnyTool, ToolSpecs,
+    event::prefix::SharedPrefixes,
+    tools::{self, call_tool},
+};
+use std::sync::Arc;
+
+/// What a session's model was last told of its tools.
+#[derive(Default)]
+pub(crate) struct ToolListing {
+    shared: Arc<SharedPrefixes>,
+    tools: Vec<Arc<dyn AnyTool>>,
+    specs: ToolSpecs,
+    apart: bool,
+    grows: bool,
+}
+
+impl ToolListing {
+    pub(crate) fn new(shared: Arc<SharedPrefixes>) -> Self {
+        Self { shared, ..Self::default() }
+    }
+
+    /// What is shared with the other sessions of the runtime.
+    pub(crate) fn shared(&self) -> &SharedPrefixes {
+        &self.shared
+    }
+
+    /// What it is told of these, in their order, the same set as before where they are the same tools, or others that say the same of themselves.
+    /// `apart`: the user's editor works on another machine. `grows`: there may be others later, which are called through `call_tool`.
+    pub(crate) fn of<'a>(
+        &mut self,
+        tools: impl Iterator<Item = &'a Arc<dyn AnyTool>> + Clone,
+        apart: bool,
+        grows: bool,
+    ) -> ToolSpecs {
+        // They are held here, so that no other tool has the address of one of them.
+        let address = |tool: &Arc<dyn AnyTool>| Arc::as_ptr(tool).cast::<()>();
+        let same = (apart, grows) == (self.apart, self.grows);
+        if !same || !tools.clone().map(address).eq(self.tools.iter().map(address)) {
+            self.tools = tools.cloned().collect();
+            self.apart = apart;
+            self.grows = grows;
+            let spec = |tool: &Arc<dyn AnyTool>| match apart {
+                true => tools::apart::on_agents_machine(tool.spec()),
+                false => tool.spec(),
+            };
+            let specs: Vec<_> = self.tools.iter().map(spec).chain(grows.then(call_tool::spec)).collect();
+            if *specs != *self.specs {
+                self.specs = self.shared.tools(specs.into());
+            }
+        }
+        self.specs.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tools::builtin;
+
+    #[test]
+    fn a_set_is_described_anew_only_when_its_tools_say_something_else() {
+        let (first, again) = (builtin(), builtin());
+        let mut told = ToolListing::default();
+        let set = told.of(first.iter(), false, false);
+        assert_eq!(set.len(), first.len());
+        for (tools, same) in [(&first[..], true), (&again[..], true), (&again[1..], false)] {
+            let now = told.of(tools.iter(), false, false);
+            assert_eq!(now.is_same(&set), same);
+            assert_eq!(now[..], tools.iter().map(|tool| tool.spec()).collect::<Vec<_>>());
+        }
+        assert_eq!(told.of(first.iter(), false, false), set, "other sets are equal where they say the same");
+        assert!(told.of([].iter(), false, false).is_empty());
+    }
+
+    #[test]
+    fn sessions_that_offer_the_same_tools_share_one_set() {
+        let shared = Arc::new(SharedPrefixes::default());
+        let [mut one, mut other] = [(); 2].map(|()| ToolListing::new(shared.clone()));
+        let tools = builtin();
+        let set = one.of(tools.iter(), false, false);
+        assert!(set.is_same(&other.of(builtin().iter(), false, false)));
+        let fewer = other.of(tools[1..].iter(), false, false);
+        assert_eq!(fewer.len(), set.len() - 1);
+        assert_eq!(one.of(tools.iter(), false, false), set);
+    }
+}

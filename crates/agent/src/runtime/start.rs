@@ -1,0 +1,96 @@
+//! How a session is put together, and its task started.
+
+use super::{Runtime, handle::SessionHandle, task::SessionTask};
+use crate::{
+    ClientServer, Lease, SessionScope, SessionState, Surface,
+    client::watchers::Watchers,
+    gate::Gate,
+    history::memory::Memory,
+    log::SessionLog,
+    policy::{self, Grants},
+    session::{
+        Session,
+        controls::{Controls, Heeded},
+        models::SessionModels,
+        toolbox::Toolbox,
+    },
+    settings::Live,
+    sources::Sources,
+    text::panic::panic_text,
+    tools,
+};
+use futures::FutureExt as _;
+use std::{panic::AssertUnwindSafe, sync::Arc};
+use system::AbsPath;
+use tokio::sync::{mpsc, watch};
+
+/// What a session begins with.
+pub(super) struct Begin {
+    pub(super) cwd: AbsPath,
+    pub(super) state: SessionState,
+    /// Of events up to this number its client needs no news.
+    pub(super) last: u64,
+    pub(super) servers: Vec<ClientServer>,
+    pub(super) settings: Arc<Live>,
+    pub(super) heeded: Heeded,
+}
+
+impl Runtime {
+    /// Starts the task of a session.
+    pub(super) fn start(self: &Arc<Self>, begin: Begin, lease: Lease, surface: Surface) -> SessionHandle {
+        let Begin { cwd, mut state, last, servers, settings, heeded } = begin;
+        let id = lease.session.clone();
+        let models = settings.models().unwrap_or_else(|| self.models.clone());
+        state.sandbox = policy::expected(&settings.seen().sandbox, surface.system.routes().spawn);
+        let mut tools = tools::offered(surface.client.takes_questions());
+        tools.extend(surface.client.tools());
+        let scope = SessionScope { id: id.clone(), cwd: cwd.clone(), servers };
+        let sources = self.tool_providers.open(&scope);
+        let watchers = Arc::new(Watchers::new(surface.clone()));
+        // A log that says something is read before the first turn.
+        let memory = if last == 0 { Memory::empty() } else { Arc::default() };
+        let folders = state.additional_directories.clone();
+        let state = watch::Sender::new(state);
+        let log = SessionLog::new(self.store.clone(), lease, watchers.clone(), last, memory, state.clone());
+        let grants = Arc::new(Grants::default());
+        let controls = Controls::new(state, log.clone(), grants.clone(), settings.clone(), heeded);
+        let gate = Gate::new(&id, surface.system, log.clone(), grants, settings, &cwd, folders);
+        let toolbox = Toolbox::new(tools, sources.clone(), self.prefixes.clone());
+        let session = Session::new(id, cwd, log, gate, toolbox, SessionModels::new(models.clone()));
+        let (inbox, messages) = mpsc::unbounded_channel();
+        let handle = SessionHandle::new(&session, &controls, inbox, models, watchers.clone());
+        self.sessions().insert(handle.id().clone(), handle.clone());
+        let task = SessionTask::new(session, controls, watchers, self.idle.clone(), messages);
+        self.spawn(task, handle.clone(), sources);
+        handle
+    }
+
+    /// Runs a session's task. When it has ended the session can be opened anew.
+    fn spawn(self: &Arc<Self>, task: SessionTask, started: SessionHandle, sources: Sources) {
+        let runtime = self.clone();
+        // It is large, with all that a turn may hold, and on its way into a task it would be moved a dozen times.
+        let running = Box::pin(task.run());
+        tokio::spawn(async move {
+            let ended = AssertUnwindSafe(running).catch_unwind().await;
+            sources.close().await;
+            let id = started.id();
+            {
+                let mut open = runtime.sessions();
+                // It may have been opened anew since.
+                if open.get(id).is_some_and(|open| open.is(&started)) {
+                    open.remove(id);
+                }
+            }
+            match ended {
+                // Whoever closed it may have stopped waiting.
+                Ok(closing) => closing.into_iter().for_each(|closed| {
+                    let _ = closed.send(());
+                }),
+                Err(panic) => {
+                    let text = panic_text(panic.as_ref());
+                    tracing::error!(session = %id, text, "a session's task panicked; the session can be opened again");
+                }
+            }
+        });
+    }
+}

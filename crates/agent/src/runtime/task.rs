@@ -1,0 +1,234 @@
+//! The task that owns a session: it takes messages, runs turns one after the other, and is the only one to change anything.
+
+use crate::{
+    PromptOutcome, RewindError, SessionEvent, TurnError,
+    checkpoint::rewind,
+    client::watchers::Watchers,
+    history::memory::IdleSessions,
+    input::commands,
+    log::SessionLog,
+    policy,
+    session::{
+        Session,
+        controls::Controls,
+        message::{Message, Queued},
+    },
+    sources::Sources,
+    turn,
+};
+use futures::FutureExt as _;
+use std::{collections::VecDeque, convert::Infallible, panic::AssertUnwindSafe, sync::Arc};
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+
+/// The task itself.
+pub(crate) struct SessionTask {
+    session: Session,
+    controls: Controls,
+    watchers: Arc<Watchers>,
+    /// The sessions of the runtime in which no turn runs.
+    idle: Arc<IdleSessions>,
+    inbox: mpsc::UnboundedReceiver<Message>,
+    waiting: VecDeque<Queued>,
+    closing: Vec<oneshot::Sender<()>>,
+}
+
+impl SessionTask {
+    pub(super) fn new(
+        session: Session,
+        controls: Controls,
+        watchers: Arc<Watchers>,
+        idle: Arc<IdleSessions>,
+        inbox: mpsc::UnboundedReceiver<Message>,
+    ) -> Self {
+        Self { session, controls, watchers, idle, inbox, waiting: VecDeque::new(), closing: Vec::new() }
+    }
+
+    /// Runs until the session is closed or every handle is gone; whoever waits for the end is to be told of it.
+    pub(crate) async fn run(self) -> Vec<oneshot::Sender<()>> {
+        let telling = tell_commands(self.session.toolbox().sources().clone(), self.session.log().clone());
+        tokio::select! {
+            biased;
+            closing = self.work() => closing,
+            never = telling => match never {},
+        }
+    }
+
+    async fn work(mut self) -> Vec<oneshot::Sender<()>> {
+        // Whoever waits to hear that there is a session hears it first: one round for the answer to become a line, another for the line to go out.
+        for _ in 0..2 {
+            tokio::task::yield_now().await;
+        }
+        self.session.gate().sweep().await;
+        while self.closing.is_empty() {
+            let prompt = match self.waiting.pop_front() {
+                Some(prompt) => prompt,
+                None => match self.inbox.recv().await {
+                    Some(Message::Rewind(target, reply)) => {
+                        self.session.look_at_settings().await;
+                        self.move_on();
+                        let state = self.controls.state();
+                        // Whoever asked may have stopped waiting.
+                        let _ = reply.send(Box::pin(rewind(&self.session, &state, target)).await);
+                        continue;
+                    }
+                    Some(message) => {
+                        self.take(message).await;
+                        continue;
+                    }
+                    None => break,
+                },
+            };
+            let Queued { number, content, recorded, reply } = prompt;
+            // Boxed: a session without a running turn does not hold the memory of one.
+            let result = Box::pin(self.turn(number, turn::Prompted { content, recorded })).await;
+            // Whoever asked may have stopped waiting.
+            let _ = reply.send(result);
+        }
+        self.session.end().await;
+        self.closing
+    }
+
+    async fn turn(&mut self, number: u64, prompt: turn::Prompted) -> Result<PromptOutcome, TurnError> {
+        let cancel = self.controls.begin_turn();
+        self.controls.heed_settings().await;
+        self.move_on();
+        self.session.begin_turn(self.controls.state().additional_directories);
+        self.idle.wake(self.session.log().memory());
+        let result = {
+            let Self { session, controls, inbox, waiting, closing, .. } = self;
+            let work = async {
+                if !session.log().memory().is_certain() {
+                    tokio::select! {
+                        biased;
+                        () = cancel.cancelled() => return Ok(PromptOutcome::cancelled()),
+                        recovered = session.recover() => recovered?,
+                    }
+                }
+                turn::run(session, controls, prompt, &cancel).await
+            };
+            let over = CancellationToken::new();
+            // Beside the turn: what a message waits for, the turn does not.
+            let hear = async {
+                while let Some(message) = over.run_until_cancelled(inbox.recv()).await {
+                    let Some(message) = message else {
+                        // Nobody is left who could want the result.
+                        cancel.cancel();
+                        break;
+                    };
+                    take(controls, waiting, closing, message, Some((number, &cancel))).await;
+                }
+            };
+            let turn = async {
+                let result = AssertUnwindSafe(work).catch_unwind().await;
+                over.cancel();
+                result
+            };
+            // Heard first, so that a cancel that was sent before the turn began is seen before the
+            // model is asked.
+            let ((), result) = futures::join!(hear, turn);
+            result
+        };
+        self.controls.end_turn();
+        // What the turn did not live to hear is a prompt like any other, and the next.
+        self.controls.steering().drain().into_iter().rev().for_each(|prompt| self.waiting.push_front(prompt));
+        let memory = self.session.log().memory().clone();
+        let result = match result {
+            Ok(result) => {
+                if matches!(result, Err(TurnError::Store(_))) {
+                    memory.doubt();
+                }
+                result
+            }
+            Err(panic) => {
+                let text = crate::text::panic::panic_text(panic.as_ref());
+                tracing::error!(session = %self.session.id(), text, "a turn panicked");
+                memory.doubt();
+                if let Err(error) = self.session.recover().await {
+                    tracing::warn!(session = %self.session.id(), %error, "the log could not be read again yet");
+                }
+                Err(TurnError::Panicked(text))
+            }
+        };
+        self.idle.rest(&memory);
+        result
+    }
+
+    /// Moves tools to the next surface if theirs has gone. What was allowed was allowed where they ran then.
+    fn move_on(&mut self) {
+        let Some(surface) = self.watchers.moved() else { return };
+        let spawn = surface.system.routes().spawn;
+        self.controls.moved(policy::expected(&self.session.settings().sandbox, spawn));
+        self.session.move_to(surface);
+    }
+
+    async fn take(&mut self, message: Message) {
+        take(&self.controls, &mut self.waiting, &mut self.closing, message, None).await;
+    }
+}
+
+/// Tells the client whenever the session's slash commands have become others.
+async fn tell_commands(sources: Sources, log: SessionLog) -> Infallible {
+    loop {
+        sources.commands_changed().await;
+        log.tell(SessionEvent::Commands(commands::all(&sources)));
+    }
+}
+
+/// Takes a message, in a turn (the number of its prompt, and what cancels it) or between turns.
+async fn take(
+    controls: &Controls,
+    waiting: &mut VecDeque<Queued>,
+    closing: &mut Vec<oneshot::Sender<()>>,
+    message: Message,
+    running: Option<(u64, &CancellationToken)>,
+) {
+    let cancel = || {
+        if let Some((_, cancel)) = running {
+            cancel.cancel();
+        }
+    };
+    let queued = waiting.len() + controls.steering().len();
+    match message {
+        Message::Prompt(prompt) | Message::Steer(prompt) if !closing.is_empty() => {
+            prompt.settle(Err(TurnError::Closed));
+        }
+        Message::Prompt(prompt) | Message::Steer(prompt)
+            if queued >= controls.settings().seen().limits.queued_prompts =>
+        {
+            prompt.settle(Err(TurnError::QueueFull(queued)));
+        }
+        Message::Steer(prompt) if running.is_some() => controls.steering().push(prompt),
+        Message::Prompt(prompt) | Message::Steer(prompt) => waiting.push_back(prompt),
+        Message::Rewind(_, reply) => drop(reply.send(Err(RewindError::Busy))),
+        Message::Cancel => {
+            cancel();
+            controls.steering().drain().into_iter().chain(waiting.drain(..)).for_each(Queued::cancelled);
+        }
+        Message::Withdraw(number) if running.is_some_and(|(running, _)| running == number) => cancel(),
+        Message::Withdraw(number) => {
+            let waits = waiting.iter().position(|prompt| prompt.number == number);
+            let waits = waits.and_then(|at| waiting.remove(at));
+            if let Some(prompt) = waits.or_else(|| controls.steering().remove(number)) {
+                prompt.cancelled();
+            }
+        }
+        Message::Settings => {
+            controls.heed_settings().await;
+        }
+        Message::SetMode(mode, reply) => drop(reply.send(controls.set_mode(mode).await)),
+        Message::SetPermissionMode(mode, reply) => drop(reply.send(controls.set_permission_mode(mode).await)),
+        Message::SetModel(id, reply) => drop(reply.send(controls.set_model(&id).await)),
+        Message::SetEffort(effort, reply) => drop(reply.send(controls.set_effort(effort).await)),
+        Message::SetTitle(title, reply) => drop(reply.send(controls.set_title(title).await)),
+        Message::SetDirectories(folders, reply) => {
+            drop(reply.send(controls.set_directories(folders).await));
+        }
+        Message::Close(closed) => {
+            cancel();
+            let left = controls.steering().drain().into_iter().chain(waiting.drain(..));
+            left.for_each(|prompt| prompt.settle(Err(TurnError::Closed)));
+            closing.push(closed);
+        }
+    }
+}

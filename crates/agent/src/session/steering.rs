@@ -1,0 +1,46 @@
+//! What the user says to a turn while it runs.
+
+use crate::session::message::Queued;
+use std::{
+    collections::VecDeque,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+/// Waits between the session's task, which hears the user, and the turn, which tells the model.
+#[derive(Default)]
+pub(crate) struct Steering(Mutex<VecDeque<Queued>>);
+
+impl Steering {
+    pub(crate) fn push(&self, prompt: Queued) {
+        self.lock().push_back(prompt);
+    }
+
+    /// Takes what is to be said next.
+    pub(crate) fn next(&self) -> Option<Queued> {
+        self.lock().pop_front()
+    }
+
+    /// Takes one back that was not said.
+    pub(crate) fn remove(&self, number: u64) -> Option<Queued> {
+        let mut waiting = self.lock();
+        let at = waiting.iter().position(|prompt| prompt.number == number)?;
+        waiting.remove(at)
+    }
+
+    /// Takes all that was not said.
+    pub(crate) fn drain(&self) -> Vec<Queued> {
+        self.lock().drain(..).collect()
+    }
+
+    pub(crate) fn is_waiting(&self) -> bool {
+        !self.lock().is_empty()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.lock().len()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Queued>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,183 @@
+//! What a turn begins with: the prompt, what is looked up for it before it is recorded, and what becomes of it.
+
+use super::Turn;
+use crate::{
+    Content, HookEvent, MessageId, Phase, SessionEvent, SessionState, Severity, StopReason, TurnError,
+    TurnId,
+    input::{attachments, commands, mentions},
+    limits::{LOOK_WAIT, TITLE_CHARS},
+    session::controls::Controls,
+    sources::SourceNotice,
+    text::sanitise::label,
+};
+use serde_json::json;
+use tokio::sync::oneshot;
+
+/// What a turn begins with.
+pub(crate) struct Prompted {
+    pub(crate) content: Vec<Content>,
+    /// Told the id of its message once that is recorded.
+    pub(crate) recorded: oneshot::Sender<MessageId>,
+}
+
+/// What becomes of a prompt.
+pub(super) enum Admitted {
+    /// It is for the model; its texts.
+    Asks(String),
+    /// It was a command, or a hook refused it: the turn ends without a request.
+    Answered(StopReason),
+}
+
+impl Turn<'_> {
+    /// Looks up what a prompt names, asks the hooks, and begins to store it. A slash command is carried out.
+    pub(super) async fn admit(&mut self, turn: &TurnId, prompt: Prompted) -> Result<Admitted, TurnError> {
+        let Prompted { content, recorded } = prompt;
+        let content = {
+            let state = self.controls.state();
+            let looking = self.look_at(content.clone(), &state);
+            let looked = tokio::select! {
+                biased;
+                () = self.cancel.cancelled() => None,
+                looked = tokio::time::timeout(LOOK_WAIT, looking) => looked.ok(),
+            };
+            // What was said is kept whatever becomes of what it names.
+            looked.unwrap_or(content)
+        };
+        let command = commands::of(&content);
+        let (content, denial) = match command {
+            Some(_) => (content, None),
+            None => match self.say_command(content, &self.controls.state()).await {
+                (content, None) => self.ask_hooks(content).await,
+                refused => refused,
+            },
+        };
+        let is_for_model = command.is_none() && denial.is_none();
+        let hint = if is_for_model { self.command_hint(&content) } else { None };
+        let message = self.session.conversation().next_message();
+        let mut events = prompt_events(self.controls, turn, &message, &content);
+        if is_for_model {
+            events.push(SessionEvent::Phase(Phase::Thinking));
+        }
+        self.session.begin_storing(events, move || {
+            // Most clients only wait for the end.
+            let _ = recorded.send(message);
+        });
+        if let Some(action) = command {
+            self.session.stored().await?;
+            return Ok(Admitted::Answered(self.command(action).await?));
+        }
+        if let Some(reason) = denial {
+            self.session.stored().await?;
+            return Ok(Admitted::Answered(self.say(reason)));
+        }
+        self.tell_notices(hint.into_iter().collect()).await?;
+        Ok(Admitted::Asks(words(&content)))
+    }
+
+    /// A prompt with what it links to and mentions.
+    async fn look_at(&self, content: Vec<Content>, state: &SessionState) -> Vec<Content> {
+        let system = self.session.system().as_ref();
+        let open = |path: &_, canonical: &_| self.session.gate().attaching(state, path, canonical);
+        let content = attachments::expand(content, system, &open).await;
+        for path in attachments::files(&content) {
+            // Searches ask the editor for it, as far as the tools may read it.
+            let canonical = system.resolve(&path).await;
+            if canonical.is_ok_and(|canonical| open(&path, &canonical).is_some()) {
+                self.session.files().named(&path);
+            }
+        }
+        if self.session.toolbox().sources().is_empty() {
+            return content;
+        }
+        let refused = |function: &str| self.session.gate().refuses(state, function);
+        let (content, problems) =
+            mentions::attach(content, self.session.toolbox().sources(), system, &open, &refused).await;
+        for title in problems {
+            self.session.tell(SessionEvent::Notice { severity: Severity::Warning, title, description: None });
+        }
+        content
+    }
+
+    /// A prompt that is a command of a source, with what the user says with it; and why that cannot
+    /// be, if it cannot. A prompt that begins with `/` and is no command is left as it is.
+    async fn say_command(
+        &self,
+        mut content: Vec<Content>,
+        state: &SessionState,
+    ) -> (Vec<Content>, Option<String>) {
+        let Some(Content::Text(text)) = content.first() else { return (content, None) };
+        let Some((name, arguments)) = commands::named(text) else { return (content, None) };
+        let refused = |function: &str| self.session.gate().refuses(state, function);
+        let said = tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => None,
+            said = self.session.toolbox().sources().say(name, arguments, &refused) => said,
+        };
+        match said {
+            None => (content, None),
+            Some(Ok(more)) => {
+                content.extend(more);
+                (content, None)
+            }
+            Some(Err(why)) => (content, Some(why)),
+        }
+    }
+
+    /// A notice that names the command which a prompt looks like, where it is close to one.
+    fn command_hint(&self, content: &[Content]) -> Option<SourceNotice> {
+        let Some(Content::Text(text)) = content.first() else { return None };
+        let (given, _) = commands::named(text)?;
+        let meant = commands::nearest(given, &commands::all(self.session.toolbox().sources()))?;
+        Some(SourceNotice {
+            severity: Severity::Warning,
+            title: format!("There is no command /{given}; did you mean /{meant}? The model was asked."),
+            description: None,
+        })
+    }
+
+    /// What hooks make of a prompt: it with their notes, and why it must not be, if it must not.
+    pub(super) async fn ask_hooks(&self, mut content: Vec<Content>) -> (Vec<Content>, Option<String>) {
+        let about = || json!({ "prompt": words(&content) });
+        let hooks = self.session.look_at_settings().await.hooks.clone();
+        let said = hooks.run(HookEvent::Prompt, self.session.cwd(), None, about, self.cancel).await;
+        content.extend(said.notes.into_iter().map(Content::text));
+        (content, said.denial)
+    }
+}
+
+/// What begins a turn.
+fn prompt_events(
+    controls: &Controls,
+    turn: &TurnId,
+    message: &MessageId,
+    content: &[Content],
+) -> Vec<SessionEvent> {
+    let mut events = vec![
+        SessionEvent::TurnStarted { turn: turn.clone() },
+        SessionEvent::UserMessage { id: message.clone(), content: content.to_vec() },
+    ];
+    if controls.state().title.is_none()
+        && let Some(title) = title(content)
+    {
+        events.push(SessionEvent::TitleChanged(title));
+    }
+    events
+}
+
+/// The texts of a prompt.
+fn words(content: &[Content]) -> String {
+    let text = |item: &Content| match item {
+        Content::Text(text) => Some(text.clone()),
+        _ => None,
+    };
+    content.iter().filter_map(text).collect::<Vec<_>>().join("\n")
+}
+
+fn title(content: &[Content]) -> Option<String> {
+    content.iter().find_map(|item| match item {
+        Content::Text(text) => {
+            text.lines().map(|line| label(line, TITLE_CHARS)).find(|line| !line.is_empty())
+        }
+        _ => None,
+    })
+}

@@ -1,0 +1,263 @@
+//! One call by itself: ruled on, shown to hooks, asked about, run, recorded.
+
+use super::{Calls, Candidate};
+use crate::{
+    Effect, HookEvent, InnerCalls, SessionEvent, Severity, StoreError, ToolContent, ToolContext, ToolError,
+    ToolOutput, ToolResult, ToolStatus,
+    checkpoint::Recorder,
+    gate::{Answer, Applicant, Ruling},
+    limits::{CALL_WAIT, CANCEL_GRACE, FILES_WAIT, LOOK_WAIT, REVIEW_WAIT},
+    policy::{self, Resolved},
+    text::panic::panic_text,
+    tool::titles,
+    tools::cap,
+};
+use futures::FutureExt as _;
+use serde_json::json;
+use std::{panic::AssertUnwindSafe, time::Duration};
+use system::SystemError;
+use tokio_util::sync::CancellationToken;
+
+impl Calls<'_> {
+    /// One call by itself, with all that may stand in its way. The flag says that the user wants the turn to end.
+    pub(super) async fn run_alone(
+        &self,
+        mut candidate: Candidate,
+        ruling: Option<Ruling>,
+        cancel: &CancellationToken,
+    ) -> Result<(ToolResult, bool), StoreError> {
+        let id = candidate.id().clone();
+        let mut dismissed = false;
+        // What was decided without a question is recorded with what comes of it: one wait for the disk less.
+        let mut decided = Vec::new();
+        let mut recorder = None;
+        let (outcome, content) = 'outcome: {
+            if let Some(reason) = candidate.problem() {
+                break 'outcome (Err(ToolError::message(reason)), Vec::new());
+            }
+            let Some(ruling) = ruling else { break 'outcome (Err(ToolError::Cancelled(None)), Vec::new()) };
+            decided.extend(ruling.record(&id));
+            if let Some(reason) = ruling.denial() {
+                let text = format!("{reason} Try a different approach.");
+                break 'outcome (Err(ToolError::message(text)), Vec::new());
+            }
+            let asked = !ruling.allows();
+            let mut cx = self.session.tool_context(&id, cancel, asked, &ruling);
+            if candidate.effect() == Some(Effect::Writes) {
+                let over = Recorder::new(cx.system.clone(), ruling.places());
+                cx.system = over.clone();
+                recorder = Some(over);
+            }
+            let content = match prepare(&mut candidate, &cx, cancel).await {
+                Ok(content) => content,
+                Err(error) => break 'outcome (Err(error), Vec::new()),
+            };
+            if asked {
+                let applicant = candidate.applicant().expect("checked above");
+                match self.session.gate().ask(&ruling, &applicant, content.clone(), cancel).await? {
+                    Answer::Allowed => {
+                        // A question may stay open for long: what was approved must still be what would happen.
+                        let now = match self.rule(&applicant, None, cancel).await {
+                            Ok(now) => now,
+                            Err(error) => break 'outcome (Err(error), content),
+                        };
+                        if let Some(reason) = now.denial() {
+                            break 'outcome (Err(ToolError::message(reason)), content);
+                        }
+                        if !now.is_same_as(&ruling) {
+                            let text = "What this call touches, or where it would run, changed while the user was asked; nothing was done. Call it again.";
+                            break 'outcome (Err(ToolError::message(text)), content);
+                        }
+                    }
+                    Answer::Refused(reason) => break 'outcome (Err(ToolError::message(reason)), content),
+                    Answer::Cancelled => {
+                        dismissed = true;
+                        break 'outcome (Err(ToolError::Cancelled(None)), content);
+                    }
+                }
+            }
+            let mut started = candidate.update(ToolStatus::InProgress);
+            if !content.is_empty() {
+                started.locations = Some(titles::changed_lines(candidate.locations(), &content));
+                started.content = Some(content.clone());
+            }
+            decided.push(SessionEvent::ToolCall(started));
+            self.session.record(std::mem::take(&mut decided)).await?;
+            let outcome = self.execute(&mut candidate, cx, cancel).await?;
+            if let Err(ToolError::System(SystemError::NotConfined(_))) = outcome
+                && ruling.is_confined()
+                && let Some(Ok(ruling)) = self.rule_on(&mut candidate, cancel).await
+                && !ruling.is_confined()
+            {
+                // Nothing has run. It is decided again, as a command that nothing confines.
+                return Box::pin(self.run_alone(candidate, Some(ruling), cancel)).await;
+            }
+            (self.tell_hooks(&mut candidate, outcome, cancel).await, content)
+        };
+        // Whatever came of the call: what it did to files is recorded with its end.
+        decided.extend(recorder.iter().flat_map(|recorder| recorder.events()));
+        let (result, events) = candidate.ended(outcome, content, &self.session.settings().limits.tools);
+        decided.extend(events);
+        self.session.record(decided).await?;
+        Ok((result, dismissed))
+    }
+
+    /// What the gate says of a call; nothing, if it cannot run at all.
+    pub(super) async fn rule_on(
+        &self,
+        candidate: &mut Candidate,
+        cancel: &CancellationToken,
+    ) -> Option<Result<Ruling, ToolError>> {
+        let looked = candidate.take_looked();
+        Some(self.rule(&candidate.applicant()?, looked, cancel).await)
+    }
+
+    /// What the gate says of a call; the looks at files that it takes have an end.
+    async fn rule(
+        &self,
+        applicant: &Applicant<'_>,
+        looked: Option<Vec<Resolved>>,
+        cancel: &CancellationToken,
+    ) -> Result<Ruling, ToolError> {
+        // What holds at this moment decides, whoever changed it last.
+        self.controls.heed_settings().await;
+        let state = self.controls.state();
+        let ruling = async {
+            let accesses = match looked {
+                Some(accesses) => accesses,
+                None => self.session.gate().look(applicant, self.session.cwd()).await,
+            };
+            Ok(self.session.gate().rule(&state, applicant, accesses).await)
+        };
+        let ruling = guarded(ruling, cancel, LOOK_WAIT).await?;
+        // What this machine gives is known now.
+        if let Some(place) = ruling.place()
+            && place != state.sandbox
+        {
+            self.controls.commands_run(place);
+            if let Some(why) = ruling.shortcoming() {
+                let (severity, description) = (Severity::Warning, Some(why.to_owned()));
+                let title = "Commands are not fully confined".to_owned();
+                self.session.tell(SessionEvent::Notice { severity, title, description });
+            }
+        }
+        Ok(ruling)
+    }
+
+    /// Runs a call, and what it calls in turn.
+    pub(super) async fn execute(
+        &self,
+        candidate: &mut Candidate,
+        mut cx: ToolContext,
+        cancel: &CancellationToken,
+    ) -> Result<Result<ToolOutput, ToolError>, StoreError> {
+        let (id, is_nested) = (candidate.id().clone(), candidate.is_nested());
+        let is_foreign = policy::is_foreign(candidate.name());
+        let (call, effect) = candidate.call();
+        if is_nested {
+            if is_foreign {
+                cx.limits = cx.limits.uncut();
+            }
+            return Ok(guarded(call.run(&cx), cancel, wait(effect)).await);
+        }
+        let (inner, requests) = InnerCalls::channel();
+        cx.inner = inner;
+        let over = cancel.child_token();
+        let mut serving = std::pin::pin!(self.serve(&id, requests, &over));
+        let mut running = std::pin::pin!(guarded(call.run(&cx), cancel, wait(effect)));
+        let outcome = tokio::select! {
+            biased;
+            outcome = &mut running => outcome,
+            served = &mut serving => {
+                served?;
+                // The turn was cancelled; the call is about to see it.
+                return Ok(running.await);
+            }
+        };
+        over.cancel();
+        serving.await?;
+        Ok(outcome)
+    }
+
+    /// Asks the hooks that run before calls; they can only deny, and add notes.
+    pub(super) async fn ask_hooks(
+        &self,
+        candidate: &mut Candidate,
+        ruling: Ruling,
+        cancel: &CancellationToken,
+    ) -> Ruling {
+        let about = || candidate.about();
+        let tool = Some(candidate.name());
+        let hooks = self.session.settings().hooks.clone();
+        let said = hooks.run(HookEvent::BeforeTool, self.session.cwd(), tool, about, cancel).await;
+        candidate.add_notes(said.notes);
+        match said.denial {
+            None => ruling,
+            Some(reason) => ruling.denied_by_hook(reason),
+        }
+    }
+
+    /// Tells the hooks that run after calls what came of it.
+    pub(super) async fn tell_hooks(
+        &self,
+        candidate: &mut Candidate,
+        outcome: Result<ToolOutput, ToolError>,
+        cancel: &CancellationToken,
+    ) -> Result<ToolOutput, ToolError> {
+        let mut output = outcome?;
+        let about = || {
+            let mut about = candidate.about();
+            let text = cap(output.result.text.clone(), &self.session.settings().limits.tools);
+            about["result"] = json!({ "text": text, "is_error": output.result.is_error });
+            about
+        };
+        let tool = Some(candidate.name());
+        let hooks = self.session.look_at_settings().await.hooks.clone();
+        let said = hooks.run(HookEvent::AfterTool, self.session.cwd(), tool, about, cancel).await;
+        output.result.is_error |= said.denial.is_some();
+        candidate.add_notes(said.notes.into_iter().chain(said.denial));
+        Ok(output)
+    }
+}
+
+/// Does what a call does before the user is asked about it.
+async fn prepare(
+    candidate: &mut Candidate,
+    cx: &ToolContext,
+    cancel: &CancellationToken,
+) -> Result<Vec<ToolContent>, ToolError> {
+    let (call, effect) = candidate.call();
+    guarded(call.prepare(cx), cancel, wait(effect)).await
+}
+
+/// How long a step of a call may take.
+fn wait(effect: Effect) -> Duration {
+    match effect {
+        Effect::Reads => FILES_WAIT,
+        Effect::Writes => REVIEW_WAIT,
+        Effect::Session | Effect::Executes => CALL_WAIT,
+    }
+}
+
+/// Runs a step of a tool so that neither a panic nor a tool that never ends or ignores the cancellation reaches the turn.
+async fn guarded<T>(
+    step: impl Future<Output = Result<T, ToolError>>,
+    cancel: &CancellationToken,
+    wait: Duration,
+) -> Result<T, ToolError> {
+    let abandoned = async {
+        cancel.cancelled().await;
+        tokio::time::sleep(CANCEL_GRACE).await;
+    };
+    tokio::select! {
+        biased;
+        result = AssertUnwindSafe(step).catch_unwind() => result.unwrap_or_else(|panic| {
+            Err(ToolError::message(format!("Error during tool execution: {}", panic_text(panic.as_ref()))))
+        }),
+        () = abandoned => Err(ToolError::Cancelled(None)),
+        () = tokio::time::sleep(wait) => {
+            let seconds = wait.as_secs();
+            Err(ToolError::message(format!("There was no answer within {seconds} s. It may have had an effect or not; check before you repeat it.")))
+        }
+    }
+}

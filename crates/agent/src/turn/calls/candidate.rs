@@ -1,0 +1,267 @@
+//! One call on its way: what was asked for, what it was understood as, and how it is told of.
+
+use crate::{
+    AnyCall, AnyTool, Content, Description, Effect, Location, SessionEvent, ToolCallId, ToolCallRequest,
+    ToolCallUpdate, ToolContent, ToolError, ToolKind, ToolLimits, ToolOutput, ToolResult, ToolStatus,
+    gate::Applicant,
+    policy::Resolved,
+    repair::{self, Known, Refusal, Several},
+    tools::{call_tool, cap},
+};
+use serde_json::{Value, json};
+use system::{AbsPath, Route};
+
+/// A call of an answer, parsed as far as it could be.
+pub(in crate::turn) struct Candidate {
+    request: ToolCallRequest,
+    description: Description,
+    arguments: Value,
+    parsed: Result<Parsed, String>,
+    /// What it is about, looked at while the answer was stored. Good for one decision, and only while nothing else has run since.
+    looked: Option<Vec<Resolved>>,
+    /// What hooks had to say, for the model.
+    notes: Vec<String>,
+    /// Whether another call makes it.
+    nested: bool,
+}
+
+struct Parsed {
+    effect: Effect,
+    executor: Option<Route>,
+    call: Box<dyn AnyCall>,
+}
+
+impl Parsed {
+    fn new(tool: &dyn AnyTool, arguments: &Value) -> Result<Self, String> {
+        Self::several(tool, std::slice::from_ref(arguments))
+    }
+
+    /// A call that stands for several, where there are several arguments.
+    fn several(tool: &dyn AnyTool, arguments: &[Value]) -> Result<Self, String> {
+        let parse = |arguments: &Value| tool.parse(arguments.clone()).map_err(|error| error.to_string());
+        let mut calls = arguments.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
+        let call = match calls.len() {
+            1 => calls.remove(0),
+            _ => Box::new(Several(calls)),
+        };
+        Ok(Self { effect: tool.effect(), executor: tool.executor(), call })
+    }
+}
+
+impl Candidate {
+    /// The request becomes what was meant by it; what the model wrote stays in it beside that.
+    pub(super) fn new(
+        cwd: &AbsPath,
+        known: Known<'_>,
+        request: &mut ToolCallRequest,
+        cut_at: Option<u64>,
+    ) -> Self {
+        if let Err(why) = call_tool::unwrap(request) {
+            let arguments = request.arguments.clone().unwrap_or_default();
+            return Self::of(cwd, request, arguments, Err(why));
+        }
+        let came = || match &request.arguments {
+            Ok(arguments) => arguments.clone(),
+            Err(malformed) => Value::String(malformed.raw.clone()),
+        };
+        match repair::read(known, &request.name, &request.arguments, cut_at) {
+            Ok(reading) => {
+                let parsed = Parsed::several(reading.tool.as_ref(), &reading.arguments)
+                    .map_err(|error| repair::unfit(reading.tool.as_ref(), &reading.arguments, &error));
+                let arguments = match <[Value; 1]>::try_from(reading.arguments) {
+                    Ok([only]) => only,
+                    Err(several) => Value::Array(several),
+                };
+                request.name = reading.tool.name().into_owned();
+                if arguments.is_object() {
+                    request.arguments = Ok(arguments.clone());
+                }
+                let mut candidate = Self::of(cwd, request, arguments, parsed);
+                candidate.notes.extend(reading.note);
+                candidate
+            }
+            Err(Refusal { tool, text }) => {
+                let name = tool.unwrap_or_else(|| request.name.clone());
+                Self::of(cwd, &ToolCallRequest { name, ..request.clone() }, came(), Err(text))
+            }
+        }
+    }
+
+    /// A call that another call makes.
+    pub(super) fn nested(cwd: &AbsPath, request: &ToolCallRequest, tool: &dyn AnyTool) -> Self {
+        let arguments = request.arguments.clone().unwrap_or_default();
+        let parsed = Parsed::new(tool, &arguments);
+        Self { nested: true, ..Self::of(cwd, request, arguments, parsed) }
+    }
+
+    fn of(
+        cwd: &AbsPath,
+        request: &ToolCallRequest,
+        arguments: Value,
+        parsed: Result<Parsed, String>,
+    ) -> Self {
+        let description = match &parsed {
+            Ok(parsed) => parsed.call.describe(cwd),
+            Err(_) => Description {
+                title: request.name.clone(),
+                kind: ToolKind::Other,
+                locations: Vec::<Location>::new(),
+            },
+        };
+        Self {
+            request: request.clone(),
+            description,
+            arguments,
+            parsed,
+            looked: None,
+            notes: Vec::new(),
+            nested: false,
+        }
+    }
+
+    /// What tells of it before anything is done about it.
+    pub(super) fn announcement(&self) -> ToolCallUpdate {
+        let mut update = self.update(ToolStatus::Pending);
+        update.title = Some(self.description.title.clone());
+        update.kind = Some(self.description.kind);
+        update.locations = Some(self.description.locations.clone());
+        update.raw_input = Some(self.arguments.clone());
+        update
+    }
+
+    /// Adds something that the model is told with the result.
+    pub(in crate::turn) fn add_note(&mut self, note: String) {
+        self.notes.push(note);
+    }
+
+    /// Why it cannot run at all, if it cannot.
+    pub(super) fn problem(&self) -> Option<String> {
+        self.parsed.as_ref().err().cloned()
+    }
+
+    /// Adds what hooks had to say, for the model.
+    pub(super) fn add_notes(&mut self, notes: impl IntoIterator<Item = String>) {
+        self.notes.extend(notes);
+    }
+
+    /// The call is not run; why, for the model.
+    pub(super) fn refuse(&mut self, why: String) {
+        self.parsed = Err(why);
+    }
+
+    pub(super) fn id(&self) -> &ToolCallId {
+        &self.request.id
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.request.name
+    }
+
+    /// Whether another call makes it.
+    pub(super) fn is_nested(&self) -> bool {
+        self.nested
+    }
+
+    /// What it does to the world; nothing, if it cannot run at all.
+    pub(super) fn effect(&self) -> Option<Effect> {
+        Some(self.parsed.as_ref().ok()?.effect)
+    }
+
+    /// The call itself, and what it does to the world.
+    pub(super) fn call(&mut self) -> (&mut dyn AnyCall, Effect) {
+        let parsed = self.parsed.as_mut().expect("only parsed calls are prepared and run");
+        (parsed.call.as_mut(), parsed.effect)
+    }
+
+    /// Where it works.
+    pub(super) fn locations(&self) -> &[Location] {
+        &self.description.locations
+    }
+
+    /// Keeps what was looked up for the decision about it. Good for one decision, and only while nothing else has run
+    /// since.
+    pub(super) fn looked(&mut self, accesses: Option<Vec<Resolved>>) {
+        self.looked = accesses;
+    }
+
+    /// Takes what was looked up for the decision about it.
+    pub(super) fn take_looked(&mut self) -> Option<Vec<Resolved>> {
+        self.looked.take()
+    }
+
+    /// The call as the gate sees it; nothing, if it cannot run at all.
+    pub(super) fn applicant(&self) -> Option<Applicant<'_>> {
+        let parsed = self.parsed.as_ref().ok()?;
+        Some(Applicant {
+            id: &self.request.id,
+            tool: &self.request.name,
+            effect: parsed.effect,
+            executor: parsed.executor,
+            call: parsed.call.as_ref(),
+            description: &self.description,
+            arguments: &self.arguments,
+        })
+    }
+
+    pub(super) fn update(&self, status: ToolStatus) -> ToolCallUpdate {
+        ToolCallUpdate::of(self.request.id.clone(), self.request.name.clone()).status(status)
+    }
+
+    /// What hooks are told of it.
+    pub(super) fn about(&self) -> Value {
+        json!({ "tool": self.request.name, "call": self.request.id.to_string(), "arguments": self.arguments })
+    }
+
+    /// The result for the model, or for the call that made this one, and the events that end the call. Those keep within the limits: what a script
+    /// gets may be longer than what people are shown and what is stored.
+    pub(super) fn ended(
+        &self,
+        outcome: Result<ToolOutput, ToolError>,
+        content: Vec<ToolContent>,
+        limits: &ToolLimits,
+    ) -> (ToolResult, Vec<SessionEvent>) {
+        let (status, mut result, shown, events) = match outcome {
+            Ok(ToolOutput { result, shown, events }) => {
+                let status = if result.is_error { ToolStatus::Failed } else { ToolStatus::Completed };
+                (status, result, shown, events)
+            }
+            Err(ToolError::Cancelled(partial)) => {
+                let text = match partial {
+                    Some(partial) => format!("The call was cancelled. Until then:\n{partial}"),
+                    None => "The call was cancelled.".to_owned(),
+                };
+                (ToolStatus::Cancelled, ToolResult::error(text), None, Vec::new())
+            }
+            Err(error) => {
+                // What was going to be written stays in sight beside the reason why it was not.
+                let text = error.to_string();
+                let (mut shown, rest): (Vec<_>, Vec<_>) =
+                    content.into_iter().partition(|content| matches!(content, ToolContent::Diff(_)));
+                shown.push(ToolContent::Content(Content::text(text.clone())));
+                shown.extend(rest);
+                (ToolStatus::Failed, ToolResult::error(text), Some(shown), Vec::new())
+            }
+        };
+        for note in &self.notes {
+            result.text.push_str("\n\n");
+            result.text.push_str(note);
+        }
+        let mut recorded = result.clone();
+        let mut shown = shown;
+        if self.nested {
+            recorded.text = cap(recorded.text, limits);
+            shown.iter_mut().flatten().for_each(|content| keep_within(content, limits));
+        }
+        let text = || vec![ToolContent::Content(Content::text(recorded.text.clone()))];
+        let mut update = self.update(status).content(shown.unwrap_or_else(text));
+        update.result = Some(recorded);
+        (result, std::iter::once(SessionEvent::ToolCall(update)).chain(events).collect())
+    }
+}
+
+/// What is shown of a call that another one made.
+fn keep_within(content: &mut ToolContent, limits: &ToolLimits) {
+    if let ToolContent::Content(Content::Text(text)) = content {
+        *text = cap(std::mem::take(text), limits);
+    }
+}

@@ -1,0 +1,183 @@
+//! The tool calls of one answer: announced, passed through the gate, run, recorded.
+//!
+//! Reads that need no question run side by side; writes and commands run one after the other, in the order the model
+//! gave them. A call is recorded as started before it runs and as ended after it, each before the next side effect.
+//!
+//! A call may make further calls (`nested`), which take the same way (`alone`): that is one recursion.
+
+mod alone;
+mod candidate;
+mod nested;
+mod sampling;
+
+pub(super) use candidate::Candidate;
+
+use crate::{
+    Effect, Item, LanguageModel, ModelResponse, SessionEvent, StoreError, ToolSpec, ToolStatus, Usage,
+    gate::Ruling,
+    repair::Known,
+    session::{Session, controls::Controls},
+};
+use futures::FutureExt as _;
+use sampling::Spent;
+use std::{
+    panic::AssertUnwindSafe,
+    sync::{Arc, PoisonError},
+};
+use tokio_util::sync::CancellationToken;
+
+/// Runs the calls of one answer.
+pub(super) struct Calls<'a> {
+    session: &'a Session,
+    controls: &'a Controls,
+    /// The model that the turn runs on.
+    model: &'a Arc<dyn LanguageModel>,
+    /// Tokens that servers used of it.
+    sampled: Spent,
+}
+
+impl<'a> Calls<'a> {
+    pub(super) fn new(
+        session: &'a Session,
+        controls: &'a Controls,
+        model: &'a Arc<dyn LanguageModel>,
+    ) -> Self {
+        Self { session, controls, model, sampled: Spent::default() }
+    }
+}
+
+impl Calls<'_> {
+    /// Tokens that servers used of the model so far.
+    pub(super) fn sampled(&self) -> Usage {
+        *self.sampled.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs the calls. Every call gets a result, whatever happens, and it is recorded. Returns whether
+    /// the turn is to end: it was cancelled, or the user dismissed a question.
+    pub(in crate::turn) async fn run(
+        &self,
+        candidates: Vec<Candidate>,
+        cancel: &CancellationToken,
+    ) -> Result<bool, StoreError> {
+        let mut dismissed = false;
+        let mut batch: Vec<(Candidate, Ruling)> = Vec::new();
+        for mut candidate in candidates {
+            self.session.room(cancel).await;
+            let ruling = match dismissed || cancel.is_cancelled() {
+                true => None,
+                false => self.rule_on(&mut candidate, cancel).await,
+            };
+            let ruling = match ruling {
+                Some(Err(error)) if !cancel.is_cancelled() => {
+                    candidate.refuse(error.to_string());
+                    None
+                }
+                ruling => ruling.and_then(Result::ok),
+            };
+            let ruling = match ruling {
+                Some(ruling) if ruling.denial().is_none() => {
+                    Some(self.ask_hooks(&mut candidate, ruling, cancel).await)
+                }
+                ruling => ruling,
+            };
+            let parallel = candidate.effect() == Some(Effect::Reads);
+            match ruling {
+                Some(ruling) if parallel && ruling.allows() => batch.push((candidate, ruling)),
+                ruling => {
+                    self.run_batch(std::mem::take(&mut batch), cancel).await?;
+                    let (_, dismiss) = self.run_alone(candidate, ruling, cancel).await?;
+                    dismissed |= dismiss;
+                }
+            }
+        }
+        self.run_batch(batch, cancel).await?;
+        Ok(dismissed || cancel.is_cancelled())
+    }
+
+    async fn run_batch(
+        &self,
+        batch: Vec<(Candidate, Ruling)>,
+        cancel: &CancellationToken,
+    ) -> Result<(), StoreError> {
+        if batch.is_empty() {
+            return Ok(());
+        }
+        let started = batch.iter().flat_map(|(candidate, ruling)| {
+            let started = SessionEvent::ToolCall(candidate.update(ToolStatus::InProgress));
+            ruling.record(candidate.id()).into_iter().chain([started])
+        });
+        self.session.record(started.collect()).await?;
+        let ended = futures::future::join_all(batch.into_iter().map(async |(mut candidate, ruling)| {
+            let cx = self.session.tool_context(candidate.id(), cancel, false, &ruling);
+            let outcome = self.execute(&mut candidate, cx, cancel).await?;
+            let outcome = self.tell_hooks(&mut candidate, outcome, cancel).await;
+            let (_, events) = candidate.ended(outcome, Vec::new(), &self.session.settings().limits.tools);
+            Ok(events)
+        }))
+        .await;
+        let ended = ended.into_iter().collect::<Result<Vec<_>, StoreError>>()?;
+        self.session.record(ended.into_iter().flatten().collect()).await
+    }
+}
+
+/// Parses the calls of an answer. The events announce them; they are recorded together with the answer. `offered`: the
+/// tools that the model was told of. `cut_at`: the answer ended at this many tokens, which was its limit.
+pub(super) fn announce(
+    session: &Session,
+    response: &mut ModelResponse,
+    offered: &[ToolSpec],
+    cut_at: Option<u64>,
+) -> (Vec<Candidate>, Vec<SessionEvent>) {
+    let offered: Vec<&str> = offered.iter().map(|spec| spec.name.as_str()).collect();
+    let known = Known { tools: session.toolbox().all(), offered: &offered };
+    let count = response.calls().count();
+    let limit = session.settings().limits.calls_per_response;
+    let requests = response.items.iter_mut().filter_map(|item| match item {
+        Item::Call(request) => Some(request),
+        _ => None,
+    });
+    let candidates: Vec<_> = requests
+        .enumerate()
+        .map(|(index, request)| {
+            let cut_at = cut_at.filter(|_| index + 1 == count);
+            let mut candidate = Candidate::new(session.cwd(), known, request, cut_at);
+            if index >= limit {
+                candidate.refuse(format!(
+                    "Too many tool calls in one answer ({limit} are allowed). Call this one again."
+                ));
+            }
+            candidate
+        })
+        .collect();
+    let events =
+        candidates.iter().map(|candidate| SessionEvent::ToolCall(candidate.announcement())).collect();
+    (candidates, events)
+}
+
+/// Stores the answer that made the calls, and looks meanwhile at what the first of them is about: nothing can change that before it runs but what
+/// could change it afterwards as well. A look that takes longer is left for the decision.
+pub(super) async fn record_and_look(
+    session: &Session,
+    candidates: &mut [Candidate],
+    events: Vec<SessionEvent>,
+) -> Result<(), StoreError> {
+    let Some(applicant) = candidates.first().and_then(Candidate::applicant) else {
+        return session.record(events).await;
+    };
+    let mut looked = None;
+    let stored = {
+        let mut recording = std::pin::pin!(session.record(events));
+        let looking = AssertUnwindSafe(session.gate().look(&applicant, session.cwd())).catch_unwind();
+        let mut looking = std::pin::pin!(looking);
+        loop {
+            tokio::select! {
+                biased;
+                stored = &mut recording => break stored,
+                found = &mut looking, if looked.is_none() => looked = Some(found),
+            }
+        }
+    };
+    // A look that panicked does it again where that is reported.
+    candidates[0].looked(looked.and_then(Result::ok));
+    stored
+}

@@ -1,0 +1,158 @@
+//! Calls from within a call: a script's, which go through the same gate as the model's own.
+//!
+//! A call that runs sends what it wants (`NestedRequest`); whoever runs the call, and holds the session, carries it out. Nobody is asked on its way: a call
+//! that would have to ask is refused. It is announced, recorded and shown as a call of its own, and the model sees nothing of it but what the
+//! script makes of it. What a server wants of the model goes the same way, and is the one thing that the user is asked about.
+
+use super::{Calls, Candidate, sampling::Sampling};
+use crate::{
+    AnyTool, Callee, InnerError, SampleRequest, Sampled, SessionEvent, StoreError, ToolCallId,
+    ToolCallRequest, ToolError, ToolResult, Written, policy, prompt, tool::nested::NestedRequest,
+};
+use futures::future::BoxFuture;
+use serde_json::Value;
+use std::sync::Arc;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+type Performed = Result<Result<ToolResult, InnerError>, StoreError>;
+
+/// A call, and whether the user is asked about it where the policy wants that.
+struct NestedCall {
+    id: ToolCallId,
+    name: String,
+    tool: Arc<dyn AnyTool>,
+    arguments: Value,
+    may_ask: bool,
+}
+
+impl Calls<'_> {
+    /// Carries out what a call asks for, one thing after the other, until the call is over. Then what is being done is cancelled, and still recorded.
+    pub(super) async fn serve(
+        &self,
+        outer: &ToolCallId,
+        mut requests: mpsc::Receiver<NestedRequest>,
+        over: &CancellationToken,
+    ) -> Result<(), StoreError> {
+        let mut number = 0;
+        loop {
+            let request = tokio::select! {
+                biased;
+                () = over.cancelled() => return Ok(()),
+                request = requests.recv() => request,
+            };
+            // Whoever asked may have stopped waiting.
+            match request {
+                None => {
+                    over.cancelled().await;
+                    return Ok(());
+                }
+                Some(NestedRequest::Tools(reply)) => {
+                    let mode = self.controls.state().mode;
+                    // A server's tool that the model has to search for is not kept from a script.
+                    let known = |tool: &Arc<dyn AnyTool>| match policy::is_of_server(&tool.name()) {
+                        true => prompt::available(tool.as_ref(), mode),
+                        false => prompt::offered(tool.as_ref(), mode),
+                    };
+                    let tools = self.session.toolbox().all().iter().filter(|tool| known(tool));
+                    let _ = reply.send(tools.map(|tool| tool.spec()).collect());
+                }
+                Some(NestedRequest::Call { callee, arguments, reply }) => {
+                    number += 1;
+                    let id = ToolCallId(format!("{outer}.{number}"));
+                    let performed = match found(self.session.toolbox().all(), callee) {
+                        Ok((name, tool)) => {
+                            let call = NestedCall { id, name, tool, arguments, may_ask: false };
+                            self.perform(call, over).await?
+                        }
+                        Err(error) => Err(error),
+                    };
+                    let _ = reply.send(performed);
+                }
+                Some(NestedRequest::Sample { request, mut reply }) => {
+                    number += 1;
+                    let id = ToolCallId(format!("{outer}.{number}"));
+                    let cancel = over.child_token();
+                    let mut sampling = std::pin::pin!(self.sample(id, *request, &cancel));
+                    let sampled = tokio::select! {
+                        biased;
+                        sampled = &mut sampling => sampled?,
+                        () = reply.closed() => {
+                            cancel.cancel();
+                            sampling.await?
+                        }
+                    };
+                    let _ = reply.send(sampled);
+                }
+            }
+        }
+    }
+
+    /// Asks the turn's model for a server.
+    async fn sample(
+        &self,
+        id: ToolCallId,
+        request: SampleRequest,
+        cancel: &CancellationToken,
+    ) -> Result<Result<Sampled, InnerError>, StoreError> {
+        let sampling = Sampling::new(request, self.model.clone(), self.sampled.clone());
+        let tool = Arc::new(sampling.clone());
+        let (name, arguments) = (tool.name().into_owned(), sampling.arguments());
+        let call = NestedCall { id, name, tool, arguments, may_ask: true };
+        let performed = self.perform(call, cancel).await?;
+        Ok(performed.and_then(|result| sampling.take().ok_or(InnerError::Denied(result.text))))
+    }
+
+    /// Boxed: a call from within a call is a call.
+    fn perform<'a>(&'a self, call: NestedCall, cancel: &'a CancellationToken) -> BoxFuture<'a, Performed> {
+        Box::pin(async move {
+            let NestedCall { id, name, tool, arguments, may_ask } = call;
+            let mode = self.controls.state().mode;
+            if !prompt::available(tool.as_ref(), mode) {
+                return Ok(Err(InnerError::NotInMode { name, mode }));
+            }
+            let request = ToolCallRequest {
+                id,
+                provider_id: String::new(),
+                name: name.clone(),
+                arguments: Ok(arguments),
+                written: Written::default(),
+            };
+            let mut candidate = Candidate::nested(self.session.cwd(), &request, tool.as_ref());
+            let ruling = match self.rule_on(&mut candidate, cancel).await {
+                None => return Ok(Ok(ToolResult::error(candidate.problem().unwrap_or_default()))),
+                Some(Ok(ruling)) => ruling,
+                Some(Err(ToolError::Cancelled(_))) => return Ok(Err(InnerError::Cancelled)),
+                Some(Err(error)) => return Ok(Ok(ToolResult::error(error.to_string()))),
+            };
+            let refusal = match ruling.denial() {
+                Some(_) if ruling.is_by_mode() => Some(InnerError::Modifies { name, mode }),
+                Some(reason) => Some(InnerError::Denied(reason.to_owned())),
+                None if !ruling.allows() && !may_ask => return Ok(Err(InnerError::NeedsApproval(name))),
+                None => None,
+            };
+            let ruling = match refusal {
+                Some(_) => ruling,
+                None => self.ask_hooks(&mut candidate, ruling, cancel).await,
+            };
+            self.session.record(vec![SessionEvent::ToolCall(candidate.announcement())]).await?;
+            let (result, _) = self.run_alone(candidate, Some(ruling), cancel).await?;
+            Ok(match refusal {
+                Some(refusal) => Err(refusal),
+                None if cancel.is_cancelled() => Err(InnerError::Cancelled),
+                None => Ok(result),
+            })
+        })
+    }
+}
+
+/// The tool that is called, and its name.
+fn found(tools: &[Arc<dyn AnyTool>], callee: Callee) -> Result<(String, Arc<dyn AnyTool>), InnerError> {
+    match callee {
+        Callee::Tool(tool) => Ok((tool.name().into_owned(), tool)),
+        Callee::Named(name) => match tools.iter().find(|tool| tool.is_called(&name)) {
+            Some(tool) => Ok((name, tool.clone())),
+            None => Err(InnerError::Unknown(name)),
+        },
+    }
+}

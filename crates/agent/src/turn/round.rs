@@ -1,0 +1,207 @@
+//! A round of a turn: one request to the model, its answer, and the calls of it.
+
+use super::{
+    Turn,
+    answer::{self, Answer},
+    calls::{self, Calls},
+    loops,
+    shorten::Summing,
+    silence::Silence,
+};
+use crate::{
+    Briefing, LanguageModel, Message, ModelRequest, ModelStop, Phase, SessionEvent, Severity, StopReason,
+    ToolCallRequest, TurnError, history::measure,
+};
+use std::sync::Arc;
+
+/// A request to a model, ready to be sent.
+struct Request {
+    model: Arc<dyn LanguageModel>,
+    request: ModelRequest,
+    /// Tokens of the system prompt and the tools.
+    around: u64,
+}
+
+impl Turn<'_> {
+    /// Asks the model once and runs the calls of its answer. Why the turn ends, if it does. `prompt` is what the user
+    /// said, for the first round.
+    pub(super) async fn round(&mut self, prompt: &str) -> Result<Option<StopReason>, TurnError> {
+        if self.cancel.is_cancelled() {
+            return Ok(Some(StopReason::Cancelled));
+        }
+        if self.progress.requests > 0 {
+            self.take_steering().await?;
+            self.controls.heed_settings().await;
+        }
+        if self.progress.requests >= self.session.settings().limits.turn_requests {
+            return Ok(Some(StopReason::MaxTurnRequests));
+        }
+        self.progress.requests += 1;
+        let Some(Request { model, request, around }) = self.request(prompt).await? else {
+            return Ok(Some(StopReason::Cancelled));
+        };
+        let offered = self.callable(model.info(), &request);
+        let answer = answer::ask(self.session, model.as_ref(), request, self.cancel).await?;
+        if answer.overflows() && !self.progress.overflowed && !self.cancel.is_cancelled() {
+            self.progress.overflowed = true;
+            let with = Summing { model: model.as_ref(), around };
+            let shorter = self.make_room_by_all_means(&with).await?;
+            // Whoever cancels meanwhile is told that, and not of an answer that was none.
+            if shorter || self.cancel.is_cancelled() {
+                return Ok(None);
+            }
+        }
+        let cut_at = (answer.stop == Ok(ModelStop::MaxTokens)).then_some(answer.usage.output);
+        let usage = self.answer_usage(model.as_ref(), answer.usage, around);
+        let Answer { mut response, stop, .. } = answer;
+        let (candidates, announced) = calls::announce(self.session, &mut response, &offered, cut_at);
+        let requested: Vec<_> = response.calls().cloned().collect();
+        let says_nothing = response.text().trim().is_empty();
+        let mut events = vec![SessionEvent::ModelResponse(response), SessionEvent::Usage(usage)];
+        events.extend(announced);
+        if requested.is_empty() {
+            self.progress.last = events;
+            return self.answered(model.as_ref(), stop?, says_nothing, cut_at).await;
+        }
+        self.run_calls(&model, candidates, &requested, events).await
+    }
+
+    /// Puts the next request together; `None` when the turn was cancelled. Makes room for the answer, and stores what
+    /// the model is told by the way.
+    async fn request(&mut self, prompt: &str) -> Result<Option<Request>, TurnError> {
+        let is_first = self.progress.requests == 1;
+        let cancel = self.cancel;
+        let notices = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Ok(None),
+            notices = self.gather(is_first) => notices,
+        };
+        self.tell_notices(notices).await?;
+        let id = self.controls.state().model;
+        let model = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Ok(None),
+            model = self.session.model(&id) => model?,
+        };
+        self.brief(model.info(), &self.controls.state()).await;
+        if is_first {
+            self.read_ahead(model.info(), prompt, &self.controls.state()).await;
+        }
+        let mut request = self.frame(model.info(), &self.controls.state());
+        let around = measure::around(&request);
+        let messages = self.session.conversation().history().messages().len();
+        self.make_room(&Summing { model: model.as_ref(), around }).await?;
+        if cancel.is_cancelled() {
+            return Ok(None);
+        }
+        if self.session.conversation().history().messages().len() < messages {
+            // What was summed up may have said where the model works.
+            self.brief(model.info(), &self.controls.state()).await;
+        }
+        if let Some(text) = self.progress.nudge.take() {
+            let nudge = Briefing { text: text.into(), ..Briefing::default() };
+            self.session.store_also(vec![SessionEvent::Briefing(nudge)]);
+        }
+        request.messages = self.session.conversation().history().messages().to_vec();
+        Ok(Some(Request { model, request, around }))
+    }
+
+    /// The model calls nothing: the turn ends, unless the user has said something to it or the answer is empty.
+    async fn answered(
+        &mut self,
+        model: &dyn LanguageModel,
+        stop: ModelStop,
+        says_nothing: bool,
+        cut_at: Option<u64>,
+    ) -> Result<Option<StopReason>, TurnError> {
+        tokio::task::yield_now().await;
+        if self.cancel.is_cancelled() {
+            return Ok(Some(StopReason::Cancelled));
+        }
+        if self.controls.steering().is_waiting() && stop == ModelStop::EndTurn {
+            self.record_last().await?;
+            return Ok(None);
+        }
+        if says_nothing && model.info().disclosure.is_none() {
+            match self.silence(stop, cut_at) {
+                Silence::AskAgain => {
+                    self.record_last().await?;
+                    return Ok(None);
+                }
+                Silence::Fail(error) => return Err(error.into()),
+                Silence::Accept => {}
+            }
+        }
+        Ok(Some(stop_reason(stop)))
+    }
+
+    /// Records the answer and runs its calls. The turn ends when it was cancelled, or when the model repeats itself.
+    async fn run_calls(
+        &mut self,
+        model: &Arc<dyn LanguageModel>,
+        mut candidates: Vec<calls::Candidate>,
+        requested: &[ToolCallRequest],
+        events: Vec<SessionEvent>,
+    ) -> Result<Option<StopReason>, TurnError> {
+        let limit = self.session.settings().limits.identical_calls;
+        let times = self.loops.times(requested.iter());
+        let told = loops::warning(times, limit);
+        if let (Some(last), Some(told)) = (candidates.last_mut(), &told) {
+            last.add_note(told.clone());
+        }
+        calls::record_and_look(self.session, &mut candidates, events).await?;
+
+        self.session.tell(SessionEvent::Phase(Phase::Tools));
+        let calls = Calls::new(self.session, self.controls, model);
+        let over = calls.run(candidates, self.cancel).await;
+        let sampled = calls.sampled();
+        let over = over?;
+        self.record_sampled(model.as_ref(), sampled).await?;
+        if over {
+            return Ok(Some(StopReason::Cancelled));
+        }
+        if times >= limit {
+            self.session.tell(SessionEvent::Notice {
+                severity: Severity::Warning,
+                title: format!("Stopped: the model repeated the same tool call {times} times"),
+                description: Some(
+                    "The model was told. Say what it should do instead, or ask again.".to_owned(),
+                ),
+            });
+            return Ok(Some(StopReason::MaxTurnRequests));
+        }
+        if let Some(Message::Assistant(answer)) = self.session.conversation().history().messages().last() {
+            self.loops.ran(requested.iter(), answer.calls(), told.as_deref());
+        }
+        self.session.tell(SessionEvent::Phase(Phase::Thinking));
+        Ok(None)
+    }
+
+    /// What the user has said to the running turn becomes part of the conversation before the model is asked again. Said is what is recorded: each
+    /// is settled then.
+    async fn take_steering(&mut self) -> Result<(), TurnError> {
+        // The task that owns this turn hears what has come in by now.
+        tokio::task::yield_now().await;
+        while let Some(said) = self.controls.steering().next() {
+            self.session.stored().await?;
+            let (content, denial) = self.ask_hooks(said.content.clone()).await;
+            if let Some(reason) = denial {
+                said.settle(Err(TurnError::BadPrompt(reason)));
+                continue;
+            }
+            let message = self.session.conversation().next_message();
+            let event = SessionEvent::UserMessage { id: message.clone(), content };
+            self.session.record(vec![event]).await?;
+            said.inserted(message);
+        }
+        Ok(())
+    }
+}
+
+fn stop_reason(stop: ModelStop) -> StopReason {
+    match stop {
+        ModelStop::EndTurn | ModelStop::ToolCalls => StopReason::EndTurn,
+        ModelStop::MaxTokens => StopReason::MaxTokens,
+        ModelStop::Refusal => StopReason::Refusal,
+    }
+}

@@ -1,0 +1,272 @@
+//! Room is made for the next request: results are left out, the conversation is summed up, or its beginning is left out.
+
+use super::{
+    Turn,
+    answer::{next, retrying},
+};
+use crate::{
+    Compaction, CompactionId, CompactionStep, LanguageModel, ModelError, ModelEvent, ModelRequest, ModelStop,
+    SessionEvent, Severity, StoreError, TurnError, Usage,
+    event::item::Paragraphs,
+    history::{
+        compaction::{prune, room::Room, split::split, summary},
+        conversation::Conversation,
+    },
+    limits::{COMPACTION_FAILURES, COMPACTION_LEAST_TOKENS},
+    model::bounded,
+};
+
+/// What came of an attempt to sum up a conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Summed {
+    /// It is shorter now: tokens before and after, about.
+    Shorter { before: u64, after: u64 },
+    /// There is too little to sum up.
+    Nothing,
+    /// The model did not do it; why.
+    Failed(String),
+    /// The turn was cancelled.
+    Cancelled,
+}
+
+/// What a summary is made with.
+pub(super) struct Summing<'a> {
+    pub(super) model: &'a dyn LanguageModel,
+    /// Tokens of the system prompt and the tools.
+    pub(super) around: u64,
+}
+
+impl Turn<'_> {
+    /// Sees to it that the next request leaves room for its answer. What that takes of the model counts for the turn.
+    pub(super) async fn make_room(&mut self, with: &Summing<'_>) -> Result<(), TurnError> {
+        let limits = self.session.settings().limits.context.clone();
+        let Some(room) = Room::of(with.model.info(), &limits) else { return Ok(()) };
+        let mark = if limits.auto_compact { room.compact_at } else { room.warn_at };
+        if self.session.conversation().used(with.around) < mark {
+            self.session.warns(false);
+            return Ok(());
+        }
+        self.session.stored().await?;
+        self.leave_results_out(limits.prune_min_savings).await?;
+        if self.session.conversation().used(with.around) < mark {
+            return Ok(());
+        }
+        if !limits.auto_compact {
+            return self.warn(room, with.around);
+        }
+        if self.session.conversation().failures() < COMPACTION_FAILURES {
+            self.sum_up(with, room, None).await?;
+        }
+        if self.session.conversation().used(with.around) >= room.block_at && !self.cancel.is_cancelled() {
+            self.leave_beginning_out(with, room.compact_at.saturating_sub(with.around)).await?;
+        }
+        Ok(())
+    }
+
+    /// The provider says that the conversation is too long, whatever was believed of its context: makes it shorter by all means. False where
+    /// nothing can be taken away.
+    pub(super) async fn make_room_by_all_means(&mut self, with: &Summing<'_>) -> Result<bool, TurnError> {
+        self.session.stored().await?;
+        let used = self.session.conversation().used(with.around);
+        let room = Room::below(used, &self.session.settings().limits.context);
+        self.leave_results_out(1).await?;
+        let mut shorter = self.session.conversation().used(with.around) < room.block_at;
+        if !shorter {
+            shorter = matches!(self.sum_up(with, room, None).await?, Summed::Shorter { .. });
+        }
+        if !shorter && !self.cancel.is_cancelled() {
+            shorter = self.leave_beginning_out(with, room.block_at.saturating_sub(with.around)).await?;
+        }
+        Ok(shorter)
+    }
+
+    /// Sums up all but the last turns, and stores the summary. `focus` is what the user wants to be kept above all.
+    pub(super) async fn sum_up(
+        &mut self,
+        with: &Summing<'_>,
+        room: Room,
+        focus: Option<&str>,
+    ) -> Result<Summed, StoreError> {
+        let conversation = self.session.conversation();
+        let history = conversation.history();
+        // It must save more than it costs.
+        let least = room.summary().max(COMPACTION_LEAST_TOKENS);
+        let first = split(history, room.tail(with.around), least).filter(|_| can_sum_up(with.model));
+        let Some(first) = first else { return Ok(Summed::Nothing) };
+        let before = conversation.used(with.around);
+        let request = summary::request(&history.said_before(first), room, focus, with.model.info());
+        let asked = history.last_prompt_before(first);
+        let kept = history.messages().len() - first;
+        let id = conversation.next_compaction();
+        drop(conversation);
+        self.session.tell(step(&id, CompactionStep::Started));
+        let (written, cost) = self.write_summary(with, request, &id).await;
+        self.progress.usage += cost;
+        let (step, summed) = match written {
+            Written::Whole(text) => {
+                let summary = summary::continued(&text, asked.as_ref());
+                let after = self.shorten(&id, summary, kept, with, cost).await?;
+                return Ok(Summed::Shorter { before, after });
+            }
+            Written::Failed(why) => (CompactionStep::Failed(why.clone()), Summed::Failed(why)),
+            Written::Cancelled => (CompactionStep::Cancelled, Summed::Cancelled),
+        };
+        let mut events = vec![self::step(&id, step)];
+        if cost != Usage::default() {
+            let used = self.session.conversation().context_used();
+            events.push(SessionEvent::Usage(self.usage_update(with.model, used, cost)));
+        }
+        self.session.record(events).await?;
+        Ok(summed)
+    }
+
+    /// Stores what stands for the beginning from now on, and how full the context is then. `cost`
+    /// is what the summary took of the model.
+    async fn shorten(
+        &mut self,
+        id: &CompactionId,
+        summary: String,
+        kept: usize,
+        with: &Summing<'_>,
+        cost: Usage,
+    ) -> Result<u64, StoreError> {
+        let completed = step(id, CompactionStep::Completed { summary, kept: kept as u64 });
+        let mut shorter = Conversation::clone(&self.session.conversation());
+        shorter.apply(&completed);
+        let after = shorter.used(with.around);
+        let usage = self.usage_update(with.model, after, cost);
+        self.session.record(vec![completed, SessionEvent::Usage(usage)]).await?;
+        Ok(after)
+    }
+
+    /// Leaves the beginning of the conversation out, so that about `tokens` stay. False where there is nothing before the last prompt.
+    async fn leave_beginning_out(&mut self, with: &Summing<'_>, tokens: u64) -> Result<bool, StoreError> {
+        let conversation = self.session.conversation();
+        let history = conversation.history();
+        let Some(first) = split(history, tokens, COMPACTION_LEAST_TOKENS) else { return Ok(false) };
+        let mut text = summary::LEFT_OUT.to_owned();
+        if let Some(prompt) = history.last_prompt_before(first) {
+            text = summary::continued(&text, Some(&prompt));
+        }
+        let kept = history.messages().len() - first;
+        let id = conversation.next_compaction();
+        drop(conversation);
+        self.shorten(&id, text, kept, with, Usage::default()).await?;
+        self.session.tell(SessionEvent::Notice {
+            severity: Severity::Warning,
+            title: "The beginning of the conversation is no longer sent to the model: it does not fit"
+                .to_owned(),
+            description: Some(
+                "It could not be summed up. It is still stored and shown; a new session starts afresh."
+                    .to_owned(),
+            ),
+        });
+        Ok(true)
+    }
+
+    async fn leave_results_out(&self, least: u64) -> Result<(), StoreError> {
+        let limits = self.session.settings().limits.context.clone();
+        let Some(pruned) = prune::prune(self.session.conversation().history(), &limits, least) else {
+            return Ok(());
+        };
+        let prune::Pruned { results, tokens, left_out } = pruned;
+        self.session.record(left_out.into_iter().map(SessionEvent::ResultsLeftOut).collect()).await?;
+        self.session.tell(SessionEvent::Notice {
+            severity: Severity::Info,
+            title: format!(
+                "Left old results out of what the model is sent: {results}, about {tokens} tokens"
+            ),
+            description: None,
+        });
+        Ok(())
+    }
+
+    /// Tells the user once that the end is near, and sends nothing once it is reached.
+    fn warn(&mut self, room: Room, around: u64) -> Result<(), TurnError> {
+        let (used, size) = (self.session.conversation().used(around), room.window);
+        if used >= room.block_at {
+            return Err(TurnError::Model(ModelError::ContextOverflow(format!(
+                "the conversation takes about {used} of the model's {size} tokens, which leaves no room for an answer; say /compact, or start a \
+                 new session"
+            ))));
+        }
+        if self.session.warns(true) {
+            self.session.tell(SessionEvent::Notice {
+                severity: Severity::Warning,
+                title: format!("The conversation takes about {used} of the model's {size} tokens"),
+                description: Some("Say /compact to have it summed up.".to_owned()),
+            });
+        }
+        Ok(())
+    }
+
+    /// Has the model write a summary; what it wrote, and the tokens that took.
+    async fn write_summary(
+        &self,
+        with: &Summing<'_>,
+        request: ModelRequest,
+        id: &CompactionId,
+    ) -> (Written, Usage) {
+        let mut stream = bounded::ask(with.model, request);
+        let (mut text, mut told, mut usage) = (String::new(), 0, Usage::default());
+        let mut paragraphs = Paragraphs::default();
+        let written = loop {
+            let event = next(&mut stream, self.cancel).await;
+            if self.cancel.is_cancelled() {
+                break Written::Cancelled;
+            }
+            match event {
+                None => break Written::Failed("the model's answer ended without saying so".to_owned()),
+                Some(Err(error)) => break Written::Failed(error.to_string()),
+                Some(Ok(ModelEvent::Stop(ModelStop::Refusal))) => {
+                    break Written::Failed("the model refused to sum up".to_owned());
+                }
+                Some(Ok(ModelEvent::Stop(_))) if text.trim().is_empty() => {
+                    break Written::Failed("the model wrote no summary".to_owned());
+                }
+                // A summary that was cut off is better than none.
+                Some(Ok(ModelEvent::Stop(_))) => break Written::Whole(text),
+                Some(Ok(ModelEvent::TextDone(_))) => paragraphs.end(),
+                Some(Ok(ModelEvent::Text(more))) => {
+                    text.push_str(paragraphs.push(&more));
+                    text.push_str(&more);
+                    // A line at a time: nobody reads along word by word.
+                    if let Some(end) = text.rfind('\n').filter(|end| *end >= told) {
+                        self.session.tell(step(id, CompactionStep::Text(text[told..=end].to_owned())));
+                        told = end + 1;
+                    }
+                }
+                Some(Ok(ModelEvent::Usage(now))) => usage = now,
+                Some(Ok(ModelEvent::Retrying { attempt, after, reason })) => {
+                    self.session.tell(retrying(attempt, after, reason));
+                }
+                // It was given no tools, and how it thinks is of no use to anybody.
+                Some(Ok(
+                    ModelEvent::ToolCall(_)
+                    | ModelEvent::Reasoning(_)
+                    | ModelEvent::ReasoningDone(_)
+                    | ModelEvent::Other(_)
+                    | ModelEvent::Notice(_)
+                    | ModelEvent::Alive,
+                )) => {}
+            }
+        };
+        (written, usage)
+    }
+}
+
+/// A summary, as far as it came.
+enum Written {
+    Whole(String),
+    Failed(String),
+    Cancelled,
+}
+
+fn step(id: &CompactionId, step: CompactionStep) -> SessionEvent {
+    SessionEvent::Compaction(Compaction { id: id.clone(), step })
+}
+
+/// A stand-in for a language model cannot sum anything up.
+pub(super) fn can_sum_up(model: &dyn LanguageModel) -> bool {
+    model.info().disclosure.is_none()
+}
