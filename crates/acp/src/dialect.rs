@@ -26,9 +26,9 @@ impl Dialect {
             #[cfg(feature = "v2")]
             Protocol::Second => Self::Second,
             Protocol::Auto => match first {
-                Some(line) if legacy::speaks(line) => Self::Older,
+                Some(line) if legacy::is_legacy(line) => Self::Older,
                 #[cfg(feature = "v2")]
-                Some(line) if asks_for_the_draft(line) => Self::Second,
+                Some(line) if requests_v2(line) => Self::Second,
                 _ => Self::First,
             },
         }
@@ -38,19 +38,19 @@ impl Dialect {
 /// Returns whether a line is an `initialize` request for exactly version 2. The draft is served to
 /// no other client: a client that requests an unknown version gets the stable one.
 #[cfg(feature = "v2")]
-fn asks_for_the_draft(line: &str) -> bool {
+fn requests_v2(line: &str) -> bool {
     #[derive(serde::Deserialize)]
-    struct Introduction {
+    struct InitializeRequest {
         method: String,
-        params: Asked,
+        params: InitializeParams,
     }
     #[derive(serde::Deserialize)]
     #[serde(rename_all = "camelCase")]
-    struct Asked {
+    struct InitializeParams {
         protocol_version: u64,
     }
-    serde_json::from_str::<Introduction>(line)
-        .is_ok_and(|said| said.method == "initialize" && said.params.protocol_version == 2)
+    serde_json::from_str::<InitializeRequest>(line)
+        .is_ok_and(|request| request.method == "initialize" && request.params.protocol_version == 2)
 }
 
 #[cfg(all(test, feature = "v2"))]
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_line_decides_where_the_options_leave_a_choice() {
+    fn the_first_line_selects_the_dialect_unless_the_options_fix_it() {
         let asking = |version: &str| {
             format!(
                 r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":{version}}}}}"#

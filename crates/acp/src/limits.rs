@@ -99,7 +99,7 @@ pub(crate) const PATCH_BYTES: usize = 512 * 1024;
 /// Sessions per page of `session/list`.
 pub(crate) const LIST_PAGE: usize = 50;
 /// Sessions per page of `session/list` for clients of the KosmoKrator wire.
-pub(crate) const SEED_LIST_PAGE: usize = 100;
+pub(crate) const KOSMOKRATOR_LIST_PAGE: usize = 100;
 
 /// Client terminals that one session has open at a time.
 pub(crate) const TERMINALS: usize = 32;

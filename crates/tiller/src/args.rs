@@ -43,39 +43,39 @@ pub(crate) struct Cli {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Serve the Agent Client Protocol on stdin and stdout: what editors start.
+    /// Serve the Agent Client Protocol on stdin and stdout; editors start this command.
     Acp(AcpArgs),
-    /// Play the editor against `tiller acp` on a sample project and show what passes between them.
+    /// Play the editor against `tiller acp` on a sample project and show the messages between them.
     Demo(DemoArgs),
     /// List, show, search, export, import, archive, delete, rewind or repair stored sessions.
     #[command(subcommand)]
     Sessions(SessionsCommand),
-    /// Set up a model provider: store its key, and choose the model of new sessions. Asks what is
-    /// not given.
+    /// Set up a model provider: store its key and choose the model of new sessions. Asks for
+    /// missing values.
     Setup(SetupArgs),
-    /// Show settings, and write them.
+    /// Show and write settings.
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// List the models that can be chosen now, or get newer prices and limits of vendors' models.
+    /// List the available models, or update the catalogue of vendors' models.
     Models(ModelsArgs),
-    /// Tell what this machine and these settings give, and what is wrong with them.
+    /// Check the environment and the configuration.
     Doctor(DoctorArgs),
-    /// Show what a folder brings (settings that loosen, servers, hooks) and trust it, one by one:
-    /// let it execute and redirect until it changes.
+    /// Show the settings, servers and hooks of a project that need trust, and trust them one by
+    /// one. Trust ends when an item changes.
     Trust(TrustArgs),
-    /// MCP servers: those that are described, what they offer, and what becomes of them.
+    /// Manage MCP servers: configure, inspect, call, trust and serve them.
     #[cfg_attr(feature = "extensions", command(subcommand))]
     Mcp(McpCommand),
-    /// Integrations: services whose functions can be called, and what they may do.
+    /// Manage integrations: services whose functions can be called, and their permissions.
     #[cfg_attr(feature = "extensions", command(subcommand))]
     Integrations(IntegrationsCommand),
-    /// Explain what would be allowed, or show what was.
+    /// Explain permission decisions, or list those of a session.
     #[command(subcommand)]
     Permissions(PermissionsCommand),
     /// Run Lua scripts.
     #[cfg_attr(feature = "extensions", command(subcommand))]
     Lua(LuaCommand),
-    /// Print the schema of a wire, as JSON Schema.
+    /// Print a schema as JSON Schema.
     #[command(subcommand)]
     Schema(SchemaCommand),
 }
@@ -94,10 +94,9 @@ pub(crate) struct ModelsArgs {
 /// The commands of `tiller models`; without one it lists the models.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ModelsCommand {
-    /// Get the catalogue of vendors' models anew: limits, efforts and prices. Nothing does this by
-    /// itself.
+    /// Update the model catalogue: limits, efforts and prices. It is never updated automatically.
     Refresh {
-        /// Where it is: an address, or a file that was downloaded elsewhere.
+        /// The source: a URL, or a downloaded file.
         #[arg(long, value_name = "URL|FILE", default_value = providers::CATALOGUE_URL)]
         from: String,
     },
@@ -121,8 +120,7 @@ pub(crate) type LuaCommand = Anything;
 #[cfg(feature = "extensions")]
 #[derive(Debug, Subcommand)]
 pub(crate) enum LuaCommand {
-    /// Run a script as a model's would be run, without an agent's tools, and print what it prints
-    /// and returns.
+    /// Run a script without the agent's own tools, and print its output and its return values.
     Run(ScriptArgs),
 }
 
@@ -133,20 +131,20 @@ pub(crate) struct ScriptArgs {
     /// The script.
     #[arg(value_name = "FILE", required_unless_present = "eval")]
     pub(crate) file: Option<String>,
-    /// The script itself, or one expression.
+    /// The code of the script, or one expression.
     #[arg(short, long, value_name = "CODE", conflicts_with = "file", allow_hyphen_values = true)]
     pub(crate) eval: Option<String>,
-    /// Megabytes of memory.
+    /// Memory limit in megabytes.
     #[arg(long, value_name = "MB", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=256))]
     pub(crate) memory: u32,
-    /// Seconds of computing.
+    /// CPU time limit in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 30.0)]
     pub(crate) cpu: f64,
-    /// A global of the script; the value is JSON, or text where it is none.
+    /// A global variable of the script; a value that is not valid JSON is text. May be repeated.
     #[arg(long = "arg", value_name = "NAME=VALUE")]
     pub(crate) args: Vec<String>,
-    /// Make calls that would have to ask, and use servers of a project that is not trusted. What is
-    /// denied stays denied.
+    /// Make calls that need approval, and use servers of an untrusted project. Denied calls stay
+    /// denied.
     #[arg(long)]
     pub(crate) force: bool,
     /// Print one JSON object.
@@ -164,13 +162,13 @@ pub(crate) struct SessionArgs {
     /// The agent mode: edit, plan or ask.
     #[arg(long, value_name = "MODE")]
     pub(crate) mode: Option<agent::Mode>,
-    /// How much is asked before acting: guardian, argus or prometheus.
+    /// The permission mode, which decides what needs approval: guardian, argus or prometheus.
     #[arg(long, value_name = "MODE")]
     pub(crate) permission_mode: Option<agent::PermissionMode>,
-    /// Ask nothing (the permission mode prometheus); hard denials still hold.
+    /// Allow calls without approval (the permission mode prometheus); hard denials still apply.
     #[arg(long, conflicts_with = "permission_mode")]
     pub(crate) yolo: bool,
-    /// Write the model's traffic to a file that `replay/FILE` plays back.
+    /// Record the model's traffic to a file that `replay/FILE` plays back.
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
 }
@@ -178,19 +176,18 @@ pub(crate) struct SessionArgs {
 /// The arguments of `tiller acp`.
 #[derive(Debug, Args)]
 pub(crate) struct AcpArgs {
-    /// The folder whose `.tiller/config.toml` applies; the current folder by default.
+    /// The directory whose `.tiller/config.toml` applies; defaults to the current directory.
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) session: SessionArgs,
-    /// The version of the protocol: the one the editor asks for, or always the same.
+    /// The version of the protocol to serve.
     #[arg(long, value_enum, default_value_t = Protocol::Auto)]
     pub(crate) protocol: Protocol,
-    /// The native event layer beside the protocol's own: for clients that ask for it, always in one
-    /// spelling, or never.
+    /// Whether to send the events of the native layer, and under which prefix.
     #[arg(long, value_enum, default_value_t = Events::Auto)]
     pub(crate) events: Events,
-    /// Do what `tiller setup` does, and serve nothing: what editors run in a terminal to log in.
+    /// Run `tiller setup` instead of serving. Editors run this in a terminal to log in.
     #[arg(long, hide = true)]
     pub(crate) setup: bool,
 }
@@ -198,12 +195,12 @@ pub(crate) struct AcpArgs {
 /// The version of the protocol that is served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Protocol {
-    /// The one the editor asks for.
+    /// The version that the editor requests.
     Auto,
-    /// The first, whatever the editor asks for.
+    /// Version 1, regardless of the editor's request.
     #[value(name = "1")]
     First,
-    /// The second, a draft; editors that ask for the first are refused.
+    /// Version 2, a draft; editors that request version 1 are rejected.
     #[cfg(feature = "v2")]
     #[value(name = "2")]
     Second,
@@ -212,7 +209,7 @@ pub(crate) enum Protocol {
 /// When the events of the native layer are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Events {
-    /// To clients that ask for them.
+    /// To clients that request them.
     Auto,
     /// Never.
     Off,
@@ -224,71 +221,73 @@ pub(crate) enum Events {
 
 /// The arguments of `tiller -p PROMPT`.
 #[derive(Debug, Default, Args)]
-#[command(group = clap::ArgGroup::new("said").multiple(true))]
+#[command(group = clap::ArgGroup::new("prompt_given").multiple(true))]
 pub(crate) struct PrintArgs {
     /// Run one prompt without an editor and print the answer; `-` (or nothing) reads the prompt
-    /// from stdin. What is piped in beside a prompt is appended to it.
-    #[arg(short, long, value_name = "PROMPT", num_args = 0..=1, group = "said")]
+    /// from stdin. Piped input is appended to a given prompt.
+    #[arg(short, long, value_name = "PROMPT", num_args = 0..=1, group = "prompt_given")]
     pub(crate) print: Option<Option<String>>,
-    /// The prompt, when it does not follow `-p` directly, or `-p` is left out.
-    #[arg(value_name = "PROMPT", group = "said")]
+    /// The prompt, if it does not follow `-p` directly or `-p` is omitted.
+    #[arg(value_name = "PROMPT", group = "prompt_given")]
     pub(crate) prompt: Vec<String>,
-    /// What is printed.
-    #[arg(short, long, value_enum, default_value_t = OutputFormat::Text, requires = "said")]
+    /// The output format.
+    #[arg(short, long, value_enum, default_value_t = OutputFormat::Text, requires = "prompt_given")]
     pub(crate) output_format: OutputFormat,
-    /// The folder to work in; the current folder by default.
-    #[arg(long, value_name = "DIR", requires = "said")]
+    /// The working directory; defaults to the current directory.
+    #[arg(long, value_name = "DIR", requires = "prompt_given")]
     pub(crate) cwd: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) session: SessionArgs,
-    /// Model requests at the most; then the exit code is 2.
-    #[arg(short = 't', long, value_name = "N", requires = "said", value_parser = clap::value_parser!(u32).range(1..))]
+    /// Maximum number of model requests; beyond it the exit code is 2.
+    #[arg(short = 't', long, value_name = "N", requires = "prompt_given", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_turns: Option<u32>,
-    /// Seconds at the most; then the exit code is 2.
-    #[arg(long, value_name = "SECONDS", requires = "said", value_parser = clap::value_parser!(u64).range(1..))]
+    /// Time limit in seconds; beyond it the exit code is 2.
+    #[arg(long, value_name = "SECONDS", requires = "prompt_given", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) timeout: Option<u64>,
-    /// Go on with the last session of this folder.
-    #[arg(short = 'c', long = "continue", visible_alias = "resume", requires = "said", conflicts_with_all = ["session_id", "no_session"])]
+    /// Continue the most recent session of this directory.
+    #[arg(short = 'c', long = "continue", visible_alias = "resume", requires = "prompt_given", conflicts_with_all = ["session_id", "no_session"])]
     pub(crate) resume: bool,
-    /// Go on with this session.
-    #[arg(long = "session", value_name = "ID", requires = "said", conflicts_with = "no_session")]
+    /// Continue this session.
+    #[arg(long = "session", value_name = "ID", requires = "prompt_given", conflicts_with = "no_session")]
     pub(crate) session_id: Option<String>,
-    /// Take the session from another process that has it open; that one writes no more.
-    #[arg(long, requires = "said", conflicts_with = "no_session")]
+    /// Take the session over from another process that has it open; that process can no longer
+    /// write to it.
+    #[arg(long, requires = "prompt_given", conflicts_with = "no_session")]
     pub(crate) take_over: bool,
     /// Text added to the system prompt.
-    #[arg(long, value_name = "TEXT", requires = "said")]
+    #[arg(long, value_name = "TEXT", requires = "prompt_given")]
     pub(crate) append_system_prompt: Option<String>,
-    /// Keep nothing on disk about this session.
-    #[arg(long, requires = "said")]
+    /// Store nothing about this session.
+    #[arg(long, requires = "prompt_given")]
     pub(crate) no_session: bool,
 }
 
 /// The output format of `-p`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OutputFormat {
-    /// The answer's text as it comes.
+    /// The answer's text as it is generated.
     #[default]
     Text,
     /// One JSON object at the end.
     Json,
-    /// One JSON object a line, as things happen.
+    /// One JSON object per line, as events occur.
     StreamJson,
 }
 
 /// The arguments of `tiller demo`.
 #[derive(Debug, Args)]
 pub(crate) struct DemoArgs {
-    /// Another model than offline/pilot; it needs your configuration and keys.
+    /// The model to use instead of offline/pilot; it needs your configuration and keys.
     #[arg(short, long, value_name = "PROVIDER/NAME")]
     pub(crate) model: Option<String>,
-    /// Your own files instead of the sample project; permissions are then asked on the terminal.
+    /// A directory of your own instead of the sample project; permission requests are then shown on
+    /// the terminal.
     #[arg(long, value_name = "DIR", requires = "prompt")]
     pub(crate) project: Option<PathBuf>,
-    /// What to ask for.
+    /// The prompt.
     #[arg(long, value_name = "TEXT")]
     pub(crate) prompt: Option<String>,
-    /// Keep the sample project's folder.
+    /// Keep the directory of the sample project.
     #[arg(long)]
     pub(crate) keep: bool,
 }
@@ -296,18 +295,18 @@ pub(crate) struct DemoArgs {
 /// The commands of `tiller sessions`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SessionsCommand {
-    /// List stored sessions, the last used first.
+    /// List stored sessions, most recently used first.
     List {
-        /// Only those of this folder.
+        /// Only sessions of this directory.
         #[arg(long, value_name = "DIR")]
         cwd: Option<PathBuf>,
-        /// Those that were put away too.
+        /// Include archived sessions.
         #[arg(long)]
         archived: bool,
-        /// How many at the most.
+        /// Maximum number of results.
         #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1000))]
         limit: u32,
-        /// Print one JSON object a line.
+        /// Print one JSON object per line.
         #[arg(long)]
         json: bool,
     },
@@ -315,73 +314,73 @@ pub(crate) enum SessionsCommand {
     Show {
         /// The session's id.
         id: String,
-        /// Print one JSON object a line, as `-o stream-json` does.
+        /// Print one JSON object per line, like `-o stream-json`.
         #[arg(long)]
         json: bool,
     },
-    /// Print a whole session: as JSON that `import` reads, or as a document.
+    /// Export a session: as JSON that `import` reads, or as a document.
     Export {
         /// The session's id.
         id: String,
-        /// What is printed.
+        /// The output format.
         #[arg(long, value_enum, default_value_t = ExportFormat::Json)]
         format: ExportFormat,
     },
-    /// Store a session that `export --format json` printed, and print its id: its own, or a new one
-    /// where that is taken.
+    /// Import a session from `export --format json`, and print its id: the exported one, or a new
+    /// one if that is taken.
     Import {
         /// The file; `-` reads stdin.
         file: PathBuf,
-        /// The folder it is to work in; its own by default.
+        /// The working directory of the session; defaults to the exported one.
         #[arg(long, value_name = "DIR")]
         cwd: Option<PathBuf>,
     },
-    /// Put a session away: it is kept, and left out of lists.
+    /// Archive a session: keep it, but omit it from lists.
     Archive {
         /// The session's id.
         id: String,
     },
-    /// Put a session back into lists.
+    /// Restore an archived session to lists.
     Unarchive {
         /// The session's id.
         id: String,
     },
-    /// Remove a session and all that is stored of it for good.
+    /// Delete a session and everything stored of it, permanently.
     Delete {
         /// The session's id.
         id: String,
     },
-    /// Find words in what was said and in titles.
+    /// Search messages and titles.
     Search {
-        /// Words that must all occur in one message, each whole or as the beginning of one.
+        /// Words that must all occur in one message, each as a whole word or a prefix.
         #[arg(required = true)]
         words: Vec<String>,
-        /// Only in sessions of this folder.
+        /// Search only sessions of this directory.
         #[arg(long, value_name = "DIR")]
         cwd: Option<PathBuf>,
-        /// How many at the most.
+        /// Maximum number of results.
         #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000))]
         limit: u32,
-        /// Print one JSON object a line.
+        /// Print one JSON object per line.
         #[arg(long)]
         json: bool,
     },
-    /// Make files what they were when a turn had ended; without --to and --redo, list the turns
+    /// Restore files to their state at the end of a turn; without --to and --redo, list the turns
     /// that changed files.
     Rewind {
         /// The session's id.
         id: String,
-        /// The turn's number; 0 is before the first.
+        /// The number of the turn; 0 is the state before the first turn.
         #[arg(long, value_name = "TURN")]
         to: Option<u64>,
-        /// Take the last rewind back.
+        /// Revert the last rewind.
         #[arg(long, conflicts_with = "to")]
         redo: bool,
     },
-    /// Look the file of all sessions over and repair it: what can be read is kept, and a damaged
-    /// file is set aside, never deleted.
+    /// Check and repair the session database: everything readable is kept, and a damaged file is
+    /// set aside, never deleted.
     Repair {
-        /// Say what is wrong and what would be done, and change nothing.
+        /// Report problems and planned repairs, and change nothing.
         #[arg(long)]
         check: bool,
         /// Print one JSON object.
@@ -393,9 +392,9 @@ pub(crate) enum SessionsCommand {
 /// The output format of `sessions export`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExportFormat {
-    /// One JSON object a line: the session, then each event.
+    /// One JSON object per line: the session, then each event.
     Json,
-    /// A document to be read.
+    /// A Markdown document for reading.
     Markdown,
 }
 
@@ -409,19 +408,19 @@ pub(crate) struct SetupArgs {
     /// The model of new sessions.
     #[arg(short, long, value_name = "[PROVIDER/]NAME")]
     pub(crate) model: Option<String>,
-    /// Where the provider's API is.
+    /// The base URL of the provider's API.
     #[arg(long, value_name = "URL", requires = "provider")]
     pub(crate) base_url: Option<String>,
     /// Read the key from standard input and store it.
     #[arg(long, requires = "provider")]
     pub(crate) api_key_stdin: bool,
-    /// Take the key from this variable of the environment whenever it is needed, and store none.
+    /// Read the key from this environment variable whenever it is needed, and store none.
     #[arg(long, value_name = "VARIABLE", requires = "provider", conflicts_with = "api_key_stdin")]
     pub(crate) api_key_env: Option<String>,
     /// Remove the provider's stored key.
     #[arg(long, requires = "provider", conflicts_with_all = ["api_key_stdin", "api_key_env", "base_url", "model"])]
     pub(crate) forget: bool,
-    /// Write settings for the current project alone. A key is stored for all projects.
+    /// Write the settings of the current project only. A key is stored for all projects.
     #[arg(long)]
     pub(crate) project: bool,
     /// Print one JSON object.
@@ -440,19 +439,19 @@ pub(crate) struct DoctorArgs {
 /// The arguments of `tiller trust`.
 #[derive(Debug, Args)]
 pub(crate) struct TrustArgs {
-    /// The folder; the current one by default.
+    /// The directory; defaults to the current one.
     #[arg(value_name = "PATH")]
     pub(crate) path: Option<PathBuf>,
-    /// List what is trusted, and whether it is as it was. Asks and changes nothing.
+    /// List trusted items and whether they have changed. Changes nothing.
     #[arg(long, conflicts_with_all = ["path", "revoke", "yes", "only"])]
     pub(crate) list: bool,
-    /// Take the trust back: in all that the folder brings, or in the server or hook of this name.
+    /// Revoke trust: in all items of the directory, or in the server or hook of this name.
     #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, conflicts_with = "yes")]
     pub(crate) revoke: Option<Option<String>>,
-    /// Trust what is shown without asking: for scripts.
+    /// Trust the shown items without asking; for scripts.
     #[arg(long)]
     pub(crate) yes: bool,
-    /// The server, the hook or the `settings` of this name alone; may be repeated.
+    /// Only the server, hook or `settings` of this name. May be repeated.
     #[arg(long, value_name = "NAME")]
     pub(crate) only: Vec<String>,
 }
@@ -460,24 +459,24 @@ pub(crate) struct TrustArgs {
 /// The commands of `tiller permissions`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PermissionsCommand {
-    /// Show what each rule says of a command or a path, and the decision.
+    /// Show the verdict of each rule on a command or a path, and the decision.
     Explain {
         /// The command, or the path.
         #[arg(value_name = "COMMAND|PATH", allow_hyphen_values = true)]
         what: String,
-        /// The path is to be written, not read.
+        /// The path would be written, not read.
         #[arg(long)]
         write: bool,
-        /// Decide this often, and tell how long one decision takes.
+        /// Repeat the decision this often, and print its average time.
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
         time: Option<u32>,
     },
-    /// Show the decisions of a session: the last one of this folder, unless one is named.
+    /// List the decisions of a session; defaults to the most recent session of this directory.
     Log {
         /// The session.
         #[arg(long, value_name = "ID")]
         session: Option<String>,
-        /// Print one JSON object a line.
+        /// Print one JSON object per line.
         #[arg(long)]
         json: bool,
     },
@@ -489,7 +488,7 @@ mod tests {
     use clap::CommandFactory as _;
 
     #[test]
-    fn the_command_line_holds_together() {
+    fn the_command_line_definition_is_consistent() {
         Cli::command().debug_assert();
     }
 }

@@ -32,7 +32,7 @@ pub(crate) fn chosen(option: &str) -> PermissionOutcome {
         unknown => {
             tracing::warn!(
                 option = unknown,
-                "the client chose an option it was not given; taken as a refusal"
+                "the client chose an option that was not offered; treated as a rejection"
             );
             PermissionOutcome::RejectOnce
         }
@@ -50,7 +50,7 @@ pub(crate) fn answered(question: &Question, answer: Option<String>) -> QuestionO
             QuestionOutcome::Answered(answer)
         }
         other => {
-            tracing::warn!(?other, "the client accepted a form without a proper answer");
+            tracing::warn!(?other, "the client accepted a form without a valid answer");
             QuestionOutcome::Dismissed
         }
     }

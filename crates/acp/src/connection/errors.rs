@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_an_error_quotes_is_short_and_on_one_line() {
+    fn quoted_input_in_errors_is_one_short_line() {
         let long = "secret\n".repeat(10_000);
         for error in [
             invalid_params(format!("invalid type: string {long:?}, expected u32")),
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn each_failure_has_its_code() {
+    fn each_failure_maps_to_its_error_code() {
         let missing = StoreError::NotFound("s1".into());
         for (error, code) in [
             (turn(&TurnError::Model(ModelError::Auth("no key".into()))), -32000),

@@ -65,7 +65,7 @@ fn log_panic(done: Result<(), Box<dyn std::any::Any + Send>>) {
             .map(|text| (*text).to_owned())
             .or_else(|| panic.downcast_ref::<String>().cloned())
             .unwrap_or_default();
-        tracing::error!(%message, "a request's handler panicked; the connection goes on");
+        tracing::error!(%message, "a request's handler panicked; the connection continues");
     }
 }
 

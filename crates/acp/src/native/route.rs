@@ -3,13 +3,13 @@
 use super::{
     Event, Prefix,
     capabilities::capabilities,
-    ending::Ending,
     event::RuntimeChange,
     fields::Fields,
     projection::known,
     requests::{Request, service_error},
-    services::Scene,
-    shape::runtime_state,
+    running_request::RunningRequest,
+    services::RequestContext,
+    settings_keys::runtime_state,
     trust::TrustRequest,
 };
 use crate::{
@@ -44,7 +44,7 @@ pub(crate) async fn route<W: Wire>(
 async fn handle<W: Wire>(method: &str, params: Value, connection: &Connection<W>) -> Result<Value, Error> {
     let Some((prefix, name)) = Prefix::split(method) else { return Err(errors::unknown_method(method)) };
     let own = prefix == Prefix::Tiller;
-    let known = || connection.native.called(prefix);
+    let known = || connection.native.on_native_call(prefix);
     match name {
         "capabilities" => {
             known();
@@ -116,20 +116,20 @@ async fn serve<W: Wire>(name: &str, fields: &Fields, connection: &Connection<W>)
     let handle = loaded(fields, connection)?;
     let request = Request::decode(name, fields).ok_or_else(|| errors::method_not_found(name))??;
     let client = connection.client(&handle);
-    let ending = Ending::begin(client, request.outline());
-    let on = scene(&handle);
-    let result = request.act(&on, connection.options.services.as_ref()).await;
+    let running = RunningRequest::begin(client, request.outline());
+    let context = request_context(&handle);
+    let result = request.act(&context, connection.options.services.as_ref()).await;
     match &result {
-        Ok(result) => ending.done(result),
-        Err(error) => ending.failed(&error.message),
+        Ok(result) => running.done(result),
+        Err(error) => running.failed(&error.message),
     }
     result
 }
 
 /// Returns the context of a session's request.
-fn scene(handle: &SessionHandle) -> Scene {
+fn request_context(handle: &SessionHandle) -> RequestContext {
     let state = handle.state();
-    Scene {
+    RequestContext {
         session: handle.id().clone(),
         cwd: handle.cwd().clone(),
         mode: state.mode,
@@ -142,7 +142,7 @@ async fn trust<W: Wire>(name: &str, fields: &Fields, connection: &Connection<W>)
     let handle = loaded(fields, connection)?;
     let request = TrustRequest::decode(name, fields).ok_or_else(|| errors::method_not_found(name))??;
     let services = connection.options.services.as_ref();
-    request.act(&scene(&handle), services).await.map_err(service_error)
+    request.act(&request_context(&handle), services).await.map_err(service_error)
 }
 
 /// Changes a session's settings: all of those given, or none if any is invalid.
@@ -168,7 +168,7 @@ async fn set_runtime<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Re
     }
     let state = runtime_state(&connection.settings(&handle), &connection.models());
     if let Some(client) = connection.client(&handle) {
-        client.tell(|| {
+        client.send_native(|| {
             Event::RuntimeChanged(RuntimeChange { state: Some(state.clone()), ..RuntimeChange::default() })
         });
     }
@@ -310,7 +310,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_model_is_named_with_or_without_its_provider() {
+    fn a_model_may_be_given_with_or_without_its_provider() {
         let some = |text: &str| Some(text.to_owned());
         for (provider, model, expected) in [
             (None, None, None),

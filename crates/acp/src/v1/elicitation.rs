@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_offered_is_an_answer() {
+    fn only_offered_choices_are_accepted() {
         let check = |response: Value, choices: &[&str], expected: QuestionOutcome| {
             let response: acp::CreateElicitationResponse = serde_json::from_value(response).unwrap();
             assert_eq!(outcome(response.action, &question(choices)), expected);

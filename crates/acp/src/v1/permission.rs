@@ -55,7 +55,7 @@ pub(crate) fn outcome(outcome: &acp::RequestPermissionOutcome) -> PermissionOutc
         acp::RequestPermissionOutcome::Selected(selected) => chosen(&selected.option_id.0),
         acp::RequestPermissionOutcome::Cancelled => PermissionOutcome::Cancelled,
         unknown => {
-            tracing::warn!(?unknown, "the client answered a permission unclearly; taken as a refusal");
+            tracing::warn!(?unknown, "the client's permission response is invalid; treated as a rejection");
             PermissionOutcome::RejectOnce
         }
     }
@@ -67,7 +67,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn an_answer_allows_only_by_the_ids_that_allow() {
+    fn only_the_allow_option_ids_allow() {
         for (answer, expected) in [
             (json!({"outcome": "selected", "optionId": "allow_once"}), PermissionOutcome::AllowOnce),
             (json!({"outcome": "selected", "optionId": "allow_always"}), PermissionOutcome::AllowAlways),
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn diffs_come_before_the_question_and_before_everything_else() {
+    fn diffs_precede_all_other_content() {
         let diff = agent::Diff {
             path: system::AbsPath::new("/w/a").unwrap(),
             old_text: None,

@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn options_name_the_current_values_and_disclose_a_stand_in() {
+    fn options_name_the_current_values_and_disclose_the_pilot() {
         let settings = Settings {
             mode: Mode::Plan,
             permission_mode: PermissionMode::Argus,

@@ -43,7 +43,7 @@ pub(crate) fn outcome(outcome: &acp::RequestPermissionOutcome) -> PermissionOutc
         acp::RequestPermissionOutcome::Selected(selected) => chosen(&selected.option_id.0),
         acp::RequestPermissionOutcome::Cancelled(_) => PermissionOutcome::Cancelled,
         unknown => {
-            tracing::warn!(?unknown, "the client answered a permission unclearly; taken as a refusal");
+            tracing::warn!(?unknown, "the client's permission response is invalid; treated as a rejection");
             PermissionOutcome::RejectOnce
         }
     }
@@ -55,7 +55,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn an_answer_allows_only_by_the_ids_that_allow() {
+    fn only_the_allow_option_ids_allow() {
         for (answer, expected) in [
             (json!({"outcome": "selected", "optionId": "allow_once"}), PermissionOutcome::AllowOnce),
             (json!({"outcome": "selected", "optionId": "allow_always"}), PermissionOutcome::AllowAlways),

@@ -2,7 +2,7 @@
 
 use acp::{
     AcpOptions,
-    testing::{Editor, EditorScript, Introduced},
+    testing::{ClientName, Editor, EditorScript},
 };
 use agent::{
     Credentials, LanguageModel, ModelError, ModelInfo, Models, Runtime, RuntimeOptions,
@@ -39,7 +39,7 @@ impl Models for Wanting {
 }
 
 /// Logs out twice and in twice; returns the states that the client was notified of.
-async fn told(script: EditorScript, credentials: Credentials) -> Vec<Value> {
+async fn status_updates(script: EditorScript, credentials: Credentials) -> Vec<Value> {
     let (login, logout) =
         if script.second { ("auth/login", "auth/logout") } else { ("authenticate", "logout") };
     let disk = FakeSystem::new();
@@ -55,27 +55,31 @@ async fn told(script: EditorScript, credentials: Credentials) -> Vec<Value> {
         editor.ok(method.0, method.1.clone()).await;
         // The notification follows the response, and precedes this response.
         let status = editor.ok("auth/status", json!({})).await;
-        if let Some(told) = editor.calls("auth/status_update").last() {
-            assert_eq!(told["state"], status["state"]);
+        if let Some(update) = editor.calls("auth/status_update").last() {
+            assert_eq!(update["state"], status["state"]);
         }
     }
-    let told = editor.calls("auth/status_update").into_iter().map(|mut told| told["state"].take()).collect();
+    let status_updates =
+        editor.calls("auth/status_update").into_iter().map(|mut update| update["state"].take()).collect();
     editor.close().await.unwrap();
-    told
+    status_updates
 }
 
 #[tokio::test]
-async fn logging_in_or_out_is_told_where_it_changes_something_and_once() {
+async fn a_changed_login_state_is_reported_once() {
     let scripts = [
         EditorScript::default(),
         #[cfg(feature = "v2")]
         EditorScript::second(),
     ];
     for script in scripts {
-        let told = async |credentials| told(script.clone(), credentials).await;
-        assert_eq!(told(Credentials::Present).await, [json!("unauthenticated"), json!("authenticated")]);
+        let status_updates = async |credentials| status_updates(script.clone(), credentials).await;
+        assert_eq!(
+            status_updates(Credentials::Present).await,
+            [json!("unauthenticated"), json!("authenticated")]
+        );
         for unchanged in [Credentials::NotNeeded, Credentials::Missing] {
-            assert_eq!(told(unchanged).await, Vec::<Value>::new());
+            assert_eq!(status_updates(unchanged).await, Vec::<Value>::new());
         }
     }
 }
@@ -124,7 +128,7 @@ fn with_login() -> EditorScript {
 }
 
 #[tokio::test]
-async fn a_first_session_is_refused_where_the_user_can_log_in() {
+async fn the_first_session_is_refused_if_the_client_can_log_in() {
     let (editor, set_up) = unset(with_login());
     let methods = editor.initialize().await["authMethods"].take();
     let ids: Vec<_> = methods.as_array().unwrap().iter().map(|m| m["id"].as_str().unwrap()).collect();
@@ -140,7 +144,7 @@ async fn a_first_session_is_refused_where_the_user_can_log_in() {
 }
 
 #[tokio::test]
-async fn a_setup_in_the_terminal_counts_at_the_next_session() {
+async fn a_setup_in_the_terminal_applies_to_the_next_session() {
     let (editor, set_up) = unset(with_login());
     editor.initialize().await;
     assert_eq!(editor.error("session/new", new()).await.0, -32000);
@@ -150,7 +154,7 @@ async fn a_setup_in_the_terminal_counts_at_the_next_session() {
 }
 
 #[tokio::test]
-async fn a_user_who_tries_without_a_model_goes_on_with_the_pilot() {
+async fn a_user_without_a_model_can_continue_with_the_pilot() {
     let (editor, _) = unset(with_login());
     editor.initialize().await;
     assert_eq!(editor.error("session/new", new()).await.0, -32000);
@@ -163,7 +167,7 @@ async fn a_user_who_tries_without_a_model_goes_on_with_the_pilot() {
 
 #[tokio::test]
 async fn a_client_without_a_login_is_never_stuck() {
-    for name in [Introduced::Known, Introduced::Not, Introduced::As("obsidian-agent-client", "0.10.6")] {
+    for name in [ClientName::Known, ClientName::Not, ClientName::As("obsidian-agent-client", "0.10.6")] {
         let (editor, _) = unset(EditorScript { name, ..EditorScript::default() });
         let methods = editor.initialize().await["authMethods"].take();
         assert_eq!(methods.as_array().unwrap().len(), 1);

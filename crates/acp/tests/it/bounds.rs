@@ -35,23 +35,23 @@ fn text(pieces: usize) -> String {
     (0..pieces).map(piece).collect()
 }
 
-struct Scene {
+struct RequestContext {
     runtime: Arc<Runtime>,
     model: Arc<WatchedModel>,
     options: AcpOptions,
 }
 
-fn scene(replies: impl IntoIterator<Item = Reply>) -> Scene {
+fn scene(replies: impl IntoIterator<Item = Reply>) -> RequestContext {
     let model = WatchedModel::new(replies);
     let store = Arc::new(MemoryStore::default());
     let runtime = Runtime::new(store, Arc::new(FakeModels(model.clone())), RuntimeOptions::default());
     let disk = Arc::new(FakeSystem::new());
     disk.add_file("/w/a.txt", "one\n");
     let options = AcpOptions::new(disk, "0.1.0", AbsPath::new("/w").unwrap());
-    Scene { runtime, model, options }
+    RequestContext { runtime, model, options }
 }
 
-impl Scene {
+impl RequestContext {
     fn connect(&self, script: EditorScript) -> Editor {
         Editor::connect(self.runtime.clone(), self.options.clone(), script)
     }
@@ -74,7 +74,7 @@ fn prompt(session: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_read_stops_the_model_at_4_mib_and_gets_all_of_it_in_the_end() {
+async fn a_client_that_does_not_read_pauses_the_model_at_4_mib_without_loss() {
     for (script, events) in [
         (EditorScript::full(), Events::Off),
         (EditorScript { native: true, ..EditorScript::full() }, Events::Tiller),
@@ -144,7 +144,7 @@ async fn a_cancel_ends_one_of_many_turns_that_wait_for_the_client_to_read() {
 }
 
 #[tokio::test]
-async fn a_client_that_has_gone_holds_nothing_back() {
+async fn a_disconnected_client_delays_nothing() {
     let scene = scene([whole()]);
     let editor = scene.connect(EditorScript::full());
     let session = editor.session("/w").await;
@@ -157,7 +157,7 @@ async fn a_client_that_has_gone_holds_nothing_back() {
 }
 
 #[tokio::test]
-async fn a_client_of_the_older_dialect_that_does_not_read_stops_the_model_at_4_mib() {
+async fn a_legacy_client_that_does_not_read_pauses_the_model_at_4_mib() {
     let mut scene = scene([whole()]);
     scene.options.protocol = Protocol::Auto;
     let (mut to, reader) = tokio::io::duplex(64 * 1024);
@@ -169,11 +169,11 @@ async fn a_client_of_the_older_dialect_that_does_not_read_stops_the_model_at_4_m
     // The lines between the queue and the pipe are not counted.
     assert!(held <= 4 * MIB + 80 * PIECE, "{held} bytes were read of the model");
     drop(to);
-    let (mut lines, mut said) = (BufReader::new(from).lines(), String::new());
+    let (mut lines, mut streamed) = (BufReader::new(from).lines(), String::new());
     while let Some(line) = lines.next_line().await.unwrap() {
         let line: Value = serde_json::from_str(&line).unwrap();
-        said.push_str(line["params"]["text"].as_str().unwrap_or_default());
+        streamed.push_str(line["params"]["text"].as_str().unwrap_or_default());
     }
-    assert!(said == text(PIECES));
+    assert!(streamed == text(PIECES));
     served.await.unwrap().unwrap();
 }

@@ -81,7 +81,7 @@ fn stream(conversation: &str, text: &str) -> Value {
 }
 
 #[tokio::test]
-async fn the_introduction_is_answered_byte_for_byte() {
+async fn initialize_is_answered_byte_for_byte() {
     let mut peer = Peer::new(PermissionMode::Guardian, []);
     peer.say(r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}"#).await;
     assert_eq!(
@@ -101,7 +101,7 @@ async fn the_introduction_is_answered_byte_for_byte() {
 }
 
 #[tokio::test]
-async fn a_run_streams_its_text_and_tells_of_each_file() {
+async fn a_run_streams_its_text_and_reports_each_changed_file() {
     let edit = json!({ "path": "a b.txt", "old_string": "one", "new_string": "ONE" });
     let replies = [
         Reply::calls(&[("file_read", json!({ "path": "a b.txt" }))]),
@@ -120,7 +120,7 @@ async fn a_run_streams_its_text_and_tells_of_each_file() {
 }
 
 #[tokio::test]
-async fn what_would_be_asked_is_refused_with_what_to_do() {
+async fn calls_that_need_approval_are_denied_with_advice() {
     let write = Reply::calls(&[("file_write", json!({ "path": "new.txt", "content": "x" }))]);
     let model = FakeModel::new([write, Reply::text("no")]);
     let store: Arc<dyn SessionStore> = Arc::new(MemoryStore::default());
@@ -135,18 +135,18 @@ async fn what_would_be_asked_is_refused_with_what_to_do() {
     let run = json!({ "jsonrpc": "2.0", "id": "r", "method": "agent/run", "params": { "prompt": "write" } });
     to.write_all(format!("{run}\n").as_bytes()).await.unwrap();
     let mut lines = BufReader::new(from).lines();
-    let said: Value = serde_json::from_str(&lines.next_line().await.unwrap().unwrap()).unwrap();
-    assert_eq!(said, stream("r", "no"));
+    let update: Value = serde_json::from_str(&lines.next_line().await.unwrap().unwrap()).unwrap();
+    assert_eq!(update, stream("r", "no"));
     let end: Value = serde_json::from_str(&lines.next_line().await.unwrap().unwrap()).unwrap();
     assert_eq!(end, json!({ "jsonrpc": "2.0", "id": "r", "result": { "done": true } }));
-    let told = format!("{:?}", model.requests()[1].messages);
-    assert!(told.contains("--permission-mode prometheus"), "{told}");
+    let messages = format!("{:?}", model.requests()[1].messages);
+    assert!(messages.contains("--permission-mode prometheus"), "{messages}");
     drop(to);
     served.await.unwrap().unwrap();
 }
 
 #[tokio::test]
-async fn runs_are_cancelled_and_fail_with_a_reason() {
+async fn runs_can_be_cancelled_and_failures_give_a_reason() {
     let hang = || Reply::Hang(vec![ModelEvent::Text("x".to_owned())]);
     let fails = Reply::error(ModelError::Auth("no key; set OPENAI_API_KEY".to_owned()));
     let mut peer = Peer::new(PermissionMode::Guardian, [hang(), fails, hang()]);
@@ -177,7 +177,7 @@ async fn runs_are_cancelled_and_fail_with_a_reason() {
 }
 
 #[tokio::test]
-async fn what_runs_when_the_input_ends_is_done_first_and_nothing_new_is_taken() {
+async fn runs_are_finished_after_the_input_ends_and_no_new_ones_start() {
     let edit = json!({ "path": "a b.txt", "old_string": "one", "new_string": "ONE" });
     let replies = [Reply::calls(&[("file_edit", edit)]), Reply::text("hello")];
     let mut peer = Peer::new(PermissionMode::Prometheus, replies);
@@ -195,7 +195,7 @@ async fn what_runs_when_the_input_ends_is_done_first_and_nothing_new_is_taken() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_runs_after_the_end_of_the_input_has_ten_minutes() {
+async fn runs_have_ten_minutes_after_the_end_of_the_input() {
     // Each run times out after five minutes; the third has to wait for the others.
     let hang = || Reply::Hang(vec![ModelEvent::Text("x".to_owned())]);
     let mut peer = Peer::new(PermissionMode::Guardian, [hang(), hang()]);
@@ -205,14 +205,14 @@ async fn what_runs_after_the_end_of_the_input_has_ten_minutes() {
     peer.hears(stream("c", "x")).await;
     let begun = tokio::time::Instant::now();
     let rest = peer.close().await;
-    let said: Vec<Value> = rest.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert!(said.contains(&answer(3, json!({ "cancelled": true }))), "{said:?}");
+    let sent: Vec<Value> = rest.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(sent.contains(&answer(3, json!({ "cancelled": true }))), "{sent:?}");
     let minutes = begun.elapsed().as_secs() / 60;
     assert_eq!(minutes, 10);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_reads_no_more_ends_what_runs_at_once() {
+async fn a_client_that_stops_reading_ends_runs_immediately() {
     for knows in [true, false] {
         let words = (0..3).map(|n| ModelEvent::Text(format!("{n} "))).collect();
         let mut peer = Peer::new(PermissionMode::Guardian, [Reply::Hang(words)]);
@@ -248,8 +248,8 @@ async fn a_bad_line_before_the_first_message_does_not_change_the_dialect() {
         peer.say(&format!("{garbage}\n{garbage}")).await;
         // Without the `jsonrpc` member, which this dialect ignores.
         peer.say(r#"{"id":1,"method":"initialize","params":{}}"#).await;
-        let said: Value = serde_json::from_str(&peer.line().await).unwrap();
-        assert_eq!(said["result"]["serverInfo"]["name"], "tiller", "{garbage}: {said}");
+        let answer: Value = serde_json::from_str(&peer.line().await).unwrap();
+        assert_eq!(answer["result"]["serverInfo"]["name"], "tiller", "{garbage}: {answer}");
         assert!(peer.close().await.is_empty(), "{garbage}");
     }
     // If the first message is the protocol's, the invalid line is answered, in order.
@@ -258,13 +258,13 @@ async fn a_bad_line_before_the_first_message_does_not_change_the_dialect() {
     peer.call(1, "initialize", json!({ "protocolVersion": 1, "clientCapabilities": {} })).await;
     let refused: Value = serde_json::from_str(&peer.line().await).unwrap();
     assert_eq!((&refused["id"], &refused["error"]["code"]), (&Value::Null, &json!(-32700)));
-    let said: Value = serde_json::from_str(&peer.line().await).unwrap();
-    assert_eq!(said["result"]["protocolVersion"], 1);
+    let answer: Value = serde_json::from_str(&peer.line().await).unwrap();
+    assert_eq!(answer["result"]["protocolVersion"], 1);
     peer.close().await;
 }
 
 #[tokio::test]
-async fn a_bad_line_that_nothing_follows_is_answered_all_the_same() {
+async fn a_bad_line_followed_by_nothing_is_answered() {
     let mut peer = Peer::new(PermissionMode::Guardian, []);
     for (line, id, code) in [
         ("garbage", Value::Null, -32700),
@@ -277,13 +277,13 @@ async fn a_bad_line_that_nothing_follows_is_answered_all_the_same() {
     }
     // The dialect is still undecided.
     peer.say(r#"{"id":1,"method":"initialize","params":{}}"#).await;
-    let said: Value = serde_json::from_str(&peer.line().await).unwrap();
-    assert_eq!(said["result"]["serverInfo"]["name"], "tiller");
+    let answer: Value = serde_json::from_str(&peer.line().await).unwrap();
+    assert_eq!(answer["result"]["serverInfo"]["name"], "tiller");
     assert!(peer.close().await.is_empty());
 }
 
 #[tokio::test]
-async fn a_relative_folder_is_below_the_one_of_the_program() {
+async fn a_relative_directory_is_resolved_against_the_programs() {
     for (root, expected) in [
         (json!("sub"), "/w/sub"),
         (json!("./sub/"), "/w/sub"),
@@ -308,7 +308,7 @@ async fn a_relative_folder_is_below_the_one_of_the_program() {
 }
 
 #[tokio::test]
-async fn a_conversation_that_is_sent_again_goes_on() {
+async fn a_conversation_named_again_continues_its_session() {
     let replies = ["one", "two", "three", "four"].map(Reply::text);
     let mut peer = Peer::new(PermissionMode::Guardian, replies);
     let run = |conversation: Option<&str>| match conversation {
@@ -319,13 +319,13 @@ async fn a_conversation_that_is_sent_again_goes_on() {
     // the name that the first run's messages had.
     peer.call(1, "agent/run", run(Some("c"))).await;
     peer.call(2, "agent/run", run(Some("c"))).await;
-    for (id, said) in [(1, "one"), (2, "two")] {
-        peer.hears(stream("c", said)).await;
+    for (id, text) in [(1, "one"), (2, "two")] {
+        peer.hears(stream("c", text)).await;
         peer.hears(answer(id, json!({ "done": true }))).await;
     }
-    for (id, conversation, said) in [(3, None, "three"), (4, Some("3"), "four")] {
+    for (id, conversation, text) in [(3, None, "three"), (4, Some("3"), "four")] {
         peer.call(id, "agent/run", run(conversation)).await;
-        peer.hears(stream("3", said)).await;
+        peer.hears(stream("3", text)).await;
         peer.hears(answer(id, json!({ "done": true }))).await;
     }
     let lengths: Vec<_> = peer.model.requests().iter().map(|request| request.messages.len()).collect();
@@ -334,7 +334,7 @@ async fn a_conversation_that_is_sent_again_goes_on() {
 }
 
 #[tokio::test]
-async fn a_denial_advises_only_what_helps() {
+async fn a_denial_names_only_flags_that_allow_the_call() {
     for (mode, path, helps) in [
         (PermissionMode::Argus, "new.txt", true),
         (PermissionMode::Prometheus, "/w/.git/hooks/pre-commit", false),
@@ -345,9 +345,9 @@ async fn a_denial_advises_only_what_helps() {
         peer.call(1, "agent/run", json!({ "prompt": "write" })).await;
         peer.hears(stream("1", "no")).await;
         peer.hears(answer(1, json!({ "done": true }))).await;
-        let told = format!("{:?}", peer.model.requests()[1].messages);
-        assert_eq!(told.contains("--permission-mode prometheus"), helps, "{mode:?} {path}: {told}");
-        assert!(!told.contains("--yolo"), "{told}");
+        let messages = format!("{:?}", peer.model.requests()[1].messages);
+        assert_eq!(messages.contains("--permission-mode prometheus"), helps, "{mode:?} {path}: {messages}");
+        assert!(!messages.contains("--yolo"), "{messages}");
         peer.close().await;
     }
 }

@@ -18,7 +18,7 @@ fn names(states: &[Value]) -> Vec<&str> {
     states.iter().map(|state| state["state"].as_str().unwrap()).collect()
 }
 
-fn said(text: &str) -> Vec<ModelEvent> {
+fn text_events(text: &str) -> Vec<ModelEvent> {
     vec![ModelEvent::Text(text.to_owned())]
 }
 
@@ -29,7 +29,7 @@ fn updates(stage: &Stage) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn each_client_is_served_in_the_version_it_asks_for() {
+async fn each_client_is_served_in_the_version_it_requests() {
     let info = json!({"name": "editor", "version": "1"});
     for (asked, protocol, served) in [
         (json!(0), Protocol::Auto, 1),
@@ -58,7 +58,7 @@ async fn each_client_is_served_in_the_version_it_asks_for() {
 }
 
 #[tokio::test]
-async fn an_introduction_tells_what_there_is_and_works_once() {
+async fn initialize_reports_the_capabilities_and_works_once() {
     let stage = stage(EditorScript::second(), []);
     let answer = stage.editor.initialize().await;
     assert_eq!((&answer["protocolVersion"], &answer["info"]["name"]), (&json!(2), &json!("tiller")));
@@ -78,8 +78,8 @@ async fn an_introduction_tells_what_there_is_and_works_once() {
 }
 
 #[tokio::test]
-async fn a_prompt_is_acknowledged_with_its_message_and_its_turn_goes_on() {
-    let stage = stage(EditorScript::second(), [Reply::Hang(said("thinking"))]);
+async fn a_prompt_is_acknowledged_with_its_message_while_its_turn_runs() {
+    let stage = stage(EditorScript::second(), [Reply::Hang(text_events("thinking"))]);
     let session = stage.editor.session("/w").await;
     let answer = stage.editor.ok("session/prompt", prompt(&session, "hi")).await;
     stage.editor.until(|editor| editor.text() == "thinking").await;
@@ -94,8 +94,8 @@ async fn a_prompt_is_acknowledged_with_its_message_and_its_turn_goes_on() {
 }
 
 #[tokio::test]
-async fn a_prompt_that_waits_is_answered_when_it_is_said() {
-    let stage = stage(EditorScript::second(), [Reply::Hang(said("one")), Reply::text("three")]);
+async fn a_queued_prompt_is_answered_when_its_turn_starts() {
+    let stage = stage(EditorScript::second(), [Reply::Hang(text_events("one")), Reply::text("three")]);
     let session = stage.editor.session("/w").await;
     stage.editor.ok("session/prompt", prompt(&session, "first")).await;
     let (second, taken_back) = stage.editor.start("session/prompt", prompt(&session, "second"));
@@ -141,7 +141,7 @@ async fn a_permission_needs_the_user_and_shows_what_would_change() {
 }
 
 #[tokio::test]
-async fn a_command_is_shown_in_a_terminal_of_the_agents() {
+async fn a_command_is_shown_in_a_terminal_owned_by_the_agent() {
     let bash = Reply::calls(&[("bash", json!({"command": "make"}))]);
     let script = EditorScript::second().permissions([Answer::Select("allow_once")]);
     let stage = stage(script, [bash, Reply::text("done")]);
@@ -191,8 +191,8 @@ async fn a_turn_that_fails_ends_idle_with_its_error() {
 }
 
 #[tokio::test]
-async fn a_turn_whose_end_cannot_be_stored_ends_idle_all_the_same() {
-    let stage = stage(EditorScript::second(), [Reply::Hang(said("half"))]);
+async fn a_turn_whose_end_cannot_be_stored_still_ends_idle() {
+    let stage = stage(EditorScript::second(), [Reply::Hang(text_events("half"))]);
     let session = stage.editor.session("/w").await;
     stage.editor.ok("session/prompt", prompt(&session, "hi")).await;
     stage.editor.until(|editor| editor.text() == "half").await;
@@ -204,7 +204,7 @@ async fn a_turn_whose_end_cannot_be_stored_ends_idle_all_the_same() {
 }
 
 #[tokio::test]
-async fn a_session_of_the_first_version_goes_on_in_the_second() {
+async fn a_session_of_version_1_continues_in_version_2() {
     let read = Reply::calls(&[("file_read", json!({"path": "a.txt"}))]);
     let first = stage(EditorScript::default(), [read, Reply::text("read")]);
     let session = first.editor.session("/w").await;
@@ -230,10 +230,10 @@ async fn a_session_of_the_first_version_goes_on_in_the_second() {
     let answer = second.editor.ok("session/resume", resume(json!({"type": "start"}))).await;
     assert_eq!(answer["configOptions"][0]["configId"], "mode");
     assert!(answer["availableCommands"].is_array());
-    let told = updates(&second);
-    assert_eq!(told[0]["sessionUpdate"], "user_message");
-    assert_eq!(ids(&told)[1..], live);
-    assert_eq!(told.last().unwrap(), &json!({"sessionUpdate": "state_update", "state": "idle"}));
+    let replayed = updates(&second);
+    assert_eq!(replayed[0]["sessionUpdate"], "user_message");
+    assert_eq!(ids(&replayed)[1..], live);
+    assert_eq!(replayed.last().unwrap(), &json!({"sessionUpdate": "state_update", "state": "idle"}));
     assert_eq!(second.editor.turn(&session, "go on").await["stopReason"], "end_turn");
     let before = updates(&second).len();
     second.editor.ok("session/resume", resume(Value::Null)).await;
@@ -243,18 +243,18 @@ async fn a_session_of_the_first_version_goes_on_in_the_second() {
 }
 
 #[tokio::test]
-async fn resuming_in_the_middle_of_a_turn_tells_what_goes_on() {
-    let stage = stage(EditorScript::second(), [Reply::Hang(said("half of it"))]);
+async fn resuming_in_the_middle_of_a_turn_reports_the_running_turn() {
+    let stage = stage(EditorScript::second(), [Reply::Hang(text_events("half of it"))]);
     let session = stage.editor.session("/w").await;
     stage.editor.ok("session/prompt", prompt(&session, "hi")).await;
     stage.editor.until(|editor| editor.text() == "half of it").await;
     let before = updates(&stage).len();
     let resume = json!({"sessionId": session, "cwd": "/w", "replayFrom": {"type": "start"}});
     stage.editor.ok("session/resume", resume).await;
-    let told = updates(&stage)[before..].to_vec();
-    let half = told.iter().find(|update| update["sessionUpdate"] == "agent_message").unwrap();
+    let replayed = updates(&stage)[before..].to_vec();
+    let half = replayed.iter().find(|update| update["sessionUpdate"] == "agent_message").unwrap();
     assert_eq!(half["content"][0]["text"], "half of it");
-    assert_eq!(told.last().unwrap()["state"], "running");
+    assert_eq!(replayed.last().unwrap()["state"], "running");
     let states = stage.editor.states(&session).len();
     stage.editor.notify("session/cancel", json!({"sessionId": session}));
     assert_eq!(stage.editor.until_idle(&session, states).await["stopReason"], "cancelled");
@@ -286,7 +286,7 @@ async fn sessions_are_listed_set_named_forked_closed_and_deleted() {
 }
 
 #[tokio::test]
-async fn what_only_the_first_version_has_is_unknown() {
+async fn methods_of_version_1_only_are_unknown_in_version_2() {
     let stage = stage(EditorScript::second(), []);
     let session = stage.editor.session("/w").await;
     let of = json!({"sessionId": session, "cwd": "/w", "modeId": "plan", "methodId": "tiller-provider"});
@@ -308,14 +308,14 @@ async fn what_only_the_first_version_has_is_unknown() {
 }
 
 #[tokio::test]
-async fn files_are_taken_back_in_the_second_version_too() {
+async fn files_are_rewound_in_version_2_too() {
     let write = json!({"path": "new.txt", "content": "new\n"});
     let script = EditorScript { allows: true, ..EditorScript::second() };
     let stage = stage(script, [Reply::calls(&[("file_write", write)]), Reply::text("done")]);
     let session = stage.editor.session("/w").await;
     stage.editor.turn(&session, "write").await;
-    let told = stage.editor.ok("_tiller/sessions/checkpoints", json!({"sessionId": session})).await;
-    assert_eq!(told["checkpoints"][0]["files"], json!(["/w/new.txt"]));
+    let answer = stage.editor.ok("_tiller/sessions/checkpoints", json!({"sessionId": session})).await;
+    assert_eq!(answer["checkpoints"][0]["files"], json!(["/w/new.txt"]));
     let report = stage.editor.ok("_tiller/sessions/rewind", json!({"sessionId": session, "to": 0})).await;
     assert_eq!(report, json!({"restored": ["/w/new.txt"], "merged": [], "left": []}));
     assert_eq!(stage.disk.text_of("/w/new.txt"), None);

@@ -1,7 +1,7 @@
 //! Tests of what an editor displays of a turn: questions, locations, thoughts, plans, tokens.
 
 use crate::stage::{Stage, stage};
-use acp::testing::{Answer, Editor, EditorScript, Introduced};
+use acp::testing::{Answer, ClientName, Editor, EditorScript};
 use agent::{ModelEvent, ModelStop, Usage, fake::Reply};
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ fn question(stage: &Stage) -> Value {
 }
 
 #[tokio::test]
-async fn an_edit_is_asked_about_with_its_diff_first_and_its_line() {
+async fn a_permission_request_for_an_edit_has_its_diff_first_and_its_line() {
     let script = EditorScript::default().permissions([Answer::Select("allow_once")]);
     let edit = json!({"path": "/w/a.txt", "old_string": "two", "new_string": "2"});
     let stage = stage(script, [Reply::calls(&[("file_edit", edit)]), Reply::text("done")]);
@@ -21,8 +21,8 @@ async fn an_edit_is_asked_about_with_its_diff_first_and_its_line() {
     assert_eq!(question["content"][0]["type"], "diff");
     assert_eq!(question["content"][1]["content"]["text"], "Write a.txt?");
     assert_eq!(question["locations"], json!([{"path": "/w/a.txt", "line": 2}]));
-    let told = stage.editor.updates("tool_call_update");
-    let begun = told.iter().find(|update| update["status"] == "in_progress").unwrap();
+    let updates = stage.editor.updates("tool_call_update");
+    let begun = updates.iter().find(|update| update["status"] == "in_progress").unwrap();
     assert_eq!(begun["locations"], json!([{"path": "/w/a.txt", "line": 2}]));
     assert_eq!(begun["content"][0]["type"], "diff");
     stage.editor.close().await.unwrap();
@@ -55,9 +55,9 @@ async fn a_command_is_in_the_title_or_in_a_block_and_never_twice() {
 }
 
 #[tokio::test]
-async fn clients_that_show_titles_only_have_the_whole_question_there() {
+async fn clients_that_show_only_titles_get_the_whole_question_in_the_title() {
     for (name, version) in [("vscode-acp-client", "0.2.0"), ("CodeCompanion.nvim", "1.0.0")] {
-        let script = EditorScript { name: Introduced::As(name, version), ..EditorScript::default() };
+        let script = EditorScript { name: ClientName::As(name, version), ..EditorScript::default() };
         let script = script.permissions([Answer::Select("reject_once"), Answer::Select("reject_once")]);
         let edit = json!({"path": "a.txt", "old_string": "two", "new_string": "2"});
         let run = Reply::calls(&[("bash", json!({"command": "git push\nrm x"}))]);
@@ -75,7 +75,7 @@ async fn clients_that_show_titles_only_have_the_whole_question_there() {
 }
 
 #[tokio::test]
-async fn tasks_are_one_plan_and_thoughts_with_titles_for_people() {
+async fn subagent_tasks_are_one_plan_and_titled_thoughts() {
     let tasks = json!({"tasks": [{"subject": "Read"}, {"subject": "Write"}]});
     let replies = [
         Reply::calls(&[("task_create", tasks)]),
@@ -98,9 +98,9 @@ async fn tasks_are_one_plan_and_thoughts_with_titles_for_people() {
 }
 
 #[tokio::test]
-async fn a_new_file_is_not_asked_for_where_the_client_reads_the_disk() {
+async fn a_new_file_is_not_requested_from_a_client_that_reads_from_disk() {
     let write = || Reply::calls(&[("file_write", json!({"path": "new.txt", "content": "text\n"}))]);
-    for (name, asked) in [(Introduced::As("acpx", "0.19.1"), 1), (Introduced::Not, 3)] {
+    for (name, asked) in [(ClientName::As("acpx", "0.19.1"), 1), (ClientName::Not, 3)] {
         let script = EditorScript { read: true, write: true, saves: true, name, ..EditorScript::default() };
         let script = script.permissions([Answer::Select("allow_once")]);
         let stage = stage(script, [write(), Reply::text("done")]);
@@ -115,7 +115,7 @@ async fn a_new_file_is_not_asked_for_where_the_client_reads_the_disk() {
 }
 
 #[tokio::test]
-async fn a_buffer_that_is_on_no_disk_is_not_written_over_unseen() {
+async fn a_buffer_without_a_file_is_not_overwritten_unread() {
     let script =
         EditorScript { read: true, write: true, ..EditorScript::default() }.buffer("/w/new.txt", "mine\n");
     let write = Reply::calls(&[("file_write", json!({"path": "new.txt", "content": "text\n"}))]);
@@ -147,7 +147,7 @@ async fn tokens_in_the_context_do_not_fall_to_nothing_when_a_turn_is_cancelled()
 }
 
 #[tokio::test]
-async fn sessions_that_were_never_prompted_fill_no_list() {
+async fn sessions_without_a_prompt_are_not_listed() {
     let stage = stage(EditorScript::default(), [Reply::text("hi")]);
     let unused = stage.editor.session("/w").await;
     let new = json!({"cwd": "/w", "mcpServers": []});

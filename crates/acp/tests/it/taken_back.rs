@@ -118,9 +118,9 @@ impl SessionStore for Watched {
     async fn content(&self, id: &SessionId, hash: &ContentHash) -> Result<Option<Vec<u8>>, StoreError> {
         self.inner.content(id, hash).await
     }
-    async fn set_directories(&self, lease: &Lease, folders: Vec<AbsPath>) -> Result<(), StoreError> {
+    async fn set_directories(&self, lease: &Lease, directories: Vec<AbsPath>) -> Result<(), StoreError> {
         self.step().await?;
-        self.inner.set_directories(lease, folders).await
+        self.inner.set_directories(lease, directories).await
     }
     async fn fork(&self, from: &SessionId, session: NewSession) -> Result<Lease, StoreError> {
         self.step().await?;
@@ -181,15 +181,15 @@ impl Play {
     }
 
     fn params(&self, method: &str) -> Value {
-        let folders = json!(["/lib"]);
+        let directories = json!(["/lib"]);
         match method {
             "session/new" => json!({"cwd": "/w", "mcpServers": []}),
             "session/resume" if self.script.second => json!({
                 "sessionId": self.session, "cwd": "/w", "mcpServers": [], "replayFrom": {"type": "start"},
-                "additionalDirectories": folders,
+                "additionalDirectories": directories,
             }),
             _ => json!({
-                "sessionId": self.session, "cwd": "/w", "mcpServers": [], "additionalDirectories": folders,
+                "sessionId": self.session, "cwd": "/w", "mcpServers": [], "additionalDirectories": directories,
             }),
         }
     }
@@ -223,7 +223,7 @@ fn script(second: bool) -> EditorScript {
 }
 
 #[tokio::test]
-async fn what_is_taken_back_at_any_step_leaves_nothing_open() {
+async fn a_request_cancelled_at_any_step_leaves_nothing_open() {
     for (second, method) in METHODS {
         let play = Play::new(script(second)).await;
         let editor = play.editor();
@@ -266,7 +266,7 @@ async fn finished<T>(task: &tokio::task::JoinHandle<T>) {
 }
 
 #[tokio::test]
-async fn what_fails_at_any_step_leaves_nothing_open() {
+async fn a_request_that_fails_at_any_step_leaves_nothing_open() {
     for (second, method) in METHODS {
         let play = Play::new(script(second)).await;
         let editor = play.editor();
@@ -316,7 +316,7 @@ async fn a_connection_that_ends_at_any_step_leaves_nothing_open() {
 }
 
 #[tokio::test]
-async fn a_session_that_the_client_has_open_anyway_stays_open() {
+async fn a_cancelled_load_keeps_a_session_that_the_client_has_open() {
     let play = Play::new(EditorScript::default()).await;
     let editor = play.editor();
     editor.initialize().await;
@@ -344,7 +344,7 @@ async fn a_session_that_the_client_has_open_anyway_stays_open() {
 }
 
 #[tokio::test]
-async fn of_two_loads_the_one_that_is_not_taken_back_keeps_the_session() {
+async fn cancelling_one_of_two_loads_keeps_the_session_open() {
     for taken_back in [0, 1] {
         let play = Play::new(EditorScript::default()).await;
         let editor = play.editor();

@@ -5,14 +5,14 @@ use clap::{Args, Subcommand};
 /// The commands of `tiller config`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
-    /// List the settings of your file and of the project's that count in the current folder, and
-    /// what is ignored.
+    /// List the settings of your file and the project's that apply in the current directory, and
+    /// those that are ignored.
     List {
         /// Print one JSON object.
         #[arg(long)]
         json: bool,
     },
-    /// Show what files set of one setting.
+    /// Show the values of one setting in the files.
     Get {
         /// The setting, such as tools.denied_tools.
         name: String,
@@ -20,7 +20,7 @@ pub(crate) enum ConfigCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Write a setting. It counts at once, for agents that run too.
+    /// Write a setting. It applies immediately, in running agents too.
     Set {
         /// The setting, such as tools.default_permission_mode.
         name: String,
@@ -30,7 +30,7 @@ pub(crate) enum ConfigCommand {
         #[command(flatten)]
         place: ConfigPlace,
     },
-    /// Take a setting out of a file.
+    /// Remove a setting from a file.
     Unset {
         /// The setting.
         name: String,
@@ -42,7 +42,7 @@ pub(crate) enum ConfigCommand {
 /// The settings file that is written.
 #[derive(Debug, Args)]
 pub(crate) struct ConfigPlace {
-    /// The project's file, in place of your own.
+    /// Write the project's file instead of your own.
     #[arg(long)]
     pub(crate) project: bool,
     /// Print one JSON object.

@@ -7,15 +7,15 @@ use std::path::PathBuf;
 /// The commands of `tiller integrations`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum IntegrationsCommand {
-    /// List integrations, or with a name the functions of one.
+    /// List integrations, or the functions of the named one.
     List(NamedIntegration),
-    /// Tell which can be called, and what the others lack.
+    /// Show which integrations can be called, and what the others lack.
     Status(NamedIntegration),
-    /// Tell what is wrong: with what was added, with credentials, with the settings.
+    /// Check added services, credentials and settings for problems.
     Doctor(Common),
-    /// List what an account of an integration has.
+    /// List the fields of an integration's accounts.
     Fields(OneIntegration),
-    /// Store credentials, switch an integration on, say what it may do.
+    /// Store credentials, enable an integration, and set its permissions.
     Configure(Configure),
     /// Find functions by words.
     Search {
@@ -25,16 +25,16 @@ pub(crate) enum IntegrationsCommand {
         #[command(flatten)]
         common: Common,
     },
-    /// Show a page about an integration or a function.
+    /// Show the documentation of an integration or a function.
     Docs(OneFunction),
-    /// Show what a function takes, as JSON Schema.
+    /// Show the parameters of a function as JSON Schema.
     Schema(OneFunction),
-    /// Show calls of a function.
+    /// Show example calls of a function.
     Examples(OneFunction),
     /// Call a function: PROVIDER.FUNCTION, then --NAME=VALUE, NAME=VALUE, --arg NAME=VALUE or a
     /// JSON object, `-` for one from stdin; --account, --dry-run, --force, --json.
     Call {
-        /// The function and what it is called with.
+        /// The function and its arguments.
         #[arg(
             required = true,
             trailing_var_arg = true,
@@ -47,14 +47,14 @@ pub(crate) enum IntegrationsCommand {
     Lua(ScriptArgs),
     /// Add a service by its OpenAPI document.
     Add(AddIntegration),
-    /// Forget a service that was added, and what its accounts have.
+    /// Remove an added service and the fields of its accounts.
     Remove(OneIntegration),
-    /// Switch an integration on.
+    /// Enable an integration.
     Enable(SwitchedIntegration),
-    /// Switch an integration off.
+    /// Disable an integration.
     Disable(SwitchedIntegration),
-    /// PROVIDER FUNCTION …: the same as `call PROVIDER.FUNCTION …`; without a function, those that
-    /// there are.
+    /// PROVIDER FUNCTION …: the same as `call PROVIDER.FUNCTION …`; without a function, lists the
+    /// functions.
     #[command(external_subcommand)]
     Provider(Vec<String>),
 }
@@ -62,7 +62,7 @@ pub(crate) enum IntegrationsCommand {
 /// An integration, or all of them.
 #[derive(Debug, Args)]
 pub(crate) struct NamedIntegration {
-    /// The integration; all without it.
+    /// The integration; defaults to all.
     pub(crate) name: Option<String>,
     #[command(flatten)]
     pub(crate) common: Common,
@@ -100,10 +100,10 @@ pub(crate) struct SwitchedIntegration {
 /// The settings file that is written.
 #[derive(Debug, Args)]
 pub(crate) struct SettingsScope {
-    /// The project's settings, in place of your own; they count once the folder is trusted.
+    /// Write the project's settings instead of your own; they apply once the directory is trusted.
     #[arg(long, conflicts_with = "global")]
     pub(crate) project: bool,
-    /// Your own settings, as without this.
+    /// Write your own settings, the default.
     #[arg(long)]
     pub(crate) global: bool,
 }
@@ -111,15 +111,15 @@ pub(crate) struct SettingsScope {
 /// The service to add.
 #[derive(Debug, Args)]
 pub(crate) struct AddIntegration {
-    /// What it is to be called.
+    /// The name.
     pub(crate) name: String,
-    /// Its OpenAPI 3.0 or 3.1 document, in JSON: a file, or an address.
+    /// Its OpenAPI 3.0 or 3.1 document: a file or a URL.
     #[arg(long, value_name = "FILE|URL")]
     pub(crate) openapi: String,
-    /// Its address, in place of the document's.
+    /// Its base URL, instead of the document's.
     #[arg(long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
-    /// It is on this machine or in a private network.
+    /// Allow an address on this machine or in a private network.
     #[arg(long)]
     pub(crate) local: bool,
     #[command(flatten)]
@@ -134,7 +134,7 @@ pub(crate) struct Configure {
     /// The account.
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub(crate) account: String,
-    /// A field that is no secret. May be repeated.
+    /// A field that is not secret. May be repeated.
     #[arg(long, value_name = "FIELD=VALUE")]
     pub(crate) set: Vec<String>,
     /// Read this field from stdin.
@@ -146,25 +146,25 @@ pub(crate) struct Configure {
     /// Read fields from stdin, as one JSON object.
     #[arg(long)]
     pub(crate) stdin_json: bool,
-    /// Take a field from a variable of the environment, once. May be repeated.
+    /// Read a field from an environment variable, once. May be repeated.
     #[arg(long, value_name = "FIELD=VARIABLE")]
     pub(crate) env: Vec<String>,
-    /// Forget a field. May be repeated.
+    /// Remove a field. May be repeated.
     #[arg(long, value_name = "FIELD")]
     pub(crate) unset: Vec<String>,
-    /// Forget the whole account.
+    /// Remove the whole account.
     #[arg(long, conflicts_with_all = ["set", "stdin", "api_key_stdin", "stdin_json", "env", "unset"])]
     pub(crate) forget: bool,
-    /// Switch it on.
+    /// Enable the integration.
     #[arg(long, conflicts_with = "disable")]
     pub(crate) enable: bool,
-    /// Switch it off.
+    /// Disable the integration.
     #[arg(long)]
     pub(crate) disable: bool,
-    /// What functions may do that only read.
+    /// The permission of functions that only read.
     #[arg(long, value_name = "PERMISSION")]
     pub(crate) read: Option<Word>,
-    /// What all others may do.
+    /// The permission of all other functions.
     #[arg(long, value_name = "PERMISSION")]
     pub(crate) write: Option<Word>,
     #[command(flatten)]
@@ -176,11 +176,11 @@ pub(crate) struct Configure {
 /// The permission of a kind of calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Word {
-    /// It is made.
+    /// The call is made.
     Allow,
-    /// It is refused where nobody can be asked.
+    /// The call needs approval; where no user can approve it, it is refused.
     Ask,
-    /// It is never made.
+    /// The call is never made.
     Deny,
 }
 

@@ -6,31 +6,31 @@ use std::path::PathBuf;
 /// The commands of `tiller mcp`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum McpCommand {
-    /// List the servers that are described for this folder. Starts none.
+    /// List the servers configured for this directory. Starts none.
     List(Common),
-    /// Describe a server: `add NAME -- COMMAND ARGS…`, or `add NAME --url URL`.
+    /// Configure a server: `add NAME -- COMMAND ARGS…`, or `add NAME --url URL`.
     Add(Add),
-    /// Forget a server.
+    /// Remove a server.
     Remove(Edited),
-    /// Use a server again.
+    /// Enable a server.
     Enable(Edited),
-    /// Keep a server, and do not use it.
+    /// Disable a server, but keep its configuration.
     Disable(Edited),
-    /// Start servers, all or one, and tell whether that works.
+    /// Start all servers or one, and report whether they work.
     Status(Named),
-    /// List the tools of servers, all or one.
+    /// List the tools of all servers or one.
     Tools(Named),
     /// Show a tool with the schema of its arguments.
     Schema(Called),
     /// Call a tool.
     Call(Called),
-    /// Run a Lua script that calls tools as app.mcp.SERVER.TOOL, as far as the settings allow that
-    /// without asking.
+    /// Run a Lua script that calls tools as app.mcp.SERVER.TOOL, if the settings allow them without
+    /// approval.
     Lua(super::ScriptArgs),
-    /// Show the project's servers in full and trust them, all or one; with a name, approve of that
-    /// server's tools as they are now too.
+    /// Show the project's servers in full and trust all of them or one; with a name, also approve
+    /// the current definitions of that server's tools.
     Trust(Trusted),
-    /// Tell what is wrong with the descriptions. Starts nothing.
+    /// Check the configuration of servers. Starts none.
     Doctor(Common),
     /// List a server's resources, or read one.
     Resources {
@@ -41,7 +41,7 @@ pub(crate) enum McpCommand {
         #[command(flatten)]
         common: Common,
     },
-    /// List a server's prompts, or fill one in.
+    /// List a server's prompts, or get one with its arguments filled in.
     Prompts {
         /// The server.
         server: String,
@@ -62,7 +62,7 @@ pub(crate) enum McpCommand {
         #[command(flatten)]
         common: Common,
     },
-    /// Fill in one prompt of a server.
+    /// Get one prompt of a server with its arguments filled in.
     Prompt {
         /// The server.
         server: String,
@@ -74,31 +74,31 @@ pub(crate) enum McpCommand {
         #[command(flatten)]
         common: Common,
     },
-    /// Well-known servers, ready to be added.
+    /// Well-known servers, ready to add.
     #[command(subcommand)]
     Preset(PresetCommand),
     /// Sign in to a server over HTTP, in your browser.
     Login(Login),
-    /// Forget that you signed in to a server.
+    /// Sign out of a server.
     Logout {
         /// The server.
         server: String,
         #[command(flatten)]
         common: Common,
     },
-    /// Be an MCP server on stdin and stdout, for the tools of chosen servers.
+    /// Serve the tools of chosen servers as an MCP server on stdin and stdout.
     Serve(Serve),
-    /// Secrets that descriptions refer to as `@secret:KEY`.
+    /// Secrets, which configurations refer to as `@secret:KEY`.
     #[command(subcommand)]
     Secret(SecretCommand),
-    /// Take over the servers of another program's file.
+    /// Import the servers of another program's file.
     Import {
         /// The file, with `mcpServers` or `servers`.
         file: PathBuf,
         #[command(flatten)]
         edited: Scope,
     },
-    /// Print the described servers as a file that other programs read.
+    /// Print the configured servers as a file that other programs read.
     Export(Common),
 }
 
@@ -113,7 +113,7 @@ pub(crate) struct Common {
 /// The file that is written.
 #[derive(Debug, Args)]
 pub(crate) struct Scope {
-    /// The project's `.mcp.json` in place of your own file.
+    /// Write the project's `.mcp.json` instead of your own file.
     #[arg(long)]
     pub(crate) project: bool,
     #[command(flatten)]
@@ -132,22 +132,22 @@ pub(crate) struct Edited {
 /// The server to add.
 #[derive(Debug, Args)]
 pub(crate) struct Add {
-    /// What it is to be called.
+    /// The name.
     pub(crate) name: String,
-    /// Its address, for streamable HTTP.
+    /// Its URL, for streamable HTTP.
     #[arg(long, value_name = "URL", conflicts_with = "command")]
     pub(crate) url: Option<String>,
-    /// Its address is that of a stream of events, the transport before streamable HTTP.
+    /// The URL is of an SSE stream, the transport before streamable HTTP.
     #[arg(long, requires = "url")]
     pub(crate) sse: bool,
-    /// A variable of its environment; the value may be `@secret:KEY` or `${env:NAME}`. May be
-    /// repeated.
+    /// An environment variable of the server; the value may be `@secret:KEY` or `${env:NAME}`. May
+    /// be repeated.
     #[arg(long, value_name = "NAME=VALUE", conflicts_with = "url")]
     pub(crate) env: Vec<String>,
     /// A header of every request; the value may refer to a secret too. May be repeated.
     #[arg(long, value_name = "NAME=VALUE", requires = "url")]
     pub(crate) header: Vec<String>,
-    /// How many seconds it has to connect, and to answer a call.
+    /// Timeout in seconds for connecting and for a call.
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=3600))]
     pub(crate) timeout: Option<u32>,
     #[command(flatten)]
@@ -160,7 +160,7 @@ pub(crate) struct Add {
 /// A server, or all of them.
 #[derive(Debug, Args)]
 pub(crate) struct Named {
-    /// The server; all without it.
+    /// The server; defaults to all.
     pub(crate) server: Option<String>,
     #[command(flatten)]
     pub(crate) common: Common,
@@ -171,10 +171,10 @@ pub(crate) struct Named {
 pub(crate) struct Trusted {
     #[command(flatten)]
     pub(crate) named: Named,
-    /// The project's servers, which is what is meant in any case.
+    /// The project's servers; this is always the case.
     #[arg(long, hide = true)]
     pub(crate) project: bool,
-    /// Trust what is shown without asking: for scripts.
+    /// Trust the shown items without asking; for scripts.
     #[arg(long)]
     pub(crate) yes: bool,
 }
@@ -184,14 +184,13 @@ pub(crate) struct Trusted {
 pub(crate) struct Called {
     /// The tool, as `SERVER.TOOL` or as models call it: `mcp__SERVER__TOOL`.
     pub(crate) function: String,
-    /// One argument, as NAME=VALUE; the value is JSON if it reads as that, and text if not. May be
-    /// repeated.
+    /// One argument, as NAME=VALUE; a value that is not valid JSON is text. May be repeated.
     #[arg(long = "arg", value_name = "NAME=VALUE")]
     pub(crate) arguments: Vec<String>,
     /// All arguments as one JSON object.
     #[arg(long, value_name = "JSON", conflicts_with = "arguments")]
     pub(crate) input: Option<String>,
-    /// Use a server of a project that is not trusted: for trusted automation.
+    /// Use a server of an untrusted project; for trusted automation.
     #[arg(long)]
     pub(crate) force: bool,
     #[command(flatten)]
@@ -201,7 +200,7 @@ pub(crate) struct Called {
 /// The commands of `tiller mcp secret`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SecretCommand {
-    /// Keep a secret, read from stdin.
+    /// Store a secret, read from stdin.
     Set {
         /// Its key, such as mcp.github.env.GITHUB_TOKEN.
         key: String,
@@ -210,7 +209,7 @@ pub(crate) enum SecretCommand {
     },
     /// List the keys. Values are never shown.
     List(Common),
-    /// Forget a secret.
+    /// Remove a secret.
     Unset {
         /// Its key.
         key: String,
@@ -222,20 +221,20 @@ pub(crate) enum SecretCommand {
 /// The commands of `tiller mcp preset`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PresetCommand {
-    /// List them.
+    /// List the presets.
     List(Common),
-    /// Show one, and what it needs.
+    /// Show a preset and its requirements.
     Show {
         /// The preset.
         preset: String,
         #[command(flatten)]
         common: Common,
     },
-    /// Describe the server of one in your own file, or in the project's.
+    /// Configure the server of a preset in your own file, or in the project's.
     Add {
         /// The preset.
         preset: String,
-        /// What the server is to be called; as the preset is, without it.
+        /// The name of the server; defaults to the preset's.
         #[arg(long = "as", value_name = "NAME")]
         name: Option<String>,
         #[command(flatten)]
@@ -248,13 +247,14 @@ pub(crate) enum PresetCommand {
 pub(crate) struct Login {
     /// The server.
     pub(crate) server: String,
-    /// Open no browser; the page's address is printed to stderr either way.
+    /// Open no browser; the URL of the page is printed to stderr in any case.
     #[arg(long)]
     pub(crate) no_browser: bool,
-    /// What is asked to be allowed, in place of what the server names.
+    /// The OAuth scope to request, instead of the server's.
     #[arg(long, value_name = "SCOPES")]
     pub(crate) scope: Option<String>,
-    /// The id of a client that you registered by hand, where the server registers none by itself.
+    /// The OAuth client id that you registered yourself, if the server supports no dynamic
+    /// registration.
     #[arg(long, value_name = "ID")]
     pub(crate) client_id: Option<String>,
     #[command(flatten)]
@@ -264,13 +264,13 @@ pub(crate) struct Login {
 /// The tools that are served.
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
-    /// A described server whose tools are served; may be repeated.
+    /// A configured server whose tools are served. May be repeated.
     #[arg(long, value_name = "NAME")]
     pub(crate) upstream: Vec<String>,
     /// An integration whose functions are served; may be repeated.
     #[arg(long, value_name = "NAME")]
     pub(crate) integration: Vec<String>,
-    /// Whether tools are served that do not say of themselves that they only read.
+    /// Whether to serve tools that are not marked as read-only.
     #[arg(long, value_enum, default_value_t = WriteAccess::Deny)]
     pub(crate) write: WriteAccess,
 }
@@ -278,9 +278,9 @@ pub(crate) struct Serve {
 /// Whether tools that may change something are served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum WriteAccess {
-    /// It is not.
+    /// They are not served.
     Deny,
-    /// It is.
+    /// They are served.
     Allow,
 }
 

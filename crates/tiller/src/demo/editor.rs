@@ -171,7 +171,7 @@ impl Editor {
                 let end = match (&ended.status.code, &ended.status.signal) {
                     (Some(code), _) => format!("exit {code}"),
                     (None, Some(signal)) => signal.clone(),
-                    (None, None) => "ended, nobody knows how".to_owned(),
+                    (None, None) => "ended with an unknown status".to_owned(),
                 };
                 let success = ended.status.success();
                 if let Some(more) = self.printed_lines.checked_sub(limits::DEMO_TERMINAL_LINES + 1) {

@@ -1,29 +1,29 @@
 //! The commands of `tiller mcp`. The output contains no secrets, and failures give a non-zero exit
 //! code.
 
-mod ask;
-mod described;
 mod direct;
 mod file;
-mod kept;
 mod login;
 mod names;
+mod new_server;
+mod pins;
 mod preset;
+mod queries;
 mod script;
 mod serve;
 mod values;
 
-pub(crate) use described::{NewServer, add, keep_secret, secret_key};
-pub(crate) use direct::{Direct, DirectTool, NoTool};
-pub(crate) use kept::Pins;
+pub(crate) use direct::{DirectServers, DirectTool, ToolLookupError};
+pub(crate) use new_server::{NewServer, add, keep_secret, secret_key};
+pub(crate) use pins::Pins;
 
 pub(crate) use crate::secrets::Values;
-pub(crate) use script::{DirectReach, ServerFunctions, SessionFunctions};
+pub(crate) use script::{DirectHost, ServerFunctions, SessionFunctions};
 
 use crate::{
     args::{Add, Common, Edited, McpCommand, PresetCommand, SecretCommand, Trusted},
     environment::Environment,
-    exit::{Exit, Shown, usage},
+    exit::{Exit, PrintedError, usage},
     extensions,
     options::Options,
     trust, wiring,
@@ -63,7 +63,7 @@ impl Report {
 }
 
 /// The state that the commands share.
-struct Desk<'a> {
+struct CommandContext<'a> {
     options: &'a Options,
     servers: Arc<McpOptions>,
     system: Arc<dyn System>,
@@ -83,25 +83,26 @@ pub(crate) async fn run(
     let json = command.common().json;
     let servers = extensions::mcp_options(options, environment);
     let force = matches!(&command, McpCommand::Call(called) if called.force);
-    let desk = Desk { options, servers, system: wiring::local_system(options), environment, cwd, force };
+    let context =
+        CommandContext { options, servers, system: wiring::local_system(options), environment, cwd, force };
     let command = match command {
         // Stdout belongs to the protocol.
-        McpCommand::Serve(serve) => return serve::run(&desk, serve).await,
+        McpCommand::Serve(serve) => return serve::run(&context, serve).await,
         command => command,
     };
-    let report = match desk.carry_out(command).await {
+    let report = match context.carry_out(command).await {
         Ok(report) => report,
         Err(error) if json => Report::of(&error),
         Err(error) => {
             let text = environment.redactor().redact(&format!("{error:#}"));
-            return Err(Shown { exit: Exit::of(&error), text }.into());
+            return Err(PrintedError { exit: Exit::of(&error), text }.into());
         }
     };
     let text = match json {
         true => {
             let mut whole = json!({ "success": report.exit == Exit::Ok });
-            if let (Value::Object(whole), Value::Object(said)) = (&mut whole, report.json) {
-                whole.extend(said);
+            if let (Value::Object(whole), Value::Object(fields)) = (&mut whole, report.json) {
+                whole.extend(fields);
             }
             environment.redactor().json_line(whole) + "\n"
         }
@@ -137,7 +138,7 @@ impl McpCommand {
     }
 }
 
-impl Desk<'_> {
+impl CommandContext<'_> {
     async fn carry_out(&self, command: McpCommand) -> Result<Report> {
         match command {
             McpCommand::List(_) => Ok(self.list().await),
@@ -285,7 +286,7 @@ impl Desk<'_> {
         file::change(self.system.as_ref(), &self.file(scope.project), |servers| {
             let key = file::key(servers, &name).with_context(|| unknown(&name))?;
             let Some(Value::Object(server)) = servers.get_mut(&key) else {
-                bail!("'{key}' is no object; correct it")
+                bail!("'{key}' is not an object; correct it")
             };
             server.remove("disabled");
             server.insert("enabled".to_owned(), json!(on));
@@ -308,20 +309,22 @@ impl Desk<'_> {
         }
         if wanted.is_none() || !shown.is_empty() {
             let only: Vec<_> = wanted.iter().cloned().collect();
-            let choice = trust::Wanted { only: &only, kind: Some(ItemKind::Server), yes };
-            let (folders, redactor) = (&self.options.folders, self.environment.redactor());
+            let choice = trust::TrustSelection { only: &only, kind: Some(ItemKind::Server), yes };
+            let (directories, redactor) = (&self.options.directories, self.environment.redactor());
             match named.common.json {
                 // With `--json` the user does not see the question.
                 true if !yes => {
-                    return Err(usage("with --json nobody is asked; pass --yes to trust the servers"));
+                    return Err(usage("--json never prompts; pass --yes to trust the servers"));
                 }
                 true => {
                     let (answers, mut out) = (trust::terminal(), std::io::sink());
-                    trust::give(folders, self.cwd, &choice, redactor, answers, &mut out).await?;
+                    trust::review_and_trust(directories, self.cwd, &choice, redactor, answers, &mut out)
+                        .await?;
                 }
                 false => {
                     let (answers, mut out) = (trust::terminal(), crate::streams::stdout());
-                    trust::give(folders, self.cwd, &choice, redactor, answers, &mut out).await?;
+                    trust::review_and_trust(directories, self.cwd, &choice, redactor, answers, &mut out)
+                        .await?;
                 }
             }
         }
@@ -330,16 +333,16 @@ impl Desk<'_> {
         let trusted = |server: &ServerConfig| now.servers.contains(server);
         if let Some(wanted) = &wanted
             && now.servers.iter().any(|server| server.name == *wanted)
-            && Pins::new(self.system.clone(), &self.options.folders).forget(wanted).await?
+            && Pins::new(self.system.clone(), &self.options.directories).forget(wanted).await?
         {
-            let _ = writeln!(text, "What {wanted} says of its tools next is what counts.");
+            let _ = writeln!(text, "The next tool definitions of {wanted} are accepted.");
         }
         let servers: Vec<_> = shown.iter().map(|server| described(server, trusted(server))).collect();
         Ok(Report::new(json!({ "folder": self.cwd.as_str(), "servers": servers }), text))
     }
 
     async fn secret(&self, command: SecretCommand) -> Result<Report> {
-        let values = Values::new(self.environment.clone(), self.system.clone(), &self.options.folders);
+        let values = Values::new(self.environment.clone(), self.system.clone(), &self.options.directories);
         let mut secrets = values.secrets().await?;
         match command {
             SecretCommand::Set { key, .. } => {
@@ -351,7 +354,7 @@ impl Desk<'_> {
                 let value = value.trim_end_matches(['\n', '\r']).to_owned();
                 anyhow::ensure!(!value.is_empty(), "the secret on stdin is empty");
                 secrets.insert(key.clone(), value);
-                values.keep(&secrets).await?;
+                values.store(&secrets).await?;
                 Ok(Report::new(json!({ "key": key, "configured": true }), format!("{key} is set\n")))
             }
             SecretCommand::List(_) => {
@@ -361,7 +364,7 @@ impl Desk<'_> {
             }
             SecretCommand::Unset { key, .. } => {
                 anyhow::ensure!(secrets.remove(&key).is_some(), "no secret is called {key:?}");
-                values.keep(&secrets).await?;
+                values.store(&secrets).await?;
                 Ok(Report::new(json!({ "key": key, "configured": false }), format!("{key} is forgotten\n")))
             }
         }
@@ -389,7 +392,7 @@ impl Desk<'_> {
         .await?;
         let mut text = format!("taken: {}\n", taken.join(", "));
         if !left.is_empty() {
-            let _ = writeln!(text, "there already, and left as they are: {}", left.join(", "));
+            let _ = writeln!(text, "already there and unchanged: {}", left.join(", "));
         }
         Ok(Report::new(json!({ "taken": taken, "left": left }), text))
     }

@@ -13,7 +13,7 @@ use std::{
 };
 
 #[test]
-fn hanging_up_in_the_middle_of_a_turn_ends_all_and_keeps_the_session() {
+fn disconnecting_in_the_middle_of_a_turn_ends_the_process_and_keeps_the_session() {
     let home = Home::new();
     let editor = Editor::without_anything();
     let (mut agent, session) = Agent::open(&home, &["--yolo"], &editor);
@@ -102,7 +102,7 @@ fn a_signal_answers_the_prompt_and_releases_the_terminal() {
 
 /// The shell's `trap` ignores SIGHUP as `nohup` does.
 #[test]
-fn a_hang_up_that_was_ignored_at_the_start_stays_ignored() {
+fn sighup_ignored_at_the_start_stays_ignored() {
     let home = Home::new();
     let mut child = Command::new("sh");
     let line = "trap '' HUP; exec \"$0\" -p \"$1\" --yolo -o json";
@@ -119,7 +119,7 @@ fn a_hang_up_that_was_ignored_at_the_start_stays_ignored() {
 }
 
 #[test]
-fn signals_cancel_settle_and_are_told_by_the_exit_code() {
+fn signals_cancel_the_turn_and_set_the_exit_code() {
     for (name, code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
         let home = Home::new();
         let child =

@@ -22,7 +22,7 @@ fn piped(home: &Home, args: &[&str], text: &str) -> Output {
 }
 
 #[test]
-fn a_prompt_that_begins_with_a_slash_and_is_no_command_is_asked() {
+fn a_prompt_with_a_slash_that_is_not_a_command_goes_to_the_model() {
     let prompts =
         ["/etc/hosts what is in it?", "//TODO why?", "/* what is this? */", "/usr is full, why?", "/compct"];
     let (home, server) = stage(&[], prompts.len());
@@ -38,7 +38,7 @@ fn a_prompt_that_begins_with_a_slash_and_is_no_command_is_asked() {
 }
 
 #[test]
-fn what_is_piped_in_is_appended_to_the_prompt() {
+fn piped_input_is_appended_to_the_prompt() {
     let (home, server) = stage(&[], 2);
     let output = piped(&home, &["-p", "summarize the input"], "one canary\ntwo\n");
     assert!(output.status.success(), "{}", stderr(&output));
@@ -52,7 +52,7 @@ fn what_is_piped_in_is_appended_to_the_prompt() {
 }
 
 #[test]
-fn a_pipe_that_nobody_writes_to_does_not_hold_the_prompt_up() {
+fn an_idle_pipe_on_stdin_does_not_delay_the_prompt() {
     let (home, _server) = stage(&[], 1);
     let mut command = home.tiller(&["-p", "hello"]);
     command.env("OPENAI_API_KEY", "key").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -65,13 +65,13 @@ fn a_pipe_that_nobody_writes_to_does_not_hold_the_prompt_up() {
 }
 
 #[test]
-fn without_a_model_nothing_is_asked_and_the_run_fails_with_the_next_step() {
+fn without_a_model_the_run_fails_and_names_the_next_step() {
     let home = Home::new();
     home.settings("providers.local.discover = false\n");
     let output = home.run(&["-p", "what does this do?"]);
     assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(1), ""));
-    let said = stderr(&output);
-    assert!(said.contains("tiller setup") && said.contains("-m offline/pilot"), "{said}");
+    let printed = stderr(&output);
+    assert!(printed.contains("tiller setup") && printed.contains("-m offline/pilot"), "{printed}");
     assert_eq!(stdout(&home.run(&["sessions", "list", "--json"])), "", "no session is left behind");
 
     let json: Value = serde_json::from_slice(&home.run(&["-p", "x", "-o", "json"]).stdout).unwrap();
@@ -109,7 +109,7 @@ fn doctor(home: &Home) -> (Option<i32>, Value) {
 }
 
 #[test]
-fn doctor_names_what_keeps_the_model_from_answering_and_what_to_run() {
+fn doctor_names_model_problems_and_the_commands_that_fix_them() {
     let home = Home::new();
     for (settings, issue, next) in [
         ("", "no model is set up", "tiller setup"),
@@ -132,7 +132,7 @@ fn doctor_names_what_keeps_the_model_from_answering_and_what_to_run() {
 }
 
 #[test]
-fn broken_settings_are_told_where_they_are_needed_and_end_nothing_else() {
+fn invalid_settings_fail_only_commands_that_need_them() {
     let home = Home::new();
     assert!(home.run(&["-p", "help"]).status.success());
     home.settings("agent.default_model = 'offline/pilot'\npermissions.deny = [\n");
@@ -152,7 +152,7 @@ fn broken_settings_are_told_where_they_are_needed_and_end_nothing_else() {
 }
 
 #[test]
-fn a_session_is_named_by_the_beginning_of_its_id_or_as_the_last() {
+fn a_session_is_found_by_an_id_prefix_or_as_the_last() {
     let home = Home::new();
     assert!(stderr(&home.run(&["sessions", "list"])).contains("No session is stored here"));
     assert!(home.run(&["-p", "show a.txt"]).status.success());

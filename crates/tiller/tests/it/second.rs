@@ -17,7 +17,7 @@ fn of<'a>(updates: &'a [Value], kind: &str) -> Vec<&'a Value> {
 }
 
 #[test]
-fn a_session_is_made_worked_in_and_gone_on_with_everywhere() {
+fn a_session_is_created_used_and_continued_in_both_versions() {
     let home = Home::new();
     home.write("a.txt", "one\n");
     let mut editor = Editor { answer: Some("allow_once"), ..Editor::default() };
@@ -50,11 +50,11 @@ fn a_session_is_made_worked_in_and_gone_on_with_everywhere() {
     let mut first = Agent::start(&home, &["--protocol", "1"]);
     assert_eq!(first.ask("initialize", introduction(2)).unwrap()["protocolVersion"], 1);
     first.ask("session/load", open.clone()).unwrap();
-    let said = |agent: &Agent, kind: &str| {
+    let printed = |agent: &Agent, kind: &str| {
         let of = of(&agent.updates, kind);
         of.iter().map(|update| update["messageId"].clone()).collect::<Vec<_>>()
     };
-    let messages = said(&first, "user_message_chunk");
+    let messages = printed(&first, "user_message_chunk");
     assert_eq!(messages.len(), 3);
     first.hang_up();
     let mut again = Agent::start(&home, &["--protocol", "2"]);
@@ -63,6 +63,6 @@ fn a_session_is_made_worked_in_and_gone_on_with_everywhere() {
     let mut from_start = open;
     from_start["replayFrom"] = json!({ "type": "start" });
     again.ask("session/resume", from_start).unwrap();
-    assert_eq!(said(&again, "user_message"), messages);
+    assert_eq!(printed(&again, "user_message"), messages);
     assert_eq!(again.updates.last().unwrap()["state"], "idle");
 }

@@ -64,7 +64,7 @@ fn a_gateway_ends_with_the_code_of_the_signal() {
 
 /// With `-p -` the time limit includes the wait for the prompt on stdin.
 #[test]
-fn a_prompt_that_never_comes_is_not_waited_for_beyond_the_time() {
+fn waiting_for_a_prompt_on_stdin_ends_with_the_timeout() {
     let home = Home::new();
     let mut child = started(&home, &["-p", "-", "--timeout", "1"]);
     assert_eq!(end(&mut child).code(), Some(2));
@@ -72,7 +72,7 @@ fn a_prompt_that_never_comes_is_not_waited_for_beyond_the_time() {
 
 /// The command ignores SIGTERM, so the first signal alone would take seconds.
 #[test]
-fn a_second_signal_ends_a_run_there_and_then_and_its_command_too() {
+fn a_second_signal_ends_a_run_and_its_command_immediately() {
     for (name, code) in [("INT", 130), ("TERM", 143)] {
         let home = Home::new();
         let stubborn = "run sh -c 'trap \"\" TERM; echo $$ > pid; sleep 300; sleep 300; sleep 300'";
@@ -80,8 +80,8 @@ fn a_second_signal_ends_a_run_there_and_then_and_its_command_too() {
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let pid = pid(&home);
         signal(&child, name);
-        let mut said = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
-        assert!(said.any(|line| line.contains("a second signal ends the process at once")), "{name}");
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+        assert!(lines.any(|line| line.contains("a second signal ends the process at once")), "{name}");
         let start = Instant::now();
         let status = until("it ends", || {
             // The first repetitions may still count as the same signal.
@@ -96,7 +96,7 @@ fn a_second_signal_ends_a_run_there_and_then_and_its_command_too() {
 
 /// The kernel and the shell both send SIGHUP when a terminal closes; the shutdown is still orderly.
 #[test]
-fn two_hang_ups_are_one() {
+fn a_second_sighup_does_not_count() {
     let home = Home::new();
     let mut command = home.tiller(&["-p", LONG, "--yolo", "-o", "json"]);
     let child = command.stdout(Stdio::piped()).spawn().unwrap();
@@ -130,7 +130,7 @@ fn signals_that_were_ignored_at_the_start_stay_ignored() {
 
 /// In the sandbox and without it.
 #[test]
-fn what_is_started_ignores_no_signal_and_blocks_none() {
+fn child_processes_neither_ignore_nor_block_signals() {
     let home = Home::new();
     for level in ["workspace-write", "off"] {
         home.settings(&format!("[agent]\ndefault_model = 'offline/pilot'\n[sandbox]\nlevel = '{level}'\n"));

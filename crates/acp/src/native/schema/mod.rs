@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     #[expect(clippy::disallowed_methods, reason = "a variable of the tests' own says whether to renew")]
-    fn the_golden_schema_is_what_the_types_say() {
+    fn the_golden_schema_matches_the_types() {
         let made = schema();
         if std::env::var_os("TILLER_RENEW").is_some() {
             let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../clients/schema/native.json");
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn every_event_and_every_reference_is_there() {
+    fn the_schema_has_every_event_and_resolves_every_reference() {
         let schema = schema();
         let events = schema["events"].as_object().unwrap();
         assert_eq!(events.len(), 20, "{:?}", events.keys());
