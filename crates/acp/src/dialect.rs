@@ -6,12 +6,12 @@ use crate::{Protocol, legacy};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dialect {
     /// Version 1 of the protocol.
-    First,
+    V1,
     /// Version 2 of the protocol.
     #[cfg(feature = "v2")]
-    Second,
+    V2,
     /// The dialect that predates both versions.
-    Older,
+    Legacy,
 }
 
 impl Dialect {
@@ -22,14 +22,14 @@ impl Dialect {
     /// every request.
     pub(crate) fn of(protocol: Protocol, first: Option<&str>) -> Self {
         match protocol {
-            Protocol::First => Self::First,
+            Protocol::V1 => Self::V1,
             #[cfg(feature = "v2")]
-            Protocol::Second => Self::Second,
+            Protocol::V2 => Self::V2,
             Protocol::Auto => match first {
-                Some(line) if legacy::is_legacy(line) => Self::Older,
+                Some(line) if legacy::is_legacy(line) => Self::Legacy,
                 #[cfg(feature = "v2")]
-                Some(line) if requests_v2(line) => Self::Second,
-                _ => Self::First,
+                Some(line) if requests_v2(line) => Self::V2,
+                _ => Self::V1,
             },
         }
     }
@@ -65,29 +65,29 @@ mod tests {
             )
         };
         for (protocol, line, dialect) in [
-            (Protocol::Auto, asking("0"), Dialect::First),
-            (Protocol::Auto, asking("1"), Dialect::First),
-            (Protocol::Auto, asking("2"), Dialect::Second),
-            (Protocol::Auto, asking("3"), Dialect::First),
-            (Protocol::Auto, asking("99"), Dialect::First),
-            (Protocol::Auto, asking("65535"), Dialect::First),
-            (Protocol::Auto, asking("65536"), Dialect::First),
-            (Protocol::Auto, asking("18446744073709551616"), Dialect::First),
-            (Protocol::Auto, asking("-2"), Dialect::First),
-            (Protocol::Auto, asking("2.0"), Dialect::First),
-            (Protocol::Auto, asking("2.5"), Dialect::First),
-            (Protocol::Auto, asking("\"1\""), Dialect::First),
-            (Protocol::Auto, asking("\"2\""), Dialect::First),
-            (Protocol::Auto, asking("null"), Dialect::First),
-            (Protocol::Auto, asking("[2]"), Dialect::First),
-            (Protocol::Auto, r#"{"method":"initialize","id":0,"params":{}}"#.to_owned(), Dialect::Older),
-            (Protocol::Auto, r#"{"method":"session/new","id":0}"#.to_owned(), Dialect::First),
-            (Protocol::Auto, "no JSON".to_owned(), Dialect::First),
-            (Protocol::First, asking("2"), Dialect::First),
-            (Protocol::Second, asking("1"), Dialect::Second),
+            (Protocol::Auto, asking("0"), Dialect::V1),
+            (Protocol::Auto, asking("1"), Dialect::V1),
+            (Protocol::Auto, asking("2"), Dialect::V2),
+            (Protocol::Auto, asking("3"), Dialect::V1),
+            (Protocol::Auto, asking("99"), Dialect::V1),
+            (Protocol::Auto, asking("65535"), Dialect::V1),
+            (Protocol::Auto, asking("65536"), Dialect::V1),
+            (Protocol::Auto, asking("18446744073709551616"), Dialect::V1),
+            (Protocol::Auto, asking("-2"), Dialect::V1),
+            (Protocol::Auto, asking("2.0"), Dialect::V1),
+            (Protocol::Auto, asking("2.5"), Dialect::V1),
+            (Protocol::Auto, asking("\"1\""), Dialect::V1),
+            (Protocol::Auto, asking("\"2\""), Dialect::V1),
+            (Protocol::Auto, asking("null"), Dialect::V1),
+            (Protocol::Auto, asking("[2]"), Dialect::V1),
+            (Protocol::Auto, r#"{"method":"initialize","id":0,"params":{}}"#.to_owned(), Dialect::Legacy),
+            (Protocol::Auto, r#"{"method":"session/new","id":0}"#.to_owned(), Dialect::V1),
+            (Protocol::Auto, "no JSON".to_owned(), Dialect::V1),
+            (Protocol::V1, asking("2"), Dialect::V1),
+            (Protocol::V2, asking("1"), Dialect::V2),
         ] {
             assert_eq!(Dialect::of(protocol, Some(&line)), dialect, "{protocol:?} {line}");
         }
-        assert_eq!(Dialect::of(Protocol::Auto, None), Dialect::First);
+        assert_eq!(Dialect::of(Protocol::Auto, None), Dialect::V1);
     }
 }

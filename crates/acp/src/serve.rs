@@ -76,16 +76,16 @@ fn serve_streams(
         let lines = Box::pin(lines);
         let (dialect, lines) = detect_dialect(options.protocol, lines, &mut sink).await;
         let served = match dialect {
-            Dialect::First => {
+            Dialect::V1 => {
                 let connection = Connection::<V1>::new(runtime, options, backpressure, ids.clone());
                 serve_protocol(connection, lines, sink, ids).await
             }
             #[cfg(feature = "v2")]
-            Dialect::Second => {
+            Dialect::V2 => {
                 let connection = Connection::<V2>::new(runtime, options, backpressure, ids.clone());
                 serve_protocol(connection, lines, sink, ids).await
             }
-            Dialect::Older => {
+            Dialect::Legacy => {
                 legacy::serve(runtime, options, lines, sink, closed.clone()).await;
                 // Give a slow reader time to receive everything.
                 let _ = timeout(LEGACY_LINGER, closed.cancelled()).await;

@@ -42,7 +42,7 @@ pub(crate) fn finish(ended: anyhow::Result<Exit>) -> Exit {
     {
         print_error(&why.to_string());
     }
-    streams::finish_stderr(limits::LAST_WORDS);
+    streams::finish_stderr(limits::LAST_WRITES);
     exit
 }
 

@@ -26,7 +26,7 @@ use tokio::{
 static FIRST: LazyLock<watch::Sender<Option<Exit>>> = LazyLock::new(|| watch::Sender::new(None));
 
 /// Whether the current command has an orderly shutdown, which may take a while.
-static IN_ORDER: AtomicBool = AtomicBool::new(false);
+static HAS_ORDERLY_SHUTDOWN: AtomicBool = AtomicBool::new(false);
 
 /// The callback that runs before an immediate exit.
 static BEFORE_EXIT: Mutex<Option<Box<dyn FnOnce() + Send>>> = Mutex::new(None);
@@ -76,16 +76,16 @@ pub(crate) async fn next() -> Exit {
 /// Waits for a signal while no command has an orderly shutdown; the caller then drops the command.
 pub(crate) async fn next_to_drop() -> Exit {
     let exit = next().await;
-    match IN_ORDER.load(Ordering::Relaxed) {
+    match HAS_ORDERLY_SHUTDOWN.load(Ordering::Relaxed) {
         true => pending().await,
         false => exit,
     }
 }
 
 /// Declares that the current command handles a signal itself and ends its work within
-/// [`limits::IN_ORDER`]. Before this call, a signal drops the command.
+/// [`limits::ORDERLY_SHUTDOWN`]. Before this call, a signal drops the command.
 pub(crate) fn end_in_order() {
-    IN_ORDER.store(true, Ordering::Relaxed);
+    HAS_ORDERLY_SHUTDOWN.store(true, Ordering::Relaxed);
 }
 
 /// Sets the callback that runs before an immediate exit, until the guard is dropped. There is one
@@ -146,9 +146,9 @@ async fn watch(mut taken: SignalStreams) {
     let since = Instant::now();
     FIRST.send_replace(Some(exit));
     streams::limit_last_writes();
-    let most = match IN_ORDER.load(Ordering::Relaxed) {
-        true => limits::IN_ORDER,
-        false => limits::DROPPED,
+    let most = match HAS_ORDERLY_SHUTDOWN.load(Ordering::Relaxed) {
+        true => limits::ORDERLY_SHUTDOWN,
+        false => limits::IMMEDIATE_SHUTDOWN,
     };
     tokio::select! {
         () = tokio::time::sleep(most) => {}

@@ -251,8 +251,8 @@ async fn print(args: PrintArgs, environment: &Environment) -> Result<Exit> {
         tracing::warn!("no prompt came on stdin within the time (--timeout)");
         return Ok(Exit::Limit);
     };
-    let append = args.append_system_prompt.map(|text| format!("{text}\n\n{}", headless::NOBODY));
-    let append = append.unwrap_or_else(|| headless::NOBODY.to_owned());
+    let append = args.append_system_prompt.map(|text| format!("{text}\n\n{}", headless::NO_USER));
+    let append = append.unwrap_or_else(|| headless::NO_USER.to_owned());
     let flags = flags(&args.session, Some(append), args.max_turns)?;
     let overrides =
         Overrides { model: flags.model.clone(), mode: flags.mode, permission_mode: flags.permission_mode };

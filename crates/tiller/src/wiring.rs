@@ -153,9 +153,9 @@ pub(crate) async fn serve(
     let mut acp = AcpOptions::new(local_system(options), env!("CARGO_PKG_VERSION"), cwd.clone());
     acp.protocol = match protocol {
         Protocol::Auto => acp::Protocol::Auto,
-        Protocol::First => acp::Protocol::First,
+        Protocol::V1 => acp::Protocol::V1,
         #[cfg(feature = "v2")]
-        Protocol::Second => acp::Protocol::Second,
+        Protocol::V2 => acp::Protocol::V2,
     };
     acp.mcp = extensions::PRESENT;
     acp.events = match events {
@@ -180,7 +180,7 @@ pub(crate) async fn serve(
     // are answered. Code that needs the list earlier discovers them itself.
     let catalog = Arc::clone(&app.catalog);
     let looking = tokio::spawn(async move {
-        tokio::time::sleep(limits::HEAD_START).await;
+        tokio::time::sleep(limits::DISCOVERY_DELAY).await;
         catalog.watch().await;
     });
     let (output, failure) = stdio::output();

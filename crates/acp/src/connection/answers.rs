@@ -23,7 +23,7 @@ pub(crate) fn options(grant: &str) -> Vec<(&'static str, String)> {
 }
 
 /// Maps a chosen option to its outcome; an unknown option is a rejection.
-pub(crate) fn chosen(option: &str) -> PermissionOutcome {
+pub(crate) fn permission_outcome(option: &str) -> PermissionOutcome {
     match option {
         ALLOW_ONCE => PermissionOutcome::AllowOnce,
         ALLOW_ALWAYS => PermissionOutcome::AllowAlways,
@@ -44,7 +44,7 @@ pub(crate) const FIELD: &str = "answer";
 
 /// Maps an accepted form to its outcome. An answer that is missing, not text or not among the
 /// choices dismisses the question.
-pub(crate) fn answered(question: &Question, answer: Option<String>) -> QuestionOutcome {
+pub(crate) fn question_outcome(question: &Question, answer: Option<String>) -> QuestionOutcome {
     match answer {
         Some(answer) if question.choices.is_empty() || question.choices.iter().any(|c| c.label == answer) => {
             QuestionOutcome::Answered(answer)

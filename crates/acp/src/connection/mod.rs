@@ -165,7 +165,7 @@ impl<W: Wire> Connection<W> {
     pub(crate) async fn settle(&self) {
         self.cancel();
         let mut handles = self.close_all().await;
-        self.tasks.settled().await;
+        self.tasks.all_settled().await;
         // Sessions that requests opened while we waited for them.
         handles.extend(self.close_all().await);
         for handle in &handles {
@@ -180,7 +180,7 @@ impl<W: Wire> Connection<W> {
     async fn close_all(&self) -> Vec<SessionHandle> {
         let handles = self.open_sessions();
         let left = handles.iter().filter(|handle| {
-            let client = self.watched(handle.id());
+            let client = self.subscriber(handle.id());
             !client.is_some_and(|client| handle.leave(&client))
         });
         futures::future::join_all(left.map(SessionHandle::close)).await;

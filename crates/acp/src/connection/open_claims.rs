@@ -49,7 +49,7 @@ impl OpenClaims {
     }
 
     /// Registers that the client closed the session.
-    pub(super) fn closed(&self, id: &SessionId) {
+    pub(super) fn mark_closed(&self, id: &SessionId) {
         let mut claims = self.lock();
         if let Some(claim) = claims.get_mut(id) {
             claim.is_open = false;

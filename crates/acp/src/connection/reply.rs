@@ -31,7 +31,7 @@ impl Reply {
         let fresh = id == RawJsonRpcId::Null || lock(in_flight).insert(id.clone());
         if !fresh {
             let error = super::errors::invalid_request("this id belongs to a request that is still running");
-            answered(responder.respond_with_error(error));
+            log_send_error(responder.respond_with_error(error));
             return None;
         }
         Some(Self { responder, native, _open: Open { id, in_flight: in_flight.clone() } })
@@ -64,7 +64,7 @@ impl Reply {
         } else {
             result
         };
-        answered(self.responder.respond_with_result(result));
+        log_send_error(self.responder.respond_with_result(result));
     }
 }
 
@@ -101,7 +101,7 @@ fn lock(in_flight: &InFlight) -> std::sync::MutexGuard<'_, HashSet<RawJsonRpcId>
     in_flight.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn answered(result: Result<(), Error>) {
+fn log_send_error(result: Result<(), Error>) {
     if let Err(error) = result {
         tracing::debug!(%error, "the connection is closed; a response was not sent");
     }

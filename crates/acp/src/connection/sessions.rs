@@ -126,7 +126,7 @@ impl<W: Wire> Connection<W> {
             };
             let handle =
                 self.runtime.open(id, how.clone(), attach).await.map_err(|error| errors::session(&error))?;
-            if self.watched(id).is_some_and(|client| handle.tells(&client)) || handle.join(attach(id)) {
+            if self.subscriber(id).is_some_and(|client| handle.tells(&client)) || handle.join(attach(id)) {
                 return Ok(handle);
             }
             // The last other subscriber has just left.
@@ -200,7 +200,7 @@ impl<W: Wire> Connection<W> {
         let id = handle.id();
         // Remove first, so that a concurrent request that reopens the session gets its own client.
         let client = self.sessions().remove(id).ok_or_else(|| errors::unknown_session(id))?;
-        self.claims.closed(id);
+        self.claims.mark_closed(id);
         client.leave_token().cancel();
         let client: Arc<dyn Client> = client;
         if !(handle.tells(&client) && handle.leave(&client)) {
@@ -350,7 +350,7 @@ impl<W: Wire> Connection<W> {
 
     /// Drops the state of a closed session.
     pub(crate) fn forget(&self, id: &SessionId) {
-        self.claims.closed(id);
+        self.claims.mark_closed(id);
         self.sessions().remove(id);
         if let Ok(peer) = self.peer() {
             peer.outbox.forget(id);
@@ -358,7 +358,7 @@ impl<W: Wire> Connection<W> {
     }
 
     /// Returns this client's subscriber to a session, as a trait object.
-    pub(super) fn watched(&self, id: &SessionId) -> Option<Arc<dyn Client>> {
+    pub(super) fn subscriber(&self, id: &SessionId) -> Option<Arc<dyn Client>> {
         self.sessions().get(id).map(|client| client.clone() as Arc<dyn Client>)
     }
 

@@ -78,7 +78,7 @@ impl From<SessionState> for Settings {
 
 impl Settings {
     /// Returns all options with their current values.
-    pub(crate) fn shown(&self, models: &[ModelInfo]) -> Vec<Setting> {
+    pub(crate) fn all(&self, models: &[ModelInfo]) -> Vec<Setting> {
         let mode = Setting {
             id: MODE,
             name: "Mode",

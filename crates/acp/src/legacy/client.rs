@@ -40,24 +40,24 @@ impl RunClient {
         }
         last_sent.insert(path.clone(), new_text.to_owned());
         let edit = ApplyEdit { changes: [FileEdit { uri: file_uri(path), new_text }] };
-        self.say(&Outgoing::notification("workspace/applyEdit", &edit));
+        self.send(&Outgoing::notification("workspace/applyEdit", &edit));
     }
 
     fn stream(&self, text: &str) {
         if !text.is_empty() {
             let params = StreamParams { conversation_id: &self.conversation, text };
-            self.say(&Outgoing::notification("agent/stream", &params));
+            self.send(&Outgoing::notification("agent/stream", &params));
         }
     }
 
-    fn edited(&self, change: &FileChange) {
+    fn send_change(&self, change: &FileChange) {
         // This dialect cannot report a deleted or a binary file.
         let bytes = change.after.as_ref().and_then(|after| after.bytes.as_ref());
         let Some(Ok(new_text)) = bytes.map(|bytes| std::str::from_utf8(bytes)) else { return };
         self.changed(&change.path, new_text);
     }
 
-    fn say(&self, message: &impl serde::Serialize) {
+    fn send(&self, message: &impl serde::Serialize) {
         if let Ok(line) = serde_json::to_string(message) {
             self.out.send(line);
         }
@@ -76,7 +76,7 @@ impl Client for RunClient {
             SessionEvent::ModelResponse(response) if streamed.as_ref() != Some(&response.id) => {
                 self.stream(&response.text());
             }
-            SessionEvent::FileChanged(change) => self.edited(change),
+            SessionEvent::FileChanged(change) => self.send_change(change),
             _ => {}
         }
     }

@@ -105,13 +105,13 @@ fn handle(connection: &Arc<LegacyConnection>, message: Incoming) {
 /// Answers a request; a notification gets no response.
 fn answer(connection: &LegacyConnection, id: Option<Value>, result: &impl serde::Serialize) {
     if let Some(id) = id {
-        connection.say(&Outgoing::result(id, result));
+        connection.send(&Outgoing::result(id, result));
     }
 }
 
 fn fail(connection: &LegacyConnection, id: Option<Value>, code: i32, message: String) {
     if let Some(id) = id {
-        connection.say(&Outgoing::<Value>::error(id, code, message));
+        connection.send(&Outgoing::<Value>::error(id, code, message));
     }
 }
 

@@ -99,7 +99,7 @@ impl LegacyConnection {
     }
 
     /// Sends a message.
-    pub(super) fn say(&self, message: &impl serde::Serialize) {
+    pub(super) fn send(&self, message: &impl serde::Serialize) {
         if let Ok(line) = serde_json::to_string(message) {
             self.out.send(line);
         }
@@ -122,10 +122,10 @@ impl LegacyConnection {
             let Some(id) = id else { return };
             match ended {
                 Ok(StopReason::Cancelled) => {
-                    connection.say(&Outgoing::result(id, &json!({ "cancelled": true })));
+                    connection.send(&Outgoing::result(id, &json!({ "cancelled": true })));
                 }
-                Ok(_) => connection.say(&Outgoing::result(id, &json!({ "done": true }))),
-                Err(message) => connection.say(&Outgoing::<Value>::error(id, -32000, message)),
+                Ok(_) => connection.send(&Outgoing::result(id, &json!({ "done": true }))),
+                Err(message) => connection.send(&Outgoing::<Value>::error(id, -32000, message)),
             }
         });
     }

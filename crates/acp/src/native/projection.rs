@@ -378,14 +378,14 @@ fn spawned(calls: &[SubagentCall]) -> Vec<SpawnEntry> {
 
 fn completed(end: &SubagentEnd) -> EndEntry {
     let at = end.state.ended_at.unwrap_or_default();
-    let children = || tree::below(&end.descendants, Some(&end.state.id), at);
+    let children = || tree::subtree(&end.descendants, Some(&end.state.id), at);
     EndEntry {
         kind: end.background.then_some("completion"),
         args: end.args.clone(),
         result: end.result.clone(),
         success: end.success,
         children: (!end.background).then(children),
-        stats: tree::one(&end.state, at),
+        stats: tree::stats_of(&end.state, at),
     }
 }
 

@@ -121,7 +121,7 @@ impl Request {
     }
 
     /// Returns the event for its start, if there is one.
-    pub(crate) fn began(&self) -> Option<Event> {
+    pub(crate) fn start_event(&self) -> Option<Event> {
         match self {
             Self::CallFunction(call) => Some(integration(
                 "call_started",
@@ -150,7 +150,7 @@ impl Request {
     }
 
     /// Returns the event for its result.
-    pub(crate) fn ended(&self, result: &Value) -> Event {
+    pub(crate) fn end_event(&self, result: &Value) -> Event {
         let result = ("result", result.clone());
         match self {
             Self::SetSetting(_) => changed("setting_set", result.1),

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     connection::{Connection, Reply, Wire, errors, settings::choose_model},
-    limits::{FOUND_MOST, LOG_MOST},
+    limits::{LOG_DECISIONS_MAX, SEARCH_HITS_MAX},
 };
 use agent::{
     Cost, Mode, PermissionMode, PermissionOutcome, SearchQuery, SessionEvent, SessionHandle, SessionId,
@@ -75,7 +75,7 @@ async fn handle<W: Wire>(method: &str, params: Value, connection: &Connection<W>
                     "Unknown format: {format}. Use json or markdown."
                 )));
             }
-            let id = stored(&fields, connection).await?;
+            let id = stored_session(&fields, connection).await?;
             let text = connection.options.services.export(&id, &format).await.map_err(service_error)?;
             Ok(json!({ "sessionId": id.as_str(), "format": format, "text": text }))
         }
@@ -113,7 +113,7 @@ async fn handle<W: Wire>(method: &str, params: Value, connection: &Connection<W>
 
 /// Performs a request that acts on something beyond its session.
 async fn serve<W: Wire>(name: &str, fields: &Fields, connection: &Connection<W>) -> Result<Value, Error> {
-    let handle = loaded(fields, connection)?;
+    let handle = open_session(fields, connection)?;
     let request = Request::decode(name, fields).ok_or_else(|| errors::method_not_found(name))??;
     let client = connection.client(&handle);
     let running = RunningRequest::begin(client, request.outline());
@@ -139,7 +139,7 @@ fn request_context(handle: &SessionHandle) -> RequestContext {
 
 /// Handles a request about the trust in a session's project.
 async fn trust<W: Wire>(name: &str, fields: &Fields, connection: &Connection<W>) -> Result<Value, Error> {
-    let handle = loaded(fields, connection)?;
+    let handle = open_session(fields, connection)?;
     let request = TrustRequest::decode(name, fields).ok_or_else(|| errors::method_not_found(name))??;
     let services = connection.options.services.as_ref();
     request.act(&request_context(&handle), services).await.map_err(service_error)
@@ -147,7 +147,7 @@ async fn trust<W: Wire>(name: &str, fields: &Fields, connection: &Connection<W>)
 
 /// Changes a session's settings: all of those given, or none if any is invalid.
 async fn set_runtime<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result<Value, Error> {
-    let handle = loaded(fields, connection)?;
+    let handle = open_session(fields, connection)?;
     let wrong = |error: agent::UnknownMode| errors::invalid_params(error.to_string());
     let mode = fields.optional("mode")?.map(|mode| mode.parse::<Mode>().map_err(wrong)).transpose()?;
     let permission_mode = fields.optional("permissionMode")?;
@@ -196,7 +196,7 @@ async fn search<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result<
         })?),
         None => None,
     };
-    let limit = fields.count("limit", 1, 20, FOUND_MOST)?;
+    let limit = fields.count("limit", 1, 20, SEARCH_HITS_MAX)?;
     let query = SearchQuery { text, cwd, limit: usize::try_from(limit).unwrap_or_default() };
     let hits = connection.runtime.search(query).await.map_err(|error| errors::store(&error))?;
     let hit = |hit: &agent::SearchHit| {
@@ -213,7 +213,7 @@ async fn search<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result<
 
 /// Explains the decision of each rule for a command or a path in the session's directory.
 async fn explain<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result<Value, Error> {
-    let handle = loaded(fields, connection)?;
+    let handle = open_session(fields, connection)?;
     let (what, write) = (fields.text("what")?, fields.flag("write", false)?);
     let state = handle.state();
     let options = agent::RuntimeOptions {
@@ -229,7 +229,7 @@ async fn explain<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result
 
 /// Returns the latest permission decisions of a session.
 async fn permissions<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result<Value, Error> {
-    let id = stored(fields, connection).await?;
+    let id = stored_session(fields, connection).await?;
     let (mut titles, mut decisions) = (HashMap::new(), Vec::new());
     let mut each = |event: &SessionEvent| match event {
         SessionEvent::ToolCall(update) => {
@@ -253,14 +253,14 @@ async fn permissions<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Re
         _ => {}
     };
     connection.runtime.replay(&id, &mut each).await.map_err(|error| errors::store(&error))?;
-    let left_out = decisions.len().saturating_sub(LOG_MOST);
+    let left_out = decisions.len().saturating_sub(LOG_DECISIONS_MAX);
     decisions.drain(..left_out);
     Ok(json!({ "decisions": decisions, "leftOut": left_out }))
 }
 
 /// Returns the tokens and the cost of a session so far.
 async fn usage<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result<Value, Error> {
-    let id = stored(fields, connection).await?;
+    let id = stored_session(fields, connection).await?;
     let mut last = None;
     let mut each = |event: &SessionEvent| {
         if let SessionEvent::Usage(usage) = event {
@@ -288,7 +288,7 @@ async fn usage<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result<V
 }
 
 /// Returns the session of a request; it must be open on this connection.
-fn loaded<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result<SessionHandle, Error> {
+fn open_session<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result<SessionHandle, Error> {
     let id = fields.text("sessionId")?;
     let not_loaded = |_| errors::invalid_params(format!("Session not loaded: {id}"));
     let handle = connection.find(&id).map_err(not_loaded)?;
@@ -299,7 +299,7 @@ fn loaded<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result<Sessio
 }
 
 /// Returns the session of a request, open or only stored.
-async fn stored<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result<SessionId, Error> {
+async fn stored_session<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result<SessionId, Error> {
     let id = SessionId(fields.text("sessionId")?);
     connection.runtime.record(&id).await.map_err(|error| errors::store(&error))?;
     Ok(id)

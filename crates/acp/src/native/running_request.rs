@@ -19,7 +19,7 @@ pub(super) struct RunningRequest<W: Wire> {
 impl<W: Wire> RunningRequest<W> {
     /// Sends the start event of a request, if it has one. `request` must not contain secrets.
     pub(super) fn begin(client: Option<Arc<AcpClient<W>>>, request: Request) -> Self {
-        let began = request.began();
+        let began = request.start_event();
         let running = Self { client, request, since: Instant::now(), open: began.is_some() };
         began.into_iter().for_each(|event| running.send_native(event));
         running
@@ -28,7 +28,7 @@ impl<W: Wire> RunningRequest<W> {
     /// Sends the end event with the result.
     pub(super) fn done(mut self, result: &Value) {
         self.open = false;
-        self.send_native(self.request.ended(result));
+        self.send_native(self.request.end_event(result));
     }
 
     /// Sends the end event of a failure.
@@ -40,7 +40,7 @@ impl<W: Wire> RunningRequest<W> {
         if std::mem::take(&mut self.open)
             && let Some(result) = self.request.failure(why, self.since.elapsed())
         {
-            self.send_native(self.request.ended(&result));
+            self.send_native(self.request.end_event(&result));
         }
     }
 

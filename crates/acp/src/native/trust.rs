@@ -25,8 +25,8 @@ impl TrustRequest {
     pub(crate) fn decode(name: &str, fields: &Fields) -> Option<Result<Self, Error>> {
         match name {
             "trust/list" => Some(Ok(Self::List)),
-            "trust/give" => Some(given(fields).map(Self::Give)),
-            "trust/take" => Some(taken(fields).map(Self::Take)),
+            "trust/give" => Some(parse_items(fields).map(Self::Give)),
+            "trust/take" => Some(parse_ids(fields).map(Self::Take)),
             _ => None,
         }
     }
@@ -45,7 +45,7 @@ impl TrustRequest {
     }
 }
 
-fn given(fields: &Fields) -> Result<Vec<TrustGrant>, Error> {
+fn parse_items(fields: &Fields) -> Result<Vec<TrustGrant>, Error> {
     let mut items = Vec::new();
     for item in fields.list("items")? {
         let item = Fields::of(item)?;
@@ -58,7 +58,7 @@ fn given(fields: &Fields) -> Result<Vec<TrustGrant>, Error> {
 }
 
 /// Parses the ids. An empty list is an error; it does not mean all items.
-fn taken(fields: &Fields) -> Result<Option<Vec<String>>, Error> {
+fn parse_ids(fields: &Fields) -> Result<Option<Vec<String>>, Error> {
     match (fields.has("ids"), fields.texts("ids")?) {
         (false, _) => Ok(None),
         (true, ids) if ids.is_empty() => Err(errors::invalid_params("Missing list param: ids")),

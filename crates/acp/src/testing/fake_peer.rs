@@ -133,7 +133,7 @@ impl FakePeer {
     }
 
     /// Handles a line from the agent; returns the request to answer, if it is one.
-    pub(super) fn take(&self, line: &str) -> Option<AgentRequest> {
+    pub(super) fn receive(&self, line: &str) -> Option<AgentRequest> {
         let mut state = self.lock();
         let Ok(message) = serde_json::from_str::<Value>(line) else {
             state.record_violation(format!("not JSON: {line}"));
@@ -146,19 +146,19 @@ impl FakePeer {
             (Some(method), Some(id)) => {
                 state.requests += 1;
                 if method == "terminal/release" {
-                    state.released(&params);
+                    state.handle_release(&params);
                 }
                 Some(AgentRequest { id, method, params, number: state.requests })
             }
             (Some(method), None) => {
                 let native = self.script.native && method.contains('/') && !method.starts_with("session/");
                 if !native {
-                    state.notified(&method, &params, &self.script);
+                    state.handle_notification(&method, &params, &self.script);
                 }
                 None
             }
             (None, Some(id)) => {
-                state.answered(&id, &message);
+                state.handle_response(&id, &message);
                 None
             }
             (None, None) => {
@@ -192,7 +192,7 @@ impl FakePeer {
                 let done = self.perform(id, method, params).await;
                 // The editor itself must end a terminal whose id the agent never received.
                 if let Some(made) = done.and_then(Result::ok).filter(|_| method == "terminal/create") {
-                    self.lock().released(&made);
+                    self.lock().handle_release(&made);
                 }
                 vec![Err(json!({ "code": code, "message": message }))]
             }
@@ -251,14 +251,14 @@ impl FakePeer {
             let (peer, params) = (self.clone(), params.clone());
             tokio::spawn(async move {
                 tokio::time::sleep(after).await;
-                peer.written(&params).await.expect("a late write is done");
+                peer.apply_write(&params).await.expect("a late write is done");
             });
             return Ok(Value::Null);
         }
-        self.written(params).await
+        self.apply_write(params).await
     }
 
-    async fn written(&self, params: &Value) -> Response {
+    async fn apply_write(&self, params: &Value) -> Response {
         let text = |key: &str| params.get(key).and_then(Value::as_str).unwrap_or_default();
         match (&self.script.disk, AbsPath::new(text("path"))) {
             (Some(disk), Ok(path)) if self.script.saves => {
@@ -366,7 +366,7 @@ impl State {
         self.violations.push(objection);
     }
 
-    fn notified(&mut self, method: &str, params: &Value, script: &EditorScript) {
+    fn handle_notification(&mut self, method: &str, params: &Value, script: &EditorScript) {
         match method {
             "$/cancel_request" => self.taken_back.push(params.get("requestId").cloned().unwrap_or_default()),
             "session/update" => {
@@ -374,8 +374,8 @@ impl State {
                 let kind =
                     params.pointer("/update/sessionUpdate").and_then(Value::as_str).unwrap_or_default();
                 let update = &params["update"];
-                if script.second {
-                    self.updated(session, kind, update);
+                if script.v2 {
+                    self.handle_update(session, kind, update);
                 }
                 let of_a_turn = kind.ends_with("_chunk")
                     || kind.starts_with("tool_call")
@@ -393,7 +393,7 @@ impl State {
     }
 
     /// Checks updates that exist in only one of the two versions.
-    fn updated(&mut self, session: &str, kind: &str, update: &Value) {
+    fn handle_update(&mut self, session: &str, kind: &str, update: &Value) {
         let id = |key: &str| update[key].as_str().unwrap_or_default().to_owned();
         match kind {
             "state_update" if update["state"] == "idle" => drop(self.running.remove(session)),
@@ -418,7 +418,7 @@ impl State {
         }
     }
 
-    fn answered(&mut self, id: &Value, message: &Value) {
+    fn handle_response(&mut self, id: &Value, message: &Value) {
         let key = id.to_string();
         self.turns.remove(&key);
         let answer = match (message.get("result"), message.get("error")) {
@@ -444,7 +444,7 @@ impl State {
     }
 
     /// Records the release of a terminal, which must happen once.
-    fn released(&mut self, params: &Value) {
+    fn handle_release(&mut self, params: &Value) {
         let id = params.get("terminalId").and_then(Value::as_str).unwrap_or_default();
         match self.terminals.get_mut(id) {
             Some(terminal) if !terminal.released => terminal.released = true,

@@ -297,7 +297,7 @@ async fn read(reader: impl AsyncRead + Unpin, peer: Arc<FakePeer>, mut gate: wat
             return;
         }
         let Ok(Some(line)) = lines.next_line().await else { return };
-        if let Some(asked) = peer.take(&line) {
+        if let Some(asked) = peer.receive(&line) {
             let peer = peer.clone();
             tokio::spawn(async move {
                 for answer in peer.answer(&asked).await {

@@ -13,7 +13,7 @@ use system::System;
 #[derive(Clone, Default)]
 pub struct EditorScript {
     /// Speaks version 2 of the protocol. It then offers neither files nor terminals.
-    pub second: bool,
+    pub v2: bool,
     /// The name it sends in `clientInfo`.
     pub name: ClientName,
     /// Advertises `fs/read_text_file`.
@@ -108,13 +108,13 @@ impl EditorScript {
     }
 
     /// Returns an editor that speaks version 2 of the protocol.
-    pub fn second() -> Self {
-        Self { second: true, ..Self::default() }
+    pub fn v2() -> Self {
+        Self { v2: true, ..Self::default() }
     }
 
     /// Returns the parameters of its `initialize` request.
     pub(super) fn initialize_params(&self) -> Value {
-        if self.second {
+        if self.v2 {
             let info = json!({ "name": "editor", "version": "1" });
             return json!({ "protocolVersion": 2, "info": info, "capabilities": self.capabilities() });
         }
@@ -134,7 +134,7 @@ impl EditorScript {
 
     /// Returns the capabilities that it advertises.
     pub fn capabilities(&self) -> Value {
-        if self.second {
+        if self.v2 {
             return json!({ "elicitation": if self.forms.is_some() { json!({ "form": {} }) } else { json!({}) } });
         }
         let mut session = json!({});

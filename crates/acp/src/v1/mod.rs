@@ -116,7 +116,7 @@ impl Wire for V1 {
         let client = AcpClient::new(connection, peer, session, projection);
         let client = match peer.traits.facts.shows.diff {
             // Such a client displays no content other than the title and perhaps a diff.
-            Diff::First | Diff::Nowhere => client.with_permission_adapter(permission::in_title),
+            Diff::First | Diff::Nowhere => client.with_permission_adapter(permission::with_question_in_title),
             Diff::Anywhere | Diff::Unknown => client,
         };
         SessionParts { client: client.with_tools(ide_tools(&system), choice), system }

@@ -71,15 +71,15 @@ pub(crate) struct OptionalUpdates {
 
 impl Projection {
     /// Creates a projection of live events.
-    pub(crate) fn live(takes: OptionalUpdates) -> Self {
-        let OptionalUpdates { notices, compaction, displays, raw_output } = takes;
+    pub(crate) fn live(accepted: OptionalUpdates) -> Self {
+        let OptionalUpdates { notices, compaction, displays, raw_output } = accepted;
         Self { notices, compaction, displays, raw_output, ..Self::default() }
     }
 
     /// Creates a projection of stored events. It includes the user's messages, and omits changes of
     /// settings, which the response reports.
-    pub(crate) fn replay(takes: OptionalUpdates) -> Self {
-        Self { replay: true, ..Self::live(OptionalUpdates { notices: false, ..takes }) }
+    pub(crate) fn replay(accepted: OptionalUpdates) -> Self {
+        Self { replay: true, ..Self::live(OptionalUpdates { notices: false, ..accepted }) }
     }
 
     /// Returns the updates for an event, in order.
@@ -115,17 +115,19 @@ impl Projection {
             SessionEvent::ModeChanged(mode) if !self.replay => {
                 let current = acp::SessionUpdate::CurrentModeUpdate(acp::CurrentModeUpdate::new(mode.id()));
                 let mut updates = vec![Update::urgent(current)];
-                updates.extend(self.changed(models, |settings| settings.mode = *mode));
+                updates.extend(self.settings_update(models, |settings| settings.mode = *mode));
                 updates
             }
-            SessionEvent::PermissionModeChanged(mode) if !self.replay => {
-                self.changed(models, |settings| settings.permission_mode = *mode).into_iter().collect()
-            }
-            SessionEvent::ModelChanged(model) if !self.replay => {
-                self.changed(models, |settings| settings.model.clone_from(model)).into_iter().collect()
-            }
+            SessionEvent::PermissionModeChanged(mode) if !self.replay => self
+                .settings_update(models, |settings| settings.permission_mode = *mode)
+                .into_iter()
+                .collect(),
+            SessionEvent::ModelChanged(model) if !self.replay => self
+                .settings_update(models, |settings| settings.model.clone_from(model))
+                .into_iter()
+                .collect(),
             SessionEvent::EffortChanged(effort) if !self.replay => {
-                self.changed(models, |settings| settings.effort = *effort).into_iter().collect()
+                self.settings_update(models, |settings| settings.effort = *effort).into_iter().collect()
             }
             SessionEvent::Notice { severity, title, description } => {
                 self.notice(*severity, title, description.as_deref()).into_iter().collect()
@@ -274,7 +276,7 @@ impl Projection {
         content
     }
 
-    fn changed(
+    fn settings_update(
         &mut self,
         models: impl FnOnce() -> Vec<ModelInfo>,
         change: impl FnOnce(&mut Settings),

@@ -142,14 +142,16 @@ impl Projection {
                 let info = acp::SessionInfoUpdate::new().title(title.clone());
                 vec![Update::urgent(acp::SessionUpdate::SessionInfoUpdate(info))]
             }
-            SessionEvent::ModeChanged(mode) => self.changed(models, |settings| settings.mode = *mode),
+            SessionEvent::ModeChanged(mode) => self.settings_update(models, |settings| settings.mode = *mode),
             SessionEvent::PermissionModeChanged(mode) => {
-                self.changed(models, |settings| settings.permission_mode = *mode)
+                self.settings_update(models, |settings| settings.permission_mode = *mode)
             }
             SessionEvent::ModelChanged(model) => {
-                self.changed(models, |settings| settings.model.clone_from(model))
+                self.settings_update(models, |settings| settings.model.clone_from(model))
             }
-            SessionEvent::EffortChanged(effort) => self.changed(models, |settings| settings.effort = *effort),
+            SessionEvent::EffortChanged(effort) => {
+                self.settings_update(models, |settings| settings.effort = *effort)
+            }
             SessionEvent::Notice { severity, title, description } => {
                 let severity = match severity {
                     Severity::Info => acp::NoticeSeverity::Info,
@@ -334,7 +336,7 @@ impl Projection {
         }
     }
 
-    fn changed(
+    fn settings_update(
         &mut self,
         models: impl FnOnce() -> Vec<ModelInfo>,
         change: impl FnOnce(&mut Settings),

@@ -17,10 +17,10 @@ use std::sync::{
 use system::{AbsPath, FakeSystem};
 
 /// Models with a given state of credentials.
-struct Wanting(FakeModels, Credentials);
+struct ModelsWithCredentials(FakeModels, Credentials);
 
 #[async_trait]
-impl Models for Wanting {
+impl Models for ModelsWithCredentials {
     fn list(&self) -> Vec<ModelInfo> {
         self.0.list()
     }
@@ -40,12 +40,11 @@ impl Models for Wanting {
 
 /// Logs out twice and in twice; returns the states that the client was notified of.
 async fn status_updates(script: EditorScript, credentials: Credentials) -> Vec<Value> {
-    let (login, logout) =
-        if script.second { ("auth/login", "auth/logout") } else { ("authenticate", "logout") };
+    let (login, logout) = if script.v2 { ("auth/login", "auth/logout") } else { ("authenticate", "logout") };
     let disk = FakeSystem::new();
     disk.add_file("/w/a.txt", "");
     let disk = Arc::new(disk);
-    let models = Arc::new(Wanting(FakeModels(FakeModel::new([])), credentials));
+    let models = Arc::new(ModelsWithCredentials(FakeModels(FakeModel::new([])), credentials));
     let runtime = Runtime::new(Arc::new(MemoryStore::default()), models, RuntimeOptions::default());
     let options = AcpOptions::new(disk.clone(), "0.1.0", AbsPath::new("/w").unwrap());
     let editor = Editor::connect(runtime, options, script.over(disk));
@@ -70,7 +69,7 @@ async fn a_changed_login_state_is_reported_once() {
     let scripts = [
         EditorScript::default(),
         #[cfg(feature = "v2")]
-        EditorScript::second(),
+        EditorScript::v2(),
     ];
     for script in scripts {
         let status_updates = async |credentials| status_updates(script.clone(), credentials).await;
@@ -85,10 +84,10 @@ async fn a_changed_login_state_is_reported_once() {
 }
 
 /// Models without configuration until one is set.
-struct Unset(FakeModels, Arc<AtomicBool>);
+struct UnconfiguredModels(FakeModels, Arc<AtomicBool>);
 
 #[async_trait]
-impl Models for Unset {
+impl Models for UnconfiguredModels {
     fn list(&self) -> Vec<ModelInfo> {
         self.0.list()
     }
@@ -112,7 +111,7 @@ fn unset(script: EditorScript) -> (Editor, Arc<AtomicBool>) {
     disk.add_file("/w/a.txt", "");
     let disk = Arc::new(disk);
     let set_up = Arc::new(AtomicBool::new(false));
-    let models = Arc::new(Unset(FakeModels(FakeModel::new([])), set_up.clone()));
+    let models = Arc::new(UnconfiguredModels(FakeModels(FakeModel::new([])), set_up.clone()));
     let runtime = Runtime::new(Arc::new(MemoryStore::default()), models, RuntimeOptions::default());
     let options = AcpOptions::new(disk.clone(), "0.1.0", AbsPath::new("/w").unwrap());
     (Editor::connect(runtime, options, script.over(disk)), set_up)

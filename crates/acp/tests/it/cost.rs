@@ -84,7 +84,7 @@ async fn no_cost_is_reported_without_a_known_price() {
 #[cfg(feature = "v2")]
 #[tokio::test]
 async fn version_2_reports_the_cost_too() {
-    let stage = stage_on(model(Some(1.0), &["a"]), Arc::default(), EditorScript::second(), |_| {});
+    let stage = stage_on(model(Some(1.0), &["a"]), Arc::default(), EditorScript::v2(), |_| {});
     let session = stage.editor.session("/w").await;
     let prompt = json!({ "sessionId": session, "prompt": [{ "type": "text", "text": "one" }] });
     stage.editor.ok("session/prompt", prompt).await;

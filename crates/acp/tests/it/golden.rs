@@ -34,7 +34,7 @@ async fn shown(client: &Client) -> String {
     let capabilities: Value = serde_json::from_str(client.capabilities).unwrap();
     let flag = |path: &str| capabilities.pointer(path) == Some(&json!(true));
     let script = EditorScript {
-        name: on_initialize(client),
+        name: client_name(client),
         read: flag("/fs/readTextFile"),
         write: flag("/fs/writeTextFile"),
         terminal: flag("/terminal"),
@@ -55,7 +55,7 @@ async fn shown(client: &Client) -> String {
     stage.disk.on_command("make", |_| Script::exits(0).prints(PRINTED));
     let editor = &stage.editor;
     let mut introduction = json!({"protocolVersion": 1, "clientCapabilities": capabilities});
-    if let ClientName::As(name, version) = on_initialize(client) {
+    if let ClientName::As(name, version) = client_name(client) {
         introduction["clientInfo"] = json!({"name": name, "version": version});
     }
     editor.ok("initialize", introduction).await;
@@ -74,7 +74,7 @@ async fn shown(client: &Client) -> String {
     lines
 }
 
-fn on_initialize(client: &Client) -> ClientName {
+fn client_name(client: &Client) -> ClientName {
     match client.names {
         [Name::Is(name), ..] => ClientName::As(name, client.version),
         // A name that the row matches.

@@ -28,7 +28,7 @@ fn refusals() -> Vec<Fault> {
 }
 
 /// Faults in which a call gets a malformed, late or duplicate response.
-fn oddities() -> Vec<Fault> {
+fn malformed_responses() -> Vec<Fault> {
     vec![
         Fault::Result(json!({})),
         Fault::Result(Value::Null),
@@ -155,7 +155,7 @@ async fn every_fault_at_every_call_fails_at_most_one_call() {
 
 #[tokio::test(start_paused = true)]
 async fn every_malformed_response_at_every_call_fails_at_most_one_call() {
-    at_every_call(oddities()).await;
+    at_every_call(malformed_responses()).await;
 }
 
 #[tokio::test(start_paused = true)]

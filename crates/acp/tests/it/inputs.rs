@@ -22,10 +22,10 @@ async fn an_unknown_model_is_an_error_that_names_similar_ones() {
     let scripts = [
         native(),
         #[cfg(feature = "v2")]
-        EditorScript { native: true, ..EditorScript::second() },
+        EditorScript { native: true, ..EditorScript::v2() },
     ];
     for script in scripts {
-        let second = script.second;
+        let v2 = script.v2;
         let stage = stage(script, []);
         let session = stage.editor.session("/w").await;
         for name in ["fake/modle", "fake/", "", "/", "fak/model", "nobody/nothing", "\u{202e}", "a b/c"] {
@@ -33,7 +33,7 @@ async fn an_unknown_model_is_an_error_that_names_similar_ones() {
             let set = json!({"sessionId": session, "modelId": name});
             let runtime = json!({"sessionId": session, "model": name, "provider": "fake"});
             let mut requests = vec![("session/set_config_option", option), ("_tiller/runtime/set", runtime)];
-            if !second {
+            if !v2 {
                 requests.push(("session/set_model", set.clone()));
                 requests.push(("unstable_set_model", set.clone()));
                 requests.push(("session/unstable_set_model", set));
@@ -85,7 +85,7 @@ async fn a_provider_without_a_key_requires_authentication() {
         (native(), plain, -32000),
         (native(), seed, -32001),
         #[cfg(feature = "v2")]
-        (EditorScript::second(), draft.clone(), -32000),
+        (EditorScript::v2(), draft.clone(), -32000),
     ];
     drop(draft);
     for (script, introduction, code) in scripts {
@@ -182,10 +182,10 @@ async fn replayed_updates_are_sanitised_like_live_ones() {
     let scripts = [
         EditorScript::default(),
         #[cfg(feature = "v2")]
-        EditorScript::second(),
+        EditorScript::v2(),
     ];
     for script in scripts {
-        let method = if script.second { "session/resume" } else { "session/load" };
+        let method = if script.v2 { "session/resume" } else { "session/load" };
         let (store, _) = stored(&format!("say{HIDDEN} it"), &format!("A{HIDDEN} title")).await;
         let stage = stage_with(store, script, [], |_| {});
         stage.editor.initialize().await;
@@ -244,31 +244,31 @@ async fn an_unknown_permission_outcome_is_a_rejection_and_the_turn_continues() {
         json!(true),
         Value::Null,
     ];
-    for second in [false, cfg!(feature = "v2")] {
+    for v2 in [false, cfg!(feature = "v2")] {
         for outcome in &outcomes {
-            let script = EditorScript { second, ..EditorScript::default() }
+            let script = EditorScript { v2, ..EditorScript::default() }
                 .fault("session/request_permission", Fault::Result(outcome.clone()));
             let write = Reply::calls(&[("file_write", json!({"path": "new.txt", "content": "x"}))]);
             let stage = stage(script, [write, Reply::text("well")]);
-            assert_eq!(turn(&stage, second).await, "end_turn", "{outcome}");
+            assert_eq!(turn(&stage, v2).await, "end_turn", "{outcome}");
             assert_eq!(stage.disk.text_of("/w/new.txt"), None, "{outcome}");
             let updates = format!("{:?}", stage.model.requests()[1].messages);
             assert!(updates.contains("User denied permission"), "{outcome}: {updates}");
             stage.editor.close().await.unwrap();
         }
         // A cancelled request ends the turn.
-        let script = EditorScript { second, ..EditorScript::default() }.permissions([Answer::Cancelled]);
+        let script = EditorScript { v2, ..EditorScript::default() }.permissions([Answer::Cancelled]);
         let write = Reply::calls(&[("file_write", json!({"path": "new.txt", "content": "x"}))]);
         let stage = stage(script, [write]);
-        assert_eq!(turn(&stage, second).await, "cancelled");
+        assert_eq!(turn(&stage, v2).await, "cancelled");
         assert_eq!(stage.disk.text_of("/w/new.txt"), None);
         stage.editor.close().await.unwrap();
     }
 }
 
-async fn turn(stage: &Stage, second: bool) -> Value {
+async fn turn(stage: &Stage, v2: bool) -> Value {
     let session = stage.editor.session("/w").await;
-    match second {
+    match v2 {
         true => stage.editor.turn(&session, "write").await["stopReason"].clone(),
         false => stage.editor.prompt(&session, "write").await.unwrap()["stopReason"].clone(),
     }

@@ -18,7 +18,7 @@ fn native() -> EditorScript {
     EditorScript { native: true, ..EditorScript::default() }
 }
 
-async fn seed_session(stage: &Stage) -> String {
+async fn kosmokrator_session(stage: &Stage) -> String {
     stage.editor.ok("initialize", json!({ "protocolVersion": 1 })).await;
     let session = stage.editor.ok("session/new", json!({ "cwd": "/w", "mcpServers": [] })).await;
     session["sessionId"].as_str().unwrap().to_owned()
@@ -97,7 +97,7 @@ async fn a_client_of_a_later_version_is_not_treated_as_a_wrapper() {
 #[tokio::test]
 async fn alias_prefixes_are_answered_like_the_current_names() {
     let stage = stage(native(), []);
-    let session = seed_session(&stage).await;
+    let session = kosmokrator_session(&stage).await;
     for method in ["session/set_model", "session/unstable_set_model", "unstable_set_model"] {
         let set = json!({ "sessionId": session, "modelId": "fake/model" });
         let answer = stage.editor.ok(method, set).await;
@@ -149,7 +149,7 @@ async fn every_start_event_is_followed_by_an_end_event() {
     let services = Arc::new(Faulty::default());
     let context = services.clone();
     let stage = stage_with(Arc::default(), native(), [], |options| options.services = context);
-    let session = seed_session(&stage).await;
+    let session = kosmokrator_session(&stage).await;
     let call = json!({ "sessionId": session, "function": "plane.list", "account": "work", "dryRun": true });
     let (code, message) = stage.editor.error("kosmokrator/integrations/call", call).await;
     assert_eq!((code, message.as_str()), (-32603, "Integration 'plane' is not installed."));
@@ -176,7 +176,7 @@ async fn settings_that_are_lists_can_be_set() {
     let services = Arc::new(Faulty::default());
     let context = services.clone();
     let stage = stage_with(Arc::default(), native(), [], |options| options.services = context);
-    let session = seed_session(&stage).await;
+    let session = kosmokrator_session(&stage).await;
     let set =
         |value: Value| json!({ "sessionId": session, "path": "tiller.tools.denied_tools", "value": value });
     let lists = [json!(["bash", "web_fetch"]), json!([]), json!([1, true])];
@@ -197,7 +197,7 @@ async fn calls_have_their_output_and_the_agents_requests_are_numbered() {
     let missing = Reply::calls(&[("file_read", json!({ "path": "none.txt" }))]);
     let script = native().permissions([Answer::Select("allow_once"), Answer::Select("reject_once")]);
     let stage = stage(script, [write("a.md"), write("b.md"), missing, Reply::text("done")]);
-    let session = seed_session(&stage).await;
+    let session = kosmokrator_session(&stage).await;
     stage.editor.prompt(&session, "write").await.unwrap();
     let asked: Vec<_> = stage
         .editor
@@ -241,7 +241,7 @@ async fn calls_have_their_output_and_the_agents_requests_are_numbered() {
 async fn a_withdrawn_question_is_named_by_its_integer_id() {
     let write = Reply::calls(&[("file_write", json!({ "path": "a.md", "content": "x" }))]);
     let stage = stage(native().permissions([Answer::Never]), [write]);
-    let session = seed_session(&stage).await;
+    let session = kosmokrator_session(&stage).await;
     let prompt = json!({ "sessionId": session, "prompt": "write" });
     let (_, answer) = stage.editor.start("session/prompt", prompt);
     stage.editor.until(|editor| !editor.calls("session/request_permission").is_empty()).await;
@@ -292,7 +292,7 @@ async fn the_history_is_replayed_as_native_events_too() {
     let read = || Reply::calls(&[("file_read", json!({ "path": "a.txt" }))]);
     let replies = [read(), Reply::text("it says one two"), Reply::text("bye")];
     let first = stage(native(), replies);
-    let session = seed_session(&first).await;
+    let session = kosmokrator_session(&first).await;
     let before = first.editor.log().len();
     for text in ["read it", "good bye"] {
         first.editor.prompt(&session, text).await.unwrap();
@@ -326,7 +326,7 @@ async fn the_history_is_replayed_as_native_events_too() {
     ];
     for (method, introduction) in methods {
         let second = *method == "session/resume";
-        let script = EditorScript { second, ..native() };
+        let script = EditorScript { v2: second, ..native() };
         let stage = stage_with(store.clone(), script, [], |_| {});
         stage.editor.ok("initialize", introduction.clone()).await;
         let load = json!({ "sessionId": session, "cwd": "/w", "replayFrom": { "type": "start" } });

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 
 /// Initializes as the sample client of the KosmoKrator wire does, and creates a session.
-async fn seed_session(stage: &Stage) -> String {
+async fn kosmokrator_session(stage: &Stage) -> String {
     stage.editor.ok("initialize", json!({ "protocolVersion": 1 })).await;
     let session = stage.editor.ok("session/new", json!({ "cwd": "/w", "mcpServers": [] })).await;
     session["sessionId"].as_str().unwrap().to_owned()
@@ -24,7 +24,7 @@ fn native() -> EditorScript {
 }
 
 /// Returns the methods of the agent's messages, without responses; updates by their kind.
-fn course(stage: &Stage) -> Vec<String> {
+fn sent_methods(stage: &Stage) -> Vec<String> {
     let methods = stage.editor.methods();
     methods.into_iter().filter(|method| method != "answer").collect()
 }
@@ -38,11 +38,11 @@ async fn the_events_of_a_turn_with_a_permission_are_in_order() {
     let write = json!({ "path": "new.txt", "content": "new\n" });
     let replies = [Reply::calls(&[("file_write", write.clone())]), Reply::text("done")];
     let stage = stage(native().permissions([Answer::Select("allow_once")]), replies);
-    let session = seed_session(&stage).await;
-    let before = course(&stage).len();
+    let session = kosmokrator_session(&stage).await;
+    let before = sent_methods(&stage).len();
     stage.editor.prompt(&session, "write").await.unwrap();
     assert_eq!(
-        course(&stage)[before..],
+        sent_methods(&stage)[before..],
         [
             "kosmokrator/session_update",
             "kosmokrator/session_update",
@@ -148,7 +148,7 @@ async fn reasoning_failures_and_cancels_are_sent_as_events() {
         Reply::Hang(vec![ModelEvent::Text("x".to_owned())]),
     ];
     let stage = stage(native(), replies);
-    let session = seed_session(&stage).await;
+    let session = kosmokrator_session(&stage).await;
     stage.editor.prompt(&session, "one").await.unwrap_err();
     assert_eq!(events(&stage, "kosmokrator/thinking_delta")[0]["delta"], "hm");
     assert!(events(&stage, "kosmokrator/error")[0]["message"].as_str().unwrap().contains("busy"));
@@ -179,7 +179,7 @@ async fn clients_that_did_not_opt_in_get_no_native_events() {
     let off = stage_with(Arc::default(), EditorScript::default(), [Reply::text("a")], |options| {
         options.events = Events::Off;
     });
-    let session = seed_session(&off).await;
+    let session = kosmokrator_session(&off).await;
     off.editor.ok("kosmokrator/capabilities", json!({})).await;
     off.editor.prompt(&session, "x").await.unwrap();
     off.editor.close().await.unwrap();
@@ -198,7 +198,7 @@ async fn a_client_opts_in_in_its_own_spelling() {
     assert!(session["configOptions"][0].get("configId").is_none());
     stage.editor.prompt(session["sessionId"].as_str().unwrap(), "x").await.unwrap();
     assert_eq!(events(&stage, "_tiller/text_delta").len(), 1);
-    assert!(course(&stage).iter().all(|method| !method.contains("kosmo")));
+    assert!(sent_methods(&stage).iter().all(|method| !method.contains("kosmo")));
     stage.editor.close().await.unwrap();
 
     for prefix in ["_tiller", "kosmokrator", "kosmo", "_kosmokrator"] {
@@ -252,7 +252,7 @@ async fn a_kosmokrator_client_gets_the_keys_of_its_wire() {
 #[tokio::test]
 async fn the_kosmokrator_wire_counts_the_tokens_of_the_whole_session() {
     let stage = stage(native(), [Reply::text("one"), Reply::text("two")]);
-    let session = seed_session(&stage).await;
+    let session = kosmokrator_session(&stage).await;
     let mut used = Vec::new();
     for _ in 0..2 {
         let prompt = json!({ "sessionId": session, "prompt": "hi" });
@@ -266,14 +266,14 @@ async fn the_kosmokrator_wire_counts_the_tokens_of_the_whole_session() {
 #[tokio::test]
 async fn an_empty_prompt_completes_on_the_kosmokrator_wire() {
     let stage = stage(native(), []);
-    let session = seed_session(&stage).await;
-    let before = course(&stage).len();
+    let session = kosmokrator_session(&stage).await;
+    let before = sent_methods(&stage).len();
     for nothing in [json!(" \n"), json!([]), json!([{ "type": "text", "text": "" }])] {
         let prompt = json!({ "sessionId": session, "prompt": nothing });
         let answer = stage.editor.ok("session/prompt", prompt).await;
         assert_eq!((&answer["stopReason"], &answer["usage"]["totalTokens"]), (&json!("end_turn"), &json!(0)));
     }
-    assert_eq!(course(&stage).len(), before, "not a word");
+    assert_eq!(sent_methods(&stage).len(), before, "not a word");
     assert_eq!(stage.editor.ok("session/close", json!({ "sessionId": "nobody" })).await, json!({}));
     for (method, params, code, says) in [
         ("session/prompt", json!({ "sessionId": "no", "prompt": "x" }), -32602, "Session not loaded: no"),
@@ -305,7 +305,7 @@ async fn an_empty_prompt_completes_on_the_kosmokrator_wire() {
 #[tokio::test]
 async fn the_runtime_is_set_in_one_request() {
     let stage = stage(native(), []);
-    let session = seed_session(&stage).await;
+    let session = kosmokrator_session(&stage).await;
     let set = |more: Value| {
         let mut params = json!({ "sessionId": session });
         params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -335,7 +335,7 @@ async fn the_runtime_is_set_in_one_request() {
 #[tokio::test]
 async fn unconfigured_services_answer_in_the_wording_of_the_wire() {
     let stage = stage(native(), []);
-    let session = seed_session(&stage).await;
+    let session = kosmokrator_session(&stage).await;
     let with = |more: Value| {
         let mut params = json!({ "sessionId": session });
         params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -401,12 +401,12 @@ async fn unconfigured_services_answer_in_the_wording_of_the_wire() {
 
 /// Services of which one hangs and one stores a secret.
 #[derive(Default)]
-struct Some {
+struct PartialServices {
     began: Notify,
 }
 
 #[async_trait::async_trait]
-impl NativeServices for Some {
+impl NativeServices for PartialServices {
     async fn call_tool(&self, _context: &RequestContext, _call: CallTool) -> Result<Value, ServiceError> {
         self.began.notify_one();
         std::future::pending().await
@@ -420,11 +420,11 @@ impl NativeServices for Some {
 
 #[tokio::test]
 async fn a_long_call_runs_beside_a_turn_and_can_be_cancelled() {
-    let services = Arc::new(Some::default());
+    let services = Arc::new(PartialServices::default());
     let context = services.clone();
     let stage =
         stage_with(Arc::default(), native(), [Reply::text("a")], |options| options.services = context);
-    let session = seed_session(&stage).await;
+    let session = kosmokrator_session(&stage).await;
     let call = json!({ "sessionId": session, "function": "s.t" });
     let (id, answer) = stage.editor.start("kosmokrator/mcp/call_tool", call);
     services.began.notified().await;

@@ -29,7 +29,7 @@ fn load(session: &str) -> Value {
     json!({"sessionId": session, "cwd": "/w", "mcpServers": []})
 }
 
-async fn until_said(editor: &Editor, text: &str) {
+async fn wait_for_text(editor: &Editor, text: &str) {
     editor.until(|editor| editor.text() == text).await;
 }
 
@@ -41,7 +41,7 @@ async fn a_joining_client_gets_the_history_and_then_live_updates() {
     let session = first.session("/w").await;
     first.prompt(&session, "1").await.unwrap();
     let (_, running) = first.start("session/prompt", prompt(&session, "2"));
-    until_said(first, "one two ").await;
+    wait_for_text(first, "one two ").await;
 
     let second = stage.join(script());
     second.initialize().await;
@@ -52,7 +52,7 @@ async fn a_joining_client_gets_the_history_and_then_live_updates() {
     assert_eq!(running.await.unwrap()["stopReason"], "cancelled");
     second.prompt(&session, "3").await.unwrap();
     for editor in [first, &second] {
-        until_said(editor, "one two three ").await;
+        wait_for_text(editor, "one two three ").await;
     }
     // Joining twice duplicates no live update.
     second.ok("session/load", load(&session)).await;
@@ -76,7 +76,7 @@ async fn a_leaving_client_keeps_the_session_open_for_the_others() {
     second.initialize().await;
     second.ok("session/resume", load(&session)).await;
     let (_, running) = stage.editor.start("session/prompt", prompt(&session, "1"));
-    until_said(&second, "half ").await;
+    wait_for_text(&second, "half ").await;
     drop(running);
     let Stage { editor, disk, .. } = stage;
     editor.close().await.unwrap();
@@ -112,7 +112,7 @@ async fn the_last_client_to_leave_closes_the_session() {
     second.ok("session/load", load(&session)).await;
     let of = json!({"sessionId": session});
     let (_, running) = stage.editor.start("session/prompt", prompt(&session, "1"));
-    until_said(&second, "x").await;
+    wait_for_text(&second, "x").await;
     stage.editor.ok("session/close", of.clone()).await;
     assert_eq!(running.await.unwrap()["stopReason"], "cancelled", "its own prompt went with it");
     assert_eq!(second.ok("session/status", of.clone()).await["status"], "open");
@@ -136,7 +136,7 @@ async fn closing_a_shared_session_leaves_the_prompts_of_others_running() {
     second.ok("session/load", load(&session)).await;
     let of = json!({"sessionId": session});
     let (_, running) = second.start("session/prompt", prompt(&session, "1"));
-    until_said(&second, "x").await;
+    wait_for_text(&second, "x").await;
     stage.editor.ok("session/close", of.clone()).await;
     let mut running = std::pin::pin!(running);
     assert!(futures::poll!(running.as_mut()).is_pending(), "the turn of the other goes on");

@@ -99,7 +99,7 @@ async fn an_error_has_the_id_of_its_line_if_readable() {
     let scripts = [
         EditorScript::default(),
         #[cfg(feature = "v2")]
-        EditorScript::second(),
+        EditorScript::v2(),
     ];
     for script in scripts {
         let stage = stage_with(Default::default(), script, [], |options| options.frame_cap = 100_000);
@@ -245,7 +245,7 @@ async fn a_working_directory_must_be_absolute_and_exist() {
     for (params, part) in [
         (json!({"cwd": "w"}), "absolute"),
         (json!({"cwd": "/none"}), "does not exist: /none"),
-        (json!({"cwd": "/w/a.txt"}), "not a folder: /w/a.txt"),
+        (json!({"cwd": "/w/a.txt"}), "not a directory: /w/a.txt"),
         (json!({"cwd": ""}), "absolute"),
         (json!({"cwd": 7}), "cwd"),
         (json!({"cwd": "/w", "additionalDirectories": ["/w", "x"]}), "additionalDirectories[1]"),

@@ -2,7 +2,7 @@
 
 use super::key::{InProject, Key, Value};
 use crate::extensions::{self, Offered};
-use crate::limits::{HOOK_TIMEOUT_MAX, SILENCE_MAX};
+use crate::limits::{HOOK_TIMEOUT_MAX, IDLE_TIMEOUT_MAX};
 use crate::options::{AskLoginShell, Network, Options, Terminal, Tools, Wire};
 use agent::{
     Answer, CallsAsText, HookEvent, PermissionRule, ToolProfile, check_tool_name, check_tool_pattern,
@@ -485,8 +485,8 @@ pub(crate) const KEYS: &[Key] = &[
 /// Parses the idle timeout of a model server.
 fn silence(value: &Value) -> Result<Duration, String> {
     let given = value.seconds()?;
-    if given > SILENCE_MAX {
-        return Err(format!("is at most {} seconds", SILENCE_MAX.as_secs()));
+    if given > IDLE_TIMEOUT_MAX {
+        return Err(format!("is at most {} seconds", IDLE_TIMEOUT_MAX.as_secs()));
     }
     Ok(given)
 }

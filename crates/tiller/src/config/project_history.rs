@@ -33,7 +33,7 @@ impl ProjectHistory {
     ) -> Result<(), ConfigError> {
         for setting in file.map_or(Ok(Vec::new()), parse)? {
             let tightens = matches!(setting.key.in_project, InProject::Adds | InProject::Tightens(_));
-            let known = self.settings.iter().any(|known| known.says_the_same(&setting));
+            let known = self.settings.iter().any(|known| known.is_same_setting(&setting));
             if tightens && !known {
                 self.settings.push(setting);
             }
@@ -68,7 +68,7 @@ impl ProjectHistory {
             return Ok(());
         }
         let now = file.map_or(Ok(Vec::new()), parse)?;
-        let gone = |setting: &&Setting| !now.iter().any(|now| now.says_the_same(setting));
+        let gone = |setting: &&Setting| !now.iter().any(|now| now.is_same_setting(setting));
         for setting in self.settings.iter().filter(gone) {
             let mut after = options.clone();
             let holds = setting.apply(&mut after).is_ok()
@@ -99,7 +99,7 @@ impl ProjectHistory {
     /// Returns the names of settings and hooks that apply although the file no longer has them.
     pub(crate) fn kept(&self, file: Option<&SettingsFile>) -> BTreeSet<String> {
         let now = file.and_then(|file| parse(file).ok()).unwrap_or_default();
-        let gone = |setting: &&Setting| !now.iter().any(|now| now.says_the_same(setting));
+        let gone = |setting: &&Setting| !now.iter().any(|now| now.is_same_setting(setting));
         let settings = self.settings.iter().filter(gone).map(|setting| setting.name.clone());
         let hooks = self.hooks.keys().map(|name| format!("hooks.{name}"));
         let gone = |hook: &String| !now.iter().any(|now| now.name.starts_with(&format!("{hook}.")));

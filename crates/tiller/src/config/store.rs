@@ -26,7 +26,7 @@ pub(crate) fn with_setting(
     if !name.split('.').all(plain) {
         return Err(bad("is not the name of a setting"));
     }
-    let Some(written) = written(value) else {
+    let Some(written) = format_value(value) else {
         return Err(bad("takes text, a number or a flag here, or a list of such"));
     };
     // The setting is checked alone first, so that an error names the setting and not the file.
@@ -44,13 +44,13 @@ pub(crate) fn with_setting(
 }
 
 /// Formats a value as TOML; `None` unless it is text, a number, a flag, or a list of these.
-fn written(value: &serde_json::Value) -> Option<String> {
+fn format_value(value: &serde_json::Value) -> Option<String> {
     Some(match value {
         serde_json::Value::String(text) => quoted(text),
         serde_json::Value::Bool(flag) => flag.to_string(),
         serde_json::Value::Number(number) => number.to_string(),
         serde_json::Value::Array(items) => {
-            let items = items.iter().map(|item| if item.is_array() { None } else { written(item) });
+            let items = items.iter().map(|item| if item.is_array() { None } else { format_value(item) });
             format!("[{}]", items.collect::<Option<Vec<_>>>()?.join(", "))
         }
         serde_json::Value::Object(_) | serde_json::Value::Null => return None,
@@ -69,7 +69,7 @@ pub(crate) fn without_setting(file: &SettingsFile, name: &str) -> Result<Option<
     let changed = SettingsFile { path: file.path.clone(), text };
     let left: Vec<_> = before.iter().filter(|setting| setting.name != name).collect();
     let same = parse(&changed).is_ok_and(|after| {
-        after.len() == left.len() && after.iter().zip(&left).all(|(after, left)| after.says_the_same(left))
+        after.len() == left.len() && after.iter().zip(&left).all(|(after, left)| after.is_same_setting(left))
     });
     match same {
         true => Ok(Some(changed.text)),

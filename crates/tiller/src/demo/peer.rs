@@ -88,8 +88,8 @@ impl Peer {
     /// # Errors
     /// If the agent has exited, is silent for too long, or sends an invalid message.
     pub(super) async fn next(&mut self) -> Result<Incoming> {
-        let line = match timeout(limits::DEMO_SILENCE, self.lines.next_line()).await {
-            Err(_) => bail!("the agent was silent for {} s", limits::DEMO_SILENCE.as_secs()),
+        let line = match timeout(limits::DEMO_IDLE_TIMEOUT, self.lines.next_line()).await {
+            Err(_) => bail!("the agent was silent for {} s", limits::DEMO_IDLE_TIMEOUT.as_secs()),
             Ok(line) => line.context("cannot read from the agent")?,
         };
         let Some(line) = line else { bail!("the agent has exited (its output ended)") };
@@ -100,11 +100,11 @@ impl Peer {
     pub(super) async fn hang_up(self) -> Result<()> {
         let Self { mut child, stdin, .. } = self;
         drop(stdin);
-        match timeout(limits::DEMO_GOODBYE, child.wait()).await {
+        match timeout(limits::DEMO_EXIT, child.wait()).await {
             Ok(Ok(status)) if status.success() => Ok(()),
             Ok(Ok(status)) => bail!("the agent ended with {status}"),
             Ok(Err(error)) => Err(error).context("cannot wait for the agent"),
-            Err(_) => bail!("the agent did not end within {} s of its input", limits::DEMO_GOODBYE.as_secs()),
+            Err(_) => bail!("the agent did not end within {} s of its input", limits::DEMO_EXIT.as_secs()),
         }
     }
 

@@ -98,7 +98,7 @@ impl Report {
         next_commands.extend(model.next_commands.iter().cloned());
         Self {
             issues: issues.chain(model.issues.iter().cloned()).collect(),
-            notices: with_shortcoming(options, subject.notices, support),
+            notices: notices_with_shortcoming(options, subject.notices, support),
             support,
             sessions,
             model,
@@ -136,7 +136,7 @@ impl Report {
 }
 
 /// Returns the ignored settings, and what this machine lacks for the sandbox.
-fn with_shortcoming(options: &Options, notices: &[String], support: SandboxSupport) -> Vec<String> {
+fn notices_with_shortcoming(options: &Options, notices: &[String], support: SandboxSupport) -> Vec<String> {
     notices.iter().cloned().chain(shortcoming(options.sandbox, support, IS_LINUX)).collect()
 }
 

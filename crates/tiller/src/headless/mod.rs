@@ -19,7 +19,7 @@ use std::{
 use system::{AbsPath, System};
 
 /// The addition to the system prompt, so that the model can pass on how to get past a denial.
-pub(crate) const NOBODY: &str = "Nobody watches this run, so nobody can answer a permission request: what would have to be asked is denied. When that keeps \
+pub(crate) const NO_USER: &str = "Nobody watches this run, so nobody can answer a permission request: what would have to be asked is denied. When that keeps \
                                  you from finishing, say so, and that the user can allow it with --permission-mode prometheus (or --yolo), or \
                                  with the setting tools.default_permission_mode.";
 
@@ -227,7 +227,7 @@ fn reason(exit: Exit, stop: StopReason, run: &Run) -> Option<String> {
     match (exit, stop) {
         (Exit::Interrupted, _) => Some("interrupted".to_owned()),
         (Exit::Terminated, _) => Some("terminated".to_owned()),
-        (Exit::HungUp, _) => Some("hung up on".to_owned()),
+        (Exit::HungUp, _) => Some("ended by SIGHUP".to_owned()),
         // A write error is reported at the end of the process; a closed stdout has no reader.
         (Exit::Output | Exit::Closed, _) => None,
         (_, StopReason::Cancelled) => {

@@ -42,7 +42,7 @@ pub(super) fn function(words: &[String]) -> Result<(String, Vec<String>)> {
             _ => at += 1,
         }
     }
-    Err(usage("which function? `tiller integrations list` has them, as PROVIDER.FUNCTION"))
+    Err(usage("which function? `tiller integrations list` lists them, as PROVIDER.FUNCTION"))
 }
 
 /// Parses the words after the function. `stdin` is read only if the line asks for it.
@@ -55,7 +55,7 @@ pub(super) fn read(
     let mut words = words.iter().peekable();
     while let Some(word) = words.next() {
         let Some(option) = word.strip_prefix("--") else {
-            plain(&mut line, word, stdin)?;
+            parse_word(&mut line, word, stdin)?;
             continue;
         };
         let (name, mut value) = match option.split_once('=') {
@@ -76,10 +76,10 @@ pub(super) fn read(
                 line.given.pairs.push((name.to_owned(), value.to_owned()));
             }
             "input" => match needed()?.as_str() {
-                "-" => object(&mut line, &stdin()?)?,
-                text => object(&mut line, text)?,
+                "-" => merge_object(&mut line, &stdin()?)?,
+                text => merge_object(&mut line, text)?,
             },
-            "stdin" if value.is_none() => object(&mut line, &stdin()?)?,
+            "stdin" if value.is_none() => merge_object(&mut line, &stdin()?)?,
             "force" if value.is_none() => line.force = true,
             "dry-run" if value.is_none() => line.dry_run = true,
             "json" if value.is_none() => line.json = true,
@@ -92,14 +92,14 @@ pub(super) fn read(
 }
 
 /// Parses a word that is not an option: JSON, `NAME=VALUE`, or `-` for stdin.
-fn plain(line: &mut CallLine, word: &str, stdin: &mut dyn FnMut() -> Result<String>) -> Result<()> {
+fn parse_word(line: &mut CallLine, word: &str, stdin: &mut dyn FnMut() -> Result<String>) -> Result<()> {
     match word {
-        "-" => object(line, &stdin()?),
+        "-" => merge_object(line, &stdin()?),
         "-h" => {
             line.help = true;
             Ok(())
         }
-        word if word.trim_start().starts_with('{') => object(line, word),
+        word if word.trim_start().starts_with('{') => merge_object(line, word),
         word => {
             let Some((name, value)) = word.split_once('=') else {
                 let what = format!("{word:?} is neither --NAME=VALUE, nor NAME=VALUE, nor a JSON object");
@@ -112,7 +112,7 @@ fn plain(line: &mut CallLine, word: &str, stdin: &mut dyn FnMut() -> Result<Stri
 }
 
 /// Merges a JSON object into the arguments; later members win.
-fn object(line: &mut CallLine, text: &str) -> Result<()> {
+fn merge_object(line: &mut CallLine, text: &str) -> Result<()> {
     match serde_json::from_str(text).context("the arguments are not a JSON object")? {
         Value::Object(members) => line.given.json.extend(members),
         _ => return Err(usage("the arguments are not a JSON object")),

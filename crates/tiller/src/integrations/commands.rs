@@ -114,7 +114,7 @@ impl CommandContext<'_> {
             Ok(integration) => Ok(integration.clone()),
             Err(blocked) => match catalogue.broken().get(name) {
                 Some(why) => bail!("{blocked} {why}"),
-                None => bail!("{blocked} `tiller integrations list` has those that are."),
+                None => bail!("{blocked} `tiller integrations list` lists those that are."),
             },
         }
     }

@@ -137,9 +137,9 @@ fn tool(
     function: &Arc<Function>,
     account: &str,
 ) -> IntegrationTool {
-    let filled: Vec<_> = integration.settings.iter().map(|field| field.name.clone()).collect();
+    let filled_in: Vec<_> = integration.settings.iter().map(|field| field.name.clone()).collect();
     let (integration, function) = (integration.clone(), function.clone());
-    IntegrationTool::new(integration, function, account, &filled, integrations.caller.clone(), now.clone())
+    IntegrationTool::new(integration, function, account, &filled_in, integrations.caller.clone(), now.clone())
 }
 
 /// A function with its account.

@@ -71,7 +71,7 @@ pub(crate) fn function(integration: &Integration, function: &Function, state: &I
         "compatibility_summary": summary,
         "cli_setup_supported": runnable,
         "cli_runtime_supported": runnable,
-        "input_schema": function.input_schema(&filled(integration, state)),
+        "input_schema": function.input_schema(&filled_in(integration, state)),
     })
 }
 
@@ -121,7 +121,7 @@ pub(crate) fn fields(integration: &Integration) -> Vec<Value> {
 }
 
 /// Returns the names of the parameters that a configured account fills in.
-pub(crate) fn filled(integration: &Integration, state: &IntegrationState) -> Vec<String> {
+pub(crate) fn filled_in(integration: &Integration, state: &IntegrationState) -> Vec<String> {
     match state.configured {
         true => integration.settings.iter().map(|field| field.name.clone()).collect(),
         false => Vec::new(),
@@ -129,8 +129,8 @@ pub(crate) fn filled(integration: &Integration, state: &IntegrationState) -> Vec
 }
 
 /// Returns example arguments with a value for each required parameter.
-pub(crate) fn example(function: &Function, filled: &[String]) -> Map<String, Value> {
-    let needed = function.parameters.iter().filter(|p| p.required && !filled.contains(&p.key));
+pub(crate) fn example(function: &Function, filled_in: &[String]) -> Map<String, Value> {
+    let needed = function.parameters.iter().filter(|p| p.required && !filled_in.contains(&p.key));
     needed.map(|parameter| (parameter.key.clone(), lua::sample(&parameter.schema))).collect()
 }
 

@@ -1,7 +1,7 @@
 //! `tiller mcp login` and `logout`: sign-in to servers by OAuth in the user's browser.
 
 use super::{CommandContext, Report};
-use crate::{args::Login, limits::BROWSER, wiring};
+use crate::{args::Login, limits::BROWSER_OUTPUT_BYTES, wiring};
 use ::mcp::{LoginOptions, Revoked, SignIn, server_name};
 use anyhow::{Context, Result, anyhow};
 use serde_json::json;
@@ -82,7 +82,7 @@ async fn open((system, cwd): (Arc<dyn System>, AbsPath), argv: Vec<String>) {
         args: words.collect(),
         cwd,
         env: Vec::new(),
-        output_limit: BROWSER,
+        output_limit: BROWSER_OUTPUT_BYTES,
         confinement: Confinement::Lifted,
         input: None,
         interactive: false,

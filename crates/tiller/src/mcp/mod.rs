@@ -175,13 +175,13 @@ impl CommandContext<'_> {
         }
     }
 
-    async fn found(&self) -> Found {
+    async fn find_servers(&self) -> Found {
         let McpOptions { system, user_file, trust, .. } = &*self.servers;
         ::mcp::find(system.as_ref(), user_file, trust, self.cwd).await
     }
 
     async fn list(&self) -> Report {
-        let found = self.found().await;
+        let found = self.find_servers().await;
         let mut text = String::new();
         let rows = found.servers.iter().map(|server| (server, true));
         let rows: Vec<_> = rows.chain(found.untrusted.iter().map(|server| (server, false))).collect();
@@ -195,17 +195,17 @@ impl CommandContext<'_> {
                 writeln!(text, "{:<24} {state:<12} {:<17} {}", server.name, source(server), server.summary());
         }
         if rows.is_empty() {
-            text.push_str("No MCP server is described. Add one with `tiller mcp add NAME -- COMMAND`.\n");
+            text.push_str("No MCP server is configured. Add one with `tiller mcp add NAME -- COMMAND`.\n");
         }
         for problem in &found.problems {
             let _ = writeln!(text, "problem: {problem}");
         }
-        let rows: Vec<_> = rows.into_iter().map(|(server, trusted)| described(server, trusted)).collect();
+        let rows: Vec<_> = rows.into_iter().map(|(server, trusted)| server_row(server, trusted)).collect();
         Report::new(json!({ "servers": rows, "problems": found.problems }), text)
     }
 
     async fn doctor(&self) -> Report {
-        let found = self.found().await;
+        let found = self.find_servers().await;
         let count = found.servers.iter().filter(|server| server.enabled).count();
         let mut text = format!("{count} MCP servers can be started here\n");
         for problem in &found.problems {
@@ -221,9 +221,9 @@ impl CommandContext<'_> {
         if project { self.cwd.join(".mcp.json") } else { self.servers.user_file.clone() }
     }
 
-    async fn changed(&self, project: bool, name: &str, what: &str) -> Result<Report> {
+    async fn report_change(&self, project: bool, name: &str, what: &str) -> Result<Report> {
         let path = self.file(project);
-        let waits = self.found().await.untrusted.iter().any(|server| server.name == server_name(name));
+        let waits = self.find_servers().await.untrusted.iter().any(|server| server.name == server_name(name));
         let note = match project && waits {
             true => " It is used once it is trusted: `tiller mcp trust`.",
             false => "",
@@ -268,7 +268,7 @@ impl CommandContext<'_> {
             Ok(())
         })
         .await?;
-        self.changed(project, &add.name, "added").await
+        self.report_change(project, &add.name, "added").await
     }
 
     async fn remove(&self, Edited { name, scope }: Edited) -> Result<Report> {
@@ -279,7 +279,7 @@ impl CommandContext<'_> {
             Ok(())
         })
         .await?;
-        self.changed(scope.project, &name, "removed").await
+        self.report_change(scope.project, &name, "removed").await
     }
 
     async fn switch(&self, Edited { name, scope }: Edited, on: bool) -> Result<Report> {
@@ -293,11 +293,11 @@ impl CommandContext<'_> {
             Ok(())
         })
         .await?;
-        self.changed(scope.project, &name, if on { "enabled" } else { "disabled" }).await
+        self.report_change(scope.project, &name, if on { "enabled" } else { "disabled" }).await
     }
 
     async fn trust(&self, Trusted { named, yes, .. }: Trusted) -> Result<Report> {
-        let found = self.found().await;
+        let found = self.find_servers().await;
         let wanted = named.server.as_deref().map(server_name);
         let of_project = |server: &ServerConfig| matches!(server.origin, Origin::Project(_));
         let all = || found.untrusted.iter().chain(&found.servers);
@@ -329,7 +329,7 @@ impl CommandContext<'_> {
             }
         }
         let mut text = String::new();
-        let now = self.found().await;
+        let now = self.find_servers().await;
         let trusted = |server: &ServerConfig| now.servers.contains(server);
         if let Some(wanted) = &wanted
             && now.servers.iter().any(|server| server.name == *wanted)
@@ -337,7 +337,7 @@ impl CommandContext<'_> {
         {
             let _ = writeln!(text, "The next tool definitions of {wanted} are accepted.");
         }
-        let servers: Vec<_> = shown.iter().map(|server| described(server, trusted(server))).collect();
+        let servers: Vec<_> = shown.iter().map(|server| server_row(server, trusted(server))).collect();
         Ok(Report::new(json!({ "folder": self.cwd.as_str(), "servers": servers }), text))
     }
 
@@ -375,7 +375,7 @@ impl CommandContext<'_> {
         ::mcp::parse(&text, &Origin::User)?;
         let given: Value = serde_json::from_str(&text)?;
         let given = ["mcpServers", "servers"].iter().find_map(|key| given[*key].as_object());
-        let given = given.with_context(|| format!("{from} describes no servers"))?;
+        let given = given.with_context(|| format!("{from} contains no servers"))?;
         let (mut taken, mut left) = (Vec::new(), Vec::new());
         file::change(self.system.as_ref(), &self.file(project), |servers| {
             for (name, server) in given {
@@ -398,16 +398,16 @@ impl CommandContext<'_> {
     }
 
     async fn export(&self) -> Result<Report> {
-        let found = self.found().await;
+        let found = self.find_servers().await;
         let mut servers = Map::new();
         for server in &found.servers {
             let described = match &server.how {
                 How::Stdio { command, args, env } => {
-                    json!({ "command": command, "args": args, "env": exported(env) })
+                    json!({ "command": command, "args": args, "env": export_pairs(env) })
                 }
                 How::Http { url, headers, sse } => {
                     let kind = if *sse { "sse" } else { "http" };
-                    json!({ "type": kind, "url": url, "headers": exported(headers) })
+                    json!({ "type": kind, "url": url, "headers": export_pairs(headers) })
                 }
             };
             servers.insert(server.name.clone(), described);
@@ -435,7 +435,7 @@ fn source(server: &ServerConfig) -> &'static str {
     }
 }
 
-fn described(server: &ServerConfig, trusted: bool) -> Value {
+fn server_row(server: &ServerConfig, trusted: bool) -> Value {
     let kind = match server.how {
         How::Stdio { .. } => "stdio",
         How::Http { sse: true, .. } => "sse",
@@ -459,7 +459,7 @@ fn pairs(given: &[String]) -> Result<Map<String, Value>> {
 
 /// Exports references as they are; any other value is replaced by a placeholder, since it may be a
 /// secret.
-fn exported(pairs: &[(String, String)]) -> Value {
+fn export_pairs(pairs: &[(String, String)]) -> Value {
     let value = |(name, value): &(String, String)| {
         let rest = value.strip_prefix("Bearer ").unwrap_or(value);
         let reference = rest.starts_with('$') || rest.starts_with("@secret:");

@@ -5,7 +5,7 @@ use ::mcp::server_name;
 use serde_json::{Value, json};
 
 /// Adds to each row of a server's tools its name in scripts and its full path.
-pub(super) fn with_paths(server: &str, rows: &mut [Value]) {
+pub(super) fn add_paths(server: &str, rows: &mut [Value]) {
     let names: Vec<String> = rows.iter().map(|row| text(row, "name").to_owned()).collect();
     let callable = lua::callable(names.iter().map(String::as_str));
     let server = lua::callable([server]).remove(server).unwrap_or_default();
@@ -78,7 +78,7 @@ mod tests {
         let mut rows: Vec<Value> = ["get-sum", "get_sum", "a.b", "end"]
             .map(|name| json!({ "server": "s", "name": name, "function": ::mcp::tool_name("s", name) }))
             .into();
-        with_paths("s", &mut rows);
+        add_paths("s", &mut rows);
         for (function, name) in [
             ("s.get-sum", "get-sum"),
             ("s.get_sum", "get_sum"),

@@ -114,7 +114,7 @@ const PRESETS: [Preset; 13] = [
 
 impl Preset {
     /// Returns the configuration as in a file.
-    fn described(&self) -> Value {
+    fn config(&self) -> Value {
         match self.how {
             PresetKind::Run([command, args @ ..]) => json!({ "command": command, "args": args }),
             PresetKind::Run([]) => json!({}),
@@ -127,7 +127,7 @@ impl Preset {
     }
 
     fn row(&self) -> Value {
-        json!({ "name": self.name, "description": self.about, "needs": self.needs, "server": self.described() })
+        json!({ "name": self.name, "description": self.about, "needs": self.needs, "server": self.config() })
     }
 }
 
@@ -144,7 +144,7 @@ impl CommandContext<'_> {
             }
             PresetCommand::Show { preset, .. } => {
                 let preset = find(&preset)?;
-                let text = format!("{}\nneeds: {}\n{:#}\n", preset.about, preset.needs, preset.described());
+                let text = format!("{}\nneeds: {}\n{:#}\n", preset.about, preset.needs, preset.config());
                 Ok(Report::new(json!({ "preset": preset.row() }), text))
             }
             PresetCommand::Add { preset, name, scope: Scope { project, .. } } => {
@@ -154,11 +154,11 @@ impl CommandContext<'_> {
                     if let Some(known) = file::key(servers, &name) {
                         bail!("there is a server '{known}' already; remove it first, or add this one --as another");
                     }
-                    servers.insert(name.clone(), preset.described());
+                    servers.insert(name.clone(), preset.config());
                     Ok(())
                 })
                 .await?;
-                let mut report = self.changed(project, &name, "added").await?;
+                let mut report = self.report_change(project, &name, "added").await?;
                 report.json["needs"] = json!(preset.needs);
                 let _ = writeln!(report.text, "It needs {}.", preset.needs);
                 Ok(report)
@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn every_preset_is_a_valid_server_configuration() {
         for preset in &PRESETS {
-            let file = json!({ "mcpServers": { preset.name: preset.described() } }).to_string();
+            let file = json!({ "mcpServers": { preset.name: preset.config() } }).to_string();
             let (name, server) = ::mcp::parse(&file, &Origin::User).unwrap().remove(0);
             assert_eq!(name, preset.name);
             assert!(server.unwrap().enabled);

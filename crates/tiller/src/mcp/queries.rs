@@ -11,7 +11,7 @@ use std::{fmt::Write as _, io, time::Instant};
 impl CommandContext<'_> {
     /// Returns the enabled servers, or only the one of that name.
     pub(super) async fn chosen(&self, name: Option<&str>) -> Result<Vec<ServerConfig>> {
-        let found = self.found().await;
+        let found = self.find_servers().await;
         let Some(name) = name else {
             return Ok(found.servers.into_iter().filter(|server| server.enabled).collect());
         };
@@ -236,7 +236,7 @@ fn arguments(given: &[String]) -> Result<Map<String, Value>> {
 /// Returns the JSON rows of a server's tools.
 pub(super) fn tool_rows(server: &ServerConfig, tools: &[Listed]) -> Vec<Value> {
     let mut rows: Vec<_> = tools.iter().map(|tool| tool_row(server, tool)).collect();
-    names::with_paths(&server.name, &mut rows);
+    names::add_paths(&server.name, &mut rows);
     rows
 }
 

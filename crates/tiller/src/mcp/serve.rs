@@ -101,7 +101,7 @@ async fn functions(context: &CommandContext<'_>, names: &[String]) -> Result<Vec
 }
 
 /// The gateway's name of a function: `PROVIDER__FUNCTION`.
-fn served_as(function: &str) -> &str {
+fn served_name(function: &str) -> &str {
     function.strip_prefix("integration__").unwrap_or(function)
 }
 
@@ -163,7 +163,7 @@ impl Gateway for GatewayState {
                 let ToolSpec { name, description, parameters } = tool.spec();
                 let annotations = json!({ "readOnlyHint": read_only });
                 listed.push(json!({
-                    "name": served_as(&name), "description": description, "inputSchema": parameters, "annotations": annotations,
+                    "name": served_name(&name), "description": description, "inputSchema": parameters, "annotations": annotations,
                 }));
             }
         }
@@ -179,7 +179,7 @@ impl Gateway for GatewayState {
                 };
             }
         }
-        let function = self.functions.iter().find(|tool| served_as(&tool.name()) == name);
+        let function = self.functions.iter().find(|tool| served_name(&tool.name()) == name);
         let function = function.ok_or_else(|| CallError::Unknown(agent::one_line(name)))?;
         if let Some(reason) = self.refused(&function.name(), function.effect() == Effect::Reads).await {
             return Err(CallError::Failed(reason));

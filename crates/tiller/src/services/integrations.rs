@@ -54,7 +54,7 @@ pub(super) async fn describe(
         let nearest = catalogue.nearest(name);
         ServiceError::InvalidParams(Blocked::Unknown { name: name.to_owned(), nearest }.to_string())
     };
-    let (integration, function) = found(&catalogue, name).map_err(unknown)?;
+    let (integration, function) = find_function(&catalogue, name).map_err(unknown)?;
     let state = IntegrationState::of(&services.extensions.integrations, &integration, &switches).await;
     Ok(rows::function(&integration, &function, &state))
 }
@@ -68,7 +68,8 @@ pub(super) async fn call(
     let options = services.current_options(context).await?;
     let catalogue = services.extensions.integrations.catalogue().await;
     let failed = |error: &dyn std::fmt::Display| ServiceError::Failed(error.to_string());
-    let (integration, function) = found(&catalogue, &call.function).map_err(|blocked| failed(&blocked))?;
+    let (integration, function) =
+        find_function(&catalogue, &call.function).map_err(|blocked| failed(&blocked))?;
     let advice = AccountAdvice::of(&services.extensions.integrations, &integration.name).await;
     let account = call.account.unwrap_or_else(|| advice.default_account().to_owned());
     let missing_credentials = advice.missing_credentials(&integration, &function, &account);
@@ -149,7 +150,7 @@ pub(super) async fn configure(
     }))
 }
 
-fn found(catalogue: &Catalogue, name: &str) -> Result<(Arc<Integration>, Arc<Function>), Blocked> {
+fn find_function(catalogue: &Catalogue, name: &str) -> Result<(Arc<Integration>, Arc<Function>), Blocked> {
     let (integration, function) = catalogue.function(name)?;
     Ok((integration.clone(), function.clone()))
 }

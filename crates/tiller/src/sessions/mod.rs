@@ -131,7 +131,7 @@ async fn list(
             }
         }
         if page.sessions.is_empty() && left == limit && !json {
-            screen::note("No session is stored here; a prompt begins one: tiller -p PROMPT");
+            screen::note("No sessions are stored; a prompt creates one: tiller -p PROMPT");
         }
         left = left.saturating_sub(page.sessions.len());
         query.cursor = page.next_cursor;

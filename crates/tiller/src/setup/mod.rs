@@ -34,8 +34,8 @@ pub(crate) async fn run(
     }
     let file = if args.project { config::project_path(cwd) } else { config::user_path(&options.directories) };
     let wanted = match &args.provider {
-        Some(provider) => given(args, provider)?,
-        None if args.model.is_some() => given_model(args)?,
+        Some(provider) => setup_from_args(args, provider)?,
+        None if args.model.is_some() => model_from_args(args)?,
         None if std::io::stdin().is_terminal() && !args.json => dialogue::ask(options)?,
         None => {
             return Err(usage(
@@ -48,7 +48,7 @@ pub(crate) async fn run(
     Ok(Exit::Ok)
 }
 
-fn given(args: &SetupArgs, provider: &str) -> Result<ProviderSetup> {
+fn setup_from_args(args: &SetupArgs, provider: &str) -> Result<ProviderSetup> {
     Ok(ProviderSetup {
         provider: provider.to_owned(),
         model: args.model.clone(),
@@ -59,7 +59,7 @@ fn given(args: &SetupArgs, provider: &str) -> Result<ProviderSetup> {
 }
 
 /// Sets only the model; its provider is not changed.
-fn given_model(args: &SetupArgs) -> Result<ProviderSetup> {
+fn model_from_args(args: &SetupArgs) -> Result<ProviderSetup> {
     let model = args.model.clone().unwrap_or_default();
     let Some((provider, _)) = model.split_once('/') else {
         return Err(usage(format!(

@@ -45,9 +45,9 @@ pub(crate) fn wait_until(moment: Instant) {
     STDOUT.wait_until(moment);
 }
 
-/// Announces the end of the process: queued output has [`limits::LAST_WORDS`] to be written.
+/// Announces the end of the process: queued output has [`limits::LAST_WRITES`] to be written.
 pub(crate) fn limit_last_writes() {
-    wait_until(Instant::now() + limits::LAST_WORDS);
+    wait_until(Instant::now() + limits::LAST_WRITES);
 }
 
 /// Waits until standard output is written completely, fails, or its time is over.

@@ -110,7 +110,7 @@ pub(crate) async fn review_and_trust(
     }
     let mut all = wanted.yes;
     let (mut given, mut left) = (Vec::new(), 0);
-    writeln!(out, "{directory} brings:")?;
+    writeln!(out, "{directory} has items that need trust:")?;
     for judged in &untrusted {
         show(judged, redactor, out)?;
         let (Some(hash), false) = (&judged.hash, matches!(judged.state, TrustState::Unknown(_))) else {

@@ -296,7 +296,7 @@ fn signing_out_deletes_the_grant_and_reports_the_revocation() {
     for (revokes, report) in [
         (Some(200), "is revoked there."),
         (Some(503), "127.0.0.1 refused (503): busy, not [secret]."),
-        (None, "it names no way to take it back."),
+        (None, "the server names no way to revoke it."),
     ] {
         let (home, _web, shared) = with_server();
         shared.lock().unwrap().revokes = revokes;

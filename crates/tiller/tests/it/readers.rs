@@ -1,7 +1,9 @@
 //! Readers of standard output and standard error that stall, disconnect, or have no space.
 
 use crate::{
-    child::{LONG, closed_pipe, end, full_disk, full_pipe, lives, pid, signal, takes_signals},
+    child::{
+        LONG, closed_pipe, end, full_disk, full_pipe, is_running, pid, signal, wait_for_signal_handlers,
+    },
     editor::Editor,
     home::{Home, stderr},
     model_server::ModelServer,
@@ -102,7 +104,7 @@ fn a_signal_ends_every_command_whose_reader_stalls() {
     for line in printing(&id) {
         let (_reader, writer) = full_pipe();
         let mut child = home.tiller(&line).stdout(writer).stderr(Stdio::null()).spawn().unwrap();
-        takes_signals(&child);
+        wait_for_signal_handlers(&child);
         signal(&child, "TERM");
         assert_eq!(end(&mut child).code(), Some(143), "{line:?}");
     }
@@ -187,7 +189,7 @@ fn an_agent_whose_editor_does_not_read_ends_on_a_signal() {
     let mut stdin = child.stdin.take().unwrap();
     let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": Editor::default().introduction() });
     stdin.write_all(format!("{hello}\n").as_bytes()).unwrap();
-    takes_signals(&child);
+    wait_for_signal_handlers(&child);
     signal(&child, "TERM");
     assert_eq!(end(&mut child).code(), Some(143));
 }
@@ -281,7 +283,7 @@ fn an_idle_gateway_ends_when_its_client_closes_the_output() {
     let pid = pid(&home);
     drop(reader);
     assert_eq!(end(&mut child).code(), Some(0));
-    assert!(!lives(&pid), "the server outlived the gateway");
+    assert!(!is_running(&pid), "the server outlived the gateway");
 }
 
 #[test]
@@ -294,7 +296,7 @@ fn an_agent_in_the_middle_of_a_turn_ends_when_its_editor_closes_the_output() {
     agent.say(3, "session/prompt", &json!({ "sessionId": session["sessionId"], "prompt": prompt }));
     let pid = pid(&home);
     assert_eq!(agent.close_output(), Some(0));
-    assert!(!lives(&pid), "the command outlived the agent");
+    assert!(!is_running(&pid), "the command outlived the agent");
 }
 
 #[test]

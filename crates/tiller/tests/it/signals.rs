@@ -1,7 +1,7 @@
 //! Signals, in every mode and at every moment.
 
 use crate::{
-    child::{LONG, end, lives, pid, signal, takes_signals, until},
+    child::{LONG, end, is_running, pid, signal, until, wait_for_signal_handlers},
     home::{Home, stdout},
 };
 use serde_json::Value;
@@ -37,7 +37,7 @@ fn a_signal_at_the_very_start_ends_every_mode_with_its_code() {
     ] {
         for (name, code) in SIGNALS {
             let mut child = started(&home, line);
-            takes_signals(&child);
+            wait_for_signal_handlers(&child);
             signal(&child, name);
             assert_eq!(end(&mut child).code(), Some(code), "{line:?} {name}");
         }
@@ -57,7 +57,7 @@ fn a_gateway_ends_with_the_code_of_the_signal() {
         let pid = pid(&home);
         signal(&child, name);
         assert_eq!(end(&mut child).code(), Some(code), "{name}");
-        assert!(!lives(&pid), "{name}: the server outlived the gateway");
+        assert!(!is_running(&pid), "{name}: the server outlived the gateway");
         std::fs::remove_file(home.file("pid")).unwrap();
     }
 }
@@ -90,7 +90,7 @@ fn a_second_signal_ends_a_run_and_its_command_immediately() {
         });
         assert_eq!(status.code(), Some(code), "{name}");
         assert!(start.elapsed() < Duration::from_millis(1500), "{name}: {:?}", start.elapsed());
-        until("the command is gone", || (!lives(&pid)).then_some(()));
+        until("the command is gone", || (!is_running(&pid)).then_some(()));
     }
 }
 
@@ -106,7 +106,7 @@ fn a_second_sighup_does_not_count() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(129));
     assert!(stdout(&output).contains("\"stop_reason\":\"cancelled\""), "{}", stdout(&output));
-    assert!(!lives(&pid));
+    assert!(!is_running(&pid));
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn signals_that_were_ignored_at_the_start_stay_ignored() {
         signal(&child, ends);
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(code), "{ignored}");
-        assert!(!lives(&pid), "{ignored}");
+        assert!(!is_running(&pid), "{ignored}");
     }
 }
 

@@ -21,8 +21,8 @@ impl CommandContext<'_> {
         }
         let (integration, function) = self.function(&one.name).await?;
         let state = self.state(&integration).await;
-        let filled = rows::filled(&integration, &state);
-        let schema = function.input_schema(&filled);
+        let filled_in = rows::filled_in(&integration, &state);
+        let schema = function.input_schema(&filled_in);
         let mut text = format!(
             "# {}\n\n{}\n\n{} ({} {})\n",
             function.full_name(),
@@ -58,7 +58,7 @@ impl CommandContext<'_> {
     pub(super) async fn examples(&self, name: &str) -> Result<Report> {
         let (integration, function) = self.function(name).await?;
         let state = self.state(&integration).await;
-        let arguments = rows::example(&function, &rows::filled(&integration, &state));
+        let arguments = rows::example(&function, &rows::filled_in(&integration, &state));
         let flags: String = arguments.iter().map(|(name, value)| flag(name, value)).collect();
         let (provider, name) = (&integration.name, &function.name);
         let json = Value::Object(arguments);

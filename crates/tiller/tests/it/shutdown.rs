@@ -2,7 +2,7 @@
 
 use crate::{
     agent::Agent,
-    child::{LONG, lives, pid, signal},
+    child::{LONG, is_running, pid, signal},
     editor::Editor,
     home::{Home, stderr},
 };
@@ -22,11 +22,11 @@ fn disconnecting_in_the_middle_of_a_turn_ends_the_process_and_keeps_the_session(
         json!({ "sessionId": session, "prompt": [{ "type": "text", "text": LONG }] }),
     );
     let pid = pid(&home);
-    assert!(lives(&pid));
+    assert!(is_running(&pid));
     let (status, took) = agent.hang_up();
     assert!(status.success(), "{status}");
     assert!(took < Duration::from_secs(1), "{took:?}");
-    assert!(!lives(&pid), "the command outlived the agent");
+    assert!(!is_running(&pid), "the command outlived the agent");
 
     let mut agent = Agent::start(&home, &[]);
     agent.initialize(json!({}));
@@ -55,7 +55,7 @@ fn cancelling_kills_the_command_and_ends_the_turn() {
         agent.serve(&message, &mut editor);
     };
     assert_eq!(answer["result"]["stopReason"], "cancelled");
-    assert!(!lives(&pid));
+    assert!(!is_running(&pid));
 }
 
 /// An editor that keeps its end of the pipe open still gets the response of its prompt.
@@ -115,7 +115,7 @@ fn sighup_ignored_at_the_start_stays_ignored() {
     signal(&child, "TERM");
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(143));
-    assert!(!lives(&pid));
+    assert!(!is_running(&pid));
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn signals_cancel_the_turn_and_set_the_exit_code() {
         assert_eq!(output.status.code(), Some(code), "{name}");
         let result: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!(result["stop_reason"], "cancelled", "{result}");
-        assert!(!lives(&pid), "{name}");
+        assert!(!is_running(&pid), "{name}");
     }
 }
 

@@ -8,7 +8,7 @@ use crate::{
 use serde_json::{Value, json};
 use std::time::Duration;
 
-fn introduction(version: u16) -> Value {
+fn initialize_params(version: u16) -> Value {
     json!({ "protocolVersion": version, "info": { "name": "editor", "version": "1" }, "capabilities": {} })
 }
 
@@ -22,7 +22,7 @@ fn a_session_is_created_used_and_continued_in_both_versions() {
     home.write("a.txt", "one\n");
     let mut editor = Editor { answer: Some("allow_once"), ..Editor::default() };
     let mut agent = Agent::start(&home, &["--permission-mode", "argus"]);
-    assert_eq!(agent.ask("initialize", introduction(2)).unwrap()["protocolVersion"], 2);
+    assert_eq!(agent.ask("initialize", initialize_params(2)).unwrap()["protocolVersion"], 2);
     let session = agent.new_session(&home);
     let idle = agent.turn(&session, "replace \"one\" with \"two\" in a.txt", &mut editor);
     assert_eq!(idle["stopReason"], "end_turn");
@@ -48,7 +48,7 @@ fn a_session_is_created_used_and_continued_in_both_versions() {
     assert!(stdout(&home.run(&["-p", "show a.txt", "--session", &session])).contains("two"));
     let open = json!({ "sessionId": session, "cwd": home.project(), "mcpServers": [] });
     let mut first = Agent::start(&home, &["--protocol", "1"]);
-    assert_eq!(first.ask("initialize", introduction(2)).unwrap()["protocolVersion"], 1);
+    assert_eq!(first.ask("initialize", initialize_params(2)).unwrap()["protocolVersion"], 1);
     first.ask("session/load", open.clone()).unwrap();
     let printed = |agent: &Agent, kind: &str| {
         let of = of(&agent.updates, kind);
@@ -59,7 +59,7 @@ fn a_session_is_created_used_and_continued_in_both_versions() {
     first.hang_up();
     let mut again = Agent::start(&home, &["--protocol", "2"]);
     assert_eq!(again.ask("initialize", json!({ "protocolVersion": 1 })).unwrap_err()["code"], -32022);
-    again.ask("initialize", introduction(2)).unwrap();
+    again.ask("initialize", initialize_params(2)).unwrap();
     let mut from_start = open;
     from_start["replayFrom"] = json!({ "type": "start" });
     again.ask("session/resume", from_start).unwrap();

@@ -61,7 +61,7 @@ fn an_idle_pipe_on_stdin_does_not_delay_the_prompt() {
     let output = child.wait_with_output().unwrap();
     drop(held);
     assert_eq!(stdout(&output), "Done.\n");
-    assert!(stderr(&output).contains("nothing came on stdin for 3 s"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("stdin sent nothing for 3 s"), "{}", stderr(&output));
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn invalid_settings_fail_only_commands_that_need_them() {
 #[test]
 fn a_session_is_found_by_an_id_prefix_or_as_the_last() {
     let home = Home::new();
-    assert!(stderr(&home.run(&["sessions", "list"])).contains("No session is stored here"));
+    assert!(stderr(&home.run(&["sessions", "list"])).contains("No sessions are stored"));
     assert!(home.run(&["-p", "show a.txt"]).status.success());
     let listed = stdout(&home.run(&["sessions", "list", "--json"]));
     let record: Value = serde_json::from_str(&listed).unwrap();

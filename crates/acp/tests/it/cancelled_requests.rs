@@ -23,7 +23,7 @@ use system::{AbsPath, FakeSystem};
 use tokio::sync::{Notify, Semaphore};
 
 /// A store that counts leases, and blocks before one of its operations until released, or fails it.
-struct Watched {
+struct BlockingStore {
     inner: MemoryStore,
     leases: Mutex<BTreeMap<String, i64>>,
     left: AtomicUsize,
@@ -34,7 +34,7 @@ struct Watched {
 
 const NEVER: usize = usize::MAX / 2;
 
-impl Watched {
+impl BlockingStore {
     fn new() -> Arc<Self> {
         Arc::new(Self {
             inner: MemoryStore::default(),
@@ -51,7 +51,7 @@ impl Watched {
         self.left.store(number, Ordering::SeqCst);
     }
 
-    fn go_on(&self) {
+    fn unblock(&self) {
         self.stop_at(NEVER);
         self.go.add_permits(1);
     }
@@ -81,7 +81,7 @@ impl Watched {
 }
 
 #[async_trait]
-impl SessionStore for Watched {
+impl SessionStore for BlockingStore {
     async fn create(&self, session: NewSession) -> Result<Lease, StoreError> {
         self.step().await?;
         let lease = self.inner.create(session).await?;
@@ -142,8 +142,8 @@ impl SessionStore for Watched {
     }
 }
 
-struct Play {
-    store: Arc<Watched>,
+struct Fixture {
+    store: Arc<BlockingStore>,
     runtime: Arc<Runtime>,
     options: AcpOptions,
     disk: Arc<FakeSystem>,
@@ -152,27 +152,27 @@ struct Play {
     session: String,
 }
 
-impl Play {
+impl Fixture {
     async fn new(script: EditorScript) -> Self {
         let disk = FakeSystem::new();
         disk.add_file("/w/a.txt", "");
         disk.add_file("/lib/l.txt", "");
         let disk = Arc::new(disk);
-        let store = Watched::new();
+        let store = BlockingStore::new();
         let models = Arc::new(FakeModels(FakeModel::new([Reply::text("hi")])));
         let options = RuntimeOptions { permission_mode: PermissionMode::Argus, ..RuntimeOptions::default() };
         let runtime = Runtime::new(store.clone() as Arc<dyn SessionStore>, models, options);
         let options = AcpOptions::new(disk.clone(), "0.1.0", AbsPath::new("/w").unwrap());
-        let mut play = Self { store, runtime, options, disk, script, session: String::new() };
-        let editor = play.editor();
-        play.session = editor.session("/w").await;
-        match play.script.second {
-            true => drop(editor.turn(&play.session, "say hi").await),
-            false => drop(editor.prompt(&play.session, "say hi").await.unwrap()),
+        let mut fixture = Self { store, runtime, options, disk, script, session: String::new() };
+        let editor = fixture.editor();
+        fixture.session = editor.session("/w").await;
+        match fixture.script.v2 {
+            true => drop(editor.turn(&fixture.session, "say hi").await),
+            false => drop(editor.prompt(&fixture.session, "say hi").await.unwrap()),
         }
         editor.close().await.unwrap();
-        assert_eq!(play.store.held(), Vec::<String>::new());
-        play
+        assert_eq!(fixture.store.held(), Vec::<String>::new());
+        fixture
     }
 
     fn editor(&self) -> Editor {
@@ -184,7 +184,7 @@ impl Play {
         let directories = json!(["/lib"]);
         match method {
             "session/new" => json!({"cwd": "/w", "mcpServers": []}),
-            "session/resume" if self.script.second => json!({
+            "session/resume" if self.script.v2 => json!({
                 "sessionId": self.session, "cwd": "/w", "mcpServers": [], "replayFrom": {"type": "start"},
                 "additionalDirectories": directories,
             }),
@@ -218,40 +218,40 @@ const METHODS: [(bool, &str); 6] = [
     (false, "session/load"),
 ];
 
-fn script(second: bool) -> EditorScript {
-    EditorScript { second, ..EditorScript::default() }
+fn script(v2: bool) -> EditorScript {
+    EditorScript { v2, ..EditorScript::default() }
 }
 
 #[tokio::test]
 async fn a_request_cancelled_at_any_step_leaves_nothing_open() {
-    for (second, method) in METHODS {
-        let play = Play::new(script(second)).await;
-        let editor = play.editor();
+    for (v2, method) in METHODS {
+        let fixture = Fixture::new(script(v2)).await;
+        let editor = fixture.editor();
         editor.initialize().await;
         let mut steps = 0;
         loop {
             let when = format!("{method} taken back at step {steps}");
-            play.store.stop_at(steps);
-            let (id, answer) = editor.start(method, play.params(method));
+            fixture.store.stop_at(steps);
+            let (id, answer) = editor.start(method, fixture.params(method));
             let answer = tokio::spawn(answer);
             let reached = tokio::select! {
-                () = play.store.reached.notified() => true,
+                () = fixture.store.reached.notified() => true,
                 () = finished(&answer) => false,
             };
-            play.store.stop_at(NEVER);
+            fixture.store.stop_at(NEVER);
             if !reached {
                 let answer = answer.await.unwrap().unwrap();
-                let open = answer["sessionId"].as_str().unwrap_or(&play.session).to_owned();
-                assert_eq!(play.store.held(), [open], "one that is answered stays open");
+                let open = answer["sessionId"].as_str().unwrap_or(&fixture.session).to_owned();
+                assert_eq!(fixture.store.held(), [open], "one that is answered stays open");
                 break;
             }
             editor.notify("$/cancel_request", json!({"requestId": id}));
             // This response shows that the cancellation before it was processed.
             let unknown = editor.start("x/unknown", json!({})).1;
             unknown.await.unwrap_err();
-            play.store.go_on();
+            fixture.store.unblock();
             assert_eq!(answer.await.unwrap().unwrap_err()["code"], -32800, "{when}");
-            play.nothing_is_open(&editor, &when).await;
+            fixture.nothing_is_open(&editor, &when).await;
             steps += 1;
         }
         assert!(steps > 0, "{method}");
@@ -267,19 +267,19 @@ async fn finished<T>(task: &tokio::task::JoinHandle<T>) {
 
 #[tokio::test]
 async fn a_request_that_fails_at_any_step_leaves_nothing_open() {
-    for (second, method) in METHODS {
-        let play = Play::new(script(second)).await;
-        let editor = play.editor();
+    for (v2, method) in METHODS {
+        let fixture = Fixture::new(script(v2)).await;
+        let editor = fixture.editor();
         editor.initialize().await;
         let mut steps = 0;
         loop {
-            play.store.fails.store(true, Ordering::SeqCst);
-            play.store.stop_at(steps);
-            let answer = editor.request(method, play.params(method)).await;
-            play.store.stop_at(NEVER);
+            fixture.store.fails.store(true, Ordering::SeqCst);
+            fixture.store.stop_at(steps);
+            let answer = editor.request(method, fixture.params(method)).await;
+            fixture.store.stop_at(NEVER);
             let Err(error) = answer else { break };
             assert_eq!(error["data"]["reason"], "store", "{error}");
-            assert_eq!(play.store.held(), Vec::<String>::new(), "{method} failed at step {steps}");
+            assert_eq!(fixture.store.held(), Vec::<String>::new(), "{method} failed at step {steps}");
             steps += 1;
         }
         assert!(steps > 0, "{method}");
@@ -289,16 +289,16 @@ async fn a_request_that_fails_at_any_step_leaves_nothing_open() {
 
 #[tokio::test]
 async fn a_connection_that_ends_at_any_step_leaves_nothing_open() {
-    for (second, method) in METHODS {
+    for (v2, method) in METHODS {
         for steps in 0.. {
-            let play = Play::new(script(second)).await;
-            let editor = play.editor();
+            let fixture = Fixture::new(script(v2)).await;
+            let editor = fixture.editor();
             editor.initialize().await;
-            play.store.stop_at(steps);
-            let (_, answer) = editor.start(method, play.params(method));
+            fixture.store.stop_at(steps);
+            let (_, answer) = editor.start(method, fixture.params(method));
             let answer = tokio::spawn(answer);
             let reached = tokio::select! {
-                () = play.store.reached.notified() => true,
+                () = fixture.store.reached.notified() => true,
                 () = finished(&answer) => false,
             };
             if !reached {
@@ -308,59 +308,59 @@ async fn a_connection_that_ends_at_any_step_leaves_nothing_open() {
             for _ in 0..100 {
                 tokio::task::yield_now().await;
             }
-            play.store.go_on();
+            fixture.store.unblock();
             closing.await.unwrap().unwrap();
-            assert_eq!(play.store.held(), Vec::<String>::new(), "{method} at step {steps}");
+            assert_eq!(fixture.store.held(), Vec::<String>::new(), "{method} at step {steps}");
         }
     }
 }
 
 #[tokio::test]
 async fn a_cancelled_load_keeps_a_session_that_the_client_has_open() {
-    let play = Play::new(EditorScript::default()).await;
-    let editor = play.editor();
+    let fixture = Fixture::new(EditorScript::default()).await;
+    let editor = fixture.editor();
     editor.initialize().await;
-    editor.ok("session/resume", play.params("session/resume")).await;
+    editor.ok("session/resume", fixture.params("session/resume")).await;
     for steps in 0.. {
-        play.store.stop_at(steps);
-        let (id, answer) = editor.start("session/load", play.params("session/load"));
+        fixture.store.stop_at(steps);
+        let (id, answer) = editor.start("session/load", fixture.params("session/load"));
         let answer = tokio::spawn(answer);
         let reached = tokio::select! {
-            () = play.store.reached.notified() => true,
+            () = fixture.store.reached.notified() => true,
             () = finished(&answer) => false,
         };
         if !reached {
-            play.store.stop_at(NEVER);
+            fixture.store.stop_at(NEVER);
             break;
         }
         editor.notify("$/cancel_request", json!({"requestId": id}));
         editor.start("x/unknown", json!({})).1.await.unwrap_err();
-        play.store.go_on();
+        fixture.store.unblock();
         answer.await.unwrap().unwrap_err();
-        assert_eq!(play.store.held(), [play.session.as_str()]);
+        assert_eq!(fixture.store.held(), [fixture.session.as_str()]);
     }
     editor.close().await.unwrap();
-    assert_eq!(play.store.held(), Vec::<String>::new());
+    assert_eq!(fixture.store.held(), Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn cancelling_one_of_two_loads_keeps_the_session_open() {
     for taken_back in [0, 1] {
-        let play = Play::new(EditorScript::default()).await;
-        let editor = play.editor();
+        let fixture = Fixture::new(EditorScript::default()).await;
+        let editor = fixture.editor();
         editor.initialize().await;
-        play.store.stop_at(3);
-        let loads = [(); 2].map(|()| editor.start("session/load", play.params("session/load")));
-        play.store.reached.notified().await;
+        fixture.store.stop_at(3);
+        let loads = [(); 2].map(|()| editor.start("session/load", fixture.params("session/load")));
+        fixture.store.reached.notified().await;
         editor.notify("$/cancel_request", json!({"requestId": loads[taken_back].0}));
         editor.start("x/unknown", json!({})).1.await.unwrap_err();
-        play.store.go_on();
+        fixture.store.unblock();
         for (at, (_, answer)) in loads.into_iter().enumerate() {
             assert_eq!(answer.await.is_err(), at == taken_back);
         }
-        assert_eq!(play.store.held(), [play.session.as_str()]);
-        editor.ok("session/set_mode", json!({"sessionId": play.session, "modeId": "plan"})).await;
+        assert_eq!(fixture.store.held(), [fixture.session.as_str()]);
+        editor.ok("session/set_mode", json!({"sessionId": fixture.session, "modeId": "plan"})).await;
         editor.close().await.unwrap();
-        assert_eq!(play.store.held(), Vec::<String>::new());
+        assert_eq!(fixture.store.held(), Vec::<String>::new());
     }
 }

@@ -37,10 +37,10 @@ async fn each_client_is_served_in_the_version_it_requests() {
         (json!(2), Protocol::Auto, 2),
         (json!(65535), Protocol::Auto, 1),
         (json!("x"), Protocol::Auto, 1),
-        (json!(2), Protocol::First, 1),
-        (json!(2), Protocol::Second, 2),
-        (json!(3), Protocol::Second, 2),
-        (json!(65536), Protocol::Second, 2),
+        (json!(2), Protocol::V1, 1),
+        (json!(2), Protocol::V2, 2),
+        (json!(3), Protocol::V2, 2),
+        (json!(65536), Protocol::V2, 2),
     ] {
         let stage = stage_with(Arc::default(), EditorScript::default(), [], |o| o.protocol = protocol);
         let params = json!({"protocolVersion": asked, "info": info, "capabilities": {"future": 1}});
@@ -48,7 +48,7 @@ async fn each_client_is_served_in_the_version_it_requests() {
         assert_eq!(answer["protocolVersion"], served, "{asked}");
         stage.editor.close().await.unwrap();
     }
-    let stage = stage_with(Arc::default(), EditorScript::default(), [], |o| o.protocol = Protocol::Second);
+    let stage = stage_with(Arc::default(), EditorScript::default(), [], |o| o.protocol = Protocol::V2);
     for earlier in [json!(0), json!(1), json!(-1), json!(2.5), json!("2"), Value::Null] {
         let asked = json!({"protocolVersion": earlier});
         assert_eq!(stage.editor.error("initialize", asked).await.0, -32022, "{earlier}");
@@ -59,7 +59,7 @@ async fn each_client_is_served_in_the_version_it_requests() {
 
 #[tokio::test]
 async fn initialize_reports_the_capabilities_and_works_once() {
-    let stage = stage(EditorScript::second(), []);
+    let stage = stage(EditorScript::v2(), []);
     let answer = stage.editor.initialize().await;
     assert_eq!((&answer["protocolVersion"], &answer["info"]["name"]), (&json!(2), &json!("tiller")));
     let session = &answer["capabilities"]["session"];
@@ -79,7 +79,7 @@ async fn initialize_reports_the_capabilities_and_works_once() {
 
 #[tokio::test]
 async fn a_prompt_is_acknowledged_with_its_message_while_its_turn_runs() {
-    let stage = stage(EditorScript::second(), [Reply::Hang(text_events("thinking"))]);
+    let stage = stage(EditorScript::v2(), [Reply::Hang(text_events("thinking"))]);
     let session = stage.editor.session("/w").await;
     let answer = stage.editor.ok("session/prompt", prompt(&session, "hi")).await;
     stage.editor.until(|editor| editor.text() == "thinking").await;
@@ -95,7 +95,7 @@ async fn a_prompt_is_acknowledged_with_its_message_while_its_turn_runs() {
 
 #[tokio::test]
 async fn a_queued_prompt_is_answered_when_its_turn_starts() {
-    let stage = stage(EditorScript::second(), [Reply::Hang(text_events("one")), Reply::text("three")]);
+    let stage = stage(EditorScript::v2(), [Reply::Hang(text_events("one")), Reply::text("three")]);
     let session = stage.editor.session("/w").await;
     stage.editor.ok("session/prompt", prompt(&session, "first")).await;
     let (second, taken_back) = stage.editor.start("session/prompt", prompt(&session, "second"));
@@ -119,7 +119,7 @@ async fn a_queued_prompt_is_answered_when_its_turn_starts() {
 async fn a_permission_needs_the_user_and_shows_what_would_change() {
     let edit =
         Reply::calls(&[("file_edit", json!({"path": "a.txt", "old_string": "one", "new_string": "1"}))]);
-    let script = EditorScript::second().permissions([Answer::Select("allow_once")]);
+    let script = EditorScript::v2().permissions([Answer::Select("allow_once")]);
     let stage = stage(script, [edit, Reply::text("done")]);
     let session = stage.editor.session("/w").await;
     assert_eq!(stage.editor.turn(&session, "edit").await["stopReason"], "end_turn");
@@ -143,7 +143,7 @@ async fn a_permission_needs_the_user_and_shows_what_would_change() {
 #[tokio::test]
 async fn a_command_is_shown_in_a_terminal_owned_by_the_agent() {
     let bash = Reply::calls(&[("bash", json!({"command": "make"}))]);
-    let script = EditorScript::second().permissions([Answer::Select("allow_once")]);
+    let script = EditorScript::v2().permissions([Answer::Select("allow_once")]);
     let stage = stage(script, [bash, Reply::text("done")]);
     stage.disk.on_command("make", |_| Script::exits(3).prints("built\n"));
     let session = stage.editor.session("/w").await;
@@ -162,7 +162,7 @@ async fn a_command_is_shown_in_a_terminal_owned_by_the_agent() {
 async fn a_question_needs_the_user() {
     let ask = Reply::calls(&[("ask_user", json!({"question": "Which?"}))]);
     let accept = json!({"action": "accept", "content": {"answer": "blue"}});
-    let script = EditorScript { forms: Some([accept].into()), ..EditorScript::second() };
+    let script = EditorScript { forms: Some([accept].into()), ..EditorScript::v2() };
     let stage = stage(script, [ask, Reply::text("blue it is")]);
     let session = stage.editor.session("/w").await;
     stage.editor.turn(&session, "ask").await;
@@ -175,7 +175,7 @@ async fn a_question_needs_the_user() {
 #[tokio::test]
 async fn a_turn_that_fails_ends_idle_with_its_error() {
     let overloaded = || Reply::error(ModelError::Overloaded("try later".to_owned()));
-    let stage = stage(EditorScript::second(), [overloaded(), Reply::Panic, Reply::text("better")]);
+    let stage = stage(EditorScript::v2(), [overloaded(), Reply::Panic, Reply::text("better")]);
     let session = stage.editor.session("/w").await;
     for says in ["try later", "ended in the middle of the turn"] {
         let idle = stage.editor.turn(&session, "hi").await;
@@ -192,7 +192,7 @@ async fn a_turn_that_fails_ends_idle_with_its_error() {
 
 #[tokio::test]
 async fn a_turn_whose_end_cannot_be_stored_still_ends_idle() {
-    let stage = stage(EditorScript::second(), [Reply::Hang(text_events("half"))]);
+    let stage = stage(EditorScript::v2(), [Reply::Hang(text_events("half"))]);
     let session = stage.editor.session("/w").await;
     stage.editor.ok("session/prompt", prompt(&session, "hi")).await;
     stage.editor.until(|editor| editor.text() == "half").await;
@@ -220,7 +220,7 @@ async fn a_session_of_version_1_continues_in_version_2() {
     let live = ids(&updates(&first));
     let Stage { editor, store, .. } = first;
     editor.close().await.unwrap();
-    let second = stage_with(store, EditorScript::second(), [Reply::text("more")], |_| {});
+    let second = stage_with(store, EditorScript::v2(), [Reply::text("more")], |_| {});
     second.editor.initialize().await;
     let resume = |from: Value| json!({"sessionId": session, "cwd": "/w", "replayFrom": from});
     for bad in [json!({"type": "message"}), json!(7)] {
@@ -244,7 +244,7 @@ async fn a_session_of_version_1_continues_in_version_2() {
 
 #[tokio::test]
 async fn resuming_in_the_middle_of_a_turn_reports_the_running_turn() {
-    let stage = stage(EditorScript::second(), [Reply::Hang(text_events("half of it"))]);
+    let stage = stage(EditorScript::v2(), [Reply::Hang(text_events("half of it"))]);
     let session = stage.editor.session("/w").await;
     stage.editor.ok("session/prompt", prompt(&session, "hi")).await;
     stage.editor.until(|editor| editor.text() == "half of it").await;
@@ -263,7 +263,7 @@ async fn resuming_in_the_middle_of_a_turn_reports_the_running_turn() {
 
 #[tokio::test]
 async fn sessions_are_listed_set_named_forked_closed_and_deleted() {
-    let stage = stage(EditorScript::second(), [Reply::text("one")]);
+    let stage = stage(EditorScript::v2(), [Reply::text("one")]);
     let session = stage.editor.session("/w").await;
     stage.editor.turn(&session, "first").await;
     let of = |id: &str| json!({"sessionId": id});
@@ -287,7 +287,7 @@ async fn sessions_are_listed_set_named_forked_closed_and_deleted() {
 
 #[tokio::test]
 async fn methods_of_version_1_only_are_unknown_in_version_2() {
-    let stage = stage(EditorScript::second(), []);
+    let stage = stage(EditorScript::v2(), []);
     let session = stage.editor.session("/w").await;
     let of = json!({"sessionId": session, "cwd": "/w", "modeId": "plan", "methodId": "tiller-provider"});
     for method in ["session/load", "session/set_mode", "session/set_model", "authenticate", "logout"] {
@@ -310,7 +310,7 @@ async fn methods_of_version_1_only_are_unknown_in_version_2() {
 #[tokio::test]
 async fn files_are_rewound_in_version_2_too() {
     let write = json!({"path": "new.txt", "content": "new\n"});
-    let script = EditorScript { allows: true, ..EditorScript::second() };
+    let script = EditorScript { allows: true, ..EditorScript::v2() };
     let stage = stage(script, [Reply::calls(&[("file_write", write)]), Reply::text("done")]);
     let session = stage.editor.session("/w").await;
     stage.editor.turn(&session, "write").await;
