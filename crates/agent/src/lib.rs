@@ -110,6 +110,7 @@ pub use policy::{
 };
 pub use prefix::{Briefing, Prefix};
 pub use price::{Cost, LongPrompt, Price, Rates};
+pub use prompt::ShownProject;
 pub use redact::Redactor;
 pub use runtime::{CallsAsText, CreateSession, OpenSession, Runtime, RuntimeOptions, Surface};
 pub use sampling::{SAMPLING, SampleRequest, Sampled};

@@ -112,17 +112,23 @@ pub enum ToolProfile {
     Full,
     /// The few most needed, with short descriptions: for models of few parameters or little context.
     Small,
+    /// The same as [`ToolProfile::Small`], and the implementation guides the model: it asks for one
+    /// narrow task after the other and makes the calls itself. For models of very few parameters,
+    /// which cannot use tools on their own.
+    Guided,
 }
 
 impl ToolProfile {
-    /// Both, with their words in settings.
-    pub const ALL: [(&'static str, Self); 2] = [("full", Self::Full), ("small", Self::Small)];
+    /// All profiles, with their names in settings.
+    pub const ALL: [(&'static str, Self); 3] =
+        [("full", Self::Full), ("small", Self::Small), ("guided", Self::Guided)];
 
     /// Its word in settings.
     pub fn id(self) -> &'static str {
         match self {
             Self::Full => "full",
             Self::Small => "small",
+            Self::Guided => "guided",
         }
     }
 }

@@ -21,6 +21,7 @@ mod fields;
 #[cfg(test)]
 mod fixture;
 mod gemini;
+mod guided;
 mod http;
 mod learned;
 pub mod limits;

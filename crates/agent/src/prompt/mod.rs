@@ -10,6 +10,7 @@ mod read_ahead;
 pub(crate) use environment::{Place, facts};
 pub(crate) use instructions::Instructions;
 pub(crate) use profile::{Profile, profile};
+pub use read_ahead::ShownProject;
 pub(crate) use read_ahead::read_ahead;
 
 use crate::{AnyTool, Mode, limits::LOOK_AROUND_WAIT, policy};

@@ -28,7 +28,7 @@ pub(crate) fn profile(model: &ModelInfo) -> Profile {
         ToolProfile::Full => {
             Profile { system: SYSTEM, tools: None, is_briefed, reads_ahead: false, instructions }
         }
-        ToolProfile::Small => Profile {
+        ToolProfile::Small | ToolProfile::Guided => Profile {
             system: SMALL,
             tools: Some(tools::small),
             is_briefed,

@@ -21,6 +21,9 @@ const COMMON: [&str; 36] = [
     "write",
 ];
 
+/// The last line of a file that is shown in part.
+const CUT: &str = "\n[cut here: read the rest with file_read]";
+
 /// What was found for a prompt.
 #[derive(Debug, Default)]
 pub(crate) struct ReadAhead {
@@ -61,14 +64,18 @@ pub(crate) async fn read_ahead(
             ahead.text.push_str("</files>\n");
         }
         let mut left = AHEAD_BYTES;
-        for (name, path, text) in chosen(system, &files, prompt, open).await {
+        let read = match all(system, &files, open).await {
+            Some(all) => all,
+            None => chosen(system, &files, prompt, open).await,
+        };
+        for (name, path, text) in read {
             if is_known(&path, &text) || left == 0 {
                 continue;
             }
             let end = floor(&text, left);
             let (shown, note) = match end == text.len() {
                 true => (text.as_str(), ""),
-                false => (&text[..end], "\n[cut here: read the rest with file_read]"),
+                false => (&text[..end], CUT),
             };
             left -= end;
             let shown = within("file", shown);
@@ -87,9 +94,64 @@ pub(crate) async fn read_ahead(
     tokio::time::timeout(LOOK_AROUND_WAIT, read).await.unwrap_or_default()
 }
 
+/// The files that a text of [`read_ahead`] shows.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct ShownProject {
+    /// The names of files, relative to the working directory.
+    pub names: Vec<String>,
+    /// The files whose whole text is shown: the name, and the text without empty lines at its end.
+    pub texts: Vec<(String, String)>,
+}
+
+impl ShownProject {
+    /// Reads the text. Empty if it is anything else.
+    pub fn parse(text: &str) -> Self {
+        let mut shown = Self::default();
+        let mut rest = text;
+        if let Some(list) = rest.strip_prefix("<files>\n") {
+            let Some((names, after)) =
+                list.split_once("</files>\n").or_else(|| Some((list.strip_suffix("</files>")?, "")))
+            else {
+                return shown;
+            };
+            let names = names.lines().filter(|name| !name.starts_with('…'));
+            shown.names.extend(names.map(str::to_owned));
+            rest = after.trim_start_matches('\n');
+        }
+        while let Some(file) = rest.strip_prefix("<file path=\"") {
+            let Some((name, file)) = file.split_once("\">\n") else { break };
+            let Some((text, after)) = file.split_once("\n</file>") else { break };
+            if !text.ends_with(CUT) {
+                shown.texts.push((name.to_owned(), format!("{}\n", text.replace("< /file", "</file"))));
+            }
+            rest = after.trim_start_matches('\n');
+        }
+        shown
+    }
+}
+
 /// Whether a file, or a folder on the way to it, has a name that begins with a dot.
 fn is_hidden(name: &str) -> bool {
     name.split('/').any(|part| part.starts_with('.'))
+}
+
+/// All files of a project that is small enough to be shown completely; `None` for any other.
+async fn all(
+    system: &dyn System,
+    files: &[(String, AbsPath)],
+    open: &Open<'_>,
+) -> Option<Vec<(String, AbsPath, String)>> {
+    let mut left = AHEAD_BYTES as u64;
+    for (_, path) in files {
+        left = left.checked_sub(system.metadata(path).await.ok()?.size)?;
+    }
+    let mut all = Vec::new();
+    for (name, path) in files {
+        if let Some(text) = text(system, path, open).await {
+            all.push((name.clone(), path.clone(), text));
+        }
+    }
+    Some(all)
 }
 
 /// The files that a prompt names; if it names none, those in which most of its words occur.
@@ -178,8 +240,14 @@ mod tests {
         read_ahead(system.as_ref(), &cwd, prompt, true, &open, &|_, _| false).await
     }
 
+    /// Too long to be shown with the others, and about nothing.
+    const LONG: &str = match str::from_utf8(&[b'-'; AHEAD_BYTES + 1]) {
+        Ok(text) => text,
+        Err(_) => "",
+    };
     const FILES: &[(&str, &str)] = &[
         ("app.py", "def greet():\n    return 'hello'\n"),
+        ("long.txt", LONG),
         ("mail/send.py", "def send_mail(to):\n    pass\n"),
         ("server.key", "mail mail mail\n"),
         (".git/hooks/update.sample", "mail mail\n"),
@@ -188,7 +256,7 @@ mod tests {
     #[tokio::test]
     async fn a_file_that_is_named_is_read_and_no_other() {
         let found = ahead(FILES, "What does app.py return?").await;
-        assert!(found.text.starts_with("<files>\napp.py\nmail/send.py\nserver.key\n</files>\n"));
+        assert!(found.text.starts_with("<files>\napp.py\nlong.txt\nmail/send.py\nserver.key\n</files>\n"));
         assert!(found.text.contains("<file path=\"app.py\">\ndef greet():"), "{}", found.text);
         assert!(!found.text.contains("send_mail"), "{}", found.text);
         assert_eq!(found.whole.len(), 1);
@@ -202,10 +270,29 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_project_that_is_small_is_shown_completely() {
+        let files = [("a.py", "1\n"), ("b/c.py", "</file>\n"), ("server.key", "secret\n")];
+        let found = ahead(&files, "What does a.py do?").await;
+        assert!(!found.text.contains("secret"), "{}", found.text);
+        let shown = ShownProject::parse(found.text.trim_end());
+        assert_eq!(shown.names, ["a.py", "b/c.py", "server.key"]);
+        let text = |name: &str, text: &str| (name.to_owned(), text.to_owned());
+        assert_eq!(shown.texts, [text("a.py", "1\n"), text("b/c.py", "</file>\n")]);
+    }
+
+    #[test]
+    fn other_texts_show_no_files() {
+        for text in ["", "What is in <files>?", "<file path=\"a", "<files>\na.py"] {
+            assert_eq!(ShownProject::parse(text), ShownProject::default(), "{text}");
+        }
+    }
+
+    #[tokio::test]
     async fn what_is_long_is_cut_and_is_not_taken_for_read() {
         let long = "word\n".repeat(5_000);
         let found = ahead(&[("a.txt", &long)], "What is in a.txt?").await;
         assert!(found.text.len() < AHEAD_BYTES + 200, "{}", found.text.len());
+        assert!(ShownProject::parse(&found.text).texts.is_empty(), "only a part is shown");
         assert!(found.text.contains("[cut here") && found.whole.is_empty());
         assert!(ahead(&[], "anything").await.text.is_empty());
     }

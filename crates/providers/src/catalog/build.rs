@@ -6,11 +6,12 @@ use crate::{
     catalogue::{self, is_near, size},
     discovery::LocalModel,
     family, gemini,
+    guided::GuidedModel,
     http::{self, Endpoint, Peer, Tuning},
     limits,
     remote::{Line, Remote, RemoteModel},
 };
-use agent::{LanguageModel, ModelError, ModelInfo};
+use agent::{LanguageModel, ModelError, ModelInfo, ToolProfile};
 use reqwest::Url;
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -108,14 +109,16 @@ impl Catalog {
         let usual = if is_near(route.base_url) { limits::SILENCE_NEAR } else { limits::SILENCE };
         let idle = route.vendor.silence.or(options.silence).unwrap_or(usual);
         info.silence = Some(idle);
-        Ok(Arc::new(RemoteModel(Arc::new(Remote {
+        let is_guided = info.profile == ToolProfile::Guided;
+        let model = Arc::new(RemoteModel(Arc::new(Remote {
             info,
             base_url: route.base_url.to_owned(),
             lines: lines?,
             http: self.http.clone(),
             tuning: Tuning { idle, tries: options.tries, retry_delay: options.retry_delay },
             learned: self.learned.clone(),
-        }))))
+        })));
+        Ok(if is_guided { Arc::new(GuidedModel::new(model)) } else { model })
     }
 
     /// Returns the error for an unknown provider name, suggesting the nearest known name.

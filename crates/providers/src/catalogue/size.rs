@@ -4,13 +4,19 @@ use agent::ToolProfile;
 
 /// Models with fewer parameters get few tools.
 const SMALL_PARAMETERS: u64 = 9_000_000_000;
+/// Models with fewer parameters cannot use tools on their own and are guided.
+const GUIDED_PARAMETERS: u64 = 4_000_000_000;
 /// Models with a smaller context than this get few tools, in tokens.
 const SMALL_CONTEXT: u64 = 24_000;
 
 /// Returns the tool profile for a context size and a number of parameters, if known.
 pub(crate) fn profile(context_size: u64, parameters: Option<u64>) -> ToolProfile {
-    let few = parameters.is_some_and(|parameters| parameters < SMALL_PARAMETERS);
-    if few || context_size < SMALL_CONTEXT { ToolProfile::Small } else { ToolProfile::Full }
+    let fewer_than = |limit| parameters.is_some_and(|parameters| parameters < limit);
+    match () {
+        () if fewer_than(GUIDED_PARAMETERS) => ToolProfile::Guided,
+        () if fewer_than(SMALL_PARAMETERS) || context_size < SMALL_CONTEXT => ToolProfile::Small,
+        () => ToolProfile::Full,
+    }
 }
 
 /// Parses a number of parameters as servers and names write it: `7.6B`, `494.03M`, `1.5b`.
@@ -74,12 +80,13 @@ mod tests {
     }
 
     #[test]
-    fn small_models_and_small_contexts_get_few_tools() {
-        use ToolProfile::{Full, Small};
+    fn small_models_are_guided_or_get_few_tools() {
+        use ToolProfile::{Full, Guided, Small};
         for (context, parameters, expected) in [
             (1_000_000, None, Full),
             (32_768, None, Full),
-            (32_768, Some(1_500_000_000), Small),
+            (32_768, Some(1_500_000_000), Guided),
+            (32_768, Some(4_000_000_000), Small),
             (32_768, Some(8_000_000_000), Small),
             (32_768, Some(14_000_000_000), Full),
             (8_192, Some(70_000_000_000), Small),

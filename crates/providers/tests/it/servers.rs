@@ -104,7 +104,7 @@ async fn llama_cpp_tells_the_context_of_a_slot_and_the_size() {
     let catalog = local(vec![server.url.clone()]).await;
     let info = listed(&catalog, &format!("local/{name}"));
     assert_eq!((info.context_size, info.max_output, info.images), (12_288, 3_072, true));
-    assert_eq!((info.parameters, info.profile), (Some(1_543_714_304), ToolProfile::Small));
+    assert_eq!((info.parameters, info.profile), (Some(1_543_714_304), ToolProfile::Guided));
     assert!(info.name.ends_with("(llama.cpp)"), "{}", info.name);
     // The server was restarted with a larger context size.
     server.answer("GET /props", &json!({ "default_generation_settings": { "n_ctx": 32_768 } }));
@@ -260,7 +260,7 @@ async fn a_server_nearby_tells_its_context_when_one_of_its_models_is_asked_for()
 #[tokio::test]
 async fn the_settings_decide_about_the_profile_where_they_say_one() {
     let server = Lister::start(&[("GET /v1/models", models(&["tiny-1b"]))]).await;
-    for (setting, expected) in [(None, ToolProfile::Small), (Some(ToolProfile::Full), ToolProfile::Full)] {
+    for (setting, expected) in [(None, ToolProfile::Guided), (Some(ToolProfile::Full), ToolProfile::Full)] {
         let mut options = at_openai(&server.url);
         options.tool_profile = setting;
         let catalog = catalog(options);

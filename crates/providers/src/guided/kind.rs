@@ -1,0 +1,85 @@
+//! What a prompt asks for.
+
+use agent::{Content, Message};
+use serde_json::{Value, json};
+
+/// What a prompt asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// To know something. Nothing is changed or run for it.
+    Question,
+    /// Another name for something, wherever it is used.
+    Rename,
+    /// Changed files or the run of a command.
+    Work,
+}
+
+/// The system prompt of the request that sorts a prompt.
+pub(super) const SYSTEM: &str = "\
+Sort what a programmer is asked. {\"kind\": \"question\"}: somebody wants to know something and is answered in words. {\"kind\": \"rename\"}: a function, class or variable gets another name wherever it is used. {\"kind\": \"work\"}: files are to be changed or created, a mistake repaired, a command run.
+";
+
+/// Sorted prompts, as examples for the model.
+const EXAMPLES: [(&str, Kind); 20] = [
+    ("Where is the port set?", Kind::Question),
+    ("The last line is missing in the output, please fix that.", Kind::Work),
+    ("What does load() return when there is no file?", Kind::Question),
+    ("Rename `count` to `total`, in every file.", Kind::Rename),
+    ("It should say \"Bye\" at the end.", Kind::Work),
+    ("Welche Datei liest die Einstellungen?", Kind::Question),
+    ("The report shows names in capitals. Make it show them as they are.", Kind::Work),
+    ("Is there a test for this?", Kind::Question),
+    ("Schreib eine Funktion, die Zahlen sortiert.", Kind::Work),
+    ("I want to know how errors are handled.", Kind::Question),
+    ("Numbers are printed with a comma. They must have a point. Leave the tests alone.", Kind::Work),
+    ("Which class is used by main.py, and why?", Kind::Question),
+    ("cart.py can add items. Please add a function that removes one, and call it in main.", Kind::Work),
+    ("Could you explain how it works?", Kind::Question),
+    ("We call it \"account\" now: the class `User` must be called `Account` everywhere.", Kind::Rename),
+    ("What happens if the list is empty?", Kind::Question),
+    ("The tests fail. Run them with `make test` and repair what is wrong.", Kind::Work),
+    ("Where is `open` called? I want to replace it.", Kind::Question),
+    ("How many lines does it print?", Kind::Question),
+    ("The limit must be 20 now", Kind::Work),
+];
+
+/// Returns the messages that ask for the kind of a prompt.
+pub(super) fn messages(prompt: &str) -> Vec<Message> {
+    let user = |text: &str| Message::User(vec![Content::text(text)]);
+    let mut messages = Vec::new();
+    for (example, kind) in EXAMPLES {
+        messages.push(user(example));
+        messages.push(super::steps::answer(&json!({ "kind": word(kind) }).to_string()));
+    }
+    messages.push(user(prompt));
+    messages
+}
+
+fn word(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Question => "question",
+        Kind::Rename => "rename",
+        Kind::Work => "work",
+    }
+}
+
+/// The JSON Schema of the answer.
+pub(super) fn schema() -> Value {
+    let kinds = [Kind::Question, Kind::Rename, Kind::Work].map(word);
+    json!({
+        "type": "object",
+        "properties": { "kind": { "enum": kinds } },
+        "required": ["kind"],
+        "additionalProperties": false,
+    })
+}
+
+/// Reads the answer. Anything else is a question, for which nothing is changed.
+pub(super) fn read(answer: &str) -> Kind {
+    let kind = serde_json::from_str::<Value>(answer).ok().and_then(|answer| answer.get("kind").cloned());
+    match kind.as_ref().and_then(Value::as_str) {
+        Some("work") => Kind::Work,
+        Some("rename") => Kind::Rename,
+        _ => Kind::Question,
+    }
+}
