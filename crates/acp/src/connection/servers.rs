@@ -127,7 +127,7 @@ mod tests {
             (json!(["x"]), "mcpServers[0] must be an object"),
             (json!([null]), "mcpServers[0] must be an object"),
             (json!([{ "command": "x" }]), "mcpServers[0].name must be a string"),
-            (json!([{ "name": "\u{202e}", "command": "x" }]), "mcpServers[0].name has no text"),
+            (json!([{ "name": "\u{202e}", "command": "x" }]), "mcpServers[0].name contains no visible text"),
             (
                 json!([{ "name": "a", "command": "a" }, { "name": "b" }]),
                 "mcpServers[1].command must be a string",
