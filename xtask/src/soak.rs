@@ -10,7 +10,7 @@ const LONG: &[(&str, &str)] = &[("TILLER_SOAK", "2000"), ("TILLER_KILLS", "200")
 pub(crate) fn run() -> Result<()> {
     let mut tests = command("cargo");
     tests.args(["test", "--workspace", "--locked", "--test", "it"]).args(FULL).args(["--", "--nocapture"]);
-    tests.args(["what_was_acknowledged_survives_any_kill", "every_prompt_of_a_crowd_is_answered_once"]);
+    tests.args(["acknowledged_work_survives_any_kill", "every_prompt_of_many_sessions_is_answered_once"]);
     tests.envs(LONG.iter().copied());
     let status = tests.status().context("cannot start cargo")?;
     if !status.success() {

@@ -2521,13 +2521,13 @@ export interface Events {
 
 /** Every request of the layer by its method, without the prefix. */
 export interface Requests {
-  /** What there is. */
+  /** Returns the capabilities. */
   "capabilities": { params: Nothing; result: Capabilities };
-  /** Tells what this machine and the settings give. */
+  /** Checks the environment and the configuration. */
   "doctor": { params: Nothing; result: Report };
   /** Calls a function. */
   "integrations/call": { params: CallFunction; result: FunctionCalled };
-  /** Stores an integration's credentials, whether it is on, and what it may do. */
+  /** Stores an integration's credentials, permissions and whether it is enabled. */
   "integrations/configure": { params: ConfigureIntegration; result: IntegrationConfigured };
   /** Describes a function. */
   "integrations/describe": { params: NamedFunction; result: Function };
@@ -2547,31 +2547,31 @@ export interface Requests {
   "mcp/schema": { params: ForcedFunction; result: Tool };
   /** Stores a secret of an MCP server. */
   "mcp/set_secret": { params: SetSecret; result: SecretSet };
-  /** Explains what would be allowed. */
+  /** Explains permission decisions. */
   "permissions/explain": { params: Explain; result: Explained };
-  /** Lists what was decided. */
+  /** Lists permission decisions. */
   "permissions/log": { params: Named; result: Decisions };
-  /** Stores how a provider is reached. */
+  /** Stores the configuration of a provider. */
   "providers/configure": { params: ConfigureProvider; result: ProviderConfigured };
-  /** Changes what a session is set to. */
+  /** Changes the settings of a session. */
   "runtime/set": { params: SetRuntime; result: RuntimeState };
   /** Lists the turns that changed files. */
   "sessions/checkpoints": { params: Named; result: Checkpoints };
   /** Exports a stored session. */
   "sessions/export": { params: Export; result: Exported };
-  /** Takes changes of files back. */
+  /** Reverts changes of files. */
   "sessions/rewind": { params: Rewind; result: Rewound };
   /** Searches stored sessions. */
   "sessions/search": { params: Search; result: Hits };
   /** Stores a setting. */
   "settings/set": { params: SetSetting; result: SettingSet };
-  /** Trusts items as they were shown. */
+  /** Trusts items as shown. */
   "trust/give": { params: GiveTrust; result: Trust };
-  /** Shows what a project brings, and what of it is trusted. */
+  /** Lists the items of a project and their trust. */
   "trust/list": { params: Named; result: Trust };
-  /** Takes the trust in items back. */
+  /** Revokes trust in items. */
   "trust/take": { params: TakeTrust; result: Trust };
-  /** Tells what a session has used. */
+  /** Returns the usage of a session. */
   "usage/get": { params: Named; result: Usage };
 }
 

@@ -6,12 +6,12 @@ use crate::{Protocol, legacy};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dialect {
     /// Version 1 of the protocol.
-    First,
+    V1,
     /// Version 2 of the protocol.
     #[cfg(feature = "v2")]
-    Second,
+    V2,
     /// The dialect that predates both versions.
-    Older,
+    Legacy,
 }
 
 impl Dialect {
@@ -22,14 +22,14 @@ impl Dialect {
     /// every request.
     pub(crate) fn of(protocol: Protocol, first: Option<&str>) -> Self {
         match protocol {
-            Protocol::First => Self::First,
+            Protocol::V1 => Self::V1,
             #[cfg(feature = "v2")]
-            Protocol::Second => Self::Second,
+            Protocol::V2 => Self::V2,
             Protocol::Auto => match first {
-                Some(line) if legacy::speaks(line) => Self::Older,
+                Some(line) if legacy::is_legacy(line) => Self::Legacy,
                 #[cfg(feature = "v2")]
-                Some(line) if asks_for_the_draft(line) => Self::Second,
-                _ => Self::First,
+                Some(line) if requests_v2(line) => Self::V2,
+                _ => Self::V1,
             },
         }
     }
@@ -38,19 +38,19 @@ impl Dialect {
 /// Returns whether a line is an `initialize` request for exactly version 2. The draft is served to
 /// no other client: a client that requests an unknown version gets the stable one.
 #[cfg(feature = "v2")]
-fn asks_for_the_draft(line: &str) -> bool {
+fn requests_v2(line: &str) -> bool {
     #[derive(serde::Deserialize)]
-    struct Introduction {
+    struct InitializeRequest {
         method: String,
-        params: Asked,
+        params: InitializeParams,
     }
     #[derive(serde::Deserialize)]
     #[serde(rename_all = "camelCase")]
-    struct Asked {
+    struct InitializeParams {
         protocol_version: u64,
     }
-    serde_json::from_str::<Introduction>(line)
-        .is_ok_and(|said| said.method == "initialize" && said.params.protocol_version == 2)
+    serde_json::from_str::<InitializeRequest>(line)
+        .is_ok_and(|request| request.method == "initialize" && request.params.protocol_version == 2)
 }
 
 #[cfg(all(test, feature = "v2"))]
@@ -58,36 +58,36 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_line_decides_where_the_options_leave_a_choice() {
+    fn the_first_line_selects_the_dialect_unless_the_options_fix_it() {
         let asking = |version: &str| {
             format!(
                 r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":{version}}}}}"#
             )
         };
         for (protocol, line, dialect) in [
-            (Protocol::Auto, asking("0"), Dialect::First),
-            (Protocol::Auto, asking("1"), Dialect::First),
-            (Protocol::Auto, asking("2"), Dialect::Second),
-            (Protocol::Auto, asking("3"), Dialect::First),
-            (Protocol::Auto, asking("99"), Dialect::First),
-            (Protocol::Auto, asking("65535"), Dialect::First),
-            (Protocol::Auto, asking("65536"), Dialect::First),
-            (Protocol::Auto, asking("18446744073709551616"), Dialect::First),
-            (Protocol::Auto, asking("-2"), Dialect::First),
-            (Protocol::Auto, asking("2.0"), Dialect::First),
-            (Protocol::Auto, asking("2.5"), Dialect::First),
-            (Protocol::Auto, asking("\"1\""), Dialect::First),
-            (Protocol::Auto, asking("\"2\""), Dialect::First),
-            (Protocol::Auto, asking("null"), Dialect::First),
-            (Protocol::Auto, asking("[2]"), Dialect::First),
-            (Protocol::Auto, r#"{"method":"initialize","id":0,"params":{}}"#.to_owned(), Dialect::Older),
-            (Protocol::Auto, r#"{"method":"session/new","id":0}"#.to_owned(), Dialect::First),
-            (Protocol::Auto, "no JSON".to_owned(), Dialect::First),
-            (Protocol::First, asking("2"), Dialect::First),
-            (Protocol::Second, asking("1"), Dialect::Second),
+            (Protocol::Auto, asking("0"), Dialect::V1),
+            (Protocol::Auto, asking("1"), Dialect::V1),
+            (Protocol::Auto, asking("2"), Dialect::V2),
+            (Protocol::Auto, asking("3"), Dialect::V1),
+            (Protocol::Auto, asking("99"), Dialect::V1),
+            (Protocol::Auto, asking("65535"), Dialect::V1),
+            (Protocol::Auto, asking("65536"), Dialect::V1),
+            (Protocol::Auto, asking("18446744073709551616"), Dialect::V1),
+            (Protocol::Auto, asking("-2"), Dialect::V1),
+            (Protocol::Auto, asking("2.0"), Dialect::V1),
+            (Protocol::Auto, asking("2.5"), Dialect::V1),
+            (Protocol::Auto, asking("\"1\""), Dialect::V1),
+            (Protocol::Auto, asking("\"2\""), Dialect::V1),
+            (Protocol::Auto, asking("null"), Dialect::V1),
+            (Protocol::Auto, asking("[2]"), Dialect::V1),
+            (Protocol::Auto, r#"{"method":"initialize","id":0,"params":{}}"#.to_owned(), Dialect::Legacy),
+            (Protocol::Auto, r#"{"method":"session/new","id":0}"#.to_owned(), Dialect::V1),
+            (Protocol::Auto, "no JSON".to_owned(), Dialect::V1),
+            (Protocol::V1, asking("2"), Dialect::V1),
+            (Protocol::V2, asking("1"), Dialect::V2),
         ] {
             assert_eq!(Dialect::of(protocol, Some(&line)), dialect, "{protocol:?} {line}");
         }
-        assert_eq!(Dialect::of(Protocol::Auto, None), Dialect::First);
+        assert_eq!(Dialect::of(Protocol::Auto, None), Dialect::V1);
     }
 }

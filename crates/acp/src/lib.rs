@@ -12,9 +12,9 @@
 //! Architecture Invariant: no wire type leaves this crate, and no handler waits for the client or
 //! the model inside the dispatch loop.
 
+pub mod client_facts;
 mod connection;
 mod dialect;
-pub mod facts;
 mod legacy;
 mod limits;
 pub mod native;

@@ -74,9 +74,9 @@ pub(crate) const LIVE_TEXT_INTERVAL_MAX: Duration = Duration::from_secs(10);
 pub(crate) const DISPLAY_INTERVAL_MAX: Duration = Duration::from_millis(400);
 
 /// Maximum hits in a response to `_tiller/sessions/search`.
-pub(crate) const FOUND_MOST: u64 = 1000;
+pub(crate) const SEARCH_HITS_MAX: u64 = 1000;
 /// Maximum decisions in a response to `_tiller/permissions/log`: the most recent ones.
-pub(crate) const LOG_MOST: usize = 1000;
+pub(crate) const LOG_DECISIONS_MAX: usize = 1000;
 /// Subagents of one parent shown in a tree; the rest are collapsed into one node.
 pub(crate) const TREE_SIBLINGS: usize = 40;
 /// The shortest interval between two subagent trees: four per second.
@@ -99,7 +99,7 @@ pub(crate) const PATCH_BYTES: usize = 512 * 1024;
 /// Sessions per page of `session/list`.
 pub(crate) const LIST_PAGE: usize = 50;
 /// Sessions per page of `session/list` for clients of the KosmoKrator wire.
-pub(crate) const SEED_LIST_PAGE: usize = 100;
+pub(crate) const KOSMOKRATOR_LIST_PAGE: usize = 100;
 
 /// Client terminals that one session has open at a time.
 pub(crate) const TERMINALS: usize = 32;

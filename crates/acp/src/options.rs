@@ -50,10 +50,10 @@ pub enum Protocol {
     #[default]
     Auto,
     /// Version 1, regardless of the client's request.
-    First,
+    V1,
     /// Version 2, a draft. A client that requests version 1 is rejected.
     #[cfg(feature = "v2")]
-    Second,
+    V2,
 }
 
 /// Whether the native layer's events are sent, and under which prefix.
@@ -109,11 +109,11 @@ impl ClientTools {
     /// Returns a description for users.
     pub fn description(self) -> &'static str {
         match self {
-            Self::Transparent => "The agent's tools work through the editor where it offers that",
+            Self::Transparent => "The agent's tools act through the editor for each operation that it offers",
             Self::Ide => {
-                "The agent's tools work on its own machine; further ones (ide_…) work on the editor's"
+                "The agent's tools act on its own machine; additional ones (ide_…) act on the editor's"
             }
-            Self::Off => "The agent's tools work on its own machine; the editor's machine is left alone",
+            Self::Off => "The agent's tools act on its own machine; none act on the editor's",
         }
     }
 }

@@ -4,11 +4,11 @@
 use crate::v2::V2;
 use crate::{
     AcpOptions, Protocol,
-    connection::{Connection, Dispatcher, Served},
+    connection::{AnyConnection, Connection, Dispatcher},
     dialect::Dialect,
     legacy,
     limits::{DIALECT_WAIT, LAST_WRITES, LEGACY_LINGER, SETTLE},
-    transport::{Gauge, Ids, LineSink, Read, incoming, write_lines},
+    transport::{Backpressure, Ids, IncomingLine, LineSink, incoming, write_lines},
     v1::V1,
 };
 use agent::Runtime;
@@ -58,9 +58,9 @@ fn serve_streams(
     options: AcpOptions,
 ) -> BoxFuture<'static, Result<(), ServeError>> {
     Box::pin(async move {
-        let gauge = Arc::new(Gauge::default());
+        let backpressure = Arc::new(Backpressure::default());
         let ids = Arc::new(Ids::default());
-        let (mut sink, write) = write_lines(writer, gauge.clone());
+        let (mut sink, write) = write_lines(writer, backpressure.clone());
         let closed = options.output_closed.child_token();
         let mut writing = {
             let closed = closed.clone();
@@ -74,18 +74,18 @@ fn serve_streams(
         // processed.
         let lines = incoming(reader, options.frame_cap).take_until(closed.clone().cancelled_owned());
         let lines = Box::pin(lines);
-        let (dialect, lines) = introduction(options.protocol, lines, &mut sink).await;
+        let (dialect, lines) = detect_dialect(options.protocol, lines, &mut sink).await;
         let served = match dialect {
-            Dialect::First => {
-                let connection = Connection::<V1>::new(runtime, options, gauge, ids.clone());
-                speak(connection, lines, sink, ids).await
+            Dialect::V1 => {
+                let connection = Connection::<V1>::new(runtime, options, backpressure, ids.clone());
+                serve_protocol(connection, lines, sink, ids).await
             }
             #[cfg(feature = "v2")]
-            Dialect::Second => {
-                let connection = Connection::<V2>::new(runtime, options, gauge, ids.clone());
-                speak(connection, lines, sink, ids).await
+            Dialect::V2 => {
+                let connection = Connection::<V2>::new(runtime, options, backpressure, ids.clone());
+                serve_protocol(connection, lines, sink, ids).await
             }
-            Dialect::Older => {
+            Dialect::Legacy => {
                 legacy::serve(runtime, options, lines, sink, closed.clone()).await;
                 // Give a slow reader time to receive everything.
                 let _ = timeout(LEGACY_LINGER, closed.cancelled()).await;
@@ -93,20 +93,20 @@ fn serve_streams(
             }
         };
         if timeout(LAST_WRITES, &mut writing).await.is_err() {
-            tracing::warn!("the client does not read; what was left to say is lost");
+            tracing::warn!("the client does not read; unwritten output is lost");
             writing.abort();
         }
         served
     })
 }
 
-type Incoming = Pin<Box<dyn Stream<Item = Read> + Send>>;
+type Incoming = Pin<Box<dyn Stream<Item = IncomingLine> + Send>>;
 
 /// Detects the client's dialect from its first message, and returns all lines.
 ///
 /// Lines before it that are not messages do not decide; the server of the dialect answers them. If
 /// no message follows within [`DIALECT_WAIT`], they are answered as the protocol requires.
-async fn introduction(protocol: Protocol, mut lines: Incoming, sink: &mut LineSink) -> (Dialect, Incoming) {
+async fn detect_dialect(protocol: Protocol, mut lines: Incoming, sink: &mut LineSink) -> (Dialect, Incoming) {
     let mut before = Vec::new();
     let mut first = None;
     if protocol == Protocol::Auto {
@@ -132,7 +132,7 @@ async fn introduction(protocol: Protocol, mut lines: Incoming, sink: &mut LineSi
     (dialect, Box::pin(stream::iter(before).chain(stream::iter(first)).chain(lines)))
 }
 
-async fn next(lines: &mut Incoming, wait: Option<Duration>) -> Result<Option<Read>, Elapsed> {
+async fn next(lines: &mut Incoming, wait: Option<Duration>) -> Result<Option<IncomingLine>, Elapsed> {
     match wait {
         Some(wait) => timeout(wait, lines.next()).await,
         None => Ok(lines.next().await),
@@ -141,8 +141,8 @@ async fn next(lines: &mut Incoming, wait: Option<Duration>) -> Result<Option<Rea
 
 /// Serves the client in one version of the protocol. The SDK delivers messages undecoded (ADR
 /// 0008).
-async fn speak(
-    connection: Arc<dyn Served>,
+async fn serve_protocol(
+    connection: Arc<dyn AnyConnection>,
     lines: Incoming,
     sink: LineSink,
     ids: Arc<Ids>,
@@ -180,15 +180,15 @@ async fn speak(
             }
             served.map_err(|error| ServeError::Connection(error.to_string()))
         }
-        () = after_end(end) => {
-            tracing::warn!("the client is gone and turns did not settle in time");
+        () = settle_timeout(end) => {
+            tracing::warn!("the client disconnected and turns did not settle in time");
             Ok(())
         }
     }
 }
 
 /// Completes once the time to settle after the end of the input has passed.
-async fn after_end(end: oneshot::Receiver<()>) {
+async fn settle_timeout(end: oneshot::Receiver<()>) {
     match end.await {
         Ok(()) => tokio::time::sleep(SETTLE).await,
         Err(_never_ended) => std::future::pending().await,

@@ -201,11 +201,11 @@ pub(crate) enum Protocol {
     Auto,
     /// Version 1, regardless of the editor's request.
     #[value(name = "1")]
-    First,
+    V1,
     /// Version 2, a draft; editors that request version 1 are rejected.
     #[cfg(feature = "v2")]
     #[value(name = "2")]
-    Second,
+    V2,
 }
 
 /// When the events of the native layer are sent.

@@ -22,7 +22,7 @@ pub(crate) struct Environment {
 
 /// The user's base directories, without tiller's own subdirectory.
 #[derive(Debug, Clone)]
-pub(crate) struct UserFolders {
+pub(crate) struct UserDirectories {
     pub(crate) home: AbsPath,
     pub(crate) config: AbsPath,
     pub(crate) data: AbsPath,
@@ -92,16 +92,16 @@ impl FromIterator<(String, String)> for Environment {
 /// The current directory of the process.
 #[expect(clippy::disallowed_methods, reason = "the one place where the current folder enters as a value")]
 pub(crate) fn current_dir() -> anyhow::Result<AbsPath> {
-    let path = std::env::current_dir().map_err(|error| anyhow::anyhow!("no current folder: {error}"))?;
+    let path = std::env::current_dir().map_err(|error| anyhow::anyhow!("no current directory: {error}"))?;
     Ok(AbsPath::from_os(&path)?)
 }
 
 /// The XDG base directories.
-pub(crate) fn user_folders() -> anyhow::Result<UserFolders> {
+pub(crate) fn user_directories() -> anyhow::Result<UserDirectories> {
     let base = etcetera::choose_base_strategy().map_err(|error| {
-        anyhow::anyhow!("cannot tell where the home folder is ({error}); set HOME or TILLER_HOME")
+        anyhow::anyhow!("cannot determine the home directory ({error}); set HOME or TILLER_HOME")
     })?;
-    Ok(UserFolders {
+    Ok(UserDirectories {
         home: AbsPath::from_os(base.home_dir())?,
         config: AbsPath::from_os(&base.config_dir())?,
         data: AbsPath::from_os(&base.data_dir())?,
@@ -113,12 +113,12 @@ pub(crate) fn user_folders() -> anyhow::Result<UserFolders> {
 ///
 /// # Errors
 /// A usage error if it is not.
-pub(crate) fn check_folder(option: &str, folder: &AbsPath) -> anyhow::Result<()> {
+pub(crate) fn check_directory(option: &str, directory: &AbsPath) -> anyhow::Result<()> {
     // The trailing `.` needs search permission on the directory; without it, no statement about the
     // directory's contents is possible.
-    match metadata(&folder.as_std().join(".")) {
+    match metadata(&directory.as_std().join(".")) {
         Ok(_) => Ok(()),
-        Err(error) => Err(refused(option, folder, "folder", &error)),
+        Err(error) => Err(refused(option, directory, "directory", &error)),
     }
 }
 
@@ -128,7 +128,9 @@ pub(crate) fn check_folder(option: &str, folder: &AbsPath) -> anyhow::Result<()>
 /// A usage error if it does not exist or is a directory.
 pub(crate) fn check_file(option: &str, file: &AbsPath) -> anyhow::Result<()> {
     match metadata(file.as_std()) {
-        Ok(found) if found.is_dir() => Err(usage(format!("{option} {file}: that is a folder; name a file"))),
+        Ok(found) if found.is_dir() => {
+            Err(usage(format!("{option} {file}: that is a directory; name a file")))
+        }
         Ok(_) => Ok(()),
         Err(error) => Err(refused(option, file, "file", &error)),
     }
@@ -140,15 +142,15 @@ pub(crate) fn check_file(option: &str, file: &AbsPath) -> anyhow::Result<()> {
 /// A usage error if the parent directory is missing, or the path is a directory.
 pub(crate) fn check_new_file(option: &str, file: &AbsPath) -> anyhow::Result<()> {
     if metadata(file.as_std()).is_ok_and(|found| found.is_dir()) {
-        return Err(usage(format!("{option} {file}: that is a folder; name a file")));
+        return Err(usage(format!("{option} {file}: that is a directory; name a file")));
     }
-    file.parent().map_or(Ok(()), |folder| check_folder(option, &folder))
+    file.parent().map_or(Ok(()), |directory| check_directory(option, &directory))
 }
 
 fn refused(option: &str, path: &AbsPath, kind: &str, error: &std::io::Error) -> anyhow::Error {
     usage(match error.kind() {
         std::io::ErrorKind::NotFound => format!("{option} {path}: there is no such {kind}"),
-        std::io::ErrorKind::NotADirectory => format!("{option} {path}: that is no {kind}"),
+        std::io::ErrorKind::NotADirectory => format!("{option} {path}: that is not a {kind}"),
         _ => format!("{option} {path}: {error}"),
     })
 }

@@ -1,6 +1,6 @@
 //! Exit codes of the process. The table is in docs/headless.md.
 
-use crate::streams::Unwritten;
+use crate::streams::StdoutError;
 use std::process::ExitCode;
 
 /// An exit code.
@@ -35,11 +35,11 @@ impl Exit {
 
     /// Returns the exit code for an error.
     pub(crate) fn of(error: &anyhow::Error) -> Self {
-        if let Some(Shown { exit, .. }) = error.downcast_ref() {
+        if let Some(PrintedError { exit, .. }) = error.downcast_ref() {
             *exit
         } else if error.chain().any(|cause| cause.is::<Usage>()) {
             Self::Usage
-        } else if Unwritten::caused(error) {
+        } else if StdoutError::caused(error) {
             Self::Output
         } else {
             Self::Error
@@ -47,8 +47,8 @@ impl Exit {
     }
 }
 
-impl From<&Unwritten> for Exit {
-    fn from(why: &Unwritten) -> Self {
+impl From<&StdoutError> for Exit {
+    fn from(why: &StdoutError) -> Self {
         if why.is_closed() { Self::Closed } else { Self::Output }
     }
 }
@@ -73,7 +73,7 @@ pub(crate) fn usage(what: impl Into<String>) -> anyhow::Error {
 /// An error as it is printed, with its exit code.
 #[derive(Debug, thiserror::Error)]
 #[error("{text}")]
-pub(crate) struct Shown {
+pub(crate) struct PrintedError {
     pub(crate) exit: Exit,
     pub(crate) text: String,
 }
@@ -95,7 +95,7 @@ mod tests {
     ];
 
     #[test]
-    fn the_table_of_the_documentation_has_every_exit_code_once() {
+    fn the_documented_table_has_every_exit_code_once() {
         let document = include_str!("../../../docs/headless.md");
         let (_, section) = document.split_once("## Exit codes").expect("there is a section");
         let table = section.split("\n## ").next().unwrap_or_default();
@@ -105,8 +105,8 @@ mod tests {
     }
 
     #[test]
-    fn an_error_keeps_its_code_under_whatever_is_said_around_it() {
-        let closed = Unwritten::new(&std::io::ErrorKind::StorageFull.into());
+    fn an_error_keeps_its_exit_code_under_added_context() {
+        let closed = StdoutError::new(&std::io::ErrorKind::StorageFull.into());
         for (error, exit) in [
             (usage("no"), Exit::Usage),
             (usage("no").context("yes"), Exit::Usage),

@@ -43,8 +43,9 @@ impl Extensions {
     pub(crate) fn new(settings: &Arc<Settings>, options: &Options, environment: &Environment) -> Self {
         let mcp = mcp_options(options, environment);
         let asked = settings.clone();
-        let offers =
-            move |session: &SessionId| Some(asked.of_session(session)?.seen().options.offers.clone());
+        let offers = move |session: &SessionId| {
+            Some(asked.of_session(session)?.last_snapshot().options.offers.clone())
+        };
         let servers = Arc::new(McpProvider::new(mcp.clone()).with_offers(Arc::new(offers)));
         let integrations = Integrations::new(options, environment);
         Self { settings: settings.clone(), mcp, servers, integrations }
@@ -55,18 +56,18 @@ impl Extensions {
     pub(crate) fn tool_providers(&self) -> ToolProviders {
         let (servers, integrations) = (self.servers.clone(), self.integrations.clone());
         let mut providers: Vec<Arc<dyn ToolProvider>> = vec![servers.clone()];
-        let (desk, settings) = (integrations.clone(), self.settings.clone());
+        let (state, settings) = (integrations.clone(), self.settings.clone());
         let functions = move |session: &SessionScope| -> Arc<dyn Functions> {
-            let integrations = IntegrationFunctions::new(desk.clone(), switches(&settings, session));
+            let integrations = IntegrationFunctions::new(state.clone(), switches(&settings, session));
             Arc::new(SessionFunctions { integrations, servers: servers.clone(), session: session.id.clone() })
         };
         providers.push(Arc::new(LuaTools::with(functions)));
-        providers.push(Arc::new(NativeTools { desk: integrations, settings: self.settings.clone() }));
+        providers.push(Arc::new(NativeTools { integrations, settings: self.settings.clone() }));
         providers.into_iter().collect()
     }
 
     /// Makes a session check again which of its servers are trusted.
-    pub(crate) async fn look_again(&self, session: &SessionId) {
+    pub(crate) async fn refresh_servers(&self, session: &SessionId) {
         if let Some(servers) = self.servers.session_servers(session) {
             servers.reload().await;
         }
@@ -78,7 +79,7 @@ pub(crate) fn switches(settings: &Arc<Settings>, session: &SessionScope) -> Arc<
     let (settings, session) = (settings.clone(), session.id.clone());
     // A session without a follower has ended.
     Arc::new(move || match settings.of_session(&session) {
-        Some(follower) => Arc::new(follower.seen().options.switches()),
+        Some(follower) => Arc::new(follower.last_snapshot().options.switches()),
         None => Arc::default(),
     })
 }
@@ -86,17 +87,17 @@ pub(crate) fn switches(settings: &Arc<Settings>, session: &SessionScope) -> Arc<
 /// The options with which MCP servers are started.
 pub(crate) fn mcp_options(options: &Options, environment: &Environment) -> Arc<McpOptions> {
     let system = local_system(options);
-    let folders = &options.folders;
+    let directories = &options.directories;
     let clients = HttpClients::default();
-    let values = Arc::new(Values::new(environment.clone(), system.clone(), folders));
+    let values = Arc::new(Values::new(environment.clone(), system.clone(), directories));
     Arc::new(McpOptions {
         grants: values.clone(),
         values,
         redactor: environment.redactor().clone(),
-        pins: Arc::new(Pins::new(system.clone(), folders)),
+        pins: Arc::new(Pins::new(system.clone(), directories)),
         http: Arc::new(move |url| clients.client(url)),
-        trust: trust::folder_trust(folders),
-        user_file: folders.config.join("mcp.json"),
+        trust: trust::directory_trust(directories),
+        user_file: directories.config.join("mcp.json"),
         offers: options.offers.clone(),
         variables: Vec::new(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -106,8 +107,8 @@ pub(crate) fn mcp_options(options: &Options, environment: &Environment) -> Arc<M
 
 /// Returns the MCP servers of the project in a directory, trusted or not, and the problems in
 /// the files that describe them.
-pub(crate) async fn project_servers(trust: &FolderTrust, folder: &AbsPath) -> (Vec<Judged>, Vec<String>) {
-    let (servers, problems) = ::mcp::project_servers(trust, folder).await;
+pub(crate) async fn project_servers(trust: &FolderTrust, directory: &AbsPath) -> (Vec<Judged>, Vec<String>) {
+    let (servers, problems) = ::mcp::project_servers(trust, directory).await;
     (servers.into_iter().map(|server| server.judged).collect(), problems)
 }
 
@@ -138,7 +139,7 @@ pub(crate) async fn run_integrations(
 ) -> Result<Exit> {
     match command {
         IntegrationsCommand::Lua(script) => {
-            scripts::run(options, environment, cwd, Callable::Everything, script).await
+            scripts::run(options, environment, cwd, Callable::AllFunctions, script).await
         }
         command => integrations::run(options, environment, cwd, command).await,
     }
@@ -151,5 +152,5 @@ pub(crate) async fn run_lua(
     cwd: &AbsPath,
     LuaCommand::Run(script): LuaCommand,
 ) -> Result<Exit> {
-    scripts::run(options, environment, cwd, Callable::Everything, script).await
+    scripts::run(options, environment, cwd, Callable::AllFunctions, script).await
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     config::{self, ConfigError, SettingsFile},
-    options::{Folders, Secret},
+    options::{Directories, Secret},
     secrets,
 };
 use std::collections::BTreeMap;
@@ -18,17 +18,19 @@ pub(crate) fn secret_name(provider: &str) -> String {
 
 impl StoredKeys {
     /// Reads the stored keys.
-    pub(crate) fn read(folders: &Folders) -> Result<Self, ConfigError> {
-        let Some(SettingsFile { path, text }) = config::read(secrets::path(folders))? else {
+    pub(crate) fn read(directories: &Directories) -> Result<Self, ConfigError> {
+        let Some(SettingsFile { path, text }) = config::read(secrets::path(directories))? else {
             return Ok(Self::default());
         };
         if text.trim().is_empty() {
             return Ok(Self::default());
         }
         // The message does not quote the file, even where it is malformed: it holds secrets.
-        let secrets: BTreeMap<String, serde_json::Value> = serde_json::from_str(&text).map_err(|error| {
-            ConfigError::Unreadable { path, problem: format!("it is no JSON object (line {})", error.line()) }
-        })?;
+        let secrets: BTreeMap<String, serde_json::Value> =
+            serde_json::from_str(&text).map_err(|error| ConfigError::Unreadable {
+                path,
+                problem: format!("it is not a JSON object (line {})", error.line()),
+            })?;
         let key = |(name, value): (String, serde_json::Value)| {
             let provider = name.strip_prefix("provider.")?.strip_suffix(".api_key")?;
             Some((provider.to_owned(), Secret::new(value.as_str()?)))

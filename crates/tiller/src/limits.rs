@@ -17,7 +17,7 @@ pub(crate) const PROMPT_BYTES: u64 = 16 * 1024 * 1024;
 pub(crate) const SETTLE: Duration = Duration::from_secs(5);
 /// The delay between the start and the discovery of local model servers, so that the editor's
 /// first requests are answered before.
-pub(crate) const HEAD_START: Duration = Duration::from_millis(5);
+pub(crate) const DISCOVERY_DELAY: Duration = Duration::from_millis(5);
 /// How long open sessions may take to close after the editor has disconnected. Editors expect the
 /// process to exit within a second.
 pub(crate) const HANG_UP: Duration = Duration::from_millis(800);
@@ -26,11 +26,11 @@ pub(crate) const STOP: Duration = Duration::from_millis(2000);
 /// The capacity of each output queue (standard output, standard error), in bytes.
 pub(crate) const STREAM_BYTES: usize = 1024 * 1024;
 /// How long to wait for the reader of queued output when the process ends.
-pub(crate) const LAST_WORDS: Duration = Duration::from_millis(300);
+pub(crate) const LAST_WRITES: Duration = Duration::from_millis(300);
 /// How long a command with an orderly shutdown may take after a signal.
-pub(crate) const IN_ORDER: Duration = Duration::from_secs(15);
+pub(crate) const ORDERLY_SHUTDOWN: Duration = Duration::from_secs(15);
 /// How long every other command may take after a signal.
-pub(crate) const DROPPED: Duration = Duration::from_millis(500);
+pub(crate) const IMMEDIATE_SHUTDOWN: Duration = Duration::from_millis(500);
 /// A signal that is repeated within this time counts as one: `timeout`, for example, signals the
 /// process and its group.
 pub(crate) const SAME_SIGNAL: Duration = Duration::from_millis(100);
@@ -39,9 +39,9 @@ pub(crate) const SESSIONS_PAGE: usize = 100;
 /// The longest session title in a list, in characters.
 pub(crate) const TITLE_CHARS: usize = 60;
 /// How long the demo waits for its agent's next message.
-pub(crate) const DEMO_SILENCE: Duration = Duration::from_secs(600);
+pub(crate) const DEMO_IDLE_TIMEOUT: Duration = Duration::from_secs(600);
 /// How long the demo's agent may take to exit once its input is closed.
-pub(crate) const DEMO_GOODBYE: Duration = Duration::from_secs(2);
+pub(crate) const DEMO_EXIT: Duration = Duration::from_secs(2);
 /// How many bytes of output a terminal of the demo keeps when the agent sets no limit.
 pub(crate) const DEMO_TERMINAL_BYTES: usize = 1024 * 1024;
 /// How many lines of a terminal's output the demo prints.
@@ -58,11 +58,11 @@ pub(crate) const HOOK_TIMEOUT: Duration = Duration::from_secs(10);
 pub(crate) const HOOK_TIMEOUT_MAX: Duration = Duration::from_secs(600);
 
 /// The largest idle timeout of a model server.
-pub(crate) const SILENCE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+pub(crate) const IDLE_TIMEOUT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// How many bytes of the output of the system's URL opener are kept.
 #[cfg(feature = "extensions")]
-pub(crate) const BROWSER: usize = 4 * 1024;
+pub(crate) const BROWSER_OUTPUT_BYTES: usize = 4 * 1024;
 
 /// How many task polls the event loop runs between two checks for I/O, timers and wake-ups from
 /// other threads.

@@ -1,6 +1,6 @@
 //! Logging, to stderr only: stdout belongs to the protocol or to the answer. Secrets are removed.
 
-use crate::{environment::Environment, redacting::Redacting};
+use crate::{environment::Environment, redacting_writer::RedactingWriter};
 use std::fmt;
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::{
@@ -63,7 +63,7 @@ pub(crate) fn init(environment: &Environment, reader: Reader) -> anyhow::Result<
     // before it is parsed. So raw messages are never logged.
     let targets = targets.with_target(RAW_MESSAGES, LevelFilter::DEBUG);
     let redactor = environment.redactor().clone();
-    let stderr = move || Redacting::new(crate::streams::stderr(), redactor.clone());
+    let stderr = move || RedactingWriter::new(crate::streams::stderr(), redactor.clone());
     let lines = tracing_subscriber::fmt::layer().with_writer(stderr).with_ansi(false);
     let registry = tracing_subscriber::registry();
     match reader {

@@ -10,15 +10,15 @@
 mod args;
 mod config;
 mod demo;
+mod directories;
 mod doctor;
-mod ending;
 mod environment;
 mod exit;
 #[cfg_attr(not(feature = "extensions"), path = "extensions/absent.rs")]
 mod extensions;
-mod folders;
+mod finish;
 mod headless;
-mod hidden;
+mod hidden_paths;
 #[cfg(feature = "extensions")]
 mod integrations;
 mod keys;
@@ -29,7 +29,7 @@ mod mcp;
 mod models;
 mod options;
 mod permissions;
-mod redacting;
+mod redacting_writer;
 mod screen;
 #[cfg(feature = "extensions")]
 mod scripts;
@@ -67,5 +67,5 @@ fn main() -> ExitCode {
     let ended = signals::take_over()
         .map_err(|error| anyhow::anyhow!("signals cannot be received: {error}"))
         .and_then(|()| start::run());
-    ending::settle(ended).into()
+    finish::finish(ended).into()
 }

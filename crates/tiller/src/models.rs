@@ -38,7 +38,7 @@ async fn list(catalog: &Catalog, as_json: bool) -> Result<Exit> {
     let mut stdout = screen::stdout();
     if as_json {
         let model =
-            |info: &ModelInfo| described(info, info.id == default && has_key(&info.id), has_key(&info.id));
+            |info: &ModelInfo| model_row(info, info.id == default && has_key(&info.id), has_key(&info.id));
         let whole = json!({
             "v": 1,
             "success": true,
@@ -75,7 +75,7 @@ async fn list(catalog: &Catalog, as_json: bool) -> Result<Exit> {
 }
 
 /// Describes a model as JSON. Prices are in US dollars per million tokens.
-fn described(info: &ModelInfo, is_default: bool, usable: bool) -> Value {
+fn model_row(info: &ModelInfo, is_default: bool, usable: bool) -> Value {
     let rates = info.price.map(|price| price.rates);
     json!({
         "id": info.id,
@@ -98,7 +98,7 @@ fn described(info: &ModelInfo, is_default: bool, usable: bool) -> Value {
 /// Returns notes about what the list does not show: servers without models, a default model
 /// without a key, a broken catalogue.
 async fn notes(catalog: &Catalog, default: &str, source: &CatalogueSource) -> Vec<String> {
-    let mut notes: Vec<String> = catalog.listings().iter().filter_map(unlisted).collect();
+    let mut notes: Vec<String> = catalog.listings().iter().filter_map(missing_models_note).collect();
     if catalog.credentials(default) == Credentials::Missing {
         notes.push(format!(
             "the default model {default} has no key: run `tiller setup`, or choose another as agent.default_model"
@@ -116,7 +116,7 @@ async fn notes(catalog: &Catalog, default: &str, source: &CatalogueSource) -> Ve
 }
 
 /// Returns a note about a provider whose server did not answer or lists no models.
-fn unlisted(listing: &Listing) -> Option<String> {
+fn missing_models_note(listing: &Listing) -> Option<String> {
     let Listing { provider, address, models } = listing;
     let address = address.as_deref()?;
     match models {

@@ -15,7 +15,7 @@ pub(crate) const BUILT_IN: [&str; 6] = ["openai", "anthropic", "gemini", "local"
 /// The resolved options of one run.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Options {
-    pub(crate) folders: Folders,
+    pub(crate) directories: Directories,
     /// The model of new sessions; the first available one if `None`.
     pub(crate) model: Option<String>,
     pub(crate) mode: Mode,
@@ -68,7 +68,7 @@ pub(crate) struct Options {
 
 /// The directories of the program and of the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Folders {
+pub(crate) struct Directories {
     pub(crate) home: AbsPath,
     pub(crate) config: AbsPath,
     pub(crate) data: AbsPath,
@@ -98,12 +98,12 @@ pub(crate) struct HookOptions {
     pub(crate) tools: Vec<String>,
     pub(crate) timeout: Duration,
     /// The project's description of this hook, if it comes from the project's file.
-    pub(crate) of_project: Option<Brought>,
+    pub(crate) project_hook: Option<ProjectHook>,
 }
 
 /// A hook that a project brings.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Brought {
+pub(crate) struct ProjectHook {
     /// Its name in the project's file.
     pub(crate) name: String,
     /// Whether it is trusted.
@@ -113,7 +113,7 @@ pub(crate) struct Brought {
 impl Default for HookOptions {
     fn default() -> Self {
         let timeout = HOOK_TIMEOUT;
-        Self { event: None, command: Vec::new(), tools: Vec::new(), timeout, of_project: None }
+        Self { event: None, command: Vec::new(), tools: Vec::new(), timeout, project_hook: None }
     }
 }
 
@@ -219,7 +219,7 @@ pub(crate) enum Tools {
 
 impl Options {
     /// The defaults, before any layer of settings.
-    pub(crate) fn built_in(folders: Folders) -> Self {
+    pub(crate) fn built_in(directories: Directories) -> Self {
         Self {
             model: None,
             mode: Mode::default(),
@@ -228,7 +228,7 @@ impl Options {
             calls_as_text: CallsAsText::default(),
             denied_tools: Vec::new(),
             blocked_paths: Vec::new(),
-            allowed_paths: vec![folders.temp.clone()],
+            allowed_paths: vec![directories.temp.clone()],
             rules: PermissionRules::default(),
             offers: BTreeMap::new(),
             hooks: BTreeMap::new(),
@@ -251,7 +251,7 @@ impl Options {
             tools: Tools::default(),
             record: None,
             limits: Limits::default(),
-            folders,
+            directories,
         }
     }
 
@@ -263,7 +263,7 @@ impl Options {
     /// A message for the user if the name is reserved or invalid.
     pub(crate) fn custom(&mut self, name: &str) -> Result<&mut Provider, String> {
         if BUILT_IN.contains(&name) || name.is_empty() || name.contains('/') {
-            return Err(format!("{name:?} cannot be the name of a provider of your own; choose another"));
+            return Err(format!("{name:?} cannot be the name of a custom provider; choose another"));
         }
         let letter = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
         let variable = name.chars().map(letter).collect::<String>() + "_API_KEY";
@@ -294,7 +294,7 @@ impl Options {
     pub(crate) fn integration(&mut self, name: &str) -> Result<&mut ServerRule, String> {
         if !extensions::is_integration_name(name) {
             return Err(format!(
-                "{name:?} is no name of an integration; write it as `tiller integrations list` does"
+                "{name:?} is not the name of an integration; write it as `tiller integrations list` does"
             ));
         }
         Ok(self.rules.integrations.servers.entry(name.to_owned()).or_default())

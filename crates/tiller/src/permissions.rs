@@ -5,8 +5,8 @@ use crate::{
     exit::Exit,
     options::Options,
     screen,
-    sessions::named,
-    wiring::{self, Wired},
+    sessions::resolve_session_id,
+    wiring::{self, App},
 };
 use agent::{
     ListQuery, PermissionOutcome, Redactor, Runtime, SessionEvent, SessionId, decision_time, explain,
@@ -19,7 +19,7 @@ use system::AbsPath;
 
 /// Runs `tiller permissions`.
 pub(crate) async fn run(
-    wired: &Wired,
+    app: &App,
     options: &Options,
     cwd: &AbsPath,
     redactor: &Redactor,
@@ -28,7 +28,7 @@ pub(crate) async fn run(
     match command {
         PermissionsCommand::Explain { what, write, time } => {
             let system = wiring::local_system(options);
-            let settings = wired.runtime.settings_in(cwd).await?;
+            let settings = app.runtime.settings_in(cwd).await?;
             let chain = explain(&settings, Arc::clone(&system), cwd, &what, write).await;
             let mut stdout = screen::stdout();
             if let Some(times) = time {
@@ -49,10 +49,10 @@ pub(crate) async fn run(
         }
         PermissionsCommand::Log { session, json } => {
             let id = match session {
-                Some(id) => named(&wired.runtime, &id, cwd).await?,
-                None => last(&wired.runtime, cwd).await?,
+                Some(id) => resolve_session_id(&app.runtime, &id, cwd).await?,
+                None => last(&app.runtime, cwd).await?,
             };
-            log(&wired.runtime, &id, redactor, json).await
+            log(&app.runtime, &id, redactor, json).await
         }
     }
 }
@@ -76,11 +76,11 @@ async fn log(runtime: &Runtime, id: &SessionId, redactor: &Redactor, as_json: bo
             SessionEvent::PermissionResolved { id, outcome, rule } => {
                 let call = id.to_string();
                 let title = titles.get(&call).cloned().unwrap_or_default();
-                let said = word(*outcome);
+                let outcome_word = word(*outcome);
                 lines.push(match as_json {
                     true => redactor
-                        .json_line(json!({ "session_id": session, "call": call, "title": title, "outcome": said, "rule": rule })),
-                    false => redactor.shown(&format!("{call:<9} {said:<13} {rule:<17} {title}")),
+                        .json_line(json!({ "session_id": session, "call": call, "title": title, "outcome": outcome_word, "rule": rule })),
+                    false => redactor.shown(&format!("{call:<9} {outcome_word:<13} {rule:<17} {title}")),
                 });
             }
             _ => {}

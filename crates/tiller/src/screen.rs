@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn p12_nothing_that_is_printed_steers_a_terminal_however_it_is_cut() {
+    fn p12_split_control_sequences_are_removed_from_output() {
         let text = "é\u{1b}]52;c;ZXZpbA==\u{7}漢\u{9b}2J\u{202e}🙂\u{1b}[2J\u{200b}z\n";
         for size in 1..text.len() {
             let mut screen = Screen::new(Vec::new());

@@ -6,7 +6,7 @@ use crate::{
     exit::{Exit, usage},
     extensions,
     integrations::{IntegrationFunctions, Integrations},
-    mcp::{Direct, DirectHost, ServerFunctions},
+    mcp::{DirectHost, DirectServers, ServerFunctions},
     options::Options,
     wiring,
 };
@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Callable {
     /// All functions that exist outside of a turn.
-    Everything,
+    AllFunctions,
     /// Those of MCP servers.
     Servers,
 }
@@ -57,21 +57,21 @@ pub(crate) async fn run(
     let globals = args.iter().map(|arg| global(arg)).collect::<Result<_>>()?;
     let script = Script { name, code, globals, limits };
     let outside = wiring::outside(options, cwd, force);
-    let direct = Direct::new(extensions::mcp_options(options, environment), outside, None);
+    let direct = DirectServers::new(extensions::mcp_options(options, environment), outside, None);
     let switches = Arc::new(options.switches());
     let functions = IntegrationFunctions::new(
         Integrations::new(options, environment),
         Arc::new(move || switches.clone()),
     );
-    let report = reaching(&direct, callable, functions, script).await;
+    let report = run_script(&direct, callable, functions, script).await;
     direct.close().await;
     print(&report, environment.redactor(), json)?;
     Ok(if report.error.is_some() { Exit::Error } else { Exit::Ok })
 }
 
 /// Runs a script with the given servers and integrations. Dropping the future stops the script.
-pub(crate) async fn reaching(
-    direct: &Arc<Direct>,
+pub(crate) async fn run_script(
+    direct: &Arc<DirectServers>,
     callable: Callable,
     integrations: IntegrationFunctions,
     script: Script,
@@ -79,20 +79,20 @@ pub(crate) async fn reaching(
     let servers = ServerFunctions::new(direct.clone());
     let functions: Arc<dyn Functions> = match callable {
         Callable::Servers => Arc::new(servers),
-        Callable::Everything => Arc::new(Everything { servers, integrations }),
+        Callable::AllFunctions => Arc::new(AllFunctions { servers, integrations }),
     };
-    let host = Arc::new(DirectHost(direct.outside().clone()));
-    lua::run(script, functions, host, &CancellationToken::new()).await
+    let reach = Arc::new(DirectHost(direct.outside().clone()));
+    lua::run(script, functions, reach, &CancellationToken::new()).await
 }
 
 /// The functions of servers and of integrations.
-struct Everything {
+struct AllFunctions {
     servers: ServerFunctions,
     integrations: IntegrationFunctions,
 }
 
 #[async_trait]
-impl Functions for Everything {
+impl Functions for AllFunctions {
     async fn prepare(&self) {
         futures::join!(self.servers.prepare(), self.integrations.prepare());
     }
@@ -127,7 +127,7 @@ fn global(arg: &str) -> Result<(String, Value)> {
 fn print(report: &Report, redactor: &Redactor, json: bool) -> Result<()> {
     let mut stdout = crate::screen::stdout();
     if json {
-        let said = json!({
+        let report = json!({
             "success": report.error.is_none(),
             "output": report.output,
             "value": report.value,
@@ -135,7 +135,7 @@ fn print(report: &Report, redactor: &Redactor, json: bool) -> Result<()> {
             "duration_ms": report.took.as_secs_f64() * 1e3,
             "memory_bytes": report.memory,
         });
-        writeln!(stdout, "{}", redactor.json_line(said))?;
+        writeln!(stdout, "{}", redactor.json_line(report))?;
         return Ok(());
     }
     stdout.write_all(redactor.shown(&report.output).as_bytes())?;

@@ -1,14 +1,14 @@
 //! The user's stored secrets: a file in the data directory that only its owner can read.
 
-use crate::{environment::Environment, options::Folders};
+use crate::{environment::Environment, options::Directories};
 use anyhow::{Context, Result};
 use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, sync::Arc};
 use system::{AbsPath, System};
 
 /// The path of the file of secrets.
-pub(crate) fn path(folders: &Folders) -> AbsPath {
-    folders.data.join("secrets.json")
+pub(crate) fn path(directories: &Directories) -> AbsPath {
+    directories.data.join("secrets.json")
 }
 
 /// The variables of this process, and the secrets of the file.
@@ -19,8 +19,8 @@ pub(crate) struct Values {
 }
 
 impl Values {
-    pub(crate) fn new(environment: Environment, system: Arc<dyn System>, folders: &Folders) -> Self {
-        Self { environment, system, path: path(folders) }
+    pub(crate) fn new(environment: Environment, system: Arc<dyn System>, directories: &Directories) -> Self {
+        Self { environment, system, path: path(directories) }
     }
 
     /// Reads every secret by its key, and registers their values with the redactor.
@@ -33,7 +33,7 @@ impl Values {
     }
 
     /// Replaces the stored secrets.
-    pub(crate) async fn keep(&self, secrets: &BTreeMap<String, String>) -> Result<()> {
+    pub(crate) async fn store(&self, secrets: &BTreeMap<String, String>) -> Result<()> {
         write(self.system.as_ref(), &self.path, &json!(secrets)).await
     }
 }
@@ -48,13 +48,13 @@ pub(crate) async fn read(system: &dyn System, path: &AbsPath) -> Result<Map<Stri
     if bytes.is_empty() {
         return Ok(Map::new());
     }
-    serde_json::from_slice(&bytes).with_context(|| format!("{path} is no JSON object; correct it"))
+    serde_json::from_slice(&bytes).with_context(|| format!("{path} is not a JSON object; correct it"))
 }
 
 /// Writes a file that only its owner can read.
 pub(crate) async fn write(system: &dyn System, path: &AbsPath, value: &Value) -> Result<()> {
-    if let Some(folder) = path.parent() {
-        system.create_dir_all(&folder).await?;
+    if let Some(directory) = path.parent() {
+        system.create_dir_all(&directory).await?;
     }
     Ok(system.write_private(path, format!("{value:#}\n").as_bytes()).await?)
 }

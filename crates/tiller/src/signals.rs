@@ -26,7 +26,7 @@ use tokio::{
 static FIRST: LazyLock<watch::Sender<Option<Exit>>> = LazyLock::new(|| watch::Sender::new(None));
 
 /// Whether the current command has an orderly shutdown, which may take a while.
-static IN_ORDER: AtomicBool = AtomicBool::new(false);
+static HAS_ORDERLY_SHUTDOWN: AtomicBool = AtomicBool::new(false);
 
 /// The callback that runs before an immediate exit.
 static BEFORE_EXIT: Mutex<Option<Box<dyn FnOnce() + Send>>> = Mutex::new(None);
@@ -43,8 +43,11 @@ pub(crate) fn take_over() -> io::Result<()> {
         let kind = SignalKind::from_raw(number.as_raw());
         if is_ignored(&ignored, kind) { Ok(None) } else { signal(kind).map(Some) }
     };
-    let taken =
-        Taken { interrupt: take(Number::INT)?, terminate: take(Number::TERM)?, hang_up: take(Number::HUP)? };
+    let taken = SignalStreams {
+        interrupt: take(Number::INT)?,
+        terminate: take(Number::TERM)?,
+        hang_up: take(Number::HUP)?,
+    };
     // A handler that does nothing: a write beyond the limit on file sizes (`RLIMIT_FSIZE`) then
     // fails with an error and does not kill the process. Child processes get the default action
     // again:
@@ -73,16 +76,16 @@ pub(crate) async fn next() -> Exit {
 /// Waits for a signal while no command has an orderly shutdown; the caller then drops the command.
 pub(crate) async fn next_to_drop() -> Exit {
     let exit = next().await;
-    match IN_ORDER.load(Ordering::Relaxed) {
+    match HAS_ORDERLY_SHUTDOWN.load(Ordering::Relaxed) {
         true => pending().await,
         false => exit,
     }
 }
 
 /// Declares that the current command handles a signal itself and ends its work within
-/// [`limits::IN_ORDER`]. Before this call, a signal drops the command.
+/// [`limits::ORDERLY_SHUTDOWN`]. Before this call, a signal drops the command.
 pub(crate) fn end_in_order() {
-    IN_ORDER.store(true, Ordering::Relaxed);
+    HAS_ORDERLY_SHUTDOWN.store(true, Ordering::Relaxed);
 }
 
 /// Sets the callback that runs before an immediate exit, until the guard is dropped. There is one
@@ -102,13 +105,13 @@ impl Drop for BeforeExit {
 }
 
 /// The signals that request an end; `None` for one that is ignored.
-struct Taken {
+struct SignalStreams {
     interrupt: Option<Signal>,
     terminate: Option<Signal>,
     hang_up: Option<Signal>,
 }
 
-impl Taken {
+impl SignalStreams {
     async fn next(&mut self) -> Exit {
         tokio::select! {
             () = received_one(self.interrupt.as_mut()) => Exit::Interrupted,
@@ -121,7 +124,7 @@ impl Taken {
     ///
     /// SIGHUP does not count: the kernel and the shell send it too. Neither does a repetition
     /// within [`limits::SAME_SIGNAL`]: `timeout` signals the process and its group.
-    async fn impatient(&mut self, since: Instant) {
+    async fn second_signal(&mut self, since: Instant) {
         loop {
             let exit = self.next().await;
             if exit != Exit::HungUp && since.elapsed() >= limits::SAME_SIGNAL {
@@ -138,18 +141,18 @@ async fn received_one(signal: Option<&mut Signal>) {
     }
 }
 
-async fn watch(mut taken: Taken) {
+async fn watch(mut taken: SignalStreams) {
     let exit = taken.next().await;
     let since = Instant::now();
     FIRST.send_replace(Some(exit));
-    streams::hurry();
-    let most = match IN_ORDER.load(Ordering::Relaxed) {
-        true => limits::IN_ORDER,
-        false => limits::DROPPED,
+    streams::limit_last_writes();
+    let most = match HAS_ORDERLY_SHUTDOWN.load(Ordering::Relaxed) {
+        true => limits::ORDERLY_SHUTDOWN,
+        false => limits::IMMEDIATE_SHUTDOWN,
     };
     tokio::select! {
         () = tokio::time::sleep(most) => {}
-        () = taken.impatient(since) => {}
+        () = taken.second_signal(since) => {}
     }
     end(exit)
 }
@@ -181,7 +184,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_signal_that_was_ignored_is_seen_in_the_mask() {
+    fn an_ignored_signal_is_detected_in_the_status_mask() {
         for (status, ignored) in [
             ("Name:\ttiller\nSigIgn:\t0000000000000001\nSigCgt:\t00", true),
             ("SigIgn:\t0000000000001000\n", false),

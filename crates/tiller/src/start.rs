@@ -3,12 +3,11 @@
 use crate::{
     args::{AcpArgs, Cli, Command, PrintArgs, SchemaCommand, SessionArgs, SessionsCommand, SetupArgs},
     config::{self, Flags},
-    demo, doctor,
+    demo, directories, doctor,
     environment::{self, Environment},
-    exit::{Exit, Shown, usage},
+    exit::{Exit, PrintedError, usage},
     extensions::{self, Extensions},
-    folders,
-    headless::{self, Begin, Overrides, Run},
+    headless::{self, Overrides, Run, SessionChoice},
     limits, logging, models,
     options::Options,
     permissions, screen,
@@ -16,9 +15,9 @@ use crate::{
     sessions,
     settings::{self, Settings, Snapshot},
     setup, signals,
-    streams::{self, Unwritten},
+    streams::{self, StdoutError},
     trust,
-    wiring::{self, Keep},
+    wiring::{self, SessionStorage},
 };
 use agent::{PermissionMode, SessionId, ToolProviders};
 use anyhow::Result;
@@ -32,7 +31,7 @@ use system::AbsPath;
 use tokio_util::sync::CancellationToken;
 
 /// The options of a run and its working directory.
-struct Settled {
+struct Resolved {
     settings: Arc<Settings>,
     options: Options,
     cwd: AbsPath,
@@ -46,7 +45,7 @@ struct Settled {
 pub(crate) fn run() -> Result<Exit> {
     let cli = match Cli::read() {
         Ok(cli) => cli,
-        Err(said) => return print_instead(&said),
+        Err(error) => return print_instead(&error),
     };
     let environment = Environment::read();
     let reader = match &cli.command {
@@ -71,20 +70,20 @@ pub(crate) fn run() -> Result<Exit> {
     });
     // A read of stdin may still block its thread; it ends with the process.
     runtime.shutdown_background();
-    code.map_err(|error| match Unwritten::caused(&error) {
+    code.map_err(|error| match StdoutError::caused(&error) {
         true => error,
         // Error messages quote their subject, so they are redacted.
         false => {
             let text = environment.redactor().shown(&format!("{error:#}"));
-            Shown { exit: Exit::of(&error), text }.into()
+            PrintedError { exit: Exit::of(&error), text }.into()
         }
     })
 }
 
 /// Prints the parser's message: the requested help, or an error.
-fn print_instead(said: &clap::Error) -> Result<Exit> {
-    let text = said.render().to_string();
-    if said.use_stderr() {
+fn print_instead(error: &clap::Error) -> Result<Exit> {
+    let text = error.render().to_string();
+    if error.use_stderr() {
         // The exit code reports the error too.
         let _ = screen::stderr().write_all(text.as_bytes());
         return Ok(Exit::Usage);
@@ -99,23 +98,26 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<Exit> {
         Some(Command::Demo(args)) => demo::run(args, environment).await,
         // The damaged store must not be opened before its repair.
         Some(Command::Sessions(SessionsCommand::Repair { check, json })) => {
-            let Settled { options, .. } = settle_anyhow(environment, None, Flags::default()).await?;
-            sessions::repair::run(&options.folders, check, json)
+            let Resolved { options, .. } =
+                resolve_settings_or_defaults(environment, None, Flags::default()).await?;
+            sessions::repair::run(&options.directories, check, json)
         }
         Some(Command::Sessions(command)) => {
             let settled = match &command {
                 // Rewinding writes files of the project, which settings may forbid.
-                SessionsCommand::Rewind { .. } => settle(environment, None, Flags::default()).await?,
-                _ => settle_anyhow(environment, None, Flags::default()).await?,
+                SessionsCommand::Rewind { .. } => {
+                    resolve_settings(environment, None, Flags::default()).await?
+                }
+                _ => resolve_settings_or_defaults(environment, None, Flags::default()).await?,
             };
-            let Settled { settings, options, cwd, .. } = settled;
-            let wired = wiring::wire(&settings, &options, Keep::InData, ToolProviders::default())?;
+            let Resolved { settings, options, cwd, .. } = settled;
+            let app = wiring::wire(&settings, &options, SessionStorage::InData, ToolProviders::default())?;
             let system = wiring::local_system(&options);
-            sessions::run(&wired.runtime, system, &cwd, environment.redactor(), command).await
+            sessions::run(&app.runtime, system, &cwd, environment.redactor(), command).await
         }
         Some(Command::Doctor(args)) => {
-            let Settled { options, notices, problem, cwd, .. } =
-                settle_anyhow(environment, None, Flags::default()).await?;
+            let Resolved { options, notices, problem, cwd, .. } =
+                resolve_settings_or_defaults(environment, None, Flags::default()).await?;
             let catalog = wiring::catalog(&options, environment.redactor(), &cwd);
             let subject = doctor::Subject {
                 options: &options,
@@ -126,29 +128,30 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<Exit> {
             doctor::run(subject, &args).await
         }
         Some(Command::Permissions(command)) => {
-            let Settled { settings, options, cwd, .. } = settle(environment, None, Flags::default()).await?;
-            let wired = wiring::wire(&settings, &options, Keep::InData, ToolProviders::default())?;
-            permissions::run(&wired, &options, &cwd, environment.redactor(), command).await
+            let Resolved { settings, options, cwd, .. } =
+                resolve_settings(environment, None, Flags::default()).await?;
+            let app = wiring::wire(&settings, &options, SessionStorage::InData, ToolProviders::default())?;
+            permissions::run(&app, &options, &cwd, environment.redactor(), command).await
         }
         Some(Command::Trust(args)) => {
             // Trust can also be revoked for a directory that no longer exists.
             let cwd = match &args.revoke {
                 Some(_) => path(args.path.as_deref())?,
-                None => folder("PATH", args.path.as_deref())?,
+                None => directory("PATH", args.path.as_deref())?,
             };
-            let folders = folders::resolve(environment, &cwd)?;
-            trust::run(&folders, &cwd, &args, environment.redactor()).await
+            let directories = directories::resolve(environment, &cwd)?;
+            trust::run(&directories, &cwd, &args, environment.redactor()).await
         }
         Some(Command::Mcp(command)) => {
-            let Settled { options, cwd, .. } = settle(environment, None, Flags::default()).await?;
+            let Resolved { options, cwd, .. } = resolve_settings(environment, None, Flags::default()).await?;
             extensions::run_mcp(&options, environment, &cwd, command).await
         }
         Some(Command::Integrations(command)) => {
-            let Settled { options, cwd, .. } = settle(environment, None, Flags::default()).await?;
+            let Resolved { options, cwd, .. } = resolve_settings(environment, None, Flags::default()).await?;
             extensions::run_integrations(&options, environment, &cwd, command).await
         }
         Some(Command::Lua(command)) => {
-            let Settled { options, cwd, .. } = settle(environment, None, Flags::default()).await?;
+            let Resolved { options, cwd, .. } = resolve_settings(environment, None, Flags::default()).await?;
             extensions::run_lua(&options, environment, &cwd, command).await
         }
         Some(Command::Config(command)) => {
@@ -167,7 +170,7 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<Exit> {
             Ok(Exit::Ok)
         }
         Some(Command::Models(args)) => {
-            let Settled { options, cwd, .. } = settle(environment, None, Flags::default()).await?;
+            let Resolved { options, cwd, .. } = resolve_settings(environment, None, Flags::default()).await?;
             models::run(&wiring::catalog(&options, environment.redactor(), &cwd), &cwd, &args).await
         }
         None => print(cli.print, environment).await,
@@ -175,7 +178,7 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<Exit> {
 }
 
 async fn setup(args: &SetupArgs, environment: &Environment) -> Result<Exit> {
-    let Settled { options, cwd, .. } = settle(environment, None, Flags::default()).await?;
+    let Resolved { options, cwd, .. } = resolve_settings(environment, None, Flags::default()).await?;
     setup::run(&options, environment, &cwd, args).await
 }
 
@@ -186,15 +189,15 @@ async fn acp(args: AcpArgs, environment: &Environment) -> Result<Exit> {
     }
     // The editor is served even if the settings are broken: it receives the error when it opens a
     // session, and sessions open once the file is fixed.
-    let Settled { settings, options, cwd, notices, problem } =
-        settle_anyhow(environment, cwd.as_deref(), flags(&session, None, None)?).await?;
+    let Resolved { settings, options, cwd, notices, problem } =
+        resolve_settings_or_defaults(environment, cwd.as_deref(), flags(&session, None, None)?).await?;
     let extensions = Extensions::new(&settings, &options, environment);
-    let wired = wiring::wire(&settings, &options, Keep::InData, extensions.tool_providers())?;
+    let app = wiring::wire(&settings, &options, SessionStorage::InData, extensions.tool_providers())?;
     let services = Services {
-        runtime: wired.runtime.clone(),
+        runtime: app.runtime.clone(),
         settings,
         options: options.clone(),
-        catalog: wired.catalog.clone(),
+        catalog: app.catalog.clone(),
         notices,
         problem,
         environment: environment.clone(),
@@ -203,7 +206,7 @@ async fn acp(args: AcpArgs, environment: &Environment) -> Result<Exit> {
     };
     signals::end_in_order();
     let stop = CancellationToken::new();
-    let serve = wiring::serve(&wired, &options, &cwd, protocol, events, services, stop.clone());
+    let serve = wiring::serve(&app, &options, &cwd, protocol, events, services, stop.clone());
     tokio::pin!(serve);
     let code = tokio::select! {
         served = &mut serve => served.map(|()| Exit::Ok),
@@ -212,7 +215,7 @@ async fn acp(args: AcpArgs, environment: &Environment) -> Result<Exit> {
             // and answer the prompts.
             let end = async {
                 tokio::select! {
-                    _settled = tokio::time::timeout(limits::HANG_UP, wired.runtime.shutdown()) => {}
+                    _settled = tokio::time::timeout(limits::HANG_UP, app.runtime.shutdown()) => {}
                     served = &mut serve => return served,
                 }
                 // Then proceed as if the client had disconnected.
@@ -221,13 +224,13 @@ async fn acp(args: AcpArgs, environment: &Environment) -> Result<Exit> {
             };
             match tokio::time::timeout(limits::STOP, end).await {
                 Ok(Ok(())) => {}
-                Ok(Err(error)) => tracing::warn!(%error, "the client was not told of the end"),
-                Err(_elapsed) => tracing::warn!("the client did not take the last answers in time"),
+                Ok(Err(error)) => tracing::warn!(%error, "the client was not notified of the end"),
+                Err(_elapsed) => tracing::warn!("the client did not read the last responses in time"),
             }
             Ok(exit)
         }
     };
-    if tokio::time::timeout(limits::HANG_UP, wired.runtime.shutdown()).await.is_err() {
+    if tokio::time::timeout(limits::HANG_UP, app.runtime.shutdown()).await.is_err() {
         tracing::warn!("sessions did not close in time");
     }
     code
@@ -252,23 +255,24 @@ async fn print(args: PrintArgs, environment: &Environment) -> Result<Exit> {
         tracing::warn!("no prompt came on stdin within the time (--timeout)");
         return Ok(Exit::Limit);
     };
-    let append = args.append_system_prompt.map(|text| format!("{text}\n\n{}", headless::NOBODY));
-    let append = append.unwrap_or_else(|| headless::NOBODY.to_owned());
+    let append = args.append_system_prompt.map(|text| format!("{text}\n\n{}", headless::NO_USER));
+    let append = append.unwrap_or_else(|| headless::NO_USER.to_owned());
     let flags = flags(&args.session, Some(append), args.max_turns)?;
     let overrides =
         Overrides { model: flags.model.clone(), mode: flags.mode, permission_mode: flags.permission_mode };
-    let Settled { settings, options, cwd, .. } = settle(environment, args.cwd.as_deref(), flags).await?;
-    let keep = if args.no_session { Keep::ForThisRun } else { Keep::InData };
+    let Resolved { settings, options, cwd, .. } =
+        resolve_settings(environment, args.cwd.as_deref(), flags).await?;
+    let keep = if args.no_session { SessionStorage::ForThisRun } else { SessionStorage::InData };
     let providers = Extensions::new(&settings, &options, environment).tool_providers();
-    let wired = wiring::wire(&settings, &options, keep, providers)?;
+    let app = wiring::wire(&settings, &options, keep, providers)?;
     if options.model.is_none() {
         // A headless run has time to wait until the local server has listed its models.
-        wired.catalog.resolve_default().await;
+        app.catalog.resolve_default().await;
     }
     let session = match (args.session_id, args.resume) {
-        (Some(id), _) => Begin::This(SessionId(id)),
-        (None, true) => Begin::Last,
-        (None, false) => Begin::New,
+        (Some(id), _) => SessionChoice::This(SessionId(id)),
+        (None, true) => SessionChoice::Last,
+        (None, false) => SessionChoice::New,
     };
     let run = Run {
         cwd,
@@ -280,19 +284,23 @@ async fn print(args: PrintArgs, environment: &Environment) -> Result<Exit> {
         take_over: args.take_over,
         overrides,
     };
-    headless::run(&wired.runtime, wiring::local_system(&options), run).await
+    headless::run(&app.runtime, wiring::local_system(&options), run).await
 }
 
 /// Resolves the layers of settings and logs what was ignored.
-async fn settle(environment: &Environment, cwd: Option<&Path>, flags: Flags) -> Result<Settled> {
+async fn resolve_settings(environment: &Environment, cwd: Option<&Path>, flags: Flags) -> Result<Resolved> {
     let (settings, cwd) = settings_in(environment, cwd, flags)?;
     let snapshot = settings.read(&cwd).await?;
-    Ok(Settled::of(settings, cwd, snapshot, None))
+    Ok(Resolved::of(settings, cwd, snapshot, None))
 }
 
-/// Like [`settle`], for commands that are safe without the user's settings: unusable files are
-/// left out, and the problem is logged.
-async fn settle_anyhow(environment: &Environment, cwd: Option<&Path>, flags: Flags) -> Result<Settled> {
+/// Like [`resolve_settings`], for commands that are safe without the user's settings: unusable files
+/// are omitted, and the problem is logged.
+async fn resolve_settings_or_defaults(
+    environment: &Environment,
+    cwd: Option<&Path>,
+    flags: Flags,
+) -> Result<Resolved> {
     let (settings, cwd) = settings_in(environment, cwd, flags)?;
     let (snapshot, problem) = match settings.read(&cwd).await {
         Ok(snapshot) => (snapshot, None),
@@ -302,7 +310,7 @@ async fn settle_anyhow(environment: &Environment, cwd: Option<&Path>, flags: Fla
             (settings.without_files(&cwd).await?, Some(problem))
         }
     };
-    Ok(Settled::of(settings, cwd, snapshot, problem))
+    Ok(Resolved::of(settings, cwd, snapshot, problem))
 }
 
 fn settings_in(
@@ -310,11 +318,11 @@ fn settings_in(
     cwd: Option<&Path>,
     flags: Flags,
 ) -> Result<(Arc<Settings>, AbsPath)> {
-    let cwd = folder("--cwd", cwd)?;
+    let cwd = directory("--cwd", cwd)?;
     Ok((Settings::new(environment, &cwd, flags)?, cwd))
 }
 
-impl Settled {
+impl Resolved {
     fn of(settings: Arc<Settings>, cwd: AbsPath, snapshot: Snapshot, problem: Option<String>) -> Self {
         let Snapshot { options, notices, .. } = snapshot;
         for notice in &notices {
@@ -325,12 +333,12 @@ impl Settled {
 }
 
 /// Returns the directory of an option, or the current one.
-fn folder(option: &str, given: Option<&Path>) -> Result<AbsPath> {
-    let folder = path(given)?;
+fn directory(option: &str, given: Option<&Path>) -> Result<AbsPath> {
+    let directory = path(given)?;
     if given.is_some() {
-        environment::check_folder(option, &folder)?;
+        environment::check_directory(option, &directory)?;
     }
-    Ok(folder)
+    Ok(directory)
 }
 
 fn path(given: Option<&Path>) -> Result<AbsPath> {

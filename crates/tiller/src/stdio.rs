@@ -3,7 +3,7 @@
 //! The event loop reads and writes pipes and sockets itself. Terminals and files cannot be polled
 //! that way: they cost a thread and two context switches per message.
 
-use crate::streams::Unwritten;
+use crate::streams::StdoutError;
 use std::{
     fs::File,
     io,
@@ -23,19 +23,19 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 /// A reader that reports end of file once it is stopped: its consumer then proceeds as if the
 /// client had closed the connection.
-pub(crate) struct Stoppable<R> {
+pub(crate) struct StoppableReader<R> {
     reader: R,
     stopped: Pin<Box<WaitForCancellationFutureOwned>>,
 }
 
-impl<R> Stoppable<R> {
+impl<R> StoppableReader<R> {
     /// Wraps `reader`, which is read until `stop` is cancelled.
     pub(crate) fn new(reader: R, stop: CancellationToken) -> Self {
         Self { reader, stopped: Box::pin(stop.cancelled_owned()) }
     }
 }
 
-impl<R: AsyncRead + Unpin> AsyncRead for Stoppable<R> {
+impl<R: AsyncRead + Unpin> AsyncRead for StoppableReader<R> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -65,7 +65,7 @@ pub(crate) fn input() -> Box<dyn AsyncRead + Send + Unpin> {
 /// Opens stdout, with a handle to its failure. Needs a tokio runtime with I/O enabled.
 pub(crate) fn output() -> (Box<dyn AsyncWrite + Send + Unpin>, OutputFailure) {
     let failure = OutputFailure::default();
-    (Box::new(Watched { writer: writer(), failure: failure.clone() }), failure)
+    (Box::new(ErrorRecordingWriter { writer: writer(), failure: failure.clone() }), failure)
 }
 
 #[expect(clippy::disallowed_methods, reason = "nothing else writes to stdout while a protocol has it")]
@@ -109,7 +109,7 @@ async fn output_closed() {
 /// The first failure of stdout, once it is known.
 #[derive(Clone, Default)]
 pub(crate) struct OutputFailure {
-    why: Arc<OnceLock<Unwritten>>,
+    why: Arc<OnceLock<StdoutError>>,
     known: CancellationToken,
 }
 
@@ -120,7 +120,7 @@ impl OutputFailure {
     pub(crate) async fn happened(&self) {
         tokio::select! {
             () = self.known.cancelled() => {}
-            () = output_closed() => self.tell(&io::ErrorKind::BrokenPipe.into()),
+            () = output_closed() => self.record(&io::ErrorKind::BrokenPipe.into()),
         }
     }
 
@@ -128,7 +128,7 @@ impl OutputFailure {
     ///
     /// # Errors
     /// If stdout failed for another reason.
-    pub(crate) fn is_hung_up(&self) -> Result<bool, Unwritten> {
+    pub(crate) fn is_hung_up(&self) -> Result<bool, StdoutError> {
         match self.why.get() {
             None => Ok(false),
             Some(why) if why.is_closed() => Ok(true),
@@ -136,36 +136,36 @@ impl OutputFailure {
         }
     }
 
-    fn tell(&self, error: &io::Error) {
-        self.why.get_or_init(|| Unwritten::new(error));
+    fn record(&self, error: &io::Error) {
+        self.why.get_or_init(|| StdoutError::new(error));
         self.known.cancel();
     }
 }
 
 /// A writer that remembers its first error.
-struct Watched {
+struct ErrorRecordingWriter {
     writer: Box<dyn AsyncWrite + Send + Unpin>,
     failure: OutputFailure,
 }
 
-impl Watched {
-    fn seen<T>(&self, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+impl ErrorRecordingWriter {
+    fn record_error<T>(&self, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if let Poll::Ready(Err(error)) = &written {
-            self.failure.tell(error);
+            self.failure.record(error);
         }
         written
     }
 }
 
-impl AsyncWrite for Watched {
+impl AsyncWrite for ErrorRecordingWriter {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.writer).poll_write(cx, bytes);
-        self.seen(written)
+        self.record_error(written)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = Pin::new(&mut self.writer).poll_flush(cx);
-        self.seen(flushed)
+        self.record_error(flushed)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

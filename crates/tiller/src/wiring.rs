@@ -3,10 +3,10 @@
 
 use crate::{
     args::{Events, Protocol},
-    config, extensions, hidden, limits,
+    config, extensions, hidden_paths, limits,
     options::{self, HookOptions, Network, Options, Provider, Terminal, Tools, Wire},
     services::Services,
-    settings::{CountedOn, OfFolders, Settings},
+    settings::{DirectorySettings, Settings, TrustedHooks},
     stdio, trust,
 };
 use acp::{AcpOptions, ClientTools, TerminalPlace};
@@ -24,7 +24,7 @@ use system::{AbsPath, LocalSystem, LoginShell, System};
 use tokio_util::sync::CancellationToken;
 
 /// A runtime, with the values that must live as long as it does.
-pub(crate) struct Wired {
+pub(crate) struct App {
     pub(crate) runtime: Arc<Runtime>,
     pub(crate) catalog: Arc<Catalog>,
     /// The temporary directory of sessions that are not kept.
@@ -33,7 +33,7 @@ pub(crate) struct Wired {
 
 /// Where sessions are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Keep {
+pub(crate) enum SessionStorage {
     /// In the data directory.
     InData,
     /// In a temporary directory that is removed at the end of the run.
@@ -45,24 +45,24 @@ pub(crate) enum Keep {
 pub(crate) fn wire(
     settings: &Arc<Settings>,
     options: &Options,
-    keep: Keep,
+    keep: SessionStorage,
     tool_providers: ToolProviders,
-) -> Result<Wired> {
+) -> Result<App> {
     let temporary = match keep {
-        Keep::InData => None,
-        Keep::ForThisRun => Some(system::TemporaryDirectory::new()?),
+        SessionStorage::InData => None,
+        SessionStorage::ForThisRun => Some(system::TemporaryDirectory::new()?),
     };
-    let folder = match &temporary {
-        None => options.folders.data.clone(),
-        Some(folder) => AbsPath::from_os(folder.path())?,
+    let directory = match &temporary {
+        None => options.directories.data.clone(),
+        Some(directory) => AbsPath::from_os(directory.path())?,
     };
     let store: Arc<dyn SessionStore> =
-        Arc::new(SqliteStore::open_in_background(sessions_file(&folder).as_std())?);
+        Arc::new(SqliteStore::open_in_background(sessions_file(&directory).as_std())?);
     let catalog = settings.catalog(options);
-    let settings = Arc::new(OfFolders(Arc::clone(settings)));
+    let settings = Arc::new(DirectorySettings(Arc::clone(settings)));
     let models = Arc::clone(&catalog) as Arc<_>;
     let runtime = Runtime::with_settings(store, models, settings, tool_providers);
-    Ok(Wired { runtime, catalog, _temporary: temporary })
+    Ok(App { runtime, catalog, _temporary: temporary })
 }
 
 /// The path of the session database in a data directory.
@@ -131,7 +131,7 @@ fn terminal_launcher() -> Vec<String> {
 #[cfg(feature = "extensions")]
 pub(crate) fn outside(options: &Options, cwd: &AbsPath, force: bool) -> agent::Outside {
     agent::Outside {
-        options: sessions(options, cwd, &mut CountedOn::new()),
+        options: sessions(options, cwd, &mut TrustedHooks::new()),
         system: local_system(options),
         cwd: cwd.clone(),
         force,
@@ -142,7 +142,7 @@ pub(crate) fn outside(options: &Options, cwd: &AbsPath, force: bool) -> agent::O
 ///
 /// Both cancel what runs; open prompts are answered.
 pub(crate) async fn serve(
-    wired: &Wired,
+    app: &App,
     options: &Options,
     cwd: &AbsPath,
     protocol: Protocol,
@@ -153,9 +153,9 @@ pub(crate) async fn serve(
     let mut acp = AcpOptions::new(local_system(options), env!("CARGO_PKG_VERSION"), cwd.clone());
     acp.protocol = match protocol {
         Protocol::Auto => acp::Protocol::Auto,
-        Protocol::First => acp::Protocol::First,
+        Protocol::V1 => acp::Protocol::V1,
         #[cfg(feature = "v2")]
-        Protocol::Second => acp::Protocol::Second,
+        Protocol::V2 => acp::Protocol::V2,
     };
     acp.mcp = extensions::PRESENT;
     acp.events = match events {
@@ -178,9 +178,9 @@ pub(crate) async fn serve(
     // Discovers local models before the editor asks for the list. This opens a few connections to
     // loopback, which are refused where no server runs; it starts after the editor's first requests
     // are answered. Code that needs the list earlier discovers them itself.
-    let catalog = Arc::clone(&wired.catalog);
+    let catalog = Arc::clone(&app.catalog);
     let looking = tokio::spawn(async move {
-        tokio::time::sleep(limits::HEAD_START).await;
+        tokio::time::sleep(limits::DISCOVERY_DELAY).await;
         catalog.watch().await;
     });
     let (output, failure) = stdio::output();
@@ -192,8 +192,8 @@ pub(crate) async fn serve(
         }
         closed.cancel();
     });
-    let input = stdio::Stoppable::new(stdio::input(), stop);
-    let served = acp::serve(Arc::clone(&wired.runtime), input, output, acp).await;
+    let input = stdio::StoppableReader::new(stdio::input(), stop);
+    let served = acp::serve(Arc::clone(&app.runtime), input, output, acp).await;
     looking.abort();
     watching.abort();
     match failure.is_hung_up()? {
@@ -203,7 +203,7 @@ pub(crate) async fn serve(
 }
 
 /// Returns the session options for a directory.
-pub(crate) fn sessions(options: &Options, cwd: &AbsPath, counted_on: &mut CountedOn) -> RuntimeOptions {
+pub(crate) fn sessions(options: &Options, cwd: &AbsPath, trusted_hooks: &mut TrustedHooks) -> RuntimeOptions {
     RuntimeOptions {
         mode: options.mode,
         permission_mode: options.permission_mode,
@@ -214,7 +214,7 @@ pub(crate) fn sessions(options: &Options, cwd: &AbsPath, counted_on: &mut Counte
         denied_tools: options.denied_tools.clone(),
         rules: options.rules.clone(),
         sandbox: sandbox(options),
-        hooks: hooks(options, cwd, counted_on),
+        hooks: hooks(options, cwd, trusted_hooks),
         tool_providers: ToolProviders::default(),
         limits: options.limits.clone(),
         calls_as_text: options.calls_as_text,
@@ -223,15 +223,15 @@ pub(crate) fn sessions(options: &Options, cwd: &AbsPath, counted_on: &mut Counte
 
 /// Creates the hooks of the settings. They run on this machine; a hook of the project in `cwd` runs
 /// only while it is trusted.
-fn hooks(options: &Options, cwd: &AbsPath, counted_on: &mut CountedOn) -> Hooks {
+fn hooks(options: &Options, cwd: &AbsPath, trusted_hooks: &mut TrustedHooks) -> Hooks {
     let mut brought = |hook: &HookOptions| {
-        let options::Brought { name, trusted } = hook.of_project.as_ref()?;
+        let options::ProjectHook { name, trusted } = hook.project_hook.as_ref()?;
         Some(Brought {
-            trust: trust::folder_trust(&options.folders),
+            trust: trust::directory_trust(&options.directories),
             folder: cwd.clone(),
             item: config::hook_item(name, hook),
             counted_on: {
-                let before = counted_on.entry(name.clone()).or_default();
+                let before = trusted_hooks.entry(name.clone()).or_default();
                 before.fetch_or(*trusted, Ordering::Relaxed);
                 Arc::clone(before)
             },
@@ -253,16 +253,16 @@ fn hooks(options: &Options, cwd: &AbsPath, counted_on: &mut CountedOn) -> Hooks 
 
 /// Returns the sandbox options of commands.
 pub(crate) fn sandbox(options: &Options) -> SandboxOptions {
-    let folders = &options.folders;
-    let own = [folders.config.clone(), folders.data.clone()];
+    let directories = &options.directories;
+    let own = [directories.config.clone(), directories.data.clone()];
     SandboxOptions {
         level: options.sandbox,
         network: options.network == Network::On,
         writable: options.writable_paths.clone(),
-        shared: shared_temp(&folders.temp),
+        shared: shared_temp(&directories.temp),
         temp: system::private_temp(),
         limits: options.resource_limits,
-        hidden: hidden::below(&folders.home).chain([folders.data.clone()]).collect(),
+        hidden: hidden_paths::below(&directories.home).chain([directories.data.clone()]).collect(),
         guarded: own.to_vec(),
     }
 }
@@ -283,7 +283,7 @@ fn providers(options: &Options, redactor: &Redactor, cwd: &AbsPath) -> Providers
         custom: vendors(options),
         local: local_servers(options),
         silence: options.silence,
-        catalogue_file: Some(options.folders.cache.join("models.json")),
+        catalogue_file: Some(options.directories.cache.join("models.json")),
         tool_profile: options.tool_profile,
         default_model: options.model.clone(),
         record_to: options.record.clone(),

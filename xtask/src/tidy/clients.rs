@@ -5,7 +5,7 @@ use super::Problem;
 use super::tree::Tree;
 
 /// The table, with its tests.
-const TABLE: &str = "crates/acp/src/facts/";
+const TABLE: &str = "crates/acp/src/client_facts/";
 /// The expressions that name a client in the table.
 const NAMES: [&str; 2] = ["Name::Is(\"", "Name::Starts(\""];
 
@@ -49,8 +49,10 @@ fn says(text: &str, name: &str) -> bool {
 mod tests {
     use super::*;
 
-    const ROWS: (&str, &str) =
-        ("crates/acp/src/facts/known.rs", "names: &[Name::Is(\"Some-Editor\"), Name::Starts(\"House.\")]");
+    const ROWS: (&str, &str) = (
+        "crates/acp/src/client_facts/known.rs",
+        "names: &[Name::Is(\"Some-Editor\"), Name::Starts(\"House.\")]",
+    );
 
     fn found(path: &str, text: &str) -> usize {
         check(&Tree::of(&[ROWS, (path, text)])).len()
@@ -65,7 +67,7 @@ mod tests {
             "\"House.Two\"",
         ] {
             assert_eq!(found("crates/acp/src/system/mod.rs", text), 1, "{text}");
-            assert_eq!(found("crates/acp/src/facts/more.rs", text), 0, "{text}");
+            assert_eq!(found("crates/acp/src/client_facts/more.rs", text), 0, "{text}");
             assert_eq!(found("crates/acp/tests/it/a.rs", text), 0, "{text}");
             assert_eq!(found("crates/acp/src/system/tests/a.rs", text), 0, "{text}");
         }

@@ -23,7 +23,7 @@ pub(crate) fn options(grant: &str) -> Vec<(&'static str, String)> {
 }
 
 /// Maps a chosen option to its outcome; an unknown option is a rejection.
-pub(crate) fn chosen(option: &str) -> PermissionOutcome {
+pub(crate) fn permission_outcome(option: &str) -> PermissionOutcome {
     match option {
         ALLOW_ONCE => PermissionOutcome::AllowOnce,
         ALLOW_ALWAYS => PermissionOutcome::AllowAlways,
@@ -32,7 +32,7 @@ pub(crate) fn chosen(option: &str) -> PermissionOutcome {
         unknown => {
             tracing::warn!(
                 option = unknown,
-                "the client chose an option it was not given; taken as a refusal"
+                "the client chose an option that was not offered; treated as a rejection"
             );
             PermissionOutcome::RejectOnce
         }
@@ -44,13 +44,13 @@ pub(crate) const FIELD: &str = "answer";
 
 /// Maps an accepted form to its outcome. An answer that is missing, not text or not among the
 /// choices dismisses the question.
-pub(crate) fn answered(question: &Question, answer: Option<String>) -> QuestionOutcome {
+pub(crate) fn question_outcome(question: &Question, answer: Option<String>) -> QuestionOutcome {
     match answer {
         Some(answer) if question.choices.is_empty() || question.choices.iter().any(|c| c.label == answer) => {
             QuestionOutcome::Answered(answer)
         }
         other => {
-            tracing::warn!(?other, "the client accepted a form without a proper answer");
+            tracing::warn!(?other, "the client accepted a form without a valid answer");
             QuestionOutcome::Dismissed
         }
     }

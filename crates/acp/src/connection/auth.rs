@@ -24,7 +24,7 @@ pub(crate) const TERMINAL_METHOD: &str = "tiller-setup";
 pub(crate) const TERMINAL_METHOD_NAME: &str = "Set up a provider";
 /// Its description for users.
 pub(crate) const TERMINAL_METHOD_DESCRIPTION: &str =
-    "Asks in a terminal for a model provider and its key, and keeps them";
+    "Asks in a terminal for a model provider and its key, and stores them";
 /// Arguments appended to those with which the client starts the agent.
 pub(crate) const TERMINAL_METHOD_ARGS: [&str; 1] = ["--setup"];
 
@@ -34,7 +34,8 @@ pub(crate) const PILOT_METHOD: &str = "tiller-pilot";
 /// Its display name.
 pub(crate) const PILOT_METHOD_NAME: &str = "Try without a model";
 /// Its description for users.
-pub(crate) const PILOT_METHOD_DESCRIPTION: &str = "Goes on with the built-in pilot, which is no language model: it carries out simple commands, and says so";
+pub(crate) const PILOT_METHOD_DESCRIPTION: &str =
+    "Continues with the built-in pilot, which is not a language model: it carries out simple commands only";
 
 /// Whether the default model for new sessions has its credentials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,14 +77,14 @@ impl<W: Wire> Connection<W> {
     /// built-in pilot would take the prompts and look like a poor model. A model configured since
     /// the last check counts. Also when the client logged out and the session's model needs
     /// credentials.
-    pub(crate) async fn may_begin(&self, cwd: &AbsPath) -> Result<(), Error> {
+    pub(crate) async fn check_may_start(&self, cwd: &AbsPath) -> Result<(), Error> {
         let shows = self.shows_login.load(Ordering::Relaxed) && !self.without_model.load(Ordering::Relaxed);
         if shows && self.runtime.is_unconfigured(cwd).await {
             return Err(errors::unconfigured(&METHODS));
         }
         // Finding the default model reads the settings, and is needed after a logout only.
         match self.logged_out.load(Ordering::Relaxed) {
-            true => self.may_use(&self.runtime.default_model_in(Some(cwd)).await),
+            true => self.check_model_allowed(&self.runtime.default_model_in(Some(cwd)).await),
             false => Ok(()),
         }
     }
@@ -96,7 +97,7 @@ impl<W: Wire> Connection<W> {
 
     /// Reports the new login state to the client, if it has an effect: that is, if there are
     /// credentials.
-    pub(crate) async fn tell_auth(&self, peer: &Peer<W>) {
+    pub(crate) async fn notify_auth(&self, peer: &Peer<W>) {
         let model = self.runtime.default_model().await;
         if self.runtime.models().credentials(&model) != Credentials::Present {
             return;
@@ -105,8 +106,8 @@ impl<W: Wire> Connection<W> {
             true => AuthState::Unauthenticated,
             false => AuthState::Authenticated,
         };
-        if let Err(error) = W::tell_auth(&peer.connection, state) {
-            tracing::debug!(%error, "the connection is gone; the client is not told that it is logged in or out");
+        if let Err(error) = W::notify_auth(&peer.connection, state) {
+            tracing::debug!(%error, "the connection is closed; the login state was not sent");
         }
     }
 
@@ -122,7 +123,7 @@ impl<W: Wire> Connection<W> {
     }
 
     /// Returns an error if the client is logged out and the model needs credentials.
-    pub(crate) fn may_use(&self, model: &str) -> Result<(), Error> {
+    pub(crate) fn check_model_allowed(&self, model: &str) -> Result<(), Error> {
         let open = !self.logged_out.load(Ordering::Relaxed)
             || self.runtime.models().credentials(model) == Credentials::NotNeeded;
         if open { Ok(()) } else { Err(errors::logged_out()) }

@@ -2,7 +2,7 @@
 
 use super::{Connection, Outbox, Peer, Projection, Update, Wire, settings::Settings};
 use crate::{
-    native::{self, Event, Step, Switch},
+    native::{self, Event, EventsSwitch, Step},
     system::ToolSet,
 };
 use agent::{
@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use {agent::MessageId, agent_client_protocol::Error};
 
 /// The client and the system of a session.
-pub(crate) struct Outfit<W: Wire> {
+pub(crate) struct SessionParts<W: Wire> {
     /// The client that receives events and answers questions.
     pub(crate) client: AcpClient<W>,
     /// The system on which tools act.
@@ -40,10 +40,10 @@ pub(crate) struct AcpClient<W: Wire> {
     connection: ConnectionTo<ClientRole>,
     outbox: Arc<Outbox<W>>,
     projection: Mutex<Projections<W>>,
-    native: Arc<Switch>,
+    native: Arc<EventsSwitch>,
     models: Arc<dyn Models>,
     /// Adapts a permission request to what the client displays.
-    fits: fn(PermissionRequest) -> PermissionRequest,
+    adapt_permission: fn(PermissionRequest) -> PermissionRequest,
     /// Whether the client supports forms.
     forms: bool,
     /// The tools that act on the client's machine.
@@ -52,7 +52,7 @@ pub(crate) struct AcpClient<W: Wire> {
     tool_set: Option<Arc<ToolSet>>,
     /// Cancelled when the client closes the session or disconnects; its queued prompts are then
     /// withdrawn.
-    left: CancellationToken,
+    leave_token: CancellationToken,
 }
 
 impl<W: Wire> AcpClient<W> {
@@ -70,11 +70,11 @@ impl<W: Wire> AcpClient<W> {
             projection: Mutex::new(Projections { wire: projection, native: native::Projection::default() }),
             native: connection.native.clone(),
             models: connection.runtime.models().clone(),
-            fits: std::convert::identity,
+            adapt_permission: std::convert::identity,
             forms: peer.forms,
             tools: Vec::new(),
             tool_set: None,
-            left: connection.gone.child_token(),
+            leave_token: connection.gone.child_token(),
         }
     }
 
@@ -86,8 +86,11 @@ impl<W: Wire> AcpClient<W> {
 
     /// Sets the function that adapts permission requests to what the client displays.
     #[must_use]
-    pub(crate) fn asking(mut self, fits: fn(PermissionRequest) -> PermissionRequest) -> Self {
-        self.fits = fits;
+    pub(crate) fn with_permission_adapter(
+        mut self,
+        adapt_permission: fn(PermissionRequest) -> PermissionRequest,
+    ) -> Self {
+        self.adapt_permission = adapt_permission;
         self
     }
 
@@ -97,8 +100,8 @@ impl<W: Wire> AcpClient<W> {
     }
 
     /// Returns the token that is cancelled when the client closes the session or disconnects.
-    pub(crate) fn left(&self) -> &CancellationToken {
-        &self.left
+    pub(crate) fn leave_token(&self) -> &CancellationToken {
+        &self.leave_token
     }
 
     /// Stores the session's current settings, so that later changes can be reported in full.
@@ -117,7 +120,7 @@ impl<W: Wire> AcpClient<W> {
     }
 
     /// Sends a native event that is not a session event, if the client asked for native events.
-    pub(crate) fn tell(&self, event: impl FnOnce() -> Event) {
+    pub(crate) fn send_native(&self, event: impl FnOnce() -> Event) {
         if self.native.prefix().is_some() {
             let mut projection = self.projection();
             let frame = projection.native.frame(event());
@@ -126,15 +129,15 @@ impl<W: Wire> AcpClient<W> {
     }
 
     /// Reports the end of a turn to the native layer, if the turn ended without an event.
-    pub(crate) fn broken(&self, error: &TurnError) {
+    pub(crate) fn report_unrecorded_end(&self, error: &TurnError) {
         if self.native.prefix().is_some() {
             let mut projection = self.projection();
-            let steps = projection.native.broken(error.to_string());
+            let steps = projection.native.report_unrecorded_end(error.to_string());
             self.outbox.push(&self.session, steps.into_iter().map(Update::from).collect());
         }
     }
 
-    fn tell_waiting(&self, for_the_user: bool) {
+    fn notify_waiting(&self, for_the_user: bool) {
         let mut projection = self.projection();
         let updates = projection.wire.waiting(for_the_user);
         self.outbox.push(&self.session, updates);
@@ -153,9 +156,9 @@ impl<W: Wire> Client for AcpClient<W> {
         let models = || self.models.list();
         let mut updates = projection.wire.project(event, &models);
         if self.native.prefix().is_some() {
-            updates = projection.native.along(event, updates, &models);
+            updates = projection.native.with_updates(event, updates, &models);
         } else {
-            projection.native.pass_over(event);
+            projection.native.observe(event);
         }
         self.outbox.push(&self.session, updates);
     }
@@ -166,15 +169,15 @@ impl<W: Wire> Client for AcpClient<W> {
         // to learn it.
         for event in going_on {
             drop(projection.wire.project(event, &|| self.models.list()));
-            projection.native.pass_over(event);
+            projection.native.observe(event);
         }
     }
 
     async fn request_permission(&self, request: PermissionRequest) -> PermissionOutcome {
-        let request = (self.fits)(request);
+        let request = (self.adapt_permission)(request);
         if self.native.prefix().is_some() {
             let mut projection = self.projection();
-            let frame = projection.native.asking(&self.session, &request);
+            let frame = projection.native.permission_requested(&self.session, &request);
             self.outbox.push(&self.session, vec![Step::Frame(frame).into()]);
         }
         self.outbox.flush(&self.session);
@@ -185,7 +188,7 @@ impl<W: Wire> Client for AcpClient<W> {
                 PermissionOutcome::Cancelled
             }
             Err(error) => {
-                tracing::warn!(%error, "the client failed a permission request; taken as a refusal");
+                tracing::warn!(%error, "the client failed a permission request; treated as a rejection");
                 PermissionOutcome::RejectOnce
             }
         }
@@ -199,11 +202,11 @@ impl<W: Wire> Client for AcpClient<W> {
         if !self.forms {
             return QuestionOutcome::Unavailable;
         }
-        let _waiting = Waiting::new(self);
+        let _waiting = OpenQuestion::new(self);
         self.outbox.flush(&self.session);
         // Dropping the request (the turn was cancelled) sends the client a cancellation.
         W::ask(&self.connection, &self.session, question).await.unwrap_or_else(|error| {
-            tracing::warn!(%error, "the client failed a question; taken as nobody to ask");
+            tracing::warn!(%error, "the client failed to answer a question; treated as dismissed");
             QuestionOutcome::Unavailable
         })
     }
@@ -222,17 +225,17 @@ impl<W: Wire> Client for AcpClient<W> {
 }
 
 /// Reports an open question; when dropped, reports that it was answered or withdrawn.
-struct Waiting<'a, W: Wire>(&'a AcpClient<W>);
+struct OpenQuestion<'a, W: Wire>(&'a AcpClient<W>);
 
-impl<'a, W: Wire> Waiting<'a, W> {
+impl<'a, W: Wire> OpenQuestion<'a, W> {
     fn new(client: &'a AcpClient<W>) -> Self {
-        client.tell_waiting(true);
+        client.notify_waiting(true);
         Self(client)
     }
 }
 
-impl<W: Wire> Drop for Waiting<'_, W> {
+impl<W: Wire> Drop for OpenQuestion<'_, W> {
     fn drop(&mut self) {
-        self.0.tell_waiting(false);
+        self.0.notify_waiting(false);
     }
 }

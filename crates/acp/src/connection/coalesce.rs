@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 /// A queued update and the bytes it counts for.
 #[derive(Debug)]
-pub(crate) struct Waiting<U> {
+pub(crate) struct QueuedUpdate<U> {
     pub(crate) update: Update<U>,
     pub(crate) bytes: usize,
 }
@@ -24,31 +24,31 @@ pub(crate) struct Waiting<U> {
 /// The queued updates of one session.
 #[derive(Debug)]
 pub(crate) struct Coalescer<U> {
-    pending: VecDeque<Waiting<U>>,
+    pending: VecDeque<QueuedUpdate<U>>,
     /// The number of urgent updates in `pending`.
     urgent: usize,
     /// When the last chunk was queued.
-    chunk_came: Option<Instant>,
+    chunk_queued: Option<Instant>,
     /// When the last chunk was sent.
-    chunk_went: Option<Instant>,
+    chunk_sent: Option<Instant>,
     /// Whether a chunk arrived at reading speed, and is to be sent as soon as the writer is idle.
-    express: bool,
+    at_reading_speed: bool,
     bucket: Bucket,
     /// When live output of each call was sent.
-    output_went: HashMap<ToolCallId, Went>,
+    output_sent: HashMap<ToolCallId, OutputTimes>,
     /// Queued states, the latest of each kind; and when the last one of each kind was sent.
     states: Vec<(StateKind, Box<Frame>)>,
-    state_went: Vec<(StateKind, Instant)>,
+    state_sent: Vec<(StateKind, Instant)>,
 }
 
 /// When live output of a call was first and last sent.
 #[derive(Debug, Clone, Copy)]
-struct Went {
+struct OutputTimes {
     first: Instant,
     last: Instant,
 }
 
-impl Went {
+impl OutputTimes {
     /// Returns when the next output may be sent. The interval grows with the command's age, and is
     /// longer for text that replaces the previous text.
     fn next(self, replaces: bool) -> Instant {
@@ -66,13 +66,13 @@ impl<U> Default for Coalescer<U> {
         Self {
             pending: VecDeque::new(),
             urgent: 0,
-            chunk_came: None,
-            chunk_went: None,
-            express: false,
+            chunk_queued: None,
+            chunk_sent: None,
+            at_reading_speed: false,
             bucket: Bucket::default(),
-            output_went: HashMap::new(),
+            output_sent: HashMap::new(),
             states: Vec::new(),
-            state_went: Vec::new(),
+            state_sent: Vec::new(),
         }
     }
 }
@@ -83,11 +83,11 @@ impl<U> Coalescer<U> {
         let mut replaced = 0;
         match update {
             Update::Chunk { kind, id, text } => {
-                if self.chunk_came.is_none_or(|came| now.duration_since(came) >= CHUNK_GAP) {
-                    self.express = true;
+                if self.chunk_queued.is_none_or(|came| now.duration_since(came) >= CHUNK_GAP) {
+                    self.at_reading_speed = true;
                 }
-                self.chunk_came = Some(now);
-                if let Some(Waiting {
+                self.chunk_queued = Some(now);
+                if let Some(QueuedUpdate {
                     update: Update::Chunk { kind: last_kind, id: last_id, text: last },
                     bytes: so_far,
                 }) = self.pending.back_mut()
@@ -98,24 +98,25 @@ impl<U> Coalescer<U> {
                     last.push_str(&text);
                     *so_far += bytes;
                 } else {
-                    self.pending.push_back(Waiting { update: Update::Chunk { kind, id, text }, bytes });
+                    self.pending.push_back(QueuedUpdate { update: Update::Chunk { kind, id, text }, bytes });
                 }
             }
             Update::Output { call, update } => {
-                let older = |pending: &Waiting<U>| matches!(&pending.update, Update::Output { call: other, .. } if *other == call);
+                let older = |pending: &QueuedUpdate<U>| matches!(&pending.update, Update::Output { call: other, .. } if *other == call);
                 if let Some(at) = self.pending.iter().position(older) {
                     replaced = self.pending.remove(at).map_or(0, |older| older.bytes);
                 }
-                self.pending.push_back(Waiting { update: Update::Output { call, update }, bytes });
+                self.pending.push_back(QueuedUpdate { update: Update::Output { call, update }, bytes });
             }
             Update::Display { call, data } => match self.pending.back_mut() {
-                Some(Waiting { update: Update::Display { call: last, data: before }, bytes: so_far })
-                    if *last == call && before.len() + data.len() <= CHUNK_BYTES =>
-                {
+                Some(QueuedUpdate {
+                    update: Update::Display { call: last, data: before },
+                    bytes: so_far,
+                }) if *last == call && before.len() + data.len() <= CHUNK_BYTES => {
                     before.push_str(&data);
                     *so_far += bytes;
                 }
-                _ => self.pending.push_back(Waiting { update: Update::Display { call, data }, bytes }),
+                _ => self.pending.push_back(QueuedUpdate { update: Update::Display { call, data }, bytes }),
             },
             Update::State(kind, frame) => {
                 self.states.retain(|(waiting, _)| *waiting != kind);
@@ -123,7 +124,7 @@ impl<U> Coalescer<U> {
             }
             urgent @ (Update::Urgent(_) | Update::Native(_)) => {
                 self.urgent += 1;
-                self.pending.push_back(Waiting { update: urgent, bytes });
+                self.pending.push_back(QueuedUpdate { update: urgent, bytes });
             }
         }
         replaced
@@ -136,7 +137,7 @@ impl<U> Coalescer<U> {
 
     /// Takes the updates to send now, in order. `in_flight` is the number of updates of the
     /// connection that the writer has not taken yet.
-    pub(crate) fn due(&mut self, now: Instant, in_flight: u64) -> Vec<Waiting<U>> {
+    pub(crate) fn due(&mut self, now: Instant, in_flight: u64) -> Vec<QueuedUpdate<U>> {
         let mut out = Vec::new();
         while in_flight + (out.len() as u64) < UPDATES_IN_FLIGHT {
             let idle = in_flight == 0 && out.is_empty();
@@ -144,7 +145,7 @@ impl<U> Coalescer<U> {
                 None => false,
                 Some(Update::Urgent(_) | Update::Native(_) | Update::State(..)) => true,
                 Some(Update::Chunk { .. }) => self.chunk_is_due(now, idle),
-                Some(Update::Output { .. } | Update::Display { .. }) => self.bring_output_forward(now),
+                Some(Update::Output { .. } | Update::Display { .. }) => self.move_due_output_to_front(now),
             };
             if !due {
                 break;
@@ -157,21 +158,21 @@ impl<U> Coalescer<U> {
         out
     }
 
-    fn due_states(&mut self, now: Instant, out: &mut Vec<Waiting<U>>) {
+    fn due_states(&mut self, now: Instant, out: &mut Vec<QueuedUpdate<U>>) {
         for (kind, frame) in std::mem::take(&mut self.states) {
-            if self.state_goes(kind).is_some_and(|goes| now < goes) {
+            if self.state_due_at(kind).is_some_and(|goes| now < goes) {
                 self.states.push((kind, frame));
                 continue;
             }
-            self.state_went.retain(|(went, _)| *went != kind);
-            self.state_went.push((kind, now));
-            out.push(Waiting { update: Update::State(kind, frame), bytes: 0 });
+            self.state_sent.retain(|(went, _)| *went != kind);
+            self.state_sent.push((kind, now));
+            out.push(QueuedUpdate { update: Update::State(kind, frame), bytes: 0 });
         }
     }
 
     /// Returns when a state of a kind may be sent; `None` for immediately.
-    fn state_goes(&self, kind: StateKind) -> Option<Instant> {
-        let (_, went) = self.state_went.iter().find(|(went, _)| *went == kind)?;
+    fn state_due_at(&self, kind: StateKind) -> Option<Instant> {
+        let (_, went) = self.state_sent.iter().find(|(went, _)| *went == kind)?;
         Some(match kind {
             StateKind::Tree => *went + TREE_INTERVAL,
             StateKind::Dashboard => *went + DASHBOARD_INTERVAL,
@@ -180,9 +181,9 @@ impl<U> Coalescer<U> {
 
     /// Takes all queued updates, in order, regardless of time; except states, on which nothing
     /// depends.
-    pub(crate) fn flush(&mut self) -> Vec<Waiting<U>> {
+    pub(crate) fn flush(&mut self) -> Vec<QueuedUpdate<U>> {
         self.urgent = 0;
-        self.express = false;
+        self.at_reading_speed = false;
         self.pending.drain(..).collect()
     }
 
@@ -194,15 +195,15 @@ impl<U> Coalescer<U> {
     /// Returns when the first queued update becomes due by time alone; `None` if nothing is queued
     /// or only the writer delays it.
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        let states = self.states.iter().filter_map(|(kind, _)| self.state_goes(*kind));
+        let states = self.states.iter().filter_map(|(kind, _)| self.state_due_at(*kind));
         states.chain(self.pending_deadline()).min()
     }
 
     fn pending_deadline(&self) -> Option<Instant> {
         match &self.pending.front()?.update {
-            Update::Chunk { .. } => Some(self.chunk_went? + CHUNK_INTERVAL),
+            Update::Chunk { .. } => Some(self.chunk_sent? + CHUNK_INTERVAL),
             Update::Output { .. } | Update::Display { .. } => {
-                self.pending.iter().filter_map(|waiting| self.output_goes(&waiting.update)).min()
+                self.pending.iter().filter_map(|waiting| self.output_due_at(&waiting.update)).min()
             }
             Update::Urgent(_) | Update::Native(_) | Update::State(..) => None,
         }
@@ -212,21 +213,23 @@ impl<U> Coalescer<U> {
         // Anything that follows is another message or another kind of update, so this text is
         // complete.
         self.pending.len() > 1
-            || (idle && (self.express || self.bucket.take(now)))
-            || self.chunk_went.is_none_or(|went| now.duration_since(went) >= CHUNK_INTERVAL)
+            || (idle && (self.at_reading_speed || self.bucket.take(now)))
+            || self.chunk_sent.is_none_or(|went| now.duration_since(went) >= CHUNK_INTERVAL)
     }
 
     /// Moves due live output to the front; returns whether the front may be sent.
     ///
     /// Each call has its own pace: one that waits does not delay the others, and updates of other
     /// kinds wait for none of them.
-    fn bring_output_forward(&mut self, now: Instant) -> bool {
-        let is_output =
-            |waiting: &Waiting<U>| matches!(waiting.update, Update::Output { .. } | Update::Display { .. });
+    fn move_due_output_to_front(&mut self, now: Instant) -> bool {
+        let is_output = |waiting: &QueuedUpdate<U>| {
+            matches!(waiting.update, Update::Output { .. } | Update::Display { .. })
+        };
         if !self.pending.iter().all(is_output) {
             return true;
         }
-        let due = |waiting: &Waiting<U>| self.output_goes(&waiting.update).is_none_or(|goes| now >= goes);
+        let due =
+            |waiting: &QueuedUpdate<U>| self.output_due_at(&waiting.update).is_none_or(|goes| now >= goes);
         let Some(at) = self.pending.iter().position(due) else { return false };
         if let Some(update) = self.pending.remove(at) {
             self.pending.push_front(update);
@@ -236,24 +239,25 @@ impl<U> Coalescer<U> {
 
     /// Returns when live output may be sent; `None` for immediately, or if the update is not live
     /// output.
-    fn output_goes(&self, update: &Update<U>) -> Option<Instant> {
+    fn output_due_at(&self, update: &Update<U>) -> Option<Instant> {
         match update {
-            Update::Output { call, .. } => Some(self.output_went.get(call)?.next(true)),
-            Update::Display { call, .. } => Some(self.output_went.get(call)?.next(false)),
+            Update::Output { call, .. } => Some(self.output_sent.get(call)?.next(true)),
+            Update::Display { call, .. } => Some(self.output_sent.get(call)?.next(false)),
             Update::Chunk { .. } | Update::Urgent(_) | Update::Native(_) | Update::State(..) => None,
         }
     }
 
-    fn pop(&mut self, now: Instant) -> Option<Waiting<U>> {
+    fn pop(&mut self, now: Instant) -> Option<QueuedUpdate<U>> {
         let waiting = self.pending.pop_front();
         match waiting.as_ref().map(|waiting| &waiting.update) {
             Some(Update::Chunk { .. }) => {
-                self.chunk_went = Some(now);
-                self.express = false;
+                self.chunk_sent = Some(now);
+                self.at_reading_speed = false;
             }
             Some(Update::Output { call, .. } | Update::Display { call, .. }) => {
-                self.output_went.retain(|_, went| now.duration_since(went.last) < 2 * LIVE_TEXT_INTERVAL_MAX);
-                self.output_went.entry(call.clone()).or_insert(Went { first: now, last: now }).last = now;
+                self.output_sent.retain(|_, went| now.duration_since(went.last) < 2 * LIVE_TEXT_INTERVAL_MAX);
+                self.output_sent.entry(call.clone()).or_insert(OutputTimes { first: now, last: now }).last =
+                    now;
             }
             Some(Update::Urgent(_) | Update::Native(_)) => self.urgent -= 1,
             Some(Update::State(..)) | None => {}
@@ -308,7 +312,7 @@ mod tests {
         Update::Urgent(Box::new(acp::SessionUpdate::ToolCall(acp::ToolCall::new("x", title))))
     }
 
-    fn shown(updates: Vec<Waiting<acp::SessionUpdate>>) -> Vec<String> {
+    fn shown(updates: Vec<QueuedUpdate<acp::SessionUpdate>>) -> Vec<String> {
         updates
             .into_iter()
             .map(|waiting| match waiting.update {
@@ -334,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn at_reading_speed_every_chunk_goes_out_at_once() {
+    fn at_reading_speed_every_chunk_is_sent_immediately() {
         let (mut coalescer, start) = (Coalescer::default(), Instant::now());
         for i in 0..100 {
             let now = start + ms(6) * i;
@@ -344,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_becomes_a_handful_and_loses_nothing() {
+    fn a_burst_is_merged_into_a_few_messages_without_loss() {
         let (mut coalescer, start) = (Coalescer::default(), Instant::now());
         let (mut messages, mut all) = (0, String::new());
         for i in 0..5000_u64 {
@@ -364,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_is_held_to_25_messages_a_second() {
+    fn a_flood_is_limited_to_25_messages_a_second() {
         let (mut coalescer, start) = (Coalescer::default(), Instant::now());
         let mut messages = 0;
         for i in 0..10_000 {
@@ -376,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn a_busy_writer_merges_and_an_idle_one_gets_it() {
+    fn chunks_merge_while_the_writer_is_busy_and_are_sent_once_it_is_idle() {
         let (mut coalescer, now) = (Coalescer::default(), Instant::now());
         coalescer.push(text("m", "a"), 1, now);
         assert_eq!(shown(coalescer.due(now, 0)), ["m:a"]);
@@ -388,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_does_not_read_gets_nothing_more_but_the_flush() {
+    fn a_client_that_does_not_read_receives_only_the_flush() {
         let (mut coalescer, now) = (Coalescer::default(), Instant::now());
         for _ in 0..10 {
             coalescer.push(text("m", &"x".repeat(30 * 1024)), 1, now);
@@ -402,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn another_kind_of_event_pushes_text_out_in_order() {
+    fn another_kind_of_event_flushes_text_in_order() {
         let (mut coalescer, now) = (Coalescer::default(), Instant::now());
         for _ in 0..20 {
             coalescer.push(text("m", "x"), 1, now);
@@ -417,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn live_output_replaces_what_waits_and_keeps_its_pace_per_call() {
+    fn live_output_replaces_queued_output_at_a_pace_per_call() {
         let (mut coalescer, now) = (Coalescer::default(), Instant::now());
         coalescer.push(output("a", "1"), 1, now);
         assert_eq!(shown(coalescer.due(now, 0)), ["a=1"]);
@@ -434,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn states_keep_their_own_pace_and_hold_nothing_up() {
+    fn states_have_their_own_pace_and_delay_nothing_else() {
         let (mut coalescer, now) = (Coalescer::<acp::SessionUpdate>::default(), Instant::now());
         let state = |kind| Update::State(kind, Box::new(Frame { run: None, event: None }));
         let (mut trees, mut dashboards) = (0, 0);
@@ -442,7 +446,7 @@ mod tests {
             let at = now + ms(tick * 20);
             coalescer.push(state(StateKind::Tree), 1, at);
             coalescer.push(state(StateKind::Dashboard), 1, at);
-            for Waiting { update, .. } in coalescer.due(at, 0) {
+            for QueuedUpdate { update, .. } in coalescer.due(at, 0) {
                 match update {
                     Update::State(StateKind::Tree, _) => trees += 1,
                     _ => dashboards += 1,
@@ -454,11 +458,11 @@ mod tests {
         assert_eq!(coalescer.deadline(), Some(now + ms(2_000)), "the last state goes out by itself");
         coalescer.push(urgent("end"), 1, now + ms(1_981));
         let due = coalescer.due(now + ms(1_981), 0);
-        assert!(matches!(due[..], [Waiting { update: Update::Urgent(_), .. }]));
+        assert!(matches!(due[..], [QueuedUpdate { update: Update::Urgent(_), .. }]));
     }
 
     #[test]
-    fn bytes_are_counted_as_long_as_they_wait() {
+    fn queued_bytes_are_counted_until_they_are_taken() {
         let (mut coalescer, now) = (Coalescer::default(), Instant::now());
         for bytes in [1, 10] {
             assert_eq!(coalescer.push(text("m", "x"), bytes, now), 0);
@@ -472,7 +476,7 @@ mod tests {
     }
 
     #[test]
-    fn live_output_that_replaces_goes_more_rarely_with_age() {
+    fn replacing_live_output_is_sent_less_often_with_age() {
         let (mut coalescer, now) = (Coalescer::default(), Instant::now());
         let mut went = 0;
         for tick in 0..60_000 / 10 {
@@ -483,7 +487,7 @@ mod tests {
     }
 
     #[test]
-    fn live_output_that_adds_merges_in_order_and_is_held_to_25_messages_a_second() {
+    fn appended_live_output_merges_in_order_at_25_messages_a_second() {
         let (mut coalescer, now) = (Coalescer::<acp::SessionUpdate>::default(), Instant::now());
         let (mut messages, mut all, mut expected) = (0, String::new(), String::new());
         for tick in 0..10_000_u32 {
@@ -491,13 +495,13 @@ mod tests {
             expected.push_str(&data);
             let at = now + ms(u64::from(tick));
             coalescer.push(Update::Display { call: "a".into(), data }, 1, at);
-            for Waiting { update, .. } in coalescer.due(at, 0) {
+            for QueuedUpdate { update, .. } in coalescer.due(at, 0) {
                 let Update::Display { data, .. } = update else { panic!("{update:?}") };
                 all.push_str(&data);
                 messages += 1;
             }
         }
-        for Waiting { update, .. } in coalescer.flush() {
+        for QueuedUpdate { update, .. } in coalescer.flush() {
             let Update::Display { data, .. } = update else { panic!("{update:?}") };
             all.push_str(&data);
         }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// A connection in any protocol version. A trait object, so that the SDK's generic code is compiled
 /// once and not once per version.
 #[async_trait]
-pub(crate) trait Served: Send + Sync {
+pub(crate) trait AnyConnection: Send + Sync {
     /// Handles a request; returns when its first step is done.
     async fn request(
         self: Arc<Self>,
@@ -37,7 +37,7 @@ pub(crate) trait Served: Send + Sync {
 ///
 /// Messages arrive undecoded, so that what the SDK's types reject as a whole (a missing list, one
 /// unknown content block) can be accepted, or rejected with a precise error.
-pub(crate) struct Dispatcher(pub(crate) Arc<dyn Served>);
+pub(crate) struct Dispatcher(pub(crate) Arc<dyn AnyConnection>);
 
 impl HandleDispatchFrom<Client> for Dispatcher {
     async fn handle_dispatch_from(
@@ -61,7 +61,7 @@ impl HandleDispatchFrom<Client> for Dispatcher {
 }
 
 #[async_trait]
-impl<W: Wire> Served for Connection<W> {
+impl<W: Wire> AnyConnection for Connection<W> {
     async fn request(
         self: Arc<Self>,
         request: UntypedMessage,
@@ -80,7 +80,7 @@ impl<W: Wire> Served for Connection<W> {
         let (method, params) = notification.into_parts();
         match method.as_str() {
             "session/cancel" => self.cancel_turn(params),
-            "cancel" if self.native.is_seed() => self.cancel_turn(params),
+            "cancel" if self.native.is_kosmokrator() => self.cancel_turn(params),
             _ => tracing::debug!(%method, "ignoring an unknown notification"),
         }
     }

@@ -11,17 +11,17 @@ use serde_json::json;
 
 /// Returns `-32602` with a message that names what is wrong.
 pub(crate) fn invalid_params(message: impl Into<String>) -> Error {
-    Error::new(ErrorCode::INVALID_PARAMS, short(&message.into()))
+    Error::new(ErrorCode::INVALID_PARAMS, shorten(&message.into()))
 }
 
 /// Returns `-32600` with a message that names what is wrong.
 pub(crate) fn invalid_request(message: impl Into<String>) -> Error {
-    Error::new(ErrorCode::INVALID_REQUEST, short(&message.into()))
+    Error::new(ErrorCode::INVALID_REQUEST, shorten(&message.into()))
 }
 
 /// Shortens a message that may quote the client's input: puts it on one line, and if it is longer
 /// than any message without a long quotation, keeps its beginning and its end.
-fn short(message: &str) -> String {
+fn shorten(message: &str) -> String {
     let line = agent::one_line(message);
     let count = line.chars().count();
     if count <= QUOTED_CHARS * 2 {
@@ -33,7 +33,7 @@ fn short(message: &str) -> String {
 }
 
 /// Prepares the client's input for quotation in an error: one line, truncated.
-fn quoted(text: &str) -> String {
+fn quote(text: &str) -> String {
     let line = agent::one_line(text);
     match line.char_indices().nth(QUOTED_CHARS) {
         Some((end, _)) => format!("{}…", &line[..end]),
@@ -50,21 +50,21 @@ pub(crate) fn unsupported_version(requested: &Value, served: ProtocolVersion) ->
 
 /// Returns `-32601`, naming the method.
 pub(crate) fn unknown_method(method: &str) -> Error {
-    let method = quoted(method);
+    let method = quote(method);
     Error::new(ErrorCode::METHOD_NOT_FOUND, format!("unknown method: {method}"))
         .data(json!({ "method": method }))
 }
 
 /// Returns `-32601` in the wording of the native layer and the legacy dialect.
 pub(crate) fn method_not_found(method: &str) -> Error {
-    let method = quoted(method);
+    let method = quote(method);
     Error::new(ErrorCode::METHOD_NOT_FOUND, format!("Method not found: {method}"))
         .data(json!({ "method": method }))
 }
 
 /// Returns `-32002`, naming the session.
 pub(crate) fn unknown_session(id: &SessionId) -> Error {
-    let id = quoted(id.as_str());
+    let id = quote(id.as_str());
     Error::new(ErrorCode::RESOURCE_NOT_FOUND, format!("resource not found: no session {id}"))
         .data(json!({ "sessionId": id }))
 }
@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_an_error_quotes_is_short_and_on_one_line() {
+    fn quoted_input_in_errors_is_one_short_line() {
         let long = "secret\n".repeat(10_000);
         for error in [
             invalid_params(format!("invalid type: string {long:?}, expected u32")),
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn each_failure_has_its_code() {
+    fn each_failure_maps_to_its_error_code() {
         let missing = StoreError::NotFound("s1".into());
         for (error, code) in [
             (turn(&TurnError::Model(ModelError::Auth("no key".into()))), -32000),

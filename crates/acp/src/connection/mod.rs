@@ -8,10 +8,9 @@ mod coalesce;
 pub(crate) mod content;
 mod dispatch;
 pub(crate) mod errors;
-pub(crate) mod money;
-mod opening;
+mod open_claims;
 mod outbox;
-mod replayed;
+mod replay;
 mod reply;
 mod rewind;
 mod servers;
@@ -19,25 +18,26 @@ mod sessions;
 pub(crate) mod settings;
 mod tasks;
 mod time;
+pub(crate) mod unpriced;
 mod update;
 mod wire;
 
-pub(crate) use client::{AcpClient, Outfit};
+pub(crate) use client::{AcpClient, SessionParts};
 #[cfg(test)]
-pub(crate) use coalesce::{Coalescer, Waiting};
-pub(crate) use dispatch::{Dispatcher, Served, unknown};
+pub(crate) use coalesce::{Coalescer, QueuedUpdate};
+pub(crate) use dispatch::{AnyConnection, Dispatcher, unknown};
 pub(crate) use outbox::Outbox;
-pub(crate) use replayed::Replayed;
+pub(crate) use replay::Replay;
 pub(crate) use reply::Reply;
-pub(crate) use sessions::Held;
+pub(crate) use sessions::HeldUpdates;
 pub(crate) use time::rfc3339;
 pub(crate) use update::{ChunkKind, Update};
 pub(crate) use wire::{Projection, Wire};
 
 use crate::{
     AcpOptions,
-    native::Switch,
-    transport::{Gauge, Ids},
+    native::EventsSwitch,
+    transport::{Backpressure, Ids},
 };
 use agent::{Client, ModelInfo, Runtime, SessionHandle, SessionId};
 use agent_client_protocol::{Client as ClientRole, ConnectionTo, Error};
@@ -64,21 +64,21 @@ pub(crate) struct Connection<W: Wire> {
     /// The unanswered requests.
     pub(crate) in_flight: InFlight,
     /// Whether native events are sent.
-    pub(crate) native: Arc<Switch>,
+    pub(crate) native: Arc<EventsSwitch>,
     /// Whether the client has logged out and not authenticated since.
     pub(crate) logged_out: AtomicBool,
     /// Whether the client lets its user authenticate when a session is refused for lack of it.
     pub(crate) shows_login: AtomicBool,
     /// Whether the user chose to continue without a language model, until one is configured.
     pub(crate) without_model: AtomicBool,
-    gauge: Arc<Gauge>,
+    backpressure: Arc<Backpressure>,
     /// Translates request ids between the client and the SDK.
     pub(crate) ids: Arc<Ids>,
     peer: OnceLock<Peer<W>>,
     /// The sessions it opened, with the `Client` that reports their events.
     sessions: Mutex<HashMap<SessionId, Arc<AcpClient<W>>>>,
     /// Which sessions the client knows to be open, and which are being opened.
-    claims: opening::Claims,
+    claims: open_claims::OpenClaims,
 }
 
 /// The client, after `initialize`.
@@ -90,7 +90,7 @@ pub(crate) struct Peer<W: Wire> {
     /// Whether it supports forms.
     pub(crate) forms: bool,
     /// Version-specific properties that it declared.
-    pub(crate) traits: W::Traits,
+    pub(crate) traits: W::ClientTraits,
     pump: tokio::task::AbortHandle,
 }
 
@@ -105,12 +105,12 @@ impl<W: Wire> Connection<W> {
     pub(crate) fn new(
         runtime: Arc<Runtime>,
         options: AcpOptions,
-        gauge: Arc<Gauge>,
+        backpressure: Arc<Backpressure>,
         ids: Arc<Ids>,
     ) -> Arc<Self> {
         Arc::new(Self {
             runtime,
-            native: Arc::new(Switch::new(options.events)),
+            native: Arc::new(EventsSwitch::new(options.events)),
             options,
             tasks: Tasks::default(),
             in_flight: InFlight::default(),
@@ -118,11 +118,11 @@ impl<W: Wire> Connection<W> {
             logged_out: AtomicBool::new(false),
             shows_login: AtomicBool::new(false),
             without_model: AtomicBool::new(false),
-            gauge,
+            backpressure,
             ids,
             peer: OnceLock::new(),
             sessions: Mutex::default(),
-            claims: opening::Claims::default(),
+            claims: open_claims::OpenClaims::default(),
         })
     }
 
@@ -132,16 +132,16 @@ impl<W: Wire> Connection<W> {
     }
 
     /// Registers the client at `initialize`; returns false if it was registered already.
-    pub(crate) fn introduce(
+    pub(crate) fn register(
         &self,
         connection: ConnectionTo<ClientRole>,
         forms: bool,
-        traits: W::Traits,
+        traits: W::ClientTraits,
     ) -> bool {
         if self.peer.get().is_some() {
             return false;
         }
-        let outbox = Outbox::new(connection.clone(), self.gauge.clone(), self.native.clone());
+        let outbox = Outbox::new(connection.clone(), self.backpressure.clone(), self.native.clone());
         let pump = {
             let outbox = outbox.clone();
             tokio::spawn(async move { outbox.pump().await }).abort_handle()
@@ -165,7 +165,7 @@ impl<W: Wire> Connection<W> {
     pub(crate) async fn settle(&self) {
         self.cancel();
         let mut handles = self.close_all().await;
-        self.tasks.settled().await;
+        self.tasks.all_settled().await;
         // Sessions that requests opened while we waited for them.
         handles.extend(self.close_all().await);
         for handle in &handles {
@@ -180,7 +180,7 @@ impl<W: Wire> Connection<W> {
     async fn close_all(&self) -> Vec<SessionHandle> {
         let handles = self.open_sessions();
         let left = handles.iter().filter(|handle| {
-            let client = self.watched(handle.id());
+            let client = self.subscriber(handle.id());
             !client.is_some_and(|client| handle.leave(&client))
         });
         futures::future::join_all(left.map(SessionHandle::close)).await;
@@ -188,11 +188,11 @@ impl<W: Wire> Connection<W> {
     }
 
     fn open_sessions(&self) -> Vec<SessionHandle> {
-        let told = |(id, client): (&SessionId, &Arc<AcpClient<W>>)| {
+        let open_handle = |(id, client): (&SessionId, &Arc<AcpClient<W>>)| {
             let client: Arc<dyn Client> = client.clone();
             self.runtime.find(id).filter(|handle| handle.tells(&client))
         };
-        self.sessions().iter().filter_map(told).collect()
+        self.sessions().iter().filter_map(open_handle).collect()
     }
 
     fn sessions(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<AcpClient<W>>>> {

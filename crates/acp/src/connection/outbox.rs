@@ -2,13 +2,13 @@
 
 use super::{
     Wire,
-    coalesce::{Coalescer, Waiting},
+    coalesce::{Coalescer, QueuedUpdate},
     update::Update,
 };
 use crate::{
     limits::UPDATES_IN_FLIGHT,
-    native::{self, Event, Frame, Prefix, Switch},
-    transport::Gauge,
+    native::{self, Event, EventsSwitch, Frame, Prefix},
+    transport::Backpressure,
 };
 use agent::{SessionId, TurnId};
 use agent_client_protocol::{Client, ConnectionTo};
@@ -22,11 +22,11 @@ use tokio::{sync::Notify, time::Instant};
 /// more](Outbox::room), and passes updates to the transport in order, merged where the client lags.
 pub(crate) struct Outbox<W: Wire> {
     connection: ConnectionTo<Client>,
-    gauge: Arc<Gauge>,
+    backpressure: Arc<Backpressure>,
     lanes: Mutex<HashMap<SessionId, Lane<W::Update>>>,
     wake: Notify,
     /// Whether native events are sent as well.
-    native: Arc<Switch>,
+    native: Arc<EventsSwitch>,
 }
 
 struct Lane<U> {
@@ -40,8 +40,12 @@ struct Lane<U> {
 impl<W: Wire> Outbox<W> {
     /// Creates the outbox of a connection. Delayed updates are sent only while [`Outbox::pump`]
     /// runs.
-    pub(crate) fn new(connection: ConnectionTo<Client>, gauge: Arc<Gauge>, native: Arc<Switch>) -> Arc<Self> {
-        Arc::new(Self { connection, gauge, lanes: Mutex::default(), wake: Notify::new(), native })
+    pub(crate) fn new(
+        connection: ConnectionTo<Client>,
+        backpressure: Arc<Backpressure>,
+        native: Arc<EventsSwitch>,
+    ) -> Arc<Self> {
+        Arc::new(Self { connection, backpressure, lanes: Mutex::default(), wake: Notify::new(), native })
     }
 
     /// Queues updates of a session.
@@ -55,8 +59,8 @@ impl<W: Wire> Outbox<W> {
         for update in updates {
             // Live output is dropped while the client lags; the command's result is always
             // complete.
-            if !matches!(update, Update::Display { .. }) || !self.gauge.is_backlogged() {
-                self.wait(lane, update, now);
+            if !matches!(update, Update::Display { .. }) || !self.backpressure.is_backlogged() {
+                self.queue(lane, update, now);
             }
         }
         self.send_due(session, lane, now);
@@ -67,14 +71,14 @@ impl<W: Wire> Outbox<W> {
 
     /// Completes when the client has room for more updates, of this session or any other.
     pub(crate) async fn room(&self) {
-        self.gauge.room().await;
+        self.backpressure.room().await;
     }
 
     /// Queues an update in its lane.
-    fn wait(&self, lane: &mut Lane<W::Update>, update: Update<W::Update>, now: Instant) {
+    fn queue(&self, lane: &mut Lane<W::Update>, update: Update<W::Update>, now: Instant) {
         let bytes = update.bytes();
-        self.gauge.add(bytes);
-        self.gauge.remove(lane.coalescer.push(update, bytes, now));
+        self.backpressure.add(bytes);
+        self.backpressure.remove(lane.coalescer.push(update, bytes, now));
     }
 
     /// Passes all queued updates of a session to the transport, so that anything sent later follows
@@ -94,16 +98,16 @@ impl<W: Wire> Outbox<W> {
     ///
     /// If the session is held already, queued updates of the protocol are dropped, because the
     /// replay includes their content.
-    pub(crate) fn hold_anew(&self, session: &SessionId) {
+    pub(crate) fn hold_for_replay(&self, session: &SessionId) {
         let mut lanes = self.lanes();
         let lane = lane(&mut lanes, session);
         let waiting = lane.coalescer.flush();
         if lane.held {
             // A replay sends no queued native events, so keep them.
-            for Waiting { update, bytes } in waiting {
-                self.gauge.remove(bytes);
+            for QueuedUpdate { update, bytes } in waiting {
+                self.backpressure.remove(bytes);
                 if matches!(update, Update::Native(_)) {
-                    self.wait(lane, update, Instant::now());
+                    self.queue(lane, update, Instant::now());
                 }
             }
         } else {
@@ -131,47 +135,47 @@ impl<W: Wire> Outbox<W> {
     /// previous ones. For replays.
     #[cfg(feature = "v2")]
     pub(crate) async fn send_paced(&self, session: &SessionId, update: W::Update) {
-        self.gauge.below(UPDATES_IN_FLIGHT).await;
+        self.backpressure.below(UPDATES_IN_FLIGHT).await;
         let bytes = agent::json_bytes(&update);
-        self.gauge.add(bytes);
+        self.backpressure.add(bytes);
         self.send(session, update, bytes);
     }
 
     /// Sends an update directly, bypassing the held lane, once the client has read most of the
     /// previous ones. Text is sent again as a native event of the turn `run`. For replays.
-    pub(crate) async fn play(
+    pub(crate) async fn send_replayed(
         &self,
         session: &SessionId,
         run: &mut Option<TurnId>,
         update: Update<W::Update>,
     ) {
-        self.gauge.below(UPDATES_IN_FLIGHT).await;
+        self.backpressure.below(UPDATES_IN_FLIGHT).await;
         let bytes = update.bytes();
-        self.gauge.add(bytes);
-        self.send_one(session, run, Waiting { update, bytes });
+        self.backpressure.add(bytes);
+        self.send_one(session, run, QueuedUpdate { update, bytes });
     }
 
     /// Passes an update to the transport; its bytes are already counted.
     fn send(&self, session: &SessionId, update: W::Update, bytes: usize) {
-        self.gauge.count_sent(bytes);
+        self.backpressure.count_sent(bytes);
         if let Err(error) = W::send(&self.connection, session, update) {
-            tracing::debug!(%error, "the connection is gone; an update was not sent");
+            tracing::debug!(%error, "the connection is closed; an update was not sent");
         }
     }
 
     /// Drops a session and its queued updates.
     pub(crate) fn forget(&self, session: &SessionId) {
         if let Some(lane) = self.lanes().remove(session) {
-            self.gauge.remove(lane.coalescer.bytes());
+            self.backpressure.remove(lane.coalescer.bytes());
         }
     }
 
     /// Sends updates as they become due by time or by the writer's progress. Never completes.
     pub(crate) async fn pump(&self) {
-        let mut progress = self.gauge.progress();
+        let mut progress = self.backpressure.progress();
         loop {
             let (waiting, deadline) = self.next();
-            let full = self.gauge.in_flight() >= UPDATES_IN_FLIGHT;
+            let full = self.backpressure.in_flight() >= UPDATES_IN_FLIGHT;
             tokio::select! {
                 () = sleep_until(deadline), if !full && deadline.is_some() => {}
                 _ = progress.changed(), if waiting => {}
@@ -196,15 +200,15 @@ impl<W: Wire> Outbox<W> {
         if lane.held {
             return;
         }
-        for waiting in lane.coalescer.due(now, self.gauge.in_flight()) {
+        for waiting in lane.coalescer.due(now, self.backpressure.in_flight()) {
             self.send_one(session, &mut lane.run, waiting);
         }
     }
 
     /// Sends an update. Text is sent again as a native event, so that text that was merged in the
     /// queue is one message in each.
-    fn send_one(&self, session: &SessionId, run: &mut Option<TurnId>, waiting: Waiting<W::Update>) {
-        let Waiting { update, bytes } = waiting;
+    fn send_one(&self, session: &SessionId, run: &mut Option<TurnId>, waiting: QueuedUpdate<W::Update>) {
+        let QueuedUpdate { update, bytes } = waiting;
         let prefix = self.native.prefix();
         let delta = match &update {
             Update::Native(frame) | Update::State(_, frame) => {
@@ -216,7 +220,7 @@ impl<W: Wire> Outbox<W> {
                     (Some(prefix), Some(event)) => {
                         self.send_event(session, prefix, of.as_ref(), event, bytes);
                     }
-                    _ => self.gauge.remove(bytes),
+                    _ => self.backpressure.remove(bytes),
                 }
                 return;
             }
@@ -225,11 +229,11 @@ impl<W: Wire> Outbox<W> {
         };
         match update.into_wire::<W>() {
             Some(update) => self.send(session, update, bytes),
-            None => self.gauge.remove(bytes),
+            None => self.backpressure.remove(bytes),
         }
         if let Some((prefix, event)) = delta {
             // The same text, sent a second time.
-            self.gauge.add(bytes);
+            self.backpressure.add(bytes);
             self.send_event(session, prefix, run.as_ref(), &event, bytes);
         }
     }
@@ -243,9 +247,9 @@ impl<W: Wire> Outbox<W> {
         event: &Event,
         bytes: usize,
     ) {
-        self.gauge.count_sent(bytes);
+        self.backpressure.count_sent(bytes);
         if let Err(error) = native::send(&self.connection, session, prefix, run, event) {
-            tracing::debug!(%error, "the connection is gone; an event was not sent");
+            tracing::debug!(%error, "the connection is closed; an event was not sent");
         }
     }
 

@@ -1,6 +1,6 @@
 //! The response to a request, sent exactly once.
 
-use crate::native::{Switch, with_seed_keys};
+use crate::native::{EventsSwitch, with_kosmokrator_keys};
 use agent_client_protocol::{Error, ErrorCode, RawJsonRpcId, RequestCancellation, Responder};
 use serde::Serialize;
 use serde_json::Value;
@@ -10,7 +10,7 @@ use std::{
 };
 
 /// The KosmoKrator wire's code for missing credentials.
-const SEED_AUTH_REQUIRED: i32 = -32001;
+const KOSMOKRATOR_AUTH_REQUIRED: i32 = -32001;
 
 /// The ids of unanswered requests.
 pub(crate) type InFlight = Arc<Mutex<HashSet<RawJsonRpcId>>>;
@@ -19,19 +19,19 @@ pub(crate) type InFlight = Arc<Mutex<HashSet<RawJsonRpcId>>>;
 /// an internal error.
 pub(crate) struct Reply {
     responder: Responder,
-    native: Arc<Switch>,
+    native: Arc<EventsSwitch>,
     _open: Open,
 }
 
 impl Reply {
     /// Accepts a request. If its id is in use, sends an error to the client and returns `None`.
-    pub(crate) fn new(responder: Responder, in_flight: &InFlight, native: Arc<Switch>) -> Option<Self> {
+    pub(crate) fn new(responder: Responder, in_flight: &InFlight, native: Arc<EventsSwitch>) -> Option<Self> {
         let id = responder.raw_id().clone();
         // Null ids are not tracked: requests with one cannot be distinguished anyway.
         let fresh = id == RawJsonRpcId::Null || lock(in_flight).insert(id.clone());
         if !fresh {
             let error = super::errors::invalid_request("this id belongs to a request that is still running");
-            answered(responder.respond_with_error(error));
+            log_send_error(responder.respond_with_error(error));
             return None;
         }
         Some(Self { responder, native, _open: Open { id, in_flight: in_flight.clone() } })
@@ -59,18 +59,21 @@ impl Reply {
             error.message = agent::sanitise(&error.message);
             error
         });
-        let result =
-            if self.native.is_seed() { result.map(with_seed_keys).map_err(seed_error) } else { result };
-        answered(self.responder.respond_with_result(result));
+        let result = if self.native.is_kosmokrator() {
+            result.map(with_kosmokrator_keys).map_err(kosmokrator_error)
+        } else {
+            result
+        };
+        log_send_error(self.responder.respond_with_result(result));
     }
 }
 
 /// Converts an error to the KosmoKrator wire: its codes, and its message where that wire fixes one.
-fn seed_error(mut error: Error) -> Error {
-    let said = |key: &str| error.data.as_ref()?.get(key)?.as_str().map(str::to_owned);
-    let (method, session) = (said("method"), said("sessionId"));
+fn kosmokrator_error(mut error: Error) -> Error {
+    let data = |key: &str| error.data.as_ref()?.get(key)?.as_str().map(str::to_owned);
+    let (method, session) = (data("method"), data("sessionId"));
     if error.code == ErrorCode::AUTH_REQUIRED {
-        error.code = ErrorCode::new(SEED_AUTH_REQUIRED);
+        error.code = ErrorCode::new(KOSMOKRATOR_AUTH_REQUIRED);
     } else if error.code == ErrorCode::PARSE_ERROR {
         "Invalid JSON-RPC frame".clone_into(&mut error.message);
     } else if let (ErrorCode::METHOD_NOT_FOUND, Some(method)) = (error.code, method) {
@@ -98,8 +101,8 @@ fn lock(in_flight: &InFlight) -> std::sync::MutexGuard<'_, HashSet<RawJsonRpcId>
     in_flight.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn answered(result: Result<(), Error>) {
+fn log_send_error(result: Result<(), Error>) {
     if let Err(error) = result {
-        tracing::debug!(%error, "the connection is gone; an answer was not sent");
+        tracing::debug!(%error, "the connection is closed; a response was not sent");
     }
 }

@@ -36,12 +36,12 @@ fn server(given: &Value) -> Result<Option<ClientServer>, String> {
         _ => return Err(".type must be a string: stdio or http".to_owned()),
     };
     if !matches!(kind, "stdio" | "http" | "sse") {
-        tracing::warn!(kind, "an MCP server that the client gave is of an unknown kind; it is passed over");
+        tracing::warn!(kind, "the client sent an MCP server of an unknown kind; ignored");
         return Ok(None);
     }
     let name = agent::label(text(given, "name")?, NAME_CHARS);
     if name.is_empty() {
-        return Err(".name has no text that can be shown".to_owned());
+        return Err(".name contains no visible text".to_owned());
     }
     let how = match kind {
         "http" => ClientServerKind::Http { url: url(given)?, headers: pairs(given, "headers")? },
@@ -99,7 +99,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn servers_are_taken_and_an_unknown_kind_is_passed_over() {
+    fn servers_are_parsed_and_an_unknown_kind_is_skipped() {
         let given = json!([
             { "name": "a", "command": "/bin/a", "args": ["x"], "env": [{ "name": "K", "value": "canary" }] },
             { "type": "stdio", "name": "b", "command": "b", "args": null },
@@ -127,7 +127,7 @@ mod tests {
             (json!(["x"]), "mcpServers[0] must be an object"),
             (json!([null]), "mcpServers[0] must be an object"),
             (json!([{ "command": "x" }]), "mcpServers[0].name must be a string"),
-            (json!([{ "name": "\u{202e}", "command": "x" }]), "mcpServers[0].name has no text"),
+            (json!([{ "name": "\u{202e}", "command": "x" }]), "mcpServers[0].name contains no visible text"),
             (
                 json!([{ "name": "a", "command": "a" }, { "name": "b" }]),
                 "mcpServers[1].command must be a string",

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     ClientTools,
-    limits::{LIST_PAGE, SEED_LIST_PAGE, TITLE_CHARS},
+    limits::{KOSMOKRATOR_LIST_PAGE, LIST_PAGE, TITLE_CHARS},
     system::ToolSet,
 };
 use agent::{
@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 /// The parameters shared by all methods that create or open a session.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Folders {
+struct SessionParams {
     cwd: Option<Value>,
     additional_directories: Option<Vec<Value>>,
     mcp_servers: Value,
@@ -32,26 +32,26 @@ struct Folders {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Named {
+struct SessionParam {
     session_id: String,
     #[serde(rename = "_meta", default)]
     meta: Value,
 }
 
 /// Holds live updates of a session during its replay; releases them when dropped.
-pub(crate) struct Held<'a, W: Wire> {
+pub(crate) struct HeldUpdates<'a, W: Wire> {
     outbox: &'a Outbox<W>,
     session: &'a SessionId,
 }
 
-impl<'a, W: Wire> Held<'a, W> {
+impl<'a, W: Wire> HeldUpdates<'a, W> {
     /// Adopts a session held by [`Connection::hold`].
     pub(crate) fn new(peer: &'a Peer<W>, handle: &'a SessionHandle) -> Self {
         Self { outbox: &peer.outbox, session: handle.id() }
     }
 }
 
-impl<W: Wire> Drop for Held<'_, W> {
+impl<W: Wire> Drop for HeldUpdates<'_, W> {
     fn drop(&mut self) {
         self.outbox.release(self.session);
     }
@@ -68,46 +68,47 @@ impl<W: Wire> Connection<W> {
         given: Value,
         cancellation: &RequestCancellation,
     ) -> Result<SessionHandle, Error> {
-        let folders: Folders = params("session/new", given)?;
-        let servers = servers(&folders.mcp_servers)?.unwrap_or_default();
+        let session_params: SessionParams = params("session/new", given)?;
+        let servers = servers(&session_params.mcp_servers)?.unwrap_or_default();
         let default = self.options.default_cwd.clone();
-        let (cwd, additional_directories) = self.folders(peer, folders, Some(&default)).await?;
+        let (cwd, additional_directories) =
+            self.check_directories(peer, session_params, Some(&default)).await?;
         let cwd = cwd.unwrap_or(default);
-        self.may_begin(&cwd).await?;
+        self.check_may_start(&cwd).await?;
         let new = CreateSession { cwd, additional_directories, servers };
         let attach = |id: &SessionId| {
             peer.outbox.hold(id);
             self.attach(peer, id)
         };
         let made = self.runtime.create(new, attach).await.map_err(|error| errors::session(&error))?;
-        self.made(peer, made, cancellation).await
+        self.created_unless_cancelled(peer, made, cancellation).await
     }
 
     /// Opens the stored session named in the parameters of `method`, or joins its subscribers in
     /// this process.
     ///
     /// Its updates are held until [`Outbox::release`], unless this client is subscribed already.
-    /// Before responding, call [`Connection::keep`], or [`Connection::take_back`] if the response
-    /// is an error.
+    /// Before responding, call [`Connection::mark_open`], or [`Connection::leave_cancelled`] if the
+    /// response is an error.
     pub(crate) async fn open(
         &self,
         method: &str,
         peer: &Peer<W>,
         given: Value,
     ) -> Result<SessionHandle, Error> {
-        let named: Named = params(method, given.clone())?;
-        let folders: Folders = params(method, given)?;
-        let servers = servers(&folders.mcp_servers)?;
-        let (cwd, additional_directories) = self.folders(peer, folders, None).await?;
+        let named: SessionParam = params(method, given.clone())?;
+        let session_params: SessionParams = params(method, given)?;
+        let servers = servers(&session_params.mcp_servers)?;
+        let (cwd, additional_directories) = self.check_directories(peer, session_params, None).await?;
         let take_over = named.meta.pointer("/tiller/takeOver") == Some(&Value::Bool(true));
         // The list is complete each time: a missing list means no directories.
         let how =
             OpenSession { cwd, additional_directories: Some(additional_directories), servers, take_over };
         let id = SessionId(named.session_id);
-        self.claims.begin(&id);
+        self.claims.begin_opening(&id);
         let opened = self.open_or_join(peer, &id, how).await;
         if opened.is_err() {
-            self.take_back(peer, &id).await;
+            self.leave_cancelled(peer, &id).await;
         }
         opened
     }
@@ -125,7 +126,7 @@ impl<W: Wire> Connection<W> {
             };
             let handle =
                 self.runtime.open(id, how.clone(), attach).await.map_err(|error| errors::session(&error))?;
-            if self.watched(id).is_some_and(|client| handle.tells(&client)) || handle.join(attach(id)) {
+            if self.subscriber(id).is_some_and(|client| handle.tells(&client)) || handle.join(attach(id)) {
                 return Ok(handle);
             }
             // The last other subscriber has just left.
@@ -141,19 +142,20 @@ impl<W: Wire> Connection<W> {
         given: Value,
         cancellation: &RequestCancellation,
     ) -> Result<SessionHandle, Error> {
-        let origin: Named = params("session/fork", given.clone())?;
-        let folders: Folders = params("session/fork", given)?;
-        let servers = servers(&folders.mcp_servers)?.unwrap_or_default();
+        let origin: SessionParam = params("session/fork", given.clone())?;
+        let session_params: SessionParams = params("session/fork", given)?;
+        let servers = servers(&session_params.mcp_servers)?.unwrap_or_default();
         let origin = SessionId(origin.session_id);
         let record = self.runtime.record(&origin).await.map_err(|error| errors::store(&error))?;
-        let (cwd, additional_directories) = self.folders(peer, folders, Some(&record.cwd)).await?;
+        let (cwd, additional_directories) =
+            self.check_directories(peer, session_params, Some(&record.cwd)).await?;
         let new = CreateSession { cwd: cwd.unwrap_or(record.cwd), additional_directories, servers };
         let attach = |id: &SessionId| {
             peer.outbox.hold(id);
             self.attach(peer, id)
         };
         let made = self.runtime.fork(&origin, new, attach).await.map_err(|error| errors::session(&error))?;
-        self.made(peer, made, cancellation).await
+        self.created_unless_cancelled(peer, made, cancellation).await
     }
 
     /// Returns a page of the stored sessions, most recently used first.
@@ -184,7 +186,7 @@ impl<W: Wire> Connection<W> {
                 )));
             }
         };
-        let limit = if self.native.is_seed() { SEED_LIST_PAGE } else { LIST_PAGE };
+        let limit = if self.native.is_kosmokrator() { KOSMOKRATOR_LIST_PAGE } else { LIST_PAGE };
         let query = ListQuery { cwd, archived, cursor: given.cursor, limit, ..ListQuery::default() };
         self.runtime.list(query).await.map_err(|error| errors::store(&error))
     }
@@ -198,8 +200,8 @@ impl<W: Wire> Connection<W> {
         let id = handle.id();
         // Remove first, so that a concurrent request that reopens the session gets its own client.
         let client = self.sessions().remove(id).ok_or_else(|| errors::unknown_session(id))?;
-        self.claims.closed(id);
-        client.left().cancel();
+        self.claims.mark_closed(id);
+        client.leave_token().cancel();
         let client: Arc<dyn Client> = client;
         if !(handle.tells(&client) && handle.leave(&client)) {
             handle.cancel();
@@ -214,7 +216,7 @@ impl<W: Wire> Connection<W> {
 
     /// Deletes a session once its running work has settled. A missing session is no error.
     pub(crate) async fn delete(&self, given: Value) -> Result<(), Error> {
-        let id = named("session/delete", given)?;
+        let id = session_id("session/delete", given)?;
         self.runtime.delete(&id).await.map_err(|error| errors::store(&error))?;
         self.forget(&id);
         Ok(())
@@ -229,7 +231,7 @@ impl<W: Wire> Connection<W> {
         given: Value,
         archived: bool,
     ) -> Result<(), Error> {
-        let id = named(method, given)?;
+        let id = session_id(method, given)?;
         self.runtime.set_archived(&id, archived).await.map_err(|error| errors::store(&error))?;
         if archived {
             peer.outbox.flush(&id);
@@ -250,7 +252,7 @@ impl<W: Wire> Connection<W> {
         let given: Params = params("session/set_title", given)?;
         let title = agent::label(&given.title, TITLE_CHARS);
         if title.is_empty() {
-            return Err(errors::invalid_params("title has no text that can be shown; send some"));
+            return Err(errors::invalid_params("title contains no visible text"));
         }
         let id = SessionId(given.session_id);
         self.runtime.set_title(&id, title.clone()).await.map_err(|error| errors::session(&error))?;
@@ -259,7 +261,7 @@ impl<W: Wire> Connection<W> {
 
     /// Returns whether a session is in memory, or only stored. Opens nothing.
     pub(crate) async fn is_open(&self, given: Value) -> Result<bool, Error> {
-        let id = named("session/status", given)?;
+        let id = session_id("session/status", given)?;
         if self.runtime.find(&id).is_some() {
             return Ok(true);
         }
@@ -292,7 +294,7 @@ impl<W: Wire> Connection<W> {
 
     /// Returns the open session named in the parameters of `method`, or an error that names it.
     fn session(&self, method: &str, given: Value) -> Result<SessionHandle, Error> {
-        self.find(named(method, given)?.as_str())
+        self.find(session_id(method, given)?.as_str())
     }
 
     /// Returns an open session, or an error that names it.
@@ -302,8 +304,8 @@ impl<W: Wire> Connection<W> {
     }
 
     /// Returns the token that is cancelled when this client closes the session or disconnects.
-    pub(crate) fn left(&self, handle: &SessionHandle) -> CancellationToken {
-        self.client(handle).map_or_else(|| self.gone.clone(), |client| client.left().clone())
+    pub(crate) fn leave_token(&self, handle: &SessionHandle) -> CancellationToken {
+        self.client(handle).map_or_else(|| self.gone.clone(), |client| client.leave_token().clone())
     }
 
     /// Returns this client's subscriber to a session.
@@ -343,12 +345,12 @@ impl<W: Wire> Connection<W> {
     /// Holds a session's updates until [`Outbox::release`]. Returns the number of the last stored
     /// event already reported to the client, and the events in progress that are not stored.
     pub(crate) fn hold(&self, peer: &Peer<W>, handle: &SessionHandle) -> (u64, Vec<SessionEvent>) {
-        handle.at_rest(|| peer.outbox.hold_anew(handle.id()))
+        handle.at_rest(|| peer.outbox.hold_for_replay(handle.id()))
     }
 
     /// Drops the state of a closed session.
     pub(crate) fn forget(&self, id: &SessionId) {
-        self.claims.closed(id);
+        self.claims.mark_closed(id);
         self.sessions().remove(id);
         if let Ok(peer) = self.peer() {
             peer.outbox.forget(id);
@@ -356,16 +358,16 @@ impl<W: Wire> Connection<W> {
     }
 
     /// Returns this client's subscriber to a session, as a trait object.
-    pub(super) fn watched(&self, id: &SessionId) -> Option<Arc<dyn Client>> {
+    pub(super) fn subscriber(&self, id: &SessionId) -> Option<Arc<dyn Client>> {
         self.sessions().get(id).map(|client| client.clone() as Arc<dyn Client>)
     }
 
     /// Creates the client and the system of a session that is created, opened or joined.
     fn attach(&self, peer: &Peer<W>, id: &SessionId) -> Surface {
-        let outfit = W::outfit(self, peer, id);
-        let client = Arc::new(outfit.client);
+        let session_parts = W::session_parts(self, peer, id);
+        let client = Arc::new(session_parts.client);
         self.sessions().insert(id.clone(), client.clone());
-        Surface { client: client as Arc<dyn Client>, system: outfit.system }
+        Surface { client: client as Arc<dyn Client>, system: session_parts.system }
     }
 
     /// Checks the directories of a request.
@@ -373,24 +375,25 @@ impl<W: Wire> Connection<W> {
     /// Each path must be absolute (checked without I/O) and a directory on the local machine; if
     /// the project is on the editor's machine, a path that is missing locally is accepted.
     /// `default` replaces a missing `cwd`.
-    async fn folders(
+    async fn check_directories(
         &self,
         peer: &Peer<W>,
-        folders: Folders,
+        session_params: SessionParams,
         default: Option<&AbsPath>,
     ) -> Result<(Option<AbsPath>, Vec<AbsPath>), Error> {
-        let cwd = match folders.cwd {
-            Some(cwd) => Some(self.folder(peer, "cwd", &cwd).await?),
+        let cwd = match session_params.cwd {
+            Some(cwd) => Some(self.check_directory(peer, "cwd", &cwd).await?),
             None => default.cloned(),
         };
         let mut additional = Vec::new();
-        for (at, folder) in folders.additional_directories.unwrap_or_default().iter().enumerate() {
-            additional.push(self.folder(peer, &format!("additionalDirectories[{at}]"), folder).await?);
+        for (at, directory) in session_params.additional_directories.unwrap_or_default().iter().enumerate() {
+            additional
+                .push(self.check_directory(peer, &format!("additionalDirectories[{at}]"), directory).await?);
         }
         Ok((cwd, additional))
     }
 
-    async fn folder(&self, peer: &Peer<W>, name: &str, given: &Value) -> Result<AbsPath, Error> {
+    async fn check_directory(&self, peer: &Peer<W>, name: &str, given: &Value) -> Result<AbsPath, Error> {
         let wrong = |message: String| errors::invalid_params(message).data(json!({ name: given }));
         let path = given
             .as_str()
@@ -398,7 +401,7 @@ impl<W: Wire> Connection<W> {
             .ok_or_else(|| wrong(format!("{name} must be an absolute path, not {given}")))?;
         match self.options.local.metadata(&path).await {
             Ok(metadata) if metadata.kind == FileKind::Directory => Ok(path),
-            Ok(_) => Err(wrong(format!("{name} is not a folder: {path}"))),
+            Ok(_) => Err(wrong(format!("{name} is not a directory: {path}"))),
             // The directory is on the editor's machine, which is a different one.
             Err(SystemError::NotFound(_))
                 if self.options.client_tools == ClientTools::Ide && W::has_workspace(&peer.traits) =>
@@ -411,6 +414,6 @@ impl<W: Wire> Connection<W> {
     }
 }
 
-fn named(method: &str, given: Value) -> Result<SessionId, Error> {
-    Ok(SessionId(params::<Named>(method, given)?.session_id))
+fn session_id(method: &str, given: Value) -> Result<SessionId, Error> {
+    Ok(SessionId(params::<SessionParam>(method, given)?.session_id))
 }

@@ -78,11 +78,11 @@ impl From<SessionState> for Settings {
 
 impl Settings {
     /// Returns all options with their current values.
-    pub(crate) fn shown(&self, models: &[ModelInfo]) -> Vec<Setting> {
+    pub(crate) fn all(&self, models: &[ModelInfo]) -> Vec<Setting> {
         let mode = Setting {
             id: MODE,
             name: "Mode",
-            description: "What the agent may do at all".to_owned(),
+            description: "Which kinds of tools the agent may use".to_owned(),
             category: Category::Mode,
             current: self.mode.id().to_owned(),
             values: Mode::ALL.map(|mode| choice(mode.id(), mode.label(), Some(mode.description()))).to_vec(),
@@ -90,7 +90,7 @@ impl Settings {
         let permission_mode = Setting {
             id: PERMISSION_MODE,
             name: "Permissions",
-            description: format!("How much is asked before the agent acts. Commands run {}", self.sandbox),
+            description: format!("What the agent needs approval for. Commands run {}", self.sandbox),
             category: Category::Own("_permission_mode"),
             current: self.permission_mode.id().to_owned(),
             values: PermissionMode::ALL
@@ -99,7 +99,7 @@ impl Settings {
         };
         let efforts =
             models.iter().find(|known| known.id == self.model).map(|known| known.efforts.as_slice());
-        let thought_level = thought_level_shown(self.effort, efforts.unwrap_or_default());
+        let thought_level = thought_level_setting(self.effort, efforts.unwrap_or_default());
         let mut settings = vec![mode, model(&self.model, models), thought_level, permission_mode];
         settings.extend(self.client_tools.map(client_tools));
         settings
@@ -177,15 +177,15 @@ fn thought_level(id: &str) -> Result<Option<Effort>, agent::UnknownMode> {
 
 /// Returns the thought levels that the model supports, and the selected one even if the model lacks
 /// it.
-fn thought_level_shown(current: Option<Effort>, efforts: &[String]) -> Setting {
-    let mut values = vec![choice(DEFAULT_LEVEL, "Default", Some("What the model does by itself"))];
+fn thought_level_setting(current: Option<Effort>, efforts: &[String]) -> Setting {
+    let mut values = vec![choice(DEFAULT_LEVEL, "Default", Some("The model's own default"))];
     let offered = Effort::offered(efforts);
     let shown = Effort::ALL.into_iter().filter(|effort| offered.contains(effort) || current == Some(*effort));
     values.extend(shown.map(|effort| choice(effort.id(), effort.label(), None)));
     Setting {
         id: THOUGHT_LEVEL,
         name: "Thinking",
-        description: "How much the model thinks, where it can be told".to_owned(),
+        description: "How much the model reasons, if it can be set".to_owned(),
         category: Category::ThoughtLevel,
         current: current.map_or(DEFAULT_LEVEL, Effort::id).to_owned(),
         values,
@@ -221,10 +221,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_levels_that_are_offered_are_those_of_the_model_and_the_one_that_is_set() {
+    fn thought_levels_include_the_models_levels_and_the_current_one() {
         let shown = |current: Option<Effort>, efforts: &[&str]| -> Vec<String> {
             let efforts: Vec<_> = efforts.iter().map(|id| (*id).to_owned()).collect();
-            thought_level_shown(current, &efforts).values.into_iter().map(|value| value.id).collect()
+            thought_level_setting(current, &efforts).values.into_iter().map(|value| value.id).collect()
         };
         assert_eq!(
             shown(None, &["none", "low", "high", "xhigh", "max"]),

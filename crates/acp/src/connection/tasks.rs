@@ -36,7 +36,7 @@ impl Tasks {
     }
 
     /// Waits until no task runs.
-    pub(crate) async fn settled(&self) {
+    pub(crate) async fn all_settled(&self) {
         let mut running = self.0.subscribe();
         // We own the sender, so the channel cannot close while we wait.
         let _ = running.wait_for(|count| *count == 0).await;
@@ -65,7 +65,7 @@ fn log_panic(done: Result<(), Box<dyn std::any::Any + Send>>) {
             .map(|text| (*text).to_owned())
             .or_else(|| panic.downcast_ref::<String>().cloned())
             .unwrap_or_default();
-        tracing::error!(%message, "a request's handler panicked; the connection goes on");
+        tracing::error!(%message, "a request's handler panicked; the connection continues");
     }
 }
 
@@ -91,7 +91,7 @@ mod tests {
         tasks.run(async move { steps.send(2).unwrap() }).await;
         assert_eq!((taken.recv().await, taken.recv().await), (Some(1), Some(2)));
         go.send(()).unwrap();
-        tasks.settled().await;
+        tasks.all_settled().await;
         assert_eq!(taken.recv().await, Some(3));
     }
 }

@@ -1,8 +1,8 @@
 //! The interface between a connection and a version of the protocol.
 
 use super::{
-    Connection, Peer, auth::AuthState, client::Outfit, reply::Reply, settings::Settings, update::ChunkKind,
-    update::Update,
+    Connection, Peer, auth::AuthState, client::SessionParts, reply::Reply, settings::Settings,
+    update::ChunkKind, update::Update,
 };
 use agent::{
     MessageId, ModelInfo, PermissionOutcome, PermissionRequest, Question, QuestionOutcome, SessionEvent,
@@ -20,7 +20,7 @@ pub(crate) trait Wire: Send + Sync + Sized + 'static {
     /// Converts a session's events to updates.
     type Projection: Projection<Self::Update>;
     /// Properties that clients declare in this version only.
-    type Traits: Send + Sync;
+    type ClientTraits: Send + Sync;
 
     /// Returns the update for a piece of a message.
     fn chunk(kind: ChunkKind, id: &MessageId, text: String) -> Self::Update;
@@ -36,12 +36,12 @@ pub(crate) trait Wire: Send + Sync + Sized + 'static {
     ) -> Result<(), Error>;
 
     /// Returns whether the client offers files or terminals.
-    fn has_workspace(_traits: &Self::Traits) -> bool {
+    fn has_workspace(_traits: &Self::ClientTraits) -> bool {
         false
     }
 
     /// Notifies the client of its login state.
-    fn tell_auth(connection: &ConnectionTo<Client>, state: AuthState) -> Result<(), Error>;
+    fn notify_auth(connection: &ConnectionTo<Client>, state: AuthState) -> Result<(), Error>;
 
     /// Sends a permission request to the client.
     fn request_permission(
@@ -58,7 +58,11 @@ pub(crate) trait Wire: Send + Sync + Sized + 'static {
     ) -> impl Future<Output = Result<QuestionOutcome, Error>> + Send;
 
     /// Creates the client and the system of a session.
-    fn outfit(connection: &Connection<Self>, peer: &Peer<Self>, session: &SessionId) -> Outfit<Self>;
+    fn session_parts(
+        connection: &Connection<Self>,
+        peer: &Peer<Self>,
+        session: &SessionId,
+    ) -> SessionParts<Self>;
 
     /// Handles a request and sends its response.
     fn route(

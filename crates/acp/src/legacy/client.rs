@@ -2,7 +2,7 @@
 
 use super::{
     message::{ApplyEdit, FileEdit, Outgoing, StreamParams},
-    out::Out,
+    output_queue::OutputQueue,
 };
 use agent::{
     Client, FileChange, MessageId, PermissionMode, PermissionOutcome, PermissionRequest, SessionEvent,
@@ -20,44 +20,44 @@ pub(super) struct RunClient {
     conversation: String,
     /// The permission mode, for advice about requests that this dialect cannot ask about.
     mode: PermissionMode,
-    out: Out,
+    out: OutputQueue,
     /// The message whose text was streamed.
     streamed: Mutex<Option<MessageId>>,
     /// The text of each file as last sent.
-    told: Mutex<HashMap<AbsPath, String>>,
+    last_sent: Mutex<HashMap<AbsPath, String>>,
 }
 
 impl RunClient {
-    pub(super) fn new(conversation: String, mode: PermissionMode, out: Out) -> Self {
-        Self { conversation, mode, out, streamed: Mutex::default(), told: Mutex::default() }
+    pub(super) fn new(conversation: String, mode: PermissionMode, out: OutputQueue) -> Self {
+        Self { conversation, mode, out, streamed: Mutex::default(), last_sent: Mutex::default() }
     }
 
     /// Sends a file's whole text, unless the same text was sent last.
     pub(super) fn changed(&self, path: &AbsPath, new_text: &str) {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if told.get(path).is_some_and(|told| told == new_text) {
+        let mut last_sent = self.last_sent.lock().unwrap_or_else(PoisonError::into_inner);
+        if last_sent.get(path).is_some_and(|last_sent| last_sent == new_text) {
             return;
         }
-        told.insert(path.clone(), new_text.to_owned());
+        last_sent.insert(path.clone(), new_text.to_owned());
         let edit = ApplyEdit { changes: [FileEdit { uri: file_uri(path), new_text }] };
-        self.say(&Outgoing::notification("workspace/applyEdit", &edit));
+        self.send(&Outgoing::notification("workspace/applyEdit", &edit));
     }
 
     fn stream(&self, text: &str) {
         if !text.is_empty() {
             let params = StreamParams { conversation_id: &self.conversation, text };
-            self.say(&Outgoing::notification("agent/stream", &params));
+            self.send(&Outgoing::notification("agent/stream", &params));
         }
     }
 
-    fn edited(&self, change: &FileChange) {
+    fn send_change(&self, change: &FileChange) {
         // This dialect cannot report a deleted or a binary file.
         let bytes = change.after.as_ref().and_then(|after| after.bytes.as_ref());
         let Some(Ok(new_text)) = bytes.map(|bytes| std::str::from_utf8(bytes)) else { return };
         self.changed(&change.path, new_text);
     }
 
-    fn say(&self, message: &impl serde::Serialize) {
+    fn send(&self, message: &impl serde::Serialize) {
         if let Ok(line) = serde_json::to_string(message) {
             self.out.send(line);
         }
@@ -76,7 +76,7 @@ impl Client for RunClient {
             SessionEvent::ModelResponse(response) if streamed.as_ref() != Some(&response.id) => {
                 self.stream(&response.text());
             }
-            SessionEvent::FileChanged(change) => self.edited(change),
+            SessionEvent::FileChanged(change) => self.send_change(change),
             _ => {}
         }
     }
@@ -94,7 +94,7 @@ impl Client for RunClient {
         let in_every_mode = request.grant_label.is_empty() || self.mode == PermissionMode::Prometheus;
         let advice = match in_every_mode {
             true => {
-                "It is asked about in every permission mode: do it yourself, or use a client that can be asked."
+                "It needs approval in every permission mode: do it yourself, or use a client that can approve it."
             }
             false => {
                 "To allow it, start the program with --permission-mode prometheus, or set \
@@ -103,7 +103,7 @@ impl Client for RunClient {
         };
         let question = request.question.trim_end();
         Some(format!(
-            "{} was denied: {question} Nobody can be asked over this connection. {advice}",
+            "{} was denied: {question} No user can approve it over this connection. {advice}",
             request.title
         ))
     }
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_are_percent_encoded() {
+    fn file_uris_are_percent_encoded() {
         let path = AbsPath::new("/w/a b/ü#%.txt").unwrap();
         assert_eq!(file_uri(&path), "file:///w/a%20b/%C3%BC%23%25.txt");
     }

@@ -7,18 +7,18 @@
 mod changes;
 mod client;
 mod message;
-mod out;
+mod output_queue;
 mod run;
 
 use crate::{
     AcpOptions,
     limits::{LEGACY_LINGER, SETTLE},
-    transport::{LineSink, Read, is_bad_line},
+    transport::{IncomingLine, LineSink, is_bad_line},
 };
 use agent::Runtime;
 use futures::{Stream, StreamExt};
 use message::{Incoming, Initialized, Outgoing};
-use run::{Desk, Run};
+use run::{LegacyConnection, Run};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use tokio::time::{Instant, timeout, timeout_at};
@@ -26,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 
 /// Returns whether a connection that starts with this line speaks this dialect: `initialize`
 /// without a version, or a method of this dialect.
-pub(crate) fn speaks(line: &str) -> bool {
+pub(crate) fn is_legacy(line: &str) -> bool {
     let Ok(message) = serde_json::from_str::<Incoming>(line) else { return false };
     match message.method.as_deref() {
         Some("initialize") => message.params.get("protocolVersion").is_none(),
@@ -41,77 +41,77 @@ pub(crate) fn speaks(line: &str) -> bool {
 pub(crate) async fn serve(
     runtime: Arc<Runtime>,
     options: AcpOptions,
-    mut lines: impl Stream<Item = Read> + Send + Unpin,
+    mut lines: impl Stream<Item = IncomingLine> + Send + Unpin,
     sink: LineSink,
     closed: CancellationToken,
 ) {
     // Unbounded by itself: nothing that the model or the tools produce can be dropped. The model
     // stops while the backlog is full.
-    let (out, write) = out::way_out(sink);
+    let (out, write) = output_queue::output_queue(sink);
     let writing = tokio::spawn(write);
-    let desk = Arc::new(Desk::new(runtime, options, out));
-    while let Some(Some(Read { text, .. })) = closed.run_until_cancelled(lines.next()).await {
+    let connection = Arc::new(LegacyConnection::new(runtime, options, out));
+    while let Some(Some(IncomingLine { text, .. })) = closed.run_until_cancelled(lines.next()).await {
         match serde_json::from_str::<Incoming>(&text) {
-            Ok(message) => take(&desk, message),
-            Err(error) => tracing::warn!(%error, "ignoring a line that is no message"),
+            Ok(message) => handle(&connection, message),
+            Err(error) => tracing::warn!(%error, "ignoring a line that is not a message"),
         }
     }
     let until = Instant::now() + LEGACY_LINGER;
-    tracing::debug!("the client has closed its side; what runs ends first");
-    if timeout_at(until, closed.run_until_cancelled(desk.finished())).await.is_err() {
+    tracing::debug!("the client closed its side; waiting for running requests");
+    if timeout_at(until, closed.run_until_cancelled(connection.all_finished())).await.is_err() {
         tracing::warn!(
-            "the client has closed its side {} s ago; what still runs is cancelled",
+            "the client closed its side {} s ago; cancelling what still runs",
             LEGACY_LINGER.as_secs()
         );
     }
-    if timeout(SETTLE, desk.settle()).await.is_err() {
+    if timeout(SETTLE, connection.settle()).await.is_err() {
         tracing::warn!("runs did not settle in time");
     }
-    drop(desk);
+    drop(connection);
     let abandon = writing.abort_handle();
     let written = timeout_at(until + SETTLE, closed.run_until_cancelled(writing)).await;
     abandon.abort();
     if !matches!(written, Ok(Some(Ok(Ok(()))))) {
-        tracing::warn!("the client does not read; what was left to say is lost");
+        tracing::warn!("the client does not read; unwritten output is lost");
     }
 }
 
-fn take(desk: &Arc<Desk>, message: Incoming) {
+fn handle(connection: &Arc<LegacyConnection>, message: Incoming) {
     let Incoming { id, method, params } = message;
-    let Some(method) = method else { return tracing::debug!("ignoring an answer that nobody asked for") };
+    let Some(method) = method else { return tracing::debug!("ignoring a response to no request") };
     if !is_bad_line(&method) {
         tracing::debug!(%method, id = ?id, "a message of the client");
     }
     match method.as_str() {
         bad if is_bad_line(bad) => tracing::warn!(problem = %params["message"], "ignoring a line"),
         "initialize" => {
-            desk.introduced(&params);
-            let info = Initialized::new(&desk.options.name, &desk.options.version);
-            answer(desk, id, &info);
+            connection.on_initialize(&params);
+            let info = Initialized::new(&connection.options.name, &connection.options.version);
+            answer(connection, id, &info);
         }
-        "initialized" => answer(desk, id, &Value::Null),
+        "initialized" => answer(connection, id, &Value::Null),
         "agent/run" => match Run::decode(id.as_ref(), &params) {
-            Ok(run) => desk.start(run, id),
-            Err(message) => fail(desk, id, -32602, message),
+            Ok(run) => connection.start(run, id),
+            Err(message) => fail(connection, id, -32602, message),
         },
         "agent/cancel" => {
-            desk.cancel(params["conversationId"].as_str().unwrap_or_default());
-            answer(desk, id, &json!({ "cancelled": true }));
+            connection.cancel(params["conversationId"].as_str().unwrap_or_default());
+            answer(connection, id, &json!({ "cancelled": true }));
         }
-        _ => fail(desk, id, -32601, format!("Method not found: {method}")),
+        _ => fail(connection, id, -32601, format!("Method not found: {method}")),
     }
 }
 
 /// Answers a request; a notification gets no response.
-fn answer(desk: &Desk, id: Option<Value>, result: &impl serde::Serialize) {
+fn answer(connection: &LegacyConnection, id: Option<Value>, result: &impl serde::Serialize) {
     if let Some(id) = id {
-        desk.say(&Outgoing::result(id, result));
+        connection.send(&Outgoing::result(id, result));
     }
 }
 
-fn fail(desk: &Desk, id: Option<Value>, code: i32, message: String) {
+fn fail(connection: &LegacyConnection, id: Option<Value>, code: i32, message: String) {
     if let Some(id) = id {
-        desk.say(&Outgoing::<Value>::error(id, code, message));
+        connection.send(&Outgoing::<Value>::error(id, code, message));
     }
 }
 
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_line_decides() {
+    fn the_first_line_identifies_the_legacy_dialect() {
         for (line, expected) in [
             (r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}"#, true),
             (r#"{"jsonrpc":"2.0","id":1,"method":"initialize"}"#, true),
@@ -130,7 +130,7 @@ mod tests {
             (r#"{"jsonrpc":"2.0","id":1,"method":"session/new","params":{}}"#, false),
             ("[]", false),
         ] {
-            assert_eq!(speaks(line), expected, "{line}");
+            assert_eq!(is_legacy(line), expected, "{line}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The runs of a connection. Each run is a prompt in a new session, or in the session of its
 //! conversation if the client names the conversation again.
 
-use super::{changes::Snapshot, client::RunClient, message::Outgoing, out::Out};
+use super::{changes::Snapshot, client::RunClient, message::Outgoing, output_queue::OutputQueue};
 use crate::{AcpOptions, limits::LEGACY_CONVERSATIONS};
 use agent::{Content, CreateSession, OpenSession, Runtime, SessionHandle, SessionId, StopReason, Surface};
 use serde_json::{Value, json};
@@ -15,17 +15,17 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 /// The state of a connection in this dialect.
-pub(super) struct Desk {
+pub(super) struct LegacyConnection {
     runtime: Arc<Runtime>,
     pub(super) options: AcpOptions,
-    out: Out,
+    out: OutputQueue,
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
     /// The first workspace folder that the client named.
-    folder: Option<String>,
+    directory: Option<String>,
     runs: JoinSet<()>,
     /// The cancellation token of each run, with its conversation.
     running: Vec<(String, CancellationToken)>,
@@ -70,36 +70,36 @@ impl Run {
 
     /// Returns the directory to work in: the named one, relative to the program's working
     /// directory; else the client's first workspace folder; else the program's working directory.
-    fn folder(&self, desk: &Desk) -> Result<AbsPath, String> {
-        let start = &desk.options.default_cwd;
-        let given = self.root.clone().or_else(|| desk.state().folder.clone());
+    fn directory(&self, connection: &LegacyConnection) -> Result<AbsPath, String> {
+        let start = &connection.options.default_cwd;
+        let given = self.root.clone().or_else(|| connection.state().directory.clone());
         let Some(given) = given else { return Ok(start.clone()) };
         let path = match given.strip_prefix("file://") {
-            Some(path) => decoded(path).ok_or_else(|| format!("workspaceRoot is no path: {given:?}"))?,
+            Some(path) => decoded(path).ok_or_else(|| format!("workspaceRoot is not a path: {given:?}"))?,
             None => given,
         };
         match path.contains('\0') {
-            true => Err(format!("workspaceRoot is no path: {path:?}; send another")),
+            true => Err(format!("workspaceRoot is not a path: {path:?}; send another")),
             false => Ok(start.join(&path)),
         }
     }
 }
 
-impl Desk {
-    pub(super) fn new(runtime: Arc<Runtime>, options: AcpOptions, out: Out) -> Self {
+impl LegacyConnection {
+    pub(super) fn new(runtime: Arc<Runtime>, options: AcpOptions, out: OutputQueue) -> Self {
         Self { runtime, options, out, state: Mutex::default() }
     }
 
     /// Handles `initialize`: stores the client's first workspace folder, the default directory of
     /// runs.
-    pub(super) fn introduced(&self, params: &Value) {
+    pub(super) fn on_initialize(&self, params: &Value) {
         let uri = params.pointer("/workspaceFolders/0/uri").and_then(Value::as_str);
         let path = uri.and_then(|uri| uri.strip_prefix("file://")).and_then(decoded);
-        self.state().folder = path;
+        self.state().directory = path;
     }
 
     /// Sends a message.
-    pub(super) fn say(&self, message: &impl serde::Serialize) {
+    pub(super) fn send(&self, message: &impl serde::Serialize) {
         if let Ok(line) = serde_json::to_string(message) {
             self.out.send(line);
         }
@@ -108,24 +108,24 @@ impl Desk {
     /// Starts a run; its request is answered when the run has ended.
     pub(super) fn start(self: &Arc<Self>, run: Run, id: Option<Value>) {
         let cancel = CancellationToken::new();
-        let desk = Arc::clone(self);
+        let connection = Arc::clone(self);
         let mut state = self.state();
         state.running.retain(|(_, cancel)| !cancel.is_cancelled());
         state.running.push((run.conversation.clone(), cancel.clone()));
         while state.runs.try_join_next().is_some() {}
         state.runs.spawn(async move {
             tracing::debug!(conversation = %run.conversation, "a run begins");
-            let ended = desk.run(run, &cancel).await;
+            let ended = connection.run(run, &cancel).await;
             tracing::debug!(?ended, "a run has ended");
             // From here on there is nothing to cancel.
             cancel.cancel();
             let Some(id) = id else { return };
             match ended {
                 Ok(StopReason::Cancelled) => {
-                    desk.say(&Outgoing::result(id, &json!({ "cancelled": true })));
+                    connection.send(&Outgoing::result(id, &json!({ "cancelled": true })));
                 }
-                Ok(_) => desk.say(&Outgoing::result(id, &json!({ "done": true }))),
-                Err(message) => desk.say(&Outgoing::<Value>::error(id, -32000, message)),
+                Ok(_) => connection.send(&Outgoing::result(id, &json!({ "done": true }))),
+                Err(message) => connection.send(&Outgoing::<Value>::error(id, -32000, message)),
             }
         });
     }
@@ -140,7 +140,7 @@ impl Desk {
     }
 
     /// Waits until all runs have ended.
-    pub(super) async fn finished(&self) {
+    pub(super) async fn all_finished(&self) {
         std::future::poll_fn(|cx| {
             let mut state = self.state();
             loop {
@@ -165,10 +165,10 @@ impl Desk {
     }
 
     async fn run(&self, run: Run, cancel: &CancellationToken) -> Result<StopReason, String> {
-        let cwd = run.folder(self)?;
+        let cwd = run.directory(self)?;
         match self.options.local.metadata(&cwd).await {
             Ok(metadata) if metadata.kind == FileKind::Directory => {}
-            Ok(_) => return Err(format!("workspaceRoot is not a folder: {cwd}; send one that is")),
+            Ok(_) => return Err(format!("workspaceRoot is not a directory: {cwd}; send one that is")),
             Err(error) => return Err(format!("workspaceRoot cannot be used: {error}; send another")),
         }
         let conversation = self.state().conversation(&run.conversation);
@@ -250,7 +250,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn conversations_without_a_run_are_forgotten_when_there_are_very_many() {
+    fn idle_conversations_are_dropped_beyond_the_limit() {
         let mut state = State::default();
         let held = state.conversation("held");
         for number in 0..3 * LEGACY_CONVERSATIONS {
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_decoded() {
+    fn percent_encoded_paths_are_decoded() {
         for (given, expected) in
             [("/w/a%20b", Some("/w/a b")), ("/%C3%BC", Some("/ü")), ("/100%", Some("/100%")), ("/%FF", None)]
         {

@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named_in_the_words_of_the_wire() {
+    fn invalid_parameters_are_reported_in_the_wording_of_the_wire() {
         wrong(Fields::of(json!([1])), "Params must be an object");
         wrong(fields(json!({ "path": 7 })).text("path"), "Missing string param: path");
         wrong(fields(Value::Null).function(), "Missing string param: function");
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_right_is_taken() {
+    fn valid_parameters_are_accepted() {
         let given = fields(json!({
             "name": "a.b", "limit": 900, "scope": "global", "args": [], "env": { "K": "canary" },
             "permissions": { "read": "allow", "write": "ask" },

@@ -11,33 +11,33 @@
 //! event follows from them, and none is sent to a client that did not ask for it.
 
 mod capabilities;
-mod ending;
 mod event;
+mod events_switch;
 mod fields;
 mod names;
 mod projection;
 mod requests;
 mod route;
+mod running_request;
 #[cfg(test)]
 mod schema;
 mod services;
-mod shape;
-mod switch;
+mod settings_keys;
 mod tree;
 mod trust;
 
 pub(crate) use capabilities::announce;
 pub(crate) use event::{Event, Frame, send};
+pub(crate) use events_switch::EventsSwitch;
 pub(crate) use names::Prefix;
 pub(crate) use projection::{Projection, StateKind, Step, delta};
 pub(crate) use route::route;
 pub use services::{
-    AddServer, CallFunction, CallTool, ConfigureIntegration, ConfigureProvider, ExecuteLua, GiveTrust,
-    Hidden, ListFunctions, ListTools, LuaRuntime, LuaSource, NativeServices, NoServices, Permissions, Scene,
-    Scope, ServiceError, SetSecret, SetSetting,
+    AddServer, CallFunction, CallTool, ConfigureIntegration, ConfigureProvider, ExecuteLua, Hidden,
+    ListFunctions, ListTools, LuaRuntime, LuaSource, NativeServices, NoServices, Permissions, RequestContext,
+    Scope, ServiceError, SetSecret, SetSetting, TrustGrant,
 };
-pub(crate) use shape::with_seed_keys;
-pub(crate) use switch::Switch;
+pub(crate) use settings_keys::with_kosmokrator_keys;
 
 /// The JSON Schema of the native layer, as one document: `events` by type, `requests` by method,
 /// shared types in `$defs`.

@@ -5,7 +5,7 @@ use super::{
         Delta, EndEntry, EndStatus, Event, Frame, InProgress, PhaseName, Place, Role, RunStatus, RunUpdate,
         RuntimeChange, SpawnEntry, ToolCompleted, ToolStarted, Verdict,
     },
-    shape::runtime_state,
+    settings_keys::runtime_state,
     tree,
 };
 use crate::{
@@ -44,7 +44,7 @@ pub(crate) struct Projection {
     /// The running turn.
     run: Option<TurnId>,
     /// The turn named by the last event.
-    said: Option<TurnId>,
+    last_run: Option<TurnId>,
     /// The assistant's text in the running turn since events were enabled; of longer text, the last
     /// [`ANSWER_BYTES`].
     text: String,
@@ -63,7 +63,7 @@ impl Projection {
     }
 
     /// Updates the state for an event while native events are off. This is cheap.
-    pub(crate) fn pass_over(&mut self, event: &SessionEvent) {
+    pub(crate) fn observe(&mut self, event: &SessionEvent) {
         match event {
             SessionEvent::TurnStarted { turn } => {
                 *self = Self { run: Some(turn.clone()), settings: self.settings.take(), ..Self::default() };
@@ -80,21 +80,21 @@ impl Projection {
     /// Returns the frame that sets the turn of the next text, unless the last event named that turn
     /// already.
     fn mark(&mut self) -> Option<Frame> {
-        if self.said == self.run {
+        if self.last_run == self.run {
             return None;
         }
-        self.said.clone_from(&self.run);
+        self.last_run.clone_from(&self.run);
         Some(Frame { run: self.run.clone(), event: None })
     }
 
     /// Returns the frame for an event that does not come from the session.
     pub(crate) fn frame(&mut self, event: Event) -> Frame {
-        self.said.clone_from(&self.run);
+        self.last_run.clone_from(&self.run);
         Frame { run: self.run.clone(), event: Some(event) }
     }
 
     /// Combines the protocol's updates for an event with its native events, in order.
-    pub(crate) fn along<U>(
+    pub(crate) fn with_updates<U>(
         &mut self,
         event: &SessionEvent,
         mut updates: Vec<Update<U>>,
@@ -115,14 +115,14 @@ impl Projection {
             SessionEvent::TurnStarted { turn } => {
                 let settings = self.settings.take();
                 *self = Self { run: Some(turn.clone()), settings, ..Self::default() };
-                self.one(Event::SessionUpdate(RunUpdate {
+                self.single(Event::SessionUpdate(RunUpdate {
                     status: Some(RunStatus::Started),
                     ..RunUpdate::default()
                 }))
             }
-            SessionEvent::UserMessage { content, .. } => self.one(Event::SessionUpdate(RunUpdate {
+            SessionEvent::UserMessage { content, .. } => self.single(Event::SessionUpdate(RunUpdate {
                 role: Some(Role::User),
-                text: Some(said(content)),
+                text: Some(prompt_text(content)),
                 ..RunUpdate::default()
             })),
             SessionEvent::ModelResponse(response) => {
@@ -134,15 +134,15 @@ impl Projection {
                 Vec::new()
             }
             SessionEvent::ToolCall(update) => match call(update) {
-                Some(event) => self.one(event),
+                Some(event) => self.single(event),
                 None => Vec::new(),
             },
             SessionEvent::PermissionResolved { id, outcome, rule } => match self.asked.remove(id) {
-                Some(tool) => self.one(resolved(id, tool, *outcome, rule)),
+                Some(tool) => self.single(resolved(id, tool, *outcome, rule)),
                 // Decided without asking the user.
                 None => Vec::new(),
             },
-            SessionEvent::Usage(usage) => self.one(Event::UsageUpdated {
+            SessionEvent::Usage(usage) => self.single(Event::UsageUpdated {
                 model: usage.model.clone(),
                 tokens_in: usage.total.input,
                 tokens_out: usage.total.output,
@@ -152,13 +152,13 @@ impl Projection {
             SessionEvent::ModeChanged(mode) => {
                 self.note_setting(event);
                 let mode = Some(mode.id().to_owned());
-                self.one(Event::RuntimeChanged(RuntimeChange { mode, ..RuntimeChange::default() }))
+                self.single(Event::RuntimeChanged(RuntimeChange { mode, ..RuntimeChange::default() }))
             }
             SessionEvent::ModelChanged(id) => {
                 self.note_setting(event);
                 let size = models().iter().find(|model| model.id == *id).map(|model| model.context_size);
                 let (provider, model) = id.split_once('/').unwrap_or(("", id));
-                self.one(Event::RuntimeChanged(RuntimeChange {
+                self.single(Event::RuntimeChanged(RuntimeChange {
                     provider: Some(provider.to_owned()),
                     model: Some(model.to_owned()),
                     max_context: size.and_then(known),
@@ -169,14 +169,14 @@ impl Projection {
                 self.note_setting(event);
                 let Some(settings) = &self.settings else { return Vec::new() };
                 let state = Some(runtime_state(settings, &models()));
-                self.one(Event::RuntimeChanged(RuntimeChange { state, ..RuntimeChange::default() }))
+                self.single(Event::RuntimeChanged(RuntimeChange { state, ..RuntimeChange::default() }))
             }
             SessionEvent::Notice { title, description, .. } => {
                 let message = match description {
                     Some(more) => format!("{title}\n{more}"),
                     None => title.clone(),
                 };
-                self.one(Event::StatusUpdated { message })
+                self.single(Event::StatusUpdated { message })
             }
             SessionEvent::Compaction(compaction) => match &compaction.step {
                 CompactionStep::Started => self.status("Compacting context"),
@@ -191,7 +191,7 @@ impl Projection {
                     Phase::Tools => PhaseName::Tools,
                     Phase::Idle => PhaseName::Idle,
                 };
-                self.one(Event::PhaseChanged { phase })
+                self.single(Event::PhaseChanged { phase })
             }
             SessionEvent::Swarm(event) => self.swarm(event),
             SessionEvent::TurnEnded { end, .. } => self.ended(end),
@@ -210,11 +210,11 @@ impl Projection {
     }
 
     fn status(&mut self, message: &str) -> Vec<Step> {
-        self.one(Event::StatusUpdated { message: message.to_owned() })
+        self.single(Event::StatusUpdated { message: message.to_owned() })
     }
 
     /// Returns the event that announces a permission request.
-    pub(crate) fn asking(&mut self, session: &SessionId, request: &PermissionRequest) -> Frame {
+    pub(crate) fn permission_requested(&mut self, session: &SessionId, request: &PermissionRequest) -> Frame {
         self.asked.insert(request.id.clone(), request.name.clone());
         let wire = v1::permission::request(session, request.clone());
         // Plain data, which always serializes.
@@ -230,7 +230,7 @@ impl Projection {
     }
 
     /// Returns the events that end a turn whose own end event could not be stored.
-    pub(crate) fn broken(&mut self, message: String) -> Vec<Step> {
+    pub(crate) fn report_unrecorded_end(&mut self, message: String) -> Vec<Step> {
         if self.run.is_none() || !self.idle {
             return Vec::new();
         }
@@ -243,12 +243,12 @@ impl Projection {
             TurnEnd::Stopped(StopReason::Cancelled) => RunStatus::Cancelled,
             TurnEnd::Stopped(_) => RunStatus::Completed,
             TurnEnd::Failed(message) => {
-                steps.extend(self.one(Event::Error { message: message.clone() }));
+                steps.extend(self.single(Event::Error { message: message.clone() }));
                 RunStatus::Completed
             }
         };
         let text = Some(std::mem::take(&mut self.text));
-        steps.extend(self.one(Event::SessionUpdate(RunUpdate { status: Some(status), text, role: None })));
+        steps.extend(self.single(Event::SessionUpdate(RunUpdate { status: Some(status), text, role: None })));
         self.run = None;
         self.asked.clear();
         steps
@@ -256,11 +256,11 @@ impl Projection {
 
     fn swarm(&mut self, event: &SwarmEvent) -> Vec<Step> {
         match event {
-            SwarmEvent::Spawned(calls) => self.one(Event::SubagentSpawned { entries: spawned(calls) }),
-            SwarmEvent::Running(calls) => self.one(Event::SubagentRunning { entries: spawned(calls) }),
+            SwarmEvent::Spawned(calls) => self.single(Event::SubagentSpawned { entries: spawned(calls) }),
+            SwarmEvent::Running(calls) => self.single(Event::SubagentRunning { entries: spawned(calls) }),
             SwarmEvent::Completed(ends) => {
                 let entries = ends.iter().map(completed).collect();
-                self.one(Event::SubagentCompleted { entries })
+                self.single(Event::SubagentCompleted { entries })
             }
             SwarmEvent::State(state) => {
                 let (tree, stats) = (tree::tree(&state.agents, state.at), tree::stats(state));
@@ -277,7 +277,7 @@ impl Projection {
         }
     }
 
-    fn one(&mut self, event: Event) -> Vec<Step> {
+    fn single(&mut self, event: Event) -> Vec<Step> {
         vec![Step::Frame(self.frame(event))]
     }
 
@@ -307,7 +307,7 @@ pub(crate) fn delta(kind: ChunkKind, text: &str) -> Event {
     }
 }
 
-fn said(content: &[Content]) -> String {
+fn prompt_text(content: &[Content]) -> String {
     let text = |content: &Content| match content {
         Content::Text(text) | Content::Resource { text, .. } => Some(text.clone()),
         Content::ResourceLink { uri, .. } => Some(uri.clone()),
@@ -319,11 +319,11 @@ fn said(content: &[Content]) -> String {
 fn call(update: &ToolCallUpdate) -> Option<Event> {
     let (tool_call_id, tool, name) = (update.id.to_string(), update.name.clone(), update.name.clone());
     let Some(status) = update.status else {
-        let said = update.content.as_deref()?.iter().find_map(|content| match content {
+        let text = update.content.as_deref()?.iter().find_map(|content| match content {
             ToolContent::Content(Content::Text(text)) => Some(text.clone()),
             _ => None,
         });
-        let (status, message) = (InProgress::InProgress, Some(said?));
+        let (status, message) = (InProgress::InProgress, Some(text?));
         return Some(Event::ToolProgress { tool_call_id, tool, name, status, message });
     };
     Some(match status {
@@ -378,14 +378,14 @@ fn spawned(calls: &[SubagentCall]) -> Vec<SpawnEntry> {
 
 fn completed(end: &SubagentEnd) -> EndEntry {
     let at = end.state.ended_at.unwrap_or_default();
-    let children = || tree::below(&end.descendants, Some(&end.state.id), at);
+    let children = || tree::subtree(&end.descendants, Some(&end.state.id), at);
     EndEntry {
         kind: end.background.then_some("completion"),
         args: end.args.clone(),
         result: end.result.clone(),
         success: end.success,
         children: (!end.background).then(children),
-        stats: tree::one(&end.state, at),
+        stats: tree::stats_of(&end.state, at),
     }
 }
 

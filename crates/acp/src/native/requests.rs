@@ -5,8 +5,8 @@ use super::{
     fields::Fields,
     services::{
         AddServer, CallFunction, CallTool, ConfigureIntegration, ConfigureProvider, ExecuteLua, Hidden,
-        ListFunctions, ListTools, LuaRuntime, LuaSource, NativeServices, Scene, ServiceError, SetSecret,
-        SetSetting,
+        ListFunctions, ListTools, LuaRuntime, LuaSource, NativeServices, RequestContext, ServiceError,
+        SetSecret, SetSetting,
     },
 };
 use crate::connection::errors;
@@ -121,7 +121,7 @@ impl Request {
     }
 
     /// Returns the event for its start, if there is one.
-    pub(crate) fn began(&self) -> Option<Event> {
+    pub(crate) fn start_event(&self) -> Option<Event> {
         match self {
             Self::CallFunction(call) => Some(integration(
                 "call_started",
@@ -150,7 +150,7 @@ impl Request {
     }
 
     /// Returns the event for its result.
-    pub(crate) fn ended(&self, result: &Value) -> Event {
+    pub(crate) fn end_event(&self, result: &Value) -> Event {
         let result = ("result", result.clone());
         match self {
             Self::SetSetting(_) => changed("setting_set", result.1),
@@ -202,21 +202,25 @@ impl Request {
     }
 
     /// Performs the request.
-    pub(crate) async fn act(self, on: &Scene, services: &dyn NativeServices) -> Result<Value, Error> {
+    pub(crate) async fn act(
+        self,
+        context: &RequestContext,
+        services: &dyn NativeServices,
+    ) -> Result<Value, Error> {
         let result = match self {
-            Self::SetSetting(set) => services.set_setting(on, set).await,
-            Self::ConfigureProvider(set) => services.configure_provider(on, set).await,
-            Self::ListFunctions(query) => services.list_functions(on, query).await,
-            Self::DescribeFunction(function) => services.describe_function(on, function).await,
-            Self::CallFunction(call) => services.call_function(on, call).await,
-            Self::ConfigureIntegration(set) => services.configure_integration(on, set).await,
-            Self::ListServers { force } => services.list_servers(on, force).await,
-            Self::ListTools(query) => services.list_tools(on, query).await,
-            Self::ToolSchema { function, force } => services.tool_schema(on, function, force).await,
-            Self::CallTool(call) => services.call_tool(on, call).await,
-            Self::AddServer(add) => services.add_server(on, add).await,
-            Self::SetSecret(set) => services.set_secret(on, set).await,
-            Self::ExecuteLua { run, .. } => services.execute_lua(on, run).await,
+            Self::SetSetting(set) => services.set_setting(context, set).await,
+            Self::ConfigureProvider(set) => services.configure_provider(context, set).await,
+            Self::ListFunctions(query) => services.list_functions(context, query).await,
+            Self::DescribeFunction(function) => services.describe_function(context, function).await,
+            Self::CallFunction(call) => services.call_function(context, call).await,
+            Self::ConfigureIntegration(set) => services.configure_integration(context, set).await,
+            Self::ListServers { force } => services.list_servers(context, force).await,
+            Self::ListTools(query) => services.list_tools(context, query).await,
+            Self::ToolSchema { function, force } => services.tool_schema(context, function, force).await,
+            Self::CallTool(call) => services.call_tool(context, call).await,
+            Self::AddServer(add) => services.add_server(context, add).await,
+            Self::SetSecret(set) => services.set_secret(context, set).await,
+            Self::ExecuteLua { run, .. } => services.execute_lua(context, run).await,
         };
         result.map_err(service_error)
     }

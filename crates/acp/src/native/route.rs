@@ -3,18 +3,18 @@
 use super::{
     Event, Prefix,
     capabilities::capabilities,
-    ending::Ending,
     event::RuntimeChange,
     fields::Fields,
     projection::known,
     requests::{Request, service_error},
-    services::Scene,
-    shape::runtime_state,
+    running_request::RunningRequest,
+    services::RequestContext,
+    settings_keys::runtime_state,
     trust::TrustRequest,
 };
 use crate::{
     connection::{Connection, Reply, Wire, errors, settings::choose_model},
-    limits::{FOUND_MOST, LOG_MOST},
+    limits::{LOG_DECISIONS_MAX, SEARCH_HITS_MAX},
 };
 use agent::{
     Cost, Mode, PermissionMode, PermissionOutcome, SearchQuery, SessionEvent, SessionHandle, SessionId,
@@ -44,7 +44,7 @@ pub(crate) async fn route<W: Wire>(
 async fn handle<W: Wire>(method: &str, params: Value, connection: &Connection<W>) -> Result<Value, Error> {
     let Some((prefix, name)) = Prefix::split(method) else { return Err(errors::unknown_method(method)) };
     let own = prefix == Prefix::Tiller;
-    let known = || connection.native.called(prefix);
+    let known = || connection.native.on_native_call(prefix);
     match name {
         "capabilities" => {
             known();
@@ -75,7 +75,7 @@ async fn handle<W: Wire>(method: &str, params: Value, connection: &Connection<W>
                     "Unknown format: {format}. Use json or markdown."
                 )));
             }
-            let id = stored(&fields, connection).await?;
+            let id = stored_session(&fields, connection).await?;
             let text = connection.options.services.export(&id, &format).await.map_err(service_error)?;
             Ok(json!({ "sessionId": id.as_str(), "format": format, "text": text }))
         }
@@ -113,23 +113,23 @@ async fn handle<W: Wire>(method: &str, params: Value, connection: &Connection<W>
 
 /// Performs a request that acts on something beyond its session.
 async fn serve<W: Wire>(name: &str, fields: &Fields, connection: &Connection<W>) -> Result<Value, Error> {
-    let handle = loaded(fields, connection)?;
+    let handle = open_session(fields, connection)?;
     let request = Request::decode(name, fields).ok_or_else(|| errors::method_not_found(name))??;
     let client = connection.client(&handle);
-    let ending = Ending::begin(client, request.outline());
-    let on = scene(&handle);
-    let result = request.act(&on, connection.options.services.as_ref()).await;
+    let running = RunningRequest::begin(client, request.outline());
+    let context = request_context(&handle);
+    let result = request.act(&context, connection.options.services.as_ref()).await;
     match &result {
-        Ok(result) => ending.done(result),
-        Err(error) => ending.failed(&error.message),
+        Ok(result) => running.done(result),
+        Err(error) => running.failed(&error.message),
     }
     result
 }
 
 /// Returns the context of a session's request.
-fn scene(handle: &SessionHandle) -> Scene {
+fn request_context(handle: &SessionHandle) -> RequestContext {
     let state = handle.state();
-    Scene {
+    RequestContext {
         session: handle.id().clone(),
         cwd: handle.cwd().clone(),
         mode: state.mode,
@@ -139,15 +139,15 @@ fn scene(handle: &SessionHandle) -> Scene {
 
 /// Handles a request about the trust in a session's project.
 async fn trust<W: Wire>(name: &str, fields: &Fields, connection: &Connection<W>) -> Result<Value, Error> {
-    let handle = loaded(fields, connection)?;
+    let handle = open_session(fields, connection)?;
     let request = TrustRequest::decode(name, fields).ok_or_else(|| errors::method_not_found(name))??;
     let services = connection.options.services.as_ref();
-    request.act(&scene(&handle), services).await.map_err(service_error)
+    request.act(&request_context(&handle), services).await.map_err(service_error)
 }
 
 /// Changes a session's settings: all of those given, or none if any is invalid.
 async fn set_runtime<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result<Value, Error> {
-    let handle = loaded(fields, connection)?;
+    let handle = open_session(fields, connection)?;
     let wrong = |error: agent::UnknownMode| errors::invalid_params(error.to_string());
     let mode = fields.optional("mode")?.map(|mode| mode.parse::<Mode>().map_err(wrong)).transpose()?;
     let permission_mode = fields.optional("permissionMode")?;
@@ -168,7 +168,7 @@ async fn set_runtime<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Re
     }
     let state = runtime_state(&connection.settings(&handle), &connection.models());
     if let Some(client) = connection.client(&handle) {
-        client.tell(|| {
+        client.send_native(|| {
             Event::RuntimeChanged(RuntimeChange { state: Some(state.clone()), ..RuntimeChange::default() })
         });
     }
@@ -196,7 +196,7 @@ async fn search<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result<
         })?),
         None => None,
     };
-    let limit = fields.count("limit", 1, 20, FOUND_MOST)?;
+    let limit = fields.count("limit", 1, 20, SEARCH_HITS_MAX)?;
     let query = SearchQuery { text, cwd, limit: usize::try_from(limit).unwrap_or_default() };
     let hits = connection.runtime.search(query).await.map_err(|error| errors::store(&error))?;
     let hit = |hit: &agent::SearchHit| {
@@ -213,7 +213,7 @@ async fn search<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result<
 
 /// Explains the decision of each rule for a command or a path in the session's directory.
 async fn explain<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result<Value, Error> {
-    let handle = loaded(fields, connection)?;
+    let handle = open_session(fields, connection)?;
     let (what, write) = (fields.text("what")?, fields.flag("write", false)?);
     let state = handle.state();
     let options = agent::RuntimeOptions {
@@ -229,7 +229,7 @@ async fn explain<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result
 
 /// Returns the latest permission decisions of a session.
 async fn permissions<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result<Value, Error> {
-    let id = stored(fields, connection).await?;
+    let id = stored_session(fields, connection).await?;
     let (mut titles, mut decisions) = (HashMap::new(), Vec::new());
     let mut each = |event: &SessionEvent| match event {
         SessionEvent::ToolCall(update) => {
@@ -253,14 +253,14 @@ async fn permissions<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Re
         _ => {}
     };
     connection.runtime.replay(&id, &mut each).await.map_err(|error| errors::store(&error))?;
-    let left_out = decisions.len().saturating_sub(LOG_MOST);
+    let left_out = decisions.len().saturating_sub(LOG_DECISIONS_MAX);
     decisions.drain(..left_out);
     Ok(json!({ "decisions": decisions, "leftOut": left_out }))
 }
 
 /// Returns the tokens and the cost of a session so far.
 async fn usage<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result<Value, Error> {
-    let id = stored(fields, connection).await?;
+    let id = stored_session(fields, connection).await?;
     let mut last = None;
     let mut each = |event: &SessionEvent| {
         if let SessionEvent::Usage(usage) = event {
@@ -288,7 +288,7 @@ async fn usage<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result<V
 }
 
 /// Returns the session of a request; it must be open on this connection.
-fn loaded<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result<SessionHandle, Error> {
+fn open_session<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result<SessionHandle, Error> {
     let id = fields.text("sessionId")?;
     let not_loaded = |_| errors::invalid_params(format!("Session not loaded: {id}"));
     let handle = connection.find(&id).map_err(not_loaded)?;
@@ -299,7 +299,7 @@ fn loaded<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result<Sessio
 }
 
 /// Returns the session of a request, open or only stored.
-async fn stored<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result<SessionId, Error> {
+async fn stored_session<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result<SessionId, Error> {
     let id = SessionId(fields.text("sessionId")?);
     connection.runtime.record(&id).await.map_err(|error| errors::store(&error))?;
     Ok(id)
@@ -310,7 +310,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_model_is_named_with_or_without_its_provider() {
+    fn a_model_may_be_given_with_or_without_its_provider() {
         let some = |text: &str| Some(text.to_owned());
         for (provider, model, expected) in [
             (None, None, None),

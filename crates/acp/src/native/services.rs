@@ -14,74 +14,103 @@ use system::AbsPath;
 #[async_trait]
 pub trait NativeServices: Send + Sync {
     /// Stores a setting; returns `{path, scope, configured: true}`.
-    async fn set_setting(&self, _on: &Scene, set: SetSetting) -> Result<Value, ServiceError> {
+    async fn set_setting(&self, _context: &RequestContext, set: SetSetting) -> Result<Value, ServiceError> {
         Err(ServiceError::Failed(format!("Setting {} cannot be stored here.", set.path)))
     }
 
     /// Stores the configuration of a provider; returns the resulting configuration.
-    async fn configure_provider(&self, _on: &Scene, set: ConfigureProvider) -> Result<Value, ServiceError> {
+    async fn configure_provider(
+        &self,
+        _context: &RequestContext,
+        set: ConfigureProvider,
+    ) -> Result<Value, ServiceError> {
         Err(ServiceError::Failed(format!("Provider '{}' cannot be configured here.", set.provider)))
     }
 
     /// Lists the items of the project in a session's directory, with their content and trust:
     /// `{folder, items, problems}`.
-    async fn list_trust(&self, on: &Scene) -> Result<Value, ServiceError> {
-        Ok(json!({ "folder": on.cwd.as_str(), "items": [], "problems": [] }))
+    async fn list_trust(&self, context: &RequestContext) -> Result<Value, ServiceError> {
+        Ok(json!({ "folder": context.cwd.as_str(), "items": [], "problems": [] }))
     }
 
     /// Trusts items as they were listed; returns all items afterwards. If any item has changed
     /// since it was listed, none is trusted.
-    async fn give_trust(&self, _on: &Scene, items: Vec<GiveTrust>) -> Result<Value, ServiceError> {
+    async fn grant_trust(
+        &self,
+        _context: &RequestContext,
+        items: Vec<TrustGrant>,
+    ) -> Result<Value, ServiceError> {
         let names: Vec<_> = items.iter().map(|item| item.id.as_str()).collect();
-        Err(ServiceError::InvalidParams(format!("The project brings nothing called {}.", names.join(", "))))
+        Err(ServiceError::InvalidParams(format!("The project has no item named {}.", names.join(", "))))
     }
 
     /// Revokes the trust in some items, or in all; returns all items afterwards.
-    async fn take_trust(&self, on: &Scene, _ids: Option<Vec<String>>) -> Result<Value, ServiceError> {
-        self.list_trust(on).await
+    async fn revoke_trust(
+        &self,
+        context: &RequestContext,
+        _ids: Option<Vec<String>>,
+    ) -> Result<Value, ServiceError> {
+        self.list_trust(context).await
     }
 
     /// Lists the functions of integrations: `{functions, providers, locallyRunnableProviders}`.
-    async fn list_functions(&self, _on: &Scene, _query: ListFunctions) -> Result<Value, ServiceError> {
+    async fn list_functions(
+        &self,
+        _context: &RequestContext,
+        _query: ListFunctions,
+    ) -> Result<Value, ServiceError> {
         Ok(json!({ "functions": [], "providers": {}, "locallyRunnableProviders": [] }))
     }
 
     /// Describes a function, with the schema of its parameters.
-    async fn describe_function(&self, _on: &Scene, function: String) -> Result<Value, ServiceError> {
+    async fn describe_function(
+        &self,
+        _context: &RequestContext,
+        function: String,
+    ) -> Result<Value, ServiceError> {
         Err(ServiceError::InvalidParams(format!("Unknown integration function: {function}")))
     }
 
     /// Calls a function. A denied or failed call is a result with `success: false`.
-    async fn call_function(&self, _on: &Scene, call: CallFunction) -> Result<Value, ServiceError> {
+    async fn call_function(
+        &self,
+        _context: &RequestContext,
+        call: CallFunction,
+    ) -> Result<Value, ServiceError> {
         Err(ServiceError::Failed(format!("Unknown integration function: {}", call.function)))
     }
 
     /// Stores an integration's credentials, permissions and whether it is enabled.
     async fn configure_integration(
         &self,
-        _on: &Scene,
+        _context: &RequestContext,
         set: ConfigureIntegration,
     ) -> Result<Value, ServiceError> {
         Err(ServiceError::Failed(format!("Integration '{}' is not installed.", set.integration)))
     }
 
     /// Lists the MCP servers: `{servers}`.
-    async fn list_servers(&self, _on: &Scene, _force: bool) -> Result<Value, ServiceError> {
+    async fn list_servers(&self, _context: &RequestContext, _force: bool) -> Result<Value, ServiceError> {
         Ok(json!({ "servers": [] }))
     }
 
     /// Lists the tools of one MCP server or of all: `{tools}`.
-    async fn list_tools(&self, _on: &Scene, _query: ListTools) -> Result<Value, ServiceError> {
+    async fn list_tools(&self, _context: &RequestContext, _query: ListTools) -> Result<Value, ServiceError> {
         Ok(json!({ "tools": [] }))
     }
 
     /// Describes a tool of an MCP server.
-    async fn tool_schema(&self, _on: &Scene, function: String, _force: bool) -> Result<Value, ServiceError> {
+    async fn tool_schema(
+        &self,
+        _context: &RequestContext,
+        function: String,
+        _force: bool,
+    ) -> Result<Value, ServiceError> {
         Err(ServiceError::InvalidParams(unknown_tool(&function)))
     }
 
     /// Calls a tool of an MCP server. A failed call is a result with `success: false`.
-    async fn call_tool(&self, _on: &Scene, call: CallTool) -> Result<Value, ServiceError> {
+    async fn call_tool(&self, _context: &RequestContext, call: CallTool) -> Result<Value, ServiceError> {
         Ok(json!({
             "function": call.function,
             "success": false,
@@ -98,17 +127,17 @@ pub trait NativeServices: Send + Sync {
     }
 
     /// Stores an MCP server that is started as a command.
-    async fn add_server(&self, _on: &Scene, add: AddServer) -> Result<Value, ServiceError> {
+    async fn add_server(&self, _context: &RequestContext, add: AddServer) -> Result<Value, ServiceError> {
         Err(ServiceError::Failed(format!("MCP server '{}' cannot be added here.", add.name)))
     }
 
     /// Stores a secret of an MCP server; returns `{server, key, configured: true}`.
-    async fn set_secret(&self, _on: &Scene, set: SetSecret) -> Result<Value, ServiceError> {
+    async fn set_secret(&self, _context: &RequestContext, set: SetSecret) -> Result<Value, ServiceError> {
         Err(ServiceError::Failed(format!("Unknown MCP server: {}", set.server)))
     }
 
     /// Runs a Lua script.
-    async fn execute_lua(&self, _on: &Scene, _run: ExecuteLua) -> Result<Value, ServiceError> {
+    async fn execute_lua(&self, _context: &RequestContext, _run: ExecuteLua) -> Result<Value, ServiceError> {
         Err(ServiceError::Failed("Lua is not available in this build.".to_owned()))
     }
 
@@ -119,7 +148,7 @@ pub trait NativeServices: Send + Sync {
 
     /// Checks the environment and the configuration.
     async fn doctor(&self) -> Result<Value, ServiceError> {
-        Err(ServiceError::Failed("There is no report here.".to_owned()))
+        Err(ServiceError::Failed("Reports are not available here.".to_owned()))
     }
 }
 
@@ -131,7 +160,7 @@ impl NativeServices for NoServices {}
 
 /// The context of a request: the session for which it acts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Scene {
+pub struct RequestContext {
     /// The id of the session.
     pub session: SessionId,
     /// Its working directory: the project.
@@ -314,7 +343,7 @@ pub struct AddServer {
 
 /// An item to trust.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GiveTrust {
+pub struct TrustGrant {
     /// The id of the item.
     pub id: String,
     /// The hash that was shown with the item.

@@ -22,7 +22,7 @@ fn agent(id: &str, parent: Option<&str>, status: SubagentStatus, active: i64) ->
 }
 
 /// Returns the native events for a swarm event, as on the wire except for the envelope.
-fn told(event: SwarmEvent) -> Vec<Value> {
+fn native_events(event: SwarmEvent) -> Vec<Value> {
     let steps = Projection::default().steps(&SessionEvent::Swarm(event), &Vec::new);
     let event = |step: &Step| {
         let (Step::Frame(frame) | Step::State(_, frame)) = step;
@@ -32,19 +32,19 @@ fn told(event: SwarmEvent) -> Vec<Value> {
 }
 
 #[test]
-fn calls_are_told_as_entries() {
+fn subagent_calls_are_sent_as_entries() {
     let calls = || vec![SubagentCall { id: "tool_3".into(), args: json!({ "id": "a", "task": "t" }) }];
     let entries = json!([{ "args": { "id": "a", "task": "t" }, "id": "tool_3" }]);
     for (event, name) in [
         (SwarmEvent::Spawned(calls()), "subagent_spawned"),
         (SwarmEvent::Running(calls()), "subagent_running"),
     ] {
-        assert_eq!(told(event), [json!({ "type": name, "entries": entries })]);
+        assert_eq!(native_events(event), [json!({ "type": name, "entries": entries })]);
     }
 }
 
 #[test]
-fn an_end_has_its_children_and_its_numbers() {
+fn a_subagents_end_has_its_children_and_statistics() {
     let output = Some(KeptOutput { reference: "r".to_owned(), bytes: 9, preview: "p".to_owned() });
     let state =
         SubagentState { ended_at: Some(3_500), output, ..agent("a", None, SubagentStatus::Done, 3_500) };
@@ -56,7 +56,7 @@ fn an_end_has_its_children_and_its_numbers() {
         state: state.clone(),
         descendants: vec![agent("b", Some("a"), SubagentStatus::Done, 2_000)],
     };
-    let entry = told(SwarmEvent::Completed(vec![end(false)]))[0]["entries"][0].clone();
+    let entry = native_events(SwarmEvent::Completed(vec![end(false)]))[0]["entries"][0].clone();
     assert_eq!(entry.get("kind"), None);
     assert_eq!(entry["children"][0]["id"], "b");
     assert_eq!((&entry["stats"]["elapsed"], &entry["stats"]["startTime"]), (&json!(2.5), &json!(1.0)));
@@ -64,12 +64,12 @@ fn an_end_has_its_children_and_its_numbers() {
         (&entry["stats"]["outputRef"], &entry["stats"]["agentType"]),
         (&json!("r"), &json!("explore"))
     );
-    let entry = told(SwarmEvent::Completed(vec![end(true)]))[0]["entries"][0].clone();
+    let entry = native_events(SwarmEvent::Completed(vec![end(true)]))[0]["entries"][0].clone();
     assert_eq!((entry.get("children"), &entry["kind"]), (None, &json!("completion")));
 }
 
 #[test]
-fn a_state_is_a_tree_and_a_dashboard() {
+fn a_swarm_state_becomes_a_tree_and_a_dashboard() {
     use SubagentStatus::{Done, Failed, Queued, Retrying, Running};
     let agents = vec![
         agent("done", None, Done, 9_000),
@@ -81,7 +81,7 @@ fn a_state_is_a_tree_and_a_dashboard() {
     ];
     let state =
         SwarmState { at: 61_000, model: "m".to_owned(), agents, cost: Some(0.5), ..SwarmState::default() };
-    let events = told(SwarmEvent::State(state));
+    let events = native_events(SwarmEvent::State(state));
     let tree = &events[0]["tree"];
     let ids: Vec<_> = tree.as_array().unwrap().iter().map(|node| node["id"].as_str().unwrap()).collect();
     assert_eq!(
@@ -123,14 +123,14 @@ fn a_state_is_a_tree_and_a_dashboard() {
 }
 
 #[test]
-fn a_crowd_of_siblings_is_cut() {
+fn many_sibling_subagents_are_truncated() {
     let mut agents: Vec<_> =
         (0..40).map(|at| agent(&format!("a{at}"), None, SubagentStatus::Running, at)).collect();
     agents.extend((0..7).map(|at| {
         let status = if at < 3 { SubagentStatus::Queued } else { SubagentStatus::Done };
         agent(&format!("b{at}"), None, status, at)
     }));
-    let events = told(SwarmEvent::State(SwarmState { at: 2_000, agents, ..SwarmState::default() }));
+    let events = native_events(SwarmEvent::State(SwarmState { at: 2_000, agents, ..SwarmState::default() }));
     let tree = events[0]["tree"].as_array().unwrap();
     assert_eq!(tree.len(), 41);
     assert_eq!(
@@ -170,7 +170,7 @@ fn events_of_subagents_are_as_documented() {
         SwarmEvent::State(state),
     ];
     let mut text = String::new();
-    for mut params in swarm.into_iter().flat_map(told) {
+    for mut params in swarm.into_iter().flat_map(native_events) {
         let name = params["type"].as_str().unwrap().to_owned();
         let common = json!({
             "protocolVersion": 1, "runId": "run_1", "sessionId": "0199f0c4-SESSION", "timestamp": 1_767_225_600.25,

@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 
 /// Returns the tree of all subagents at time `at`, in milliseconds since the Unix epoch.
 pub(crate) fn tree(agents: &[SubagentState], at: i64) -> Vec<Node> {
-    below(agents, None, at)
+    subtree(agents, None, at)
 }
 
 /// Returns the trees of the subagents that `parent` requested; without `parent`, of those whose
 /// parent is not in `agents`.
-pub(crate) fn below(agents: &[SubagentState], parent: Option<&str>, at: i64) -> Vec<Node> {
+pub(crate) fn subtree(agents: &[SubagentState], parent: Option<&str>, at: i64) -> Vec<Node> {
     let known = |id: &str| agents.iter().any(|agent| agent.id == id);
     let is_child = |agent: &&SubagentState| match (parent, agent.parent.as_deref()) {
         (Some(parent), own) => own == Some(parent),
@@ -30,7 +30,7 @@ pub(crate) fn below(agents: &[SubagentState], parent: Option<&str>, at: i64) -> 
 }
 
 /// Returns the statistics of one subagent.
-pub(crate) fn one(agent: &SubagentState, at: i64) -> Stats {
+pub(crate) fn stats_of(agent: &SubagentState, at: i64) -> Stats {
     let kept = agent.output.as_ref();
     Stats {
         id: agent.id.clone(),
@@ -63,7 +63,7 @@ pub(crate) fn one(agent: &SubagentState, at: i64) -> Stats {
 
 /// Returns the statistics of each subagent, by id.
 pub(crate) fn stats(swarm: &SwarmState) -> BTreeMap<String, Stats> {
-    swarm.agents.iter().map(|agent| (agent.id.clone(), one(agent, swarm.at))).collect()
+    swarm.agents.iter().map(|agent| (agent.id.clone(), stats_of(agent, swarm.at))).collect()
 }
 
 /// Returns the statistics of all subagents.
@@ -81,7 +81,7 @@ pub(crate) fn summary(swarm: &SwarmState) -> Summary {
     let moved = agents.iter().filter_map(|agent| agent.active_at.or(agent.started_at)).max();
     let those = |those: &[SubagentStatus]| -> Vec<_> {
         let those = agents.iter().filter(|agent| those.contains(&agent.status));
-        those.map(|agent| one(agent, swarm.at)).collect()
+        those.map(|agent| stats_of(agent, swarm.at)).collect()
     };
     Summary {
         total: agents.len(),
@@ -153,7 +153,7 @@ fn node(agents: &[SubagentState], agent: &SubagentState, at: i64) -> Node {
         last_tool: agent.last_tool.clone(),
         last_message_preview: agent.last_message.clone(),
         next_retry_at: agent.next_retry_at.map(seconds),
-        children: below(agents, Some(&agent.id), at),
+        children: subtree(agents, Some(&agent.id), at),
         ..Node::default()
     }
 }

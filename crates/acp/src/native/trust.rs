@@ -3,7 +3,7 @@
 //! These methods are served only under `_tiller/`, to the program that owns the session. No model,
 //! script or server can reach them.
 
-use super::services::{GiveTrust, Scene, ServiceError};
+use super::services::{RequestContext, ServiceError, TrustGrant};
 use crate::{
     connection::errors,
     native::{fields::Fields, services::NativeServices},
@@ -15,7 +15,7 @@ use serde_json::Value;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum TrustRequest {
     List,
-    Give(Vec<GiveTrust>),
+    Give(Vec<TrustGrant>),
     /// Revokes the trust in the items with these ids; in all items without ids.
     Take(Option<Vec<String>>),
 }
@@ -25,27 +25,31 @@ impl TrustRequest {
     pub(crate) fn decode(name: &str, fields: &Fields) -> Option<Result<Self, Error>> {
         match name {
             "trust/list" => Some(Ok(Self::List)),
-            "trust/give" => Some(given(fields).map(Self::Give)),
-            "trust/take" => Some(taken(fields).map(Self::Take)),
+            "trust/give" => Some(parse_items(fields).map(Self::Give)),
+            "trust/take" => Some(parse_ids(fields).map(Self::Take)),
             _ => None,
         }
     }
 
     /// Performs the request.
-    pub(crate) async fn act(self, on: &Scene, services: &dyn NativeServices) -> Result<Value, ServiceError> {
+    pub(crate) async fn act(
+        self,
+        context: &RequestContext,
+        services: &dyn NativeServices,
+    ) -> Result<Value, ServiceError> {
         match self {
-            Self::List => services.list_trust(on).await,
-            Self::Give(items) => services.give_trust(on, items).await,
-            Self::Take(ids) => services.take_trust(on, ids).await,
+            Self::List => services.list_trust(context).await,
+            Self::Give(items) => services.grant_trust(context, items).await,
+            Self::Take(ids) => services.revoke_trust(context, ids).await,
         }
     }
 }
 
-fn given(fields: &Fields) -> Result<Vec<GiveTrust>, Error> {
+fn parse_items(fields: &Fields) -> Result<Vec<TrustGrant>, Error> {
     let mut items = Vec::new();
     for item in fields.list("items")? {
         let item = Fields::of(item)?;
-        items.push(GiveTrust { id: item.text("id")?, hash: item.text("hash")? });
+        items.push(TrustGrant { id: item.text("id")?, hash: item.text("hash")? });
     }
     match items.is_empty() {
         true => Err(errors::invalid_params("Missing list param: items")),
@@ -54,7 +58,7 @@ fn given(fields: &Fields) -> Result<Vec<GiveTrust>, Error> {
 }
 
 /// Parses the ids. An empty list is an error; it does not mean all items.
-fn taken(fields: &Fields) -> Result<Option<Vec<String>>, Error> {
+fn parse_ids(fields: &Fields) -> Result<Option<Vec<String>>, Error> {
     match (fields.has("ids"), fields.texts("ids")?) {
         (false, _) => Ok(None),
         (true, ids) if ids.is_empty() => Err(errors::invalid_params("Missing list param: ids")),
@@ -68,12 +72,12 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn p13_trust_is_given_with_what_was_shown_or_not_at_all() {
+    fn p13_trust_is_granted_only_with_the_hash_that_was_shown() {
         let decode = |name: &str, params: Value| {
             let decoded = TrustRequest::decode(name, &Fields::of(params).unwrap());
             decoded.unwrap().map_err(|error| error.message)
         };
-        let item = GiveTrust { id: "hook:x#y".to_owned(), hash: "h".to_owned() };
+        let item = TrustGrant { id: "hook:x#y".to_owned(), hash: "h".to_owned() };
         assert_eq!(
             decode("trust/give", json!({ "items": [{ "id": "hook:x#y", "hash": "h" }] })),
             Ok(TrustRequest::Give(vec![item]))

@@ -81,7 +81,7 @@ impl Caller {
 
     /// Sends a request and waits for the response without a timeout. Dropping the future cancels
     /// the request.
-    pub(super) async fn call_patiently(
+    pub(super) async fn call_without_timeout(
         &self,
         method: &'static str,
         params: &impl Serialize,
@@ -128,10 +128,10 @@ impl Caller {
 
 /// Waits for the response without a timeout.
 pub(super) async fn answer(request: SentRequest<Value>) -> Result<Value, CallError> {
-    request.block_task().await.map_err(|error| refused(&error))
+    request.block_task().await.map_err(|error| call_error(&error))
 }
 
-fn refused(error: &Error) -> CallError {
+fn call_error(error: &Error) -> CallError {
     if agent_client_protocol::is_connection_terminated(error)
         || agent_client_protocol::is_incoming_transport_closed(error)
     {
@@ -142,6 +142,6 @@ fn refused(error: &Error) -> CallError {
     }
     CallError::Refused {
         code: error.code.value(),
-        message: reason::told(&error.message, error.data.as_ref()),
+        message: reason::describe(&error.message, error.data.as_ref()),
     }
 }

@@ -4,7 +4,7 @@
 //! They use the same requests as a session's workspace, but never fall back to the agent's machine.
 //! As with the agent's own tools, a file that the model has not seen is not overwritten.
 
-use super::{AcpSystem, RESOURCE_NOT_FOUND, call::CallError, form, words::quoted};
+use super::{AcpSystem, RESOURCE_NOT_FOUND, call::CallError, file_form, terminal_command::quoted};
 use crate::ClientTools;
 use agent::{
     Access, AnyCall, AnyTool, Description, Diff, Effect, FileTracker, Freshness, Location, ToolContent,
@@ -21,13 +21,13 @@ use system::{AbsPath, Command, Route, SystemError, TextRange};
 /// it.
 pub(crate) fn ide_tools(system: &Arc<AcpSystem>) -> Vec<Arc<dyn AnyTool>> {
     let seen = Arc::new(FileTracker::default());
-    let tool = |verb| IdeTool { verb, system: system.clone(), seen: seen.clone() };
-    let verbs = [Verb::Terminal, Verb::Read, Verb::Write, Verb::Edit];
-    verbs.map(|verb| Arc::new(tool(verb)) as Arc<dyn AnyTool>).to_vec()
+    let tool = |operation| IdeTool { operation, system: system.clone(), seen: seen.clone() };
+    let verbs = [IdeOperation::Terminal, IdeOperation::Read, IdeOperation::Write, IdeOperation::Edit];
+    verbs.map(|operation| Arc::new(tool(operation)) as Arc<dyn AnyTool>).to_vec()
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verb {
+enum IdeOperation {
     Terminal,
     Read,
     Write,
@@ -36,13 +36,13 @@ enum Verb {
 
 #[derive(Clone)]
 struct IdeTool {
-    verb: Verb,
+    operation: IdeOperation,
     system: Arc<AcpSystem>,
     /// Which files on the editor's machine the model has seen.
     seen: Arc<FileTracker>,
 }
 
-impl Verb {
+impl IdeOperation {
     fn name(self) -> &'static str {
         match self {
             Self::Terminal => "ide_terminal",
@@ -127,20 +127,20 @@ impl Verb {
 impl IdeTool {
     /// Returns whether the client supports the tool and the settings enable it.
     fn is_available(&self) -> bool {
-        let share = self.system.share();
-        let can = match self.verb {
-            Verb::Terminal => share.runs(),
-            Verb::Read => share.reads(),
-            Verb::Write => share.writes(),
-            Verb::Edit => share.reads() && share.writes(),
+        let capabilities = self.system.capabilities();
+        let can = match self.operation {
+            IdeOperation::Terminal => capabilities.runs(),
+            IdeOperation::Read => capabilities.reads(),
+            IdeOperation::Write => capabilities.writes(),
+            IdeOperation::Edit => capabilities.reads() && capabilities.writes(),
         };
-        can && share.tools.get() == ClientTools::Ide
+        can && capabilities.tools.get() == ClientTools::Ide
     }
 
     fn check_available(&self) -> Result<(), ToolError> {
         match self.is_available() {
             true => Ok(()),
-            false => Err(ToolError::message(self.verb.unavailable())),
+            false => Err(ToolError::message(self.operation.unavailable())),
         }
     }
 
@@ -148,22 +148,24 @@ impl IdeTool {
     fn failed(&self, doing: &'static str, about: &str, error: CallError) -> ToolError {
         match error {
             CallError::Unsupported => {
-                let demoted = &self.system.share().demoted;
-                match self.verb {
-                    Verb::Terminal if self.system.share().runs() => demoted.terminal(self.verb.name()),
-                    Verb::Terminal => {}
-                    Verb::Read => demoted.read(self.verb.name()),
+                let withdrawn = &self.system.capabilities().withdrawn;
+                match self.operation {
+                    IdeOperation::Terminal if self.system.capabilities().runs() => {
+                        withdrawn.terminal(self.operation.name())
+                    }
+                    IdeOperation::Terminal => {}
+                    IdeOperation::Read => withdrawn.read(self.operation.name()),
                     // For an edit, this also covers an unsupported read.
-                    Verb::Write | Verb::Edit => demoted.write(self.verb.name()),
+                    IdeOperation::Write | IdeOperation::Edit => withdrawn.write(self.operation.name()),
                 }
-                ToolError::message(self.verb.unavailable())
+                ToolError::message(self.operation.unavailable())
             }
             error => ToolError::System(self.system.caller.failure(doing, about, error)),
         }
     }
 
     fn call<T: DeserializeOwned>(&self, arguments: Value) -> Result<T, ToolError> {
-        let name = self.verb.name();
+        let name = self.operation.name();
         serde_json::from_value(arguments)
             .map_err(|error| ToolError::message(format!("Invalid arguments for '{name}': {error}")))
     }
@@ -172,22 +174,22 @@ impl IdeTool {
 impl AnyTool for IdeTool {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
-            name: self.verb.name().to_owned(),
-            description: self.verb.description().to_owned(),
-            parameters: self.verb.parameters(),
+            name: self.operation.name().to_owned(),
+            description: self.operation.description().to_owned(),
+            parameters: self.operation.parameters(),
         }
     }
 
     // Cheaper than `spec`, which builds the schema: this is called for every tool in every request.
     fn name(&self) -> Cow<'_, str> {
-        Cow::Borrowed(self.verb.name())
+        Cow::Borrowed(self.operation.name())
     }
 
     fn effect(&self) -> Effect {
-        match self.verb {
-            Verb::Terminal => Effect::Executes,
-            Verb::Read => Effect::Reads,
-            Verb::Write | Verb::Edit => Effect::Writes,
+        match self.operation {
+            IdeOperation::Terminal => Effect::Executes,
+            IdeOperation::Read => Effect::Reads,
+            IdeOperation::Write | IdeOperation::Edit => Effect::Writes,
         }
     }
 
@@ -201,11 +203,11 @@ impl AnyTool for IdeTool {
 
     fn parse(&self, arguments: Value) -> Result<Box<dyn AnyCall>, ToolError> {
         let tool = self.clone();
-        Ok(match self.verb {
-            Verb::Terminal => Box::new(Terminal { run: self.call(arguments)?, tool }),
-            Verb::Read => Box::new(ReadFile { read: self.call(arguments)?, tool }),
-            Verb::Write => Box::new(WriteFile { write: self.call(arguments)?, tool, before: None }),
-            Verb::Edit => Box::new(EditFile { edit: self.call(arguments)?, tool, decided: None }),
+        Ok(match self.operation {
+            IdeOperation::Terminal => Box::new(Terminal { run: self.call(arguments)?, tool }),
+            IdeOperation::Read => Box::new(ReadFile { read: self.call(arguments)?, tool }),
+            IdeOperation::Write => Box::new(WriteFile { write: self.call(arguments)?, tool, before: None }),
+            IdeOperation::Edit => Box::new(EditFile { edit: self.call(arguments)?, tool, decided: None }),
         })
     }
 }
@@ -284,7 +286,7 @@ impl AnyCall for Terminal {
             .ok_or(ToolError::Cancelled(None))?
             .map_err(|error| self.tool.failed("running", &command.program, error))?;
         let limit = tools::command::limit(cx, self.run.timeout);
-        let ran = tools::command::follow(cx, Verb::Terminal.name(), Box::new(process), limit).await?;
+        let ran = tools::command::follow(cx, IdeOperation::Terminal.name(), Box::new(process), limit).await?;
         let mut result = json!({
             "output": ran.said,
             "exit_code": ran.exit.as_ref().and_then(|exit| exit.code),
@@ -379,14 +381,14 @@ struct Write {
 
 impl WriteFile {
     /// Reads the text that would be replaced. Fails if the model has not seen it.
-    async fn look(&self, cx: &ToolContext) -> Result<Option<String>, ToolError> {
+    async fn read_old_text(&self, cx: &ToolContext) -> Result<Option<String>, ToolError> {
         let (name, path) = (&self.write.path, cx.cwd.join(&self.write.path));
-        if !self.tool.system.share().reads() {
+        if !self.tool.system.capabilities().reads() {
             return Ok(None);
         }
         let read = cx.cancel.run_until_cancelled(self.tool.system.read_from_client(&path, None)).await;
         let before = match read.ok_or(ToolError::Cancelled(None))? {
-            Ok(text) if is_damaged(&text) => return Err(undecoded(name)),
+            Ok(text) if is_damaged(&text) => return Err(not_decodable(name)),
             Ok(text) => text,
             Err(error) if is_missing(&error) => return Ok(None),
             Err(error) => {
@@ -431,7 +433,7 @@ impl AnyCall for WriteFile {
 
     async fn prepare(&mut self, cx: &ToolContext) -> Result<Vec<ToolContent>, ToolError> {
         self.tool.check_available()?;
-        let before = self.look(cx).await?;
+        let before = self.read_old_text(cx).await?;
         self.before = Some(before.clone());
         Ok(vec![diff(&cx.cwd, &self.write.path, before, self.write.content.clone())])
     }
@@ -442,7 +444,7 @@ impl AnyCall for WriteFile {
         let before = match self.before.take() {
             Some(before) if !cx.asked => before,
             prepared => {
-                let now = self.look(cx).await?;
+                let now = self.read_old_text(cx).await?;
                 if prepared.is_some_and(|prepared| prepared != now) {
                     return Err(ToolError::message(format!(
                         "{name} changed while the user was asked; nothing was written. Read it again with ide_read_file."
@@ -463,7 +465,7 @@ impl AnyCall for WriteFile {
 struct EditFile {
     edit: Edit,
     tool: IdeTool,
-    decided: Option<Decided>,
+    decided: Option<PlannedEdit>,
 }
 
 #[derive(Deserialize)]
@@ -477,7 +479,7 @@ struct Edit {
 
 /// An edit, and the text on which it was decided.
 #[derive(PartialEq)]
-struct Decided {
+struct PlannedEdit {
     before: String,
     after: String,
     removed: usize,
@@ -488,12 +490,12 @@ struct Decided {
 }
 
 impl EditFile {
-    async fn decide(&self, cx: &ToolContext) -> Result<Decided, ToolError> {
+    async fn plan_edit(&self, cx: &ToolContext) -> Result<PlannedEdit, ToolError> {
         let name = &self.edit.path;
         let path = cx.cwd.join(name);
         let read = cx.cancel.run_until_cancelled(self.tool.system.read_from_client(&path, None)).await;
         let before = match read.ok_or(ToolError::Cancelled(None))? {
-            Ok(text) if is_damaged(&text) => return Err(undecoded(name)),
+            Ok(text) if is_damaged(&text) => return Err(not_decodable(name)),
             Ok(text) => text,
             Err(error) if is_missing(&error) => {
                 return Err(ToolError::message(format!("File not found on the user's machine: {name}")));
@@ -504,7 +506,7 @@ impl EditFile {
         let replaced = tools::edited(name, &before, old_string, new_string, *replace_all)?;
         let known = self.tool.seen.freshness(&path, Some(&before));
         let tools::Replaced { text: after, removed, added, note } = replaced;
-        Ok(Decided { before, after, removed, added, note, known })
+        Ok(PlannedEdit { before, after, removed, added, note, known })
     }
 }
 
@@ -524,7 +526,7 @@ impl AnyCall for EditFile {
 
     async fn prepare(&mut self, cx: &ToolContext) -> Result<Vec<ToolContent>, ToolError> {
         self.tool.check_available()?;
-        let decided = self.decide(cx).await?;
+        let decided = self.plan_edit(cx).await?;
         let shown = diff(&cx.cwd, &self.edit.path, Some(decided.before.clone()), decided.after.clone());
         self.decided = Some(decided);
         Ok(vec![shown])
@@ -536,7 +538,7 @@ impl AnyCall for EditFile {
         let decided = match self.decided.take() {
             Some(decided) if !cx.asked => decided,
             prepared => {
-                let now = self.decide(cx).await?;
+                let now = self.plan_edit(cx).await?;
                 if prepared.is_some_and(|prepared| prepared.before != now.before) {
                     return Err(ToolError::message(format!(
                         "{name} changed while the user was asked; nothing was written. Read it again with ide_read_file."
@@ -563,14 +565,14 @@ impl AnyCall for EditFile {
                 }
             }
         };
-        let Decided { removed, added, note, .. } = &decided;
+        let PlannedEdit { removed, added, note, .. } = &decided;
         let text = format!("Edited {name} (-{removed}, +{added} lines){note}{changed}{}", written.note);
         Ok(ToolOutput::shown(text, vec![diff(&cx.cwd, name, Some(decided.before), written.text)]))
     }
 }
 
 /// The result of a write.
-struct Written {
+struct WriteResult {
     /// The file's text after the write, as far as it is known.
     text: String,
     /// A note for the model; empty, or starts with a newline.
@@ -585,14 +587,14 @@ impl IdeTool {
         name: &str,
         before: Option<&str>,
         text: &str,
-    ) -> Result<Written, ToolError> {
+    ) -> Result<WriteResult, ToolError> {
         let path = cx.cwd.join(name);
         match cx.cancel.run_until_cancelled(self.system.write_to_client(&path, text)).await {
             Some(written) => written.map_err(|error| self.failed("writing", path.as_str(), error))?,
             None => return Err(ToolError::Cancelled(Some(format!("the write of {name} had begun")))),
         }
-        if !self.system.share().reads() {
-            return Ok(Written { text: text.to_owned(), note: String::new() });
+        if !self.system.capabilities().reads() {
+            return Ok(WriteResult { text: text.to_owned(), note: String::new() });
         }
         let read = async || match self.system.read_from_client(&path, None).await {
             Ok(text) => Ok(text),
@@ -602,18 +604,18 @@ impl IdeTool {
         let unread = |why: &str| format!("\nThe editor took the text, but it could not be read back: {why}");
         match tools::taken(cx, before, text, read).await {
             Ok(Taken::Holds(now)) if tools::same_text(&now, text) => {
-                Ok(Written { text: now, note: String::new() })
+                Ok(WriteResult { text: now, note: String::new() })
             }
             Ok(Taken::Holds(now)) => {
                 let note = "\nThe editor changed the text as it took it (formatting on save, for example). Read it again with ide_read_file.";
-                Ok(Written { text: now, note: note.to_owned() })
+                Ok(WriteResult { text: now, note: note.to_owned() })
             }
-            Ok(Taken::Unknown(why)) => Ok(Written { text: text.to_owned(), note: unread(&why) }),
+            Ok(Taken::Unknown(why)) => Ok(WriteResult { text: text.to_owned(), note: unread(&why) }),
             Ok(Taken::Nothing) => Err(ToolError::message(format!(
                 "The editor did not take the change of {name}: it answered that it wrote the file, but it still shows the old text. Read {name} again \
                  with ide_read_file before you repeat the change; it may still come."
             ))),
-            Err(_) => Ok(Written { text: text.to_owned(), note: unread("cancelled") }),
+            Err(_) => Ok(WriteResult { text: text.to_owned(), note: unread("cancelled") }),
         }
     }
 }
@@ -621,10 +623,10 @@ impl IdeTool {
 /// Returns whether a text was decoded from invalid UTF-8: writing it back would damage the file.
 /// The disk, which would show it for certain, is on another machine.
 fn is_damaged(text: &str) -> bool {
-    form::is_suspicious(text)
+    file_form::is_suspicious(text)
 }
 
-fn undecoded(name: &str) -> ToolError {
+fn not_decodable(name: &str) -> ToolError {
     ToolError::message(format!(
         "{name} holds characters that the editor could not decode, so it is not a text file of UTF-8; nothing was written. Change it with ide_terminal."
     ))

@@ -1,33 +1,33 @@
 //! A workspace that acts through the client: text reads, text writes and commands if the client
 //! advertises them, everything else on the local machine.
 
+mod behaviour;
 mod call;
-mod delta;
-mod form;
+mod capabilities;
+mod file_form;
 mod ide;
-mod learned;
+mod output_window;
 mod probe;
 mod process;
 mod range;
 mod reason;
-mod share;
-mod words;
+mod terminal_command;
 
+pub(crate) use behaviour::ClientBehaviour;
+pub(crate) use capabilities::{Advertised, ToolSet, UsedCapabilities};
 pub(crate) use ide::ide_tools;
-pub(crate) use learned::Learned;
-pub(crate) use share::{Advertised, Share, ToolSet};
 
 use self::{
     call::{CallError, Caller},
-    form::Form,
+    file_form::FileForm,
     probe::probe,
-    process::{AcpProcess, Confining},
-    words::{Words, is_plain, launcher_words, words},
+    process::{AcpProcess, RunningLauncher},
+    terminal_command::{TerminalCommand, encode_command, encode_launcher, is_plain},
 };
 use crate::{
     ClientTools,
+    client_facts::Terminal,
     connection::Outbox,
-    facts::Terminal,
     limits::{FORM_PAUSE, FORM_WAIT, TERMINALS},
     v1::V1,
 };
@@ -51,20 +51,20 @@ use system::{
 pub(crate) struct AcpSystem {
     local: Arc<dyn System>,
     caller: Caller,
-    share: Share,
+    capabilities: UsedCapabilities,
     /// Files for which the client returns the byte-order mark, and therefore expects it in writes.
     marks: Arc<Mutex<HashSet<AbsPath>>>,
     /// What one call has seen on disk. Not kept beyond the call.
-    looks: Option<Mutex<Looks>>,
+    disk_cache: Option<Mutex<DiskCache>>,
 }
 
 /// What a call saw at its latest access to the disk.
 #[derive(Debug, Default)]
-struct Looks {
+struct DiskCache {
     /// Directories that contained a file.
-    folders: HashSet<AbsPath>,
+    directories: HashSet<AbsPath>,
     /// The forms of files, `None` for a file without text.
-    forms: HashMap<AbsPath, Option<Form>>,
+    forms: HashMap<AbsPath, Option<FileForm>>,
 }
 
 impl AcpSystem {
@@ -74,17 +74,17 @@ impl AcpSystem {
         session: SessionId,
         connection: ConnectionTo<Client>,
         outbox: Arc<Outbox<V1>>,
-        share: Share,
+        capabilities: UsedCapabilities,
         deadline: Duration,
     ) -> Self {
         let terminals = Arc::new(tokio::sync::Semaphore::new(TERMINALS));
         let caller = Caller { connection, outbox, session, deadline, terminals };
-        Self { local, caller, share, marks: Arc::default(), looks: None }
+        Self { local, caller, capabilities, marks: Arc::default(), disk_cache: None }
     }
 
     /// Returns which client capabilities it uses.
-    pub(crate) fn share(&self) -> &Share {
-        &self.share
+    pub(crate) fn capabilities(&self) -> &UsedCapabilities {
+        &self.capabilities
     }
 
     /// Reads a text from the client. The lines returned for a range depend on the client.
@@ -123,7 +123,7 @@ impl AcpSystem {
     ) -> Result<String, SystemError> {
         match error {
             CallError::Unsupported => {
-                self.share.demoted.read("fs/read_text_file");
+                self.capabilities.withdrawn.read("fs/read_text_file");
                 self.local.read_text(path, range).await
             }
             CallError::Refused { code: RESOURCE_NOT_FOUND, .. } => self.local.read_text(path, range).await,
@@ -138,32 +138,31 @@ impl AcpSystem {
     async fn write_to_client(&self, path: &AbsPath, text: &str) -> Result<(), CallError> {
         let marks = || self.marks.lock().unwrap_or_else(PoisonError::into_inner);
         let text = match marks().contains(path) {
-            true => Cow::Owned(form::marked(text)),
+            true => Cow::Owned(file_form::marked(text)),
             false => Cow::Borrowed(text),
         };
         let request =
             acp::WriteTextFileRequest::new(self.caller.session_id(), path.as_std(), text.into_owned());
         // Any response without an error is success: null, an empty object or others. There is no
         // timeout, because the user may review the change first.
-        self.caller.call_patiently("fs/write_text_file", &request).await.map(drop)
+        self.caller.call_without_timeout("fs/write_text_file", &request).await.map(drop)
     }
 
     /// Returns the form to keep of a file on disk that is about to be written through the client.
-    async fn form(&self, path: &AbsPath) -> Option<Form> {
-        let known = self
-            .looks
-            .as_ref()
-            .and_then(|looks| looks.lock().unwrap_or_else(PoisonError::into_inner).forms.get(path).copied());
+    async fn form(&self, path: &AbsPath) -> Option<FileForm> {
+        let known = self.disk_cache.as_ref().and_then(|disk_cache| {
+            disk_cache.lock().unwrap_or_else(PoisonError::into_inner).forms.get(path).copied()
+        });
         match known {
             Some(form) => form,
-            None => Form::of(&self.local.read_disk_snapshot(path).await),
+            None => FileForm::of(&self.local.read_disk_snapshot(path).await),
         }
     }
 
     /// Restores the byte-order mark and line endings that the client did not write. A client that
     /// has not saved after [`FORM_WAIT`] keeps the text in a buffer, and may know how to save the
     /// file.
-    async fn keep_form(&self, path: &AbsPath, form: Form) -> Result<(), CallError> {
+    async fn keep_form(&self, path: &AbsPath, form: FileForm) -> Result<(), CallError> {
         let deadline = tokio::time::Instant::now() + FORM_WAIT;
         let mut pause = FORM_PAUSE;
         let now = loop {
@@ -197,7 +196,7 @@ impl AcpSystem {
         let first = range.is_none_or(|range| range.line <= 1);
         let suspicious = match text.is_empty() && first {
             true => self.local.metadata(path).await.is_ok_and(|found| found.size > 0),
-            false => form::is_suspicious(&text),
+            false => file_form::is_suspicious(&text),
         };
         if !suspicious {
             return Ok(text);
@@ -217,29 +216,29 @@ impl AcpSystem {
     /// Starts a command in a terminal of the client, in the form that the client interprets as
     /// exactly this command.
     async fn spawn_at_client(&self, command: &Command) -> Result<AcpProcess, CallError> {
-        let words = match self.terminal_takes(&command.cwd).await {
-            Ok(terminal) => Ok(words(command, terminal, self.share.learned.stdin())),
+        let encoded = match self.terminal_takes(&command.cwd).await {
+            Ok(terminal) => Ok(encode_command(command, terminal, self.capabilities.behaviour.stdin())),
             Err(error) => Err(error),
         };
-        self.start_at_client(command, words).await
+        self.start_at_client(command, encoded).await
     }
 
     /// Starts the launcher in a terminal of the client.
     async fn launch_at_client(&self, launcher: &Command) -> Result<AcpProcess, CallError> {
-        let words = match self.share.learned.terminal() {
+        let encoded = match self.capabilities.behaviour.terminal() {
             // Only the launcher's path can need quoting.
             Terminal::Unknown if !is_plain(&launcher.program) => {
-                self.terminal_takes(&launcher.cwd).await.map(|terminal| launcher_words(launcher, terminal))
+                self.terminal_takes(&launcher.cwd).await.map(|terminal| encode_launcher(launcher, terminal))
             }
-            terminal => Ok(launcher_words(launcher, terminal)),
+            terminal => Ok(encode_launcher(launcher, terminal)),
         };
-        self.start_at_client(launcher, words).await
+        self.start_at_client(launcher, encoded).await
     }
 
     /// Returns how the client's terminals interpret commands, probing it if it is unknown. Returns
     /// [`CallError::Unsupported`] if they interpret none safely.
     async fn terminal_takes(&self, cwd: &AbsPath) -> Result<Terminal, CallError> {
-        match self.share.learned.find_out_terminal(|| probe(&self.caller, cwd)).await? {
+        match self.capabilities.behaviour.probe_terminal(|| probe(&self.caller, cwd)).await? {
             Terminal::Unsafe => Err(CallError::Unsupported),
             terminal => Ok(terminal),
         }
@@ -248,16 +247,16 @@ impl AcpSystem {
     async fn start_at_client(
         &self,
         command: &Command,
-        words: Result<Words, CallError>,
+        encoded: Result<TerminalCommand, CallError>,
     ) -> Result<AcpProcess, CallError> {
-        let started = match words {
-            Ok(words) => AcpProcess::start(&self.caller, command, words).await,
+        let started = match encoded {
+            Ok(encoded) => AcpProcess::start(&self.caller, command, encoded).await,
             Err(error) => Err(error),
         };
         match &started {
             // If no form is safe, the probe has logged that.
-            Err(CallError::Unsupported | CallError::BadAnswer(_)) if self.share.runs() => {
-                self.share.demoted.terminal("terminal/create")
+            Err(CallError::Unsupported | CallError::BadAnswer(_)) if self.capabilities.runs() => {
+                self.capabilities.withdrawn.terminal("terminal/create")
             }
             Err(CallError::Refused { code, message }) => {
                 tracing::warn!(code, message, "the client refused a terminal");
@@ -269,13 +268,13 @@ impl AcpSystem {
 
     /// Prepares the launcher that confines a command in the client's terminal.
     async fn launch(&self, command: &Command) -> Result<Box<dyn ExternalLaunch>, SystemError> {
-        const NONE: &str = "no launcher for it can be had";
-        let launch = match self.share.confines() {
+        const NONE: &str = "no launcher is available";
+        let launch = match self.capabilities.confines() {
             true => self.local.prepare_external_launch(command).await?,
             false => None,
         };
         launch.ok_or_else(|| {
-            self.share.demoted.confinement(NONE);
+            self.capabilities.withdrawn.confinement(NONE);
             SystemError::NotConfined(NONE)
         })
     }
@@ -284,11 +283,11 @@ impl AcpSystem {
         matches!(self.local.metadata(path).await, Err(SystemError::NotFound(_)))
     }
 
-    async fn make_folder(&self, path: &AbsPath) -> Result<(), SystemError> {
+    async fn create_directory(&self, path: &AbsPath) -> Result<(), SystemError> {
         match path.parent() {
-            Some(folder) if self.holds_a_file(&folder) => Ok(()),
-            Some(folder) if self.local.metadata(&folder).await.is_err() => {
-                self.local.create_dir_all(&folder).await
+            Some(directory) if self.has_file(&directory) => Ok(()),
+            Some(directory) if self.local.metadata(&directory).await.is_err() => {
+                self.local.create_dir_all(&directory).await
             }
             _ => Ok(()),
         }
@@ -296,17 +295,17 @@ impl AcpSystem {
 
     /// Stores for this call whether a file exists in a directory.
     fn note(&self, path: &AbsPath, found: &Result<Metadata, SystemError>) {
-        let (Some(looks), Some(folder)) = (&self.looks, path.parent()) else { return };
-        let folders = &mut looks.lock().unwrap_or_else(PoisonError::into_inner).folders;
+        let (Some(disk_cache), Some(directory)) = (&self.disk_cache, path.parent()) else { return };
+        let directories = &mut disk_cache.lock().unwrap_or_else(PoisonError::into_inner).directories;
         match found {
-            Ok(_) => folders.insert(folder),
-            Err(_) => folders.remove(&folder),
+            Ok(_) => directories.insert(directory),
+            Err(_) => directories.remove(&directory),
         };
     }
 
-    fn holds_a_file(&self, folder: &AbsPath) -> bool {
-        let Some(looks) = &self.looks else { return false };
-        looks.lock().unwrap_or_else(PoisonError::into_inner).folders.contains(folder)
+    fn has_file(&self, directory: &AbsPath) -> bool {
+        let Some(disk_cache) = &self.disk_cache else { return false };
+        disk_cache.lock().unwrap_or_else(PoisonError::into_inner).directories.contains(directory)
     }
 }
 
@@ -314,7 +313,7 @@ const RESOURCE_NOT_FOUND: i32 = -32002;
 
 /// Returns the launcher's command in place of `command`. Environment variables are passed
 /// separately, so that only the launcher can read them.
-fn instead(command: &Command, launch: &dyn ExternalLaunch) -> Command {
+fn launcher_instead_of(command: &Command, launch: &dyn ExternalLaunch) -> Command {
     let (program, args) = launch.program_and_args();
     Command { program: program.to_owned(), args: args.to_vec(), env: Vec::new(), ..command.clone() }
 }
@@ -329,7 +328,7 @@ impl System for AcpSystem {
         if self.routes().read_text != Route::Client {
             return self.local.read_text(path, range).await;
         }
-        if self.share.learned.reads_the_disk() && self.is_missing(path).await {
+        if self.capabilities.behaviour.reads_from_disk() && self.is_missing(path).await {
             // The client would find nothing either, and report an error.
             return Err(SystemError::NotFound(path.clone()));
         }
@@ -352,7 +351,7 @@ impl System for AcpSystem {
         if self.routes().write_text != Route::Client {
             return self.local.write_text(path, text).await;
         }
-        self.make_folder(path).await?;
+        self.create_directory(path).await?;
         let form = self.form(path).await;
         let written = match (self.write_to_client(path, text).await, form) {
             (Ok(()), Some(form)) if form.is_special() => self.keep_form(path, form).await,
@@ -361,7 +360,7 @@ impl System for AcpSystem {
         match written {
             Ok(()) => Ok(()),
             Err(CallError::Unsupported) => {
-                self.share.demoted.write("fs/write_text_file");
+                self.capabilities.withdrawn.write("fs/write_text_file");
                 self.local.write_text(path, text).await
             }
             Err(error) => {
@@ -413,11 +412,11 @@ impl System for AcpSystem {
         let started = match &command.confinement {
             Confinement::Required(_) => {
                 let launch = self.launch(&command).await?;
-                let launcher = instead(&command, launch.as_ref());
+                let launcher = launcher_instead_of(&command, launch.as_ref());
                 // Create this before waiting for the client: some clients respond only when the
                 // command has ended.
-                let confining = Confining::new(launch, Arc::clone(&self.share.demoted));
-                self.launch_at_client(&launcher).await.map(|process| process.once_confined(confining))
+                let running = RunningLauncher::new(launch, Arc::clone(&self.capabilities.withdrawn));
+                self.launch_at_client(&launcher).await.map(|process| process.with_launcher(running))
             }
             _ => self.spawn_at_client(&command).await,
         };
@@ -433,11 +432,11 @@ impl System for AcpSystem {
     }
 
     fn routes(&self) -> Routes {
-        self.share.routes()
+        self.capabilities.routes()
     }
 
     fn editor_is_remote(&self) -> bool {
-        self.share.tools.get() == ClientTools::Ide && self.share.advertised.anything()
+        self.capabilities.tools.get() == ClientTools::Ide && self.capabilities.advertised.anything()
     }
 
     async fn read_text_on_disk(&self, path: &AbsPath) -> Result<Option<String>, SystemError> {
@@ -445,24 +444,25 @@ impl System for AcpSystem {
     }
 
     async fn read_disk_snapshot(&self, path: &AbsPath) -> DiskSnapshot {
-        let look = self.local.read_disk_snapshot(path).await;
-        self.note(path, &look.metadata);
-        if let Some(looks) = &self.looks {
-            let forms = &mut looks.lock().unwrap_or_else(PoisonError::into_inner).forms;
-            forms.insert(path.clone(), Form::of(&look));
+        let snapshot = self.local.read_disk_snapshot(path).await;
+        self.note(path, &snapshot.metadata);
+        if let Some(disk_cache) = &self.disk_cache {
+            let forms = &mut disk_cache.lock().unwrap_or_else(PoisonError::into_inner).forms;
+            forms.insert(path.clone(), FileForm::of(&snapshot));
         }
-        look
+        snapshot
     }
 
     fn pinned(&self, pins: Pins) -> Option<Arc<dyn System>> {
         let local = self.local.pinned(pins)?;
-        let (caller, share, marks) = (self.caller.clone(), self.share.clone(), Arc::clone(&self.marks));
-        Some(Arc::new(Self { local, caller, share, marks, looks: Some(Mutex::default()) }))
+        let (caller, capabilities, marks) =
+            (self.caller.clone(), self.capabilities.clone(), Arc::clone(&self.marks));
+        Some(Arc::new(Self { local, caller, capabilities, marks, disk_cache: Some(Mutex::default()) }))
     }
 
     async fn sandbox_support(&self) -> SandboxSupport {
         let support = self.local.sandbox_support().await;
-        SandboxSupport { in_client: support.holds() && self.share.confines(), ..support }
+        SandboxSupport { in_client: support.holds() && self.capabilities.confines(), ..support }
     }
 
     async fn sweep(&self, sandbox: &Sandbox) {
@@ -476,7 +476,7 @@ impl System for AcpSystem {
     fn shell(&self) -> ShellProgram {
         match self.routes().spawn {
             // A terminal in which the launcher runs is on the local machine.
-            Route::Client if !self.share.confines() => ShellProgram::Sh,
+            Route::Client if !self.capabilities.confines() => ShellProgram::Sh,
             _ => self.local.shell(),
         }
     }

@@ -8,10 +8,10 @@
 use super::{
     call::{CallError, Caller},
     process::AcpProcess,
-    words::words,
+    terminal_command::encode_command,
 };
 use crate::{
-    facts::{Stdin, Terminal},
+    client_facts::{Stdin, Terminal},
     limits::PROBE_WAIT,
 };
 use std::hash::{BuildHasher, RandomState};
@@ -34,10 +34,10 @@ const OUTPUT_LIMIT: usize = 16 * 1024;
 /// # Errors
 /// The error of the first terminal, in which nothing ran; the result is then unknown.
 pub(super) async fn probe(caller: &Caller, cwd: &AbsPath) -> Result<Terminal, CallError> {
-    if ask(caller, cwd, Terminal::Vector).await? {
+    if takes_commands_as(caller, cwd, Terminal::Vector).await? {
         return Ok(Terminal::Vector);
     }
-    match ask(caller, cwd, Terminal::Joined).await {
+    match takes_commands_as(caller, cwd, Terminal::Joined).await {
         Ok(true) => Ok(Terminal::Joined),
         Err(error @ (CallError::Gone | CallError::Unsupported)) => Err(error),
         Ok(false) | Err(_) => Ok(Terminal::Unsafe),
@@ -45,7 +45,7 @@ pub(super) async fn probe(caller: &Caller, cwd: &AbsPath) -> Result<Terminal, Ca
 }
 
 /// Returns whether the command runs correctly when encoded for `terminal`.
-async fn ask(caller: &Caller, cwd: &AbsPath, terminal: Terminal) -> Result<bool, CallError> {
+async fn takes_commands_as(caller: &Caller, cwd: &AbsPath, terminal: Terminal) -> Result<bool, CallError> {
     let nonce = format!("{:016x}", RandomState::new().hash_one(cwd.as_str()));
     let arguments: Vec<_> = std::iter::once(nonce.as_str()).chain(ARGUMENTS).collect();
     let expected: String = arguments.iter().map(|argument| format!("[{argument}]")).collect();
@@ -53,20 +53,20 @@ async fn ask(caller: &Caller, cwd: &AbsPath, terminal: Terminal) -> Result<bool,
     command.args.push("tiller".to_owned());
     command.args.extend(arguments.iter().map(|&argument| argument.to_owned()));
     // The command closes its standard input itself.
-    let words = words(&command, terminal, Stdin::Empty);
+    let words = encode_command(&command, terminal, Stdin::Empty);
     let mut process = AcpProcess::start(caller, &command, words).await?;
     let ran = timeout(PROBE_WAIT, async {
-        let mut said = String::new();
+        let mut output = String::new();
         while let Some(piece) = process.next_output().await {
             if let Output::Text(text) = piece {
-                said.push_str(&text);
+                output.push_str(&text);
             }
         }
-        (said, process.wait().await.ok().and_then(|exit| exit.code))
+        (output, process.wait().await.ok().and_then(|exit| exit.code))
     });
-    let Ok((said, code)) = ran.await else {
+    let Ok((output, code)) = ran.await else {
         process.kill().await;
         return Ok(false);
     };
-    Ok(code == Some(EXIT) && said.contains(&expected))
+    Ok(code == Some(EXIT) && output.contains(&expected))
 }

@@ -4,11 +4,11 @@
 //! failure of the command. Its terminal is released exactly once: a guard holds the id from the
 //! moment the client's response is read.
 
-use super::share::Demoted;
+use super::capabilities::WithdrawnCapabilities;
 use super::{
     call::{CallError, Caller, answer},
-    delta::Window,
-    words::Words,
+    output_window::OutputWindow,
+    terminal_command::TerminalCommand,
 };
 use crate::limits::{KILL_WAIT, LAUNCH_WAIT, OUTPUT_POLL, OUTPUT_POLL_MAX};
 use agent_client_protocol::v1::schema as acp;
@@ -31,13 +31,13 @@ pub(super) struct AcpProcess {
     /// before.
     waiter: Option<AbortHandle>,
     state: Arc<watch::Sender<State>>,
-    window: Window,
+    window: OutputWindow,
     pending: VecDeque<Output>,
     output_limit: usize,
     started: Instant,
-    next_look: Instant,
+    next_poll: Instant,
     drained: bool,
-    confining: Option<Confining>,
+    launcher: Option<RunningLauncher>,
     /// Dropped last: no request may concern a released terminal.
     terminal: Terminal,
 }
@@ -54,10 +54,14 @@ enum State {
 }
 
 impl AcpProcess {
-    /// Starts a command in the client's terminal, encoded as `words`. [`CallError::Unsupported`]
-    /// and [`CallError::Refused`] mean that nothing ran.
-    pub(super) async fn start(caller: &Caller, command: &Command, words: Words) -> Result<Self, CallError> {
-        let terminal = create(caller, command, words).await?;
+    /// Starts a command in the client's terminal, encoded as `command_line`.
+    /// [`CallError::Unsupported`] and [`CallError::Refused`] mean that nothing ran.
+    pub(super) async fn start(
+        caller: &Caller,
+        command: &Command,
+        command_line: TerminalCommand,
+    ) -> Result<Self, CallError> {
+        let terminal = create(caller, command, command_line).await?;
         let state = Arc::new(watch::channel(State::Running { unwatched: false }).0);
         let now = Instant::now();
         Ok(Self {
@@ -65,45 +69,45 @@ impl AcpProcess {
             program: command.program.clone(),
             waiter: None,
             state,
-            window: Window::default(),
+            window: OutputWindow::default(),
             pending: VecDeque::new(),
             output_limit: command.output_limit,
             started: now,
-            next_look: now + OUTPUT_POLL,
+            next_poll: now + OUTPUT_POLL,
             drained: false,
-            confining: None,
+            launcher: None,
             terminal,
         })
     }
 
     /// Marks the command as a launcher: its output and exit count once it has confined itself and
     /// started the real command.
-    pub(super) fn once_confined(mut self, confining: Confining) -> Self {
-        self.confining = Some(confining);
+    pub(super) fn with_launcher(mut self, launcher: RunningLauncher) -> Self {
+        self.launcher = Some(launcher);
         self
     }
 
     /// Waits until the command is confined, if that is required.
-    async fn confined(&mut self) -> Result<(), SystemError> {
+    async fn wait_until_confined(&mut self) -> Result<(), SystemError> {
         self.watch_exit();
-        let Some(confining) = &mut self.confining else { return Ok(()) };
+        let Some(launcher) = &mut self.launcher else { return Ok(()) };
         let mut state = self.state.subscribe();
-        let proof = &mut confining.proof;
+        let proof = &mut launcher.proof;
         let proven = tokio::select! {
             biased;
             proof = proof.wait_for(Option::is_some) => match proof.as_deref() {
                 Ok(Some(proven)) => *proven,
-                _ => Err("its launcher was given up"),
+                _ => Err("its launcher was dropped"),
             },
             _ = state.wait_for(|state| !matches!(state, State::Running { .. })) => {
-                Err("what it started there is not this program")
+                Err("the terminal did not start this program")
             }
-            () = sleep_until(self.started + LAUNCH_WAIT) => Err("nothing answered in time"),
+            () = sleep_until(self.started + LAUNCH_WAIT) => Err("the launcher did not connect in time"),
         };
         proven.map_err(|why| {
-            confining.demoted.confinement(why);
+            launcher.withdrawn.confinement(why);
             // Keep the failure for the next call.
-            confining.failed.send_replace(Some(Err(why)));
+            launcher.failed.send_replace(Some(Err(why)));
             SystemError::NotConfined(why)
         })
     }
@@ -120,30 +124,30 @@ impl AcpProcess {
     }
 
     /// Waits for the time of the next poll, or the exit.
-    async fn until_look(&mut self) {
+    async fn wait_for_poll(&mut self) {
         self.watch_exit();
         let mut state = self.state.subscribe();
         tokio::select! {
             // We own the sender, so the channel cannot close while we wait.
             _ = state.wait_for(|state| !matches!(state, State::Running { .. })) => {}
-            () = sleep_until(self.next_look) => {}
+            () = sleep_until(self.next_poll) => {}
         }
     }
 
     /// Polls the output once. Dropping the future loses nothing: the next poll returns the same
     /// output.
-    async fn look(&mut self) {
+    async fn poll_output(&mut self) {
         let interval = (self.started.elapsed() / 50).clamp(OUTPUT_POLL, OUTPUT_POLL_MAX);
-        self.next_look = Instant::now() + interval;
+        self.next_poll = Instant::now() + interval;
         let request = acp::TerminalOutputRequest::new(self.caller.session_id(), self.terminal.id.0.clone());
         match self.caller.call("terminal/output", &request).await {
-            Ok(look) => {
-                if let Some(Value::String(output)) = look.get("output") {
-                    let truncated = look.get("truncated") == Some(&Value::Bool(true));
-                    let new = self.window.look(output.clone(), truncated);
-                    new.into_iter().for_each(|piece| self.keep(piece));
+            Ok(answer) => {
+                if let Some(Value::String(output)) = answer.get("output") {
+                    let truncated = answer.get("truncated") == Some(&Value::Bool(true));
+                    let new = self.window.update(output.clone(), truncated);
+                    new.into_iter().for_each(|piece| self.queue_output(piece));
                 }
-                if let Some(status @ Value::Object(_)) = look.get("exitStatus") {
+                if let Some(status @ Value::Object(_)) = answer.get("exitStatus") {
                     end(&self.state, State::Ended(exit_status(status)));
                 }
             }
@@ -159,7 +163,7 @@ impl AcpProcess {
     }
 
     /// Queues output until it is taken; beyond the output limit, only the end is kept.
-    fn keep(&mut self, piece: Output) {
+    fn queue_output(&mut self, piece: Output) {
         let Output::Text(text) = piece else {
             if self.pending.back() != Some(&Output::Gap) {
                 self.pending.push_back(Output::Gap);
@@ -196,7 +200,7 @@ impl Process for AcpProcess {
     }
 
     async fn next_output(&mut self) -> Option<Output> {
-        if self.confining.is_some() && self.confined().await.is_err() {
+        if self.launcher.is_some() && self.wait_until_confined().await.is_err() {
             return None;
         }
         loop {
@@ -206,20 +210,20 @@ impl Process for AcpProcess {
             if self.drained {
                 return None;
             }
-            self.until_look().await;
+            self.wait_for_poll().await;
             let over = self.is_over();
-            self.look().await;
+            self.poll_output().await;
             if over {
                 self.drained = true;
                 let lost = self.window.end();
-                lost.into_iter().for_each(|piece| self.keep(piece));
+                lost.into_iter().for_each(|piece| self.queue_output(piece));
             }
         }
     }
 
     async fn wait(&mut self) -> Result<ExitStatus, SystemError> {
-        if self.confining.is_some() {
-            self.confined().await?;
+        if self.launcher.is_some() {
+            self.wait_until_confined().await?;
         }
         loop {
             let state = self.state.borrow().clone();
@@ -228,9 +232,9 @@ impl Process for AcpProcess {
                 State::Lost(error) => return Err(self.caller.failure("running", &self.program, error)),
                 State::Running { .. } => {}
             }
-            self.until_look().await;
+            self.wait_for_poll().await;
             if !self.is_over() {
-                self.look().await;
+                self.poll_output().await;
             }
         }
     }
@@ -245,8 +249,8 @@ impl Process for AcpProcess {
         }
         let over = async {
             while !self.is_over() {
-                self.until_look().await;
-                self.look().await;
+                self.wait_for_poll().await;
+                self.poll_output().await;
             }
         };
         if timeout(KILL_WAIT, over).await.is_err() {
@@ -259,19 +263,19 @@ impl Process for AcpProcess {
 
 /// Whether a launcher has confined itself, with the reason if it has not; `None` while that is
 /// unknown.
-type Proof = Option<Result<(), &'static str>>;
+type ConfinementProof = Option<Result<(), &'static str>>;
 
 /// A launcher in the client's terminal, from its start to the exit of the command.
-pub(super) struct Confining {
-    proof: watch::Receiver<Proof>,
-    failed: Arc<watch::Sender<Proof>>,
-    demoted: Arc<Demoted>,
+pub(super) struct RunningLauncher {
+    proof: watch::Receiver<ConfinementProof>,
+    failed: Arc<watch::Sender<ConfinementProof>>,
+    withdrawn: Arc<WithdrawnCapabilities>,
     /// Holds the connection to the launcher; closing it ends the command.
     holder: AbortHandle,
 }
 
-impl Confining {
-    pub(super) fn new(mut launch: Box<dyn ExternalLaunch>, demoted: Arc<Demoted>) -> Self {
+impl RunningLauncher {
+    pub(super) fn new(mut launch: Box<dyn ExternalLaunch>, withdrawn: Arc<WithdrawnCapabilities>) -> Self {
         let failed = Arc::new(watch::channel(None).0);
         let (proof, proven) = (failed.subscribe(), Arc::clone(&failed));
         let hold = async move {
@@ -286,11 +290,11 @@ impl Confining {
             proven.send_if_modified(|proof| proof.is_none() && proof.replace(started).is_none());
             std::future::pending::<()>().await;
         };
-        Self { proof, failed, demoted, holder: tokio::spawn(hold).abort_handle() }
+        Self { proof, failed, withdrawn, holder: tokio::spawn(hold).abort_handle() }
     }
 }
 
-impl Drop for Confining {
+impl Drop for RunningLauncher {
     fn drop(&mut self) {
         self.holder.abort();
     }
@@ -318,24 +322,28 @@ impl Drop for Terminal {
             })
         });
         if let Ok(Err(error)) = sent {
-            tracing::debug!(%error, "the connection is gone; a terminal was not released");
+            tracing::debug!(%error, "the connection is closed; a terminal was not released");
         }
     }
 }
 
 /// Creates a terminal. A separate task awaits the response, so that a terminal that is created
 /// after the timeout is still released.
-async fn create(caller: &Caller, command: &Command, words: Words) -> Result<Terminal, CallError> {
+async fn create(
+    caller: &Caller,
+    command: &Command,
+    command_line: TerminalCommand,
+) -> Result<Terminal, CallError> {
     let place = caller.terminals.clone().try_acquire_owned().map_err(|_| CallError::TooManyTerminals)?;
     let env = command.environment().map(|(name, value)| acp::EnvVariable::new(name, value)).collect();
-    let request = acp::CreateTerminalRequest::new(caller.session_id(), words.command)
+    let request = acp::CreateTerminalRequest::new(caller.session_id(), command_line.command)
         .env(env)
         .cwd(command.cwd.as_std().to_owned())
         .output_byte_limit(u64::try_from(command.output_limit).ok());
     let mut request =
         serde_json::to_value(request).map_err(|error| CallError::BadAnswer(error.to_string()))?;
     // Sent even if empty: some clients require the list.
-    request["args"] = Value::from(words.args);
+    request["args"] = Value::from(command_line.args);
     caller.outbox.flush(&caller.session);
     let request = caller.send("terminal/create", &request)?;
     let (made, making) = oneshot::channel();
@@ -345,7 +353,7 @@ async fn create(caller: &Caller, command: &Command, words: Words) -> Result<Term
             Some(Value::String(id)) => {
                 Ok(Terminal { caller: owner, id: TerminalId(id.clone()), _place: place })
             }
-            _ => Err(CallError::BadAnswer("it made a terminal without an id".to_owned())),
+            _ => Err(CallError::BadAnswer("it returned a terminal without an id".to_owned())),
         });
         drop(made.send(terminal));
     });
@@ -370,7 +378,7 @@ async fn watch_exit(caller: Caller, terminal: TerminalId, state: Arc<watch::Send
             tracing::warn!(
                 ?error,
                 terminal = terminal.0,
-                "the client cannot wait for the command; its output may tell"
+                "the client cannot wait for the command; its exit is polled instead"
             );
             end(&state, State::Running { unwatched: true });
         }

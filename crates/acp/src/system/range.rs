@@ -6,7 +6,7 @@
 //! probe: one of its lines is requested alone, at most one per read.
 
 use super::{AcpSystem, call::CallError};
-use crate::{facts::Ranges, limits::RANGE_WAIT};
+use crate::{client_facts::Ranges, limits::RANGE_WAIT};
 use system::{AbsPath, TextRange};
 use tokio::time::timeout;
 
@@ -20,11 +20,11 @@ impl AcpSystem {
         range: Option<TextRange>,
     ) -> Result<String, CallError> {
         let Some(range) = range else { return self.ask_for_text(path, None).await };
-        let known = self.share().learned.ranges();
+        let known = self.capabilities().behaviour.ranges();
         if known == Ranges::Honoured {
             match self.ask_for_text(path, Some(range)).await {
                 Ok(text) if lines(&text) <= range.limit => return Ok(text),
-                Ok(_more) => self.share().learned.set_ranges(Ranges::Inexact),
+                Ok(_more) => self.capabilities().behaviour.set_ranges(Ranges::Inexact),
                 // Some clients reject a range beyond the end.
                 Err(CallError::Refused { code: INVALID_PARAMS, .. }) if range.line > 1 => {}
                 Err(error) => return Err(error),
@@ -32,32 +32,34 @@ impl AcpSystem {
         }
         let text = self.ask_for_text(path, None).await?;
         if known == Ranges::Unknown {
-            self.settle_ranges(path, &text).await;
+            self.probe_ranges(path, &text).await;
         }
         Ok(cut(&text, range))
     }
 
     /// Probes whether the client honours ranges, if this text is suitable.
-    async fn settle_ranges(&self, path: &AbsPath, text: &str) {
-        let learned = &self.share().learned;
-        let (Some(range), Some(_right)) = (telling(text), learned.settling()) else { return };
-        if learned.ranges() != Ranges::Unknown {
+    async fn probe_ranges(&self, path: &AbsPath, text: &str) {
+        let behaviour = &self.capabilities().behaviour;
+        let (Some(range), Some(_right)) = (probe_range(text), behaviour.range_probe()) else { return };
+        if behaviour.ranges() != Ranges::Unknown {
             return;
         }
         // A text that changed in between counts against the client: reading whole files is slower,
         // but never wrong.
         let found = match timeout(RANGE_WAIT, self.ask_for_text(path, Some(range))).await {
-            Ok(Ok(part)) if without_end(&part) == without_end(&cut(text, range)) => Ranges::Honoured,
+            Ok(Ok(part)) if without_line_ending(&part) == without_line_ending(&cut(text, range)) => {
+                Ranges::Honoured
+            }
             Ok(Err(CallError::Gone)) => return,
             _ => Ranges::Inexact,
         };
-        learned.set_ranges(found);
+        behaviour.set_ranges(found);
     }
 }
 
 /// Returns a one-line range that no known error would produce: its line is not the whole text, and
 /// differs from the first line and from both neighbours. `None` if the text has no such line.
-fn telling(text: &str) -> Option<TextRange> {
+fn probe_range(text: &str) -> Option<TextRange> {
     let first = text.lines().next()?;
     let mut lines = text.lines().zip(text.lines().skip(1)).zip(text.lines().skip(2));
     let at = lines.position(|((before, line), after)| {
@@ -68,7 +70,7 @@ fn telling(text: &str) -> Option<TextRange> {
 }
 
 /// Returns a line without its line ending: clients that join lines omit the last one.
-fn without_end(line: &str) -> &str {
+fn without_line_ending(line: &str) -> &str {
     let line = line.strip_suffix('\n').unwrap_or(line);
     line.strip_suffix('\r').unwrap_or(line)
 }
@@ -103,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_tells_only_if_no_mistake_brings_it() {
+    fn a_probe_range_excludes_lines_that_an_error_could_return() {
         for (text, line) in [
             ("a\nb\nc\n", Some(2)),
             ("a\r\nb\r\nc", Some(2)),
@@ -115,7 +117,7 @@ mod tests {
             ("a\n\nb\n", None),
             ("", None),
         ] {
-            assert_eq!(telling(text).map(|range| range.line), line, "{text:?}");
+            assert_eq!(probe_range(text).map(|range| range.line), line, "{text:?}");
         }
     }
 }

@@ -16,7 +16,7 @@ const DEPTH: usize = 4;
 
 /// Returns an error's message and what its `data` adds to it, as one sanitised line of at most
 /// [`REASON_CHARS`] characters.
-pub(super) fn told(message: &str, data: Option<&Value>) -> String {
+pub(super) fn describe(message: &str, data: Option<&Value>) -> String {
     let mut parts = Vec::new();
     add(message, &mut parts);
     if let Some(data) = data {
@@ -25,10 +25,10 @@ pub(super) fn told(message: &str, data: Option<&Value>) -> String {
     if parts.is_empty() {
         return "it gave no reason".to_owned();
     }
-    let told = parts.join(": ");
-    match told.char_indices().nth(REASON_CHARS) {
-        Some((end, _)) => format!("{}…", &told[..end]),
-        None => told,
+    let text = parts.join(": ");
+    match text.char_indices().nth(REASON_CHARS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
     }
 }
 
@@ -67,7 +67,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn every_place_of_a_reason_counts() {
+    fn every_place_of_an_error_reason_is_read() {
         let nested = json!({"error": {"code": 1, "data": {"details": "deep"}}});
         for (message, data, expected) in [
             ("Internal error", json!("disk is full"), "Internal error: disk is full"),
@@ -86,9 +86,9 @@ mod tests {
             ("", Value::Null, "it gave no reason"),
             ("two\nlines\u{1b}[2J", Value::Null, "two⏎lines\\u{1b}[2J"),
         ] {
-            assert_eq!(told(message, Some(&data)), expected, "{message:?} {data}");
+            assert_eq!(describe(message, Some(&data)), expected, "{message:?} {data}");
         }
-        let long = told(&"x".repeat(10_000), Some(&json!({"details": "y".repeat(10_000)})));
+        let long = describe(&"x".repeat(10_000), Some(&json!({"details": "y".repeat(10_000)})));
         assert_eq!(long.chars().count(), REASON_CHARS + 1);
     }
 }

@@ -6,7 +6,7 @@ use super::*;
 use crate::{
     TerminalPlace, limits,
     testing::{Editor, EditorScript, Fault, TerminalScript},
-    transport::{Gauge, incoming, write_lines},
+    transport::{Backpressure, incoming, write_lines},
 };
 use agent_client_protocol::{Agent, Builder, Lines, NullHandler};
 use serde_json::json;
@@ -19,8 +19,8 @@ use tokio::sync::oneshot;
 
 mod ranges;
 mod shells;
+mod terminal_command;
 mod terminals;
-mod words;
 
 /// An editor and a session's workspace through it.
 struct Stage {
@@ -60,8 +60,8 @@ async fn stage_over(script: EditorScript, set_up: impl FnOnce(&FakeSystem)) -> S
     let advertised = Advertised { read: script.read, write: script.write, terminal: script.terminal };
     let (ours, theirs) = tokio::io::duplex(64 * 1024);
     let (reader, writer) = tokio::io::split(theirs);
-    let gauge = Arc::new(Gauge::default());
-    let (sink, write) = write_lines(writer, gauge.clone());
+    let backpressure = Arc::new(Backpressure::default());
+    let (sink, write) = write_lines(writer, backpressure.clone());
     tokio::spawn(write);
     let lines = futures::StreamExt::map(incoming(reader, limits::FRAME_BYTES), |read| {
         Ok::<_, std::io::Error>(read.message())
@@ -82,11 +82,11 @@ async fn stage_over(script: EditorScript, set_up: impl FnOnce(&FakeSystem)) -> S
         disk.clone(),
         "s".into(),
         connection.clone(),
-        Outbox::new(connection, gauge, Arc::default()),
-        Share {
+        Outbox::new(connection, backpressure, Arc::default()),
+        UsedCapabilities {
             advertised,
-            demoted: Arc::default(),
-            learned: Arc::new(Learned::new(script.facts())),
+            withdrawn: Arc::default(),
+            behaviour: Arc::new(ClientBehaviour::new(script.facts())),
             place: TerminalPlace::Client,
             tools: Arc::default(),
         },
@@ -118,9 +118,9 @@ async fn output(process: &mut Box<dyn Process>) -> String {
 
 /// A stage that is dropped immediately: messages queued last, such as a release, never reach the
 /// editor.
-struct AtOnce(Stage);
+struct DropWithoutSettling(Stage);
 
-impl Drop for AtOnce {
+impl Drop for DropWithoutSettling {
     fn drop(&mut self) {
         if let Some(editor) = self.0.editor.take() {
             let violations = editor.violations();
@@ -133,12 +133,12 @@ impl Drop for AtOnce {
 /// Runs the contract of `System` with every combination of client capabilities: reads, writes that
 /// it saves, commands in its terminals.
 #[tokio::test(start_paused = true)]
-async fn keeps_the_contract_of_every_system() {
+async fn acp_system_satisfies_the_system_contract() {
     let tail = (0..2000).map(|i| format!("line-{i}\n")).collect::<String>();
     let tail = tail[tail.len() - 99..].to_owned();
     for flags in 0..8 {
         let (read, write, terminal) = (flags & 1 > 0, flags & 2 > 0, flags & 4 > 0);
-        let ends = |exit| TerminalScript { looks: Vec::new(), exit: Some(exit), stubborn: false };
+        let ends = |exit| TerminalScript { polls: Vec::new(), exit: Some(exit), ignores_kill: false };
         let ran = check(async || {
             let script = EditorScript { read, write, terminal, saves: true, ..EditorScript::default() }
                 .command(lines::MIXED, TerminalScript::exits("abcd", 0))
@@ -148,9 +148,9 @@ async fn keeps_the_contract_of_every_system() {
                 .command(
                     lines::FLOODS,
                     TerminalScript {
-                        looks: vec![(tail.clone(), true)],
+                        polls: vec![(tail.clone(), true)],
                         exit: Some(json!({"exitCode": 0})),
-                        stubborn: false,
+                        ignores_kill: false,
                     },
                 )
                 .command(lines::RUNS, TerminalScript::hangs("ready\n"));
@@ -165,7 +165,7 @@ async fn keeps_the_contract_of_every_system() {
                     Some(Box::new(move |at, to| disk.add_link(at.as_str(), to)))
                 },
                 processes: if terminal { Processes::Scripted } else { Processes::None },
-                keep: Box::new(Mutex::new(AtOnce(stage))),
+                keep: Box::new(Mutex::new(DropWithoutSettling(stage))),
             }
         })
         .await;
@@ -174,7 +174,7 @@ async fn keeps_the_contract_of_every_system() {
 }
 
 #[tokio::test]
-async fn without_capabilities_nothing_is_asked_of_the_client() {
+async fn without_capabilities_no_request_is_sent_to_the_client() {
     let stage = stage_over(EditorScript::default(), |disk| {
         disk.add_file("/w/a", "disk");
         disk.on_command("ls", |_| Script::exits(0).prints("a"));
@@ -190,7 +190,7 @@ async fn without_capabilities_nothing_is_asked_of_the_client() {
 }
 
 #[tokio::test]
-async fn reads_buffers_also_empty_ones_and_those_that_exist_nowhere_else() {
+async fn reads_buffers_including_empty_and_unsaved_ones() {
     let script =
         EditorScript::full().buffer("/w/a", "buffer").buffer("/w/empty", "").buffer("/w/new", "only");
     let stage = stage_over(script, |disk| {
@@ -215,7 +215,7 @@ async fn reads_buffers_also_empty_ones_and_those_that_exist_nowhere_else() {
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_do_what_it_said_is_asked_once() {
+async fn an_unsupported_capability_is_requested_once() {
     for fault in [
         Fault::Error(-32601, "Method not found"),
         Fault::Result(json!({})),
@@ -250,19 +250,19 @@ async fn writes_go_to_the_client_and_null_is_a_success() {
 /// Within a call, a directory that is known to exist is not checked again; one that was deleted
 /// since is created.
 #[tokio::test]
-async fn the_folder_of_a_file_that_was_seen_is_not_looked_at_again() {
+async fn the_directory_of_a_known_file_is_not_checked_again() {
     let stage = stage_over(EditorScript::full(), |disk| disk.add_file("/w/sub/a", "disk")).await;
-    let AcpSystem { caller, share, marks, .. } = stage.system.as_ref();
-    let (caller, share, marks) = (caller.clone(), share.clone(), marks.clone());
-    let looks = Some(Mutex::default());
-    let call = AcpSystem { local: stage.disk.clone(), caller, share, marks, looks };
+    let AcpSystem { caller, capabilities, marks, .. } = stage.system.as_ref();
+    let (caller, capabilities, marks) = (caller.clone(), capabilities.clone(), marks.clone());
+    let disk_cache = Some(Mutex::default());
+    let call = AcpSystem { local: stage.disk.clone(), caller, capabilities, marks, disk_cache };
     let file = path("/w/sub/a");
-    let looks = || stage.disk.calls().iter().filter(|call| call.subject == "/w/sub").count();
+    let checks = || stage.disk.calls().iter().filter(|call| call.subject == "/w/sub").count();
     call.write_text(&file, "one").await.unwrap();
-    assert_eq!(looks(), 1, "nothing is known yet");
+    assert_eq!(checks(), 1, "nothing is known yet");
     assert_eq!(call.read_disk_snapshot(&file).await.metadata.unwrap().size, 4);
     call.write_text(&file, "two").await.unwrap();
-    assert_eq!(looks(), 1);
+    assert_eq!(checks(), 1);
     stage.disk.remove(&path("/w/sub")).await.unwrap();
     call.read_disk_snapshot(&file).await.metadata.unwrap_err();
     call.write_text(&file, "three").await.unwrap();
@@ -271,7 +271,7 @@ async fn the_folder_of_a_file_that_was_seen_is_not_looked_at_again() {
 }
 
 #[tokio::test]
-async fn bytes_folders_and_walks_stay_on_this_machine() {
+async fn bytes_directories_and_walks_stay_on_this_machine() {
     let stage = stage_over(EditorScript::full().buffer("/w/b", "buffer"), |disk| {
         disk.add_file("/w/a", "disk");
     })
@@ -303,7 +303,7 @@ async fn a_refused_range_past_the_end_is_the_empty_text() {
 }
 
 #[tokio::test]
-async fn a_write_that_the_client_does_not_know_is_done_locally() {
+async fn a_write_that_the_client_does_not_support_is_done_locally() {
     let script = EditorScript::full().fault("fs/write_text_file", Fault::Error(-32601, "Method not found"));
     let stage = stage(script).await;
     stage.system.write_text(&path("/w/a"), "text").await.unwrap();
@@ -349,7 +349,7 @@ async fn a_command_runs_in_the_clients_terminal_as_an_argument_vector() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn exits_are_told_as_they_were() {
+async fn exit_statuses_are_reported_unchanged() {
     for (exit, expected) in [
         (json!({"exitCode": 3}), ExitStatus { code: Some(3), signal: None }),
         (
@@ -367,7 +367,7 @@ async fn exits_are_told_as_they_were() {
         (json!({"exitCode": 1e300}), ExitStatus::default()),
         (json!({"exitCode": u64::MAX}), ExitStatus::default()),
     ] {
-        let terminal = TerminalScript { looks: Vec::new(), exit: Some(exit.clone()), stubborn: false };
+        let terminal = TerminalScript { polls: Vec::new(), exit: Some(exit.clone()), ignores_kill: false };
         let stage = stage(EditorScript::full().command("x", terminal)).await;
         let mut process = stage.system.spawn(command("x")).await.unwrap();
         let status = process.wait().await.unwrap();
@@ -379,12 +379,12 @@ async fn exits_are_told_as_they_were() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn output_of_a_ring_is_told_once_with_its_gaps() {
-    let looks = [("abcdef", false), ("defghi", true), ("xyz", true), ("xyz1", true)];
+async fn output_of_a_ring_buffer_is_reported_once_with_its_gaps() {
+    let polls = [("abcdef", false), ("defghi", true), ("xyz", true), ("xyz1", true)];
     let terminal = TerminalScript {
-        looks: looks.map(|(text, truncated)| (text.to_owned(), truncated)).to_vec(),
+        polls: polls.map(|(text, truncated)| (text.to_owned(), truncated)).to_vec(),
         exit: Some(json!({"exitCode": 0})),
-        stubborn: false,
+        ignores_kill: false,
     };
     let stage = stage(EditorScript::full().command("x", terminal)).await;
     let mut process = stage.system.spawn(command("x")).await.unwrap();
@@ -395,14 +395,14 @@ async fn output_of_a_ring_is_told_once_with_its_gaps() {
 
 #[tokio::test(start_paused = true)]
 async fn a_killed_command_keeps_its_output_and_is_released_once() {
-    for stubborn in [false, true] {
-        let terminal = TerminalScript { stubborn, ..TerminalScript::hangs("partial") };
+    for ignores_kill in [false, true] {
+        let terminal = TerminalScript { ignores_kill, ..TerminalScript::hangs("partial") };
         let stage = stage(EditorScript::full().command("x", terminal)).await;
         let mut process = stage.system.spawn(command("x")).await.unwrap();
         assert_eq!(process.next_output().await, Some(Output::Text("partial".to_owned())));
         process.kill().await;
         let status = process.wait().await.unwrap();
-        let signal = (!stubborn).then(|| "SIGKILL".to_owned());
+        let signal = (!ignores_kill).then(|| "SIGKILL".to_owned());
         assert_eq!(status, ExitStatus { code: None, signal });
         assert_eq!(process.next_output().await, None);
         drop(process);
@@ -422,7 +422,7 @@ async fn without_a_terminal(fault: Fault) -> Stage {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_without_terminals_after_all_has_the_command_run_here_once() {
+async fn a_command_runs_locally_once_if_terminals_turn_out_unsupported() {
     let stage = without_a_terminal(Fault::Error(-32601, "Method not found")).await;
     let mut process = stage.system.spawn(command("x")).await.unwrap();
     assert_eq!(output(&mut process).await, "here");
@@ -431,7 +431,7 @@ async fn a_client_without_terminals_after_all_has_the_command_run_here_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn e02_a_refused_terminal_is_obeyed() {
+async fn e02_a_refused_terminal_is_not_replaced_by_a_local_command() {
     let stage = without_a_terminal(Fault::Error(-32603, "the user said no")).await;
     let Err(error) = stage.system.spawn(command("x")).await else { panic!("it ran") };
     assert!(error.to_string().contains("the user said no"), "{error}");
@@ -449,7 +449,7 @@ async fn a_command_that_may_have_run_never_runs_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_exit_that_cannot_be_waited_for_is_seen_in_the_output() {
+async fn an_exit_is_detected_by_polling_if_waiting_fails() {
     for fault in [Fault::Error(-32603, "no"), Fault::Silence] {
         let script = EditorScript::full()
             .command("x", TerminalScript::exits("out", 2))
@@ -498,9 +498,9 @@ async fn a_panic_releases_the_terminal() {
 
 /// Twenty concurrent commands, polled for a minute and then ended.
 #[tokio::test(start_paused = true)]
-async fn twenty_terminals_are_looked_at_five_times_a_second_at_most_and_never_after_the_end() {
+async fn terminals_are_polled_at_most_five_times_a_second_and_not_after_their_end() {
     let stage = stage(EditorScript::full().command("x", TerminalScript::hangs("running"))).await;
-    let looks = || stage.editor().calls("terminal/output");
+    let polls = || stage.editor().calls("terminal/output");
     let mut running = Vec::new();
     for _ in 0..20 {
         let mut process = stage.system.spawn(command("x")).await.unwrap();
@@ -520,11 +520,11 @@ async fn twenty_terminals_are_looked_at_five_times_a_second_at_most_and_never_af
     let mut seconds = Vec::new();
     for _ in 0..60 {
         tokio::time::sleep(Duration::from_secs(1)).await;
-        let now = looks();
+        let now = polls();
         for number in 1..=20 {
-            let of = |look: &&Value| look["terminalId"] == format!("term_{number}");
-            let looks = now[before..].iter().filter(of).count();
-            assert!(looks <= 5, "term_{number} was looked at {looks} times in a second");
+            let of = |poll: &&Value| poll["terminalId"] == format!("term_{number}");
+            let polls = now[before..].iter().filter(of).count();
+            assert!(polls <= 5, "term_{number} was polled {polls} times in a second");
         }
         seconds.push(now.len() - before);
         before = now.len();
@@ -535,9 +535,9 @@ async fn twenty_terminals_are_looked_at_five_times_a_second_at_most_and_never_af
         end.send(()).unwrap();
         ended.push(watched.await.unwrap());
     }
-    let after = looks().len();
+    let after = polls().len();
     tokio::time::sleep(Duration::from_secs(60)).await;
-    assert_eq!(looks().len(), after, "nobody looks any more");
+    assert_eq!(polls().len(), after, "polling stopped");
     drop(ended);
     stage.settle().await;
 }
@@ -556,7 +556,7 @@ async fn errors_of_kill_and_release_are_not_fatal() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_goes_away_ends_the_command() {
+async fn a_client_that_disconnects_ends_the_command() {
     let script = EditorScript::full().command("x", TerminalScript::hangs(""));
     let mut stage = stage(script).await;
     let mut process = stage.system.spawn(command("x")).await.unwrap();

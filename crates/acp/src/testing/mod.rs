@@ -5,14 +5,16 @@
 //! terminal, every update outside a turn, every line that is not JSON, and every scripted
 //! permission or form that was not requested.
 
-mod desk;
+mod fake_peer;
 mod script;
 
-pub use script::{Answer, Cuts, Decoding, EditorScript, Fault, Introduced, Starts, TerminalScript};
+pub use script::{
+    Answer, ClientName, CutRange, Decoding, EditorScript, Fault, StartTerminal, TerminalScript,
+};
 
 use crate::{AcpOptions, ServeError, serve};
 use agent::Runtime;
-use desk::{Answered, Desk};
+use fake_peer::{FakePeer, Response};
 use serde_json::{Value, json};
 use std::sync::{
     Arc,
@@ -27,7 +29,7 @@ use tokio_util::sync::CancellationToken;
 
 /// An editor that follows a script.
 pub struct Editor {
-    desk: Arc<Desk>,
+    peer: Arc<FakePeer>,
     outgoing: Option<mpsc::UnboundedSender<Vec<u8>>>,
     next_id: AtomicU64,
     reading: watch::Sender<bool>,
@@ -69,16 +71,16 @@ impl Editor {
             // The agent may have closed its side already.
             let _ = writer.shutdown().await;
         });
-        let desk = Arc::new(Desk::new(script, answers));
+        let peer = Arc::new(FakePeer::new(script, answers));
         let (reading, gate) = watch::channel(true);
         let hung_up = CancellationToken::new();
-        tokio::spawn(hung_up.clone().run_until_cancelled_owned(read(reader, desk.clone(), gate)));
-        Self { desk, outgoing: Some(outgoing), next_id: AtomicU64::new(1), reading, hung_up, served: None }
+        tokio::spawn(hung_up.clone().run_until_cancelled_owned(read(reader, peer.clone(), gate)));
+        Self { peer, outgoing: Some(outgoing), next_id: AtomicU64::new(1), reading, hung_up, served: None }
     }
 
     /// Sends `initialize` and returns the response.
     pub async fn initialize(&self) -> Value {
-        self.ok("initialize", self.desk.script().introduction()).await
+        self.ok("initialize", self.peer.script().initialize_params()).await
     }
 
     /// Sends `initialize` and creates a session in a directory; returns its id.
@@ -89,7 +91,7 @@ impl Editor {
     }
 
     /// Sends a text prompt and waits for the end of its turn.
-    pub async fn prompt(&self, session: &str, text: &str) -> Answered {
+    pub async fn prompt(&self, session: &str, text: &str) -> Response {
         let prompt = json!([{ "type": "text", "text": text }]);
         self.request("session/prompt", json!({ "sessionId": session, "prompt": prompt })).await
     }
@@ -149,16 +151,16 @@ impl Editor {
     }
 
     /// Sends a request and waits for its response.
-    pub async fn request(&self, method: &str, params: Value) -> Answered {
+    pub async fn request(&self, method: &str, params: Value) -> Response {
         self.start(method, params).1.await
     }
 
     /// Sends a request; returns its id and a future of its response.
-    pub fn start(&self, method: &str, params: Value) -> (u64, impl Future<Output = Answered> + use<>) {
+    pub fn start(&self, method: &str, params: Value) -> (u64, impl Future<Output = Response> + use<>) {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let speaks = matches!(method, "session/prompt" | "session/load" | "session/resume");
         let session = params.get("sessionId").and_then(Value::as_str).filter(|_| speaks).map(str::to_owned);
-        let answer = self.desk.expect(&id.to_string(), session.as_deref());
+        let answer = self.peer.expect(&id.to_string(), session.as_deref());
         self.send(json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
         let method = method.to_owned();
         (id, async move {
@@ -181,7 +183,7 @@ impl Editor {
 
     /// Returns all messages from the agent so far, in order.
     pub fn log(&self) -> Vec<Value> {
-        self.desk.log()
+        self.peer.log()
     }
 
     /// Returns the methods of the agent's messages so far; updates by their kind, responses as
@@ -219,28 +221,28 @@ impl Editor {
 
     /// Returns the text of a buffer.
     pub fn text_of(&self, path: &str) -> Option<String> {
-        self.desk.text_of(path)
+        self.peer.text_of(path)
     }
 
     /// Returns the violations so far, without leftovers.
     pub fn violations(&self) -> Vec<String> {
-        self.desk.violations()
+        self.peer.violations()
     }
 
     /// Returns the number of its terminals that were created and not released.
     pub fn open_terminals(&self) -> usize {
-        self.desk.open_terminals()
+        self.peer.open_terminals()
     }
 
     /// Returns the shell lines of all commands started in its terminals, in order.
     pub fn ran(&self) -> Vec<String> {
-        self.desk.ran()
+        self.peer.ran()
     }
 
     /// Waits until `fits` returns true; it is evaluated after each message from the agent.
     pub async fn until(&self, fits: impl Fn(&Self) -> bool) {
         loop {
-            let changed = self.desk.changed.notified();
+            let changed = self.peer.changed.notified();
             tokio::pin!(changed);
             changed.as_mut().enable();
             if fits(self) {
@@ -282,25 +284,25 @@ impl Editor {
 impl Drop for Editor {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            let objections = self.desk.objections();
-            assert!(objections.is_empty(), "the editor objects: {objections:#?}");
+            let all_violations = self.peer.all_violations();
+            assert!(all_violations.is_empty(), "the editor objects: {all_violations:#?}");
         }
     }
 }
 
-async fn read(reader: impl AsyncRead + Unpin, desk: Arc<Desk>, mut gate: watch::Receiver<bool>) {
+async fn read(reader: impl AsyncRead + Unpin, peer: Arc<FakePeer>, mut gate: watch::Receiver<bool>) {
     let mut lines = BufReader::new(reader).lines();
     loop {
         if gate.wait_for(|reading| *reading).await.is_err() {
             return;
         }
         let Ok(Some(line)) = lines.next_line().await else { return };
-        if let Some(asked) = desk.take(&line) {
-            let desk = desk.clone();
+        if let Some(asked) = peer.receive(&line) {
+            let peer = peer.clone();
             tokio::spawn(async move {
-                for answer in desk.answer(&asked).await {
+                for answer in peer.answer(&asked).await {
                     let id = &asked.id;
-                    desk.send(&match answer {
+                    peer.send(&match answer {
                         Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
                         Err(error) => json!({ "jsonrpc": "2.0", "id": id, "error": error }),
                     });

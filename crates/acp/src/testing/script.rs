@@ -1,6 +1,6 @@
 //! The capabilities and responses of a scripted editor.
 
-use crate::facts::{self, Facts, SCRIPTED};
+use crate::client_facts::{self, ClientFacts, SCRIPTED};
 use serde_json::{Value, json};
 use std::{
     collections::{HashMap, VecDeque},
@@ -13,9 +13,9 @@ use system::System;
 #[derive(Clone, Default)]
 pub struct EditorScript {
     /// Speaks version 2 of the protocol. It then offers neither files nor terminals.
-    pub second: bool,
+    pub v2: bool,
     /// The name it sends in `clientInfo`.
-    pub name: Introduced,
+    pub name: ClientName,
     /// Advertises `fs/read_text_file`.
     pub read: bool,
     /// Advertises `fs/write_text_file`.
@@ -35,9 +35,9 @@ pub struct EditorScript {
     /// What commands do, by their last argument (the shell line).
     pub terminals: HashMap<String, TerminalScript>,
     /// What commands do, by all parameters of `terminal/create`; `None` to use `terminals`.
-    pub starts: Option<Starts>,
+    pub start_terminal: Option<StartTerminal>,
     /// The part of a text returned for `line` and `limit`; `None` for the requested lines.
-    pub cuts: Option<Cuts>,
+    pub cut_range: Option<CutRange>,
     /// Responses to permission requests, in order.
     pub permissions: VecDeque<Answer>,
     /// Supports forms, and answers them with these results, in order; a further form is a
@@ -108,32 +108,33 @@ impl EditorScript {
     }
 
     /// Returns an editor that speaks version 2 of the protocol.
-    pub fn second() -> Self {
-        Self { second: true, ..Self::default() }
+    pub fn v2() -> Self {
+        Self { v2: true, ..Self::default() }
     }
 
     /// Returns the parameters of its `initialize` request.
-    pub(super) fn introduction(&self) -> Value {
-        if self.second {
+    pub(super) fn initialize_params(&self) -> Value {
+        if self.v2 {
             let info = json!({ "name": "editor", "version": "1" });
             return json!({ "protocolVersion": 2, "info": info, "capabilities": self.capabilities() });
         }
-        let mut introduction = json!({ "protocolVersion": 1, "clientCapabilities": self.capabilities() });
-        if let Some((name, version)) = self.name.words() {
-            introduction["clientInfo"] = json!({ "name": name, "version": version });
+        let mut initialize_params =
+            json!({ "protocolVersion": 1, "clientCapabilities": self.capabilities() });
+        if let Some((name, version)) = self.name.name_and_version() {
+            initialize_params["clientInfo"] = json!({ "name": name, "version": version });
         }
-        introduction
+        initialize_params
     }
 
     /// Returns the facts that the agent knows by its name.
-    pub fn facts(&self) -> Facts {
-        let (name, version) = self.name.words().unzip();
-        facts::look_up(name, version)
+    pub fn facts(&self) -> ClientFacts {
+        let (name, version) = self.name.name_and_version().unzip();
+        client_facts::look_up(name, version)
     }
 
     /// Returns the capabilities that it advertises.
     pub fn capabilities(&self) -> Value {
-        if self.second {
+        if self.v2 {
             return json!({ "elicitation": if self.forms.is_some() { json!({ "form": {} }) } else { json!({}) } });
         }
         let mut session = json!({});
@@ -163,13 +164,13 @@ impl EditorScript {
 }
 
 /// Decides what a command does, by the parameters of `terminal/create`.
-pub type Starts = Arc<dyn Fn(&Value) -> TerminalScript + Send + Sync>;
+pub type StartTerminal = Arc<dyn Fn(&Value) -> TerminalScript + Send + Sync>;
 /// Selects the part of a text returned for `line` and `limit`.
-pub type Cuts = Arc<dyn Fn(&str, Option<usize>, Option<usize>) -> String + Send + Sync>;
+pub type CutRange = Arc<dyn Fn(&str, Option<usize>, Option<usize>) -> String + Send + Sync>;
 
 /// The name that an editor sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Introduced {
+pub enum ClientName {
     /// The name of the client that is known to follow the protocol exactly.
     #[default]
     Known,
@@ -179,14 +180,14 @@ pub enum Introduced {
     As(&'static str, &'static str),
 }
 
-impl Introduced {
+impl ClientName {
     /// Returns the name and the version.
-    fn words(self) -> Option<(&'static str, &'static str)> {
+    fn name_and_version(self) -> Option<(&'static str, &'static str)> {
         match self {
             Self::Not => None,
             Self::As(name, version) => Some((name, version)),
             Self::Known => match SCRIPTED.names {
-                [facts::Name::Is(name), ..] => Some((*name, SCRIPTED.version)),
+                [client_facts::Name::Is(name), ..] => Some((*name, SCRIPTED.version)),
                 _ => None,
             },
         }
@@ -240,25 +241,25 @@ pub enum Fault {
 #[derive(Debug, Clone, Default)]
 pub struct TerminalScript {
     /// The output returned by each poll, and whether it was truncated; the last one is repeated.
-    pub looks: Vec<(String, bool)>,
+    pub polls: Vec<(String, bool)>,
     /// The exit status after the last poll; `None` if it runs until killed.
     pub exit: Option<Value>,
     /// Whether it ignores being killed.
-    pub stubborn: bool,
+    pub ignores_kill: bool,
 }
 
 impl TerminalScript {
     /// A command that prints and exits.
     pub fn exits(output: &str, code: i64) -> Self {
         Self {
-            looks: vec![(output.to_owned(), false)],
+            polls: vec![(output.to_owned(), false)],
             exit: Some(json!({ "exitCode": code })),
-            stubborn: false,
+            ignores_kill: false,
         }
     }
 
     /// A command that prints and keeps running.
     pub fn hangs(output: &str) -> Self {
-        Self { looks: vec![(output.to_owned(), false)], exit: None, stubborn: false }
+        Self { polls: vec![(output.to_owned(), false)], exit: None, ignores_kill: false }
     }
 }

@@ -5,8 +5,8 @@
 //! of the KosmoKrator wire get integers counted from 1 instead.
 
 use super::{
-    head::{Head, IdKind},
     lines::SECRET,
+    message_head::{IdKind, MessageHead},
 };
 use serde_json::{Value, json};
 use std::{
@@ -18,33 +18,33 @@ use std::{
 const BEFORE_ID: &str = r#"{"jsonrpc":"2.0","id":"#;
 
 /// Returns the string that replaces an integer that the SDK does not accept.
-fn stand_in(digits: &str) -> String {
+fn replacement_id(digits: &str) -> String {
     format!("{}:{digits}", *SECRET)
 }
 
 /// Returns the id of an invalid line in the form that the SDK accepts; null if none can be read.
-pub(super) fn of(head: &Head) -> Value {
+pub(super) fn of(head: &MessageHead) -> Value {
     match (head.id_kind(), &head.id) {
         (Some(IdKind::Plain), Some((text, _))) => serde_json::from_str(text).unwrap_or_default(),
-        (Some(IdKind::Huge), Some((text, _))) => stand_in(text).into(),
+        (Some(IdKind::Huge), Some((text, _))) => replacement_id(text).into(),
         _ => Value::Null,
     }
 }
 
 /// Rewrites the id of a request or a notification into the form that the SDK accepts.
-pub(super) fn taken(mut line: String, head: &Head) -> String {
+pub(super) fn with_sdk_id(mut line: String, head: &MessageHead) -> String {
     if head.id_kind() == Some(IdKind::Huge)
         && let Some((text, from)) = &head.id
     {
-        line.replace_range(*from..from + text.len(), &json!(stand_in(text)).to_string());
+        line.replace_range(*from..from + text.len(), &json!(replacement_id(text)).to_string());
     } else if !head.has_id && line.contains("$/cancel_request") {
-        replace_taken_back(&mut line);
+        replace_cancelled_id(&mut line);
     }
     line
 }
 
 /// Rewrites the id in a cancel notification (`$/cancel_request`) in the same way.
-fn replace_taken_back(line: &mut String) {
+fn replace_cancelled_id(line: &mut String) {
     const NAME: &str = "\"requestId\"";
     let Some(name) = line.find(NAME) else { return };
     let after = name + NAME.len();
@@ -54,7 +54,7 @@ fn replace_taken_back(line: &mut String) {
     let digits = line[from..].split(is_end).next().unwrap_or_default().to_owned();
     let followed = line[from + digits.len()..].trim_start().starts_with(['}', ',']);
     if digits.len() > 1 && followed && digits.parse::<i64>().is_err() {
-        line.replace_range(from..from + digits.len(), &json!(stand_in(&digits)).to_string());
+        line.replace_range(from..from + digits.len(), &json!(replacement_id(&digits)).to_string());
     }
 }
 
@@ -82,7 +82,7 @@ impl Ids {
         match line.strip_prefix(BEFORE_ID).and_then(|rest| rest.strip_prefix('"')) {
             Some(rest) => self.with_id(rest).unwrap_or(line),
             None if line.starts_with(r#"{"jsonrpc":"2.0","method":"$/cancel_request""#) => {
-                self.taking_back(line)
+                self.translate_cancellation(line)
             }
             None => line,
         }
@@ -111,7 +111,7 @@ impl Ids {
     }
 
     /// Translates the agent's cancellation of its own request.
-    fn taking_back(&self, line: String) -> String {
+    fn translate_cancellation(&self, line: String) -> String {
         let state = self.lock();
         if !state.numbered {
             return line;
@@ -129,7 +129,7 @@ impl Ids {
         if !self.lock().numbered {
             return line;
         }
-        let head = Head::of(&line);
+        let head = MessageHead::of(&line);
         let Some((text, from)) = head.id.as_ref().filter(|_| head.is_response()) else { return line };
         let number = text.trim_matches('"').parse();
         let asked = number.ok().and_then(|number: u64| self.lock().asked.remove(&number));
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_of_the_agent_are_numbered_where_that_is_wanted() {
+    fn agent_requests_get_integer_ids_if_enabled() {
         let ids = Ids::default();
         let first = request("a-b");
         assert_eq!(ids.outgoing(first.clone()), first);
@@ -182,10 +182,10 @@ mod tests {
     }
 
     #[test]
-    fn an_integer_of_many_digits_comes_back_as_it_was() {
+    fn an_integer_id_beyond_64_bits_is_returned_unchanged() {
         let huge = "-123456789012345678901234567890";
         let line = format!(r#"{{"jsonrpc":"2.0","method":"x/y","id":{huge}}}"#);
-        let taken = taken(line.clone(), &Head::of(&line));
+        let taken = with_sdk_id(line.clone(), &MessageHead::of(&line));
         let message: Value = serde_json::from_str(&taken).unwrap();
         let id = message["id"].as_str().unwrap().to_owned();
         let answer = RawJsonRpcMessage::response(RawJsonRpcId::Str(id.clone()), Ok(json!({})));
@@ -193,9 +193,9 @@ mod tests {
         assert_eq!(answer, format!(r#"{{"jsonrpc":"2.0","id":{huge},"result":{{}}}}"#));
         let back =
             format!(r#"{{"jsonrpc":"2.0","method":"$/cancel_request","params":{{"requestId": {huge} }}}}"#);
-        let back = super::taken(back.clone(), &Head::of(&back));
+        let back = with_sdk_id(back.clone(), &MessageHead::of(&back));
         assert_eq!(serde_json::from_str::<Value>(&back).unwrap()["params"]["requestId"], id.as_str());
         let plain = r#"{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":5}}"#;
-        assert_eq!(super::taken(plain.to_owned(), &Head::of(plain)), plain);
+        assert_eq!(with_sdk_id(plain.to_owned(), &MessageHead::of(plain)), plain);
     }
 }

@@ -7,8 +7,8 @@
 //! others, and there is only one output path.
 
 use super::{
-    head::{Head, IdKind, Scanner},
     ids,
+    message_head::{IdKind, MessageHead, Scanner},
 };
 use crate::limits::{JSON_DEPTH, KEPT_LINE_BYTES, READ_BYTES};
 use futures::{Stream, stream};
@@ -38,20 +38,20 @@ pub(crate) fn is_bad_line(method: &str) -> bool {
 
 /// A line from the client, or the request that replaces a rejected one.
 #[derive(Debug)]
-pub(crate) struct Read {
+pub(crate) struct IncomingLine {
     /// The text of the line.
     pub(crate) text: String,
     /// The scanned head of the line; `None` for a replacement.
-    head: Option<Head>,
+    head: Option<MessageHead>,
 }
 
-impl Read {
+impl IncomingLine {
     /// Returns the line as the SDK accepts it: an invalid message becomes a bad-line request.
     pub(crate) fn message(self) -> String {
         let Some(head) = &self.head else { return self.text };
-        match wrong(head) {
+        match defect(head) {
             Some((code, message)) => bad_line(code, message, head),
-            None => ids::taken(self.text, head),
+            None => ids::with_sdk_id(self.text, head),
         }
     }
 
@@ -69,7 +69,7 @@ impl Read {
             id: Value,
             params: Value,
         }
-        let bad = match wrong_or_bare(&self) {
+        let bad = match defect_or_bare_value(&self) {
             Some((code, message)) => bad_line(code, message, &self.head.unwrap_or_default()),
             None => self.text,
         };
@@ -79,9 +79,9 @@ impl Read {
     }
 }
 
-fn wrong_or_bare(read: &Read) -> Option<(i32, &'static str)> {
+fn defect_or_bare_value(read: &IncomingLine) -> Option<(i32, &'static str)> {
     let head = read.head.as_ref()?;
-    Some(wrong(head).unwrap_or((-32600, "Invalid request")))
+    Some(defect(head).unwrap_or((-32600, "Invalid request")))
 }
 
 /// Reads lines of at most `cap` bytes from `reader`; the stream ends at the end of the input or at
@@ -89,7 +89,7 @@ fn wrong_or_bare(read: &Read) -> Option<(i32, &'static str)> {
 pub(crate) fn incoming(
     reader: impl AsyncRead + Send + Unpin + 'static,
     cap: usize,
-) -> impl Stream<Item = Read> + Send + 'static {
+) -> impl Stream<Item = IncomingLine> + Send + 'static {
     let lines = LineReader { reader: BufReader::with_capacity(READ_BYTES, reader), buffer: Vec::new(), cap };
     stream::unfold(lines, |mut lines| async move {
         loop {
@@ -104,15 +104,15 @@ pub(crate) fn incoming(
                         format!("the line is longer than {} bytes ({size} bytes); discarded", lines.cap);
                     // A response gets no response, not even an error.
                     if !head.is_response() {
-                        return Some((refused(-32600, &message, &head), lines));
+                        return Some((rejected_line(-32600, &message, &head), lines));
                     }
-                    tracing::warn!(%message, "an answer of the client is lost");
+                    tracing::warn!(%message, "a response of the client is dropped");
                 }
                 Ok(None) => return None,
                 // A read error means that the client has disconnected, as the end of the input
                 // does.
                 Err(error) => {
-                    tracing::warn!(%error, "reading from the client failed; taken as its end");
+                    tracing::warn!(%error, "reading from the client failed; treated as the end of the input");
                     return None;
                 }
             }
@@ -122,7 +122,7 @@ pub(crate) fn incoming(
 
 /// Returns what to pass on for a complete line: nothing if it is blank, otherwise the line or the
 /// request that replaces it.
-fn accept(line: String) -> Option<Read> {
+fn accept(line: String) -> Option<IncomingLine> {
     if line.trim().is_empty() {
         return None;
     }
@@ -130,31 +130,35 @@ fn accept(line: String) -> Option<Read> {
         Cow::Owned(replaced) => replaced,
         Cow::Borrowed(_) => line,
     };
-    let head = Head::of(&line);
+    let head = MessageHead::of(&line);
     if head.depth > JSON_DEPTH {
         let message = format!("the message nests {} levels deep; {JSON_DEPTH} are allowed", head.depth);
-        return Some(refused(-32600, &message, &head));
+        return Some(rejected_line(-32600, &message, &head));
     }
     if let Err(error) = serde_json::from_str::<IgnoredAny>(&line) {
         // In a line that is not JSON, nothing can be trusted to be the id.
-        return Some(refused(-32700, &format!("the line is not JSON: {error}"), &Head::default()));
+        return Some(rejected_line(
+            -32700,
+            &format!("the line is not JSON: {error}"),
+            &MessageHead::default(),
+        ));
     }
     if head.unusual
         && let Err(error) = serde_json::from_str::<Value>(&line)
     {
-        return Some(refused(-32700, &format!("the line holds what cannot be read: {error}"), &head));
+        return Some(rejected_line(-32700, &format!("the line cannot be parsed: {error}"), &head));
     }
     let text = if head.is_response() && head.result && head.error { without_result(line) } else { line };
-    Some(Read { text, head: Some(head) })
+    Some(IncomingLine { text, head: Some(head) })
 }
 
-fn refused(code: i32, message: &str, head: &Head) -> Read {
-    Read { text: bad_line(code, message, head), head: None }
+fn rejected_line(code: i32, message: &str, head: &MessageHead) -> IncomingLine {
+    IncomingLine { text: bad_line(code, message, head), head: None }
 }
 
 /// Returns what makes a request or a notification invalid; `None` for an array or a bare value,
 /// which the SDK rejects as a whole.
-fn wrong(head: &Head) -> Option<(i32, &'static str)> {
+fn defect(head: &MessageHead) -> Option<(i32, &'static str)> {
     if !head.is_object || head.is_response() {
         return None;
     }
@@ -190,7 +194,7 @@ fn without_result(line: String) -> String {
     }
 }
 
-fn bad_line(code: i32, message: &str, head: &Head) -> String {
+fn bad_line(code: i32, message: &str, head: &MessageHead) -> String {
     let params = json!({ "code": code, "message": message });
     let id = ids::of(head);
     json!({ "jsonrpc": "2.0", "id": id, "method": *BAD_LINE, "params": params }).to_string()
@@ -199,7 +203,7 @@ fn bad_line(code: i32, message: &str, head: &Head) -> String {
 enum Line {
     Whole(String),
     /// Longer than the limit, and discarded; its length in bytes, and its head.
-    TooLong(usize, Head),
+    TooLong(usize, MessageHead),
 }
 
 struct LineReader<R> {
@@ -260,7 +264,7 @@ mod tests {
     use tokio::io::AsyncWriteExt;
 
     async fn check(input: &[u8], cap: usize) -> Vec<String> {
-        incoming(io::Cursor::new(input.to_vec()), cap).map(Read::message).collect().await
+        incoming(io::Cursor::new(input.to_vec()), cap).map(IncomingLine::message).collect().await
     }
 
     fn error_of(line: &str) -> (i64, String) {
@@ -277,7 +281,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn replaces_bytes_that_are_no_text_and_goes_on() {
+    async fn replaces_invalid_utf8_and_continues() {
         let lines = check(b"[\"\xff\"]\n\xff\xfe\n[2]\n", 100).await;
         assert_eq!(lines[0], "[\"\u{fffd}\"]");
         assert_eq!(error_of(&lines[1]).0, -32700);
@@ -285,7 +289,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn discards_a_line_beyond_the_cap_and_goes_on() {
+    async fn discards_a_line_beyond_the_limit_and_continues() {
         let mut input = vec![b'x'; 300_000];
         input.extend_from_slice(b"\n[2]\n");
         let lines = check(&input, 1000).await;
@@ -296,7 +300,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn takes_a_line_of_exactly_the_cap() {
+    async fn accepts_a_line_of_exactly_the_limit() {
         assert_eq!(check(b"[1,2,3]\n", 7).await, ["[1,2,3]"]);
         assert_eq!(error_of(&check(b"[1,2,3]\n", 6).await[0]).0, -32600);
     }
@@ -314,7 +318,7 @@ mod tests {
     /// Every line that this reader accepts must be valid for the SDK too: the SDK would echo an
     /// invalid line, including the user's text.
     #[tokio::test]
-    async fn no_line_is_echoed() {
+    async fn errors_do_not_echo_the_line() {
         for line in [
             r#"{"secret":"\ud83d","n":1e999}"#,
             r#"{"secret":-1e999}"#,
@@ -332,7 +336,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn half_a_pair_costs_one_character() {
+    async fn a_lone_surrogate_is_replaced_by_one_character() {
         let lines = check(br#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":"x\ud83d","\uDE00":"\ud83d\ude00 \\ud83d"}}"#, 1000).await;
         let value: Value = serde_json::from_str(&lines[0]).unwrap();
         assert_eq!(value["params"], json!({"a": "x\u{fffd}", "\u{fffd}": "😀 \\ud83d"}));
@@ -341,7 +345,7 @@ mod tests {
     proptest::proptest! {
         /// For any input, the text passed on is JSON.
         #[test]
-        fn only_json_goes_on(line in "[{}\\[\\]\":,\\\\ude08D9a.+-]{0,40}") {
+        fn only_valid_json_is_passed_on(line in "[{}\\[\\]\":,\\\\ude08D9a.+-]{0,40}") {
             if let Some(read) = accept(line) {
                 proptest::prop_assert!(serde_json::from_str::<Value>(&read.text).is_ok(), "{}", read.text);
             }
@@ -359,7 +363,7 @@ mod tests {
     #[tokio::test]
     async fn reassembles_characters_split_over_reads() {
         let (mut writer, reader) = tokio::io::duplex(1);
-        let lines = tokio::spawn(incoming(reader, 100).map(Read::message).collect::<Vec<_>>());
+        let lines = tokio::spawn(incoming(reader, 100).map(IncomingLine::message).collect::<Vec<_>>());
         writer.write_all("[\"ü→🦀\"]\n".as_bytes()).await.unwrap();
         drop(writer);
         assert_eq!(lines.await.unwrap(), ["[\"ü→🦀\"]"]);

@@ -1,6 +1,6 @@
 //! The outgoing side: writes lines, in batches of all that are queued.
 
-use super::Gauge;
+use super::Backpressure;
 use crate::{
     limits::{WRITE_BATCH_BYTES, WRITER_LINES},
     native::Prefix,
@@ -27,10 +27,10 @@ pub(crate) struct LineSink(PollSender<String>);
 /// failed write; then the sink fails too, which ends the connection.
 pub(crate) fn write_lines(
     mut writer: impl AsyncWrite + Send + Unpin + 'static,
-    gauge: Arc<Gauge>,
+    backpressure: Arc<Backpressure>,
 ) -> (LineSink, impl Future<Output = io::Result<()>> + Send + 'static) {
     let (sender, mut lines) = mpsc::channel::<String>(WRITER_LINES);
-    let closing = Closing(gauge.clone());
+    let closing = Closing(backpressure.clone());
     let run = async move {
         let _closing = closing;
         let mut bytes = Vec::new();
@@ -43,7 +43,7 @@ pub(crate) fn write_lines(
             }
             writer.write_all(&bytes).await?;
             writer.flush().await?;
-            gauge.count_written(updates);
+            backpressure.count_written(updates);
             bytes.shrink_to(WRITE_BATCH_BYTES);
         }
         writer.shutdown().await
@@ -52,7 +52,7 @@ pub(crate) fn write_lines(
 }
 
 /// Closes the gauge when the writer ends for any reason.
-struct Closing(Arc<Gauge>);
+struct Closing(Arc<Backpressure>);
 
 impl Drop for Closing {
     fn drop(&mut self) {
@@ -112,23 +112,23 @@ mod tests {
     #[tokio::test]
     async fn writes_lines_in_order_and_counts_updates() {
         let (writer, mut reader) = tokio::io::duplex(1024);
-        let gauge = Arc::new(Gauge::default());
-        let (mut sink, run) = write_lines(writer, gauge.clone());
-        gauge.count_sent(7);
+        let backpressure = Arc::new(Backpressure::default());
+        let (mut sink, run) = write_lines(writer, backpressure.clone());
+        backpressure.count_sent(7);
         for line in ["one", UPDATE, "two"] {
             sink.send(line.to_owned()).await.unwrap();
         }
-        assert_eq!(gauge.in_flight(), 1);
+        assert_eq!(backpressure.in_flight(), 1);
         sink.close().await.unwrap();
         run.await.unwrap();
-        assert_eq!(gauge.in_flight(), 0);
+        assert_eq!(backpressure.in_flight(), 0);
         let mut text = String::new();
         reader.read_to_string(&mut text).await.unwrap();
         assert_eq!(text, format!("one\n{UPDATE}\ntwo\n"));
     }
 
     #[test]
-    fn knows_an_update_as_the_library_writes_it() {
+    fn recognises_updates_as_the_sdk_serialises_them() {
         let line = |method: &str| {
             let message =
                 RawJsonRpcMessage::notification(method.to_owned(), serde_json::json!({"sessionId": "s"}));

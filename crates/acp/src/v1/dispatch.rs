@@ -37,8 +37,9 @@ pub(super) async fn route(
         "session/close" => {
             let closed = connection.close(peer, params).await;
             // On the KosmoKrator wire, closing an unknown session succeeds.
-            let fine =
-                |error: &Error| connection.native.is_seed() && error.code == ErrorCode::RESOURCE_NOT_FOUND;
+            let fine = |error: &Error| {
+                connection.native.is_kosmokrator() && error.code == ErrorCode::RESOURCE_NOT_FOUND
+            };
             let closed = closed.or_else(|error| if fine(&error) { Ok(()) } else { Err(error) });
             reply.send(closed.map(|()| acp::CloseSessionResponse::new()));
         }
@@ -64,7 +65,7 @@ pub(super) async fn route(
         "session/set_model" | "session/unstable_set_model" | "unstable_set_model" => {
             reply.send(handlers::set_model(&connection, params).await)
         }
-        "session/cancel" if connection.native.is_seed() => {
+        "session/cancel" if connection.native.is_kosmokrator() => {
             connection.cancel_turn(params);
             reply.send(Ok(serde_json::json!({})));
         }

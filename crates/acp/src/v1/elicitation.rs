@@ -1,6 +1,6 @@
 //! Converts a question for the user to a form with one field.
 
-use crate::connection::answers::{FIELD, answered};
+use crate::connection::answers::{FIELD, question_outcome};
 use agent::{Question, QuestionOutcome, SessionId};
 use agent_client_protocol::v1::schema as acp;
 
@@ -34,7 +34,7 @@ pub(crate) fn outcome(action: acp::ElicitationAction, question: &Question) -> Qu
         Some(acp::ElicitationContentValue::String(text)) => Some(text),
         _ => None,
     };
-    answered(question, text)
+    question_outcome(question, text)
 }
 
 #[cfg(test)]
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_offered_is_an_answer() {
+    fn only_offered_choices_are_accepted() {
         let check = |response: Value, choices: &[&str], expected: QuestionOutcome| {
             let response: acp::CreateElicitationResponse = serde_json::from_value(response).unwrap();
             assert_eq!(outcome(response.action, &question(choices)), expected);

@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn takes_the_four_kinds() {
+    fn accepts_the_four_content_kinds() {
         check(json!([{"type": "text", "text": "hi"}]), Ok(Content::text("hi")));
         let image = Content::Image { mime_type: "image/png".into(), data: "AAAA".into() };
         check(json!([{"type": "image", "mimeType": "image/png", "data": "AAAA"}]), Ok(image.clone()));
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn names_the_bad_block() {
+    fn an_error_names_the_invalid_block() {
         check(json!([]), Err("prompt is empty"));
         check(
             json!([{"type": "text", "text": "a"}, {"type": "video"}]),

@@ -2,9 +2,9 @@
 
 use super::{
     V1,
-    to_acp::{Projection, Takes},
+    to_acp::{OptionalUpdates, Projection},
 };
-use crate::connection::{Coalescer, Waiting};
+use crate::connection::{Coalescer, QueuedUpdate};
 use agent::{Content, LiveOutput, SessionEvent, ToolCallUpdate, ToolContent, ToolStatus};
 use agent_client_protocol::v1::schema as acp;
 use std::time::Duration;
@@ -22,8 +22,8 @@ struct Wire {
 }
 
 impl Wire {
-    fn take(&mut self, updates: Vec<Waiting<acp::SessionUpdate>>, now: Instant) {
-        for Waiting { update, .. } in updates {
+    fn take(&mut self, updates: Vec<QueuedUpdate<acp::SessionUpdate>>, now: Instant) {
+        for QueuedUpdate { update, .. } in updates {
             let notification =
                 acp::SessionNotification::new("0".repeat(36), update.into_wire::<V1>().unwrap());
             self.bytes += serde_json::to_string(&notification).unwrap().len() + ENVELOPE;
@@ -42,7 +42,7 @@ const SECOND: Duration = Duration::from_secs(1);
 /// Runs a command that prints `lines` lines of seven bytes, one per `pace`, and ends with `result`.
 fn run(displays: bool, lines: u32, pace: Duration, result: &str) -> Wire {
     let (mut projection, mut coalescer) =
-        (Projection::live(Takes { displays, ..Takes::default() }), Coalescer::default());
+        (Projection::live(OptionalUpdates { displays, ..OptionalUpdates::default() }), Coalescer::default());
     let (mut wire, start) = (Wire::default(), Instant::now());
     let call = || ToolCallUpdate::of("tool_0".into(), "bash");
     let live = |output| SessionEvent::ToolCall(ToolCallUpdate { output: Some(output), ..call() });

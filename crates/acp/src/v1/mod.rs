@@ -12,9 +12,9 @@ pub(crate) mod settings;
 pub(crate) mod to_acp;
 
 use crate::{
-    connection::{self, AcpClient, ChunkKind, Outfit, Reply, Wire, auth::AuthState},
-    facts::{Diff, Facts},
-    system::{AcpSystem, Share, ToolSet, ide_tools},
+    client_facts::{ClientFacts, Diff},
+    connection::{self, AcpClient, ChunkKind, Reply, SessionParts, Wire, auth::AuthState},
+    system::{AcpSystem, ToolSet, UsedCapabilities, ide_tools},
 };
 use agent::{
     MessageId, PermissionOutcome, PermissionRequest, Question, QuestionOutcome, SessionId, ToolCallId,
@@ -31,24 +31,24 @@ type Peer = connection::Peer<V1>;
 pub(crate) struct V1;
 
 /// The properties that a client of this version declares, and facts about it.
-pub(crate) struct Traits {
-    share: Share,
+pub(crate) struct ClientTraits {
+    capabilities: UsedCapabilities,
     /// The facts known about the client, by its name.
-    facts: Facts,
-    takes: to_acp::Takes,
+    facts: ClientFacts,
+    optional_updates: to_acp::OptionalUpdates,
 }
 
-impl Traits {
+impl ClientTraits {
     /// Returns which optional updates the client accepts on this connection.
-    fn takes(&self, connection: &Connection) -> to_acp::Takes {
-        to_acp::Takes { raw_output: connection.native.is_seed(), ..self.takes }
+    fn optional_updates(&self, connection: &Connection) -> to_acp::OptionalUpdates {
+        to_acp::OptionalUpdates { raw_output: connection.native.is_kosmokrator(), ..self.optional_updates }
     }
 }
 
 impl Wire for V1 {
     type Update = acp::SessionUpdate;
     type Projection = to_acp::Projection;
-    type Traits = Traits;
+    type ClientTraits = ClientTraits;
 
     fn chunk(kind: ChunkKind, id: &MessageId, text: String) -> acp::SessionUpdate {
         let chunk = to_acp::chunk(id, text.into());
@@ -71,12 +71,13 @@ impl Wire for V1 {
         connection.send_notification(acp::SessionNotification::new(session.as_str().to_owned(), update))
     }
 
-    fn has_workspace(traits: &Self::Traits) -> bool {
-        traits.share.advertised.anything()
+    fn has_workspace(traits: &Self::ClientTraits) -> bool {
+        traits.capabilities.advertised.anything()
     }
 
-    fn tell_auth(connection: &ConnectionTo<Client>, state: AuthState) -> Result<(), Error> {
-        connection.send_notification(acp::AuthStatusUpdateNotification::new(handlers::auth_word(state)))
+    fn notify_auth(connection: &ConnectionTo<Client>, state: AuthState) -> Result<(), Error> {
+        connection
+            .send_notification(acp::AuthStatusUpdateNotification::new(handlers::auth_state_to_acp(state)))
     }
 
     async fn request_permission(
@@ -99,7 +100,7 @@ impl Wire for V1 {
         Ok(elicitation::outcome(response.action, &question))
     }
 
-    fn outfit(connection: &Connection, peer: &Peer, session: &SessionId) -> Outfit<Self> {
+    fn session_parts(connection: &Connection, peer: &Peer, session: &SessionId) -> SessionParts<Self> {
         let options = &connection.options;
         let set = Arc::new(ToolSet::new(options.client_tools));
         let system = Arc::new(AcpSystem::new(
@@ -107,18 +108,18 @@ impl Wire for V1 {
             session.clone(),
             peer.connection.clone(),
             peer.outbox.clone(),
-            Share { tools: set.clone(), ..peer.traits.share.clone() },
+            UsedCapabilities { tools: set.clone(), ..peer.traits.capabilities.clone() },
             options.client_timeout,
         ));
-        let projection = to_acp::Projection::live(peer.traits.takes(connection));
-        let choice = peer.traits.share.advertised.anything().then_some(set);
+        let projection = to_acp::Projection::live(peer.traits.optional_updates(connection));
+        let choice = peer.traits.capabilities.advertised.anything().then_some(set);
         let client = AcpClient::new(connection, peer, session, projection);
         let client = match peer.traits.facts.shows.diff {
             // Such a client displays no content other than the title and perhaps a diff.
-            Diff::First | Diff::Nowhere => client.asking(permission::in_title),
+            Diff::First | Diff::Nowhere => client.with_permission_adapter(permission::with_question_in_title),
             Diff::Anywhere | Diff::Unknown => client,
         };
-        Outfit { client: client.with_tools(ide_tools(&system), choice), system }
+        SessionParts { client: client.with_tools(ide_tools(&system), choice), system }
     }
 
     async fn route(

@@ -1,7 +1,7 @@
 //! Permission requests in version 1.
 
 use super::to_acp;
-use crate::connection::answers::{chosen, options};
+use crate::connection::answers::{options, permission_outcome};
 use agent::{PermissionOutcome, PermissionRequest, SessionId, ToolContent};
 use agent_client_protocol::v1::schema as acp;
 
@@ -33,7 +33,7 @@ pub(crate) fn request(session: &SessionId, request: PermissionRequest) -> acp::R
 
 /// Adapts a request for a client that displays only the title: the title contains the whole
 /// question, and content other than diffs is omitted.
-pub(crate) fn in_title(request: PermissionRequest) -> PermissionRequest {
+pub(crate) fn with_question_in_title(request: PermissionRequest) -> PermissionRequest {
     let mut content = request.content;
     content.retain(|content| matches!(content, ToolContent::Diff(_)));
     PermissionRequest { title: request.question.clone(), brief: String::new(), content, ..request }
@@ -41,7 +41,7 @@ pub(crate) fn in_title(request: PermissionRequest) -> PermissionRequest {
 
 /// Returns the kind of an option, by its id.
 fn kind(id: &str) -> acp::PermissionOptionKind {
-    match chosen(id) {
+    match permission_outcome(id) {
         PermissionOutcome::AllowOnce => acp::PermissionOptionKind::AllowOnce,
         PermissionOutcome::AllowAlways => acp::PermissionOptionKind::AllowAlways,
         PermissionOutcome::RejectAlways => acp::PermissionOptionKind::RejectAlways,
@@ -52,10 +52,10 @@ fn kind(id: &str) -> acp::PermissionOptionKind {
 /// Maps the client's response; an unknown option is a rejection.
 pub(crate) fn outcome(outcome: &acp::RequestPermissionOutcome) -> PermissionOutcome {
     match outcome {
-        acp::RequestPermissionOutcome::Selected(selected) => chosen(&selected.option_id.0),
+        acp::RequestPermissionOutcome::Selected(selected) => permission_outcome(&selected.option_id.0),
         acp::RequestPermissionOutcome::Cancelled => PermissionOutcome::Cancelled,
         unknown => {
-            tracing::warn!(?unknown, "the client answered a permission unclearly; taken as a refusal");
+            tracing::warn!(?unknown, "the client's permission response is invalid; treated as a rejection");
             PermissionOutcome::RejectOnce
         }
     }
@@ -67,7 +67,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn an_answer_allows_only_by_the_ids_that_allow() {
+    fn only_the_allow_option_ids_allow() {
         for (answer, expected) in [
             (json!({"outcome": "selected", "optionId": "allow_once"}), PermissionOutcome::AllowOnce),
             (json!({"outcome": "selected", "optionId": "allow_always"}), PermissionOutcome::AllowAlways),
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn diffs_come_before_the_question_and_before_everything_else() {
+    fn diffs_precede_all_other_content() {
         let diff = agent::Diff {
             path: system::AbsPath::new("/w/a").unwrap(),
             old_text: None,
@@ -101,7 +101,7 @@ mod tests {
             raw_input: json!({}),
             grant_label: String::new(),
         };
-        for request in [request.clone(), in_title(request)] {
+        for request in [request.clone(), with_question_in_title(request)] {
             let value = serde_json::to_value(super::request(&"s".into(), request)).unwrap();
             let call = &value["toolCall"];
             assert_eq!(call["content"][0]["type"], "diff", "{call}");
@@ -124,7 +124,7 @@ mod tests {
             raw_input: json!({"command": "ls"}),
             grant_label: "`ls …` in this session".to_owned(),
         };
-        let title_only = super::request(&"s".into(), in_title(request.clone()));
+        let title_only = super::request(&"s".into(), with_question_in_title(request.clone()));
         let value = serde_json::to_value(super::request(&"s".into(), request)).unwrap();
         let options = value["options"].as_array().unwrap();
         assert_eq!(options.len(), 4);

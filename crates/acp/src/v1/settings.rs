@@ -14,7 +14,7 @@ pub(crate) fn modes(current: Mode) -> acp::SessionModeState {
 
 /// Returns all configuration options with their current values.
 pub(crate) fn config_options(settings: &Settings, models: &[ModelInfo]) -> Vec<acp::SessionConfigOption> {
-    settings.shown(models).into_iter().map(option).collect()
+    settings.all(models).into_iter().map(option).collect()
 }
 
 fn option(setting: Setting) -> acp::SessionConfigOption {
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn options_name_the_current_values_and_disclose_a_stand_in() {
+    fn options_name_the_current_values_and_disclose_the_pilot() {
         let settings = Settings {
             mode: Mode::Plan,
             permission_mode: PermissionMode::Argus,

@@ -3,7 +3,7 @@
 
 use super::{display, settings::config_options};
 use crate::{
-    connection::{self, ChunkKind, money, settings::Settings},
+    connection::{self, ChunkKind, settings::Settings, unpriced},
     limits::LIVE_TEXT_BYTES,
 };
 use agent::{
@@ -20,7 +20,7 @@ type Update = connection::Update<acp::SessionUpdate>;
 #[derive(Debug, Default)]
 pub(crate) struct Projection {
     /// The calls that were announced and have not ended, with their displayed content.
-    calls: HashMap<ToolCallId, Shown>,
+    calls: HashMap<ToolCallId, ShownCall>,
     /// The messages streamed since the last complete response; their text is not sent again.
     streamed: Vec<MessageId>,
     /// The current settings, once known.
@@ -45,7 +45,7 @@ pub(crate) struct Projection {
 
 /// The displayed content of a call, as far as later updates need it.
 #[derive(Debug, Default)]
-struct Shown {
+struct ShownCall {
     anything: bool,
     terminals: Vec<acp::ToolCallContent>,
     /// The announcement of the call.
@@ -58,7 +58,7 @@ struct Shown {
 
 /// The optional updates that a client accepts.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Takes {
+pub(crate) struct OptionalUpdates {
     /// Notices.
     pub(crate) notices: bool,
     /// Compaction updates.
@@ -71,15 +71,15 @@ pub(crate) struct Takes {
 
 impl Projection {
     /// Creates a projection of live events.
-    pub(crate) fn live(takes: Takes) -> Self {
-        let Takes { notices, compaction, displays, raw_output } = takes;
+    pub(crate) fn live(accepted: OptionalUpdates) -> Self {
+        let OptionalUpdates { notices, compaction, displays, raw_output } = accepted;
         Self { notices, compaction, displays, raw_output, ..Self::default() }
     }
 
     /// Creates a projection of stored events. It includes the user's messages, and omits changes of
     /// settings, which the response reports.
-    pub(crate) fn replay(takes: Takes) -> Self {
-        Self { replay: true, ..Self::live(Takes { notices: false, ..takes }) }
+    pub(crate) fn replay(accepted: OptionalUpdates) -> Self {
+        Self { replay: true, ..Self::live(OptionalUpdates { notices: false, ..accepted }) }
     }
 
     /// Returns the updates for an event, in order.
@@ -115,17 +115,19 @@ impl Projection {
             SessionEvent::ModeChanged(mode) if !self.replay => {
                 let current = acp::SessionUpdate::CurrentModeUpdate(acp::CurrentModeUpdate::new(mode.id()));
                 let mut updates = vec![Update::urgent(current)];
-                updates.extend(self.changed(models, |settings| settings.mode = *mode));
+                updates.extend(self.settings_update(models, |settings| settings.mode = *mode));
                 updates
             }
-            SessionEvent::PermissionModeChanged(mode) if !self.replay => {
-                self.changed(models, |settings| settings.permission_mode = *mode).into_iter().collect()
-            }
-            SessionEvent::ModelChanged(model) if !self.replay => {
-                self.changed(models, |settings| settings.model.clone_from(model)).into_iter().collect()
-            }
+            SessionEvent::PermissionModeChanged(mode) if !self.replay => self
+                .settings_update(models, |settings| settings.permission_mode = *mode)
+                .into_iter()
+                .collect(),
+            SessionEvent::ModelChanged(model) if !self.replay => self
+                .settings_update(models, |settings| settings.model.clone_from(model))
+                .into_iter()
+                .collect(),
             SessionEvent::EffortChanged(effort) if !self.replay => {
-                self.changed(models, |settings| settings.effort = *effort).into_iter().collect()
+                self.settings_update(models, |settings| settings.effort = *effort).into_iter().collect()
             }
             SessionEvent::Notice { severity, title, description } => {
                 self.notice(*severity, title, description.as_deref()).into_iter().collect()
@@ -209,7 +211,7 @@ impl Projection {
         match output {
             LiveOutput::Started { cwd } if self.displays => {
                 let terminal = acp::ToolCallContent::Terminal(acp::Terminal::new(call.as_str().to_owned()));
-                *shown = Shown {
+                *shown = ShownCall {
                     anything: true,
                     terminals: vec![terminal.clone()],
                     displayed: true,
@@ -274,7 +276,7 @@ impl Projection {
         content
     }
 
-    fn changed(
+    fn settings_update(
         &mut self,
         models: impl FnOnce() -> Vec<ModelInfo>,
         change: impl FnOnce(&mut Settings),
@@ -495,8 +497,8 @@ fn plan(entries: &[PlanEntry]) -> acp::Plan {
 
 fn usage(usage: &UsageUpdate) -> acp::SessionUpdate {
     let shown = acp::UsageUpdate::new(usage.context_used, usage.context_size)
-        .cost(usage.total.cost.map(|cost| acp::Cost::new(cost.dollars(), money::CURRENCY)))
-        .meta(money::left_out(usage.total));
+        .cost(usage.total.cost.map(|cost| acp::Cost::new(cost.dollars(), unpriced::CURRENCY)))
+        .meta(unpriced::unpriced_meta(usage.total));
     acp::SessionUpdate::UsageUpdate(shown)
 }
 

@@ -31,7 +31,7 @@ fn response() -> SessionEvent {
 
 #[test]
 fn streamed_text_is_not_sent_again_and_stored_text_is_sent_once() {
-    let mut live = Projection::live(Takes::default());
+    let mut live = Projection::live(OptionalUpdates::default());
     let delta = SessionEvent::MessageDelta { id: "m".into(), text: "hello".to_owned() };
     let text = json!({"sessionUpdate": "agent_message_chunk", "messageId": "m",
         "content": {"type": "text", "text": "hello"}});
@@ -39,15 +39,15 @@ fn streamed_text_is_not_sent_again_and_stored_text_is_sent_once() {
         "content": {"type": "text", "text": "hm"}});
     check(&mut live, delta, json!([text]));
     check(&mut live, response(), json!([thought]));
-    check(&mut Projection::replay(Takes::default()), response(), json!([thought, text]));
+    check(&mut Projection::replay(OptionalUpdates::default()), response(), json!([thought, text]));
 }
 
 #[test]
-fn the_users_messages_are_told_on_replay_only() {
+fn user_messages_are_sent_only_on_replay() {
     let event = || SessionEvent::UserMessage { id: "u".into(), content: vec![Content::text("hi")] };
-    check(&mut Projection::live(Takes::default()), event(), json!([]));
+    check(&mut Projection::live(OptionalUpdates::default()), event(), json!([]));
     check(
-        &mut Projection::replay(Takes::default()),
+        &mut Projection::replay(OptionalUpdates::default()),
         event(),
         json!([{"sessionUpdate": "user_message_chunk", "messageId": "u",
             "content": {"type": "text", "text": "hi"}}]),
@@ -56,7 +56,7 @@ fn the_users_messages_are_told_on_replay_only() {
 
 #[test]
 fn a_call_is_created_once_then_updated() {
-    let mut live = Projection::live(Takes::default());
+    let mut live = Projection::live(OptionalUpdates::default());
     let mut created = call("tool_0").status(ToolStatus::Pending);
     created.title = Some("Run ls".to_owned());
     created.kind = Some(ToolKind::Execute);
@@ -85,9 +85,9 @@ fn a_call_is_created_once_then_updated() {
 }
 
 #[test]
-fn a_cancelled_call_fails_with_a_word_and_keeps_its_terminal() {
+fn a_cancelled_call_fails_with_a_status_text_and_keeps_its_terminal() {
     for (status, word) in [(ToolStatus::Cancelled, "cancelled"), (ToolStatus::Interrupted, "interrupted")] {
-        let mut live = Projection::live(Takes::default());
+        let mut live = Projection::live(OptionalUpdates::default());
         let terminal = ToolContent::Terminal(TerminalId("term".to_owned()));
         live.updates(&SessionEvent::ToolCall(call("x").content(vec![terminal])), Vec::new);
         check(
@@ -101,8 +101,8 @@ fn a_cancelled_call_fails_with_a_word_and_keeps_its_terminal() {
 }
 
 #[test]
-fn a_result_is_shown_where_the_tool_shows_nothing_itself() {
-    let mut live = Projection::live(Takes::default());
+fn a_result_is_shown_if_the_tool_shows_no_content() {
+    let mut live = Projection::live(OptionalUpdates::default());
     let mut ended = call("x").status(ToolStatus::Failed);
     ended.result = Some(ToolResult::error("no such file"));
     check(
@@ -136,7 +136,7 @@ fn command() -> Vec<SessionEvent> {
 
 #[test]
 fn live_output_is_text_that_replaces() {
-    let mut projection = Projection::live(Takes::default());
+    let mut projection = Projection::live(OptionalUpdates::default());
     projection.updates(&SessionEvent::ToolCall(call("x").status(ToolStatus::Pending)), Vec::new);
     let updates: Vec<_> = command().iter().flat_map(|event| projection.updates(event, Vec::new)).collect();
     assert!(matches!(updates[..2], [Update::Output { .. }, Update::Output { .. }]), "{updates:?}");
@@ -153,8 +153,8 @@ fn live_output_is_text_that_replaces() {
 }
 
 #[test]
-fn live_output_goes_into_a_terminal_of_a_client_that_asks_for_it() {
-    let mut projection = Projection::live(Takes { displays: true, ..Takes::default() });
+fn live_output_goes_to_a_display_terminal_if_the_client_supports_it() {
+    let mut projection = Projection::live(OptionalUpdates { displays: true, ..OptionalUpdates::default() });
     let announced = ToolCallUpdate { title: Some("Run make".to_owned()), ..call("x") };
     projection.updates(&SessionEvent::ToolCall(announced.status(ToolStatus::Pending)), Vec::new);
     let updates = command().into_iter().flat_map(|event| projection.updates(&event, Vec::new));
@@ -175,7 +175,7 @@ fn live_output_goes_into_a_terminal_of_a_client_that_asks_for_it() {
 
 #[test]
 fn diffs_plans_usage_and_titles() {
-    let mut live = Projection::live(Takes::default());
+    let mut live = Projection::live(OptionalUpdates::default());
     let diff = Diff { path: AbsPath::new("/f").unwrap(), old_text: None, new_text: Some("x".to_owned()) };
     check(
         &mut live,
@@ -216,7 +216,7 @@ fn diffs_plans_usage_and_titles() {
 
 #[test]
 fn a_changed_mode_updates_both_forms() {
-    let mut live = Projection::live(Takes::default());
+    let mut live = Projection::live(OptionalUpdates::default());
     live.set_settings(Settings {
         mode: Mode::Edit,
         permission_mode: PermissionMode::Guardian,
@@ -233,15 +233,19 @@ fn a_changed_mode_updates_both_forms() {
     assert_eq!(updates[0], json!({"sessionUpdate": "current_mode_update", "currentModeId": "ask"}));
     assert_eq!(updates[1]["sessionUpdate"], "config_option_update");
     assert_eq!(updates[1]["configOptions"][0]["currentValue"], "ask");
-    check(&mut Projection::replay(Takes::default()), SessionEvent::ModeChanged(Mode::Ask), json!([]));
+    check(
+        &mut Projection::replay(OptionalUpdates::default()),
+        SessionEvent::ModeChanged(Mode::Ask),
+        json!([]),
+    );
 }
 
 #[test]
-fn commands_that_become_others_are_told_as_all_there_are() {
+fn changed_commands_are_sent_as_the_whole_list() {
     let command =
         SlashCommand { name: "mcp__s__p".into(), description: "s: Says p".into(), hint: Some("city".into()) };
     check(
-        &mut Projection::live(Takes { notices: true, ..Takes::default() }),
+        &mut Projection::live(OptionalUpdates { notices: true, ..OptionalUpdates::default() }),
         SessionEvent::Commands(vec![command]),
         json!([{"sessionUpdate": "available_commands_update", "availableCommands": [
             {"name": "mcp__s__p", "description": "s: Says p", "input": {"hint": "city"}},
@@ -250,20 +254,20 @@ fn commands_that_become_others_are_told_as_all_there_are() {
 }
 
 #[test]
-fn notices_go_to_those_who_take_them() {
+fn notices_go_to_clients_that_accept_them() {
     let notice = |severity| SessionEvent::Notice {
         severity,
         title: "Retrying".to_owned(),
         description: Some("in 1 s".to_owned()),
     };
     check(
-        &mut Projection::live(Takes { notices: true, ..Takes::default() }),
+        &mut Projection::live(OptionalUpdates { notices: true, ..OptionalUpdates::default() }),
         notice(Severity::Info),
         json!([{"sessionUpdate": "notice", "severity": "info", "title": "Retrying", "description": "in 1 s"}]),
     );
-    check(&mut Projection::live(Takes::default()), notice(Severity::Info), json!([]));
+    check(&mut Projection::live(OptionalUpdates::default()), notice(Severity::Info), json!([]));
     check(
-        &mut Projection::live(Takes::default()),
+        &mut Projection::live(OptionalUpdates::default()),
         notice(Severity::Warning),
         json!([{"sessionUpdate": "agent_thought_chunk",
             "content": {"type": "text", "text": "Retrying\n\nin 1 s\n\n"}, "messageId": "notice_1"}]),
@@ -271,8 +275,8 @@ fn notices_go_to_those_who_take_them() {
 }
 
 #[test]
-fn notices_do_not_run_into_thoughts_nor_into_each_other() {
-    let mut projection = Projection::live(Takes::default());
+fn notices_are_separate_paragraphs_from_thoughts_and_each_other() {
+    let mut projection = Projection::live(OptionalUpdates::default());
     let retry = |attempt: u32| SessionEvent::Notice {
         severity: Severity::Warning,
         title: format!("try {attempt}"),
@@ -293,8 +297,8 @@ fn notices_do_not_run_into_thoughts_nor_into_each_other() {
 }
 
 #[test]
-fn a_plan_that_did_not_change_is_told_once() {
-    let mut projection = Projection::live(Takes::default());
+fn an_unchanged_plan_is_sent_once() {
+    let mut projection = Projection::live(OptionalUpdates::default());
     let plan = SessionEvent::Plan(vec![PlanEntry {
         content: "a".to_owned(),
         priority: PlanPriority::Medium,
@@ -305,7 +309,7 @@ fn a_plan_that_did_not_change_is_told_once() {
 }
 
 #[test]
-fn summing_up_is_told_to_those_who_take_it_and_thought_of_to_others() {
+fn compaction_updates_go_to_clients_that_accept_them_and_as_thoughts_to_others() {
     let event = |step| SessionEvent::Compaction(Compaction { id: "compaction_1".into(), step });
     let completed = || event(CompactionStep::Completed { summary: "## Goal".to_owned(), kept: 2 });
     let update = |status: &str| json!({"sessionUpdate": "compaction_update", "compactionId": "compaction_1", "status": status});
@@ -313,7 +317,7 @@ fn summing_up_is_told_to_those_who_take_it_and_thought_of_to_others() {
     failed["error"] = json!("no");
     let mut whole = update("completed");
     whole["summary"] = json!([{"type": "text", "text": "## Goal"}]);
-    let mut takes = Projection::live(Takes { compaction: true, ..Takes::default() });
+    let mut takes = Projection::live(OptionalUpdates { compaction: true, ..OptionalUpdates::default() });
     check(&mut takes, event(CompactionStep::Started), json!([update("in_progress")]));
     let chunk = json!({"sessionUpdate": "compaction_summary_chunk", "compactionId": "compaction_1",
         "content": {"type": "text", "text": "## "}});
@@ -322,13 +326,13 @@ fn summing_up_is_told_to_those_who_take_it_and_thought_of_to_others() {
     check(&mut takes, event(CompactionStep::Failed("no".to_owned())), json!([failed]));
     check(&mut takes, event(CompactionStep::Cancelled), json!([update("cancelled")]));
     check(
-        &mut Projection::replay(Takes { compaction: true, ..Takes::default() }),
+        &mut Projection::replay(OptionalUpdates { compaction: true, ..OptionalUpdates::default() }),
         completed(),
         json!([whole]),
     );
 
     let thought = |id: &str, text: &str| json!([{"sessionUpdate": "agent_thought_chunk", "content": {"type": "text", "text": text}, "messageId": id}]);
-    let mut others = Projection::live(Takes::default());
+    let mut others = Projection::live(OptionalUpdates::default());
     check(&mut others, event(CompactionStep::Started), thought("notice_1", "Compacting context\n\n"));
     check(&mut others, event(CompactionStep::Text("## ".to_owned())), json!([]));
     check(&mut others, completed(), json!([]));
@@ -338,7 +342,7 @@ fn summing_up_is_told_to_those_who_take_it_and_thought_of_to_others() {
         thought("notice_2", "The context was not compacted: no\n\n"),
     );
     check(
-        &mut Projection::replay(Takes::default()),
+        &mut Projection::replay(OptionalUpdates::default()),
         event(CompactionStep::Failed("no".to_owned())),
         json!([]),
     );

@@ -36,7 +36,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn takes_the_four_kinds_and_names_a_bad_one() {
+    fn accepts_the_four_content_kinds_and_names_a_bad_one() {
         let blob = json!({"uri": "file:///a", "blob": "AAAA", "mimeType": "image/png"});
         let image = Content::Image { mime_type: "image/png".into(), data: "AAAA".into() };
         for (block, expected) in [

@@ -10,7 +10,7 @@ mod permission;
 mod settings;
 mod to_acp;
 
-use crate::connection::{self, AcpClient, ChunkKind, Outfit, Reply, Wire, auth::AuthState};
+use crate::connection::{self, AcpClient, ChunkKind, Reply, SessionParts, Wire, auth::AuthState};
 use agent::{
     MessageId, PermissionOutcome, PermissionRequest, Question, QuestionOutcome, SessionId, ToolCallId,
 };
@@ -31,7 +31,7 @@ pub(crate) struct V2;
 impl Wire for V2 {
     type Update = acp::SessionUpdate;
     type Projection = to_acp::Projection;
-    type Traits = ();
+    type ClientTraits = ();
 
     fn chunk(kind: ChunkKind, id: &MessageId, text: String) -> acp::SessionUpdate {
         let text = acp::ContentBlock::Text(acp::TextContent::new(text));
@@ -56,8 +56,8 @@ impl Wire for V2 {
         connection.send_notification(UntypedMessage::new("session/update", update)?)
     }
 
-    fn tell_auth(connection: &ConnectionTo<Client>, state: AuthState) -> Result<(), Error> {
-        let state = acp::AuthStatusUpdateNotification::new(handlers::auth_word(state));
+    fn notify_auth(connection: &ConnectionTo<Client>, state: AuthState) -> Result<(), Error> {
+        let state = acp::AuthStatusUpdateNotification::new(handlers::auth_state_to_acp(state));
         connection.send_notification(UntypedMessage::new("auth/status_update", state)?)
     }
 
@@ -82,9 +82,9 @@ impl Wire for V2 {
         Ok(elicitation::outcome(response.action, &question))
     }
 
-    fn outfit(connection: &Connection, peer: &Peer, session: &SessionId) -> Outfit<Self> {
+    fn session_parts(connection: &Connection, peer: &Peer, session: &SessionId) -> SessionParts<Self> {
         let client = AcpClient::new(connection, peer, session, to_acp::Projection::default());
-        Outfit { client, system: connection.options.local.clone() }
+        SessionParts { client, system: connection.options.local.clone() }
     }
 
     async fn route(

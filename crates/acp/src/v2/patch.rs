@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_patch_is_gits() {
+    fn a_patch_has_the_format_of_git() {
         check(
             "/w/a",
             Some("1\n2\n"),

@@ -1,7 +1,7 @@
 //! Permission requests in version 2.
 
 use super::to_acp;
-use crate::connection::answers::{chosen, options};
+use crate::connection::answers::{options, permission_outcome};
 use agent::{PermissionOutcome, PermissionRequest, SessionId, ToolContent};
 use agent_client_protocol_schema::v2 as acp;
 
@@ -29,7 +29,7 @@ pub(crate) fn request(session: &SessionId, request: PermissionRequest) -> acp::R
 
 /// Returns the kind of an option, by its id.
 fn kind(id: &str) -> acp::PermissionOptionKind {
-    match chosen(id) {
+    match permission_outcome(id) {
         PermissionOutcome::AllowOnce => acp::PermissionOptionKind::AllowOnce,
         PermissionOutcome::AllowAlways => acp::PermissionOptionKind::AllowAlways,
         PermissionOutcome::RejectAlways => acp::PermissionOptionKind::RejectAlways,
@@ -40,10 +40,10 @@ fn kind(id: &str) -> acp::PermissionOptionKind {
 /// Maps the client's response; an unknown option is a rejection.
 pub(crate) fn outcome(outcome: &acp::RequestPermissionOutcome) -> PermissionOutcome {
     match outcome {
-        acp::RequestPermissionOutcome::Selected(selected) => chosen(&selected.option_id.0),
+        acp::RequestPermissionOutcome::Selected(selected) => permission_outcome(&selected.option_id.0),
         acp::RequestPermissionOutcome::Cancelled(_) => PermissionOutcome::Cancelled,
         unknown => {
-            tracing::warn!(?unknown, "the client answered a permission unclearly; taken as a refusal");
+            tracing::warn!(?unknown, "the client's permission response is invalid; treated as a rejection");
             PermissionOutcome::RejectOnce
         }
     }
@@ -55,7 +55,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn an_answer_allows_only_by_the_ids_that_allow() {
+    fn only_the_allow_option_ids_allow() {
         for (answer, expected) in [
             (json!({"outcome": "selected", "optionId": "allow_once"}), PermissionOutcome::AllowOnce),
             (json!({"outcome": "selected", "optionId": "allow_always"}), PermissionOutcome::AllowAlways),

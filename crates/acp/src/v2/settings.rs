@@ -6,7 +6,7 @@ use agent_client_protocol_schema::v2 as acp;
 
 /// Returns all configuration options with their current values.
 pub(crate) fn config_options(settings: &Settings, models: &[ModelInfo]) -> Vec<acp::SessionConfigOption> {
-    settings.shown(models).into_iter().map(option).collect()
+    settings.all(models).into_iter().map(option).collect()
 }
 
 fn option(setting: Setting) -> acp::SessionConfigOption {

@@ -2,7 +2,7 @@
 //! types.
 
 use super::{patch, settings::config_options};
-use crate::connection::{self, ChunkKind, money, settings::Settings};
+use crate::connection::{self, ChunkKind, settings::Settings, unpriced};
 use agent::{
     Compaction, CompactionStep, Content, LiveOutput, Location, MessageId, ModelInfo, ModelResponse,
     PlanEntry, PlanPriority, PlanStatus, SessionEvent, Severity, SlashCommand, StopReason, ToolCallId,
@@ -18,7 +18,7 @@ pub(super) type Update = connection::Update<acp::SessionUpdate>;
 #[derive(Debug, Default)]
 pub(crate) struct Projection {
     /// The calls that were announced and have not ended, with their displayed content.
-    calls: HashMap<ToolCallId, Shown>,
+    calls: HashMap<ToolCallId, ShownCall>,
     /// The messages streamed since the last complete response; their text is not sent again.
     streamed: Vec<MessageId>,
     /// The current settings, once known.
@@ -36,12 +36,12 @@ pub(crate) struct Projection {
     /// The tokens of the running turn so far.
     used: Usage,
     /// When the projected events happen.
-    when: When,
+    when: EventTiming,
 }
 
 /// When the projected events happen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum When {
+enum EventTiming {
     /// Live.
     #[default]
     Now,
@@ -53,7 +53,7 @@ enum When {
 
 /// The displayed content of a call, as far as later updates need it.
 #[derive(Debug, Default)]
-struct Shown {
+struct ShownCall {
     anything: bool,
     /// The command line, if the call is a command.
     command: Option<String>,
@@ -68,13 +68,13 @@ impl Projection {
     /// Creates a projection of stored events. It produces no state updates and no changes of
     /// settings, which the response reports.
     pub(crate) fn replay() -> Self {
-        Self { when: When::Past, ..Self::default() }
+        Self { when: EventTiming::Past, ..Self::default() }
     }
 
     /// Switches to events in progress, which are sent in full: text so far replaces the text that
     /// the client may have.
     pub(crate) fn catch_up(mut self) -> Self {
-        self.when = When::Since;
+        self.when = EventTiming::Since;
         self
     }
 
@@ -93,7 +93,7 @@ impl Projection {
         event: &SessionEvent,
         models: impl FnOnce() -> Vec<ModelInfo>,
     ) -> Vec<Update> {
-        let past = self.when == When::Past;
+        let past = self.when == EventTiming::Past;
         match event {
             SessionEvent::TurnStarted { .. } if !past => {
                 self.running = true;
@@ -134,22 +134,24 @@ impl Projection {
             SessionEvent::Usage(used) => {
                 self.used = used.turn;
                 let usage = acp::UsageUpdate::new(used.context_used, used.context_size)
-                    .cost(used.total.cost.map(|cost| acp::Cost::new(cost.dollars(), money::CURRENCY)))
-                    .meta(money::left_out(used.total));
+                    .cost(used.total.cost.map(|cost| acp::Cost::new(cost.dollars(), unpriced::CURRENCY)))
+                    .meta(unpriced::unpriced_meta(used.total));
                 vec![Update::urgent(acp::SessionUpdate::UsageUpdate(usage))]
             }
             SessionEvent::TitleChanged(title) => {
                 let info = acp::SessionInfoUpdate::new().title(title.clone());
                 vec![Update::urgent(acp::SessionUpdate::SessionInfoUpdate(info))]
             }
-            SessionEvent::ModeChanged(mode) => self.changed(models, |settings| settings.mode = *mode),
+            SessionEvent::ModeChanged(mode) => self.settings_update(models, |settings| settings.mode = *mode),
             SessionEvent::PermissionModeChanged(mode) => {
-                self.changed(models, |settings| settings.permission_mode = *mode)
+                self.settings_update(models, |settings| settings.permission_mode = *mode)
             }
             SessionEvent::ModelChanged(model) => {
-                self.changed(models, |settings| settings.model.clone_from(model))
+                self.settings_update(models, |settings| settings.model.clone_from(model))
             }
-            SessionEvent::EffortChanged(effort) => self.changed(models, |settings| settings.effort = *effort),
+            SessionEvent::EffortChanged(effort) => {
+                self.settings_update(models, |settings| settings.effort = *effort)
+            }
             SessionEvent::Notice { severity, title, description } => {
                 let severity = match severity {
                     Severity::Info => acp::NoticeSeverity::Info,
@@ -226,8 +228,8 @@ impl Projection {
             self.streamed.push(id.clone());
         }
         match self.when {
-            When::Now => vec![Update::Chunk { kind, id: id.clone(), text: text.to_owned() }],
-            When::Past | When::Since => vec![message(kind, id, text)],
+            EventTiming::Now => vec![Update::Chunk { kind, id: id.clone(), text: text.to_owned() }],
+            EventTiming::Past | EventTiming::Since => vec![message(kind, id, text)],
         }
     }
 
@@ -311,7 +313,7 @@ impl Projection {
     fn output(&mut self, call: &ToolCallId, output: &LiveOutput) -> Vec<Update> {
         let Some(shown) = self.calls.get_mut(call) else { return Vec::new() };
         let of = || acp::TerminalUpdate::new(call.as_str().to_owned());
-        let told = |update| Update::urgent(acp::SessionUpdate::TerminalUpdate(update));
+        let terminal_update = |update| Update::urgent(acp::SessionUpdate::TerminalUpdate(update));
         match output {
             LiveOutput::Started { cwd } => {
                 shown.displayed = true;
@@ -322,24 +324,24 @@ impl Projection {
                 };
                 let embedded =
                     acp::ToolCallUpdate::new(call.as_str().to_owned()).content(vec![terminal(call)]);
-                vec![told(made), Update::urgent(acp::SessionUpdate::ToolCallUpdate(embedded))]
+                vec![terminal_update(made), Update::urgent(acp::SessionUpdate::ToolCallUpdate(embedded))]
             }
             LiveOutput::Text(_) | LiveOutput::Ended(_) if !shown.displayed => Vec::new(),
             LiveOutput::Text(text) => vec![Update::Display { call: call.clone(), data: text.clone() }],
             LiveOutput::Ended(status) => {
                 let status =
                     acp::TerminalExitStatus::new().exit_code(status.code).signal(status.signal.clone());
-                vec![told(of().exit_status(status))]
+                vec![terminal_update(of().exit_status(status))]
             }
         }
     }
 
-    fn changed(
+    fn settings_update(
         &mut self,
         models: impl FnOnce() -> Vec<ModelInfo>,
         change: impl FnOnce(&mut Settings),
     ) -> Vec<Update> {
-        let Some(settings) = self.settings.as_mut().filter(|_| self.when == When::Now) else {
+        let Some(settings) = self.settings.as_mut().filter(|_| self.when == EventTiming::Now) else {
             return Vec::new();
         };
         change(settings);

@@ -122,7 +122,7 @@ fn a_call_is_patched_by_its_id() {
 }
 
 #[test]
-fn a_command_has_a_terminal_of_ours() {
+fn a_command_has_a_terminal_owned_by_the_agent() {
     let mut now = Projection::default();
     let mut announced = call("x").status(ToolStatus::InProgress);
     announced.raw_input = Some(json!({"command": "make"}));
@@ -189,13 +189,13 @@ fn plans_settings_and_notices() {
         json!([{"sessionUpdate": "notice", "severity": "info", "title": "T"}]),
     );
     let command = SlashCommand { name: "p".into(), description: "Says p".into(), hint: None };
-    let told = wire(&mut now, SessionEvent::Commands(vec![command]));
-    assert_eq!(told[0]["sessionUpdate"], "available_commands_update");
-    assert_eq!(told[0]["availableCommands"][0]["name"], "p");
+    let updates = wire(&mut now, SessionEvent::Commands(vec![command]));
+    assert_eq!(updates[0]["sessionUpdate"], "available_commands_update");
+    assert_eq!(updates[0]["availableCommands"][0]["name"], "p");
 }
 
 #[test]
-fn summing_up_is_an_upsert() {
+fn compaction_updates_are_upserts() {
     let mut now = Projection::default();
     let event = |step| SessionEvent::Compaction(Compaction { id: "compaction_1".into(), step });
     for (step, status, more) in [
@@ -221,7 +221,7 @@ fn summing_up_is_an_upsert() {
 }
 
 #[test]
-fn the_end_of_a_turn_tells_what_it_used() {
+fn the_end_of_a_turn_reports_its_usage() {
     let mut now = Projection::default();
     let used = |input, output, cache_read| {
         let turn = Usage { input, output, cache_read, ..Usage::default() };

@@ -2,7 +2,7 @@
 
 use acp::{
     AcpOptions,
-    testing::{Editor, EditorScript, Introduced},
+    testing::{ClientName, Editor, EditorScript},
 };
 use agent::{
     Credentials, LanguageModel, ModelError, ModelInfo, Models, Runtime, RuntimeOptions,
@@ -17,10 +17,10 @@ use std::sync::{
 use system::{AbsPath, FakeSystem};
 
 /// Models with a given state of credentials.
-struct Wanting(FakeModels, Credentials);
+struct ModelsWithCredentials(FakeModels, Credentials);
 
 #[async_trait]
-impl Models for Wanting {
+impl Models for ModelsWithCredentials {
     fn list(&self) -> Vec<ModelInfo> {
         self.0.list()
     }
@@ -39,13 +39,12 @@ impl Models for Wanting {
 }
 
 /// Logs out twice and in twice; returns the states that the client was notified of.
-async fn told(script: EditorScript, credentials: Credentials) -> Vec<Value> {
-    let (login, logout) =
-        if script.second { ("auth/login", "auth/logout") } else { ("authenticate", "logout") };
+async fn status_updates(script: EditorScript, credentials: Credentials) -> Vec<Value> {
+    let (login, logout) = if script.v2 { ("auth/login", "auth/logout") } else { ("authenticate", "logout") };
     let disk = FakeSystem::new();
     disk.add_file("/w/a.txt", "");
     let disk = Arc::new(disk);
-    let models = Arc::new(Wanting(FakeModels(FakeModel::new([])), credentials));
+    let models = Arc::new(ModelsWithCredentials(FakeModels(FakeModel::new([])), credentials));
     let runtime = Runtime::new(Arc::new(MemoryStore::default()), models, RuntimeOptions::default());
     let options = AcpOptions::new(disk.clone(), "0.1.0", AbsPath::new("/w").unwrap());
     let editor = Editor::connect(runtime, options, script.over(disk));
@@ -55,36 +54,40 @@ async fn told(script: EditorScript, credentials: Credentials) -> Vec<Value> {
         editor.ok(method.0, method.1.clone()).await;
         // The notification follows the response, and precedes this response.
         let status = editor.ok("auth/status", json!({})).await;
-        if let Some(told) = editor.calls("auth/status_update").last() {
-            assert_eq!(told["state"], status["state"]);
+        if let Some(update) = editor.calls("auth/status_update").last() {
+            assert_eq!(update["state"], status["state"]);
         }
     }
-    let told = editor.calls("auth/status_update").into_iter().map(|mut told| told["state"].take()).collect();
+    let status_updates =
+        editor.calls("auth/status_update").into_iter().map(|mut update| update["state"].take()).collect();
     editor.close().await.unwrap();
-    told
+    status_updates
 }
 
 #[tokio::test]
-async fn logging_in_or_out_is_told_where_it_changes_something_and_once() {
+async fn a_changed_login_state_is_reported_once() {
     let scripts = [
         EditorScript::default(),
         #[cfg(feature = "v2")]
-        EditorScript::second(),
+        EditorScript::v2(),
     ];
     for script in scripts {
-        let told = async |credentials| told(script.clone(), credentials).await;
-        assert_eq!(told(Credentials::Present).await, [json!("unauthenticated"), json!("authenticated")]);
+        let status_updates = async |credentials| status_updates(script.clone(), credentials).await;
+        assert_eq!(
+            status_updates(Credentials::Present).await,
+            [json!("unauthenticated"), json!("authenticated")]
+        );
         for unchanged in [Credentials::NotNeeded, Credentials::Missing] {
-            assert_eq!(told(unchanged).await, Vec::<Value>::new());
+            assert_eq!(status_updates(unchanged).await, Vec::<Value>::new());
         }
     }
 }
 
 /// Models without configuration until one is set.
-struct Unset(FakeModels, Arc<AtomicBool>);
+struct UnconfiguredModels(FakeModels, Arc<AtomicBool>);
 
 #[async_trait]
-impl Models for Unset {
+impl Models for UnconfiguredModels {
     fn list(&self) -> Vec<ModelInfo> {
         self.0.list()
     }
@@ -108,7 +111,7 @@ fn unset(script: EditorScript) -> (Editor, Arc<AtomicBool>) {
     disk.add_file("/w/a.txt", "");
     let disk = Arc::new(disk);
     let set_up = Arc::new(AtomicBool::new(false));
-    let models = Arc::new(Unset(FakeModels(FakeModel::new([])), set_up.clone()));
+    let models = Arc::new(UnconfiguredModels(FakeModels(FakeModel::new([])), set_up.clone()));
     let runtime = Runtime::new(Arc::new(MemoryStore::default()), models, RuntimeOptions::default());
     let options = AcpOptions::new(disk.clone(), "0.1.0", AbsPath::new("/w").unwrap());
     (Editor::connect(runtime, options, script.over(disk)), set_up)
@@ -124,7 +127,7 @@ fn with_login() -> EditorScript {
 }
 
 #[tokio::test]
-async fn a_first_session_is_refused_where_the_user_can_log_in() {
+async fn the_first_session_is_refused_if_the_client_can_log_in() {
     let (editor, set_up) = unset(with_login());
     let methods = editor.initialize().await["authMethods"].take();
     let ids: Vec<_> = methods.as_array().unwrap().iter().map(|m| m["id"].as_str().unwrap()).collect();
@@ -140,7 +143,7 @@ async fn a_first_session_is_refused_where_the_user_can_log_in() {
 }
 
 #[tokio::test]
-async fn a_setup_in_the_terminal_counts_at_the_next_session() {
+async fn a_setup_in_the_terminal_applies_to_the_next_session() {
     let (editor, set_up) = unset(with_login());
     editor.initialize().await;
     assert_eq!(editor.error("session/new", new()).await.0, -32000);
@@ -150,7 +153,7 @@ async fn a_setup_in_the_terminal_counts_at_the_next_session() {
 }
 
 #[tokio::test]
-async fn a_user_who_tries_without_a_model_goes_on_with_the_pilot() {
+async fn a_user_without_a_model_can_continue_with_the_pilot() {
     let (editor, _) = unset(with_login());
     editor.initialize().await;
     assert_eq!(editor.error("session/new", new()).await.0, -32000);
@@ -163,7 +166,7 @@ async fn a_user_who_tries_without_a_model_goes_on_with_the_pilot() {
 
 #[tokio::test]
 async fn a_client_without_a_login_is_never_stuck() {
-    for name in [Introduced::Known, Introduced::Not, Introduced::As("obsidian-agent-client", "0.10.6")] {
+    for name in [ClientName::Known, ClientName::Not, ClientName::As("obsidian-agent-client", "0.10.6")] {
         let (editor, _) = unset(EditorScript { name, ..EditorScript::default() });
         let methods = editor.initialize().await["authMethods"].take();
         assert_eq!(methods.as_array().unwrap().len(), 1);

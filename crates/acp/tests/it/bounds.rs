@@ -35,23 +35,23 @@ fn text(pieces: usize) -> String {
     (0..pieces).map(piece).collect()
 }
 
-struct Scene {
+struct Fixture {
     runtime: Arc<Runtime>,
     model: Arc<WatchedModel>,
     options: AcpOptions,
 }
 
-fn scene(replies: impl IntoIterator<Item = Reply>) -> Scene {
+fn fixture(replies: impl IntoIterator<Item = Reply>) -> Fixture {
     let model = WatchedModel::new(replies);
     let store = Arc::new(MemoryStore::default());
     let runtime = Runtime::new(store, Arc::new(FakeModels(model.clone())), RuntimeOptions::default());
     let disk = Arc::new(FakeSystem::new());
     disk.add_file("/w/a.txt", "one\n");
     let options = AcpOptions::new(disk, "0.1.0", AbsPath::new("/w").unwrap());
-    Scene { runtime, model, options }
+    Fixture { runtime, model, options }
 }
 
-impl Scene {
+impl Fixture {
     fn connect(&self, script: EditorScript) -> Editor {
         Editor::connect(self.runtime.clone(), self.options.clone(), script)
     }
@@ -74,24 +74,24 @@ fn prompt(session: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_read_stops_the_model_at_4_mib_and_gets_all_of_it_in_the_end() {
+async fn a_client_that_does_not_read_pauses_the_model_at_4_mib_without_loss() {
     for (script, events) in [
         (EditorScript::full(), Events::Off),
         (EditorScript { native: true, ..EditorScript::full() }, Events::Tiller),
-        (EditorScript::second(), Events::Off),
+        (EditorScript::v2(), Events::Off),
     ] {
-        let mut scene = scene([whole()]);
-        scene.options.events = events;
-        let second = script.second;
-        let editor = scene.connect(script);
+        let mut fixture = fixture([whole()]);
+        fixture.options.events = events;
+        let v2 = script.v2;
+        let editor = fixture.connect(script);
         let session = editor.session("/w").await;
         editor.read(false);
         let (_, answer) = editor.start("session/prompt", prompt(&session));
-        let held = scene.held_back().await;
+        let held = fixture.held_back().await;
         assert!(held <= 4 * MIB + 8 * PIECE, "{held} bytes were read of the model");
         editor.read(true);
         answer.await.unwrap();
-        if second {
+        if v2 {
             editor.until_idle(&session, 0).await;
         }
         assert!(editor.text() == text(PIECES));
@@ -101,14 +101,14 @@ async fn a_client_that_does_not_read_stops_the_model_at_4_mib_and_gets_all_of_it
 
 #[tokio::test]
 async fn a_cancel_ends_a_turn_that_waits_for_its_client_to_read() {
-    let scene = scene([whole()]);
-    let editor = scene.connect(EditorScript::full());
+    let fixture = fixture([whole()]);
+    let editor = fixture.connect(EditorScript::full());
     let session = editor.session("/w").await;
     editor.read(false);
     let (_, answer) = editor.start("session/prompt", prompt(&session));
-    let held = scene.held_back().await;
+    let held = fixture.held_back().await;
     editor.notify("session/cancel", json!({ "sessionId": session }));
-    scene.model.dropped.cancelled().await;
+    fixture.model.dropped.cancelled().await;
     editor.read(true);
     assert_eq!(answer.await.unwrap()["stopReason"], "cancelled");
     assert!(editor.text() == text(held / PIECE), "what was said before the cancel is all there");
@@ -118,8 +118,8 @@ async fn a_cancel_ends_a_turn_that_waits_for_its_client_to_read() {
 /// Sessions of one connection share the bound.
 #[tokio::test]
 async fn a_cancel_ends_one_of_many_turns_that_wait_for_the_client_to_read() {
-    let scene = scene((0..10).map(|_| whole()));
-    let editor = scene.connect(EditorScript::full());
+    let fixture = fixture((0..10).map(|_| whole()));
+    let editor = fixture.connect(EditorScript::full());
     editor.initialize().await;
     let mut turns = Vec::new();
     let mut sessions = Vec::new();
@@ -131,7 +131,7 @@ async fn a_cancel_ends_one_of_many_turns_that_wait_for_the_client_to_read() {
     for session in &sessions {
         turns.push(editor.start("session/prompt", prompt(session)).1);
     }
-    let held = scene.held_back().await;
+    let held = fixture.held_back().await;
     assert!(held <= 4 * MIB + 20 * PIECE, "{held} bytes were read of the model");
     for session in &sessions {
         editor.notify("session/cancel", json!({ "sessionId": session }));
@@ -144,36 +144,36 @@ async fn a_cancel_ends_one_of_many_turns_that_wait_for_the_client_to_read() {
 }
 
 #[tokio::test]
-async fn a_client_that_has_gone_holds_nothing_back() {
-    let scene = scene([whole()]);
-    let editor = scene.connect(EditorScript::full());
+async fn a_disconnected_client_delays_nothing() {
+    let fixture = fixture([whole()]);
+    let editor = fixture.connect(EditorScript::full());
     let session = editor.session("/w").await;
     editor.read(false);
     let (_, answer) = editor.start("session/prompt", prompt(&session));
-    scene.held_back().await;
+    fixture.held_back().await;
     drop(answer);
     editor.hang_up();
-    scene.model.dropped.cancelled().await;
+    fixture.model.dropped.cancelled().await;
 }
 
 #[tokio::test]
-async fn a_client_of_the_older_dialect_that_does_not_read_stops_the_model_at_4_mib() {
-    let mut scene = scene([whole()]);
-    scene.options.protocol = Protocol::Auto;
+async fn a_legacy_client_that_does_not_read_pauses_the_model_at_4_mib() {
+    let mut fixture = fixture([whole()]);
+    fixture.options.protocol = Protocol::Auto;
     let (mut to, reader) = tokio::io::duplex(64 * 1024);
     let (writer, from) = tokio::io::duplex(64 * 1024);
-    let served = tokio::spawn(acp::serve(scene.runtime.clone(), reader, writer, scene.options.clone()));
+    let served = tokio::spawn(acp::serve(fixture.runtime.clone(), reader, writer, fixture.options.clone()));
     let run = json!({ "jsonrpc": "2.0", "id": 1, "method": "agent/run", "params": { "prompt": "go" } });
     to.write_all(format!("{run}\n").as_bytes()).await.unwrap();
-    let held = scene.held_back().await;
+    let held = fixture.held_back().await;
     // The lines between the queue and the pipe are not counted.
     assert!(held <= 4 * MIB + 80 * PIECE, "{held} bytes were read of the model");
     drop(to);
-    let (mut lines, mut said) = (BufReader::new(from).lines(), String::new());
+    let (mut lines, mut streamed) = (BufReader::new(from).lines(), String::new());
     while let Some(line) = lines.next_line().await.unwrap() {
         let line: Value = serde_json::from_str(&line).unwrap();
-        said.push_str(line["params"]["text"].as_str().unwrap_or_default());
+        streamed.push_str(line["params"]["text"].as_str().unwrap_or_default());
     }
-    assert!(said == text(PIECES));
+    assert!(streamed == text(PIECES));
     served.await.unwrap().unwrap();
 }

@@ -161,7 +161,7 @@ async fn a_cancelled_request_cancels_its_turn() {
 }
 
 #[tokio::test]
-async fn a_cancel_takes_an_open_question_back() {
+async fn a_cancel_withdraws_an_open_question() {
     let script = EditorScript::default().permissions([Answer::Never]);
     let stage = stage(script, [write()]);
     let session = stage.editor.session("/w").await;
@@ -181,7 +181,7 @@ async fn a_cancel_takes_an_open_question_back() {
 }
 
 #[tokio::test]
-async fn a_loaded_session_is_played_back_before_the_answer() {
+async fn a_loaded_session_is_replayed_before_the_response() {
     let script = || EditorScript::default().permissions([Answer::Select("allow_once")]);
     let first = stage(script(), [write(), Reply::text("written")]);
     let session = first.editor.session("/w").await;
@@ -212,7 +212,7 @@ async fn a_loaded_session_is_played_back_before_the_answer() {
 }
 
 #[tokio::test]
-async fn a_resumed_session_is_not_played_back() {
+async fn a_resumed_session_is_not_replayed() {
     let first = stage(EditorScript::default(), [Reply::text("hello")]);
     let session = first.editor.session("/w").await;
     first.editor.prompt(&session, "hi").await.unwrap();
@@ -232,7 +232,7 @@ async fn a_resumed_session_is_not_played_back() {
 }
 
 #[tokio::test]
-async fn settings_change_in_step() {
+async fn modes_models_and_options_change_together() {
     let stage = stage(EditorScript::default(), []);
     let session = stage.editor.session("/w").await;
     stage.editor.ok("session/set_mode", json!({"sessionId": session, "modeId": "plan"})).await;
@@ -258,7 +258,7 @@ async fn settings_change_in_step() {
 }
 
 #[tokio::test]
-async fn a_failing_model_is_an_error_and_the_session_goes_on() {
+async fn a_failing_model_is_an_error_and_the_session_continues() {
     let auth = Reply::error(ModelError::Auth("no key for x; set X_API_KEY".to_owned()));
     let stage = stage(EditorScript::default(), [auth, Reply::Panic, Reply::text("back")]);
     let session = stage.editor.session("/w").await;
@@ -271,7 +271,7 @@ async fn a_failing_model_is_an_error_and_the_session_goes_on() {
 }
 
 #[tokio::test]
-async fn a_burst_of_chunks_becomes_a_handful_of_messages() {
+async fn a_burst_of_chunks_is_merged_into_a_few_messages() {
     let mut events: Vec<_> = (0..5000).map(|_| ModelEvent::Text("word ".to_owned())).collect();
     events.push(ModelEvent::Stop(agent::ModelStop::EndTurn));
     let stage = stage(EditorScript::default(), [Reply::ok(events)]);
@@ -284,7 +284,7 @@ async fn a_burst_of_chunks_becomes_a_handful_of_messages() {
 }
 
 #[tokio::test]
-async fn a_client_that_stops_reading_holds_nothing_up() {
+async fn a_client_that_stops_reading_delays_nothing_else() {
     let big = "x".repeat(1000);
     let mut events: Vec<_> = (0..2000).map(|_| ModelEvent::Text(big.clone())).collect();
     events.push(ModelEvent::Stop(agent::ModelStop::EndTurn));
@@ -305,7 +305,7 @@ async fn a_client_that_stops_reading_holds_nothing_up() {
 }
 
 #[tokio::test]
-async fn the_end_of_the_input_cancels_what_runs() {
+async fn the_end_of_the_input_cancels_running_turns() {
     let script = EditorScript::default().fault("session/request_permission", Fault::Silence);
     let first = stage(script, [write()]);
     let session = first.editor.session("/w").await;
@@ -330,7 +330,7 @@ fn bash(line: &str) -> Reply {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_command_is_shown_in_the_terminal_before_it_is_waited_for() {
+async fn a_command_is_shown_in_its_terminal_before_it_is_awaited() {
     let script = EditorScript::full()
         .command("make", TerminalScript::exits("built\n", 0))
         .permissions([Answer::Select("allow_once")]);
@@ -408,7 +408,7 @@ async fn loading_an_open_session_leaves_its_turn_running() {
 }
 
 #[tokio::test]
-async fn prompts_that_wait_are_answered_in_order() {
+async fn queued_prompts_are_answered_in_order() {
     let stage = stage(EditorScript::default(), [Reply::text("1"), Reply::text("2"), Reply::text("3")]);
     let session = stage.editor.session("/w").await;
     let prompt = json!({"sessionId": session, "prompt": [{"type": "text", "text": "x"}]});
@@ -465,7 +465,7 @@ async fn sessions_one_after_the_other_do_not_mix_on_many_threads() {
 }
 
 #[tokio::test]
-async fn what_waits_goes_out_without_anything_pushing_it() {
+async fn queued_updates_are_sent_without_further_events() {
     for (chunks, size) in [(1000, 5), (3000, 2000)] {
         let text = "x".repeat(size);
         let events = (0..chunks).map(|_| ModelEvent::Text(text.clone())).collect();

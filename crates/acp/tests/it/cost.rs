@@ -31,7 +31,7 @@ fn usd(amount: f64) -> Value {
 }
 
 #[tokio::test]
-async fn the_cost_of_a_session_is_summed_over_answers_and_restarts_and_says_what_it_leaves_out() {
+async fn the_cost_of_a_session_is_summed_across_restarts_and_names_unpriced_tokens() {
     let store = Arc::<MemoryStore>::default();
     let native = EditorScript { native: true, ..EditorScript::default() };
     let first = stage_on(model(Some(1.0), &["a", "b"]), store.clone(), native, |_| {});
@@ -72,7 +72,7 @@ async fn the_cost_of_a_session_is_summed_over_answers_and_restarts_and_says_what
 }
 
 #[tokio::test]
-async fn no_cost_is_told_where_no_price_is_known() {
+async fn no_cost_is_reported_without_a_known_price() {
     let stage = stage_on(model(None, &["a"]), Arc::default(), EditorScript::default(), |_| {});
     let session = stage.editor.session("/w").await;
     stage.editor.prompt(&session, "one").await.unwrap();
@@ -83,8 +83,8 @@ async fn no_cost_is_told_where_no_price_is_known() {
 
 #[cfg(feature = "v2")]
 #[tokio::test]
-async fn the_second_version_tells_the_cost_too() {
-    let stage = stage_on(model(Some(1.0), &["a"]), Arc::default(), EditorScript::second(), |_| {});
+async fn version_2_reports_the_cost_too() {
+    let stage = stage_on(model(Some(1.0), &["a"]), Arc::default(), EditorScript::v2(), |_| {});
     let session = stage.editor.session("/w").await;
     let prompt = json!({ "sessionId": session, "prompt": [{ "type": "text", "text": "one" }] });
     stage.editor.ok("session/prompt", prompt).await;

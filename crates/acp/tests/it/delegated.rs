@@ -19,17 +19,17 @@ fn allowing() -> EditorScript {
 }
 
 /// Returns the results given to the model for its calls so far, in order.
-fn told(stage: &Stage) -> Vec<String> {
+fn results(stage: &Stage) -> Vec<String> {
     let last = stage.model.requests().last().cloned().expect("the model was asked");
     let calls = last.messages.iter().filter_map(|message| match message {
-        agent::Message::Assistant(said) => Some(said.calls().map(|call| call.result.text.clone())),
+        agent::Message::Assistant(answer) => Some(answer.calls().map(|call| call.result.text.clone())),
         agent::Message::User(_) => None,
     });
     calls.flatten().collect()
 }
 
 #[tokio::test(start_paused = true)]
-async fn two_edits_through_an_editor_that_writes_late_are_both_there() {
+async fn two_edits_through_an_editor_that_writes_late_both_persist() {
     let edit = |old: &str, new: &str| {
         call("file_edit", json!({"path": "a.txt", "old_string": old, "new_string": new}))
     };
@@ -37,26 +37,26 @@ async fn two_edits_through_an_editor_that_writes_late_are_both_there() {
     let stage = stage(script, [edit("one", "1"), edit("two", "2"), Reply::text("done")]);
     let session = stage.editor.session("/w").await;
     stage.editor.prompt(&session, "go").await.unwrap();
-    let told = told(&stage);
+    let results = results(&stage);
     assert!(
-        told.len() == 2 && told.iter().all(|said| said.starts_with("Edited a.txt (-1, +1 lines)")),
-        "{told:?}"
+        results.len() == 2 && results.iter().all(|result| result.starts_with("Edited a.txt (-1, +1 lines)")),
+        "{results:?}"
     );
-    assert!(!told.iter().any(|said| said.contains("formatting")), "{told:?}");
+    assert!(!results.iter().any(|result| result.contains("formatting")), "{results:?}");
     assert_eq!(stage.editor.text_of("/w/a.txt").as_deref(), Some("1\n2\n"));
     stage.editor.close().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_editor_that_answers_a_write_and_does_nothing_is_found_out() {
+async fn an_editor_that_confirms_a_write_without_writing_is_detected() {
     let write = call("file_write", json!({"path": "new.txt", "content": "x\n"}));
     let edit = call("file_edit", json!({"path": "a.txt", "old_string": "one", "new_string": "1"}));
     let script = allowing().fault("fs/write_text_file", Fault::Result(json!({})));
     let stage = stage(script, [write, edit, Reply::text("done")]);
     let session = stage.editor.session("/w").await;
     stage.editor.prompt(&session, "go").await.unwrap();
-    for said in told(&stage) {
-        assert!(said.contains("The editor did not take the change of"), "{said}");
+    for result in results(&stage) {
+        assert!(result.contains("The editor did not take the change of"), "{result}");
     }
     stage.editor.close().await.unwrap();
 }
@@ -68,7 +68,7 @@ async fn a_review_longer_than_any_deadline_ends_with_the_write_done() {
     let stage = stage(allowing().fault("fs/write_text_file", review), [write, Reply::text("done")]);
     let session = stage.editor.session("/w").await;
     stage.editor.prompt(&session, "go").await.unwrap();
-    assert_eq!(told(&stage), ["Wrote 1 lines to new.txt"]);
+    assert_eq!(results(&stage), ["Wrote 1 lines to new.txt"]);
     stage.editor.close().await.unwrap();
 }
 
@@ -87,7 +87,7 @@ async fn a_write_under_review_is_cancelled_with_the_turn() {
 }
 
 #[tokio::test]
-async fn a_search_after_a_load_sees_the_buffers_of_the_sessions_files() {
+async fn a_search_after_a_load_reads_the_buffers_of_the_sessions_files() {
     let grep = || call("grep", json!({"pattern": "unsaved"}));
     let read = call("file_read", json!({"path": "a.txt"}));
     let first = stage(allowing().buffer("/w/a.txt", "one\n"), [read, Reply::text("done")]);
@@ -100,12 +100,12 @@ async fn a_search_after_a_load_sees_the_buffers_of_the_sessions_files() {
     second.editor.initialize().await;
     second.editor.ok("session/load", json!({"sessionId": session, "cwd": "/w", "mcpServers": []})).await;
     second.editor.prompt(&session, "search").await.unwrap();
-    assert_eq!(told(&second).last().map(String::as_str), Some("a.txt:1:unsaved"));
+    assert_eq!(results(&second).last().map(String::as_str), Some("a.txt:1:unsaved"));
     second.editor.close().await.unwrap();
 }
 
 #[tokio::test]
-async fn a_search_sees_the_buffer_of_a_file_that_the_user_attached() {
+async fn a_search_reads_the_buffer_of_an_attached_file() {
     for attached in [
         json!({"type": "resource_link", "uri": "file:///w/a.txt", "name": "a.txt"}),
         json!({"type": "resource", "resource": {"uri": "file:///w/a.txt", "text": "as it was"}}),
@@ -115,13 +115,13 @@ async fn a_search_sees_the_buffer_of_a_file_that_the_user_attached() {
         let session = stage.editor.session("/w").await;
         let prompt = json!([{"type": "text", "text": "look"}, attached]);
         stage.editor.ok("session/prompt", json!({"sessionId": session, "prompt": prompt})).await;
-        assert_eq!(told(&stage), ["a.txt:1:unsaved"], "{attached}");
+        assert_eq!(results(&stage), ["a.txt:1:unsaved"], "{attached}");
         stage.editor.close().await.unwrap();
     }
 }
 
 #[tokio::test]
-async fn half_a_pair_in_a_prompt_is_one_character_and_the_prompt_is_served() {
+async fn a_lone_surrogate_in_a_prompt_is_replaced_and_the_prompt_runs() {
     let stage = stage(EditorScript::default(), [Reply::text("well")]);
     let session = stage.editor.session("/w").await;
     let line = format!(
@@ -145,7 +145,7 @@ fn two_machines(script: EditorScript, replies: impl IntoIterator<Item = Reply>) 
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_folder_that_only_the_editor_has_is_a_project_where_there_are_two_machines() {
+async fn a_directory_on_the_editors_machine_is_accepted_with_two_machines() {
     let edit =
         |old: &str| call("ide_edit", json!({"path": "x.rs", "old_string": old, "new_string": "there"}));
     let replies = [
@@ -158,15 +158,15 @@ async fn a_folder_that_only_the_editor_has_is_a_project_where_there_are_two_mach
     let stage = two_machines(allowing().buffer("/theirs/x.rs", "here, unsaved\n"), replies);
     let session = stage.editor.session("/theirs").await;
     stage.editor.prompt(&session, "go").await.unwrap();
-    let told = told(&stage);
-    assert_eq!(told[0], "Edited x.rs (-1, +1 lines)");
+    let results = results(&stage);
+    assert_eq!(results[0], "Edited x.rs (-1, +1 lines)");
     assert_eq!(stage.editor.text_of("/theirs/x.rs").as_deref(), Some("there, unsaved\n"));
-    assert!(told[1].starts_with("old_string not found in x.rs."), "{}", told[1]);
-    assert!(told[2].contains("the project folder /theirs does not exist"), "{}", told[2]);
-    assert!(told[3].contains("/theirs"), "{}", told[3]);
+    assert!(results[1].starts_with("old_string not found in x.rs."), "{}", results[1]);
+    assert!(results[2].contains("the project folder /theirs does not exist"), "{}", results[2]);
+    assert!(results[3].contains("/theirs"), "{}", results[3]);
     let request = stage.model.requests().pop().unwrap();
-    let told = format!("{:?}", request.messages.first());
-    assert!(told.contains("two machines"), "{told}");
+    let results = format!("{:?}", request.messages.first());
+    assert!(results.contains("two machines"), "{results}");
     let text = |name: &str| {
         request.tools.iter().find(|tool| tool.name == name).map(|tool| tool.description.clone()).unwrap()
     };
@@ -189,7 +189,7 @@ async fn a_folder_that_only_the_editor_has_is_a_project_where_there_are_two_mach
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_edit_on_the_editors_machine_is_refused_where_it_would_lose_something() {
+async fn an_edit_on_the_editors_machine_that_would_lose_content_is_refused() {
     let replies = [
         call("ide_edit", json!({"path": "latin", "old_string": "caf", "new_string": "tea"})),
         call("ide_edit", json!({"path": "none", "old_string": "a", "new_string": "b"})),
@@ -198,9 +198,9 @@ async fn an_edit_on_the_editors_machine_is_refused_where_it_would_lose_something
     let stage = two_machines(allowing().buffer("/w/latin", "caf\u{fffd}\n"), replies);
     let session = stage.editor.session("/w").await;
     stage.editor.prompt(&session, "go").await.unwrap();
-    let told = told(&stage);
-    assert!(told[0].contains("could not decode"), "{}", told[0]);
-    assert!(told[1].contains("File not found on the user's machine"), "{}", told[1]);
+    let results = results(&stage);
+    assert!(results[0].contains("could not decode"), "{}", results[0]);
+    assert!(results[1].contains("File not found on the user's machine"), "{}", results[1]);
     assert!(stage.editor.calls("fs/write_text_file").is_empty());
     stage.editor.close().await.unwrap();
 }

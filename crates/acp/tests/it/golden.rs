@@ -6,8 +6,8 @@
 
 use crate::stage::stage;
 use acp::{
-    facts::{Client, KNOWN, Name},
-    testing::{Answer, Editor, EditorScript, Introduced, TerminalScript},
+    client_facts::{Client, KNOWN, Name},
+    testing::{Answer, ClientName, Editor, EditorScript, TerminalScript},
 };
 use agent::fake::Reply;
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ use system::fake::Script;
 const PRINTED: &str = "\u{1b}[32mok\u{1b}[0m\r\n 50%\r100%\n";
 
 #[tokio::test(start_paused = true)]
-async fn what_each_known_client_is_shown_of_a_turn_is_what_is_kept() {
+async fn each_known_clients_view_of_a_turn_matches_its_golden_file() {
     let mut wrong = Vec::new();
     for client in KNOWN {
         let shown = shown(client).await;
@@ -34,11 +34,11 @@ async fn shown(client: &Client) -> String {
     let capabilities: Value = serde_json::from_str(client.capabilities).unwrap();
     let flag = |path: &str| capabilities.pointer(path) == Some(&json!(true));
     let script = EditorScript {
-        name: introduced(client),
+        name: client_name(client),
         read: flag("/fs/readTextFile"),
         write: flag("/fs/writeTextFile"),
         terminal: flag("/terminal"),
-        starts: Some(Arc::new(|_| TerminalScript::exits(PRINTED, 0))),
+        start_terminal: Some(Arc::new(|_| TerminalScript::exits(PRINTED, 0))),
         ..EditorScript::default()
     };
     let script = script.permissions([Answer::Select("allow_once"), Answer::Select("allow_once")]);
@@ -55,7 +55,7 @@ async fn shown(client: &Client) -> String {
     stage.disk.on_command("make", |_| Script::exits(0).prints(PRINTED));
     let editor = &stage.editor;
     let mut introduction = json!({"protocolVersion": 1, "clientCapabilities": capabilities});
-    if let Introduced::As(name, version) = introduced(client) {
+    if let ClientName::As(name, version) = client_name(client) {
         introduction["clientInfo"] = json!({"name": name, "version": version});
     }
     editor.ok("initialize", introduction).await;
@@ -74,12 +74,12 @@ async fn shown(client: &Client) -> String {
     lines
 }
 
-fn introduced(client: &Client) -> Introduced {
+fn client_name(client: &Client) -> ClientName {
     match client.names {
-        [Name::Is(name), ..] => Introduced::As(name, client.version),
+        [Name::Is(name), ..] => ClientName::As(name, client.version),
         // A name that the row matches.
-        [Name::Starts(start), ..] => Introduced::As(start, client.version),
-        [] => Introduced::Not,
+        [Name::Starts(start), ..] => ClientName::As(start, client.version),
+        [] => ClientName::Not,
     }
 }
 

@@ -28,7 +28,7 @@ fn refusals() -> Vec<Fault> {
 }
 
 /// Faults in which a call gets a malformed, late or duplicate response.
-fn oddities() -> Vec<Fault> {
+fn malformed_responses() -> Vec<Fault> {
     vec![
         Fault::Result(json!({})),
         Fault::Result(Value::Null),
@@ -58,14 +58,14 @@ fn turn() -> Vec<Reply> {
 fn editor(reuses_ids: bool) -> EditorScript {
     let ring = [("abcdef", false), ("defghi", true), ("hi", true), ("", true), ("xyz", true)];
     let shifting = TerminalScript {
-        looks: ring.map(|(text, truncated)| (text.to_owned(), truncated)).to_vec(),
+        polls: ring.map(|(text, truncated)| (text.to_owned(), truncated)).to_vec(),
         exit: Some(json!({"exitCode": 0})),
-        stubborn: false,
+        ignores_kill: false,
     };
     let silent = TerminalScript {
-        looks: Vec::new(),
+        polls: Vec::new(),
         exit: Some(json!({"exitCode": null, "signal": null})),
-        stubborn: true,
+        ignores_kill: true,
     };
     EditorScript { allows: true, reuses_ids, ..EditorScript::full() }
         .command(LINES[0], shifting)
@@ -149,17 +149,17 @@ async fn at_every_call(faults: Vec<Fault>) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_fault_at_every_call_costs_one_call_at_the_most() {
+async fn every_fault_at_every_call_fails_at_most_one_call() {
     at_every_call(refusals()).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_odd_answer_at_every_call_costs_one_call_at_the_most() {
-    at_every_call(oddities()).await;
+async fn every_malformed_response_at_every_call_fails_at_most_one_call() {
+    at_every_call(malformed_responses()).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_never_answers_anything_costs_each_call_its_deadline() {
+async fn a_client_that_never_answers_delays_each_call_by_its_timeout() {
     for method in [
         "fs/read_text_file",
         "fs/write_text_file",

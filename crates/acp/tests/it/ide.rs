@@ -3,7 +3,7 @@
 use crate::stage::{Stage, stage_with};
 use acp::{
     ClientTools,
-    testing::{Answer, EditorScript, Introduced, TerminalScript},
+    testing::{Answer, ClientName, EditorScript, TerminalScript},
 };
 use agent::fake::Reply;
 use serde_json::{Value, json};
@@ -28,7 +28,7 @@ async fn run(stage: &Stage, session: &str, rounds: usize) -> Vec<String> {
         .messages
         .iter()
         .filter_map(|message| match message {
-            agent::Message::Assistant(said) => Some(said.calls().map(|call| call.result.text.clone())),
+            agent::Message::Assistant(answer) => Some(answer.calls().map(|call| call.result.text.clone())),
             agent::Message::User(_) => None,
         })
         .flatten()
@@ -103,9 +103,9 @@ async fn the_agents_own_tools_stay_on_its_machine() {
         let stage = stage_with(Arc::default(), script, replies, |options| options.client_tools = set);
         stage.disk.on_command("x", |_| Script::exits(0).prints("here"));
         let session = stage.editor.session("/w").await;
-        let said = run(&stage, &session, 3).await;
-        assert_eq!(said[0], "1\tone\n2\ttwo");
-        assert_eq!(said[2], "here\nExit code: 0");
+        let results = run(&stage, &session, 3).await;
+        assert_eq!(results[0], "1\tone\n2\ttwo");
+        assert_eq!(results[2], "here\nExit code: 0");
         assert_eq!(stage.disk.text_of("/w/a.txt").as_deref(), Some("1\ntwo\n"));
         assert!(asked(&stage).is_empty(), "{:?}", asked(&stage));
         let question = stage.editor.calls("session/request_permission").pop().unwrap();
@@ -129,10 +129,10 @@ async fn a_command_on_the_editors_machine_has_the_whole_life_of_a_terminal() {
     ];
     let stage = two_machines(script, replies);
     let session = stage.editor.session("/w").await;
-    let said = run(&stage, &session, 2).await;
-    let said: Vec<Value> = said.iter().map(|text| serde_json::from_str(text).unwrap()).collect();
-    assert_eq!(said[0], json!({"output": "ok", "exit_code": 0, "truncated": false}));
-    assert_eq!(said[1], json!({"output": "bad", "exit_code": 3, "truncated": false}));
+    let results = run(&stage, &session, 2).await;
+    let results: Vec<Value> = results.iter().map(|text| serde_json::from_str(text).unwrap()).collect();
+    assert_eq!(results[0], json!({"output": "ok", "exit_code": 0, "truncated": false}));
+    assert_eq!(results[1], json!({"output": "bad", "exit_code": 3, "truncated": false}));
     let created = stage.editor.calls("terminal/create");
     let of =
         |at: usize| (created[at]["command"].clone(), created[at]["args"].clone(), created[at]["cwd"].clone());
@@ -169,7 +169,7 @@ async fn a_command_on_the_editors_machine_has_the_whole_life_of_a_terminal() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn commands_on_the_editors_machine_are_sent_as_the_editor_takes_them_and_read_nothing() {
+async fn commands_on_the_editors_machine_use_the_editors_form_and_read_no_input() {
     for (name, version, program, line) in [
         (
             "vscode-acp-client",
@@ -180,8 +180,8 @@ async fn commands_on_the_editors_machine_are_sent_as_the_editor_takes_them_and_r
         ("acpx", "0.19.1", ("wc", vec!["-l", "a b"]), ("sh", vec!["-c", "wc -l; echo $X"])),
     ] {
         let script = EditorScript {
-            name: Introduced::As(name, version),
-            starts: Some(Arc::new(|_| TerminalScript::exits("ok\n", 0))),
+            name: ClientName::As(name, version),
+            start_terminal: Some(Arc::new(|_| TerminalScript::exits("ok\n", 0))),
             allows: true,
             ..EditorScript::full()
         };
@@ -203,10 +203,10 @@ async fn commands_on_the_editors_machine_are_sent_as_the_editor_takes_them_and_r
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_command_that_finds_out_about_terminals_is_shown_nowhere_and_no_safe_terminal_is_no_terminal() {
+async fn a_terminal_probe_is_not_displayed_and_an_unsafe_terminal_disables_the_tool() {
     let script = EditorScript {
-        name: Introduced::Not,
-        starts: Some(Arc::new(|_| TerminalScript::exits("", 0))),
+        name: ClientName::Not,
+        start_terminal: Some(Arc::new(|_| TerminalScript::exits("", 0))),
         allows: true,
         ..EditorScript::full()
     };
@@ -217,8 +217,8 @@ async fn a_command_that_finds_out_about_terminals_is_shown_nowhere_and_no_safe_t
     ];
     let stage = two_machines(script, replies);
     let session = stage.editor.session("/w").await;
-    for said in run(&stage, &session, 2).await {
-        assert_eq!(said, "IDE does not support terminal capability. Use 'bash' tool instead.");
+    for result in run(&stage, &session, 2).await {
+        assert_eq!(result, "IDE does not support terminal capability. Use 'bash' tool instead.");
     }
     let created = stage.editor.calls("terminal/create");
     assert_eq!(created.len(), 2, "two forms were tried, once: {created:?}");
@@ -232,11 +232,11 @@ async fn a_command_that_finds_out_about_terminals_is_shown_nowhere_and_no_safe_t
 }
 
 #[tokio::test(start_paused = true)]
-async fn lines_on_the_editors_machine_are_those_that_were_asked_for() {
+async fn a_read_on_the_editors_machine_returns_the_requested_lines() {
     let script = EditorScript {
-        name: Introduced::Not,
+        name: ClientName::Not,
         // Counts from zero.
-        cuts: Some(Arc::new(|text, line, limit| {
+        cut_range: Some(Arc::new(|text, line, limit| {
             let lines = text.split_inclusive('\n').skip(line.unwrap_or(0));
             lines.take(limit.unwrap_or(usize::MAX)).collect()
         })),
@@ -256,7 +256,7 @@ async fn lines_on_the_editors_machine_are_those_that_were_asked_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_command_whose_time_is_up_keeps_what_it_said() {
+async fn a_command_that_times_out_keeps_its_output() {
     let script = EditorScript { allows: true, ..EditorScript::full() }
         .command("serve", TerminalScript::hangs("listening\n"));
     let stage = two_machines(
@@ -264,9 +264,9 @@ async fn a_command_whose_time_is_up_keeps_what_it_said() {
         [call("ide_terminal", json!({"command": "serve", "timeout": 5})), Reply::text("done")],
     );
     let session = stage.editor.session("/w").await;
-    let said: Value = serde_json::from_str(&run(&stage, &session, 1).await[0]).unwrap();
+    let result: Value = serde_json::from_str(&run(&stage, &session, 1).await[0]).unwrap();
     let expected = json!({"output": "listening", "exit_code": null, "truncated": false, "error": "Process timed out after 5s"});
-    assert_eq!(said, expected);
+    assert_eq!(result, expected);
     let asked = asked(&stage);
     assert_eq!(asked[asked.len() - 3..], ["terminal/kill", "terminal/output", "terminal/release"]);
     stage.editor.close().await.unwrap();
@@ -290,7 +290,7 @@ async fn files_on_the_editors_machine_are_read_and_written_there() {
     ];
     let stage = two_machines(script, replies);
     let session = stage.editor.session("/w").await;
-    let said = run(&stage, &session, 8).await;
+    let results = run(&stage, &session, 8).await;
     let refused = "b exists, and you have not read it. Read it with ide_read_file first, then write it. Nothing was written.";
     let partial =
         "b has been read in part only. Read it with ide_read_file first, then write it. Nothing was written.";
@@ -303,8 +303,8 @@ async fn files_on_the_editors_machine_are_read_and_written_there() {
         "empty is empty.",
         "Wrote 1 lines to new",
     ];
-    assert_eq!(said[..7], expected);
-    assert!(said[7].contains("Resource not found"), "{}", said[7]);
+    assert_eq!(results[..7], expected);
+    assert!(results[7].contains("Resource not found"), "{}", results[7]);
     assert_eq!(stage.editor.text_of("/w/b").as_deref(), Some("seen\n"));
     assert_eq!(stage.editor.text_of("/w/new").as_deref(), Some("n\n"));
     assert_eq!(stage.disk.text_of("/w/new"), None, "the agent's machine is another place");
@@ -312,7 +312,7 @@ async fn files_on_the_editors_machine_are_read_and_written_there() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_says_what_to_use_instead_and_asks_nobody() {
+async fn an_unsupported_ide_tool_names_the_alternative_without_asking_for_permission() {
     let calls = [
         (
             "ide_terminal",
@@ -364,7 +364,7 @@ async fn a_refused_permission_touches_nothing_on_the_editors_machine() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_set_can_be_changed_and_what_was_allowed_elsewhere_is_forgotten() {
+async fn the_tool_set_can_be_changed_and_drops_earlier_grants() {
     let script = EditorScript::full().command("make", TerminalScript::exits("there\n", 0)).permissions([
         Answer::Select("allow_always"),
         Answer::Select("allow_once"),
@@ -380,8 +380,8 @@ async fn the_set_can_be_changed_and_what_was_allowed_elsewhere_is_forgotten() {
     );
     stage.disk.on_command("make", |_| Script::exits(0).prints("here\n"));
     let session = stage.editor.session("/w").await;
-    let said = run(&stage, &session, 2).await;
-    assert_eq!(said, ["there\nExit code: 0", "there\nExit code: 0"]);
+    let results = run(&stage, &session, 2).await;
+    assert_eq!(results, ["there\nExit code: 0", "there\nExit code: 0"]);
     let set = |value: &str| json!({"sessionId": session, "configId": "client_tools", "value": value});
     let options = stage.editor.ok("session/set_config_option", set("ide")).await;
     let current = |answer: &Value| {
@@ -389,11 +389,11 @@ async fn the_set_can_be_changed_and_what_was_allowed_elsewhere_is_forgotten() {
         options.iter().find(|option| option["id"] == "client_tools").unwrap()["currentValue"].clone()
     };
     assert_eq!(current(&options), "ide");
-    let told = stage.editor.updates("config_option_update").pop().unwrap();
-    assert_eq!(current(&told), "ide");
-    let said = run(&stage, &session, 2).await;
-    assert_eq!(said[0], "here\nExit code: 0");
-    assert!(said[1].contains("there"), "{}", said[1]);
+    let update = stage.editor.updates("config_option_update").pop().unwrap();
+    assert_eq!(current(&update), "ide");
+    let results = run(&stage, &session, 2).await;
+    assert_eq!(results[0], "here\nExit code: 0");
+    assert!(results[1].contains("there"), "{}", results[1]);
     assert_eq!(stage.editor.error("session/set_config_option", set("auto")).await.0, -32602);
     stage.editor.close().await.unwrap();
 }

@@ -18,14 +18,14 @@ fn native() -> EditorScript {
 }
 
 #[tokio::test]
-async fn a_model_that_is_not_there_is_a_mistake_and_those_near_it_are_named() {
+async fn an_unknown_model_is_an_error_that_names_similar_ones() {
     let scripts = [
         native(),
         #[cfg(feature = "v2")]
-        EditorScript { native: true, ..EditorScript::second() },
+        EditorScript { native: true, ..EditorScript::v2() },
     ];
     for script in scripts {
-        let second = script.second;
+        let v2 = script.v2;
         let stage = stage(script, []);
         let session = stage.editor.session("/w").await;
         for name in ["fake/modle", "fake/", "", "/", "fak/model", "nobody/nothing", "\u{202e}", "a b/c"] {
@@ -33,7 +33,7 @@ async fn a_model_that_is_not_there_is_a_mistake_and_those_near_it_are_named() {
             let set = json!({"sessionId": session, "modelId": name});
             let runtime = json!({"sessionId": session, "model": name, "provider": "fake"});
             let mut requests = vec![("session/set_config_option", option), ("_tiller/runtime/set", runtime)];
-            if !second {
+            if !v2 {
                 requests.push(("session/set_model", set.clone()));
                 requests.push(("unstable_set_model", set.clone()));
                 requests.push(("session/unstable_set_model", set));
@@ -77,7 +77,7 @@ impl Models for Keyless {
 }
 
 #[tokio::test]
-async fn a_provider_without_a_key_is_a_matter_of_logging_in() {
+async fn a_provider_without_a_key_requires_authentication() {
     let seed = json!({"protocolVersion": 1});
     let plain = json!({"protocolVersion": 1, "clientCapabilities": {}});
     let draft = json!({"protocolVersion": 2, "info": {"name": "e", "version": "1"}, "capabilities": {}});
@@ -85,7 +85,7 @@ async fn a_provider_without_a_key_is_a_matter_of_logging_in() {
         (native(), plain, -32000),
         (native(), seed, -32001),
         #[cfg(feature = "v2")]
-        (EditorScript::second(), draft.clone(), -32000),
+        (EditorScript::v2(), draft.clone(), -32000),
     ];
     drop(draft);
     for (script, introduction, code) in scripts {
@@ -118,7 +118,7 @@ async fn a_provider_without_a_key_is_a_matter_of_logging_in() {
     }
 }
 
-async fn stored(said: &str, title: &str) -> (Arc<MemoryStore>, Lease) {
+async fn stored(prompt: &str, title: &str) -> (Arc<MemoryStore>, Lease) {
     let store = Arc::new(MemoryStore::default());
     let new = NewSession {
         id: "stored".into(),
@@ -130,7 +130,7 @@ async fn stored(said: &str, title: &str) -> (Arc<MemoryStore>, Lease) {
     };
     let lease = store.create(new).await.unwrap();
     let turn = TurnId("run_1".to_owned());
-    let content = vec![Content::text(said)];
+    let content = vec![Content::text(prompt)];
     let events = vec![
         SessionEvent::TurnStarted { turn: turn.clone() },
         SessionEvent::UserMessage { id: MessageId("msg_1".to_owned()), content },
@@ -153,7 +153,7 @@ fn is_clean(value: &Value) -> bool {
 }
 
 #[tokio::test]
-async fn titles_and_names_hold_nothing_that_is_not_shown() {
+async fn titles_and_names_contain_no_hidden_characters() {
     let stage = stage(EditorScript::default(), [Reply::text("hi")]);
     let session = stage.editor.session("/w").await;
     let set = |title: &str| json!({"sessionId": session, "title": title});
@@ -178,28 +178,31 @@ async fn titles_and_names_hold_nothing_that_is_not_shown() {
 }
 
 #[tokio::test]
-async fn what_is_played_back_is_as_clean_as_what_is_told_live() {
+async fn replayed_updates_are_sanitised_like_live_ones() {
     let scripts = [
         EditorScript::default(),
         #[cfg(feature = "v2")]
-        EditorScript::second(),
+        EditorScript::v2(),
     ];
     for script in scripts {
-        let method = if script.second { "session/resume" } else { "session/load" };
+        let method = if script.v2 { "session/resume" } else { "session/load" };
         let (store, _) = stored(&format!("say{HIDDEN} it"), &format!("A{HIDDEN} title")).await;
         let stage = stage_with(store, script, [], |_| {});
         stage.editor.initialize().await;
         let load = json!({"sessionId": "stored", "cwd": "/w", "replayFrom": {"type": "start"}});
         stage.editor.ok(method, load).await;
-        let told = json!(stage.editor.calls("session/update"));
-        assert!(told.to_string().contains("say it") && told.to_string().contains("A title"), "{told}");
-        assert!(is_clean(&told), "{told}");
+        let updates = json!(stage.editor.calls("session/update"));
+        assert!(
+            updates.to_string().contains("say it") && updates.to_string().contains("A title"),
+            "{updates}"
+        );
+        assert!(is_clean(&updates), "{updates}");
         stage.editor.close().await.unwrap();
     }
 }
 
 #[tokio::test]
-async fn servers_that_are_no_list_or_of_the_wrong_shape_are_named() {
+async fn invalid_server_lists_are_rejected_with_the_entry_named() {
     let stage = stage(EditorScript::default(), []);
     let session = stage.editor.session("/w").await;
     for (servers, part) in [
@@ -224,7 +227,7 @@ async fn servers_that_are_no_list_or_of_the_wrong_shape_are_named() {
 }
 
 #[tokio::test]
-async fn an_outcome_that_is_neither_selected_nor_cancelled_is_a_refusal_and_the_turn_goes_on() {
+async fn an_unknown_permission_outcome_is_a_rejection_and_the_turn_continues() {
     let outcomes = [
         json!({"outcome": {"outcome": "_granted"}}),
         json!({"outcome": {"outcome": "approved", "optionId": "allow_once"}}),
@@ -241,38 +244,38 @@ async fn an_outcome_that_is_neither_selected_nor_cancelled_is_a_refusal_and_the_
         json!(true),
         Value::Null,
     ];
-    for second in [false, cfg!(feature = "v2")] {
+    for v2 in [false, cfg!(feature = "v2")] {
         for outcome in &outcomes {
-            let script = EditorScript { second, ..EditorScript::default() }
+            let script = EditorScript { v2, ..EditorScript::default() }
                 .fault("session/request_permission", Fault::Result(outcome.clone()));
             let write = Reply::calls(&[("file_write", json!({"path": "new.txt", "content": "x"}))]);
             let stage = stage(script, [write, Reply::text("well")]);
-            assert_eq!(turn(&stage, second).await, "end_turn", "{outcome}");
+            assert_eq!(turn(&stage, v2).await, "end_turn", "{outcome}");
             assert_eq!(stage.disk.text_of("/w/new.txt"), None, "{outcome}");
-            let told = format!("{:?}", stage.model.requests()[1].messages);
-            assert!(told.contains("User denied permission"), "{outcome}: {told}");
+            let updates = format!("{:?}", stage.model.requests()[1].messages);
+            assert!(updates.contains("User denied permission"), "{outcome}: {updates}");
             stage.editor.close().await.unwrap();
         }
         // A cancelled request ends the turn.
-        let script = EditorScript { second, ..EditorScript::default() }.permissions([Answer::Cancelled]);
+        let script = EditorScript { v2, ..EditorScript::default() }.permissions([Answer::Cancelled]);
         let write = Reply::calls(&[("file_write", json!({"path": "new.txt", "content": "x"}))]);
         let stage = stage(script, [write]);
-        assert_eq!(turn(&stage, second).await, "cancelled");
+        assert_eq!(turn(&stage, v2).await, "cancelled");
         assert_eq!(stage.disk.text_of("/w/new.txt"), None);
         stage.editor.close().await.unwrap();
     }
 }
 
-async fn turn(stage: &Stage, second: bool) -> Value {
+async fn turn(stage: &Stage, v2: bool) -> Value {
     let session = stage.editor.session("/w").await;
-    match second {
+    match v2 {
         true => stage.editor.turn(&session, "write").await["stopReason"].clone(),
         false => stage.editor.prompt(&session, "write").await.unwrap()["stopReason"].clone(),
     }
 }
 
 #[tokio::test]
-async fn each_version_that_is_asked_for_has_one_answer() {
+async fn each_requested_version_has_one_response() {
     let draft = if cfg!(feature = "v2") { 2 } else { 1 };
     for (asked, served) in [
         (json!(0), 1),
@@ -311,7 +314,7 @@ async fn each_version_that_is_asked_for_has_one_answer() {
 }
 
 #[tokio::test]
-async fn no_wrong_parameter_is_answered_as_a_defect() {
+async fn no_invalid_parameter_causes_an_internal_error() {
     let values = [
         Value::Null,
         json!(true),

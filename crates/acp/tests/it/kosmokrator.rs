@@ -2,7 +2,7 @@
 
 use crate::stage::{Stage, stage, stage_with};
 use acp::{
-    native::{CallFunction, ExecuteLua, NativeServices, Scene, ServiceError, SetSetting},
+    native::{CallFunction, ExecuteLua, NativeServices, RequestContext, ServiceError, SetSetting},
     testing::{Answer, EditorScript},
 };
 use agent::{
@@ -18,14 +18,14 @@ fn native() -> EditorScript {
     EditorScript { native: true, ..EditorScript::default() }
 }
 
-async fn seed_session(stage: &Stage) -> String {
+async fn kosmokrator_session(stage: &Stage) -> String {
     stage.editor.ok("initialize", json!({ "protocolVersion": 1 })).await;
     let session = stage.editor.ok("session/new", json!({ "cwd": "/w", "mcpServers": [] })).await;
     session["sessionId"].as_str().unwrap().to_owned()
 }
 
 /// Returns the events of a type, without the fields common to all events.
-fn told(stage: &Stage, name: &str) -> Vec<Value> {
+fn native_events(stage: &Stage, name: &str) -> Vec<Value> {
     let own = |mut event: Value| {
         let fields = event.as_object_mut().unwrap();
         for key in ["protocolVersion", "type", "sessionId", "timestamp"] {
@@ -37,7 +37,7 @@ fn told(stage: &Stage, name: &str) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn a_wrapper_finds_what_there_is_whatever_it_says_of_itself() {
+async fn a_wrapper_finds_the_capabilities_under_any_name_of_its_own() {
     for introduction in [
         json!({ "protocolVersion": 1 }),
         json!({ "protocolVersion": 1, "clientCapabilities": {} }),
@@ -73,7 +73,7 @@ async fn a_wrapper_finds_what_there_is_whatever_it_says_of_itself() {
 }
 
 #[tokio::test]
-async fn a_client_of_a_later_version_is_no_wrapper() {
+async fn a_client_of_a_later_version_is_not_treated_as_a_wrapper() {
     for (asked, events) in [
         (json!({ "protocolVersion": 99, "capabilities": {} }), None),
         (
@@ -87,17 +87,17 @@ async fn a_client_of_a_later_version_is_no_wrapper() {
         let session = stage.editor.ok("session/new", json!({ "cwd": "/w" })).await;
         stage.editor.prompt(session["sessionId"].as_str().unwrap(), "x").await.unwrap();
         for prefix in ["_tiller", "kosmokrator"] {
-            let told = !stage.editor.calls(&format!("{prefix}/text_delta")).is_empty();
-            assert_eq!(told, events == Some(prefix), "{asked} {prefix}");
+            let native_events = !stage.editor.calls(&format!("{prefix}/text_delta")).is_empty();
+            assert_eq!(native_events, events == Some(prefix), "{asked} {prefix}");
         }
         stage.editor.close().await.unwrap();
     }
 }
 
 #[tokio::test]
-async fn older_names_of_methods_are_answered_as_those_of_today() {
+async fn alias_prefixes_are_answered_like_the_current_names() {
     let stage = stage(native(), []);
-    let session = seed_session(&stage).await;
+    let session = kosmokrator_session(&stage).await;
     for method in ["session/set_model", "session/unstable_set_model", "unstable_set_model"] {
         let set = json!({ "sessionId": session, "modelId": "fake/model" });
         let answer = stage.editor.ok(method, set).await;
@@ -125,27 +125,31 @@ struct Faulty {
 
 #[async_trait::async_trait]
 impl NativeServices for Faulty {
-    async fn call_function(&self, _on: &Scene, _call: CallFunction) -> Result<Value, ServiceError> {
+    async fn call_function(
+        &self,
+        _context: &RequestContext,
+        _call: CallFunction,
+    ) -> Result<Value, ServiceError> {
         Err(ServiceError::Failed("Integration 'plane' is not installed.".to_owned()))
     }
 
-    async fn execute_lua(&self, _on: &Scene, _run: ExecuteLua) -> Result<Value, ServiceError> {
+    async fn execute_lua(&self, _context: &RequestContext, _run: ExecuteLua) -> Result<Value, ServiceError> {
         self.began.notify_one();
         std::future::pending().await
     }
 
-    async fn set_setting(&self, _on: &Scene, set: SetSetting) -> Result<Value, ServiceError> {
+    async fn set_setting(&self, _context: &RequestContext, set: SetSetting) -> Result<Value, ServiceError> {
         self.set.lock().unwrap().push(set.value);
         Ok(json!({ "path": set.path, "scope": set.scope.id(), "configured": true }))
     }
 }
 
 #[tokio::test]
-async fn what_began_is_told_to_have_ended_whatever_came_of_it() {
+async fn every_start_event_is_followed_by_an_end_event() {
     let services = Arc::new(Faulty::default());
-    let on = services.clone();
-    let stage = stage_with(Arc::default(), native(), [], |options| options.services = on);
-    let session = seed_session(&stage).await;
+    let context = services.clone();
+    let stage = stage_with(Arc::default(), native(), [], |options| options.services = context);
+    let session = kosmokrator_session(&stage).await;
     let call = json!({ "sessionId": session, "function": "plane.list", "account": "work", "dryRun": true });
     let (code, message) = stage.editor.error("kosmokrator/integrations/call", call).await;
     assert_eq!((code, message.as_str()), (-32603, "Integration 'plane' is not installed."));
@@ -154,7 +158,7 @@ async fn what_began_is_told_to_have_ended_whatever_came_of_it() {
     services.began.notified().await;
     stage.editor.notify("$/cancel_request", json!({ "requestId": id }));
     assert_eq!(answer.await.unwrap_err()["code"], -32800);
-    let events = told(&stage, "integration_event");
+    let events = native_events(&stage, "integration_event");
     let operations: Vec<_> = events.iter().map(|event| event["operation"].as_str().unwrap()).collect();
     assert_eq!(operations, ["call_started", "call_completed", "lua_started", "lua_completed"]);
     let failed = &events[1];
@@ -170,9 +174,9 @@ async fn what_began_is_told_to_have_ended_whatever_came_of_it() {
 #[tokio::test]
 async fn settings_that_are_lists_can_be_set() {
     let services = Arc::new(Faulty::default());
-    let on = services.clone();
-    let stage = stage_with(Arc::default(), native(), [], |options| options.services = on);
-    let session = seed_session(&stage).await;
+    let context = services.clone();
+    let stage = stage_with(Arc::default(), native(), [], |options| options.services = context);
+    let session = kosmokrator_session(&stage).await;
     let set =
         |value: Value| json!({ "sessionId": session, "path": "tiller.tools.denied_tools", "value": value });
     let lists = [json!(["bash", "web_fetch"]), json!([]), json!([1, true])];
@@ -193,7 +197,7 @@ async fn calls_have_their_output_and_the_agents_requests_are_numbered() {
     let missing = Reply::calls(&[("file_read", json!({ "path": "none.txt" }))]);
     let script = native().permissions([Answer::Select("allow_once"), Answer::Select("reject_once")]);
     let stage = stage(script, [write("a.md"), write("b.md"), missing, Reply::text("done")]);
-    let session = seed_session(&stage).await;
+    let session = kosmokrator_session(&stage).await;
     stage.editor.prompt(&session, "write").await.unwrap();
     let asked: Vec<_> = stage
         .editor
@@ -209,7 +213,7 @@ async fn calls_have_their_output_and_the_agents_requests_are_numbered() {
         .into_iter()
         .filter(|update| update["status"] != "in_progress")
         .collect();
-    let completed = told(&stage, "tool_completed");
+    let completed = native_events(&stage, "tool_completed");
     assert_eq!((ended.len(), completed.len()), (3, 3));
     for (update, event) in ended.iter().zip(&completed) {
         assert_eq!(update["toolCallId"], event["toolCallId"]);
@@ -234,10 +238,10 @@ async fn calls_have_their_output_and_the_agents_requests_are_numbered() {
 }
 
 #[tokio::test]
-async fn a_question_that_is_taken_back_is_named_by_its_number() {
+async fn a_withdrawn_question_is_named_by_its_integer_id() {
     let write = Reply::calls(&[("file_write", json!({ "path": "a.md", "content": "x" }))]);
     let stage = stage(native().permissions([Answer::Never]), [write]);
-    let session = seed_session(&stage).await;
+    let session = kosmokrator_session(&stage).await;
     let prompt = json!({ "sessionId": session, "prompt": "write" });
     let (_, answer) = stage.editor.start("session/prompt", prompt);
     stage.editor.until(|editor| !editor.calls("session/request_permission").is_empty()).await;
@@ -267,7 +271,7 @@ async fn many(sessions: usize, cwd: &str) -> Arc<MemoryStore> {
 }
 
 #[tokio::test]
-async fn that_wire_has_pages_of_a_hundred() {
+async fn kosmokrator_session_lists_have_pages_of_a_hundred() {
     for (introduction, first) in [
         (json!({ "protocolVersion": 1 }), 100),
         (json!({ "protocolVersion": 1, "clientCapabilities": {} }), 50),
@@ -284,11 +288,11 @@ async fn that_wire_has_pages_of_a_hundred() {
 }
 
 #[tokio::test]
-async fn the_past_is_told_in_events_too() {
+async fn the_history_is_replayed_as_native_events_too() {
     let read = || Reply::calls(&[("file_read", json!({ "path": "a.txt" }))]);
     let replies = [read(), Reply::text("it says one two"), Reply::text("bye")];
     let first = stage(native(), replies);
-    let session = seed_session(&first).await;
+    let session = kosmokrator_session(&first).await;
     let before = first.editor.log().len();
     for text in ["read it", "good bye"] {
         first.editor.prompt(&session, text).await.unwrap();
@@ -322,7 +326,7 @@ async fn the_past_is_told_in_events_too() {
     ];
     for (method, introduction) in methods {
         let second = *method == "session/resume";
-        let script = EditorScript { second, ..native() };
+        let script = EditorScript { v2: second, ..native() };
         let stage = stage_with(store.clone(), script, [], |_| {});
         stage.editor.ok("initialize", introduction.clone()).await;
         let load = json!({ "sessionId": session, "cwd": "/w", "replayFrom": { "type": "start" } });
@@ -337,7 +341,7 @@ async fn the_past_is_told_in_events_too() {
             assert_eq!(texts, ["it says one two", "bye"]);
         } else {
             assert_eq!(course(&stage, 0), live);
-            let usage = told(&stage, "usage_updated");
+            let usage = native_events(&stage, "usage_updated");
             assert_eq!(usage.len(), 1);
         }
         stage.editor.close().await.unwrap();

@@ -41,20 +41,22 @@ impl Peer {
         Self { to, from: BufReader::new(from).lines(), disk, model, closed, served }
     }
 
-    async fn say(&mut self, line: &str) {
+    async fn send_line(&mut self, line: &str) {
         self.to.write_all(format!("{line}\n").as_bytes()).await.unwrap();
     }
 
     async fn call(&mut self, id: u64, method: &str, params: Value) {
-        self.say(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string())
-            .await;
+        self.send_line(
+            &json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string(),
+        )
+        .await;
     }
 
     async fn line(&mut self) -> String {
         self.from.next_line().await.unwrap().expect("a line, not the end")
     }
 
-    async fn hears(&mut self, expected: Value) {
+    async fn expect_line(&mut self, expected: Value) {
         let line = self.line().await;
         assert_eq!(serde_json::from_str::<Value>(&line).unwrap(), expected, "{line}");
     }
@@ -81,27 +83,27 @@ fn stream(conversation: &str, text: &str) -> Value {
 }
 
 #[tokio::test]
-async fn the_introduction_is_answered_byte_for_byte() {
+async fn initialize_is_answered_byte_for_byte() {
     let mut peer = Peer::new(PermissionMode::Guardian, []);
-    peer.say(r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}"#).await;
+    peer.send_line(r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}"#).await;
     assert_eq!(
         peer.line().await,
         r#"{"jsonrpc":"2.0","id":1,"result":{"capabilities":{"streaming":true,"fileEditing":true},"serverInfo":{"name":"tiller","version":"0.1.0"}}}"#
     );
-    peer.say(r#"{"jsonrpc":"2.0","method":"initialized"}"#).await;
-    peer.say("no JSON").await;
+    peer.send_line(r#"{"jsonrpc":"2.0","method":"initialized"}"#).await;
+    peer.send_line("no JSON").await;
     peer.call(2, "initialized", json!({})).await;
-    peer.hears(answer(2, Value::Null)).await;
+    peer.expect_line(answer(2, Value::Null)).await;
     peer.call(3, "session/new", json!({ "cwd": "/w" })).await;
     let error = json!({ "code": -32601, "message": "Method not found: session/new" });
-    peer.hears(json!({ "jsonrpc": "2.0", "id": 3, "error": error })).await;
+    peer.expect_line(json!({ "jsonrpc": "2.0", "id": 3, "error": error })).await;
     peer.call(4, "agent/cancel", json!({ "conversationId": "nobody" })).await;
-    peer.hears(answer(4, json!({ "cancelled": true }))).await;
+    peer.expect_line(answer(4, json!({ "cancelled": true }))).await;
     assert!(peer.close().await.is_empty());
 }
 
 #[tokio::test]
-async fn a_run_streams_its_text_and_tells_of_each_file() {
+async fn a_run_streams_its_text_and_reports_each_changed_file() {
     let edit = json!({ "path": "a b.txt", "old_string": "one", "new_string": "ONE" });
     let replies = [
         Reply::calls(&[("file_read", json!({ "path": "a b.txt" }))]),
@@ -112,15 +114,15 @@ async fn a_run_streams_its_text_and_tells_of_each_file() {
     // Without `initialize`, and with the request id as the conversation.
     peer.call(2, "agent/run", json!({ "prompt": "shout", "workspaceRoot": "/w" })).await;
     let edit = json!({ "changes": [{ "uri": "file:///w/a%20b.txt", "newText": "ONE\n" }] });
-    peer.hears(json!({ "jsonrpc": "2.0", "method": "workspace/applyEdit", "params": edit })).await;
-    peer.hears(stream("2", "done")).await;
-    peer.hears(answer(2, json!({ "done": true }))).await;
+    peer.expect_line(json!({ "jsonrpc": "2.0", "method": "workspace/applyEdit", "params": edit })).await;
+    peer.expect_line(stream("2", "done")).await;
+    peer.expect_line(answer(2, json!({ "done": true }))).await;
     assert_eq!(peer.disk.text_of("/w/a b.txt").as_deref(), Some("ONE\n"));
     assert!(peer.close().await.is_empty());
 }
 
 #[tokio::test]
-async fn what_would_be_asked_is_refused_with_what_to_do() {
+async fn calls_that_need_approval_are_denied_with_advice() {
     let write = Reply::calls(&[("file_write", json!({ "path": "new.txt", "content": "x" }))]);
     let model = FakeModel::new([write, Reply::text("no")]);
     let store: Arc<dyn SessionStore> = Arc::new(MemoryStore::default());
@@ -135,26 +137,26 @@ async fn what_would_be_asked_is_refused_with_what_to_do() {
     let run = json!({ "jsonrpc": "2.0", "id": "r", "method": "agent/run", "params": { "prompt": "write" } });
     to.write_all(format!("{run}\n").as_bytes()).await.unwrap();
     let mut lines = BufReader::new(from).lines();
-    let said: Value = serde_json::from_str(&lines.next_line().await.unwrap().unwrap()).unwrap();
-    assert_eq!(said, stream("r", "no"));
+    let update: Value = serde_json::from_str(&lines.next_line().await.unwrap().unwrap()).unwrap();
+    assert_eq!(update, stream("r", "no"));
     let end: Value = serde_json::from_str(&lines.next_line().await.unwrap().unwrap()).unwrap();
     assert_eq!(end, json!({ "jsonrpc": "2.0", "id": "r", "result": { "done": true } }));
-    let told = format!("{:?}", model.requests()[1].messages);
-    assert!(told.contains("--permission-mode prometheus"), "{told}");
+    let messages = format!("{:?}", model.requests()[1].messages);
+    assert!(messages.contains("--permission-mode prometheus"), "{messages}");
     drop(to);
     served.await.unwrap().unwrap();
 }
 
 #[tokio::test]
-async fn runs_are_cancelled_and_fail_with_a_reason() {
+async fn runs_can_be_cancelled_and_failures_give_a_reason() {
     let hang = || Reply::Hang(vec![ModelEvent::Text("x".to_owned())]);
     let fails = Reply::error(ModelError::Auth("no key; set OPENAI_API_KEY".to_owned()));
     let mut peer = Peer::new(PermissionMode::Guardian, [hang(), fails, hang()]);
     peer.call(1, "agent/run", json!({ "prompt": "p", "conversationId": "c" })).await;
-    peer.hears(stream("c", "x")).await;
+    peer.expect_line(stream("c", "x")).await;
     peer.call(2, "agent/cancel", json!({ "conversationId": "c" })).await;
-    peer.hears(answer(2, json!({ "cancelled": true }))).await;
-    peer.hears(answer(1, json!({ "cancelled": true }))).await;
+    peer.expect_line(answer(2, json!({ "cancelled": true }))).await;
+    peer.expect_line(answer(1, json!({ "cancelled": true }))).await;
     peer.call(3, "agent/run", json!({ "prompt": "p" })).await;
     let failed: Value = serde_json::from_str(&peer.line().await).unwrap();
     assert_eq!((&failed["id"], &failed["error"]["code"]), (&json!(3), &json!(-32000)));
@@ -169,15 +171,15 @@ async fn runs_are_cancelled_and_fail_with_a_reason() {
         assert_eq!(failed["error"]["code"], code, "{failed}");
     }
     peer.call(5, "agent/run", json!({ "prompt": "p" })).await;
-    peer.hears(stream("5", "x")).await;
+    peer.expect_line(stream("5", "x")).await;
     peer.call(6, "agent/cancel", json!({ "conversationId": "5" })).await;
-    peer.hears(answer(6, json!({ "cancelled": true }))).await;
-    peer.hears(answer(5, json!({ "cancelled": true }))).await;
+    peer.expect_line(answer(6, json!({ "cancelled": true }))).await;
+    peer.expect_line(answer(5, json!({ "cancelled": true }))).await;
     assert!(peer.close().await.is_empty());
 }
 
 #[tokio::test]
-async fn what_runs_when_the_input_ends_is_done_first_and_nothing_new_is_taken() {
+async fn runs_are_finished_after_the_input_ends_and_no_new_ones_start() {
     let edit = json!({ "path": "a b.txt", "old_string": "one", "new_string": "ONE" });
     let replies = [Reply::calls(&[("file_edit", edit)]), Reply::text("hello")];
     let mut peer = Peer::new(PermissionMode::Prometheus, replies);
@@ -186,7 +188,7 @@ async fn what_runs_when_the_input_ends_is_done_first_and_nothing_new_is_taken() 
         "\n",
         r#"{"jsonrpc":"2.0","id":2,"method":"agent/run","params":{"prompt":"say hello","workspaceRoot":"/w"}}"#
     );
-    peer.say(both).await;
+    peer.send_line(both).await;
     let rest = peer.close().await;
     let lines: Vec<Value> = rest.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lines[0]["result"]["serverInfo"]["name"], "tiller");
@@ -195,31 +197,31 @@ async fn what_runs_when_the_input_ends_is_done_first_and_nothing_new_is_taken() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_runs_after_the_end_of_the_input_has_ten_minutes() {
+async fn runs_have_ten_minutes_after_the_end_of_the_input() {
     // Each run times out after five minutes; the third has to wait for the others.
     let hang = || Reply::Hang(vec![ModelEvent::Text("x".to_owned())]);
     let mut peer = Peer::new(PermissionMode::Guardian, [hang(), hang()]);
     for id in 1..=3 {
         peer.call(id, "agent/run", json!({ "prompt": "p", "conversationId": "c" })).await;
     }
-    peer.hears(stream("c", "x")).await;
+    peer.expect_line(stream("c", "x")).await;
     let begun = tokio::time::Instant::now();
     let rest = peer.close().await;
-    let said: Vec<Value> = rest.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert!(said.contains(&answer(3, json!({ "cancelled": true }))), "{said:?}");
+    let sent: Vec<Value> = rest.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(sent.contains(&answer(3, json!({ "cancelled": true }))), "{sent:?}");
     let minutes = begun.elapsed().as_secs() / 60;
     assert_eq!(minutes, 10);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_reads_no_more_ends_what_runs_at_once() {
+async fn a_client_that_stops_reading_ends_runs_immediately() {
     for knows in [true, false] {
         let words = (0..3).map(|n| ModelEvent::Text(format!("{n} "))).collect();
         let mut peer = Peer::new(PermissionMode::Guardian, [Reply::Hang(words)]);
         let begun = tokio::time::Instant::now();
         peer.call(1, "agent/run", json!({ "prompt": "p" })).await;
         if knows {
-            peer.hears(stream("1", "0 ")).await;
+            peer.expect_line(stream("1", "0 ")).await;
         }
         let Peer { to, from, closed, served, .. } = peer;
         // With the input open, and with it closed.
@@ -245,45 +247,45 @@ async fn a_bad_line_before_the_first_message_does_not_change_the_dialect() {
         ["garbage", "{", "[]", "17", "null", "{}", "\u{feff}", r#"{"jsonrpc":"2.0"}"#, "\"initialize\""]
     {
         let mut peer = Peer::new(PermissionMode::Guardian, []);
-        peer.say(&format!("{garbage}\n{garbage}")).await;
+        peer.send_line(&format!("{garbage}\n{garbage}")).await;
         // Without the `jsonrpc` member, which this dialect ignores.
-        peer.say(r#"{"id":1,"method":"initialize","params":{}}"#).await;
-        let said: Value = serde_json::from_str(&peer.line().await).unwrap();
-        assert_eq!(said["result"]["serverInfo"]["name"], "tiller", "{garbage}: {said}");
+        peer.send_line(r#"{"id":1,"method":"initialize","params":{}}"#).await;
+        let answer: Value = serde_json::from_str(&peer.line().await).unwrap();
+        assert_eq!(answer["result"]["serverInfo"]["name"], "tiller", "{garbage}: {answer}");
         assert!(peer.close().await.is_empty(), "{garbage}");
     }
     // If the first message is the protocol's, the invalid line is answered, in order.
     let mut peer = Peer::new(PermissionMode::Guardian, []);
-    peer.say("garbage").await;
+    peer.send_line("garbage").await;
     peer.call(1, "initialize", json!({ "protocolVersion": 1, "clientCapabilities": {} })).await;
     let refused: Value = serde_json::from_str(&peer.line().await).unwrap();
     assert_eq!((&refused["id"], &refused["error"]["code"]), (&Value::Null, &json!(-32700)));
-    let said: Value = serde_json::from_str(&peer.line().await).unwrap();
-    assert_eq!(said["result"]["protocolVersion"], 1);
+    let answer: Value = serde_json::from_str(&peer.line().await).unwrap();
+    assert_eq!(answer["result"]["protocolVersion"], 1);
     peer.close().await;
 }
 
 #[tokio::test]
-async fn a_bad_line_that_nothing_follows_is_answered_all_the_same() {
+async fn a_bad_line_followed_by_nothing_is_answered() {
     let mut peer = Peer::new(PermissionMode::Guardian, []);
     for (line, id, code) in [
         ("garbage", Value::Null, -32700),
         (r#"{"jsonrpc":"2.0","id":4}"#, json!(4), -32600),
         ("[]", Value::Null, -32600),
     ] {
-        peer.say(line).await;
+        peer.send_line(line).await;
         let refused: Value = serde_json::from_str(&peer.line().await).unwrap();
         assert_eq!((&refused["id"], &refused["error"]["code"]), (&id, &json!(code)), "{line}");
     }
     // The dialect is still undecided.
-    peer.say(r#"{"id":1,"method":"initialize","params":{}}"#).await;
-    let said: Value = serde_json::from_str(&peer.line().await).unwrap();
-    assert_eq!(said["result"]["serverInfo"]["name"], "tiller");
+    peer.send_line(r#"{"id":1,"method":"initialize","params":{}}"#).await;
+    let answer: Value = serde_json::from_str(&peer.line().await).unwrap();
+    assert_eq!(answer["result"]["serverInfo"]["name"], "tiller");
     assert!(peer.close().await.is_empty());
 }
 
 #[tokio::test]
-async fn a_relative_folder_is_below_the_one_of_the_program() {
+async fn a_relative_directory_is_resolved_against_the_programs() {
     for (root, expected) in [
         (json!("sub"), "/w/sub"),
         (json!("./sub/"), "/w/sub"),
@@ -301,14 +303,14 @@ async fn a_relative_folder_is_below_the_one_of_the_program() {
         peer.call(1, "agent/run", json!({ "prompt": "p", "workspaceRoot": root })).await;
         let edit: Value = serde_json::from_str(&peer.line().await).unwrap();
         assert_eq!(edit["params"]["changes"][0]["uri"], format!("file://{expected}/new.txt"), "{root}");
-        peer.hears(stream("1", "done")).await;
-        peer.hears(answer(1, json!({ "done": true }))).await;
+        peer.expect_line(stream("1", "done")).await;
+        peer.expect_line(answer(1, json!({ "done": true }))).await;
         peer.close().await;
     }
 }
 
 #[tokio::test]
-async fn a_conversation_that_is_sent_again_goes_on() {
+async fn a_conversation_named_again_continues_its_session() {
     let replies = ["one", "two", "three", "four"].map(Reply::text);
     let mut peer = Peer::new(PermissionMode::Guardian, replies);
     let run = |conversation: Option<&str>| match conversation {
@@ -319,14 +321,14 @@ async fn a_conversation_that_is_sent_again_goes_on() {
     // the name that the first run's messages had.
     peer.call(1, "agent/run", run(Some("c"))).await;
     peer.call(2, "agent/run", run(Some("c"))).await;
-    for (id, said) in [(1, "one"), (2, "two")] {
-        peer.hears(stream("c", said)).await;
-        peer.hears(answer(id, json!({ "done": true }))).await;
+    for (id, text) in [(1, "one"), (2, "two")] {
+        peer.expect_line(stream("c", text)).await;
+        peer.expect_line(answer(id, json!({ "done": true }))).await;
     }
-    for (id, conversation, said) in [(3, None, "three"), (4, Some("3"), "four")] {
+    for (id, conversation, text) in [(3, None, "three"), (4, Some("3"), "four")] {
         peer.call(id, "agent/run", run(conversation)).await;
-        peer.hears(stream("3", said)).await;
-        peer.hears(answer(id, json!({ "done": true }))).await;
+        peer.expect_line(stream("3", text)).await;
+        peer.expect_line(answer(id, json!({ "done": true }))).await;
     }
     let lengths: Vec<_> = peer.model.requests().iter().map(|request| request.messages.len()).collect();
     assert_eq!(lengths, [1, 3, 1, 3]);
@@ -334,7 +336,7 @@ async fn a_conversation_that_is_sent_again_goes_on() {
 }
 
 #[tokio::test]
-async fn a_denial_advises_only_what_helps() {
+async fn a_denial_names_only_flags_that_allow_the_call() {
     for (mode, path, helps) in [
         (PermissionMode::Argus, "new.txt", true),
         (PermissionMode::Prometheus, "/w/.git/hooks/pre-commit", false),
@@ -343,11 +345,11 @@ async fn a_denial_advises_only_what_helps() {
         let write = Reply::calls(&[("file_write", json!({ "path": path, "content": "x" }))]);
         let mut peer = Peer::new(mode, [write, Reply::text("no")]);
         peer.call(1, "agent/run", json!({ "prompt": "write" })).await;
-        peer.hears(stream("1", "no")).await;
-        peer.hears(answer(1, json!({ "done": true }))).await;
-        let told = format!("{:?}", peer.model.requests()[1].messages);
-        assert_eq!(told.contains("--permission-mode prometheus"), helps, "{mode:?} {path}: {told}");
-        assert!(!told.contains("--yolo"), "{told}");
+        peer.expect_line(stream("1", "no")).await;
+        peer.expect_line(answer(1, json!({ "done": true }))).await;
+        let messages = format!("{:?}", peer.model.requests()[1].messages);
+        assert_eq!(messages.contains("--permission-mode prometheus"), helps, "{mode:?} {path}: {messages}");
+        assert!(!messages.contains("--yolo"), "{messages}");
         peer.close().await;
     }
 }

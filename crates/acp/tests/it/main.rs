@@ -6,9 +6,11 @@
 
 mod auth;
 mod bounds;
+mod cancelled_requests;
 mod conversation;
 mod cost;
 mod delegated;
+mod displayed_content;
 mod golden;
 mod hostile;
 mod ide;
@@ -19,10 +21,8 @@ mod methods;
 mod native;
 mod replay;
 mod rewind;
-#[cfg(feature = "v2")]
-mod second;
 mod shared;
-mod shown;
 mod stage;
-mod taken_back;
+#[cfg(feature = "v2")]
+mod version_2;
 mod wire;

@@ -16,7 +16,7 @@ async fn titles(stage: &Stage) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn a_deleted_session_is_gone_and_deleting_it_again_is_fine() {
+async fn deleting_a_session_is_idempotent() {
     let stage = stage(EditorScript::default(), [Reply::Hang(vec![ModelEvent::Text("x".to_owned())])]);
     let session = stage.editor.session("/w").await;
     let (_, answer) = stage.editor.start("session/prompt", prompt(&session, "say x"));
@@ -32,7 +32,7 @@ async fn a_deleted_session_is_gone_and_deleting_it_again_is_fine() {
 }
 
 #[tokio::test]
-async fn a_fork_has_the_past_and_a_future_of_its_own() {
+async fn a_fork_copies_the_history_and_then_diverges() {
     let stage = stage(EditorScript::default(), [Reply::text("one"), Reply::text("two")]);
     let session = stage.editor.session("/w").await;
     stage.editor.ok("session/prompt", prompt(&session, "first")).await;
@@ -44,14 +44,14 @@ async fn a_fork_has_the_past_and_a_future_of_its_own() {
     stage.editor.ok("session/prompt", prompt(&id, "second")).await;
     assert_eq!(stage.model.requests()[1].messages.len(), 3);
     stage.editor.ok("session/load", json!({"sessionId": id, "cwd": "/w"})).await;
-    let said = stage.editor.updates("user_message_chunk");
-    assert_eq!(said.len(), 2);
+    let messages = stage.editor.updates("user_message_chunk");
+    assert_eq!(messages.len(), 2);
     assert_eq!(titles(&stage).await, ["first", "first"]);
     stage.editor.close().await.unwrap();
 }
 
 #[tokio::test]
-async fn a_title_is_stored_before_the_answer_and_stays() {
+async fn a_title_is_stored_before_the_response_and_persists() {
     let stage = stage(EditorScript::default(), [Reply::text("hi")]);
     let session = stage.editor.session("/w").await;
     let set = |title: &str| json!({"sessionId": session, "title": title});
@@ -84,7 +84,7 @@ async fn a_session_is_open_or_saved() {
 }
 
 #[tokio::test]
-async fn further_folders_are_the_whole_list_each_time_and_bound_the_tools() {
+async fn additional_directories_replace_the_list_and_bound_the_tools() {
     let read = || Reply::calls(&[("file_read", json!({"path": "/lib/l.txt"}))]);
     let stage = stage(
         EditorScript::default().permissions([acp::testing::Answer::Select("reject_once")]),
@@ -116,7 +116,7 @@ async fn further_folders_are_the_whole_list_each_time_and_bound_the_tools() {
 }
 
 #[tokio::test]
-async fn a_question_is_a_form_where_the_client_has_forms() {
+async fn a_question_is_a_form_if_the_client_supports_forms() {
     let accept = json!({"action": "accept", "content": {"answer": "blue"}});
     let forms = Some([accept, json!({"action": "decline"})].into());
     let ask = |name: &str, arguments: Value| Reply::calls(&[(name, arguments)]);
@@ -141,7 +141,7 @@ async fn a_question_is_a_form_where_the_client_has_forms() {
 }
 
 #[tokio::test]
-async fn without_forms_nobody_is_asked() {
+async fn without_forms_questions_are_dismissed() {
     let stage = stage(EditorScript::default(), [Reply::text("hi")]);
     let session = stage.editor.session("/w").await;
     stage.editor.ok("session/prompt", prompt(&session, "hi")).await;
@@ -151,7 +151,7 @@ async fn without_forms_nobody_is_asked() {
 }
 
 #[tokio::test]
-async fn a_thought_level_reaches_the_model_and_comes_back() {
+async fn a_thought_level_reaches_the_model_and_is_restored() {
     let first = stage(EditorScript::default(), [Reply::text("hm"), Reply::text("hm")]);
     let session = first.editor.session("/w").await;
     let set = |value: &str| json!({"sessionId": session, "configId": "thought_level", "value": value});
@@ -174,7 +174,7 @@ async fn a_thought_level_reaches_the_model_and_comes_back() {
 }
 
 #[tokio::test]
-async fn a_queued_prompt_that_is_taken_back_takes_no_other_with_it() {
+async fn cancelling_a_queued_prompt_leaves_the_others() {
     let stage = stage(
         EditorScript::default(),
         [Reply::Hang(vec![ModelEvent::Text("x".to_owned())]), Reply::text("third")],
@@ -194,7 +194,7 @@ async fn a_queued_prompt_that_is_taken_back_takes_no_other_with_it() {
 }
 
 #[tokio::test]
-async fn the_answer_to_a_prompt_tells_what_it_used() {
+async fn the_response_to_a_prompt_reports_its_usage() {
     let stage = stage(EditorScript::default(), [Reply::text("hi")]);
     let session = stage.editor.session("/w").await;
     let answer = stage.editor.ok("session/prompt", prompt(&session, "hi")).await;
@@ -220,7 +220,7 @@ async fn a_model_that_needs_no_credentials_works_logged_out_too() {
 }
 
 #[tokio::test]
-async fn a_session_that_is_put_away_is_closed_kept_and_left_out_of_the_list() {
+async fn an_archived_session_is_closed_kept_and_not_listed() {
     let hang = Reply::Hang(vec![ModelEvent::Text("x".to_owned())]);
     let stage = stage(EditorScript::default(), [hang, Reply::text("y")]);
     let session = stage.editor.session("/w").await;

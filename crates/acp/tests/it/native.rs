@@ -4,7 +4,7 @@
 use crate::stage::{Stage, stage, stage_with};
 use acp::{
     Events,
-    native::{CallTool, NativeServices, Scene, ServiceError, SetSecret},
+    native::{CallTool, NativeServices, RequestContext, ServiceError, SetSecret},
     testing::{Answer, EditorScript},
 };
 use agent::{ModelError, ModelEvent, fake::Reply};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 
 /// Initializes as the sample client of the KosmoKrator wire does, and creates a session.
-async fn seed_session(stage: &Stage) -> String {
+async fn kosmokrator_session(stage: &Stage) -> String {
     stage.editor.ok("initialize", json!({ "protocolVersion": 1 })).await;
     let session = stage.editor.ok("session/new", json!({ "cwd": "/w", "mcpServers": [] })).await;
     session["sessionId"].as_str().unwrap().to_owned()
@@ -24,7 +24,7 @@ fn native() -> EditorScript {
 }
 
 /// Returns the methods of the agent's messages, without responses; updates by their kind.
-fn course(stage: &Stage) -> Vec<String> {
+fn sent_methods(stage: &Stage) -> Vec<String> {
     let methods = stage.editor.methods();
     methods.into_iter().filter(|method| method != "answer").collect()
 }
@@ -34,15 +34,15 @@ fn events(stage: &Stage, name: &str) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn a_turn_with_a_permission_is_told_in_order() {
+async fn the_events_of_a_turn_with_a_permission_are_in_order() {
     let write = json!({ "path": "new.txt", "content": "new\n" });
     let replies = [Reply::calls(&[("file_write", write.clone())]), Reply::text("done")];
     let stage = stage(native().permissions([Answer::Select("allow_once")]), replies);
-    let session = seed_session(&stage).await;
-    let before = course(&stage).len();
+    let session = kosmokrator_session(&stage).await;
+    let before = sent_methods(&stage).len();
     stage.editor.prompt(&session, "write").await.unwrap();
     assert_eq!(
-        course(&stage)[before..],
+        sent_methods(&stage)[before..],
         [
             "kosmokrator/session_update",
             "kosmokrator/session_update",
@@ -91,9 +91,9 @@ async fn a_turn_with_a_permission_is_told_in_order() {
         }
         event
     };
-    let told = |name: &str| events(&stage, name).into_iter().map(own).collect::<Vec<_>>();
+    let sent = |name: &str| events(&stage, name).into_iter().map(own).collect::<Vec<_>>();
     assert_eq!(
-        told("kosmokrator/session_update"),
+        sent("kosmokrator/session_update"),
         [
             json!({ "status": "started" }),
             json!({ "role": "user", "text": "write" }),
@@ -101,7 +101,7 @@ async fn a_turn_with_a_permission_is_told_in_order() {
         ]
     );
     let phases: Vec<_> =
-        told("kosmokrator/phase_changed").iter().map(|event| event["phase"].clone()).collect();
+        sent("kosmokrator/phase_changed").iter().map(|event| event["phase"].clone()).collect();
     assert_eq!(phases, ["thinking", "tools", "thinking", "idle"]);
     let call = json!({ "toolCallId": "tool_0", "tool": "file_write", "name": "file_write" });
     let with = |more: Value| {
@@ -110,36 +110,36 @@ async fn a_turn_with_a_permission_is_told_in_order() {
         whole
     };
     assert_eq!(
-        told("kosmokrator/tool_started"),
+        sent("kosmokrator/tool_started"),
         [with(json!({
             "args": write, "kind": "edit", "title": "Write new.txt", "locations": [{ "path": "/w/new.txt" }],
         }))]
     );
-    assert_eq!(told("kosmokrator/tool_progress"), [with(json!({ "status": "in_progress" }))]);
-    let completed = &told("kosmokrator/tool_completed")[0];
+    assert_eq!(sent("kosmokrator/tool_progress"), [with(json!({ "status": "in_progress" }))]);
+    let completed = &sent("kosmokrator/tool_completed")[0];
     assert_eq!((&completed["success"], &completed["status"]), (&json!(true), &json!("completed")));
     assert!(completed["output"].as_str().unwrap().contains("new.txt"), "{completed}");
-    let requested = &told("kosmokrator/permission_requested")[0];
+    let requested = &sent("kosmokrator/permission_requested")[0];
     let asked = &stage.editor.calls("session/request_permission")[0];
     assert_eq!((&requested["toolCall"], &requested["options"]), (&asked["toolCall"], &asked["options"]));
     assert_eq!(requested["args"], write);
     assert_eq!(
-        told("kosmokrator/permission_resolved"),
+        sent("kosmokrator/permission_resolved"),
         [json!({
             "toolCallId": "tool_0", "tool": "file_write", "decision": "allow",
             "outcome": { "outcome": "selected", "optionId": "allow_once" },
         })]
     );
-    assert_eq!(told("kosmokrator/text_delta"), [json!({ "text": "done", "delta": "done" })]);
+    assert_eq!(sent("kosmokrator/text_delta"), [json!({ "text": "done", "delta": "done" })]);
     assert_eq!(
-        told("kosmokrator/usage_updated")[1],
+        sent("kosmokrator/usage_updated")[1],
         json!({ "model": "fake/model", "tokensIn": 20, "tokensOut": 10, "cost": null, "maxContext": 100_000 })
     );
     stage.editor.close().await.unwrap();
 }
 
 #[tokio::test]
-async fn reasoning_failures_and_cancels_are_told() {
+async fn reasoning_failures_and_cancels_are_sent_as_events() {
     let replies = [
         Reply::Events(vec![
             Ok(ModelEvent::Reasoning("hm".to_owned())),
@@ -148,7 +148,7 @@ async fn reasoning_failures_and_cancels_are_told() {
         Reply::Hang(vec![ModelEvent::Text("x".to_owned())]),
     ];
     let stage = stage(native(), replies);
-    let session = seed_session(&stage).await;
+    let session = kosmokrator_session(&stage).await;
     stage.editor.prompt(&session, "one").await.unwrap_err();
     assert_eq!(events(&stage, "kosmokrator/thinking_delta")[0]["delta"], "hm");
     assert!(events(&stage, "kosmokrator/error")[0]["message"].as_str().unwrap().contains("busy"));
@@ -168,7 +168,7 @@ async fn reasoning_failures_and_cancels_are_told() {
 }
 
 #[tokio::test]
-async fn nobody_is_told_who_did_not_ask() {
+async fn clients_that_did_not_opt_in_get_no_native_events() {
     // The scripted editor objects to every notification that is not part of the protocol.
     let plain = stage(EditorScript::default(), [Reply::text("a")]);
     let session = plain.editor.session("/w").await;
@@ -179,7 +179,7 @@ async fn nobody_is_told_who_did_not_ask() {
     let off = stage_with(Arc::default(), EditorScript::default(), [Reply::text("a")], |options| {
         options.events = Events::Off;
     });
-    let session = seed_session(&off).await;
+    let session = kosmokrator_session(&off).await;
     off.editor.ok("kosmokrator/capabilities", json!({})).await;
     off.editor.prompt(&session, "x").await.unwrap();
     off.editor.close().await.unwrap();
@@ -198,7 +198,7 @@ async fn a_client_opts_in_in_its_own_spelling() {
     assert!(session["configOptions"][0].get("configId").is_none());
     stage.editor.prompt(session["sessionId"].as_str().unwrap(), "x").await.unwrap();
     assert_eq!(events(&stage, "_tiller/text_delta").len(), 1);
-    assert!(course(&stage).iter().all(|method| !method.contains("kosmo")));
+    assert!(sent_methods(&stage).iter().all(|method| !method.contains("kosmo")));
     stage.editor.close().await.unwrap();
 
     for prefix in ["_tiller", "kosmokrator", "kosmo", "_kosmokrator"] {
@@ -213,7 +213,7 @@ async fn a_client_opts_in_in_its_own_spelling() {
 }
 
 #[tokio::test]
-async fn opting_in_during_a_turn_tells_what_follows_with_its_turn() {
+async fn opting_in_during_a_turn_sends_the_following_events_with_their_turn() {
     let stage = stage(native(), [Reply::Hang(vec![ModelEvent::Text("x".to_owned())])]);
     let session = stage.editor.session("/w").await;
     let prompt = json!({ "sessionId": session, "prompt": [{ "type": "text", "text": "go" }] });
@@ -228,7 +228,7 @@ async fn opting_in_during_a_turn_tells_what_follows_with_its_turn() {
 }
 
 #[tokio::test]
-async fn a_client_of_that_wire_gets_its_keys() {
+async fn a_kosmokrator_client_gets_the_keys_of_its_wire() {
     let stage = stage(native(), []);
     let answer = stage.editor.ok("initialize", json!({ "protocolVersion": 1 })).await;
     for name in ["uiEvents", "toolLifecycle", "sessions", "permissionModes"] {
@@ -250,9 +250,9 @@ async fn a_client_of_that_wire_gets_its_keys() {
 }
 
 #[tokio::test]
-async fn that_wire_counts_the_tokens_of_the_whole_session() {
+async fn the_kosmokrator_wire_counts_the_tokens_of_the_whole_session() {
     let stage = stage(native(), [Reply::text("one"), Reply::text("two")]);
-    let session = seed_session(&stage).await;
+    let session = kosmokrator_session(&stage).await;
     let mut used = Vec::new();
     for _ in 0..2 {
         let prompt = json!({ "sessionId": session, "prompt": "hi" });
@@ -264,16 +264,16 @@ async fn that_wire_counts_the_tokens_of_the_whole_session() {
 }
 
 #[tokio::test]
-async fn that_wire_is_kind_to_who_has_nothing_to_say() {
+async fn an_empty_prompt_completes_on_the_kosmokrator_wire() {
     let stage = stage(native(), []);
-    let session = seed_session(&stage).await;
-    let before = course(&stage).len();
+    let session = kosmokrator_session(&stage).await;
+    let before = sent_methods(&stage).len();
     for nothing in [json!(" \n"), json!([]), json!([{ "type": "text", "text": "" }])] {
         let prompt = json!({ "sessionId": session, "prompt": nothing });
         let answer = stage.editor.ok("session/prompt", prompt).await;
         assert_eq!((&answer["stopReason"], &answer["usage"]["totalTokens"]), (&json!("end_turn"), &json!(0)));
     }
-    assert_eq!(course(&stage).len(), before, "not a word");
+    assert_eq!(sent_methods(&stage).len(), before, "not a word");
     assert_eq!(stage.editor.ok("session/close", json!({ "sessionId": "nobody" })).await, json!({}));
     for (method, params, code, says) in [
         ("session/prompt", json!({ "sessionId": "no", "prompt": "x" }), -32602, "Session not loaded: no"),
@@ -305,7 +305,7 @@ async fn that_wire_is_kind_to_who_has_nothing_to_say() {
 #[tokio::test]
 async fn the_runtime_is_set_in_one_request() {
     let stage = stage(native(), []);
-    let session = seed_session(&stage).await;
+    let session = kosmokrator_session(&stage).await;
     let set = |more: Value| {
         let mut params = json!({ "sessionId": session });
         params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -333,9 +333,9 @@ async fn the_runtime_is_set_in_one_request() {
 }
 
 #[tokio::test]
-async fn what_is_not_configured_says_so_in_the_words_of_the_wire() {
+async fn unconfigured_services_answer_in_the_wording_of_the_wire() {
     let stage = stage(native(), []);
-    let session = seed_session(&stage).await;
+    let session = kosmokrator_session(&stage).await;
     let with = |more: Value| {
         let mut params = json!({ "sessionId": session });
         params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -391,39 +391,40 @@ async fn what_is_not_configured_says_so_in_the_words_of_the_wire() {
         ),
         (&json!(false), &json!("Unknown MCP function: s.t"), &json!("s"), &json!(true))
     );
-    let told = events(&stage, "kosmokrator/mcp_event");
-    let operations: Vec<_> = told.iter().map(|event| event["operation"].as_str().unwrap()).collect();
+    let sent = events(&stage, "kosmokrator/mcp_event");
+    let operations: Vec<_> = sent.iter().map(|event| event["operation"].as_str().unwrap()).collect();
     assert_eq!(operations, ["list_servers", "list_tools", "call_started", "call_completed"]);
-    assert_eq!(told[3]["result"], answer);
+    assert_eq!(sent[3]["result"], answer);
     assert_eq!(events(&stage, "kosmokrator/integration_event")[0]["operation"], "call_started");
     stage.editor.close().await.unwrap();
 }
 
 /// Services of which one hangs and one stores a secret.
 #[derive(Default)]
-struct Some {
+struct PartialServices {
     began: Notify,
 }
 
 #[async_trait::async_trait]
-impl NativeServices for Some {
-    async fn call_tool(&self, _on: &Scene, _call: CallTool) -> Result<Value, ServiceError> {
+impl NativeServices for PartialServices {
+    async fn call_tool(&self, _context: &RequestContext, _call: CallTool) -> Result<Value, ServiceError> {
         self.began.notify_one();
         std::future::pending().await
     }
 
-    async fn set_secret(&self, on: &Scene, set: SetSecret) -> Result<Value, ServiceError> {
-        assert_eq!((on.cwd.as_str(), set.value.reveal()), ("/w", "canary"));
+    async fn set_secret(&self, context: &RequestContext, set: SetSecret) -> Result<Value, ServiceError> {
+        assert_eq!((context.cwd.as_str(), set.value.reveal()), ("/w", "canary"));
         Ok(json!({ "server": set.server, "key": set.key, "configured": true }))
     }
 }
 
 #[tokio::test]
-async fn a_long_call_runs_beside_a_turn_and_can_be_taken_back() {
-    let services = Arc::new(Some::default());
-    let on = services.clone();
-    let stage = stage_with(Arc::default(), native(), [Reply::text("a")], |options| options.services = on);
-    let session = seed_session(&stage).await;
+async fn a_long_call_runs_beside_a_turn_and_can_be_cancelled() {
+    let services = Arc::new(PartialServices::default());
+    let context = services.clone();
+    let stage =
+        stage_with(Arc::default(), native(), [Reply::text("a")], |options| options.services = context);
+    let session = kosmokrator_session(&stage).await;
     let call = json!({ "sessionId": session, "function": "s.t" });
     let (id, answer) = stage.editor.start("kosmokrator/mcp/call_tool", call);
     services.began.notified().await;
@@ -439,7 +440,7 @@ async fn a_long_call_runs_beside_a_turn_and_can_be_taken_back() {
 }
 
 #[tokio::test]
-async fn sessions_permissions_and_usage_can_be_asked_for() {
+async fn sessions_permissions_and_usage_can_be_queried() {
     let read = Reply::calls(&[("file_read", json!({ "path": "a.txt" }))]);
     let stage = stage(native(), [read, Reply::text("a needle")]);
     let session = stage.editor.session("/w").await;

@@ -13,8 +13,8 @@ use system::AbsPath;
 
 /// Returns the id and the text of each message, and the id and the status of each call, live or
 /// replayed. Chunks of one message are joined.
-fn told(updates: &[Value]) -> Vec<(String, String)> {
-    let mut told: Vec<(String, String)> = Vec::new();
+fn messages(updates: &[Value]) -> Vec<(String, String)> {
+    let mut messages: Vec<(String, String)> = Vec::new();
     for update in updates {
         let text = update.pointer("/content/text").and_then(Value::as_str).unwrap_or_default();
         let (id, text) = match (update["messageId"].as_str(), update["toolCallId"].as_str()) {
@@ -22,16 +22,16 @@ fn told(updates: &[Value]) -> Vec<(String, String)> {
             (None, Some(id)) => (format!("{id} {}", update["status"]), String::new()),
             _ => continue,
         };
-        match told.last_mut() {
+        match messages.last_mut() {
             Some((last, so_far)) if *last == id => so_far.push_str(&text),
-            _ => told.push((id, text)),
+            _ => messages.push((id, text)),
         }
     }
-    told
+    messages
 }
 
 #[tokio::test]
-async fn the_past_has_the_ids_it_had_live() {
+async fn replayed_messages_keep_their_ids() {
     let read = Reply::calls(&[("file_read", json!({"path": "a.txt"}))]);
     let first = stage(EditorScript::default(), [read, Reply::text("read"), Reply::text("more")]);
     let session = first.editor.session("/w").await;
@@ -41,7 +41,7 @@ async fn the_past_has_the_ids_it_had_live() {
     let all = |stage: &Stage| -> Vec<Value> {
         stage.editor.calls("session/update").into_iter().map(|mut params| params["update"].take()).collect()
     };
-    let live = told(&all(&first));
+    let live = messages(&all(&first));
     let Stage { editor, store, .. } = first;
     editor.close().await.unwrap();
     let second = stage_with(store, EditorScript::default(), [], |_| {});
@@ -51,7 +51,7 @@ async fn the_past_has_the_ids_it_had_live() {
     let of_the_user = |update: &&Value| update["sessionUpdate"] == "user_message_chunk";
     assert_eq!(updates.iter().filter(of_the_user).count(), 2);
     let others: Vec<_> = updates.iter().filter(|update| !of_the_user(update)).cloned().collect();
-    assert_eq!(told(&others), live);
+    assert_eq!(messages(&others), live);
     second.editor.close().await.unwrap();
 }
 
@@ -82,7 +82,7 @@ async fn long_session(turns: u64) -> (Arc<MemoryStore>, Lease) {
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_read_is_not_sent_the_whole_past() {
+async fn a_replay_pauses_while_the_client_does_not_read() {
     let (store, _) = long_session(3000).await;
     let stage = stage_with(store, EditorScript::default(), [], |_| {});
     stage.editor.initialize().await;
@@ -97,16 +97,16 @@ async fn a_client_that_does_not_read_is_not_sent_the_whole_past() {
     stage.editor.until(|editor| !editor.updates("user_message_chunk").is_empty()).await;
     assert!(stage.editor.updates("user_message_chunk").len() < 200, "at the client's pace");
     answer.await.unwrap();
-    let said = stage.editor.updates("user_message_chunk");
-    assert_eq!(said.len(), 3000);
+    let user_messages = stage.editor.updates("user_message_chunk");
+    assert_eq!(user_messages.len(), 3000);
     let numbers =
-        said.iter().map(|update| update["messageId"].as_str().unwrap()[4..].parse::<u64>().unwrap());
+        user_messages.iter().map(|update| update["messageId"].as_str().unwrap()[4..].parse::<u64>().unwrap());
     assert!(numbers.eq(0..3000));
     stage.editor.close().await.unwrap();
 }
 
 #[tokio::test]
-async fn a_load_can_be_taken_back_and_does_not_outlive_its_client() {
+async fn a_load_can_be_cancelled_and_ends_with_its_client() {
     let (store, _) = long_session(3000).await;
     let stage = stage_with(store, EditorScript::default(), [], |_| {});
     stage.editor.initialize().await;
@@ -132,7 +132,7 @@ async fn a_load_can_be_taken_back_and_does_not_outlive_its_client() {
 }
 
 #[tokio::test]
-async fn a_load_in_the_middle_of_a_message_doubles_and_loses_nothing() {
+async fn a_load_in_the_middle_of_a_message_neither_repeats_nor_loses_text() {
     // The turn ends while a client that does not read delays the replay.
     let words: Vec<_> = (0..50).map(|n| agent::ModelEvent::Text(format!("{n} "))).collect();
     let stage = stage(EditorScript::default(), [Reply::Hang(words), Reply::text("after")]);

@@ -19,8 +19,8 @@ async fn a_rewind_goes_through_the_editor_and_keeps_what_the_user_typed() {
     assert_eq!(none, json!({"checkpoints": []}));
     stage.editor.prompt(&session, "shout").await.unwrap();
     assert_eq!(stage.editor.text_of("/w/a.txt").as_deref(), Some("ONE\ntwo\nthree\nmine\n"));
-    let told = stage.editor.ok("_tiller/sessions/checkpoints", checkpoints).await;
-    assert_eq!(told, json!({"checkpoints": [{"turn": 1, "prompt": "shout", "files": ["/w/a.txt"]}]}));
+    let answer = stage.editor.ok("_tiller/sessions/checkpoints", checkpoints).await;
+    assert_eq!(answer, json!({"checkpoints": [{"turn": 1, "prompt": "shout", "files": ["/w/a.txt"]}]}));
 
     let rewind = |more: serde_json::Value| {
         let mut params = json!({"sessionId": session});
@@ -47,7 +47,7 @@ async fn a_rewind_goes_through_the_editor_and_keeps_what_the_user_typed() {
 }
 
 #[tokio::test]
-async fn a_change_is_restored_on_disk_where_the_editor_has_no_files() {
+async fn a_change_is_restored_on_disk_if_the_editor_has_no_files() {
     let write = json!({"path": "new.txt", "content": "new\n"});
     let replies = [Reply::calls(&[("file_write", write)]), Reply::text("done")];
     let script = EditorScript { allows: true, ..EditorScript::default() };

@@ -17,7 +17,7 @@ fn alone(replies: impl IntoIterator<Item = Reply>, script: EditorScript) -> Stag
     stage_with(Arc::default(), script, replies, |_| {})
 }
 
-fn said(text: &str) -> Vec<ModelEvent> {
+fn text_events(text: &str) -> Vec<ModelEvent> {
     vec![ModelEvent::Text(text.to_owned())]
 }
 
@@ -29,19 +29,19 @@ fn load(session: &str) -> Value {
     json!({"sessionId": session, "cwd": "/w", "mcpServers": []})
 }
 
-async fn until_said(editor: &Editor, text: &str) {
+async fn wait_for_text(editor: &Editor, text: &str) {
     editor.until(|editor| editor.text() == text).await;
 }
 
 #[tokio::test]
-async fn who_joins_is_told_the_past_and_then_what_both_do() {
-    let replies = [Reply::text("one "), Reply::Hang(said("two ")), Reply::text("three ")];
+async fn a_joining_client_gets_the_history_and_then_live_updates() {
+    let replies = [Reply::text("one "), Reply::Hang(text_events("two ")), Reply::text("three ")];
     let stage = alone(replies, script());
     let first = &stage.editor;
     let session = first.session("/w").await;
     first.prompt(&session, "1").await.unwrap();
     let (_, running) = first.start("session/prompt", prompt(&session, "2"));
-    until_said(first, "one two ").await;
+    wait_for_text(first, "one two ").await;
 
     let second = stage.join(script());
     second.initialize().await;
@@ -52,7 +52,7 @@ async fn who_joins_is_told_the_past_and_then_what_both_do() {
     assert_eq!(running.await.unwrap()["stopReason"], "cancelled");
     second.prompt(&session, "3").await.unwrap();
     for editor in [first, &second] {
-        until_said(editor, "one two three ").await;
+        wait_for_text(editor, "one two three ").await;
     }
     // Joining twice duplicates no live update.
     second.ok("session/load", load(&session)).await;
@@ -64,9 +64,10 @@ async fn who_joins_is_told_the_past_and_then_what_both_do() {
 }
 
 #[tokio::test]
-async fn a_client_that_goes_leaves_the_session_to_the_others() {
+async fn a_leaving_client_keeps_the_session_open_for_the_others() {
     let write = json!({"path": "new.txt", "content": "new\n"});
-    let replies = [Reply::Hang(said("half ")), Reply::calls(&[("file_write", write)]), Reply::text("done")];
+    let replies =
+        [Reply::Hang(text_events("half ")), Reply::calls(&[("file_write", write)]), Reply::text("done")];
     // The first client offers files; after it has left, those of the second would be used, which
     // offers none.
     let stage = alone(replies, EditorScript { shares: true, ..EditorScript::full() });
@@ -75,7 +76,7 @@ async fn a_client_that_goes_leaves_the_session_to_the_others() {
     second.initialize().await;
     second.ok("session/resume", load(&session)).await;
     let (_, running) = stage.editor.start("session/prompt", prompt(&session, "1"));
-    until_said(&second, "half ").await;
+    wait_for_text(&second, "half ").await;
     drop(running);
     let Stage { editor, disk, .. } = stage;
     editor.close().await.unwrap();
@@ -103,15 +104,15 @@ async fn a_question_goes_to_all_and_the_first_answer_counts() {
 }
 
 #[tokio::test]
-async fn the_last_to_close_or_go_closes_the_session() {
-    let stage = alone([Reply::Hang(said("x")), Reply::text("y")], script());
+async fn the_last_client_to_leave_closes_the_session() {
+    let stage = alone([Reply::Hang(text_events("x")), Reply::text("y")], script());
     let session = stage.editor.session("/w").await;
     let second = stage.join(script());
     second.initialize().await;
     second.ok("session/load", load(&session)).await;
     let of = json!({"sessionId": session});
     let (_, running) = stage.editor.start("session/prompt", prompt(&session, "1"));
-    until_said(&second, "x").await;
+    wait_for_text(&second, "x").await;
     stage.editor.ok("session/close", of.clone()).await;
     assert_eq!(running.await.unwrap()["stopReason"], "cancelled", "its own prompt went with it");
     assert_eq!(second.ok("session/status", of.clone()).await["status"], "open");
@@ -128,14 +129,14 @@ async fn the_last_to_close_or_go_closes_the_session() {
 
 #[tokio::test]
 async fn closing_a_shared_session_leaves_the_prompts_of_others_running() {
-    let stage = alone([Reply::Hang(said("x"))], script());
+    let stage = alone([Reply::Hang(text_events("x"))], script());
     let session = stage.editor.session("/w").await;
     let second = stage.join(script());
     second.initialize().await;
     second.ok("session/load", load(&session)).await;
     let of = json!({"sessionId": session});
     let (_, running) = second.start("session/prompt", prompt(&session, "1"));
-    until_said(&second, "x").await;
+    wait_for_text(&second, "x").await;
     stage.editor.ok("session/close", of.clone()).await;
     let mut running = std::pin::pin!(running);
     assert!(futures::poll!(running.as_mut()).is_pending(), "the turn of the other goes on");
@@ -149,7 +150,7 @@ async fn closing_a_shared_session_leaves_the_prompts_of_others_running() {
 }
 
 #[tokio::test]
-async fn a_session_is_opened_right_behind_its_closing() {
+async fn a_session_can_be_opened_immediately_after_its_closing() {
     let stage = alone([], script());
     let session = stage.editor.session("/w").await;
     let of = json!({"sessionId": session});
@@ -163,7 +164,7 @@ async fn a_session_is_opened_right_behind_its_closing() {
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_answer_or_read_does_not_hold_up_the_others() {
+async fn an_unresponsive_client_does_not_delay_the_others() {
     let write = json!({"path": "new.txt", "content": "new\n"});
     let replies = [Reply::calls(&[("file_write", write)]), Reply::text("done")];
     let stage = alone(replies, EditorScript { allows: true, ..script() });
@@ -179,7 +180,7 @@ async fn a_client_that_does_not_answer_or_read_does_not_hold_up_the_others() {
 }
 
 #[tokio::test]
-async fn the_tools_of_a_client_go_with_it() {
+async fn the_tools_of_a_client_are_removed_when_it_leaves() {
     let full = EditorScript { shares: true, ..EditorScript::full() };
     let replies = [Reply::text("with"), Reply::text("without")];
     let stage = stage_with(Arc::default(), full, replies, |options| options.client_tools = ClientTools::Ide);
@@ -194,8 +195,11 @@ async fn the_tools_of_a_client_go_with_it() {
     let of_the_editor = |tools: &[agent::ToolSpec]| tools.iter().any(|tool| tool.name.starts_with("ide_"));
     let offered: Vec<_> = model.requests().iter().map(|request| of_the_editor(&request.tools)).collect();
     assert_eq!(offered, [true, true], "what requests begin with stays");
-    let told = format!("{:?}", model.requests()[1].messages.last());
-    assert!(told.contains("No longer there: ") && told.contains("ide_edit"), "{told}");
-    assert!(told.contains("There is one machine now"), "{told}");
+    let last_message = format!("{:?}", model.requests()[1].messages.last());
+    assert!(
+        last_message.contains("No longer there: ") && last_message.contains("ide_edit"),
+        "{last_message}"
+    );
+    assert!(last_message.contains("There is one machine now"), "{last_message}");
     second.close().await.unwrap();
 }

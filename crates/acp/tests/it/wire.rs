@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 #[tokio::test]
-async fn an_introduction_tells_what_the_agent_can() {
+async fn initialize_reports_the_agents_capabilities() {
     let stage = stage(EditorScript::default(), []);
     let answer = stage.editor.initialize().await;
     assert_eq!(answer["protocolVersion"], 1);
@@ -35,7 +35,7 @@ async fn an_introduction_tells_what_the_agent_can() {
 }
 
 #[tokio::test]
-async fn whatever_asks_for_no_version_that_is_known_gets_the_first() {
+async fn an_unknown_version_is_served_as_version_1() {
     for version in [json!(0), json!(1), json!("1"), json!("x"), json!(-1), Value::Null] {
         let stage = stage(EditorScript::default(), []);
         let params = json!({"protocolVersion": version, "clientCapabilities": {"fs": 7, "future": {}}});
@@ -46,7 +46,7 @@ async fn whatever_asks_for_no_version_that_is_known_gets_the_first() {
 }
 
 #[tokio::test]
-async fn nothing_works_before_the_introduction_and_one_is_enough() {
+async fn nothing_works_before_initialize_and_a_second_one_is_refused() {
     let stage = stage(EditorScript::default(), []);
     let (code, message) = stage.editor.error("session/new", json!({"cwd": "/w"})).await;
     assert_eq!(code, -32600);
@@ -95,11 +95,11 @@ async fn bad_lines_are_answered_and_the_connection_lives() {
 }
 
 #[tokio::test]
-async fn an_error_has_the_id_of_its_line_where_that_can_be_read() {
+async fn an_error_has_the_id_of_its_line_if_readable() {
     let scripts = [
         EditorScript::default(),
         #[cfg(feature = "v2")]
-        EditorScript::second(),
+        EditorScript::v2(),
     ];
     for script in scripts {
         let stage = stage_with(Default::default(), script, [], |options| options.frame_cap = 100_000);
@@ -169,7 +169,7 @@ async fn an_error_has_the_id_of_its_line_where_that_can_be_read() {
 }
 
 #[tokio::test]
-async fn what_stands_for_a_bad_line_cannot_be_called() {
+async fn the_internal_method_for_bad_lines_cannot_be_called() {
     let stage = stage(EditorScript { native: true, ..EditorScript::default() }, []);
     stage.editor.initialize().await;
     let made_up = json!({"code": -32000, "message": "made up"});
@@ -190,7 +190,7 @@ async fn what_stands_for_a_bad_line_cannot_be_called() {
 }
 
 #[tokio::test]
-async fn ids_are_echoed_as_they_are() {
+async fn ids_are_echoed_unchanged() {
     let stage = stage(EditorScript::default(), []);
     for id in ["\"text\"", "9007199254740993", "-5"] {
         let seen = stage.editor.log().len();
@@ -239,13 +239,13 @@ async fn unknown_methods_and_sessions_are_named() {
 }
 
 #[tokio::test]
-async fn a_folder_must_be_absolute_and_there() {
+async fn a_working_directory_must_be_absolute_and_exist() {
     let stage = stage(EditorScript::default(), []);
     stage.editor.initialize().await;
     for (params, part) in [
         (json!({"cwd": "w"}), "absolute"),
         (json!({"cwd": "/none"}), "does not exist: /none"),
-        (json!({"cwd": "/w/a.txt"}), "not a folder: /w/a.txt"),
+        (json!({"cwd": "/w/a.txt"}), "not a directory: /w/a.txt"),
         (json!({"cwd": ""}), "absolute"),
         (json!({"cwd": 7}), "cwd"),
         (json!({"cwd": "/w", "additionalDirectories": ["/w", "x"]}), "additionalDirectories[1]"),
@@ -261,7 +261,7 @@ async fn a_folder_must_be_absolute_and_there() {
 }
 
 #[tokio::test]
-async fn a_prompt_that_cannot_be_taken_is_refused_precisely() {
+async fn an_invalid_prompt_is_refused_with_the_block_named() {
     let stage = stage(EditorScript::default(), []);
     let session = stage.editor.session("/w").await;
     for (prompt, part) in [
@@ -278,7 +278,7 @@ async fn a_prompt_that_cannot_be_taken_is_refused_precisely() {
 }
 
 #[tokio::test]
-async fn an_id_in_use_is_refused_and_its_request_goes_on() {
+async fn an_id_in_use_is_refused_and_its_request_continues() {
     let hang = Reply::Hang(vec![ModelEvent::Text("x".to_owned())]);
     let stage = stage(EditorScript::default(), [hang]);
     let session = stage.editor.session("/w").await;
@@ -335,7 +335,7 @@ async fn a_second_answer_to_one_question_changes_nothing() {
 }
 
 #[tokio::test]
-async fn answers_that_come_out_of_order_reach_what_asked_for_them() {
+async fn responses_out_of_order_reach_their_requests() {
     const READS: &str = "fs/read_text_file";
     let read = |name: &'static str| ("file_read", json!({"path": name}));
     let reads = Reply::calls(&[read("a.txt"), read("b.txt"), read("c.txt")]);
@@ -353,15 +353,16 @@ async fn answers_that_come_out_of_order_reach_what_asked_for_them() {
         );
     }
     assert_eq!(turn.await.unwrap()["stopReason"], "end_turn");
-    let told = format!("{:?}", stage.model.requests()[1]);
-    let at =
-        |name: &str| told.find(&format!("this is /w/{name}")).unwrap_or_else(|| panic!("{name}: {told}"));
+    let request = format!("{:?}", stage.model.requests()[1]);
+    let at = |name: &str| {
+        request.find(&format!("this is /w/{name}")).unwrap_or_else(|| panic!("{name}: {request}"))
+    };
     assert!(at("a.txt") < at("b.txt") && at("b.txt") < at("c.txt"), "results are in the order of the calls");
     stage.editor.close().await.unwrap();
 }
 
 #[tokio::test]
-async fn numbers_and_texts_that_json_cannot_hold_cost_one_error_each() {
+async fn unparsable_numbers_and_texts_cause_one_error_each() {
     let stage = stage(EditorScript::default(), []);
     let session = stage.editor.session("/w").await;
     let params = |params: &str| {
@@ -388,7 +389,7 @@ async fn numbers_and_texts_that_json_cannot_hold_cost_one_error_each() {
 
 /// Its input stays open throughout: before `initialize`, while idle, and during a turn.
 #[tokio::test]
-async fn a_client_that_reads_no_more_has_hung_up() {
+async fn a_client_that_stops_reading_counts_as_disconnected() {
     for phase in ["new", "idle", "busy"] {
         let mut reads_no_more = None;
         let hangs = (phase == "busy").then(|| Reply::Hang(vec![ModelEvent::Text("x".to_owned())]));

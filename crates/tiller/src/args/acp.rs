@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_read_alone_is_what_the_whole_parser_reads() {
+    fn the_acp_parser_agrees_with_the_whole_parser() {
         for (given, alone) in [
             ("acp", true),
             ("acp --model openai/gpt-5 --mode plan", true),

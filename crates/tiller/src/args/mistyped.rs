@@ -49,9 +49,9 @@ pub(super) fn prompt_or_suggestion(mut arguments: Vec<String>) -> Result<Vec<Str
         arguments[1..].iter().position(|given| given.starts_with('-')).map_or(arguments.len(), |at| at + 1);
     let prompt = arguments[1..end].join(" ");
     if is_word(first) {
-        let meant = meant(first, &root);
-        if meant.is_some() || end == 2 {
-            return Err(no_command(first, meant.as_deref(), &prompt));
+        let intended = intended(first, &root);
+        if intended.is_some() || end == 2 {
+            return Err(no_command(first, intended.as_deref(), &prompt));
         }
     }
     arguments.splice(1..end, [prompt]);
@@ -59,7 +59,7 @@ pub(super) fn prompt_or_suggestion(mut arguments: Vec<String>) -> Result<Vec<Str
 }
 
 /// Returns the command that a word stands for: another program's name of it, or a typing mistake.
-fn meant(given: &str, root: &clap::Command) -> Option<String> {
+fn intended(given: &str, root: &clap::Command) -> Option<String> {
     let given = given.to_ascii_lowercase();
     if let Some((_, command)) = OTHER_NAMES.iter().find(|(name, _)| *name == given) {
         return Some((*command).to_owned());
@@ -75,9 +75,9 @@ fn meant(given: &str, root: &clap::Command) -> Option<String> {
     (distance(&nearest) <= most).then_some(nearest)
 }
 
-fn no_command(given: &str, meant: Option<&str>, prompt: &str) -> Error {
-    let suggestion = match meant {
-        Some(meant) => format!("did you mean `tiller {meant}`?"),
+fn no_command(given: &str, intended: Option<&str>, prompt: &str) -> Error {
+    let suggestion = match intended {
+        Some(intended) => format!("did you mean `tiller {intended}`?"),
         None => "`tiller --help` lists them.".to_owned(),
     };
     let text = format!(
@@ -122,8 +122,8 @@ mod tests {
             (&["frobnicate"], "`tiller --help`"),
             (&["settings", "list"], "`tiller config`"),
         ] {
-            let said = read(line).unwrap_err();
-            assert!(said.contains(says) && said.contains("tiller -p"), "{line:?}: {said}");
+            let error = read(line).unwrap_err();
+            assert!(error.contains(says) && error.contains("tiller -p"), "{line:?}: {error}");
         }
     }
 }

@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn colons_are_another_spelling_of_the_command_and_of_nothing_else() {
+    fn colons_separate_only_the_words_of_a_command() {
         for (given, expected) in [
             ("tiller integrations:plane list_projects a:b", "tiller integrations plane list_projects a:b"),
             ("tiller mcp:secret:set k", "tiller mcp secret set k"),

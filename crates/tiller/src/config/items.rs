@@ -1,12 +1,15 @@
 //! The items of a project's settings that need trust.
 
 use super::{ConfigError, InProject, PROJECT_FILE, SettingsFile, parse::parse};
-use crate::options::{Folders, HookOptions, Options};
+use crate::options::{Directories, HookOptions, Options};
 use agent::{HookEvent, ItemKind, TrustItem};
 
 /// Returns one item for all settings that loosen or redirect, and one for each hook.
-pub(crate) fn trust_items(file: &SettingsFile, folders: &Folders) -> Result<Vec<TrustItem>, ConfigError> {
-    let mut scratch = Options::built_in(folders.clone());
+pub(crate) fn trust_items(
+    file: &SettingsFile,
+    directories: &Directories,
+) -> Result<Vec<TrustItem>, ConfigError> {
+    let mut scratch = Options::built_in(directories.clone());
     let mut loosening = Vec::new();
     for setting in parse(file)? {
         match setting.key.in_project {

@@ -2,7 +2,7 @@
 
 use super::key::{InProject, Key, Value};
 use crate::extensions::{self, Offered};
-use crate::limits::{HOOK_TIMEOUT_MAX, SILENCE_MAX};
+use crate::limits::{HOOK_TIMEOUT_MAX, IDLE_TIMEOUT_MAX};
 use crate::options::{AskLoginShell, Network, Options, Terminal, Tools, Wire};
 use agent::{
     Answer, CallsAsText, HookEvent, PermissionRule, ToolProfile, check_tool_name, check_tool_pattern,
@@ -56,7 +56,7 @@ pub(crate) const KEYS: &[Key] = &[
         set: |o, _, v| {
             let at_home = |pattern: String| match pattern.strip_prefix("~/") {
                 Some(rest) => {
-                    o.folders.home.join(rest).to_string() + if rest.ends_with('/') { "/" } else { "" }
+                    o.directories.home.join(rest).to_string() + if rest.ends_with('/') { "/" } else { "" }
                 }
                 None => pattern,
             };
@@ -68,7 +68,7 @@ pub(crate) const KEYS: &[Key] = &[
     Key {
         name: "tools.allowed_paths",
         in_project: InProject::WhenTrusted(PATHS),
-        set: |o, _, v| Ok(o.allowed_paths.extend(v.paths(&o.folders.home)?)),
+        set: |o, _, v| Ok(o.allowed_paths.extend(v.paths(&o.directories.home)?)),
     },
     Key {
         name: "tools.bash.timeout",
@@ -214,7 +214,7 @@ pub(crate) const KEYS: &[Key] = &[
     Key {
         name: "sandbox.writable_paths",
         in_project: InProject::WhenTrusted(PATHS),
-        set: |o, _, v| Ok(o.writable_paths.extend(v.paths(&o.folders.home)?)),
+        set: |o, _, v| Ok(o.writable_paths.extend(v.paths(&o.directories.home)?)),
     },
     Key {
         name: "sandbox.max_processes",
@@ -485,8 +485,8 @@ pub(crate) const KEYS: &[Key] = &[
 /// Parses the idle timeout of a model server.
 fn silence(value: &Value) -> Result<Duration, String> {
     let given = value.seconds()?;
-    if given > SILENCE_MAX {
-        return Err(format!("is at most {} seconds", SILENCE_MAX.as_secs()));
+    if given > IDLE_TIMEOUT_MAX {
+        return Err(format!("is at most {} seconds", IDLE_TIMEOUT_MAX.as_secs()));
     }
     Ok(given)
 }
@@ -511,7 +511,7 @@ fn order_of_permission(options: &Options) -> u8 {
 }
 
 fn rules(options: &Options, value: &Value) -> Result<Vec<PermissionRule>, String> {
-    let home = &options.folders.home;
+    let home = &options.directories.home;
     let rule = |text: &String| {
         let rule = text.parse::<PermissionRule>()?;
         rule.check_tool()?;

@@ -1,7 +1,7 @@
 //! Resolves the layers of settings.
 
 use super::{
-    ConfigError, InProject, Past, Place, SettingsFile,
+    ConfigError, InProject, Place, ProjectHistory, SettingsFile,
     key::Value,
     keys,
     parse::{Setting, parse},
@@ -10,7 +10,7 @@ use super::{
 use crate::{
     environment::Environment,
     keys::StoredKeys,
-    options::{Brought, Folders, HookOptions, NO_ALLOW_LIST, Network, Options},
+    options::{Directories, HookOptions, NO_ALLOW_LIST, Network, Options, ProjectHook},
 };
 use agent::{Mode, PermissionMode};
 use std::collections::BTreeMap;
@@ -29,10 +29,10 @@ pub(crate) struct Flags {
 
 /// Every layer, the lowest first.
 pub(crate) struct Layers<'a> {
-    pub(crate) folders: Folders,
+    pub(crate) directories: Directories,
     pub(crate) user: Option<SettingsFile>,
     /// The restrictions of earlier versions of the project's file that still apply.
-    pub(crate) past: &'a Past,
+    pub(crate) past: &'a ProjectHistory,
     pub(crate) project: Option<ProjectLayer>,
     pub(crate) environment: &'a Environment,
     /// The stored keys, used where the variable of a key is not set.
@@ -48,9 +48,9 @@ pub(crate) struct ProjectLayer {
     /// The values that the user set in this file through this program, by name. Each applies,
     /// trusted
     /// or not, as long as the file still has that value.
-    pub(crate) said: BTreeMap<String, Value>,
+    pub(crate) user_set: BTreeMap<String, Value>,
     /// Why a hook is not trusted, by name. A hook that is missing here is trusted.
-    pub(crate) waiting: BTreeMap<String, String>,
+    pub(crate) untrusted_hooks: BTreeMap<String, String>,
 }
 
 /// The resolved options, with what the user should know about their origin.
@@ -59,18 +59,18 @@ pub(crate) struct Resolved {
     pub(crate) options: Options,
     pub(crate) notices: Vec<String>,
     /// The settings of files that apply, the lowest layer first.
-    pub(crate) in_force: Vec<InForce>,
+    pub(crate) effective: Vec<EffectiveSetting>,
 }
 
 /// A setting of a file that applies.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct InForce {
+pub(crate) struct EffectiveSetting {
     pub(crate) name: String,
     pub(crate) value: Value,
     pub(crate) place: Place,
 }
 
-impl InForce {
+impl EffectiveSetting {
     fn of(setting: &Setting) -> Self {
         let Setting { name, value, place, .. } = setting.clone();
         Self { name, value, place }
@@ -79,15 +79,15 @@ impl InForce {
 
 /// Resolves the layers; a higher layer overrides the lower ones.
 pub(crate) fn resolve(layers: Layers<'_>) -> Result<Resolved, ConfigError> {
-    let mut options = Options::built_in(layers.folders);
-    let (mut notices, mut in_force) = (Vec::new(), Vec::new());
+    let mut options = Options::built_in(layers.directories);
+    let (mut notices, mut effective) = (Vec::new(), Vec::new());
     if let Some(file) = &layers.user {
         apply_user(&mut options, file)?;
-        in_force.extend(parse(file)?.iter().map(InForce::of));
+        effective.extend(parse(file)?.iter().map(EffectiveSetting::of));
     }
     layers.past.apply(&mut options, layers.project.as_ref().map(|layer| &layer.file))?;
     if let Some(layer) = &layers.project {
-        in_force.extend(apply_project(&mut options, layer, &mut notices)?);
+        effective.extend(apply_project(&mut options, layer, &mut notices)?);
     }
     layers.past.keep_hooks(&mut options);
     complete(&options)?;
@@ -96,16 +96,16 @@ pub(crate) fn resolve(layers: Layers<'_>) -> Result<Resolved, ConfigError> {
     if options.network == Network::AllowList {
         notices.push(NO_ALLOW_LIST.to_owned());
     }
-    Ok(Resolved { options, notices, in_force })
+    Ok(Resolved { options, notices, effective })
 }
 
 /// Returns the paths that the user's own settings block. They restrict the reading of a project's
 /// files before the project's settings are known.
 pub(crate) fn users_blocked_paths(
-    folders: &Folders,
+    directories: &Directories,
     user: Option<&SettingsFile>,
 ) -> Result<Vec<String>, ConfigError> {
-    let mut options = Options::built_in(folders.clone());
+    let mut options = Options::built_in(directories.clone());
     user.map_or(Ok(()), |file| apply_user(&mut options, file))?;
     Ok(options.blocked_paths)
 }
@@ -123,14 +123,14 @@ fn apply_project(
     options: &mut Options,
     layer: &ProjectLayer,
     notices: &mut Vec<String>,
-) -> Result<Vec<InForce>, ConfigError> {
+) -> Result<Vec<EffectiveSetting>, ConfigError> {
     // A project's hook never replaces a hook of the user: that would loosen.
     let own = std::mem::take(&mut options.hooks);
     let result = apply_each(options, layer, notices);
     let brought = std::mem::replace(&mut options.hooks, own);
     for (name, hook) in brought {
-        let why = layer.waiting.get(&name);
-        let of_project = Some(Brought { name: name.clone(), trusted: why.is_none() });
+        let why = layer.untrusted_hooks.get(&name);
+        let project_hook = Some(ProjectHook { name: name.clone(), trusted: why.is_none() });
         if let Some(why) = why {
             let path = &layer.file.path;
             notices.push(format!("{path}: the hook {name:?} is not run: {why}"));
@@ -140,7 +140,7 @@ fn apply_project(
                 continue;
             }
         }
-        options.hooks.insert(format!("project/{name}"), HookOptions { of_project, ..hook });
+        options.hooks.insert(format!("project/{name}"), HookOptions { project_hook, ..hook });
     }
     result
 }
@@ -162,15 +162,15 @@ fn apply_each(
     options: &mut Options,
     layer: &ProjectLayer,
     notices: &mut Vec<String>,
-) -> Result<Vec<InForce>, ConfigError> {
-    let mut in_force = Vec::new();
+) -> Result<Vec<EffectiveSetting>, ConfigError> {
+    let mut effective = Vec::new();
     for setting in parse(&layer.file)? {
         let name = &setting.name;
         let mut after = options.clone();
         setting.apply(&mut after)?;
         // Each hook needs trust of its own: until then it is listed, but does not run.
-        let said = layer.said.get(name) == Some(&setting.value);
-        let distrust = if setting.is_of_hook() || said { &None } else { &layer.distrust };
+        let user_set = layer.user_set.get(name) == Some(&setting.value);
+        let distrust = if setting.is_of_hook() || user_set { &None } else { &layer.distrust };
         let refusal = match (setting.key.in_project, distrust) {
             (InProject::Adds, _) | (InProject::WhenTrusted(_), None) => None,
             (InProject::Tightens(holds), _) if holds(options, &after) => None,
@@ -179,7 +179,7 @@ fn apply_each(
         };
         match refusal {
             None => {
-                in_force.push(InForce::of(&setting));
+                effective.push(EffectiveSetting::of(&setting));
                 *options = after;
             }
             Some(reason) => notices.push(format!(
@@ -188,7 +188,7 @@ fn apply_each(
             )),
         }
     }
-    Ok(in_force)
+    Ok(effective)
 }
 
 fn apply_flags(options: &mut Options, flags: Flags) {

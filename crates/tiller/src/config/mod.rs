@@ -8,7 +8,7 @@ mod key;
 mod keys;
 mod layers;
 mod parse;
-mod past;
+mod project_history;
 mod store;
 mod variables;
 
@@ -19,12 +19,12 @@ pub(crate) use items::{hook_item, trust_items};
 pub(crate) use key::{InProject, Key, Value};
 pub(crate) use keys::KEYS;
 pub(crate) use layers::{
-    Flags, InForce, Layers, ProjectLayer, Resolved, check_model, resolve, users_blocked_paths,
+    EffectiveSetting, Flags, Layers, ProjectLayer, Resolved, check_model, resolve, users_blocked_paths,
 };
-pub(crate) use past::Past;
+pub(crate) use project_history::ProjectHistory;
 pub(crate) use store::{with_setting, without_setting};
 
-use crate::options::{Folders, Options};
+use crate::options::{Directories, Options};
 use system::{AbsPath, LocalSystem};
 
 /// The text of a settings file.
@@ -76,8 +76,8 @@ impl std::fmt::Display for Place {
 }
 
 /// The path of the user's settings file.
-pub(crate) fn user_path(folders: &Folders) -> AbsPath {
-    folders.config.join("config.toml")
+pub(crate) fn user_path(directories: &Directories) -> AbsPath {
+    directories.config.join("config.toml")
 }
 
 /// The path of a project's settings file, relative to the project's directory.
@@ -125,15 +125,15 @@ pub(crate) fn check_name(name: &str) -> Result<(), ConfigError> {
 }
 
 /// Checks that every setting of a file exists and has a valid value.
-pub(crate) fn check(file: &SettingsFile, folders: &Folders) -> Result<(), ConfigError> {
-    let mut options = Options::built_in(folders.clone());
+pub(crate) fn check(file: &SettingsFile, directories: &Directories) -> Result<(), ConfigError> {
+    let mut options = Options::built_in(directories.clone());
     parse::parse(file)?.iter().try_for_each(|setting| setting.apply(&mut options))
 }
 
 fn text(path: AbsPath, bytes: Vec<u8>) -> Result<SettingsFile, ConfigError> {
     match String::from_utf8(bytes) {
         Ok(text) => Ok(SettingsFile { path, text }),
-        Err(_) => Err(ConfigError::Unreadable { path, problem: "it is no UTF-8 text".to_owned() }),
+        Err(_) => Err(ConfigError::Unreadable { path, problem: "it is not UTF-8 text".to_owned() }),
     }
 }
 

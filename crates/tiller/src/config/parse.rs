@@ -21,7 +21,7 @@ impl Setting {
     }
 
     /// Whether both have the same name and value.
-    pub(super) fn says_the_same(&self, other: &Self) -> bool {
+    pub(super) fn is_same_setting(&self, other: &Self) -> bool {
         self.name == other.name && self.value == other.value
     }
 

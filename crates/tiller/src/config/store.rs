@@ -1,7 +1,7 @@
 //! Writes one setting into a settings file and preserves the rest of the text.
 
 use super::{ConfigError, Place, SettingsFile, parse::parse};
-use crate::options::{Folders, Options};
+use crate::options::{Directories, Options};
 use toml::de::{DeTable, DeValue};
 
 /// Returns the file's text with a new value of a setting.
@@ -10,7 +10,7 @@ use toml::de::{DeTable, DeValue};
 /// If the name or the value is invalid, or the result would not parse.
 pub(crate) fn with_setting(
     file: &SettingsFile,
-    folders: &Folders,
+    directories: &Directories,
     name: &str,
     value: &serde_json::Value,
 ) -> Result<String, ConfigError> {
@@ -24,33 +24,33 @@ pub(crate) fn with_setting(
         !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
     };
     if !name.split('.').all(plain) {
-        return Err(bad("is no name of a setting"));
+        return Err(bad("is not the name of a setting"));
     }
-    let Some(written) = written(value) else {
+    let Some(written) = format_value(value) else {
         return Err(bad("takes text, a number or a flag here, or a list of such"));
     };
     // The setting is checked alone first, so that an error names the setting and not the file.
     let alone = SettingsFile { path: file.path.clone(), text: format!("{name} = {written}\n") };
-    let mut options = Options::built_in(folders.clone());
+    let mut options = Options::built_in(directories.clone());
     parse(&alone)?.iter().try_for_each(|setting| setting.apply(&mut options))?;
     parse(file)?;
     for text in candidates(&file.text, name, &written) {
         let changed = SettingsFile { path: file.path.clone(), text };
-        if holds(&changed, folders, name).unwrap_or(false) {
+        if holds(&changed, directories, name).unwrap_or(false) {
             return Ok(changed.text);
         }
     }
-    Err(bad("cannot be written into this file; set it there by hand"))
+    Err(bad("cannot be written to this file; edit the file yourself"))
 }
 
 /// Formats a value as TOML; `None` unless it is text, a number, a flag, or a list of these.
-fn written(value: &serde_json::Value) -> Option<String> {
+fn format_value(value: &serde_json::Value) -> Option<String> {
     Some(match value {
         serde_json::Value::String(text) => quoted(text),
         serde_json::Value::Bool(flag) => flag.to_string(),
         serde_json::Value::Number(number) => number.to_string(),
         serde_json::Value::Array(items) => {
-            let items = items.iter().map(|item| if item.is_array() { None } else { written(item) });
+            let items = items.iter().map(|item| if item.is_array() { None } else { format_value(item) });
             format!("[{}]", items.collect::<Option<Vec<_>>>()?.join(", "))
         }
         serde_json::Value::Object(_) | serde_json::Value::Null => return None,
@@ -69,21 +69,21 @@ pub(crate) fn without_setting(file: &SettingsFile, name: &str) -> Result<Option<
     let changed = SettingsFile { path: file.path.clone(), text };
     let left: Vec<_> = before.iter().filter(|setting| setting.name != name).collect();
     let same = parse(&changed).is_ok_and(|after| {
-        after.len() == left.len() && after.iter().zip(&left).all(|(after, left)| after.says_the_same(left))
+        after.len() == left.len() && after.iter().zip(&left).all(|(after, left)| after.is_same_setting(left))
     });
     match same {
         true => Ok(Some(changed.text)),
         false => Err(ConfigError::BadValue {
             place: Place::File(file.path.clone(), 1),
             key: name.to_owned(),
-            problem: "cannot be taken out of this file; do it there by hand".to_owned(),
+            problem: "cannot be removed from this file; edit the file yourself".to_owned(),
         }),
     }
 }
 
 /// Whether the file is valid and has the setting.
-fn holds(file: &SettingsFile, folders: &Folders, name: &str) -> Result<bool, ConfigError> {
-    let mut options = Options::built_in(folders.clone());
+fn holds(file: &SettingsFile, directories: &Directories, name: &str) -> Result<bool, ConfigError> {
+    let mut options = Options::built_in(directories.clone());
     let settings = parse(file)?;
     settings.iter().try_for_each(|setting| setting.apply(&mut options))?;
     Ok(settings.iter().any(|setting| setting.name == name))
@@ -144,7 +144,7 @@ mod tests {
 
     fn set(text: &str, name: &str, value: serde_json::Value) -> Result<String, String> {
         let path = |text: &str| AbsPath::new(text).unwrap();
-        let folders = Folders {
+        let directories = Directories {
             home: path("/home/me"),
             config: path("/c"),
             data: path("/d"),
@@ -152,11 +152,11 @@ mod tests {
             temp: path("/tmp"),
         };
         let file = SettingsFile { path: path("/c/config.toml"), text: text.to_owned() };
-        with_setting(&file, &folders, name, &value).map_err(|error| error.to_string())
+        with_setting(&file, &directories, name, &value).map_err(|error| error.to_string())
     }
 
     #[test]
-    fn a_setting_is_written_and_the_rest_is_left() {
+    fn writing_a_setting_preserves_the_rest_of_the_file() {
         let mode = "tools.default_permission_mode";
         for (before, after) in [
             ("", "[tools]\ndefault_permission_mode = \"argus\"\n"),
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_not_be_read_is_not_written() {
+    fn a_setting_that_would_be_invalid_is_not_written() {
         for (name, value, says) in [
             ("tools.default_permission_mod", json!("argus"), "did you mean"),
             ("tools.default_permission_mode", json!("canary"), "guardian"),

@@ -26,7 +26,7 @@ fn run(case: Case<'_>) -> Result<Resolved, ConfigError> {
     let path = |text: &str| AbsPath::new(text).unwrap();
     let file =
         |path: AbsPath, text: &str| (!text.is_empty()).then(|| SettingsFile { path, text: text.to_owned() });
-    let folders = Folders {
+    let directories = Directories {
         home: path("/home/me"),
         config: path("/c"),
         data: path("/d"),
@@ -36,18 +36,18 @@ fn run(case: Case<'_>) -> Result<Resolved, ConfigError> {
     let environment: Environment =
         case.environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     resolve(Layers {
-        user: file(user_path(&folders), case.user),
+        user: file(user_path(&directories), case.user),
         project: file(project_path(&path("/w")), case.project).map(|file| ProjectLayer {
             file,
             distrust: (!case.trusted).then(|| "not trusted".to_owned()),
-            said: BTreeMap::new(),
-            waiting: (!case.trusted)
+            user_set: BTreeMap::new(),
+            untrusted_hooks: (!case.trusted)
                 .then(|| ("guard".to_owned(), "not trusted".to_owned()))
                 .into_iter()
                 .collect(),
         }),
-        past: &Past::default(),
-        folders,
+        past: &ProjectHistory::default(),
+        directories,
         environment: &environment,
         keys: &StoredKeys::default(),
         flags: case.flags,
@@ -59,7 +59,7 @@ fn options(case: Case<'_>) -> Options {
 }
 
 #[test]
-fn each_layer_covers_the_one_below() {
+fn each_layer_overrides_the_one_below() {
     let layers = [
         ("", &[][..], Flags::default(), Mode::Edit),
         ("agent.mode = 'plan'", &[], Flags::default(), Mode::Plan),
@@ -151,13 +151,13 @@ fn a_trusted_project_may_redirect_but_not_loosen() {
 }
 
 #[test]
-fn a_project_adds_hooks_once_trusted_and_never_takes_the_users_place() {
+fn a_trusted_project_adds_hooks_and_never_replaces_the_users() {
     let hook = |word: &str| format!("[hooks.guard]\non = 'before_tool'\ncommand = ['{word}']");
     let (user, project) = (hook("mine"), hook("theirs"));
     let commands = |trusted| {
         let options = options(Case { user: &user, project: &project, trusted, ..Case::default() });
         let hooks = options.hooks.into_iter();
-        let trusted = |hook: &HookOptions| hook.of_project.as_ref().map(|brought| brought.trusted);
+        let trusted = |hook: &HookOptions| hook.project_hook.as_ref().map(|brought| brought.trusted);
         hooks.map(|(name, hook)| (name, hook.command[0].clone(), trusted(&hook))).collect::<Vec<_>>()
     };
     let own = ("guard".to_owned(), "mine".to_owned(), None);
@@ -193,7 +193,7 @@ fn s39_the_strictest_layer_wins_in_every_combination() {
 }
 
 #[test]
-fn every_setting_says_whether_a_project_may_set_it_and_holds_to_it() {
+fn every_setting_enforces_whether_a_project_may_set_it() {
     // This holds for future settings too: a project must never set a vendor's address, a key, or
     // the
     // place where commands run.
@@ -205,7 +205,7 @@ fn every_setting_says_whether_a_project_may_set_it_and_holds_to_it() {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_its_place() {
+fn errors_name_the_place_of_the_invalid_setting() {
     for (user, expected) in [
         ("\n\n[tols]\n", "/c/config.toml:3: unknown setting \"tols\"; did you mean \"tools\"?"),
         (
@@ -222,7 +222,7 @@ fn what_is_wrong_is_said_with_its_place() {
         ),
         (
             "[providers.custom.openai]\nbase_url = 'http://x'",
-            "/c/config.toml:2: providers.custom.openai.base_url: \"openai\" cannot be the name of a provider of your own; choose another",
+            "/c/config.toml:2: providers.custom.openai.base_url: \"openai\" cannot be the name of a custom provider; choose another",
         ),
         (
             "providers.custom.groq = 1",

@@ -40,7 +40,7 @@ pub(super) fn apply(
     match environment.get(OLLAMA_HOST).map(providers::ollama_address) {
         Some(Ok(address)) => options.local.ollama = Some(address),
         Some(Err(problem)) => {
-            tracing::warn!("the environment variable {OLLAMA_HOST} {problem}; it is passed over")
+            tracing::warn!("the environment variable {OLLAMA_HOST} {problem}; it is ignored")
         }
         None => {}
     }

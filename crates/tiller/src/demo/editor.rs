@@ -107,7 +107,7 @@ impl Editor {
             "terminal/kill" => self.terminals.kill(params),
             "terminal/release" => self.terminals.release(params),
             "session/request_permission" => Ok(self.ask(params).await),
-            _ => Err(Refusal(-32601, format!("this editor has no {method}"))),
+            _ => Err(Refusal(-32601, format!("this editor does not support {method}"))),
         };
         self.peer.respond(id, answer).await
     }
@@ -158,7 +158,7 @@ impl Editor {
     async fn terminal_event(&mut self, id: &str, event: Event) -> Result<()> {
         match event {
             Event::Output(text) => {
-                self.terminals.keep(id, &text);
+                self.terminals.append_output(id, &text);
                 for line in text.lines() {
                     self.printed_lines += 1;
                     if self.printed_lines <= limits::DEMO_TERMINAL_LINES {
@@ -171,7 +171,7 @@ impl Editor {
                 let end = match (&ended.status.code, &ended.status.signal) {
                     (Some(code), _) => format!("exit {code}"),
                     (None, Some(signal)) => signal.clone(),
-                    (None, None) => "ended, nobody knows how".to_owned(),
+                    (None, None) => "ended with an unknown status".to_owned(),
                 };
                 let success = ended.status.success();
                 if let Some(more) = self.printed_lines.checked_sub(limits::DEMO_TERMINAL_LINES + 1) {

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn misses_each_part_of_the_story() {
+    fn reports_each_missing_step_of_the_story() {
         let mut ledger = Ledger::default();
         assert_eq!(ledger.missing("a").len(), 4);
         ledger.reads.push(Read { path: "a".into(), unsaved: false });

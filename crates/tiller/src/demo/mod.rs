@@ -34,9 +34,9 @@ pub(crate) async fn run(args: DemoArgs, environment: &Environment) -> Result<Exi
     let base = system.resolve(&AbsPath::from_os(temp.path())?).await?;
     let root = match &args.project {
         Some(path) => {
-            let folder = environment::absolute(&environment::current_dir()?, path)?;
-            environment::check_folder("--project", &folder)?;
-            folder
+            let directory = environment::absolute(&environment::current_dir()?, path)?;
+            environment::check_directory("--project", &directory)?;
+            directory
         }
         None => base.join("greeter"),
     };
@@ -79,7 +79,7 @@ async fn play(
     let prompt = match (&args.prompt, model) {
         (Some(prompt), _) => prompt.as_str(),
         (None, PILOT) => project::COMMANDS,
-        (None, _) => project::WISH,
+        (None, _) => project::PROMPT,
     };
     editor.screen.restart();
     editor.screen.step("you", Paint::Green, prompt);
@@ -160,7 +160,7 @@ async fn conclude(
     }
     if story {
         missing.extend(ledger.missing(project::FILE));
-        missing.extend(proof(&mut editor, system, root).await?);
+        missing.extend(check_result(&mut editor, system, root).await?);
     }
     let Editor { peer, mut screen, .. } = editor;
     if let Err(error) = peer.hang_up().await {
@@ -168,12 +168,12 @@ async fn conclude(
     }
     screen.line(Paint::Plain, "");
     if missing.is_empty() {
-        let verdict = if story { "The story happened as told." } else { "The turn ended in order." };
+        let verdict = if story { "Every step happened." } else { "The turn completed." };
         screen.line(Paint::Green, verdict);
         return Ok(Exit::Ok);
     }
     for lack in missing {
-        screen.line(Paint::Red, &format!("Not as told: {lack}."));
+        screen.line(Paint::Red, &format!("Missing step: {lack}."));
     }
     Ok(Exit::Error)
 }
@@ -181,7 +181,7 @@ async fn conclude(
 /// Checks that the buffer and the file on disk have both the unsaved line and the fix, and prints
 /// the
 /// file.
-async fn proof(editor: &mut Editor, system: &dyn System, root: &AbsPath) -> Result<Vec<String>> {
+async fn check_result(editor: &mut Editor, system: &dyn System, root: &AbsPath) -> Result<Vec<String>> {
     let path = root.join(project::FILE);
     let disk = system.read_text(&path, None).await?;
     let buffer = editor.buffer(&path).unwrap_or_default().to_owned();

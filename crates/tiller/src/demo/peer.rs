@@ -88,11 +88,11 @@ impl Peer {
     /// # Errors
     /// If the agent has exited, is silent for too long, or sends an invalid message.
     pub(super) async fn next(&mut self) -> Result<Incoming> {
-        let line = match timeout(limits::DEMO_SILENCE, self.lines.next_line()).await {
-            Err(_) => bail!("the agent was silent for {} s", limits::DEMO_SILENCE.as_secs()),
+        let line = match timeout(limits::DEMO_IDLE_TIMEOUT, self.lines.next_line()).await {
+            Err(_) => bail!("the agent was silent for {} s", limits::DEMO_IDLE_TIMEOUT.as_secs()),
             Ok(line) => line.context("cannot read from the agent")?,
         };
-        let Some(line) = line else { bail!("the agent has gone (its output ended)") };
+        let Some(line) = line else { bail!("the agent has exited (its output ended)") };
         parse(&line)
     }
 
@@ -100,23 +100,23 @@ impl Peer {
     pub(super) async fn hang_up(self) -> Result<()> {
         let Self { mut child, stdin, .. } = self;
         drop(stdin);
-        match timeout(limits::DEMO_GOODBYE, child.wait()).await {
+        match timeout(limits::DEMO_EXIT, child.wait()).await {
             Ok(Ok(status)) if status.success() => Ok(()),
             Ok(Ok(status)) => bail!("the agent ended with {status}"),
             Ok(Err(error)) => Err(error).context("cannot wait for the agent"),
-            Err(_) => bail!("the agent did not end within {} s of its input", limits::DEMO_GOODBYE.as_secs()),
+            Err(_) => bail!("the agent did not end within {} s of its input", limits::DEMO_EXIT.as_secs()),
         }
     }
 
     async fn send(&mut self, message: &Value) -> Result<()> {
         let written = self.stdin.write_all(format!("{message}\n").as_bytes()).await;
-        written.context("cannot write to the agent: it has gone")
+        written.context("cannot write to the agent: it has exited")
     }
 }
 
 fn parse(line: &str) -> Result<Incoming> {
-    let mut message: Value =
-        serde_json::from_str(line).with_context(|| format!("the agent sent no JSON: {line}"))?;
+    let mut message: Value = serde_json::from_str(line)
+        .with_context(|| format!("the agent sent a line that is not JSON: {line}"))?;
     let method = message["method"].as_str().map(str::to_owned);
     let id = message.get("id").cloned();
     let mut take = |field: &str| message.get_mut(field).map(Value::take);
@@ -126,14 +126,16 @@ fn parse(line: &str) -> Result<Incoming> {
         }
         (Some(method), None) => Incoming::Notification { method, params: take("params").unwrap_or_default() },
         (None, Some(id)) => {
-            let id = id.as_u64().with_context(|| format!("the agent answered what was not asked: {line}"))?;
+            let id = id
+                .as_u64()
+                .with_context(|| format!("the agent answered a request that was not sent: {line}"))?;
             let result = match take("error") {
                 Some(error) => Err(error["message"].as_str().unwrap_or("no message").to_owned()),
                 None => Ok(take("result").unwrap_or_default()),
             };
             Incoming::Response { id, result }
         }
-        (None, None) => bail!("the agent sent a message that is none: {line}"),
+        (None, None) => bail!("the agent sent neither a request nor a response: {line}"),
     })
 }
 
@@ -142,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tells_the_kinds_of_messages_apart() {
+    fn distinguishes_the_kinds_of_messages() {
         let request = Incoming::Request { id: json!("a"), method: "m".into(), params: json!({ "x": 1 }) };
         assert_eq!(parse(r#"{"jsonrpc":"2.0","id":"a","method":"m","params":{"x":1}}"#).unwrap(), request);
         let notification = Incoming::Notification { method: "m".into(), params: Value::Null };

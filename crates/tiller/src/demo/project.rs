@@ -14,7 +14,7 @@ pub(super) const UNSAVED: &str = "# typed a minute ago, not saved yet: greet in 
 /// The prompt for the pilot, which follows plain commands.
 pub(super) const COMMANDS: &str = r#"replace "Helo" with "Hello" in src/greet.sh then run sh test.sh"#;
 /// The prompt for a language model.
-pub(super) const WISH: &str = "The greeting in src/greet.sh is misspelt. Read the file, fix the spelling with one edit and leave everything \
+pub(super) const PROMPT: &str = "The greeting in src/greet.sh is misspelt. Read the file, fix the spelling with one edit and leave everything \
                                else in it alone, then run `sh test.sh` and say whether it passes.";
 
 const GREET: &str = "# Prints a greeting for the name it is given.\ngreet() {\n    echo \"Helo, $1!\"\n}\n";

@@ -26,9 +26,9 @@ pub(super) struct Screen {
     colours: bool,
     start: Instant,
     /// The agent's text that does not end in a line break yet.
-    said: String,
+    partial_line: String,
     /// Whether the first line of the current message has been printed.
-    saying: bool,
+    message_started: bool,
 }
 
 impl Screen {
@@ -37,8 +37,8 @@ impl Screen {
         Self {
             colours: !no_color && crate::streams::stdout_is_terminal(),
             start: Instant::now(),
-            said: String::new(),
-            saying: false,
+            partial_line: String::new(),
+            message_started: false,
         }
     }
 
@@ -55,10 +55,10 @@ impl Screen {
 
     /// Adds text of the agent's message; complete lines are printed.
     pub(super) fn say(&mut self, text: &str) {
-        self.said.push_str(text);
-        while let Some(at) = self.said.find('\n') {
-            let line: String = self.said.drain(..=at).collect();
-            self.said_line(&line);
+        self.partial_line.push_str(text);
+        while let Some(at) = self.partial_line.find('\n') {
+            let line: String = self.partial_line.drain(..=at).collect();
+            self.message_line(&line);
         }
     }
 
@@ -83,18 +83,18 @@ impl Screen {
     }
 
     fn flush(&mut self) {
-        let rest = std::mem::take(&mut self.said);
-        self.said_line(&rest);
-        self.saying = false;
+        let rest = std::mem::take(&mut self.partial_line);
+        self.message_line(&rest);
+        self.message_started = false;
     }
 
     /// Prints a line of the agent's message: the first with the time, the others below it.
-    fn said_line(&mut self, line: &str) {
+    fn message_line(&mut self, line: &str) {
         let line = line.trim_end();
-        if self.saying {
+        if self.message_started {
             wrap(&clean(line)).iter().for_each(|line| self.print(&format!("{:MARGIN$}{line}\n", "")));
         } else if !line.is_empty() {
-            self.saying = true;
+            self.message_started = true;
             self.row("agent", Paint::Cyan, line);
         }
     }
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn lets_no_escape_sequence_through() {
+    fn removes_escape_sequences() {
         assert_eq!(clean("a\x1b[2Jb\tc\r\n"), "a[2Jb c\n");
     }
 }

@@ -103,7 +103,7 @@ impl Terminals {
     }
 
     /// Appends output, within the terminal's limit.
-    pub(super) fn keep(&mut self, id: &str, text: &str) {
+    pub(super) fn append_output(&mut self, id: &str, text: &str) {
         let Some(terminal) = self.open.get_mut(id) else { return };
         terminal.output.push_str(text);
         let excess = terminal.output.len().saturating_sub(terminal.limit);

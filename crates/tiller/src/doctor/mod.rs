@@ -42,8 +42,8 @@ pub(crate) async fn run(subject: Subject<'_>, args: &DoctorArgs) -> Result<Exit>
     let options = subject.options;
     let Report { support, sessions, model, notices, issues, next_commands } = &report;
     writeln!(stdout, "tiller {}", env!("CARGO_PKG_VERSION"))?;
-    writeln!(stdout, "config     {}", options.folders.config)?;
-    writeln!(stdout, "data       {}", options.folders.data)?;
+    writeln!(stdout, "config     {}", options.directories.config)?;
+    writeln!(stdout, "data       {}", options.directories.data)?;
     writeln!(stdout, "sessions   {}", sessions.line())?;
     writeln!(stdout, "model      {}", model.default.as_deref().unwrap_or("none"))?;
     writeln!(stdout, "sandbox    {}, network {}", options.sandbox.id(), options.network.id())?;
@@ -81,12 +81,12 @@ impl Report {
     async fn of(subject: &Subject<'_>) -> Self {
         let options = subject.options;
         let support = wiring::local_system(options).sandbox_support().await;
-        let sessions = health::look(options).await;
-        let model = model::look(options, subject.catalog).await;
+        let sessions = health::check(options).await;
+        let model = model::check(options, subject.catalog).await;
         let network = (options.network == Network::AllowList).then(|| NO_ALLOW_LIST.to_owned());
-        let settings = subject.settings_problem.map(|problem| {
-            format!("the settings cannot be used, and what is said here is without them: {problem}")
-        });
+        let settings = subject
+            .settings_problem
+            .map(|problem| format!("the settings are invalid, and this report ignores them: {problem}"));
         let issues = settings.into_iter().chain(network).chain(sessions.problems.iter().cloned());
         let mut next_commands = Vec::new();
         if subject.settings_problem.is_some() {
@@ -98,7 +98,7 @@ impl Report {
         next_commands.extend(model.next_commands.iter().cloned());
         Self {
             issues: issues.chain(model.issues.iter().cloned()).collect(),
-            notices: with_shortcoming(options, subject.notices, support),
+            notices: notices_with_shortcoming(options, subject.notices, support),
             support,
             sessions,
             model,
@@ -125,7 +125,7 @@ impl Report {
                 "applies": support.applies(),
                 "holds": support.holds(),
             },
-            "paths": { "config": options.folders.config.as_str(), "data": options.folders.data.as_str(), "cache": options.folders.cache.as_str() },
+            "paths": { "config": options.directories.config.as_str(), "data": options.directories.data.as_str(), "cache": options.directories.cache.as_str() },
             "providers": providers.iter().map(|(name, key, base)| json!({ "name": name, "key": key, "base_url": base })).collect::<Vec<_>>(),
             "sessions": sessions.as_json(),
             "notices": notices.iter().chain(&model.notes).collect::<Vec<_>>(),
@@ -136,7 +136,7 @@ impl Report {
 }
 
 /// Returns the ignored settings, and what this machine lacks for the sandbox.
-fn with_shortcoming(options: &Options, notices: &[String], support: SandboxSupport) -> Vec<String> {
+fn notices_with_shortcoming(options: &Options, notices: &[String], support: SandboxSupport) -> Vec<String> {
     notices.iter().cloned().chain(shortcoming(options.sandbox, support, IS_LINUX)).collect()
 }
 
@@ -175,8 +175,7 @@ fn shortcoming(level: SandboxLevel, support: SandboxSupport, is_linux: bool) -> 
     }
     if support.applies() {
         return Some(
-            "commands are confined, but without namespaces git hooks and secret files of a project are in their reach, \
-             so all but those that only look ask; allow unprivileged user namespaces to change that"
+            "commands are confined, but without namespaces they can reach a project's git hooks and secret files, so all but read-only commands need approval; allow unprivileged user namespaces to change that"
                 .to_owned(),
         );
     }
@@ -186,11 +185,11 @@ fn shortcoming(level: SandboxLevel, support: SandboxSupport, is_linux: bool) -> 
         abi if abi < MIN_LANDLOCK_ABI => {
             format!("there is no sandbox: it needs Landlock {MIN_LANDLOCK_ABI}, and this kernel has {abi}")
         }
-        _ => "there is no sandbox: Landlock is here, but a command that was confined to try it did not run \
+        _ => "there is no sandbox: Landlock is available, but a confined test command did not run \
               (containers often forbid system call filters)"
             .to_owned(),
     };
-    Some(format!("{why}; commands run with your rights, and all but those that only look ask"))
+    Some(format!("{why}; commands run with your rights, and all but read-only commands need approval"))
 }
 
 #[cfg(test)]
@@ -198,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn says_what_the_kernel_gives() {
+    fn describes_the_sandbox_features_of_the_kernel() {
         let whole = SandboxSupport {
             landlock_abi: 6,
             seccomp: true,
@@ -222,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_machine_lacks_is_said_without_a_contradiction() {
+    fn a_sandbox_shortcoming_is_described_consistently() {
         let none = SandboxSupport::default();
         let old = SandboxSupport { landlock_abi: 2, ..none };
         let refused = SandboxSupport { landlock_abi: 6, ..none };
@@ -232,13 +231,17 @@ mod tests {
             (none, false, "this system has no sandbox; commands run with your rights"),
             (none, true, "this kernel has no Landlock"),
             (old, true, "it needs Landlock 3, and this kernel has 2"),
-            (refused, true, "Landlock is here, but a command that was confined to try it did not run"),
+            (refused, true, "Landlock is available, but a confined test command did not run"),
             (partly, true, "without namespaces"),
         ] {
-            let said = shortcoming(level, support, is_linux).unwrap();
-            assert!(said.contains(says) && said.contains("all but those that only look ask"), "{said}");
-            assert!(is_linux || !said.contains("Landlock"), "{said}");
-            assert_eq!(said.contains("needs Landlock"), support == old, "{said}");
+            let shortcoming_text = shortcoming(level, support, is_linux).unwrap();
+            assert!(
+                shortcoming_text.contains(says)
+                    && shortcoming_text.contains("all but read-only commands need approval"),
+                "{shortcoming_text}"
+            );
+            assert!(is_linux || !shortcoming_text.contains("Landlock"), "{shortcoming_text}");
+            assert_eq!(shortcoming_text.contains("needs Landlock"), support == old, "{shortcoming_text}");
             assert_eq!(shortcoming(SandboxLevel::Off, support, is_linux), None);
         }
         let whole = SandboxSupport { namespaces: true, ..partly };

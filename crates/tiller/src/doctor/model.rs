@@ -21,11 +21,11 @@ pub(super) struct ModelHealth {
 
 /// Discovers model servers on this machine and checks the default model. Sends no request to a
 /// vendor.
-pub(super) async fn look(options: &Options, catalog: &Catalog) -> ModelHealth {
+pub(super) async fn check(options: &Options, catalog: &Catalog) -> ModelHealth {
     catalog.discover().await;
     let mut health = ModelHealth::default();
     if catalog.is_unconfigured().await {
-        health.issues.push("no model is set up: only the built-in pilot would answer".to_owned());
+        health.issues.push("no model is set up: only the built-in pilot is available".to_owned());
         health.next_commands.extend(["tiller setup".to_owned(), "export ANTHROPIC_API_KEY=…".to_owned()]);
         return health;
     }
@@ -41,16 +41,16 @@ pub(super) async fn look(options: &Options, catalog: &Catalog) -> ModelHealth {
         (Credentials::Missing, _) => {
             health
                 .issues
-                .push(format!("the default model {id} cannot be asked: there is no key for {provider}"));
+                .push(format!("the default model {id} cannot be used: there is no key for {provider}"));
             health.next_commands.push(format!("tiller setup --provider {provider}"));
         }
         (_, Err(error)) => {
-            health.issues.push(format!("the default model {id} cannot be asked: {error}"));
+            health.issues.push(format!("the default model {id} cannot be used: {error}"));
             health.next_commands.extend(["tiller models".to_owned(), "tiller setup".to_owned()]);
         }
         (_, Ok(_)) if id == providers::pilot::ID => health
             .notes
-            .push("the default model is the built-in pilot, which is no language model".to_owned()),
+            .push("the default model is the built-in pilot, which is not a language model".to_owned()),
         (_, Ok(_)) => {}
     }
     let local: Vec<_> =

@@ -62,20 +62,20 @@ impl Extensions {
         std::iter::once(Arc::new(Self) as Arc<dyn ToolProvider>).collect()
     }
 
-    pub(crate) async fn look_again(&self, _session: &SessionId) {}
+    pub(crate) async fn refresh_servers(&self, _session: &SessionId) {}
 }
 
 impl ToolProvider for Extensions {
     fn open(&self, session: &SessionScope) -> Arc<dyn ToolSource> {
-        Arc::new(Unserved(Mutex::new(names(&session.servers))))
+        Arc::new(UnsupportedServers(Mutex::new(names(&session.servers))))
     }
 }
 
 /// The client's servers that no warning has named yet.
-struct Unserved(Mutex<Vec<String>>);
+struct UnsupportedServers(Mutex<Vec<String>>);
 
 #[async_trait]
-impl ToolSource for Unserved {
+impl ToolSource for UnsupportedServers {
     fn grows(&self) -> bool {
         false
     }
@@ -128,8 +128,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_brings_servers_is_told_once_that_they_are_not_used() {
-        let source = Unserved(Mutex::new(names(&[server("a"), server("b")])));
+    async fn a_client_that_sends_servers_is_warned_once_that_they_are_not_used() {
+        let source = UnsupportedServers(Mutex::new(names(&[server("a"), server("b")])));
         let titles = |offer: Offer| offer.notices.into_iter().map(|notice| notice.title).collect::<Vec<_>>();
         assert_eq!(titles(source.offer().await), ["MCP servers are not used: a, b"]);
         assert_eq!(titles(source.offer().await), Vec::<String>::new());
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_follows_a_command_that_is_not_there_is_taken() {
+    fn a_missing_command_accepts_any_arguments() {
         use crate::args::{Cli, Command};
         use clap::Parser as _;
         for line in [

@@ -62,12 +62,12 @@ fn denial(request: &PermissionRequest) -> String {
     // Without a grant label no permission can be remembered, so the call asks in every mode.
     let advice = match request.grant_label.is_empty() {
         true => {
-            "It asks in every mode, so --yolo does not allow it: run it yourself, or allow it with the setting permissions.allow."
+            "It needs approval in every mode, so --yolo does not allow it: run it yourself, or allow it with the setting permissions.allow."
         }
         false => {
             "To allow it, pass --permission-mode prometheus (or --yolo), or set tools.default_permission_mode."
         }
     };
     let (title, question) = (&request.title, request.question.trim_end());
-    format!("{title} was denied: {question} Nobody can answer in a headless run. {advice}")
+    format!("{title} was denied: {question} No user can approve it in a headless run. {advice}")
 }

@@ -11,7 +11,7 @@ use agent::{
 };
 use anyhow::{Context, Result, anyhow};
 use client::{HeadlessClient, SharedOutput, with};
-use output::{Ending, Output};
+use output::{Output, RunEnd};
 use std::{
     sync::{Arc, Mutex},
     time::{Instant, SystemTime},
@@ -19,15 +19,15 @@ use std::{
 use system::{AbsPath, System};
 
 /// The addition to the system prompt, so that the model can pass on how to get past a denial.
-pub(crate) const NOBODY: &str = "Nobody watches this run, so nobody can answer a permission request: what would have to be asked is denied. When that keeps \
+pub(crate) const NO_USER: &str = "Nobody watches this run, so nobody can answer a permission request: what would have to be asked is denied. When that keeps \
                                  you from finishing, say so, and that the user can allow it with --permission-mode prometheus (or --yolo), or \
                                  with the setting tools.default_permission_mode.";
 
 /// The error of a run without a model. The pilot runs a prompt only if it was chosen explicitly: it
 /// understands few prompts, and would report success without doing anything.
-const NO_MODEL: &str = "no model is set up, so nothing was asked. Run `tiller setup`, or set ANTHROPIC_API_KEY or OPENAI_API_KEY, or start a model \
+const NO_MODEL: &str = "no model is set up, so no request was sent. Run `tiller setup`, or set ANTHROPIC_API_KEY or OPENAI_API_KEY, or start a model \
                         server on this machine (Ollama, llama.cpp, LM Studio, vLLM). `tiller models` lists what can be chosen, and \
-                        `-m offline/pilot` asks the built-in pilot, which is no language model.";
+                        `-m offline/pilot` uses the built-in pilot, which is not a language model.";
 
 /// The options of a run.
 pub(crate) struct Run {
@@ -37,7 +37,7 @@ pub(crate) struct Run {
     /// The time limit in seconds, and the moment when it ends.
     pub(crate) timeout: Option<u64>,
     pub(crate) deadline: Option<Instant>,
-    pub(crate) session: Begin,
+    pub(crate) session: SessionChoice,
     /// Whether to take a continued session over from another process that holds its lease.
     pub(crate) take_over: bool,
     /// The model, mode and permission mode from flags; they apply to a continued session too.
@@ -46,7 +46,7 @@ pub(crate) struct Run {
 
 /// The session of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Begin {
+pub(crate) enum SessionChoice {
     /// A new one.
     New,
     /// The most recent one of the directory.
@@ -73,7 +73,7 @@ pub(crate) async fn run(runtime: &Arc<Runtime>, system: Arc<dyn System>, run: Ru
     }
     let client = Arc::new(HeadlessClient::new(Arc::clone(&output)));
     let begun = tokio::select! {
-        begun = begin(runtime, &run, Surface { client, system }) => begun.map(Ok),
+        begun = open_session(runtime, &run, Surface { client, system }) => begun.map(Ok),
         exit = asked_to_end(run.deadline) => Ok(Err(exit)),
     };
     let code = match begun {
@@ -81,7 +81,7 @@ pub(crate) async fn run(runtime: &Arc<Runtime>, system: Arc<dyn System>, run: Ru
             let turn = turn(&session, &run, &output).await;
             turn.with_context(|| format!("session {}", session.id()))
         }
-        Ok(Err(exit)) => Ok(unfinished(&output, exit, "the turn had not begun")),
+        Ok(Err(exit)) => Ok(unfinished(&output, exit, "the turn had not started")),
         Err(error) => Err(error),
     };
     if tokio::time::timeout(limits::SETTLE, runtime.shutdown()).await.is_err() {
@@ -95,9 +95,9 @@ pub(crate) async fn run(runtime: &Arc<Runtime>, system: Arc<dyn System>, run: Ru
     })
 }
 
-async fn begin(runtime: &Arc<Runtime>, run: &Run, surface: Surface) -> Result<SessionHandle> {
+async fn open_session(runtime: &Arc<Runtime>, run: &Run, surface: Surface) -> Result<SessionHandle> {
     let id = match &run.session {
-        Begin::New => {
+        SessionChoice::New => {
             if run.overrides.model.is_none() && runtime.is_unconfigured(&run.cwd).await {
                 return Err(anyhow!(NO_MODEL));
             }
@@ -108,8 +108,8 @@ async fn begin(runtime: &Arc<Runtime>, run: &Run, surface: Surface) -> Result<Se
             };
             return Ok(runtime.create(new, |_| surface).await?);
         }
-        Begin::This(id) => sessions::named(runtime, id.as_str(), &run.cwd).await?,
-        Begin::Last => {
+        SessionChoice::This(id) => sessions::resolve_session_id(runtime, id.as_str(), &run.cwd).await?,
+        SessionChoice::Last => {
             let query = ListQuery { cwd: Some(run.cwd.clone()), limit: 1, ..ListQuery::default() };
             let page = runtime.list(query).await?;
             let last = page.sessions.into_iter().next();
@@ -142,9 +142,9 @@ async fn begin(runtime: &Arc<Runtime>, run: &Run, surface: Surface) -> Result<Se
 
 async fn turn(session: &SessionHandle, run: &Run, output: &SharedOutput) -> Result<Exit> {
     let started = Instant::now();
-    let (outcome, ended_by) = match settle(session, run).await? {
-        Settled::Outcome(outcome, ended_by) => (outcome, ended_by),
-        Settled::Not(exit) => {
+    let (outcome, ended_by) = match run_prompt(session, run).await? {
+        PromptResult::Outcome(outcome, ended_by) => (outcome, ended_by),
+        PromptResult::Unsettled(exit) => {
             let waited = format!("the cancelled turn did not settle in {} s", limits::SETTLE.as_secs());
             return Ok(unfinished(output, exit, &waited));
         }
@@ -160,7 +160,7 @@ async fn turn(session: &SessionHandle, run: &Run, output: &SharedOutput) -> Resu
             tracing::warn!("{message}");
             output.error(&message);
         }
-        output.end(&Ending {
+        output.end(&RunEnd {
             session: session.id().0.clone(),
             stop_reason: outcome.stop_reason,
             usage: outcome.usage,
@@ -172,20 +172,20 @@ async fn turn(session: &SessionHandle, run: &Run, output: &SharedOutput) -> Resu
 }
 
 /// The result of a prompt.
-enum Settled {
+enum PromptResult {
     /// The turn's outcome, and the reason for its cancellation, if it was cancelled.
     Outcome(PromptOutcome, Option<Exit>),
     /// The turn was cancelled and did not settle in time.
-    Not(Exit),
+    Unsettled(Exit),
 }
 
 /// Runs the prompt to its end. A signal, the time limit or a failed stdout cancels it, and it gets
 /// time to settle.
-async fn settle(session: &SessionHandle, run: &Run) -> Result<Settled> {
+async fn run_prompt(session: &SessionHandle, run: &Run) -> Result<PromptResult> {
     let prompt = session.prompt(vec![Content::text(run.prompt.clone())]);
     tokio::pin!(prompt);
     let ended_by = tokio::select! {
-        outcome = &mut prompt => return Ok(Settled::Outcome(outcome?, None)),
+        outcome = &mut prompt => return Ok(PromptResult::Outcome(outcome?, None)),
         exit = asked_to_end(run.deadline) => exit,
     };
     session.cancel();
@@ -193,8 +193,8 @@ async fn settle(session: &SessionHandle, run: &Run) -> Result<Settled> {
         tracing::warn!("the turn is being cancelled; a second signal ends the process at once");
     }
     match tokio::time::timeout(limits::SETTLE, prompt).await {
-        Ok(outcome) => Ok(Settled::Outcome(outcome?, Some(ended_by))),
-        Err(_elapsed) => Ok(Settled::Not(ended_by)),
+        Ok(outcome) => Ok(PromptResult::Outcome(outcome?, Some(ended_by))),
+        Err(_elapsed) => Ok(PromptResult::Unsettled(ended_by)),
     }
 }
 
@@ -210,7 +210,7 @@ async fn asked_to_end(deadline: Option<Instant>) -> Exit {
         exit = signals::next() => exit,
         why = streams::stdout_failed() => Exit::from(&why),
         () = time => {
-            streams::hurry();
+            streams::limit_last_writes();
             Exit::Limit
         }
     }
@@ -227,7 +227,7 @@ fn reason(exit: Exit, stop: StopReason, run: &Run) -> Option<String> {
     match (exit, stop) {
         (Exit::Interrupted, _) => Some("interrupted".to_owned()),
         (Exit::Terminated, _) => Some("terminated".to_owned()),
-        (Exit::HungUp, _) => Some("hung up on".to_owned()),
+        (Exit::HungUp, _) => Some("ended by SIGHUP".to_owned()),
         // A write error is reported at the end of the process; a closed stdout has no reader.
         (Exit::Output | Exit::Closed, _) => None,
         (_, StopReason::Cancelled) => {

@@ -27,7 +27,7 @@ pub(crate) struct Output<W> {
 
 /// The end of a turn, for the last line.
 #[derive(Debug, Clone)]
-pub(crate) struct Ending {
+pub(crate) struct RunEnd {
     pub(crate) session: String,
     pub(crate) stop_reason: StopReason,
     pub(crate) usage: Usage,
@@ -110,7 +110,7 @@ impl<W: Write> Output<W> {
     }
 
     /// Prints the end of a turn.
-    pub(crate) fn end(&mut self, ending: &Ending) {
+    pub(crate) fn end(&mut self, ending: &RunEnd) {
         let mut usage = json!({ "tokens_in": ending.usage.input, "tokens_out": ending.usage.output });
         if let Some(cost) = ending.usage.cost {
             usage["cost_usd"] = json!(cost.dollars());
@@ -323,7 +323,7 @@ mod tests {
     fn printed_using(format: OutputFormat, usage: Usage) -> String {
         let mut output = Output::new(format, Vec::new(), || 7);
         events().iter().for_each(|event| output.event(event));
-        output.end(&Ending {
+        output.end(&RunEnd {
             session: "s".into(),
             stop_reason: StopReason::EndTurn,
             usage,
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_what_the_model_said() {
+    fn the_text_format_is_the_models_text() {
         assert_eq!(printed(OutputFormat::Text), "one two\n\ndone\n");
     }
 
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn a_known_cost_is_told_with_the_tokens() {
+    fn a_known_cost_is_reported_with_the_tokens() {
         let usage = Usage { input: 5, output: 6, cost: Some(agent::Cost(1_500_000)), ..Usage::default() };
         let expected = json!({ "tokens_in": 5, "tokens_out": 6, "cost_usd": 0.000_001_5 });
         for format in [OutputFormat::Json, OutputFormat::StreamJson] {

@@ -39,7 +39,7 @@ async fn with_stdin(given: String, deadline: Option<Instant>) -> Result<Option<S
     if tokio::time::timeout(limits::STDIN_WAIT, &mut stdin.begun).await.is_err() {
         let seconds = limits::STDIN_WAIT.as_secs();
         tracing::warn!(
-            "nothing came on stdin for {seconds} s; the prompt goes without it (redirect stdin from /dev/null to skip this wait)"
+            "stdin sent nothing for {seconds} s; the prompt is sent without it (redirect stdin from /dev/null to skip this wait)"
         );
         return Ok(Some(given));
     }
@@ -83,7 +83,7 @@ fn text(first: oneshot::Sender<()>) -> Result<String> {
     let _ = first.send(());
     stdin.read_to_end(&mut bytes).context("cannot read stdin")?;
     if bytes.len() as u64 > limits::PROMPT_BYTES {
-        return Err(usage(format!("what is on stdin is larger than {} bytes", limits::PROMPT_BYTES)));
+        return Err(usage(format!("stdin is larger than {} bytes", limits::PROMPT_BYTES)));
     }
-    String::from_utf8(bytes).map_err(|_| usage("what is on stdin is not UTF-8 text"))
+    String::from_utf8(bytes).map_err(|_| usage("stdin is not UTF-8 text"))
 }

@@ -2,7 +2,7 @@
 //! their own. They belong to the user, not to a project.
 
 use crate::{
-    options::Folders,
+    options::Directories,
     secrets::{self, Values},
 };
 use ::integrations::{Account, Accounts, BASE_URL, Field, LOCAL};
@@ -13,7 +13,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use system::{AbsPath, System};
 
 /// The stored accounts.
-pub(crate) struct KeptAccounts {
+pub(crate) struct StoredAccounts {
     values: Values,
     system: Arc<dyn System>,
     path: AbsPath,
@@ -24,9 +24,9 @@ pub(crate) struct KeptAccounts {
 /// Changes to the fields of an account; `None` removes a field.
 pub(crate) type Change = BTreeMap<String, Option<String>>;
 
-impl KeptAccounts {
-    pub(super) fn new(values: Values, system: Arc<dyn System>, folders: &Folders) -> Self {
-        let path = folders.data.join("integrations").join("accounts.json");
+impl StoredAccounts {
+    pub(super) fn new(values: Values, system: Arc<dyn System>, directories: &Directories) -> Self {
+        let path = directories.data.join("integrations").join("accounts.json");
         Self { values, system, path, one_at_a_time: tokio::sync::Mutex::default() }
     }
 
@@ -72,7 +72,7 @@ impl KeptAccounts {
                     None => secrets.remove(&key),
                 };
             }
-            self.values.keep(&secrets).await?;
+            self.values.store(&secrets).await?;
         }
         if !open.is_empty() {
             let mut all = secrets::read(self.system.as_ref(), &self.path).await?;
@@ -100,7 +100,7 @@ impl KeptAccounts {
         secrets.retain(|key, _| !key.starts_with(&prefix));
         let mut found = secrets.len() != before;
         if found {
-            self.values.keep(&secrets).await?;
+            self.values.store(&secrets).await?;
         }
         let mut all = secrets::read(self.system.as_ref(), &self.path).await?;
         let removed = match account {
@@ -126,7 +126,7 @@ impl KeptAccounts {
                     accounts.entry(account.to_owned()).or_default().insert(field.to_owned(), value);
                 }
             }
-            Err(error) => tracing::warn!("no secret can be read: {error:#}"),
+            Err(error) => tracing::warn!("the secrets cannot be read: {error:#}"),
         }
         let open = secrets::read(self.system.as_ref(), &self.path).await.unwrap_or_else(|error| {
             tracing::warn!("{error:#}");
@@ -144,7 +144,7 @@ impl KeptAccounts {
 }
 
 #[async_trait]
-impl Accounts for KeptAccounts {
+impl Accounts for StoredAccounts {
     async fn names(&self, integration: &str) -> Vec<String> {
         self.of(integration).await.into_keys().collect()
     }

@@ -4,16 +4,16 @@ use super::Integrations;
 use ::integrations::{Account, Accounts as _, Blocked, DEFAULT_ACCOUNT, Function, Integration, Switches};
 
 /// The accounts of an integration.
-pub(crate) struct Whose {
+pub(crate) struct AccountAdvice {
     /// The accounts that have fields, with their fields.
     known: Vec<(String, Account)>,
 }
 
-impl Whose {
-    pub(crate) async fn of(desk: &Integrations, integration: &str) -> Self {
+impl AccountAdvice {
+    pub(crate) async fn of(integrations: &Integrations, integration: &str) -> Self {
         let mut known = Vec::new();
-        for name in desk.accounts.names(integration).await {
-            let account = desk.accounts.account(integration, &name).await;
+        for name in integrations.accounts.names(integration).await {
+            let account = integrations.accounts.account(integration, &name).await;
             known.push((name, account));
         }
         Self { known }
@@ -27,7 +27,7 @@ impl Whose {
     /// Returns the account for a call that names none: the only account if there is just one, else
     /// the
     /// default account.
-    pub(crate) fn meant(&self) -> &str {
+    pub(crate) fn default_account(&self) -> &str {
         match self.known.as_slice() {
             [(only, _)] => only,
             _ => DEFAULT_ACCOUNT,
@@ -37,7 +37,7 @@ impl Whose {
     /// Explains which credentials an account lacks for a function, and which command sets them;
     /// `None` if
     /// nothing is missing.
-    pub(crate) fn unready(
+    pub(crate) fn missing_credentials(
         &self,
         integration: &Integration,
         function: &Function,
@@ -83,9 +83,13 @@ impl Whose {
 
 /// Explains why a function below `app.integrations` does not exist, and what to do; `None` if the
 /// reason is unknown.
-pub(crate) async fn explain(desk: &Integrations, switches: &Switches, path: &[String]) -> Option<String> {
+pub(crate) async fn explain(
+    integrations: &Integrations,
+    switches: &Switches,
+    path: &[String],
+) -> Option<String> {
     let (provider, function) = (path.first()?, path.last()?);
-    let catalogue = desk.catalogue().await;
+    let catalogue = integrations.catalogue().await;
     if let Some(why) = catalogue.broken().get(provider) {
         return Some(format!("{} {why}", Blocked::NotInstalled(provider.clone())));
     }
@@ -94,7 +98,9 @@ pub(crate) async fn explain(desk: &Integrations, switches: &Switches, path: &[St
         let off = Blocked::NotActive(provider.clone());
         return Some(format!("{off} Run `tiller integrations enable {provider}`."));
     }
-    if path.len() == 3 && !Whose::of(desk, provider).await.known.iter().any(|(name, _)| *name == path[1]) {
+    if path.len() == 3
+        && !AccountAdvice::of(integrations, provider).await.known.iter().any(|(name, _)| *name == path[1])
+    {
         let account = &path[1];
         return Some(format!(
             "Integration '{provider}' has no account '{account}'. Run `tiller integrations configure {provider} --account {account}`, or leave the \

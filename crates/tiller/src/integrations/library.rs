@@ -1,7 +1,7 @@
 //! The integrations that the user added: a manifest in the configuration directory, a document in
 //! the data directory.
 
-use crate::{options::Folders, secrets};
+use crate::{options::Directories, secrets};
 use ::integrations::{Catalogue, Integration, Manifest, ManifestError, built_in, trimmed};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
@@ -16,8 +16,9 @@ pub(super) struct Library {
 }
 
 impl Library {
-    pub(super) fn new(system: Arc<dyn System>, folders: &Folders) -> Self {
-        let (manifests, documents) = (folders.config.join("integrations"), folders.data.join("integrations"));
+    pub(super) fn new(system: Arc<dyn System>, directories: &Directories) -> Self {
+        let (manifests, documents) =
+            (directories.config.join("integrations"), directories.data.join("integrations"));
         Self { system, manifests, documents }
     }
 
@@ -98,8 +99,8 @@ impl Library {
     }
 
     async fn write(&self, path: &AbsPath, text: &str) -> Result<()> {
-        let folder = path.parent().context("a file is in a folder")?;
-        self.system.create_dir_all(&folder).await?;
+        let directory = path.parent().context("a file is in a folder")?;
+        self.system.create_dir_all(&directory).await?;
         Ok(self.system.write(path, text.as_bytes()).await?)
     }
 }

@@ -3,17 +3,17 @@
 
 mod accounts;
 mod advice;
-mod desk;
+mod call_line;
+mod commands;
 mod functions;
 mod library;
-mod line;
 mod report;
 pub(crate) mod rows;
 mod settings;
 
-pub(crate) use accounts::{Change, KeptAccounts};
-pub(crate) use advice::Whose;
-pub(crate) use desk::run;
+pub(crate) use accounts::{Change, StoredAccounts};
+pub(crate) use advice::AccountAdvice;
+pub(crate) use commands::run;
 pub(crate) use functions::{IntegrationFunctions, NativeTools, Now, tools_of};
 pub(crate) use settings::Store;
 
@@ -32,7 +32,7 @@ use system::{AbsPath, System};
 /// The state of integrations that lives as long as the program. Files are read on first use.
 pub(crate) struct Integrations {
     library: Library,
-    pub(crate) accounts: Arc<KeptAccounts>,
+    pub(crate) accounts: Arc<StoredAccounts>,
     pub(crate) caller: Arc<Caller>,
     catalogue: tokio::sync::Mutex<Option<Arc<Catalogue>>>,
 }
@@ -40,9 +40,9 @@ pub(crate) struct Integrations {
 impl Integrations {
     pub(crate) fn new(options: &Options, environment: &Environment) -> Arc<Self> {
         let system: Arc<dyn System> = wiring::local_system(options);
-        let folders = &options.folders;
-        let values = Values::new(environment.clone(), system.clone(), folders);
-        let accounts = Arc::new(KeptAccounts::new(values, system.clone(), folders));
+        let directories = &options.directories;
+        let values = Values::new(environment.clone(), system.clone(), directories);
+        let accounts = Arc::new(StoredAccounts::new(values, system.clone(), directories));
         let clients =
             [Network::Public, Network::Private].map(|n| HttpClients::resolving(AddressGuard::new(n)));
         let http = move |url: &str, network: Network| -> Result<Client, String> {
@@ -51,7 +51,7 @@ impl Integrations {
         };
         let caller = Caller::new(Arc::new(http), accounts.clone(), environment.redactor().clone());
         Arc::new(Self {
-            library: Library::new(system, folders),
+            library: Library::new(system, directories),
             accounts,
             caller: Arc::new(caller),
             catalogue: tokio::sync::Mutex::default(),
@@ -94,7 +94,7 @@ impl Integrations {
         match outside.rule_of_reads(&tool.name(), call.reads()).await {
             Err(Refusal::Denied(reason)) => Some(reason),
             Err(Refusal::NeedsApproval(question)) if asks => Some(format!(
-                "{question} Nobody is asked here: send a file of the project, or pass force for trusted automation."
+                "{question} No user can approve this call here: send a file of the project, or pass force for trusted automation."
             )),
             _ => None,
         }

@@ -33,8 +33,8 @@ impl Report {
     pub(super) fn print(self, json: bool, redactor: &Redactor) -> Result<Exit> {
         if json {
             let mut whole = json!({ "success": self.exit == Exit::Ok });
-            if let (Value::Object(whole), Value::Object(said)) = (&mut whole, self.json) {
-                whole.extend(said);
+            if let (Value::Object(whole), Value::Object(fields)) = (&mut whole, self.json) {
+                whole.extend(fields);
             }
             writeln!(crate::streams::stdout(), "{}", redactor.json_line(whole))?;
         } else {

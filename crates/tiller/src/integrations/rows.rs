@@ -7,7 +7,7 @@ use ::integrations::{
 use serde_json::{Map, Value, json};
 
 /// The state of an integration: its accounts, and whether its functions can be called.
-pub(crate) struct Standing {
+pub(crate) struct IntegrationState {
     pub(crate) accounts: Vec<String>,
     /// Whether an account has all required fields.
     pub(crate) configured: bool,
@@ -15,12 +15,16 @@ pub(crate) struct Standing {
     pub(crate) runnable: bool,
 }
 
-impl Standing {
-    pub(crate) async fn of(desk: &Integrations, integration: &Integration, switches: &Switches) -> Self {
-        let accounts = desk.accounts.names(&integration.name).await;
+impl IntegrationState {
+    pub(crate) async fn of(
+        integrations: &Integrations,
+        integration: &Integration,
+        switches: &Switches,
+    ) -> Self {
+        let accounts = integrations.accounts.names(&integration.name).await;
         let mut configured = false;
         for name in accounts.iter().map(String::as_str).chain([DEFAULT_ACCOUNT]) {
-            let account = desk.accounts.account(&integration.name, name).await;
+            let account = integrations.accounts.account(&integration.name, name).await;
             configured = configured || account.is_complete(integration, None);
         }
         let runnable = integration.functions.values().any(|function| integration.is_runnable(function));
@@ -39,12 +43,15 @@ impl Standing {
 }
 
 /// The row of a function, with its schema.
-pub(crate) fn function(integration: &Integration, function: &Function, standing: &Standing) -> Value {
+pub(crate) fn function(integration: &Integration, function: &Function, state: &IntegrationState) -> Value {
     let auth = strategies(integration);
     let auth = auth.first().copied().unwrap_or("none");
     let runnable = integration.is_runnable(function);
-    let summary =
-        if runnable { "Can be called from here." } else { "Wants an authentication that is not supported." };
+    let summary = if runnable {
+        "Can be called from here."
+    } else {
+        "Needs an authentication method that is not supported."
+    };
     json!({
         "provider": integration.name,
         "function": function.full_name(),
@@ -53,9 +60,9 @@ pub(crate) fn function(integration: &Integration, function: &Function, standing:
         "title": function.title,
         "description": function.description,
         "operation": function.operation.id(),
-        "active": standing.active,
-        "configured": standing.configured,
-        "accounts": standing.accounts,
+        "active": state.active,
+        "configured": state.configured,
+        "accounts": state.accounts,
         "auth": auth,
         "auth_strategy": auth,
         "host_availability": if runnable { json!(["local"]) } else { json!([]) },
@@ -64,12 +71,12 @@ pub(crate) fn function(integration: &Integration, function: &Function, standing:
         "compatibility_summary": summary,
         "cli_setup_supported": runnable,
         "cli_runtime_supported": runnable,
-        "input_schema": function.input_schema(&filled(integration, standing)),
+        "input_schema": function.input_schema(&filled_in(integration, state)),
     })
 }
 
 /// The row of an integration.
-pub(crate) fn provider(integration: &Integration, standing: &Standing) -> Value {
+pub(crate) fn provider(integration: &Integration, state: &IntegrationState) -> Value {
     let (source, checked) = match &integration.origin {
         Origin::BuiltIn { checked } => ("built-in", Some(checked)),
         Origin::Added { source } => (source.as_str(), None),
@@ -83,12 +90,12 @@ pub(crate) fn provider(integration: &Integration, standing: &Standing) -> Value 
         "base_url": integration.base_url,
         "functions": integration.functions.len(),
         "left_out": integration.left_out.len(),
-        "active": standing.active,
-        "configured": standing.configured,
-        "accounts": standing.accounts,
+        "active": state.active,
+        "configured": state.configured,
+        "accounts": state.accounts,
         "auth": strategies(integration),
-        "runnable": standing.runnable,
-        "status": standing.word(),
+        "runnable": state.runnable,
+        "status": state.word(),
     })
 }
 
@@ -114,16 +121,16 @@ pub(crate) fn fields(integration: &Integration) -> Vec<Value> {
 }
 
 /// Returns the names of the parameters that a configured account fills in.
-pub(crate) fn filled(integration: &Integration, standing: &Standing) -> Vec<String> {
-    match standing.configured {
+pub(crate) fn filled_in(integration: &Integration, state: &IntegrationState) -> Vec<String> {
+    match state.configured {
         true => integration.settings.iter().map(|field| field.name.clone()).collect(),
         false => Vec::new(),
     }
 }
 
 /// Returns example arguments with a value for each required parameter.
-pub(crate) fn example(function: &Function, filled: &[String]) -> Map<String, Value> {
-    let needed = function.parameters.iter().filter(|p| p.required && !filled.contains(&p.key));
+pub(crate) fn example(function: &Function, filled_in: &[String]) -> Map<String, Value> {
+    let needed = function.parameters.iter().filter(|p| p.required && !filled_in.contains(&p.key));
     needed.map(|parameter| (parameter.key.clone(), lua::sample(&parameter.schema))).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use crate::{
     config::{self, SettingsFile},
-    options::Folders,
+    options::Directories,
 };
 use anyhow::Result;
 use serde_json::Value;
@@ -12,7 +12,7 @@ use system::{AbsPath, System};
 /// The target of the writes.
 pub(crate) struct Store<'a> {
     pub(crate) system: Arc<dyn System>,
-    pub(crate) folders: &'a Folders,
+    pub(crate) directories: &'a Directories,
     /// The settings file.
     pub(crate) path: AbsPath,
 }
@@ -22,9 +22,9 @@ impl Store<'_> {
     pub(crate) async fn set(&self, name: &str, value: &Value) -> Result<()> {
         let file = config::read(self.path.clone())?;
         let file = file.unwrap_or(SettingsFile { path: self.path.clone(), text: String::new() });
-        let text = config::with_setting(&file, self.folders, name, value)?;
-        if let Some(folder) = self.path.parent() {
-            self.system.create_dir_all(&folder).await?;
+        let text = config::with_setting(&file, self.directories, name, value)?;
+        if let Some(directory) = self.path.parent() {
+            self.system.create_dir_all(&directory).await?;
         }
         Ok(self.system.write(&self.path, text.as_bytes()).await?)
     }

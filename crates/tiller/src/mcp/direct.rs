@@ -4,8 +4,8 @@
 //! closed afterwards.
 
 use super::{
-    ask::{data, tool_rows},
     names,
+    queries::{data, tool_rows},
 };
 use ::mcp::{
     Client, DirectQuery, McpOptions, Origin, ServerConfig, ServerTransport, SessionServers, server_name,
@@ -22,7 +22,7 @@ use system::AbsPath;
 use tokio::sync::Mutex;
 
 /// The servers of a directory or a session, with the policy for calls to them.
-pub(crate) struct Direct {
+pub(crate) struct DirectServers {
     options: Arc<McpOptions>,
     outside: Outside,
     session: Option<SessionServers>,
@@ -31,7 +31,7 @@ pub(crate) struct Direct {
 }
 
 /// A configured server.
-pub(crate) struct Known {
+pub(crate) struct KnownServer {
     pub(crate) config: ServerConfig,
     /// Whether it may be used without `force`.
     pub(crate) trusted: bool,
@@ -40,7 +40,7 @@ pub(crate) struct Known {
 /// A tool of a server, for direct calls.
 #[derive(Clone)]
 pub(crate) struct DirectTool {
-    direct: Arc<Direct>,
+    direct: Arc<DirectServers>,
     config: ServerConfig,
     /// The server's name of the tool.
     name: String,
@@ -55,14 +55,14 @@ pub(crate) struct DirectTool {
 
 /// Why a tool cannot be called.
 #[derive(Debug)]
-pub(crate) enum NoTool {
+pub(crate) enum ToolLookupError {
     /// No tool has this name; holds the most similar name, if any.
     Unknown(Option<String>),
     /// Its server is missing or cannot be used; holds the reason.
     Unavailable(String),
 }
 
-impl Direct {
+impl DirectServers {
     pub(crate) fn new(
         options: Arc<McpOptions>,
         outside: Outside,
@@ -81,15 +81,16 @@ impl Direct {
     /// ones from files, those of an untrusted project.
     ///
     /// Starts no servers, except for new ones that the session would start anyway.
-    pub(crate) async fn known(&self) -> Vec<Known> {
+    pub(crate) async fn known(&self) -> Vec<KnownServer> {
         let McpOptions { system, user_file, trust, .. } = &*self.options;
         let (client, found) = match &self.session {
             Some(session) => (session.client_servers(), session.reload().await),
             None => (Vec::new(), ::mcp::find(system.as_ref(), user_file, trust, &self.outside.cwd).await),
         };
-        let trusted = client.into_iter().chain(found.servers).map(|config| Known { config, trusted: true });
-        let untrusted = found.untrusted.into_iter().map(|config| Known { config, trusted: false });
-        let mut known: Vec<Known> = Vec::new();
+        let trusted =
+            client.into_iter().chain(found.servers).map(|config| KnownServer { config, trusted: true });
+        let untrusted = found.untrusted.into_iter().map(|config| KnownServer { config, trusted: false });
+        let mut known: Vec<KnownServer> = Vec::new();
         for server in trusted.chain(untrusted) {
             if !known.iter().any(|one| one.config.name == server.config.name) {
                 known.push(server);
@@ -101,7 +102,7 @@ impl Direct {
     /// Returns the servers that can be called now.
     async fn usable(&self) -> Vec<ServerConfig> {
         let force = self.outside.force;
-        let usable = |server: &Known| server.config.enabled && (server.trusted || force);
+        let usable = |server: &KnownServer| server.config.enabled && (server.trusted || force);
         self.known().await.into_iter().filter(usable).map(|server| server.config).collect()
     }
 
@@ -109,18 +110,18 @@ impl Direct {
     ///
     /// # Errors
     /// If there is none, or it is disabled or not trusted.
-    pub(crate) async fn server(&self, name: &str) -> Result<ServerConfig, NoTool> {
+    pub(crate) async fn server(&self, name: &str) -> Result<ServerConfig, ToolLookupError> {
         let wanted = server_name(name);
         let known = self.known().await.into_iter().find(|server| server.config.name == wanted);
-        let Some(Known { config, trusted }) = known else { return Err(NoTool::Unknown(None)) };
+        let Some(KnownServer { config, trusted }) = known else { return Err(ToolLookupError::Unknown(None)) };
         if !trusted && !self.outside.force {
-            return Err(NoTool::Unavailable(format!(
+            return Err(ToolLookupError::Unavailable(format!(
                 "Project MCP server '{wanted}' is not trusted. Run `tiller mcp trust {wanted}` after reviewing the project's files, or pass \
                  force for trusted automation."
             )));
         }
         if !config.enabled {
-            return Err(NoTool::Unavailable(format!(
+            return Err(ToolLookupError::Unavailable(format!(
                 "MCP server '{wanted}' is disabled. Run `tiller mcp enable {wanted}`."
             )));
         }
@@ -128,7 +129,7 @@ impl Direct {
     }
 
     /// Connects to a server. The second value lists the approved tools; `None` means all of them.
-    async fn up(&self, server: &ServerConfig) -> Result<(Arc<Client>, Option<Vec<String>>), String> {
+    async fn connect(&self, server: &ServerConfig) -> Result<(Arc<Client>, Option<Vec<String>>), String> {
         let named = |why: String| format!("MCP server '{}': {why}", server.name);
         if let Some(session) = &self.session
             && let Some(ready) = session.ready(server).await
@@ -147,7 +148,7 @@ impl Direct {
 
     /// Returns the tools of a server, or the reason why they cannot be listed.
     pub(crate) async fn tools_of(self: &Arc<Self>, server: &ServerConfig) -> Result<Vec<DirectTool>, String> {
-        let (client, approved) = self.up(server).await?;
+        let (client, approved) = self.connect(server).await?;
         let tools = if client.has("tools") { client.tools().await } else { Ok(Vec::new()) };
         let tools = tools.map_err(|why| self.redacted(&format!("MCP server '{}': {why}", server.name)))?;
         let rows = tool_rows(server, &tools);
@@ -184,45 +185,45 @@ impl Direct {
     }
 
     /// Returns the tool of a name: `SERVER.TOOL`, its name for models, or its path in scripts.
-    pub(crate) async fn tool(self: &Arc<Self>, function: &str) -> Result<DirectTool, NoTool> {
-        let server = names::server_of(function).ok_or(NoTool::Unknown(None))?;
+    pub(crate) async fn tool(self: &Arc<Self>, function: &str) -> Result<DirectTool, ToolLookupError> {
+        let server = names::server_of(function).ok_or(ToolLookupError::Unknown(None))?;
         let server = self.server(&server).await?;
         let mut tools =
-            self.tools_of(&server).await.map_err(|why| NoTool::Unavailable(self.redacted(&why)))?;
+            self.tools_of(&server).await.map_err(|why| ToolLookupError::Unavailable(self.redacted(&why)))?;
         let rows = tools.iter().map(|tool| &*tool.row);
-        match names::meant(rows.clone(), function) {
+        match names::resolve(rows.clone(), function) {
             Some(at) => Ok(tools.swap_remove(at)),
-            None => Err(NoTool::Unknown(names::nearest(rows, function))),
+            None => Err(ToolLookupError::Unknown(names::nearest(rows, function))),
         }
     }
 
     /// Returns the server of a name, or a message why it cannot be used.
     async fn find(&self, server: &str) -> Result<ServerConfig, String> {
         self.server(server).await.map_err(|error| match error {
-            NoTool::Unknown(_) => format!("Unknown MCP server: {server}"),
-            NoTool::Unavailable(why) => why,
+            ToolLookupError::Unknown(_) => format!("Unknown MCP server: {server}"),
+            ToolLookupError::Unavailable(why) => why,
         })
     }
 
     /// Explains why a configured server cannot be called; `None` if it can be, or if no server has
     /// that
     /// name.
-    pub(crate) async fn why_not(self: &Arc<Self>, name: &str) -> Option<String> {
+    pub(crate) async fn explain_unavailable(self: &Arc<Self>, name: &str) -> Option<String> {
         match self.server(name).await {
             Ok(server) => self.tools_of(&server).await.err().map(|why| self.redacted(&why)),
-            Err(NoTool::Unavailable(why)) => Some(why),
-            Err(NoTool::Unknown(_)) => None,
+            Err(ToolLookupError::Unavailable(why)) => Some(why),
+            Err(ToolLookupError::Unknown(_)) => None,
         }
     }
 
     /// Returns a tool and its arguments that query a server's resources or prompts.
-    pub(crate) async fn query_tool(
+    pub(crate) async fn direct_query(
         &self,
         server: &str,
         query: DirectQuery,
     ) -> Result<(Arc<dyn AnyTool>, Value), String> {
         let server = self.find(server).await?;
-        let (client, _) = self.up(&server).await.map_err(|why| self.redacted(&why))?;
+        let (client, _) = self.connect(&server).await.map_err(|why| self.redacted(&why))?;
         Ok(query.tool(&server.name, client, self.options.redactor.clone()))
     }
 
@@ -249,9 +250,9 @@ impl Direct {
     }
 }
 
-impl Known {
+impl KnownServer {
     /// Returns the JSON row of the server.
-    pub(crate) fn row(&self, direct: &Direct) -> Value {
+    pub(crate) fn row(&self, direct: &DirectServers) -> Value {
         let config = &self.config;
         let (source, path) = match &config.origin {
             Origin::Client => ("acp", None),
@@ -284,7 +285,7 @@ impl Known {
 pub(super) fn needs_approval(server: &str, read_only: bool) -> String {
     let operation = if read_only { "read" } else { "write" };
     format!(
-        "MCP server '{server}' {operation} requires approval, and nobody is asked here. Configure \
+        "MCP server '{server}' {operation} requires approval, and no user can approve it here. Configure \
          `mcp.servers.{server}.permissions.{operation}`, or pass force for trusted automation."
     )
 }
@@ -344,7 +345,7 @@ impl DirectTool {
     /// Dropping the future cancels the call at the server.
     pub(crate) async fn call(&self, arguments: Value) -> Result<Value, String> {
         let direct = &self.direct;
-        let (client, _) = direct.up(&self.config).await.map_err(|why| direct.redacted(&why))?;
+        let (client, _) = direct.connect(&self.config).await.map_err(|why| direct.redacted(&why))?;
         let result = client.call(&self.name, arguments).await;
         let result =
             result.map_err(|why| direct.redacted(&format!("MCP server '{}': {why}", self.server())))?;
@@ -379,7 +380,7 @@ impl AnyTool for DirectTool {
 
     fn parse(&self, arguments: Value) -> Result<Box<dyn AnyCall>, ToolError> {
         if !arguments.is_object() {
-            let text = format!("Invalid arguments for '{}': an object is due", self.function);
+            let text = format!("Invalid arguments for '{}': expected an object", self.function);
             return Err(ToolError::message(text));
         }
         Ok(Box::new(Call { tool: self.clone(), arguments }))

@@ -18,10 +18,10 @@ pub(super) async fn change(
         "mcpServers"
     };
     let servers = file.entry(key).or_insert_with(|| json!({}));
-    let Value::Object(servers) = servers else { bail!("{path}: `{key}` is no object; correct it") };
+    let Value::Object(servers) = servers else { bail!("{path}: `{key}` is not an object; correct it") };
     change(servers)?;
-    if let Some(folder) = path.parent() {
-        system.create_dir_all(&folder).await?;
+    if let Some(directory) = path.parent() {
+        system.create_dir_all(&directory).await?;
     }
     Ok(system.write(path, format!("{:#}\n", Value::Object(file)).as_bytes()).await?)
 }

@@ -1,14 +1,14 @@
 //! `tiller mcp login` and `logout`: sign-in to servers by OAuth in the user's browser.
 
-use super::{Desk, Report};
-use crate::{args::Login, limits::BROWSER, wiring};
+use super::{CommandContext, Report};
+use crate::{args::Login, limits::BROWSER_OUTPUT_BYTES, wiring};
 use ::mcp::{LoginOptions, Revocation, SignIn, server_name};
 use anyhow::{Context, Result, anyhow};
 use serde_json::json;
 use std::{io::Write as _, sync::Arc};
 use system::{AbsPath, Command, Confinement, System};
 
-impl Desk<'_> {
+impl CommandContext<'_> {
     pub(super) async fn login(&self, login: Login) -> Result<Report> {
         let server = self.chosen(Some(&login.server)).await?.remove(0);
         let how = LoginOptions { client_id: login.client_id, scope: login.scope };
@@ -32,20 +32,21 @@ impl Desk<'_> {
     pub(super) async fn logout(&self, name: &str) -> Result<Report> {
         let name = server_name(name);
         let revoked = ::mcp::logout(&self.servers, &name).await.map_err(|why| anyhow!(why))?;
-        let revoked = revoked.with_context(|| format!("nobody is signed in to '{name}'"))?;
+        let revoked = revoked.with_context(|| format!("not signed in to '{name}'"))?;
         let (taken_back, text) = match &revoked {
-            Revocation::Done => (true, "taken back there".to_owned()),
-            Revocation::NotOffered => {
-                (false, "may be good there until it ends: it names no way to take it back".to_owned())
-            }
-            Revocation::Failed(why) => (false, format!("may be good there until it ends: {why}")),
+            Revocation::Done => (true, "is revoked there".to_owned()),
+            Revocation::NotOffered => (
+                false,
+                "may stay valid there until it expires: the server names no way to revoke it".to_owned(),
+            ),
+            Revocation::Failed(why) => (false, format!("may stay valid there until it expires: {why}")),
         };
         let why = match revoked {
             Revocation::Failed(why) => Some(why),
             Revocation::Done | Revocation::NotOffered => None,
         };
         let json = json!({ "name": name, "signed_in": false, "revoked": taken_back, "reason": why });
-        Ok(Report::new(json, format!("What {name} granted is forgotten here, and {text}.\n")))
+        Ok(Report::new(json, format!("The grant of {name} is deleted here, and {text}.\n")))
     }
 
     /// Whether a display exists on which a browser could open.
@@ -81,7 +82,7 @@ async fn open((system, cwd): (Arc<dyn System>, AbsPath), argv: Vec<String>) {
         args: words.collect(),
         cwd,
         env: Vec::new(),
-        output_limit: BROWSER,
+        output_limit: BROWSER_OUTPUT_BYTES,
         confinement: Confinement::Lifted,
         input: None,
         interactive: false,
@@ -97,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn s29_only_addresses_of_the_web_are_opened_and_as_one_word() {
+    fn s29_only_web_urls_are_opened_and_as_a_single_argument() {
         let argv = browser("https://auth.example/a?b=c&d=$(touch%20x);e").unwrap();
         assert_eq!(argv.last().unwrap(), "https://auth.example/a?b=c&d=$(touch%20x);e");
         assert!(!argv.iter().any(|word| word.ends_with("sh") || word == "-c"), "{argv:?}");

@@ -1,21 +1,21 @@
 //! The commands of `tiller mcp`. The output contains no secrets, and failures give a non-zero exit
 //! code.
 
-mod ask;
-mod described;
 mod direct;
 mod file;
-mod kept;
 mod login;
 mod names;
+mod new_server;
+mod pins;
 mod preset;
+mod queries;
 mod script;
 mod serve;
 mod values;
 
-pub(crate) use described::{NewServer, add, keep_secret, secret_key};
-pub(crate) use direct::{Direct, DirectTool, NoTool};
-pub(crate) use kept::Pins;
+pub(crate) use direct::{DirectServers, DirectTool, ToolLookupError};
+pub(crate) use new_server::{NewServer, add, keep_secret, secret_key};
+pub(crate) use pins::Pins;
 
 pub(crate) use crate::secrets::Values;
 pub(crate) use script::{DirectHost, ServerFunctions, SessionFunctions};
@@ -23,7 +23,7 @@ pub(crate) use script::{DirectHost, ServerFunctions, SessionFunctions};
 use crate::{
     args::{Add, Common, Edited, McpCommand, PresetCommand, SecretCommand, Trusted},
     environment::Environment,
-    exit::{Exit, Shown, usage},
+    exit::{Exit, PrintedError, usage},
     extensions,
     options::Options,
     trust, wiring,
@@ -63,7 +63,7 @@ impl Report {
 }
 
 /// The state that the commands share.
-struct Desk<'a> {
+struct CommandContext<'a> {
     options: &'a Options,
     servers: Arc<McpOptions>,
     system: Arc<dyn System>,
@@ -83,25 +83,26 @@ pub(crate) async fn run(
     let json = command.common().json;
     let servers = extensions::mcp_options(options, environment);
     let force = matches!(&command, McpCommand::Call(called) if called.force);
-    let desk = Desk { options, servers, system: wiring::local_system(options), environment, cwd, force };
+    let context =
+        CommandContext { options, servers, system: wiring::local_system(options), environment, cwd, force };
     let command = match command {
         // Stdout belongs to the protocol.
-        McpCommand::Serve(serve) => return serve::run(&desk, serve).await,
+        McpCommand::Serve(serve) => return serve::run(&context, serve).await,
         command => command,
     };
-    let report = match desk.carry_out(command).await {
+    let report = match context.carry_out(command).await {
         Ok(report) => report,
         Err(error) if json => Report::of(&error),
         Err(error) => {
             let text = environment.redactor().redact(&format!("{error:#}"));
-            return Err(Shown { exit: Exit::of(&error), text }.into());
+            return Err(PrintedError { exit: Exit::of(&error), text }.into());
         }
     };
     let text = match json {
         true => {
             let mut whole = json!({ "success": report.exit == Exit::Ok });
-            if let (Value::Object(whole), Value::Object(said)) = (&mut whole, report.json) {
-                whole.extend(said);
+            if let (Value::Object(whole), Value::Object(fields)) = (&mut whole, report.json) {
+                whole.extend(fields);
             }
             environment.redactor().json_line(whole) + "\n"
         }
@@ -137,7 +138,7 @@ impl McpCommand {
     }
 }
 
-impl Desk<'_> {
+impl CommandContext<'_> {
     async fn carry_out(&self, command: McpCommand) -> Result<Report> {
         match command {
             McpCommand::List(_) => Ok(self.list().await),
@@ -174,13 +175,13 @@ impl Desk<'_> {
         }
     }
 
-    async fn found(&self) -> FoundServers {
+    async fn find_servers(&self) -> FoundServers {
         let McpOptions { system, user_file, trust, .. } = &*self.servers;
         ::mcp::find(system.as_ref(), user_file, trust, self.cwd).await
     }
 
     async fn list(&self) -> Report {
-        let found = self.found().await;
+        let found = self.find_servers().await;
         let mut text = String::new();
         let rows = found.servers.iter().map(|server| (server, true));
         let rows: Vec<_> = rows.chain(found.untrusted.iter().map(|server| (server, false))).collect();
@@ -194,17 +195,17 @@ impl Desk<'_> {
                 writeln!(text, "{:<24} {state:<12} {:<17} {}", server.name, source(server), server.summary());
         }
         if rows.is_empty() {
-            text.push_str("No MCP server is described. Add one with `tiller mcp add NAME -- COMMAND`.\n");
+            text.push_str("No MCP server is configured. Add one with `tiller mcp add NAME -- COMMAND`.\n");
         }
         for problem in &found.problems {
             let _ = writeln!(text, "problem: {problem}");
         }
-        let rows: Vec<_> = rows.into_iter().map(|(server, trusted)| described(server, trusted)).collect();
+        let rows: Vec<_> = rows.into_iter().map(|(server, trusted)| server_row(server, trusted)).collect();
         Report::new(json!({ "servers": rows, "problems": found.problems }), text)
     }
 
     async fn doctor(&self) -> Report {
-        let found = self.found().await;
+        let found = self.find_servers().await;
         let count = found.servers.iter().filter(|server| server.enabled).count();
         let mut text = format!("{count} MCP servers can be started here\n");
         for problem in &found.problems {
@@ -220,9 +221,9 @@ impl Desk<'_> {
         if project { self.cwd.join(".mcp.json") } else { self.servers.user_file.clone() }
     }
 
-    async fn changed(&self, project: bool, name: &str, what: &str) -> Result<Report> {
+    async fn report_change(&self, project: bool, name: &str, what: &str) -> Result<Report> {
         let path = self.file(project);
-        let waits = self.found().await.untrusted.iter().any(|server| server.name == server_name(name));
+        let waits = self.find_servers().await.untrusted.iter().any(|server| server.name == server_name(name));
         let note = match project && waits {
             true => " It is used once it is trusted: `tiller mcp trust`.",
             false => "",
@@ -267,7 +268,7 @@ impl Desk<'_> {
             Ok(())
         })
         .await?;
-        self.changed(project, &add.name, "added").await
+        self.report_change(project, &add.name, "added").await
     }
 
     async fn remove(&self, Edited { name, scope }: Edited) -> Result<Report> {
@@ -278,25 +279,25 @@ impl Desk<'_> {
             Ok(())
         })
         .await?;
-        self.changed(scope.project, &name, "removed").await
+        self.report_change(scope.project, &name, "removed").await
     }
 
     async fn switch(&self, Edited { name, scope }: Edited, on: bool) -> Result<Report> {
         file::change(self.system.as_ref(), &self.file(scope.project), |servers| {
             let key = file::key(servers, &name).with_context(|| unknown(&name))?;
             let Some(Value::Object(server)) = servers.get_mut(&key) else {
-                bail!("'{key}' is no object; correct it")
+                bail!("'{key}' is not an object; correct it")
             };
             server.remove("disabled");
             server.insert("enabled".to_owned(), json!(on));
             Ok(())
         })
         .await?;
-        self.changed(scope.project, &name, if on { "enabled" } else { "disabled" }).await
+        self.report_change(scope.project, &name, if on { "enabled" } else { "disabled" }).await
     }
 
     async fn trust(&self, Trusted { named, yes, .. }: Trusted) -> Result<Report> {
-        let found = self.found().await;
+        let found = self.find_servers().await;
         let wanted = named.server.as_deref().map(server_name);
         let of_project = |server: &ServerConfig| matches!(server.origin, Origin::Project(_));
         let all = || found.untrusted.iter().chain(&found.servers);
@@ -308,38 +309,40 @@ impl Desk<'_> {
         }
         if wanted.is_none() || !shown.is_empty() {
             let only: Vec<_> = wanted.iter().cloned().collect();
-            let choice = trust::Wanted { only: &only, kind: Some(ItemKind::Server), yes };
-            let (folders, redactor) = (&self.options.folders, self.environment.redactor());
+            let choice = trust::TrustSelection { only: &only, kind: Some(ItemKind::Server), yes };
+            let (directories, redactor) = (&self.options.directories, self.environment.redactor());
             match named.common.json {
                 // With `--json` the user does not see the question.
                 true if !yes => {
-                    return Err(usage("with --json nobody is asked; pass --yes to trust the servers"));
+                    return Err(usage("--json never prompts; pass --yes to trust the servers"));
                 }
                 true => {
                     let (answers, mut out) = (trust::terminal(), std::io::sink());
-                    trust::give(folders, self.cwd, &choice, redactor, answers, &mut out).await?;
+                    trust::review_and_trust(directories, self.cwd, &choice, redactor, answers, &mut out)
+                        .await?;
                 }
                 false => {
                     let (answers, mut out) = (trust::terminal(), crate::streams::stdout());
-                    trust::give(folders, self.cwd, &choice, redactor, answers, &mut out).await?;
+                    trust::review_and_trust(directories, self.cwd, &choice, redactor, answers, &mut out)
+                        .await?;
                 }
             }
         }
         let mut text = String::new();
-        let now = self.found().await;
+        let now = self.find_servers().await;
         let trusted = |server: &ServerConfig| now.servers.contains(server);
         if let Some(wanted) = &wanted
             && now.servers.iter().any(|server| server.name == *wanted)
-            && Pins::new(self.system.clone(), &self.options.folders).forget(wanted).await?
+            && Pins::new(self.system.clone(), &self.options.directories).forget(wanted).await?
         {
-            let _ = writeln!(text, "What {wanted} says of its tools next is what counts.");
+            let _ = writeln!(text, "The next tool definitions of {wanted} are accepted.");
         }
-        let servers: Vec<_> = shown.iter().map(|server| described(server, trusted(server))).collect();
+        let servers: Vec<_> = shown.iter().map(|server| server_row(server, trusted(server))).collect();
         Ok(Report::new(json!({ "folder": self.cwd.as_str(), "servers": servers }), text))
     }
 
     async fn secret(&self, command: SecretCommand) -> Result<Report> {
-        let values = Values::new(self.environment.clone(), self.system.clone(), &self.options.folders);
+        let values = Values::new(self.environment.clone(), self.system.clone(), &self.options.directories);
         let mut secrets = values.secrets().await?;
         match command {
             SecretCommand::Set { key, .. } => {
@@ -351,7 +354,7 @@ impl Desk<'_> {
                 let value = value.trim_end_matches(['\n', '\r']).to_owned();
                 anyhow::ensure!(!value.is_empty(), "the secret on stdin is empty");
                 secrets.insert(key.clone(), value);
-                values.keep(&secrets).await?;
+                values.store(&secrets).await?;
                 Ok(Report::new(json!({ "key": key, "configured": true }), format!("{key} is set\n")))
             }
             SecretCommand::List(_) => {
@@ -361,7 +364,7 @@ impl Desk<'_> {
             }
             SecretCommand::Unset { key, .. } => {
                 anyhow::ensure!(secrets.remove(&key).is_some(), "no secret is called {key:?}");
-                values.keep(&secrets).await?;
+                values.store(&secrets).await?;
                 Ok(Report::new(json!({ "key": key, "configured": false }), format!("{key} is forgotten\n")))
             }
         }
@@ -372,7 +375,7 @@ impl Desk<'_> {
         ::mcp::parse(&text, &Origin::User)?;
         let given: Value = serde_json::from_str(&text)?;
         let given = ["mcpServers", "servers"].iter().find_map(|key| given[*key].as_object());
-        let given = given.with_context(|| format!("{from} describes no servers"))?;
+        let given = given.with_context(|| format!("{from} contains no servers"))?;
         let (mut taken, mut left) = (Vec::new(), Vec::new());
         file::change(self.system.as_ref(), &self.file(project), |servers| {
             for (name, server) in given {
@@ -389,22 +392,22 @@ impl Desk<'_> {
         .await?;
         let mut text = format!("taken: {}\n", taken.join(", "));
         if !left.is_empty() {
-            let _ = writeln!(text, "there already, and left as they are: {}", left.join(", "));
+            let _ = writeln!(text, "already there and unchanged: {}", left.join(", "));
         }
         Ok(Report::new(json!({ "taken": taken, "left": left }), text))
     }
 
     async fn export(&self) -> Result<Report> {
-        let found = self.found().await;
+        let found = self.find_servers().await;
         let mut servers = Map::new();
         for server in &found.servers {
             let described = match &server.transport {
                 ServerTransport::Stdio { command, args, env } => {
-                    json!({ "command": command, "args": args, "env": exported(env) })
+                    json!({ "command": command, "args": args, "env": export_pairs(env) })
                 }
                 ServerTransport::Http { url, headers, sse } => {
                     let kind = if *sse { "sse" } else { "http" };
-                    json!({ "type": kind, "url": url, "headers": exported(headers) })
+                    json!({ "type": kind, "url": url, "headers": export_pairs(headers) })
                 }
             };
             servers.insert(server.name.clone(), described);
@@ -432,7 +435,7 @@ fn source(server: &ServerConfig) -> &'static str {
     }
 }
 
-fn described(server: &ServerConfig, trusted: bool) -> Value {
+fn server_row(server: &ServerConfig, trusted: bool) -> Value {
     let kind = match server.transport {
         ServerTransport::Stdio { .. } => "stdio",
         ServerTransport::Http { sse: true, .. } => "sse",
@@ -456,7 +459,7 @@ fn pairs(given: &[String]) -> Result<Map<String, Value>> {
 
 /// Exports references as they are; any other value is replaced by a placeholder, since it may be a
 /// secret.
-fn exported(pairs: &[(String, String)]) -> Value {
+fn export_pairs(pairs: &[(String, String)]) -> Value {
     let value = |(name, value): &(String, String)| {
         let rest = value.strip_prefix("Bearer ").unwrap_or(value);
         let reference = rest.starts_with('$') || rest.starts_with("@secret:");

@@ -5,7 +5,7 @@ use ::mcp::server_name;
 use serde_json::{Value, json};
 
 /// Adds to each row of a server's tools its name in scripts and its full path.
-pub(super) fn with_paths(server: &str, rows: &mut [Value]) {
+pub(super) fn add_paths(server: &str, rows: &mut [Value]) {
     let names: Vec<String> = rows.iter().map(|row| text(row, "name").to_owned()).collect();
     let lua_names = lua::lua_names(names.iter().map(String::as_str));
     let server = lua::lua_names([server]).remove(server).unwrap_or_default();
@@ -27,7 +27,7 @@ pub(super) fn server_of(function: &str) -> Option<String> {
 
 /// Returns the index of the tool that a name refers to. The server's own name takes precedence over
 /// the name for models, and that over the name in scripts.
-pub(super) fn meant<'a>(rows: impl Iterator<Item = &'a Value> + Clone, function: &str) -> Option<usize> {
+pub(super) fn resolve<'a>(rows: impl Iterator<Item = &'a Value> + Clone, function: &str) -> Option<usize> {
     let path = function.strip_prefix("app.mcp.").unwrap_or(function);
     let below = path.split_once('.').map(|(_, tool)| tool);
     let quoted = path.split_once('[').map(|(_, tool)| format!("[{tool}"));
@@ -74,11 +74,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tool_is_meant_by_each_of_its_names_and_its_own_comes_first() {
+    fn a_tool_resolves_by_each_of_its_names_with_its_own_first() {
         let mut rows: Vec<Value> = ["get-sum", "get_sum", "a.b", "end"]
             .map(|name| json!({ "server": "s", "name": name, "function": ::mcp::tool_name("s", name) }))
             .into();
-        with_paths("s", &mut rows);
+        add_paths("s", &mut rows);
         for (function, name) in [
             ("s.get-sum", "get-sum"),
             ("s.get_sum", "get_sum"),
@@ -94,15 +94,15 @@ mod tests {
             ("s.end_", "end"),
             ("s.end", "end"),
         ] {
-            let found = meant(rows.iter(), function).map(|at| text(&rows[at], "name"));
+            let found = resolve(rows.iter(), function).map(|at| text(&rows[at], "name"));
             assert_eq!(found, Some(name), "{function}");
             assert_eq!(server_of(function).as_deref(), Some("s"), "{function}");
         }
-        assert_eq!(meant(rows.iter(), "s.getSum"), None);
+        assert_eq!(resolve(rows.iter(), "s.getSum"), None);
         assert_eq!(nearest(rows.iter(), "s.getSam").as_deref(), Some("s.get_sum"));
         assert_eq!(rows[0]["lua_path"], "app.mcp.s.get_sum_2");
         // The hash in the model's name is computed from the server's name of the tool.
         let hashed = ::mcp::tool_name("s", "a.b");
-        assert_eq!(meant(rows.iter(), &hashed), Some(2));
+        assert_eq!(resolve(rows.iter(), &hashed), Some(2));
     }
 }

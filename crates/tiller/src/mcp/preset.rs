@@ -1,6 +1,6 @@
 //! Configurations of well-known servers.
 
-use super::{Desk, Report, file};
+use super::{CommandContext, Report, file};
 use crate::args::{PresetCommand, Scope};
 use ::mcp::server_name;
 use anyhow::{Context, Result, bail};
@@ -11,12 +11,12 @@ use std::fmt::Write as _;
 struct Preset {
     name: &'static str,
     about: &'static str,
-    how: How,
+    how: PresetKind,
     /// What must be installed, or done, before it works.
     needs: &'static str,
 }
 
-enum How {
+enum PresetKind {
     /// A package from a registry, started by the registry's runner.
     Run(&'static [&'static str]),
     /// A URL with sign-in.
@@ -35,91 +35,91 @@ const PRESETS: [Preset; 13] = [
     Preset {
         name: "context7",
         about: "Documentation of libraries, by version",
-        how: How::Open("https://mcp.context7.com/mcp"),
+        how: PresetKind::Open("https://mcp.context7.com/mcp"),
         needs: "nothing",
     },
     Preset {
         name: "everything",
         about: "The protocol's own test server: one of everything",
-        how: How::Run(&["npx", "-y", "@modelcontextprotocol/server-everything"]),
+        how: PresetKind::Run(&["npx", "-y", "@modelcontextprotocol/server-everything"]),
         needs: NODE,
     },
     Preset {
         name: "fetch",
         about: "Pages of the web, as text",
-        how: How::Run(&["uvx", "mcp-server-fetch"]),
+        how: PresetKind::Run(&["uvx", "mcp-server-fetch"]),
         needs: UV,
     },
     Preset {
         name: "filesystem",
         about: "Files below the folder it is started in",
-        how: How::Run(&["npx", "-y", "@modelcontextprotocol/server-filesystem", "."]),
+        how: PresetKind::Run(&["npx", "-y", "@modelcontextprotocol/server-filesystem", "."]),
         needs: NODE,
     },
     Preset {
         name: "git",
         about: "Reads, searches and changes Git repositories",
-        how: How::Run(&["uvx", "mcp-server-git"]),
+        how: PresetKind::Run(&["uvx", "mcp-server-git"]),
         needs: UV,
     },
     Preset {
         name: "github",
         about: "Repositories, issues and pull requests of GitHub",
-        how: How::Token("https://api.githubcopilot.com/mcp/", "mcp.github.token"),
+        how: PresetKind::Token("https://api.githubcopilot.com/mcp/", "mcp.github.token"),
         needs: "a token: tiller mcp secret set mcp.github.token",
     },
     Preset {
         name: "linear",
         about: "Issues and projects of Linear",
-        how: How::SignIn("https://mcp.linear.app/mcp"),
+        how: PresetKind::SignIn("https://mcp.linear.app/mcp"),
         needs: "signing in: tiller mcp login linear",
     },
     Preset {
         name: "memory",
         about: "A graph of things to remember",
-        how: How::Run(&["npx", "-y", "@modelcontextprotocol/server-memory"]),
+        how: PresetKind::Run(&["npx", "-y", "@modelcontextprotocol/server-memory"]),
         needs: NODE,
     },
     Preset {
         name: "notion",
         about: "Pages and databases of Notion",
-        how: How::SignIn("https://mcp.notion.com/mcp"),
+        how: PresetKind::SignIn("https://mcp.notion.com/mcp"),
         needs: "signing in: tiller mcp login notion",
     },
     Preset {
         name: "playwright",
         about: "A browser to be driven",
-        how: How::Run(&["npx", "-y", "@playwright/mcp"]),
+        how: PresetKind::Run(&["npx", "-y", "@playwright/mcp"]),
         needs: NODE,
     },
     Preset {
         name: "sentry",
         about: "Errors and performance as Sentry sees them",
-        how: How::SignIn("https://mcp.sentry.dev/mcp"),
+        how: PresetKind::SignIn("https://mcp.sentry.dev/mcp"),
         needs: "signing in: tiller mcp login sentry",
     },
     Preset {
         name: "sequential_thinking",
         about: "A tool to think step by step",
-        how: How::Run(&["npx", "-y", "@modelcontextprotocol/server-sequential-thinking"]),
+        how: PresetKind::Run(&["npx", "-y", "@modelcontextprotocol/server-sequential-thinking"]),
         needs: NODE,
     },
     Preset {
         name: "time",
         about: "Times and time zones",
-        how: How::Run(&["uvx", "mcp-server-time"]),
+        how: PresetKind::Run(&["uvx", "mcp-server-time"]),
         needs: UV,
     },
 ];
 
 impl Preset {
     /// Returns the configuration as in a file.
-    fn described(&self) -> Value {
+    fn config(&self) -> Value {
         match self.how {
-            How::Run([command, args @ ..]) => json!({ "command": command, "args": args }),
-            How::Run([]) => json!({}),
-            How::SignIn(url) | How::Open(url) => json!({ "type": "http", "url": url }),
-            How::Token(url, secret) => {
+            PresetKind::Run([command, args @ ..]) => json!({ "command": command, "args": args }),
+            PresetKind::Run([]) => json!({}),
+            PresetKind::SignIn(url) | PresetKind::Open(url) => json!({ "type": "http", "url": url }),
+            PresetKind::Token(url, secret) => {
                 let token = format!("Bearer @secret:{secret}");
                 json!({ "type": "http", "url": url, "headers": { "Authorization": token } })
             }
@@ -127,11 +127,11 @@ impl Preset {
     }
 
     fn row(&self) -> Value {
-        json!({ "name": self.name, "description": self.about, "needs": self.needs, "server": self.described() })
+        json!({ "name": self.name, "description": self.about, "needs": self.needs, "server": self.config() })
     }
 }
 
-impl Desk<'_> {
+impl CommandContext<'_> {
     pub(super) async fn preset(&self, command: PresetCommand) -> Result<Report> {
         match command {
             PresetCommand::List(_) => {
@@ -144,7 +144,7 @@ impl Desk<'_> {
             }
             PresetCommand::Show { preset, .. } => {
                 let preset = find(&preset)?;
-                let text = format!("{}\nneeds: {}\n{:#}\n", preset.about, preset.needs, preset.described());
+                let text = format!("{}\nneeds: {}\n{:#}\n", preset.about, preset.needs, preset.config());
                 Ok(Report::new(json!({ "preset": preset.row() }), text))
             }
             PresetCommand::Add { preset, name, scope: Scope { project, .. } } => {
@@ -154,11 +154,11 @@ impl Desk<'_> {
                     if let Some(known) = file::key(servers, &name) {
                         bail!("there is a server '{known}' already; remove it first, or add this one --as another");
                     }
-                    servers.insert(name.clone(), preset.described());
+                    servers.insert(name.clone(), preset.config());
                     Ok(())
                 })
                 .await?;
-                let mut report = self.changed(project, &name, "added").await?;
+                let mut report = self.report_change(project, &name, "added").await?;
                 report.json["needs"] = json!(preset.needs);
                 let _ = writeln!(report.text, "It needs {}.", preset.needs);
                 Ok(report)
@@ -179,9 +179,9 @@ mod tests {
     use ::mcp::Origin;
 
     #[test]
-    fn every_preset_is_a_server_as_files_describe_it() {
+    fn every_preset_is_a_valid_server_configuration() {
         for preset in &PRESETS {
-            let file = json!({ "mcpServers": { preset.name: preset.described() } }).to_string();
+            let file = json!({ "mcpServers": { preset.name: preset.config() } }).to_string();
             let (name, server) = ::mcp::parse(&file, &Origin::User).unwrap().remove(0);
             assert_eq!(name, preset.name);
             assert!(server.unwrap().enabled);

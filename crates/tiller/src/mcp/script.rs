@@ -3,7 +3,7 @@
 //! Outside of a turn, scripts call the servers' tools directly, under the same rules as programs.
 //! Everywhere they can query resources and prompts.
 
-use super::{Direct, DirectTool};
+use super::{DirectServers, DirectTool};
 use crate::integrations::IntegrationFunctions;
 use ::mcp::{DirectQuery, McpProvider};
 use agent::{AnyTool, Outside, Refusal, SessionId, ToolResult};
@@ -17,12 +17,12 @@ use std::{
 
 /// The tools of servers, below `app.mcp`.
 pub(crate) struct ServerFunctions {
-    direct: Arc<Direct>,
+    direct: Arc<DirectServers>,
     found: OnceLock<Vec<DirectTool>>,
 }
 
 impl ServerFunctions {
-    pub(crate) fn new(direct: Arc<Direct>) -> Self {
+    pub(crate) fn new(direct: Arc<DirectServers>) -> Self {
         Self { direct, found: OnceLock::new() }
     }
 }
@@ -56,11 +56,11 @@ impl Functions for ServerFunctions {
         if kind != FunctionKind::Mcp {
             return None;
         }
-        self.direct.why_not(path.first()?).await
+        self.direct.explain_unavailable(path.first()?).await
     }
 
     async fn query(&self, server: &str, query: Query) -> Result<(Arc<dyn AnyTool>, Value), String> {
-        self.direct.query_tool(server, direct_query(query)).await
+        self.direct.direct_query(server, direct_query(query)).await
     }
 }
 

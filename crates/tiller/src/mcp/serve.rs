@@ -1,7 +1,7 @@
 //! `tiller mcp serve`: a gateway that serves chosen servers and integrations as one MCP server on
 //! stdin and stdout.
 
-use super::Desk;
+use super::CommandContext;
 use crate::{
     args::Serve,
     exit::{Exit, usage},
@@ -28,10 +28,10 @@ use system::AbsPath;
 pub(super) const MARK: &str = "TILLER_MCP_SERVING";
 
 /// Serves until the client disconnects or a signal arrives.
-pub(super) async fn run(desk: &Desk<'_>, serve: Serve) -> Result<Exit> {
+pub(super) async fn run(context: &CommandContext<'_>, serve: Serve) -> Result<Exit> {
     ensure!(
-        desk.environment.get(MARK).is_none(),
-        "this was started by `tiller mcp serve` itself, which serves no gateway of its own"
+        context.environment.get(MARK).is_none(),
+        "this was started by `tiller mcp serve` itself: a gateway cannot serve itself"
     );
     if serve.upstream.is_empty() && serve.integration.is_empty() {
         return Err(usage(
@@ -42,26 +42,26 @@ pub(super) async fn run(desk: &Desk<'_>, serve: Serve) -> Result<Exit> {
     let program = std::env::current_exe().context("this program cannot be named")?;
     let mut servers = Vec::new();
     for name in &serve.upstream {
-        let server = desk.chosen(Some(name)).await?.remove(0);
+        let server = context.chosen(Some(name)).await?.remove(0);
         ensure!(server.enabled, "MCP server '{}' is disabled", server.name);
         ensure!(
             !is_this_gateway(&server, &program.to_string_lossy()),
-            "MCP server '{}' is `tiller mcp serve` itself, which serves no gateway of its own",
+            "MCP server '{}' is `tiller mcp serve` itself: a gateway cannot serve itself",
             server.name
         );
         if !servers.contains(&server) {
             servers.push(server);
         }
     }
-    let functions = functions(desk, &serve.integration).await?;
-    let mut options = McpOptions::clone(&desk.servers);
+    let functions = functions(context, &serve.integration).await?;
+    let mut options = McpOptions::clone(&context.servers);
     options.variables.push((MARK.to_owned(), "1".to_owned()));
     let redactor = options.redactor.clone();
-    let gateway = Arc::new(Served {
-        upstreams: Upstreams::start(servers, &Arc::new(options), desk.cwd),
+    let gateway = Arc::new(GatewayState {
+        upstreams: Upstreams::start(servers, &Arc::new(options), context.cwd),
         functions,
         // The user approved what the command line names; what the settings deny stays denied.
-        outside: wiring::outside(desk.options, desk.cwd, true),
+        outside: wiring::outside(context.options, context.cwd, true),
         write: serve.write.allows(),
     });
     signals::end_in_order();
@@ -82,14 +82,14 @@ pub(super) async fn run(desk: &Desk<'_>, serve: Serve) -> Result<Exit> {
 }
 
 /// Returns the functions of integrations as tools.
-async fn functions(desk: &Desk<'_>, names: &[String]) -> Result<Vec<Arc<dyn AnyTool>>> {
+async fn functions(context: &CommandContext<'_>, names: &[String]) -> Result<Vec<Arc<dyn AnyTool>>> {
     let mut functions = Vec::new();
     if names.is_empty() {
         return Ok(functions);
     }
-    let integrations = Integrations::new(desk.options, desk.environment);
+    let integrations = Integrations::new(context.options, context.environment);
     for name in names {
-        let own = tools_of(&integrations, Arc::new(desk.options.switches()), name).await;
+        let own = tools_of(&integrations, Arc::new(context.options.switches()), name).await;
         ensure!(
             !own.is_empty(),
             "no function of an integration '{}' can be called; see `tiller integrations status`",
@@ -101,12 +101,12 @@ async fn functions(desk: &Desk<'_>, names: &[String]) -> Result<Vec<Arc<dyn AnyT
 }
 
 /// The gateway's name of a function: `PROVIDER__FUNCTION`.
-fn served_as(function: &str) -> &str {
+fn served_name(function: &str) -> &str {
     function.strip_prefix("integration__").unwrap_or(function)
 }
 
 /// The gateway's state.
-struct Served {
+struct GatewayState {
     upstreams: Upstreams,
     functions: Vec<Arc<dyn AnyTool>>,
     outside: Outside,
@@ -114,13 +114,13 @@ struct Served {
     write: bool,
 }
 
-impl Served {
+impl GatewayState {
     /// Returns why a tool is not served; `None` if it is.
     async fn refused(&self, function: &str, read_only: bool) -> Option<String> {
         if !self.write && !read_only {
             return Some(format!("'{function}' may change something: write access is denied (--write)"));
         }
-        let named = Named { function: function.to_owned(), read_only };
+        let named = NamedTool { function: function.to_owned(), read_only };
         match self.outside.rule(&named, &named).await {
             Err(Refusal::Denied(reason)) => Some(reason),
             _ => None,
@@ -149,7 +149,7 @@ impl Served {
 }
 
 #[async_trait]
-impl Gateway for Served {
+impl Gateway for GatewayState {
     async fn tools(&self) -> Vec<Value> {
         let mut listed = Vec::new();
         for (tool, refused) in self.upstream_tools().await {
@@ -163,7 +163,7 @@ impl Gateway for Served {
                 let ToolSpec { name, description, parameters } = tool.spec();
                 let annotations = json!({ "readOnlyHint": read_only });
                 listed.push(json!({
-                    "name": served_as(&name), "description": description, "inputSchema": parameters, "annotations": annotations,
+                    "name": served_name(&name), "description": description, "inputSchema": parameters, "annotations": annotations,
                 }));
             }
         }
@@ -179,7 +179,7 @@ impl Gateway for Served {
                 };
             }
         }
-        let function = self.functions.iter().find(|tool| served_as(&tool.name()) == name);
+        let function = self.functions.iter().find(|tool| served_name(&tool.name()) == name);
         let function = function.ok_or_else(|| CallError::Unknown(agent::one_line(name)))?;
         if let Some(reason) = self.refused(&function.name(), function.effect() == Effect::Reads).await {
             return Err(CallError::Failed(reason));
@@ -210,9 +210,9 @@ impl Gateway for Served {
         let lists = join_all(servers.iter().map(Upstream::prompts)).await;
         let mut listed = Vec::new();
         for (server, list) in servers.iter().zip(lists) {
-            for (name, told) in all([list]) {
+            for (name, prompt) in all([list]) {
                 if self.refused(&tool_name(server.name(), &name), true).await.is_none() {
-                    listed.push(told);
+                    listed.push(prompt);
                 }
             }
         }
@@ -233,9 +233,9 @@ impl Gateway for Served {
 
 /// Concatenates the lists of the servers that answered; errors are logged.
 fn all<T>(lists: impl IntoIterator<Item = Result<Vec<T>, CallError>>) -> Vec<T> {
-    let told =
+    let answered =
         lists.into_iter().filter_map(|list| list.inspect_err(|why| tracing::warn!("left out: {why}")).ok());
-    told.flatten().collect()
+    answered.flatten().collect()
 }
 
 /// Converts a function's output into the protocol's result.
@@ -252,12 +252,12 @@ fn result(output: ToolOutput) -> Value {
 
 /// A tool with only a name, to ask the policy about it.
 #[derive(Clone)]
-struct Named {
+struct NamedTool {
     function: String,
     read_only: bool,
 }
 
-impl AnyTool for Named {
+impl AnyTool for NamedTool {
     fn spec(&self) -> ToolSpec {
         ToolSpec { name: self.function.clone(), description: String::new(), parameters: json!({}) }
     }
@@ -276,7 +276,7 @@ impl AnyTool for Named {
 }
 
 #[async_trait]
-impl AnyCall for Named {
+impl AnyCall for NamedTool {
     fn describe(&self, _cwd: &AbsPath) -> Description {
         Description { title: self.function.clone(), kind: ToolKind::Other, locations: Vec::new() }
     }

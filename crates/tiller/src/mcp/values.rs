@@ -14,7 +14,7 @@ impl ::mcp::Values for Values {
         match self.secrets().await {
             Ok(mut secrets) => secrets.remove(key),
             Err(error) => {
-                tracing::warn!("no secret can be read: {error:#}");
+                tracing::warn!("the secrets cannot be read: {error:#}");
                 None
             }
         }
@@ -39,7 +39,7 @@ impl ::mcp::Grants for Values {
                 Some(grant) => secrets.insert(grant_key(server), grant),
                 None => secrets.remove(&grant_key(server)),
             };
-            Self::keep(self, &secrets).await
+            self.store(&secrets).await
         };
         kept.await.map_err(|error| format!("{error:#}"))
     }

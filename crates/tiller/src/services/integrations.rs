@@ -3,13 +3,13 @@
 
 use super::Services;
 use crate::integrations::{
-    Change, Whose,
-    rows::{self, Standing},
+    AccountAdvice, Change,
+    rows::{self, IntegrationState},
 };
 use ::integrations::{
     Accounts as _, Blocked, Call, CallError, Catalogue, Files, Function, Integration, RawArguments,
 };
-use acp::native::{CallFunction, ConfigureIntegration, ListFunctions, Scene, ServiceError};
+use acp::native::{CallFunction, ConfigureIntegration, ListFunctions, RequestContext, ServiceError};
 use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -17,55 +17,64 @@ use std::{collections::BTreeMap, sync::Arc};
 /// called from here.
 pub(super) async fn list(
     services: &Services,
-    on: &Scene,
+    context: &RequestContext,
     query: ListFunctions,
 ) -> Result<Value, ServiceError> {
-    let switches = services.options_on(on).await?.switches();
+    let switches = services.current_options(context).await?.switches();
     let catalogue = services.extensions.integrations.catalogue().await;
-    let mut standings = BTreeMap::new();
+    let mut states = BTreeMap::new();
     for integration in catalogue.all() {
-        let standing = Standing::of(&services.extensions.integrations, integration, &switches).await;
-        standings.insert(integration.name.clone(), standing);
+        let state = IntegrationState::of(&services.extensions.integrations, integration, &switches).await;
+        states.insert(integration.name.clone(), state);
     }
     let (mut providers, mut runnable) = (Map::new(), Vec::new());
     for integration in catalogue.all() {
-        let standing = &standings[&integration.name];
-        providers.insert(integration.name.clone(), rows::provider(integration, standing));
-        if standing.runnable {
+        let state = &states[&integration.name];
+        providers.insert(integration.name.clone(), rows::provider(integration, state));
+        if state.runnable {
             runnable.push(integration.name.clone());
         }
     }
     let found = catalogue.search(query.query.as_deref().unwrap_or_default());
     let rows = found.into_iter().take(query.limit).filter_map(|function| {
         let integration = catalogue.integration(&function.provider).ok()?;
-        Some(rows::function(integration, function, &standings[&function.provider]))
+        Some(rows::function(integration, function, &states[&function.provider]))
     });
     let rows: Vec<_> = rows.collect();
     Ok(json!({ "functions": rows, "providers": providers, "locallyRunnableProviders": runnable }))
 }
 
 /// Returns one function with its schema.
-pub(super) async fn describe(services: &Services, on: &Scene, name: &str) -> Result<Value, ServiceError> {
-    let switches = services.options_on(on).await?.switches();
+pub(super) async fn describe(
+    services: &Services,
+    context: &RequestContext,
+    name: &str,
+) -> Result<Value, ServiceError> {
+    let switches = services.current_options(context).await?.switches();
     let catalogue = services.extensions.integrations.catalogue().await;
     let unknown = |_| {
         let nearest = catalogue.nearest(name);
         ServiceError::InvalidParams(Blocked::Unknown { name: name.to_owned(), nearest }.to_string())
     };
-    let (integration, function) = found(&catalogue, name).map_err(unknown)?;
-    let standing = Standing::of(&services.extensions.integrations, &integration, &switches).await;
-    Ok(rows::function(&integration, &function, &standing))
+    let (integration, function) = find_function(&catalogue, name).map_err(unknown)?;
+    let state = IntegrationState::of(&services.extensions.integrations, &integration, &switches).await;
+    Ok(rows::function(&integration, &function, &state))
 }
 
 /// Calls a function. An invalid call is an error; a refusal or a failure is part of the answer.
-pub(super) async fn call(services: &Services, on: &Scene, call: CallFunction) -> Result<Value, ServiceError> {
-    let options = services.options_on(on).await?;
+pub(super) async fn call(
+    services: &Services,
+    context: &RequestContext,
+    call: CallFunction,
+) -> Result<Value, ServiceError> {
+    let options = services.current_options(context).await?;
     let catalogue = services.extensions.integrations.catalogue().await;
     let failed = |error: &dyn std::fmt::Display| ServiceError::Failed(error.to_string());
-    let (integration, function) = found(&catalogue, &call.function).map_err(|blocked| failed(&blocked))?;
-    let whose = Whose::of(&services.extensions.integrations, &integration.name).await;
-    let account = call.account.unwrap_or_else(|| whose.meant().to_owned());
-    let unready = whose.unready(&integration, &function, &account);
+    let (integration, function) =
+        find_function(&catalogue, &call.function).map_err(|blocked| failed(&blocked))?;
+    let advice = AccountAdvice::of(&services.extensions.integrations, &integration.name).await;
+    let account = call.account.unwrap_or_else(|| advice.default_account().to_owned());
+    let missing_credentials = advice.missing_credentials(&integration, &function, &account);
     let call = Call {
         integration,
         function,
@@ -74,17 +83,17 @@ pub(super) async fn call(services: &Services, on: &Scene, call: CallFunction) ->
         force: call.force,
         dry_run: call.dry_run,
         files: Some(Files {
-            system: crate::wiring::outside(&options, &on.cwd, call.force).system,
-            cwd: on.cwd.clone(),
+            system: crate::wiring::outside(&options, &context.cwd, call.force).system,
+            cwd: context.cwd.clone(),
         }),
     };
-    let denial = services.extensions.integrations.denial(&options, &on.cwd, &call, true).await;
+    let denial = services.extensions.integrations.denial(&options, &context.cwd, &call, true).await;
     let outcome = services.extensions.integrations.caller.call(&call, &options.switches(), denial).await;
-    let told = |unmade: CallError| match (unmade, unready) {
+    let describe_error = |unmade: CallError| match (unmade, missing_credentials) {
         (CallError::Blocked(Blocked::NoCredentials { .. }), Some(why)) => ServiceError::Failed(why),
         (unmade, _) => failed(&unmade),
     };
-    Ok(outcome.map_err(told)?.to_json())
+    Ok(outcome.map_err(describe_error)?.to_json())
 }
 
 /// Stores credentials for the user, and the integration's settings in the file of the scope. Both
@@ -92,10 +101,10 @@ pub(super) async fn call(services: &Services, on: &Scene, call: CallFunction) ->
 /// immediately.
 pub(super) async fn configure(
     services: &Services,
-    on: &Scene,
+    context: &RequestContext,
     set: ConfigureIntegration,
 ) -> Result<Value, ServiceError> {
-    let before = services.options_on(on).await?.switches();
+    let before = services.current_options(context).await?.switches();
     let catalogue = services.extensions.integrations.catalogue().await;
     let integration = catalogue.integration(&set.integration);
     let integration = integration.map_err(|blocked| ServiceError::Failed(blocked.to_string()))?;
@@ -112,18 +121,20 @@ pub(super) async fn configure(
         ServiceError::Failed(text) => ServiceError::InvalidParams(text),
         other => other,
     })?;
-    let trusted = services.trusted_so_far(on, set.scope).await;
+    let trusted = services.settings_awaiting_review(context, set.scope).await;
     if let Some(enabled) = set.enabled {
-        services.store(on, set.scope, &format!("integrations.{name}.enabled"), &json!(enabled), true).await?;
+        services
+            .store(context, set.scope, &format!("integrations.{name}.enabled"), &json!(enabled), true)
+            .await?;
     }
-    let said = [("read", set.permissions.read), ("write", set.permissions.write)];
-    for (operation, word) in said.iter().filter_map(|(operation, word)| Some((operation, (*word)?))) {
+    let words = [("read", set.permissions.read), ("write", set.permissions.write)];
+    for (operation, word) in words.iter().filter_map(|(operation, word)| Some((operation, (*word)?))) {
         let setting = format!("integrations.{name}.permissions.{operation}");
-        services.store(on, set.scope, &setting, &json!(word), true).await?;
+        services.store(context, set.scope, &setting, &json!(word), true).await?;
     }
-    services.stay_trusted(on, trusted).await?;
+    services.stay_trusted(context, trusted).await?;
     services.runtime.settings_changed();
-    let now = services.options_on(on).await?.switches();
+    let now = services.current_options(context).await?.switches();
     let own = now.of(name);
     let keys = services.extensions.integrations.accounts.account(name, &set.account).await.fields();
     Ok(json!({
@@ -141,7 +152,7 @@ pub(super) async fn configure(
     }))
 }
 
-fn found(catalogue: &Catalogue, name: &str) -> Result<(Arc<Integration>, Arc<Function>), Blocked> {
+fn find_function(catalogue: &Catalogue, name: &str) -> Result<(Arc<Integration>, Arc<Function>), Blocked> {
     let (integration, function) = catalogue.function(name)?;
     Ok((integration.clone(), function.clone()))
 }

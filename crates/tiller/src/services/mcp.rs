@@ -2,11 +2,11 @@
 
 use super::{Services, lua::milliseconds};
 use crate::{
-    mcp::{self, Direct, DirectTool, NewServer, NoTool, Values},
+    mcp::{self, DirectServers, DirectTool, NewServer, ToolLookupError, Values},
     trust,
 };
 use ::mcp::server_name;
-use acp::native::{AddServer, CallTool, ListTools, Scene, Scope, ServiceError, SetSecret};
+use acp::native::{AddServer, CallTool, ListTools, RequestContext, Scope, ServiceError, SetSecret};
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Instant};
 
@@ -16,10 +16,10 @@ const PROJECT_FILE: &str = ".mcp.json";
 /// Returns every server, those of an untrusted project included. Starts none.
 pub(super) async fn list_servers(
     services: &Services,
-    on: &Scene,
+    context: &RequestContext,
     force: bool,
 ) -> Result<Value, ServiceError> {
-    let direct = services.direct(on, force).await?;
+    let direct = services.direct(context, force).await?;
     let rows: Vec<_> = direct.known().await.iter().map(|server| server.row(&direct)).collect();
     Ok(json!({ "servers": rows }))
 }
@@ -28,10 +28,10 @@ pub(super) async fn list_servers(
 /// error; in a list of all servers it is left out.
 pub(super) async fn list_tools(
     services: &Services,
-    on: &Scene,
+    context: &RequestContext,
     query: ListTools,
 ) -> Result<Value, ServiceError> {
-    let direct = services.direct(on, query.force).await?;
+    let direct = services.direct(context, query.force).await?;
     let tools = match &query.server {
         Some(name) => {
             let server = direct.server(name).await.map_err(|error| no_server(name, error))?;
@@ -52,25 +52,27 @@ pub(super) async fn list_tools(
 /// Returns one tool.
 pub(super) async fn tool_schema(
     services: &Services,
-    on: &Scene,
+    context: &RequestContext,
     function: &str,
     force: bool,
 ) -> Result<Value, ServiceError> {
-    let direct = services.direct(on, force).await?;
+    let direct = services.direct(context, force).await?;
     let tool = direct.tool(function).await;
     direct.close().await;
     match tool {
         Ok(tool) => Ok(tool.row()),
-        Err(NoTool::Unknown(near)) => Err(ServiceError::InvalidParams(unknown(function, near.as_deref()))),
-        Err(NoTool::Unavailable(why)) => Err(ServiceError::Failed(why)),
+        Err(ToolLookupError::Unknown(near)) => {
+            Err(ServiceError::InvalidParams(unknown(function, near.as_deref())))
+        }
+        Err(ToolLookupError::Unavailable(why)) => Err(ServiceError::Failed(why)),
     }
 }
 
 /// Calls a tool. Every failure is part of the answer.
-pub(super) async fn call_tool(services: &Services, on: &Scene, call: CallTool) -> Value {
+pub(super) async fn call_tool(services: &Services, context: &RequestContext, call: CallTool) -> Value {
     let began = Instant::now();
     let (function, force, dry_run) = (call.function.clone(), call.force, call.dry_run);
-    let (tool, outcome) = match services.direct(on, force).await {
+    let (tool, outcome) = match services.direct(context, force).await {
         Ok(direct) => {
             let outcome = carry_out(&direct, call).await;
             direct.close().await;
@@ -103,11 +105,14 @@ pub(super) async fn call_tool(services: &Services, on: &Scene, call: CallTool) -
 }
 
 /// Returns the tool, if it was found, and its data or the reason for the failure.
-async fn carry_out(direct: &Arc<Direct>, call: CallTool) -> (Option<DirectTool>, Result<Value, String>) {
+async fn carry_out(
+    direct: &Arc<DirectServers>,
+    call: CallTool,
+) -> (Option<DirectTool>, Result<Value, String>) {
     let tool = match direct.tool(&call.function).await {
         Ok(tool) => tool,
-        Err(NoTool::Unknown(near)) => return (None, Err(unknown(&call.function, near.as_deref()))),
-        Err(NoTool::Unavailable(why)) => return (None, Err(why)),
+        Err(ToolLookupError::Unknown(near)) => return (None, Err(unknown(&call.function, near.as_deref()))),
+        Err(ToolLookupError::Unavailable(why)) => return (None, Err(why)),
     };
     if let Err(why) = tool.rule(&call.args).await {
         return (Some(tool), Err(why));
@@ -123,20 +128,20 @@ async fn carry_out(direct: &Arc<Direct>, call: CallTool) -> (Option<DirectTool>,
 /// session's model.
 pub(super) async fn add_server(
     services: &Services,
-    on: &Scene,
+    context: &RequestContext,
     add: AddServer,
 ) -> Result<Value, ServiceError> {
-    let folders = &services.options.folders;
+    let directories = &services.options.directories;
     let name = server_name(&add.name);
     let path = match add.scope {
-        Scope::Project => on.cwd.join(PROJECT_FILE),
+        Scope::Project => context.cwd.join(PROJECT_FILE),
         Scope::Global => services.extensions.mcp.user_file.clone(),
     };
-    let before = services.trusted_so_far(on, add.scope).await.filter(|_| add.trust);
+    let before = services.settings_awaiting_review(context, add.scope).await.filter(|_| add.trust);
     let permissions = [("read", add.permissions.read), ("write", add.permissions.write)];
     for (operation, word) in permissions.iter().filter_map(|(operation, word)| Some((operation, (*word)?))) {
         let setting = format!("mcp.servers.{name}.permissions.{operation}");
-        services.store(on, add.scope, &setting, &json!(word), add.trust).await?;
+        services.store(context, add.scope, &setting, &json!(word), add.trust).await?;
     }
     let failed = |error: anyhow::Error| services.failed(&error);
     {
@@ -147,13 +152,13 @@ pub(super) async fn add_server(
         mcp::add(&services.extensions.mcp, &values(services), new).await.map_err(failed)?;
         // Other items of the directory that wait for the user's review must not become trusted too.
         if add.trust && add.scope == Scope::Project {
-            let trusted = trust::server_written(folders, &on.cwd, PROJECT_FILE, &name).await;
+            let trusted = trust::grant_written_server(directories, &context.cwd, PROJECT_FILE, &name).await;
             trusted.map_err(failed)?;
         }
     }
-    services.stay_trusted(on, before).await?;
+    services.stay_trusted(context, before).await?;
     services.runtime.settings_changed();
-    let direct = services.direct(on, false).await?;
+    let direct = services.direct(context, false).await?;
     let trusted = direct.known().await.iter().any(|server| server.config.name == name && server.trusted);
     Ok(json!({
         "name": name,
@@ -168,7 +173,7 @@ pub(super) async fn add_server(
 /// Stores a secret, to which configurations refer as `@secret:mcp.SERVER.KEY`.
 pub(super) async fn set_secret(
     services: &Services,
-    _on: &Scene,
+    _context: &RequestContext,
     set: SetSecret,
 ) -> Result<Value, ServiceError> {
     let _one_at_a_time = services.writing.lock().await;
@@ -182,7 +187,7 @@ fn values(services: &Services) -> Values {
     Values::new(
         services.environment.clone(),
         services.extensions.mcp.system.clone(),
-        &services.options.folders,
+        &services.options.directories,
     )
 }
 
@@ -191,9 +196,9 @@ fn unknown(function: &str, nearest: Option<&str>) -> String {
     format!("Unknown MCP function: {function}{hint}")
 }
 
-fn no_server(name: &str, error: NoTool) -> ServiceError {
+fn no_server(name: &str, error: ToolLookupError) -> ServiceError {
     match error {
-        NoTool::Unknown(_) => ServiceError::InvalidParams(format!("Unknown MCP server: {name}")),
-        NoTool::Unavailable(why) => ServiceError::Failed(why),
+        ToolLookupError::Unknown(_) => ServiceError::InvalidParams(format!("Unknown MCP server: {name}")),
+        ToolLookupError::Unavailable(why) => ServiceError::Failed(why),
     }
 }

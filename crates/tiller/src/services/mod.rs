@@ -12,16 +12,16 @@ mod settings;
 mod trust;
 
 #[cfg(feature = "extensions")]
-use crate::mcp::Direct;
+use crate::mcp::DirectServers;
 use crate::{
-    doctor, environment::Environment, extensions::Extensions, options::Options, redacting::Redacting,
-    sessions::transfer, settings::Settings,
+    doctor, environment::Environment, extensions::Extensions, options::Options,
+    redacting_writer::RedactingWriter, sessions::transfer, settings::Settings,
 };
 #[cfg(feature = "extensions")]
 use acp::native::{
     AddServer, CallFunction, CallTool, ConfigureIntegration, ExecuteLua, ListFunctions, ListTools, SetSecret,
 };
-use acp::native::{ConfigureProvider, GiveTrust, NativeServices, Scene, ServiceError, SetSetting};
+use acp::native::{ConfigureProvider, NativeServices, RequestContext, ServiceError, SetSetting, TrustGrant};
 use agent::{Runtime, SessionId};
 use async_trait::async_trait;
 use providers::Catalog;
@@ -47,89 +47,118 @@ pub(crate) struct Services {
 
 #[async_trait]
 impl NativeServices for Services {
-    async fn set_setting(&self, on: &Scene, set: SetSetting) -> Result<Value, ServiceError> {
-        settings::set(self, on, set).await
+    async fn set_setting(&self, context: &RequestContext, set: SetSetting) -> Result<Value, ServiceError> {
+        settings::set(self, context, set).await
     }
 
-    async fn configure_provider(&self, on: &Scene, set: ConfigureProvider) -> Result<Value, ServiceError> {
-        settings::configure_provider(self, on, set).await
+    async fn configure_provider(
+        &self,
+        context: &RequestContext,
+        set: ConfigureProvider,
+    ) -> Result<Value, ServiceError> {
+        settings::configure_provider(self, context, set).await
     }
 
-    async fn list_trust(&self, on: &Scene) -> Result<Value, ServiceError> {
-        Ok(trust::list(self, on).await)
+    async fn list_trust(&self, context: &RequestContext) -> Result<Value, ServiceError> {
+        Ok(trust::list(self, context).await)
     }
 
-    async fn give_trust(&self, on: &Scene, items: Vec<GiveTrust>) -> Result<Value, ServiceError> {
-        trust::give(self, on, items).await
+    async fn grant_trust(
+        &self,
+        context: &RequestContext,
+        items: Vec<TrustGrant>,
+    ) -> Result<Value, ServiceError> {
+        trust::grant(self, context, items).await
     }
 
-    async fn take_trust(&self, on: &Scene, ids: Option<Vec<String>>) -> Result<Value, ServiceError> {
-        trust::take(self, on, ids).await
+    async fn revoke_trust(
+        &self,
+        context: &RequestContext,
+        ids: Option<Vec<String>>,
+    ) -> Result<Value, ServiceError> {
+        trust::revoke(self, context, ids).await
     }
 
     #[cfg(feature = "extensions")]
-    async fn list_functions(&self, on: &Scene, query: ListFunctions) -> Result<Value, ServiceError> {
-        integrations::list(self, on, query).await
+    async fn list_functions(
+        &self,
+        context: &RequestContext,
+        query: ListFunctions,
+    ) -> Result<Value, ServiceError> {
+        integrations::list(self, context, query).await
     }
 
     #[cfg(feature = "extensions")]
-    async fn describe_function(&self, on: &Scene, function: String) -> Result<Value, ServiceError> {
-        integrations::describe(self, on, &function).await
+    async fn describe_function(
+        &self,
+        context: &RequestContext,
+        function: String,
+    ) -> Result<Value, ServiceError> {
+        integrations::describe(self, context, &function).await
     }
 
     #[cfg(feature = "extensions")]
-    async fn call_function(&self, on: &Scene, call: CallFunction) -> Result<Value, ServiceError> {
-        integrations::call(self, on, call).await
+    async fn call_function(
+        &self,
+        context: &RequestContext,
+        call: CallFunction,
+    ) -> Result<Value, ServiceError> {
+        integrations::call(self, context, call).await
     }
 
     #[cfg(feature = "extensions")]
     async fn configure_integration(
         &self,
-        on: &Scene,
+        context: &RequestContext,
         set: ConfigureIntegration,
     ) -> Result<Value, ServiceError> {
-        integrations::configure(self, on, set).await
+        integrations::configure(self, context, set).await
     }
 
     #[cfg(feature = "extensions")]
-    async fn list_servers(&self, on: &Scene, force: bool) -> Result<Value, ServiceError> {
-        mcp::list_servers(self, on, force).await
+    async fn list_servers(&self, context: &RequestContext, force: bool) -> Result<Value, ServiceError> {
+        mcp::list_servers(self, context, force).await
     }
 
     #[cfg(feature = "extensions")]
-    async fn list_tools(&self, on: &Scene, query: ListTools) -> Result<Value, ServiceError> {
-        mcp::list_tools(self, on, query).await
+    async fn list_tools(&self, context: &RequestContext, query: ListTools) -> Result<Value, ServiceError> {
+        mcp::list_tools(self, context, query).await
     }
 
     #[cfg(feature = "extensions")]
-    async fn tool_schema(&self, on: &Scene, function: String, force: bool) -> Result<Value, ServiceError> {
-        mcp::tool_schema(self, on, &function, force).await
+    async fn tool_schema(
+        &self,
+        context: &RequestContext,
+        function: String,
+        force: bool,
+    ) -> Result<Value, ServiceError> {
+        mcp::tool_schema(self, context, &function, force).await
     }
 
     #[cfg(feature = "extensions")]
-    async fn call_tool(&self, on: &Scene, call: CallTool) -> Result<Value, ServiceError> {
-        Ok(mcp::call_tool(self, on, call).await)
+    async fn call_tool(&self, context: &RequestContext, call: CallTool) -> Result<Value, ServiceError> {
+        Ok(mcp::call_tool(self, context, call).await)
     }
 
     #[cfg(feature = "extensions")]
-    async fn add_server(&self, on: &Scene, add: AddServer) -> Result<Value, ServiceError> {
-        mcp::add_server(self, on, add).await
+    async fn add_server(&self, context: &RequestContext, add: AddServer) -> Result<Value, ServiceError> {
+        mcp::add_server(self, context, add).await
     }
 
     #[cfg(feature = "extensions")]
-    async fn set_secret(&self, on: &Scene, set: SetSecret) -> Result<Value, ServiceError> {
-        mcp::set_secret(self, on, set).await
+    async fn set_secret(&self, context: &RequestContext, set: SetSecret) -> Result<Value, ServiceError> {
+        mcp::set_secret(self, context, set).await
     }
 
     #[cfg(feature = "extensions")]
-    async fn execute_lua(&self, on: &Scene, run: ExecuteLua) -> Result<Value, ServiceError> {
-        lua::execute(self, on, run).await
+    async fn execute_lua(&self, context: &RequestContext, run: ExecuteLua) -> Result<Value, ServiceError> {
+        lua::execute(self, context, run).await
     }
 
     async fn export(&self, session: &SessionId, format: &str) -> Result<String, ServiceError> {
         let mut text = Vec::new();
         {
-            let mut out = Redacting::new(&mut text, self.environment.redactor().clone());
+            let mut out = RedactingWriter::new(&mut text, self.environment.redactor().clone());
             let exported = match format {
                 "markdown" => transfer::as_markdown(&self.runtime, session, &mut out).await,
                 _ => transfer::as_json(&self.runtime, session, self.environment.redactor(), &mut out).await,
@@ -152,23 +181,27 @@ impl NativeServices for Services {
 
 impl Services {
     /// Returns the current options of a session, with its modes.
-    async fn options_on(&self, on: &Scene) -> Result<Options, ServiceError> {
-        let mut options = match self.settings.of_session(&on.session) {
-            Some(follower) => follower.look().await.options.clone(),
-            None => self.settings.read(&on.cwd).await.map_err(|error| self.failed(&error))?.options,
+    async fn current_options(&self, context: &RequestContext) -> Result<Options, ServiceError> {
+        let mut options = match self.settings.of_session(&context.session) {
+            Some(follower) => follower.refresh().await.options.clone(),
+            None => self.settings.read(&context.cwd).await.map_err(|error| self.failed(&error))?.options,
         };
-        (options.mode, options.permission_mode) = (on.mode, on.permission_mode);
+        (options.mode, options.permission_mode) = (context.mode, context.permission_mode);
         Ok(options)
     }
 
     /// Returns access to the servers of a session, without its model.
     #[cfg(feature = "extensions")]
-    async fn direct(&self, on: &Scene, force: bool) -> Result<Arc<Direct>, ServiceError> {
-        let outside = crate::wiring::outside(&self.options_on(on).await?, &on.cwd, force);
-        Ok(Direct::new(
+    async fn direct(
+        &self,
+        context: &RequestContext,
+        force: bool,
+    ) -> Result<Arc<DirectServers>, ServiceError> {
+        let outside = crate::wiring::outside(&self.current_options(context).await?, &context.cwd, force);
+        Ok(DirectServers::new(
             self.extensions.mcp.clone(),
             outside,
-            self.extensions.servers.session_servers(&on.session),
+            self.extensions.servers.session_servers(&context.session),
         ))
     }
 
@@ -176,8 +209,8 @@ impl Services {
     /// are.
     ///
     /// Other sessions check before their next request to a model.
-    async fn look_again(&self, on: &Scene) {
-        self.extensions.look_again(&on.session).await;
+    async fn refresh_servers(&self, context: &RequestContext) {
+        self.extensions.refresh_servers(&context.session).await;
     }
 
     /// Converts an error, without its secrets.

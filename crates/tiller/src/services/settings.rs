@@ -4,22 +4,26 @@ use super::Services;
 use crate::{
     config,
     keys::secret_name,
-    options::{Folders, Secret},
+    options::{Directories, Secret},
     secrets::Values,
-    setup::{self, NotStored, ProviderSetup},
+    setup::{self, ProviderSetup, SetupError},
     trust, wiring,
 };
-use acp::native::{ConfigureProvider, Scene, Scope, ServiceError, SetSetting};
+use acp::native::{ConfigureProvider, RequestContext, Scope, ServiceError, SetSetting};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use system::AbsPath;
 
 /// Stores a setting. It applies immediately, in running sessions too.
-pub(super) async fn set(services: &Services, on: &Scene, set: SetSetting) -> Result<Value, ServiceError> {
+pub(super) async fn set(
+    services: &Services,
+    context: &RequestContext,
+    set: SetSetting,
+) -> Result<Value, ServiceError> {
     let name = ["kosmokrator.", "tiller."].iter().find_map(|root| set.path.strip_prefix(root));
-    let before = services.trusted_so_far(on, set.scope).await;
-    services.store(on, set.scope, name.unwrap_or(&set.path), &set.value, true).await?;
-    services.stay_trusted(on, before).await?;
+    let before = services.settings_awaiting_review(context, set.scope).await;
+    services.store(context, set.scope, name.unwrap_or(&set.path), &set.value, true).await?;
+    services.stay_trusted(context, before).await?;
     services.runtime.settings_changed();
     Ok(json!({ "path": set.path, "scope": set.scope.id(), "configured": true }))
 }
@@ -29,13 +33,13 @@ pub(super) async fn set(services: &Services, on: &Scene, set: SetSetting) -> Res
 /// applies to every later request to a model.
 pub(super) async fn configure_provider(
     services: &Services,
-    on: &Scene,
+    context: &RequestContext,
     set: ConfigureProvider,
 ) -> Result<Value, ServiceError> {
     let _one_at_a_time = services.writing.lock().await;
     let options = &services.options;
     let system = wiring::local_system(options);
-    let values = Values::new(services.environment.clone(), system, &options.folders);
+    let values = Values::new(services.environment.clone(), system, &options.directories);
     let wanted = ProviderSetup {
         provider: set.provider.clone(),
         model: set.model,
@@ -44,15 +48,15 @@ pub(super) async fn configure_provider(
         key_variable: None,
     };
     services.environment.redactor().learn(wanted.key.iter().map(|key| key.reveal().to_owned()));
-    let file = path(&options.folders, &on.cwd, set.scope);
-    let before = services.trusted_so_far(on, set.scope).await;
+    let file = path(&options.directories, &context.cwd, set.scope);
+    let before = services.settings_awaiting_review(context, set.scope).await;
     let stored = setup::set_up(options, &values, &file, &wanted).await?;
-    services.stay_trusted(on, before).await?;
-    services.settings.look_at_models().await;
+    services.stay_trusted(context, before).await?;
+    services.settings.reload_models().await;
     services.runtime.settings_changed();
     // The effective options of the session's directory: a project's redirect counts only if
     // trusted.
-    let now = services.options_on(on).await?;
+    let now = services.current_options(context).await?;
     let name = set.provider.as_str();
     let known = match name {
         "openai" => Some(&now.openai),
@@ -87,9 +91,13 @@ impl Services {
     /// Returns the ids of the project's settings that wait for trust before a change; `None` if the
     /// change
     /// is not in the project's file, or if they cannot be determined.
-    pub(super) async fn trusted_so_far(&self, on: &Scene, scope: Scope) -> Option<BTreeSet<String>> {
+    pub(super) async fn settings_awaiting_review(
+        &self,
+        context: &RequestContext,
+        scope: Scope,
+    ) -> Option<BTreeSet<String>> {
         match scope {
-            Scope::Project => trust::so_far(&self.options.folders, &on.cwd).await,
+            Scope::Project => trust::settings_awaiting_review(&self.options.directories, &context.cwd).await,
             Scope::Global => None,
         }
     }
@@ -98,11 +106,11 @@ impl Services {
     /// them.
     pub(super) async fn stay_trusted(
         &self,
-        on: &Scene,
+        context: &RequestContext,
         before: Option<BTreeSet<String>>,
     ) -> Result<(), ServiceError> {
         let Some(before) = before else { return Ok(()) };
-        let trusted = trust::written(&self.options.folders, &on.cwd, &before).await;
+        let trusted = trust::grant_written_settings(&self.options.directories, &context.cwd, &before).await;
         trusted.map_err(|error| self.failed(&error))
     }
 
@@ -112,35 +120,35 @@ impl Services {
     /// for trust.
     pub(super) async fn store(
         &self,
-        on: &Scene,
+        context: &RequestContext,
         scope: Scope,
         name: &str,
         value: &Value,
         trusted: bool,
     ) -> Result<(), ServiceError> {
         let _one_at_a_time = self.writing.lock().await;
-        let file = path(&self.options.folders, &on.cwd, scope);
+        let file = path(&self.options.directories, &context.cwd, scope);
         let value = setup::store_setting(&self.options, &file, name, value).await?;
         let counts = trusted && scope == Scope::Project;
         if let (true, Some(value)) = (counts, config::Value::of_json(&value)) {
-            self.settings.set_in_project(&on.cwd, name, value).await;
+            self.settings.set_in_project(&context.cwd, name, value).await;
         }
         Ok(())
     }
 }
 
-impl From<NotStored> for ServiceError {
-    fn from(error: NotStored) -> Self {
+impl From<SetupError> for ServiceError {
+    fn from(error: SetupError) -> Self {
         match error {
-            NotStored::Wrong(message) => Self::InvalidParams(message),
-            NotStored::Failed(message) => Self::Failed(message),
+            SetupError::Wrong(message) => Self::InvalidParams(message),
+            SetupError::Failed(message) => Self::Failed(message),
         }
     }
 }
 
-fn path(folders: &Folders, cwd: &AbsPath, scope: Scope) -> AbsPath {
+fn path(directories: &Directories, cwd: &AbsPath, scope: Scope) -> AbsPath {
     match scope {
         Scope::Project => config::project_path(cwd),
-        Scope::Global => config::user_path(folders),
+        Scope::Global => config::user_path(directories),
     }
 }

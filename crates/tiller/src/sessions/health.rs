@@ -42,15 +42,15 @@ impl Sessions {
             .map(|cut| format!("session {} is cut to {} events: {}", cut.id, cut.kept, cut.lost));
         cut.chain(self.set_aside.iter().map(|file| {
             format!(
-                "{file} is a damaged file of sessions that was set aside; delete it when nothing is missing"
+                "{file} is a damaged session database that was set aside; delete it once nothing is missing"
             )
         }))
     }
 }
 
 /// Checks the database without changing it.
-pub(crate) async fn look(options: &Options) -> Sessions {
-    let file = wiring::sessions_file(&options.folders.data);
+pub(crate) async fn check(options: &Options) -> Sessions {
+    let file = wiring::sessions_file(&options.directories.data);
     let path = file.as_std().to_owned();
     let mut sessions =
         Sessions { file, count: None, cut: Vec::new(), set_aside: Vec::new(), problems: Vec::new() };
@@ -69,7 +69,7 @@ pub(crate) async fn look(options: &Options) -> Sessions {
                 health.set_aside.iter().map(|file| file.to_string_lossy().into_owned()).collect();
         }
         Ok(Err(error)) => sessions.problems.push(error.to_string()),
-        Err(error) => sessions.problems.push(format!("the file of sessions was not looked at: {error}")),
+        Err(error) => sessions.problems.push(format!("the session database was not checked: {error}")),
     }
     sessions
 }

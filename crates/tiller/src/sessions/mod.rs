@@ -1,12 +1,12 @@
 //! `tiller sessions`: commands on stored sessions.
 
+mod find;
 pub(crate) mod health;
-mod named;
 pub(crate) mod repair;
 mod rewind;
 pub(crate) mod transfer;
 
-pub(crate) use named::named;
+pub(crate) use find::resolve_session_id;
 
 use crate::{
     args::{ExportFormat, OutputFormat, SessionsCommand},
@@ -14,7 +14,7 @@ use crate::{
     exit::Exit,
     headless::output::Output,
     limits,
-    redacting::Redacting,
+    redacting_writer::RedactingWriter,
     screen,
 };
 use agent::{
@@ -48,8 +48,8 @@ pub(crate) async fn run(
     redactor: &Redactor,
     command: SessionsCommand,
 ) -> Result<Exit> {
-    let mut stdout = Redacting::new(crate::streams::stdout(), redactor.clone());
-    let named = async |id: &str| named(runtime, id, base).await;
+    let mut stdout = RedactingWriter::new(crate::streams::stdout(), redactor.clone());
+    let resolve = async |id: &str| resolve_session_id(runtime, id, base).await;
     match command {
         SessionsCommand::List { cwd, archived, limit, json } => {
             let cwd = cwd.map(|path| environment::absolute(base, &path)).transpose()?;
@@ -57,9 +57,9 @@ pub(crate) async fn run(
             let query = ListQuery { cwd, archived, ..ListQuery::default() };
             list(runtime, query, limit as usize, redactor, json).await
         }
-        SessionsCommand::Show { id, json } => show(runtime, &named(&id).await?, redactor, json).await,
+        SessionsCommand::Show { id, json } => show(runtime, &resolve(&id).await?, redactor, json).await,
         SessionsCommand::Export { id, format } => {
-            let id = named(&id).await?;
+            let id = resolve(&id).await?;
             match format {
                 ExportFormat::Json => transfer::as_json(runtime, &id, redactor, &mut stdout).await?,
                 ExportFormat::Markdown => transfer::as_markdown(runtime, &id, &mut stdout).await?,
@@ -69,7 +69,7 @@ pub(crate) async fn run(
         SessionsCommand::Import { file, cwd } => {
             let cwd = cwd.map(|path| environment::absolute(base, &path)).transpose()?;
             if let Some(cwd) = &cwd {
-                environment::check_folder("--cwd", cwd)?;
+                environment::check_directory("--cwd", cwd)?;
             }
             if file == Path::new("-") {
                 return transfer::import(runtime, std::io::stdin().lock(), cwd, &mut stdout).await;
@@ -79,18 +79,18 @@ pub(crate) async fn run(
             transfer::import(runtime, exported_file(&file)?, cwd, &mut stdout).await
         }
         SessionsCommand::Delete { id } => {
-            let id = named(&id).await?;
+            let id = resolve(&id).await?;
             // An id without a session is most likely a typing mistake, so it is an error.
             runtime.record(&id).await?;
             runtime.delete(&id).await?;
             Ok(Exit::Ok)
         }
         SessionsCommand::Archive { id } => {
-            runtime.set_archived(&named(&id).await?, true).await?;
+            runtime.set_archived(&resolve(&id).await?, true).await?;
             Ok(Exit::Ok)
         }
         SessionsCommand::Unarchive { id } => {
-            runtime.set_archived(&named(&id).await?, false).await?;
+            runtime.set_archived(&resolve(&id).await?, false).await?;
             Ok(Exit::Ok)
         }
         SessionsCommand::Search { words, cwd, limit, json } => {
@@ -103,7 +103,7 @@ pub(crate) async fn run(
                 _ if redo => Some(RewindTarget::Redo),
                 turn => turn.map(RewindTarget::Turn),
             };
-            rewind::run(runtime, system, &named(&id).await?, target).await
+            rewind::run(runtime, system, &resolve(&id).await?, target).await
         }
         SessionsCommand::Repair { .. } => unreachable!("it is done before the store is opened"),
     }
@@ -131,7 +131,7 @@ async fn list(
             }
         }
         if page.sessions.is_empty() && left == limit && !json {
-            screen::note("No session is stored here; a prompt begins one: tiller -p PROMPT");
+            screen::note("No sessions are stored; a prompt creates one: tiller -p PROMPT");
         }
         left = left.saturating_sub(page.sessions.len());
         query.cursor = page.next_cursor;
@@ -142,7 +142,7 @@ async fn list(
 }
 
 async fn show(runtime: &Runtime, id: &SessionId, redactor: &Redactor, json: bool) -> Result<Exit> {
-    let mut stdout = Redacting::new(crate::streams::stdout(), redactor.clone());
+    let mut stdout = RedactingWriter::new(crate::streams::stdout(), redactor.clone());
     if json {
         let now = Arc::new(AtomicU64::new(0));
         let clock = Arc::clone(&now);
@@ -168,7 +168,7 @@ async fn show(runtime: &Runtime, id: &SessionId, redactor: &Redactor, json: bool
 }
 
 async fn search(runtime: &Runtime, query: SearchQuery, redactor: &Redactor, json: bool) -> Result<Exit> {
-    let mut stdout = Redacting::new(crate::streams::stdout(), redactor.clone());
+    let mut stdout = RedactingWriter::new(crate::streams::stdout(), redactor.clone());
     let hits = runtime.search(query).await?;
     if hits.is_empty() && !json {
         screen::note("Nothing was found. Each word must occur in one message, whole or as its beginning.");

@@ -1,14 +1,14 @@
 //! `tiller sessions repair`: checks and repairs the session database.
 
-use crate::{exit::Exit, options::Folders, screen, wiring};
+use crate::{exit::Exit, options::Directories, screen, wiring};
 use anyhow::Result;
 use serde_json::{Value, json};
 use std::{io::Write, path::Path};
 use store::{CheckDepth, CutSession, Health, Remedy, Repaired};
 
 /// Checks the database and, unless `check` is set, repairs it. Exit code 1 if problems remain.
-pub(crate) fn run(folders: &Folders, check: bool, as_json: bool) -> Result<Exit> {
-    let path = wiring::sessions_file(&folders.data);
+pub(crate) fn run(directories: &Directories, check: bool, as_json: bool) -> Result<Exit> {
+    let path = wiring::sessions_file(&directories.data);
     let path = path.as_std();
     let found = store::examine(path, CheckDepth::Thorough)?;
     let done = if check { Repaired::Nothing } else { store::repair(path)? };
@@ -60,20 +60,22 @@ fn remedy_id(remedy: Remedy) -> &'static str {
 
 fn lines(path: &Path, found: Option<&Health>, done: &Repaired, left: Option<&Health>) -> Vec<String> {
     let file = path.display();
-    let Some(found) = found else { return vec![format!("{file}: there is no such file, and so no session")] };
+    let Some(found) = found else {
+        return vec![format!("{file}: the file does not exist, so no sessions are stored")];
+    };
     let mut lines: Vec<String> =
         found.problems.iter().map(|problem| format!("problem    {problem}")).collect();
     lines.push(match (done, found.remedy) {
         (Repaired::Salvaged(salvaged), _) => salvaged.summary(path),
-        (Repaired::Indexes, _) => format!("{file}: its indexes were made anew; nothing was lost"),
+        (Repaired::Indexes, _) => format!("{file}: its indexes were rebuilt; nothing was lost"),
         (Repaired::Nothing, Remedy::Nothing) => format!("{file} is healthy: {} sessions", found.sessions),
         (Repaired::Nothing, Remedy::Indexes) => {
-            format!("`tiller sessions repair` makes the indexes of {file} anew; nothing is lost")
+            format!("`tiller sessions repair` rebuilds the indexes of {file}; nothing is lost")
         }
         (Repaired::Nothing, Remedy::Salvage) => format!(
             "`tiller sessions repair` copies what can be read into a fresh file and sets the damaged one aside as {file}.damaged-…"
         ),
-        (Repaired::Nothing, Remedy::Refuse) => "it is not for this program to repair".to_owned(),
+        (Repaired::Nothing, Remedy::Refuse) => "this program cannot repair it".to_owned(),
     });
     let Some(left) = left else { return lines };
     lines.extend(

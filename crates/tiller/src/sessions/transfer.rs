@@ -35,12 +35,13 @@ pub(crate) async fn as_json(
 }
 
 fn header(record: &SessionRecord) -> Value {
-    let folders: Vec<_> = record.additional_directories.iter().map(|folder| folder.as_str()).collect();
+    let directories: Vec<_> =
+        record.additional_directories.iter().map(|directory| directory.as_str()).collect();
     json!({
         KEY: VERSION,
         "session_id": record.id.as_str(),
         "cwd": record.cwd.as_str(),
-        "additional_directories": folders,
+        "additional_directories": directories,
         "title": record.title,
         "model": record.model,
         "mode": record.mode.id(),
@@ -126,8 +127,9 @@ pub(super) async fn import(
         }
         let event = serde_json::from_str(&line).map_err(|error| error.to_string());
         let event = event.and_then(|value| store::exported::from_json(&value));
-        events
-            .push(event.map_err(|what| anyhow!("line {number} is no event: {what}; nothing was imported"))?);
+        events.push(
+            event.map_err(|what| anyhow!("line {number} is not an event: {what}; nothing was imported"))?,
+        );
     }
     if runtime.record(&session.id).await.is_ok() {
         session.id = SessionId::fresh();
@@ -145,7 +147,7 @@ fn session(line: &str) -> Result<NewSession> {
         Some(newer) => {
             bail!("the file has version {newer}, and this program reads {VERSION}; upgrade to import it")
         }
-        None => bail!("this is no session that `tiller sessions export --format json` wrote"),
+        None => bail!("this is not an export of `tiller sessions export --format json`"),
     }
     let text = |key: &str| {
         header[key]
@@ -153,13 +155,13 @@ fn session(line: &str) -> Result<NewSession> {
             .filter(|text| !text.is_empty())
             .with_context(|| format!("line 1: `{key}` is missing"))
     };
-    let folders = header["additional_directories"].as_array().cloned().unwrap_or_default();
-    let folders = folders.iter().filter_map(Value::as_str).map(AbsPath::new);
+    let directories = header["additional_directories"].as_array().cloned().unwrap_or_default();
+    let directories = directories.iter().filter_map(Value::as_str).map(AbsPath::new);
     Ok(NewSession {
         // Earlier exports name this member `id`.
         id: SessionId(text("session_id").or_else(|missing| text("id").map_err(|_| missing))?.to_owned()),
         cwd: AbsPath::new(text("cwd")?)?,
-        additional_directories: folders.collect::<Result<_, _>>()?,
+        additional_directories: directories.collect::<Result<_, _>>()?,
         model: text("model")?.to_owned(),
         mode: text("mode")?.parse()?,
         permission_mode: text("permission_mode")?.parse()?,

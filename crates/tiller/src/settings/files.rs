@@ -2,7 +2,7 @@
 
 use crate::{
     config::{self, ConfigError, SettingsFile},
-    options::Folders,
+    options::Directories,
     secrets, trust,
 };
 use anyhow::Result;
@@ -19,8 +19,8 @@ pub(super) struct Files {
 
 impl Files {
     /// Reads the files. An invalid file is an error.
-    pub(super) async fn read(folders: &Folders, folder: &AbsPath) -> Result<Self> {
-        match Self::read_after(folders, folder, &Self::default()).await {
+    pub(super) async fn read(directories: &Directories, directory: &AbsPath) -> Result<Self> {
+        match Self::read_after(directories, directory, &Self::default()).await {
             (files, None) => Ok(files),
             (_, Some(error)) => Err(error),
         }
@@ -29,18 +29,18 @@ impl Files {
     /// Reads the files. An invalid one is replaced by its previous version, and the error is
     /// returned too.
     pub(super) async fn read_after(
-        folders: &Folders,
-        folder: &AbsPath,
+        directories: &Directories,
+        directory: &AbsPath,
         before: &Self,
     ) -> (Self, Option<anyhow::Error>) {
         let mut problem = None;
-        let user = read_user(folders).unwrap_or_else(|error| {
+        let user = read_user(directories).unwrap_or_else(|error| {
             problem = Some(error.into());
             before.user.clone()
         });
-        let blocked = config::users_blocked_paths(folders, user.as_ref()).unwrap_or_default();
-        let project = match config::read_project(folder, &blocked).await {
-            Ok(Ok(Some(file))) => config::check(&file, folders).map(|()| Ok(Some(file))),
+        let blocked = config::users_blocked_paths(directories, user.as_ref()).unwrap_or_default();
+        let project = match config::read_project(directory, &blocked).await {
+            Ok(Ok(Some(file))) => config::check(&file, directories).map(|()| Ok(Some(file))),
             read => read,
         };
         let (project, refused) = match project {
@@ -55,9 +55,9 @@ impl Files {
     }
 }
 
-fn read_user(folders: &Folders) -> Result<Option<SettingsFile>, ConfigError> {
-    let user = config::read(config::user_path(folders))?;
-    user.as_ref().map_or(Ok(()), |file| config::check(file, folders))?;
+fn read_user(directories: &Directories) -> Result<Option<SettingsFile>, ConfigError> {
+    let user = config::read(config::user_path(directories))?;
+    user.as_ref().map_or(Ok(()), |file| config::check(file, directories))?;
     Ok(user)
 }
 
@@ -67,12 +67,12 @@ pub(super) struct Stamps([FileStamp; 4]);
 
 impl Stamps {
     /// Takes the stamps of the four files without reading them.
-    pub(super) fn now(folders: &Folders, folder: &AbsPath) -> Self {
+    pub(super) fn now(directories: &Directories, directory: &AbsPath) -> Self {
         let paths = [
-            config::user_path(folders),
-            config::project_path(folder),
-            secrets::path(folders),
-            trust::path(folders),
+            config::user_path(directories),
+            config::project_path(directory),
+            secrets::path(directories),
+            trust::path(directories),
         ];
         Self(paths.map(|path| FileStamp::of(&path)))
     }

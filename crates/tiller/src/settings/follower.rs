@@ -1,11 +1,11 @@
 //! The settings of one session, which follow their files.
 
 use super::{
-    CountedOn, Settings, Snapshot,
+    Settings, Snapshot, TrustedHooks,
     files::{Files, Stamps},
-    models::OfSession,
+    models::SessionModels,
 };
-use crate::config::{InForce, Past};
+use crate::config::{EffectiveSetting, ProjectHistory};
 use agent::{FollowedSettings, Models, RuntimeOptions, SessionId, SettingsNews, Severity};
 use anyhow::{Result, ensure};
 use async_trait::async_trait;
@@ -22,9 +22,9 @@ use system::AbsPath;
 pub(crate) struct Follower {
     settings: Arc<Settings>,
     session: SessionId,
-    folder: AbsPath,
+    directory: AbsPath,
     state: tokio::sync::Mutex<State>,
-    seen: Mutex<Arc<Snapshot>>,
+    last_snapshot: Mutex<Arc<Snapshot>>,
     news: Mutex<Vec<SettingsNews>>,
     models: Option<Arc<dyn Models>>,
 }
@@ -37,8 +37,8 @@ struct State {
     changes: u64,
     /// The last valid files.
     files: Files,
-    past: Past,
-    counted_on: CountedOn,
+    past: ProjectHistory,
+    trusted_hooks: TrustedHooks,
     /// The problem with the files that was reported last.
     problem: Option<String>,
     /// The settings that were reported as kept although the project's file no longer has them.
@@ -47,23 +47,27 @@ struct State {
 
 impl Follower {
     /// Starts to follow. Invalid settings at the start are an error.
-    pub(super) async fn new(settings: Arc<Settings>, session: &SessionId, folder: &AbsPath) -> Result<Self> {
+    pub(super) async fn new(
+        settings: Arc<Settings>,
+        session: &SessionId,
+        directory: &AbsPath,
+    ) -> Result<Self> {
         let changes = settings.changes.load(Ordering::Relaxed);
-        let stamps = Stamps::now(&settings.folders, folder);
-        let files = Files::read(&settings.folders, folder).await?;
-        let (mut past, mut counted_on) = (Past::default(), CountedOn::new());
-        let snapshot = settings.lay(folder, &files, &past, &mut counted_on).await?;
+        let stamps = Stamps::now(&settings.directories, directory);
+        let files = Files::read(&settings.directories, directory).await?;
+        let (mut past, mut trusted_hooks) = (ProjectHistory::default(), TrustedHooks::new());
+        let snapshot = settings.merge_layers(directory, &files, &past, &mut trusted_hooks).await?;
         past.remember(files.project.as_ref(), &snapshot.options)?;
-        let snapshot = settings.share(folder, snapshot, &counted_on);
+        let snapshot = settings.shared_snapshot(directory, snapshot, &trusted_hooks);
         let stamps = Some(stamps).filter(Stamps::are_settled);
         let (problem, kept) = (None, BTreeSet::new());
-        let state = State { stamps, changes, files, past, counted_on, problem, kept };
+        let state = State { stamps, changes, files, past, trusted_hooks, problem, kept };
         Ok(Self {
             settings,
             session: session.clone(),
-            folder: folder.clone(),
+            directory: directory.clone(),
             state: tokio::sync::Mutex::new(state),
-            seen: Mutex::new(snapshot),
+            last_snapshot: Mutex::new(snapshot),
             news: Mutex::default(),
             models: None,
         })
@@ -71,8 +75,8 @@ impl Follower {
 
     /// Adds models that follow the settings too.
     pub(super) fn with_models(mut self, own: Weak<Self>) -> Self {
-        let catalog = self.settings.catalog(&self.seen().options);
-        let models = OfSession { settings: self.settings.clone(), follower: own, catalog };
+        let catalog = self.settings.catalog(&self.last_snapshot().options);
+        let models = SessionModels { settings: self.settings.clone(), follower: own, catalog };
         self.models = Some(Arc::new(models));
         self
     }
@@ -83,8 +87,8 @@ impl Follower {
     }
 
     /// Whether its session is in that directory.
-    pub(super) fn is_in(&self, folder: &AbsPath) -> bool {
-        self.folder == *folder
+    pub(super) fn is_in(&self, directory: &AbsPath) -> bool {
+        self.directory == *directory
     }
 
     /// Forgets a setting of the project because the user removed it or set it anew.
@@ -93,65 +97,66 @@ impl Follower {
     }
 
     /// Returns the snapshot of the last check.
-    pub(crate) fn seen(&self) -> Arc<Snapshot> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub(crate) fn last_snapshot(&self) -> Arc<Snapshot> {
+        self.last_snapshot.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Returns the current snapshot. Without changes this costs the stamps of four files.
-    pub(crate) async fn look(&self) -> Arc<Snapshot> {
+    pub(crate) async fn refresh(&self) -> Arc<Snapshot> {
         let mut state = self.state.lock().await;
         let changes = self.settings.changes.load(Ordering::Relaxed);
-        let stamps = Stamps::now(&self.settings.folders, &self.folder);
+        let stamps = Stamps::now(&self.settings.directories, &self.directory);
         if state.changes == changes && state.stamps.as_ref() == Some(&stamps) {
-            return self.seen();
+            return self.last_snapshot();
         }
-        let problem = self.read_anew(&mut state).await.err().map(|error| self.settings.shown(&error));
+        let problem = self.reload(&mut state).await.err().map(|error| self.settings.redacted(&error));
         if let Some(problem) = problem.clone().filter(|problem| state.problem.as_ref() != Some(problem)) {
-            let title = "The settings cannot be used as they are; what held before goes on to hold";
-            self.tell(Severity::Warning, title.to_owned(), Some(problem));
+            let title = "The settings are invalid; the previous ones stay in effect";
+            self.notify(Severity::Warning, title.to_owned(), Some(problem));
         }
         state.problem = problem;
         state.changes = changes;
         state.stamps = Some(stamps).filter(Stamps::are_settled);
-        self.seen()
+        self.last_snapshot()
     }
 
     /// Reads the files and updates the state. An invalid file is an error, but the other file still
     /// applies.
-    async fn read_anew(&self, state: &mut State) -> Result<()> {
-        let State { past, counted_on, files, kept, .. } = state;
-        let (read, problem) = Files::read_after(&self.settings.folders, &self.folder, files).await;
-        let snapshot = self.settings.lay(&self.folder, &read, past, counted_on).await?;
+    async fn reload(&self, state: &mut State) -> Result<()> {
+        let State { past, trusted_hooks, files, kept, .. } = state;
+        let (read, problem) = Files::read_after(&self.settings.directories, &self.directory, files).await;
+        let snapshot = self.settings.merge_layers(&self.directory, &read, past, trusted_hooks).await?;
         let mut more = past.clone();
         more.remember(read.project.as_ref(), &snapshot.options)?;
         ensure!(
             !more.is_full(),
-            "the settings of the project have changed too often in this session; open it anew to use them"
+            "the settings of the project have changed too often in this session; reopen it to use them"
         );
         let still = more.kept(read.project.as_ref());
         (*past, *files) = (more, read);
-        let before = self.seen();
-        let changed: BTreeSet<String> = before.differing(&snapshot).difference(&still).cloned().collect();
+        let before = self.last_snapshot();
+        let changed: BTreeSet<String> = before.changed_names(&snapshot).difference(&still).cloned().collect();
         if !changed.is_empty() {
-            let title = "Settings have changed, and hold from now on".to_owned();
-            self.tell(Severity::Info, title, Some(list(&changed)));
+            let title = "Settings changed and now apply".to_owned();
+            self.notify(Severity::Info, title, Some(list(&changed)));
         }
         if let fresh = still.difference(kept).cloned().collect::<BTreeSet<_>>()
             && !fresh.is_empty()
         {
-            let title = "The project's file has become looser; this session keeps what it forbade".to_owned();
-            let what = format!("{}. Open the session anew to have it as the file says.", list(&fresh));
-            self.tell(Severity::Info, title, Some(what));
+            let title =
+                "The project's file has become less strict; this session keeps its restrictions".to_owned();
+            let what = format!("{}. Reopen the session to use the file as it is.", list(&fresh));
+            self.notify(Severity::Info, title, Some(what));
         }
         *kept = still;
-        if before.options != snapshot.options || before.in_force != snapshot.in_force {
-            let snapshot = self.settings.share(&self.folder, snapshot, counted_on);
-            *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = snapshot;
+        if before.options != snapshot.options || before.effective != snapshot.effective {
+            let snapshot = self.settings.shared_snapshot(&self.directory, snapshot, trusted_hooks);
+            *self.last_snapshot.lock().unwrap_or_else(PoisonError::into_inner) = snapshot;
         }
         problem.map_or(Ok(()), Err)
     }
 
-    fn tell(&self, severity: Severity, title: String, description: Option<String>) {
+    fn notify(&self, severity: Severity, title: String, description: Option<String>) {
         let news = SettingsNews { severity, title, description };
         self.news.lock().unwrap_or_else(PoisonError::into_inner).push(news);
     }
@@ -159,14 +164,14 @@ impl Follower {
 
 impl Snapshot {
     /// Returns the names of settings that differ between two snapshots.
-    fn differing(&self, other: &Self) -> BTreeSet<String> {
-        let lone = |these: &[InForce], those: &[InForce]| -> Vec<String> {
-            let known = |this: &InForce| {
+    fn changed_names(&self, other: &Self) -> BTreeSet<String> {
+        let lone = |these: &[EffectiveSetting], those: &[EffectiveSetting]| -> Vec<String> {
+            let known = |this: &EffectiveSetting| {
                 those.iter().any(|that| (&that.name, &that.value) == (&this.name, &this.value))
             };
             these.iter().filter(|this| !known(this)).map(|this| this.name.clone()).collect()
         };
-        let (before, after) = (&self.in_force, &other.in_force);
+        let (before, after) = (&self.effective, &other.effective);
         lone(before, after).into_iter().chain(lone(after, before)).collect()
     }
 }
@@ -178,7 +183,7 @@ fn list(names: &BTreeSet<String>) -> String {
 #[async_trait]
 impl FollowedSettings for Follower {
     async fn now(&self) -> Arc<RuntimeOptions> {
-        self.look().await.session.clone()
+        self.refresh().await.session.clone()
     }
 
     fn news(&self) -> Vec<SettingsNews> {

@@ -3,20 +3,22 @@
 //! Sessions follow the settings of their own directories ([`Follower`]) and read them at each
 //! decision. No other part of the program keeps a copy on which to decide.
 
+mod command;
 mod files;
 mod follower;
-mod line;
 mod models;
 
+pub(crate) use command::run;
 pub(crate) use follower::Follower;
-pub(crate) use line::run;
 
 use crate::{
-    config::{self, Flags, InForce, Layers, Past, ProjectLayer, Resolved, SettingsFile, Value},
+    config::{
+        self, EffectiveSetting, Flags, Layers, ProjectHistory, ProjectLayer, Resolved, SettingsFile, Value,
+    },
+    directories,
     environment::Environment,
-    folders,
     keys::StoredKeys,
-    options::{Folders, Options},
+    options::{Directories, Options},
     trust, wiring,
 };
 use agent::{FollowedSettings, ItemKind, RuntimeOptions, SessionId};
@@ -36,19 +38,19 @@ use system::AbsPath;
 /// The settings of every directory, for one process.
 pub(crate) struct Settings {
     environment: Environment,
-    folders: Folders,
+    directories: Directories,
     flags: Flags,
     /// The working directory of the process.
     start: AbsPath,
     /// The values that the user set in projects' files through this program, by directory and name.
-    said: Mutex<HashMap<AbsPath, BTreeMap<String, Value>>>,
+    user_set: Mutex<HashMap<AbsPath, BTreeMap<String, Value>>>,
     followers: Mutex<Vec<Weak<Follower>>>,
     /// The last snapshot of each directory, as long as a session uses it.
     shared: Mutex<HashMap<AbsPath, Weak<Snapshot>>>,
     /// The model catalogues by their provider settings: first that of the process, then those of
     /// sessions
     /// with other settings.
-    catalogs: Mutex<Vec<(models::Reach, Arc<Catalog>)>>,
+    catalogs: Mutex<Vec<(models::ProviderSettings, Arc<Catalog>)>>,
     /// The number of changes through this program.
     changes: AtomicU64,
 }
@@ -62,19 +64,19 @@ pub(crate) struct Snapshot {
     /// The settings that were ignored, with the reasons.
     pub(crate) notices: Vec<String>,
     /// The settings of the files.
-    pub(crate) in_force: Vec<InForce>,
+    pub(crate) effective: Vec<EffectiveSetting>,
 }
 
 impl Snapshot {
     /// Whether both have the same content.
-    fn is_like(&self, other: &Self) -> bool {
-        self.options == other.options && self.notices == other.notices && self.in_force == other.in_force
+    fn has_same_content(&self, other: &Self) -> bool {
+        self.options == other.options && self.notices == other.notices && self.effective == other.effective
     }
 }
 
 /// Whether each hook of a project, by name, was trusted before in this session. If such a hook
 /// changes, it denies.
-pub(crate) type CountedOn = BTreeMap<String, Arc<AtomicBool>>;
+pub(crate) type TrustedHooks = BTreeMap<String, Arc<AtomicBool>>;
 
 impl Settings {
     /// Creates the settings of a process with this working directory, these variables and these
@@ -83,10 +85,10 @@ impl Settings {
     pub(crate) fn new(environment: &Environment, start: &AbsPath, flags: Flags) -> Result<Arc<Self>> {
         Ok(Arc::new(Self {
             environment: environment.clone(),
-            folders: folders::resolve(environment, start)?,
+            directories: directories::resolve(environment, start)?,
             flags,
             start: start.clone(),
-            said: Mutex::default(),
+            user_set: Mutex::default(),
             followers: Mutex::default(),
             shared: Mutex::default(),
             catalogs: Mutex::default(),
@@ -98,19 +100,20 @@ impl Settings {
     ///
     /// # Errors
     /// If they are invalid; the message names the place.
-    pub(crate) async fn read(&self, folder: &AbsPath) -> Result<Snapshot> {
-        let files = Files::read(&self.folders, folder).await?;
-        self.lay(folder, &files, &Past::default(), &mut CountedOn::new()).await
+    pub(crate) async fn read(&self, directory: &AbsPath) -> Result<Snapshot> {
+        let files = Files::read(&self.directories, directory).await?;
+        self.merge_layers(directory, &files, &ProjectHistory::default(), &mut TrustedHooks::new()).await
     }
 
     /// Resolves the settings of a directory without files: defaults, variables and flags.
-    pub(crate) async fn without_files(&self, folder: &AbsPath) -> Result<Snapshot> {
-        self.lay(folder, &Files::default(), &Past::default(), &mut CountedOn::new()).await
+    pub(crate) async fn without_files(&self, directory: &AbsPath) -> Result<Snapshot> {
+        self.merge_layers(directory, &Files::default(), &ProjectHistory::default(), &mut TrustedHooks::new())
+            .await
     }
 
     /// Returns the defaults, which are enough to write a settings file, even over an invalid one.
     pub(crate) fn built_in(&self) -> Options {
-        Options::built_in(self.folders.clone())
+        Options::built_in(self.directories.clone())
     }
 
     /// Returns the settings of an open session.
@@ -122,39 +125,39 @@ impl Settings {
     /// Records that the user set a value in a project's file through this program. It applies to
     /// running
     /// sessions, even if other items of that file wait for trust.
-    pub(crate) async fn set_in_project(&self, folder: &AbsPath, name: &str, value: Value) {
-        self.said
+    pub(crate) async fn set_in_project(&self, directory: &AbsPath, name: &str, value: Value) {
+        self.user_set
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-            .entry(folder.clone())
+            .entry(directory.clone())
             .or_default()
             .insert(name.to_owned(), value);
         let followers: Vec<_> = self.followers().iter().filter_map(Weak::upgrade).collect();
-        for follower in followers.iter().filter(|follower| follower.is_in(folder)) {
+        for follower in followers.iter().filter(|follower| follower.is_in(directory)) {
             follower.forget(name).await;
         }
         self.changes.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Resolves the layers.
-    async fn lay(
+    async fn merge_layers(
         &self,
-        folder: &AbsPath,
+        directory: &AbsPath,
         files: &Files,
-        past: &Past,
-        counted_on: &mut CountedOn,
+        past: &ProjectHistory,
+        trusted_hooks: &mut TrustedHooks,
     ) -> Result<Snapshot> {
         let project = match &files.project {
-            Some(file) => Some(self.project(folder, file.clone()).await),
+            Some(file) => Some(self.project(directory, file.clone()).await),
             None => None,
         };
         // Unreadable keys are not an error here; they are missing when a model is used.
-        let (keys, unread) = match StoredKeys::read(&self.folders) {
+        let (keys, unread) = match StoredKeys::read(&self.directories) {
             Ok(keys) => (keys, None),
             Err(error) => (StoredKeys::default(), Some(error)),
         };
         let layers = Layers {
-            folders: self.folders.clone(),
+            directories: self.directories.clone(),
             user: files.user.clone(),
             past,
             project,
@@ -162,48 +165,53 @@ impl Settings {
             keys: &keys,
             flags: self.flags.clone(),
         };
-        let Resolved { options, mut notices, in_force } = config::resolve(layers)?;
+        let Resolved { options, mut notices, effective } = config::resolve(layers)?;
         notices.extend(files.refused.clone());
         notices.extend(unread.map(|error| {
-            format!("{error}; no stored key is known until it is mended: correct it, or move it away and run `tiller setup`")
+            format!("{error}; no stored key is available until it is repaired: correct it, or move it away and run `tiller setup`")
         }));
         self.environment.redactor().learn(options.keys());
-        let session = Arc::new(wiring::sessions(&options, folder, counted_on));
-        Ok(Snapshot { options, session, notices, in_force })
+        let session = Arc::new(wiring::sessions(&options, directory, trusted_hooks));
+        Ok(Snapshot { options, session, notices, effective })
     }
 
     /// Shares one snapshot among all sessions of a directory with the same settings.
-    fn share(&self, folder: &AbsPath, snapshot: Snapshot, counted_on: &CountedOn) -> Arc<Snapshot> {
+    fn shared_snapshot(
+        &self,
+        directory: &AbsPath,
+        snapshot: Snapshot,
+        trusted_hooks: &TrustedHooks,
+    ) -> Arc<Snapshot> {
         // Project hooks depend on what their session has trusted, so such snapshots are not shared.
-        if !counted_on.is_empty() {
+        if !trusted_hooks.is_empty() {
             return Arc::new(snapshot);
         }
         let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(same) = shared.get(folder).and_then(Weak::upgrade)
-            && same.is_like(&snapshot)
+        if let Some(same) = shared.get(directory).and_then(Weak::upgrade)
+            && same.has_same_content(&snapshot)
         {
             return same;
         }
         let snapshot = Arc::new(snapshot);
         shared.retain(|_, used| used.strong_count() > 0);
-        shared.insert(folder.clone(), Arc::downgrade(&snapshot));
+        shared.insert(directory.clone(), Arc::downgrade(&snapshot));
         snapshot
     }
 
     /// Returns the project's settings with their trust, which is judged on the very text that was
     /// read.
-    async fn project(&self, folder: &AbsPath, file: SettingsFile) -> ProjectLayer {
-        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner).get(folder).cloned();
-        let said = said.unwrap_or_default();
-        let mut layer = ProjectLayer { distrust: None, said, waiting: BTreeMap::new(), file };
-        let items = config::trust_items(&layer.file, &self.folders).unwrap_or_else(|error| {
+    async fn project(&self, directory: &AbsPath, file: SettingsFile) -> ProjectLayer {
+        let user_set = self.user_set.lock().unwrap_or_else(PoisonError::into_inner).get(directory).cloned();
+        let user_set = user_set.unwrap_or_default();
+        let mut layer = ProjectLayer { distrust: None, user_set, untrusted_hooks: BTreeMap::new(), file };
+        let items = config::trust_items(&layer.file, &self.directories).unwrap_or_else(|error| {
             layer.distrust = Some(error.to_string());
             Vec::new()
         });
-        for judged in trust::folder_trust(&self.folders).judge(folder, items).await {
+        for judged in trust::directory_trust(&self.directories).judge(directory, items).await {
             let Some(why) = judged.state.problem() else { continue };
             match judged.item.kind {
-                ItemKind::Hook => drop(layer.waiting.insert(judged.item.name, why)),
+                ItemKind::Hook => drop(layer.untrusted_hooks.insert(judged.item.name, why)),
                 ItemKind::Settings | ItemKind::Server => layer.distrust = Some(why),
             }
         }
@@ -215,21 +223,21 @@ impl Settings {
     }
 
     /// Formats an error without its secrets.
-    fn shown(&self, error: &anyhow::Error) -> String {
+    fn redacted(&self, error: &anyhow::Error) -> String {
         self.environment.redactor().shown(&format!("{error:#}"))
     }
 }
 
 /// Implements [`agent::Settings`] for [`Settings`].
-pub(crate) struct OfFolders(pub(crate) Arc<Settings>);
+pub(crate) struct DirectorySettings(pub(crate) Arc<Settings>);
 
 #[async_trait]
-impl agent::Settings for OfFolders {
-    async fn of(&self, folder: Option<&AbsPath>) -> Result<Arc<RuntimeOptions>, String> {
-        let snapshot = self.0.read(folder.unwrap_or(&self.0.start)).await;
-        let snapshot = snapshot.map_err(|error| self.0.shown(&error))?;
-        if folder.is_none_or(|folder| *folder == self.0.start) {
-            self.0.renew_models(&snapshot.options);
+impl agent::Settings for DirectorySettings {
+    async fn of(&self, directory: Option<&AbsPath>) -> Result<Arc<RuntimeOptions>, String> {
+        let snapshot = self.0.read(directory.unwrap_or(&self.0.start)).await;
+        let snapshot = snapshot.map_err(|error| self.0.redacted(&error))?;
+        if directory.is_none_or(|directory| *directory == self.0.start) {
+            self.0.update_models(&snapshot.options);
         }
         Ok(snapshot.session)
     }
@@ -237,12 +245,12 @@ impl agent::Settings for OfFolders {
     async fn follow(
         &self,
         session: &SessionId,
-        folder: &AbsPath,
+        directory: &AbsPath,
     ) -> Result<Arc<dyn FollowedSettings>, String> {
-        let follower = Follower::new(self.0.clone(), session, folder).await;
-        let follower = follower.map_err(|error| self.0.shown(&error))?;
-        if *folder == self.0.start {
-            self.0.renew_models(&follower.seen().options);
+        let follower = Follower::new(self.0.clone(), session, directory).await;
+        let follower = follower.map_err(|error| self.0.redacted(&error))?;
+        if *directory == self.0.start {
+            self.0.update_models(&follower.last_snapshot().options);
         }
         let follower = Arc::new_cyclic(|own| follower.with_models(own.clone()));
         let mut followers = self.0.followers();

@@ -18,7 +18,7 @@ use std::{
 
 /// All settings that determine how models are reached.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Reach {
+pub(super) struct ProviderSettings {
     openai: Provider,
     anthropic: Provider,
     gemini: Provider,
@@ -28,7 +28,7 @@ pub(super) struct Reach {
     tool_profile: Option<ToolProfile>,
 }
 
-impl Reach {
+impl ProviderSettings {
     fn of(options: &Options) -> Self {
         let Options { openai, anthropic, gemini, custom, local, silence, tool_profile, .. } = options.clone();
         Self { openai, anthropic, gemini, custom, local, silence, tool_profile }
@@ -39,7 +39,7 @@ impl Settings {
     /// Returns the model catalogue for these options. Sessions with the same provider settings
     /// share one.
     pub(crate) fn catalog(&self, options: &Options) -> Arc<Catalog> {
-        let reach = Reach::of(options);
+        let reach = ProviderSettings::of(options);
         let mut catalogs = self.catalogs.lock().unwrap_or_else(PoisonError::into_inner);
         // With recording there is one catalogue: all traffic goes into one file, which has one
         // writer.
@@ -59,15 +59,15 @@ impl Settings {
     /// Reads the settings of the process's directory and applies them to its models. Invalid
     /// settings change
     /// nothing.
-    pub(crate) async fn look_at_models(&self) {
+    pub(crate) async fn reload_models(&self) {
         if let Ok(snapshot) = self.read(&self.start).await {
-            self.renew_models(&snapshot.options);
+            self.update_models(&snapshot.options);
         }
     }
 
     /// Applies new settings to the catalogue of the process.
-    pub(super) fn renew_models(&self, options: &Options) {
-        let reach = Reach::of(options);
+    pub(super) fn update_models(&self, options: &Options) {
+        let reach = ProviderSettings::of(options);
         let mut catalogs = self.catalogs.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((known, catalog)) = catalogs.first_mut().filter(|(known, _)| *known != reach) {
             *known = reach;
@@ -77,24 +77,24 @@ impl Settings {
 }
 
 /// The models of a session, which follow its settings.
-pub(super) struct OfSession {
+pub(super) struct SessionModels {
     pub(super) settings: Arc<Settings>,
     pub(super) follower: Weak<Follower>,
     /// The initial catalogue, for use when the session's follower is gone.
     pub(super) catalog: Arc<Catalog>,
 }
 
-impl OfSession {
+impl SessionModels {
     fn now(&self) -> Arc<Catalog> {
         match self.follower.upgrade() {
-            Some(follower) => self.settings.catalog(&follower.seen().options),
+            Some(follower) => self.settings.catalog(&follower.last_snapshot().options),
             None => self.catalog.clone(),
         }
     }
 }
 
 #[async_trait]
-impl Models for OfSession {
+impl Models for SessionModels {
     fn list(&self) -> Vec<ModelInfo> {
         self.now().list()
     }

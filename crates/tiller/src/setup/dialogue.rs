@@ -20,7 +20,7 @@ pub(super) fn ask(options: &Options) -> Result<ProviderSetup> {
     say(&format!("  2  Anthropic{}\n", stored(options.anthropic.api_key.is_some())))?;
     say(&format!("  3  Google Gemini{}\n", stored(options.gemini.api_key.is_some())))?;
     say("  4  another server that speaks OpenAI's protocol\n")?;
-    let choice = until("Number: ", |line| match line {
+    let choice = ask_until("Number: ", |line| match line {
         "1" | "2" | "3" | "4" => Ok(line.to_owned()),
         _ => bail!("1, 2, 3 or 4"),
     })?;
@@ -29,11 +29,11 @@ pub(super) fn ask(options: &Options) -> Result<ProviderSetup> {
         "2" => ("anthropic".to_owned(), None),
         "3" => ("gemini".to_owned(), None),
         _ => {
-            let name = until("A name for it, such as `work`: ", |line| {
+            let name = ask_until("A name for it, such as `work`: ", |line| {
                 options.clone().custom(line).map_err(anyhow::Error::msg)?;
                 Ok(line.to_owned())
             })?;
-            let url = until("Its address, such as http://127.0.0.1:8000/v1: ", |line| match line {
+            let url = ask_until("Its address, such as http://127.0.0.1:8000/v1: ", |line| match line {
                 "" => bail!("an address is needed"),
                 _ => Ok(line.to_owned()),
             })?;
@@ -41,7 +41,8 @@ pub(super) fn ask(options: &Options) -> Result<ProviderSetup> {
         }
     };
     let key = hidden("Its key (not shown; empty for none, or for the one that is there): ")?;
-    let model = until("Model of new sessions (empty: the provider's first): ", |line| Ok(line.to_owned()))?;
+    let model =
+        ask_until("Model of new sessions (empty: the provider's first): ", |line| Ok(line.to_owned()))?;
     let model = Some(model).filter(|model| !model.is_empty());
     if base_url.is_some() && model.is_none() {
         say("No model is chosen; name one with --model when you start.\n")?;
@@ -50,7 +51,7 @@ pub(super) fn ask(options: &Options) -> Result<ProviderSetup> {
 }
 
 /// Asks until the line passes the check, at most [`TRIES`] times.
-fn until<T>(question: &str, check: impl Fn(&str) -> Result<T>) -> Result<T> {
+fn ask_until<T>(question: &str, check: impl Fn(&str) -> Result<T>) -> Result<T> {
     for _ in 0..TRIES {
         say(question)?;
         match check(line(&std::io::stdin())?.trim()) {
@@ -58,7 +59,7 @@ fn until<T>(question: &str, check: impl Fn(&str) -> Result<T>) -> Result<T> {
             Err(error) => say(&format!("{error}\n"))?,
         }
     }
-    bail!("no answer that holds; nothing was changed")
+    bail!("no valid answer; nothing was changed")
 }
 
 /// Asks for a key without echo.
@@ -67,7 +68,7 @@ fn hidden(question: &str) -> Result<Option<Secret>> {
         say(question)?;
         let stdin = std::io::stdin();
         let typed = {
-            let _silent = Silent::new(&stdin)?;
+            let _silent = NoEcho::new(&stdin)?;
             line(&stdin)?
         };
         say("\n")?;
@@ -82,7 +83,7 @@ fn hidden(question: &str) -> Result<Option<Secret>> {
             Err(error) => say(&format!("{error}\n"))?,
         }
     }
-    bail!("no key that could be one; nothing was changed")
+    bail!("no valid key; nothing was changed")
 }
 
 fn line(stdin: &Stdin) -> Result<String> {
@@ -103,13 +104,13 @@ fn say(text: &str) -> Result<()> {
 ///
 /// Interrupt keys are read as characters meanwhile, so that an interrupt cannot leave the terminal
 /// without echo.
-struct Silent<'a> {
+struct NoEcho<'a> {
     stdin: &'a Stdin,
     before: Termios,
     _before_exit: BeforeExit,
 }
 
-impl<'a> Silent<'a> {
+impl<'a> NoEcho<'a> {
     fn new(stdin: &'a Stdin) -> Result<Self> {
         let before = tcgetattr(stdin)?;
         let mut silent = before.clone();
@@ -124,7 +125,7 @@ impl<'a> Silent<'a> {
     }
 }
 
-impl Drop for Silent<'_> {
+impl Drop for NoEcho<'_> {
     fn drop(&mut self) {
         // If the terminal is gone, nothing is left to restore.
         let _ = tcsetattr(self.stdin, OptionalActions::Now, &self.before);

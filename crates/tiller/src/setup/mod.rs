@@ -3,7 +3,7 @@
 mod dialogue;
 mod store;
 
-pub(crate) use store::{NotStored, ProviderSetup, Stored, set_up, store_setting, write};
+pub(crate) use store::{ProviderSetup, SetupError, SetupResult, set_up, store_setting, write};
 
 use crate::{
     args::SetupArgs,
@@ -28,14 +28,14 @@ pub(crate) async fn run(
     cwd: &AbsPath,
     args: &SetupArgs,
 ) -> Result<Exit> {
-    let values = Values::new(environment.clone(), wiring::local_system(options), &options.folders);
+    let values = Values::new(environment.clone(), wiring::local_system(options), &options.directories);
     if let (true, Some(provider)) = (args.forget, &args.provider) {
         return forget(&values, provider, args.json).await;
     }
-    let file = if args.project { config::project_path(cwd) } else { config::user_path(&options.folders) };
+    let file = if args.project { config::project_path(cwd) } else { config::user_path(&options.directories) };
     let wanted = match &args.provider {
-        Some(provider) => given(args, provider)?,
-        None if args.model.is_some() => given_model(args)?,
+        Some(provider) => setup_from_args(args, provider)?,
+        None if args.model.is_some() => model_from_args(args)?,
         None if std::io::stdin().is_terminal() && !args.json => dialogue::ask(options)?,
         None => {
             return Err(usage(
@@ -44,11 +44,11 @@ pub(crate) async fn run(
         }
     };
     let stored = set_up(options, &values, &file, &wanted).await?;
-    tell(options, &file, &wanted, &stored, args.json)?;
+    print_result(options, &file, &wanted, &stored, args.json)?;
     Ok(Exit::Ok)
 }
 
-fn given(args: &SetupArgs, provider: &str) -> Result<ProviderSetup> {
+fn setup_from_args(args: &SetupArgs, provider: &str) -> Result<ProviderSetup> {
     Ok(ProviderSetup {
         provider: provider.to_owned(),
         model: args.model.clone(),
@@ -59,7 +59,7 @@ fn given(args: &SetupArgs, provider: &str) -> Result<ProviderSetup> {
 }
 
 /// Sets only the model; its provider is not changed.
-fn given_model(args: &SetupArgs) -> Result<ProviderSetup> {
+fn model_from_args(args: &SetupArgs) -> Result<ProviderSetup> {
     let model = args.model.clone().unwrap_or_default();
     let Some((provider, _)) = model.split_once('/') else {
         return Err(usage(format!(
@@ -73,7 +73,7 @@ fn key_from_stdin() -> Result<Secret> {
     let mut text = String::new();
     let read = std::io::stdin().lock().take(limits::KEY_BYTES + 1).read_to_string(&mut text);
     read.context("the key on stdin cannot be read")?;
-    ensure!(text.len() as u64 <= limits::KEY_BYTES, "what is on stdin is too long for a key");
+    ensure!(text.len() as u64 <= limits::KEY_BYTES, "stdin is too long for a key");
     key(&text)
 }
 
@@ -83,7 +83,7 @@ fn key(text: &str) -> Result<Secret> {
     ensure!(!text.is_empty(), "the key is empty");
     ensure!(
         text.bytes().all(|byte| byte.is_ascii_graphic()),
-        "a key has neither blanks nor control characters"
+        "a key contains neither blanks nor control characters"
     );
     Ok(Secret::new(text))
 }
@@ -92,7 +92,7 @@ async fn forget(values: &Values, provider: &str, json: bool) -> Result<Exit> {
     let mut secrets = values.secrets().await?;
     let found = secrets.remove(&secret_name(provider)).is_some();
     if found {
-        values.keep(&secrets).await?;
+        values.store(&secrets).await?;
     }
     let mut stdout = crate::screen::stdout();
     match (json, found) {
@@ -105,17 +105,17 @@ async fn forget(values: &Values, provider: &str, json: bool) -> Result<Exit> {
     Ok(Exit::Ok)
 }
 
-fn tell(
+fn print_result(
     options: &Options,
     file: &AbsPath,
     wanted: &ProviderSetup,
-    stored: &Stored,
+    stored: &SetupResult,
     json: bool,
 ) -> Result<()> {
     let mut stdout = crate::screen::stdout();
-    let secrets = secrets::path(&options.folders);
+    let secrets = secrets::path(&options.directories);
     if json {
-        let said = json!({
+        let result = json!({
             "success": true,
             "provider": wanted.provider,
             "model": stored.model,
@@ -123,7 +123,7 @@ fn tell(
             "key": if stored.key { Some(secrets.as_str()) } else { None },
             "settings": if stored.settings { Some(file.as_str()) } else { None },
         });
-        writeln!(stdout, "{}", agent::escaped_json(&said.to_string()))?;
+        writeln!(stdout, "{}", agent::escaped_json(&result.to_string()))?;
         return Ok(());
     }
     if !stored.key && !stored.settings {

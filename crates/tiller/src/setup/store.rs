@@ -27,7 +27,7 @@ pub(crate) struct ProviderSetup {
 
 /// The result of a setup.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Stored {
+pub(crate) struct SetupResult {
     /// The model of new sessions, if one was named.
     pub(crate) model: Option<String>,
     /// Whether a key was stored.
@@ -38,7 +38,7 @@ pub(crate) struct Stored {
 
 /// Why nothing, or not everything, was stored. Never contains the key.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum NotStored {
+pub(crate) enum SetupError {
     /// The input is invalid.
     #[error("{0}")]
     Wrong(String),
@@ -53,7 +53,7 @@ pub(crate) async fn set_up(
     values: &Values,
     file: &AbsPath,
     wanted: &ProviderSetup,
-) -> Result<Stored, NotStored> {
+) -> Result<SetupResult, SetupError> {
     let name = wanted.provider.as_str();
     let section = match name {
         "openai" | "anthropic" | "gemini" => format!("providers.{name}"),
@@ -61,15 +61,15 @@ pub(crate) async fn set_up(
     };
     let alone = wanted.base_url.is_none() && wanted.key.is_none() && wanted.key_variable.is_none();
     if WITHOUT_SETUP.contains(&name) && !(alone && wanted.model.is_some()) {
-        return Err(NotStored::Wrong(format!("Provider '{name}' has nothing to configure.")));
+        return Err(SetupError::Wrong(format!("Provider '{name}' has nothing to configure.")));
     }
     if section.starts_with("providers.custom") && !WITHOUT_SETUP.contains(&name) {
         let reachable = wanted.base_url.is_some()
             || options.custom.get(name).is_some_and(|known| known.base_url.is_some());
-        options.clone().custom(name).map_err(NotStored::Wrong)?;
+        options.clone().custom(name).map_err(SetupError::Wrong)?;
         if !reachable {
             let message = format!("Provider '{name}' needs a base URL: where its API is.");
-            return Err(NotStored::Wrong(message));
+            return Err(SetupError::Wrong(message));
         }
     }
     let model = wanted.model.as_deref().map(|model| match model.strip_prefix(&format!("{name}/")) {
@@ -85,15 +85,16 @@ pub(crate) async fn set_up(
         settings.iter().filter_map(|(name, value)| Some((name.as_str(), json!(value.as_ref()?)))).collect();
     let changed = with_settings(options, file, &settings)?;
     if let Some(key) = &wanted.key {
-        let failed = |error: anyhow::Error| NotStored::Failed(format!("the key cannot be stored: {error:#}"));
+        let failed =
+            |error: anyhow::Error| SetupError::Failed(format!("the key cannot be stored: {error:#}"));
         let mut secrets = values.secrets().await.map_err(failed)?;
         secrets.insert(secret_name(name), key.reveal().to_owned());
-        values.keep(&secrets).await.map_err(failed)?;
+        values.store(&secrets).await.map_err(failed)?;
     }
     if !settings.is_empty() {
         write(options, &changed).await?;
     }
-    Ok(Stored { model, key: wanted.key.is_some(), settings: !settings.is_empty() })
+    Ok(SetupResult { model, key: wanted.key.is_some(), settings: !settings.is_empty() })
 }
 
 /// Stores one setting in a file and returns the stored value. A list may be given as the text of a
@@ -103,7 +104,7 @@ pub(crate) async fn store_setting(
     file: &AbsPath,
     name: &str,
     value: &Value,
-) -> Result<Value, NotStored> {
+) -> Result<Value, SetupError> {
     let changed = match with_settings(options, file, &[(name, value.clone())]) {
         Ok(changed) => Ok((changed, value.clone())),
         Err(wrong) => match value.as_str().and_then(|text| serde_json::from_str(text).ok()) {
@@ -123,22 +124,22 @@ fn with_settings(
     options: &Options,
     path: &AbsPath,
     settings: &[(&str, Value)],
-) -> Result<SettingsFile, NotStored> {
-    let wrong = |error: ConfigError| NotStored::Wrong(error.to_string());
-    let file = config::read(path.clone()).map_err(|error| NotStored::Failed(error.to_string()))?;
+) -> Result<SettingsFile, SetupError> {
+    let wrong = |error: ConfigError| SetupError::Wrong(error.to_string());
+    let file = config::read(path.clone()).map_err(|error| SetupError::Failed(error.to_string()))?;
     let mut file = file.unwrap_or(SettingsFile { path: path.clone(), text: String::new() });
     for (name, value) in settings {
-        file.text = config::with_setting(&file, &options.folders, name, value).map_err(wrong)?;
+        file.text = config::with_setting(&file, &options.directories, name, value).map_err(wrong)?;
     }
     Ok(file)
 }
 
 /// Writes a settings file and creates its directory.
-pub(crate) async fn write(options: &Options, file: &SettingsFile) -> Result<(), NotStored> {
-    let failed = |error: system::SystemError| NotStored::Failed(error.to_string());
+pub(crate) async fn write(options: &Options, file: &SettingsFile) -> Result<(), SetupError> {
+    let failed = |error: system::SystemError| SetupError::Failed(error.to_string());
     let system = wiring::local_system(options);
-    if let Some(folder) = file.path.parent() {
-        system.create_dir_all(&folder).await.map_err(failed)?;
+    if let Some(directory) = file.path.parent() {
+        system.create_dir_all(&directory).await.map_err(failed)?;
     }
     system.write(&file.path, file.text.as_bytes()).await.map_err(failed)
 }

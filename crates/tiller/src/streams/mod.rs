@@ -2,12 +2,12 @@
 //!
 //! Each has a queue and a writer thread, so a stalled reader never blocks a write forever: a
 //! signal, or the time limit of a run, ends the wait. Errors are kept and become the exit code of
-//! the running command ([`crate::ending`]).
+//! the running command ([`crate::finish`]).
 
 mod queue;
 
 use crate::limits;
-pub(crate) use queue::{Queue, Rest, Unwritten, WhenFull};
+pub(crate) use queue::{Queue, QueueOutcome, StdoutError, WhenFull};
 use rustix::{
     event::{PollFd, PollFlags, poll},
     fd::BorrowedFd,
@@ -45,13 +45,13 @@ pub(crate) fn wait_until(moment: Instant) {
     STDOUT.wait_until(moment);
 }
 
-/// Announces the end of the process: queued output has [`limits::LAST_WORDS`] to be written.
-pub(crate) fn hurry() {
-    wait_until(Instant::now() + limits::LAST_WORDS);
+/// Announces the end of the process: queued output has [`limits::LAST_WRITES`] to be written.
+pub(crate) fn limit_last_writes() {
+    wait_until(Instant::now() + limits::LAST_WRITES);
 }
 
 /// Waits until standard output is written completely, fails, or its time is over.
-pub(crate) fn finish_stdout() -> Rest {
+pub(crate) fn finish_stdout() -> QueueOutcome {
     STDOUT.finish()
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn finish_stderr(most: Duration) {
 }
 
 /// Completes with the reason when standard output can no longer be written. Cancel-safe.
-pub(crate) async fn stdout_failed() -> Unwritten {
+pub(crate) async fn stdout_failed() -> StdoutError {
     STDOUT.failed().await
 }
 
@@ -92,9 +92,9 @@ impl Write for Stream {
             return Ok(());
         }
         match self.queue.finish() {
-            Rest::Written => Ok(()),
-            Rest::Failed(why) => Err(why.into()),
-            Rest::GivenUp => Err(Unwritten::given_up().into()),
+            QueueOutcome::Written => Ok(()),
+            QueueOutcome::Failed(why) => Err(why.into()),
+            QueueOutcome::GivenUp => Err(StdoutError::given_up().into()),
         }
     }
 }

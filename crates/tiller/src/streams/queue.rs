@@ -18,16 +18,16 @@ pub(crate) struct Queue {
     /// Wakes threads when the state changes.
     changed: Condvar,
     /// Wakes tasks when the state changes.
-    told: Notify,
+    task_wakeup: Notify,
 }
 
 struct State {
     /// Whether the writer thread was started.
     started: bool,
-    waiting: Vec<u8>,
+    queued: Vec<u8>,
     /// Whether the writer thread holds bytes that it has not written yet.
     writing: bool,
-    failed: Option<Unwritten>,
+    failed: Option<StdoutError>,
     /// The end of the wait for the reader; `None` means no limit.
     until: Option<Instant>,
     /// The number of bytes dropped since the last write that was queued.
@@ -46,23 +46,23 @@ pub(crate) enum WhenFull {
 /// Why standard output could not be written.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("standard output cannot be written: {text}")]
-pub(crate) struct Unwritten {
+pub(crate) struct StdoutError {
     kind: io::ErrorKind,
     text: String,
 }
 
 /// The result of waiting for the queued output.
 #[derive(Debug, Clone)]
-pub(crate) enum Rest {
+pub(crate) enum QueueOutcome {
     /// All was written.
     Written,
     /// A write failed.
-    Failed(Unwritten),
+    Failed(StdoutError),
     /// The reader took too long.
     GivenUp,
 }
 
-impl Unwritten {
+impl StdoutError {
     /// From an error of the stream.
     pub(crate) fn new(error: &io::Error) -> Self {
         Self { kind: error.kind(), text: error.to_string() }
@@ -89,8 +89,8 @@ impl Unwritten {
     }
 }
 
-impl From<Unwritten> for io::Error {
-    fn from(why: Unwritten) -> Self {
+impl From<StdoutError> for io::Error {
+    fn from(why: StdoutError) -> Self {
         Self::new(why.kind, why)
     }
 }
@@ -100,13 +100,19 @@ impl Queue {
     pub(crate) const fn new(name: &'static str, open: fn() -> Box<dyn Write + Send>) -> Self {
         let state = State {
             started: false,
-            waiting: Vec::new(),
+            queued: Vec::new(),
             writing: false,
             failed: None,
             until: None,
             left_out: 0,
         };
-        Self { name, open, state: Mutex::new(state), changed: Condvar::new(), told: Notify::const_new() }
+        Self {
+            name,
+            open,
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+            task_wakeup: Notify::const_new(),
+        }
     }
 
     /// Queues bytes.
@@ -115,7 +121,7 @@ impl Queue {
     /// If the stream has failed, or the wait for room took too long.
     pub(crate) fn push(&'static self, bytes: &[u8], when_full: WhenFull) -> io::Result<()> {
         let mut state = self.lock();
-        while state.failed.is_none() && state.waiting.len() >= STREAM_BYTES {
+        while state.failed.is_none() && state.queued.len() >= STREAM_BYTES {
             if when_full == WhenFull::LeaveOut {
                 state.left_out += bytes.len();
                 return Ok(());
@@ -123,7 +129,7 @@ impl Queue {
             let in_time;
             (state, in_time) = self.wait(state);
             if !in_time {
-                return Err(Unwritten::given_up().into());
+                return Err(StdoutError::given_up().into());
             }
         }
         if let Some(why) = &state.failed {
@@ -132,14 +138,14 @@ impl Queue {
         if state.left_out > 0 {
             let bytes = std::mem::take(&mut state.left_out);
             let note = format!("tiller: {bytes} bytes are missing here: {} was not read\n", self.name);
-            state.waiting.extend_from_slice(note.as_bytes());
+            state.queued.extend_from_slice(note.as_bytes());
         }
-        state.waiting.extend_from_slice(bytes);
+        state.queued.extend_from_slice(bytes);
         if !state.started {
             state.started = true;
             let run = || self.run((self.open)());
             if let Err(error) = std::thread::Builder::new().name(self.name.to_owned()).spawn(run) {
-                state.failed = Some(Unwritten::new(&error));
+                state.failed = Some(StdoutError::new(&error));
                 return Err(error);
             }
         }
@@ -151,29 +157,29 @@ impl Queue {
     /// Limits the wait for the reader to this moment; replaces an earlier limit.
     pub(crate) fn wait_until(&self, moment: Instant) {
         self.lock().until = Some(moment);
-        self.tell();
+        self.wake_waiters();
     }
 
     /// Waits until everything is written, a write fails, or the time is over.
-    pub(crate) fn finish(&self) -> Rest {
+    pub(crate) fn finish(&self) -> QueueOutcome {
         let mut state = self.lock();
         loop {
             if let Some(why) = &state.failed {
-                return Rest::Failed(why.clone());
+                return QueueOutcome::Failed(why.clone());
             }
-            if state.waiting.is_empty() && !state.writing {
-                return Rest::Written;
+            if state.queued.is_empty() && !state.writing {
+                return QueueOutcome::Written;
             }
             let in_time;
             (state, in_time) = self.wait(state);
             if !in_time {
-                return Rest::GivenUp;
+                return QueueOutcome::GivenUp;
             }
         }
     }
 
     /// Completes with the reason when the stream has failed. Cancel-safe.
-    pub(crate) async fn failed(&self) -> Unwritten {
+    pub(crate) async fn failed(&self) -> StdoutError {
         self.when(|state| state.failed.clone()).await
     }
 
@@ -181,21 +187,21 @@ impl Queue {
     pub(crate) async fn has_room(&self) {
         self.when(|state| {
             let over = state.until.is_some_and(|until| until <= Instant::now());
-            (over || state.failed.is_some() || state.waiting.len() < STREAM_BYTES).then_some(())
+            (over || state.failed.is_some() || state.queued.len() < STREAM_BYTES).then_some(())
         })
         .await;
     }
 
     async fn when<T>(&self, found: impl Fn(&State) -> Option<T>) -> T {
         loop {
-            let told = self.told.notified();
-            tokio::pin!(told);
+            let task_wakeup = self.task_wakeup.notified();
+            tokio::pin!(task_wakeup);
             // After this, no notification is missed.
-            told.as_mut().enable();
+            task_wakeup.as_mut().enable();
             if let Some(found) = found(&self.lock()) {
                 return found;
             }
-            told.await;
+            task_wakeup.await;
         }
     }
 
@@ -203,21 +209,21 @@ impl Queue {
     fn run(&self, mut out: Box<dyn Write + Send>) {
         let mut state = self.lock();
         loop {
-            while state.waiting.is_empty() {
+            while state.queued.is_empty() {
                 state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
             }
-            let bytes = std::mem::take(&mut state.waiting);
+            let bytes = std::mem::take(&mut state.queued);
             state.writing = true;
             drop(state);
-            self.tell();
+            self.wake_waiters();
             let written = out.write_all(&bytes);
             state = self.lock();
             state.writing = false;
             if let Err(error) = &written {
-                state.failed = Some(Unwritten::new(error));
-                state.waiting = Vec::new();
+                state.failed = Some(StdoutError::new(error));
+                state.queued = Vec::new();
             }
-            self.tell();
+            self.wake_waiters();
             if written.is_err() {
                 return;
             }
@@ -237,9 +243,9 @@ impl Queue {
         (waited.0, true)
     }
 
-    fn tell(&self) {
+    fn wake_waiters(&self) {
         self.changed.notify_all();
-        self.told.notify_waiters();
+        self.task_wakeup.notify_waiters();
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -293,33 +299,33 @@ mod tests {
     }
 
     #[test]
-    fn a_writer_that_waits_for_room_goes_on_when_the_time_is_over() {
+    fn a_blocked_writer_continues_when_the_time_is_over() {
         let queue = stalled();
-        let waiting = std::thread::spawn(|| queue.push(b"more", WhenFull::Wait));
+        let writer = std::thread::spawn(|| queue.push(b"more", WhenFull::Wait));
         queue.wait_until(Instant::now() + Duration::from_millis(5));
-        assert_eq!(waiting.join().unwrap().unwrap_err().kind(), io::ErrorKind::TimedOut);
-        assert!(matches!(queue.finish(), Rest::GivenUp));
+        assert_eq!(writer.join().unwrap().unwrap_err().kind(), io::ErrorKind::TimedOut);
+        assert!(matches!(queue.finish(), QueueOutcome::GivenUp));
     }
 
     #[test]
-    fn what_is_left_out_is_counted_and_nobody_waits() {
+    fn dropped_bytes_are_counted_and_writers_do_not_block() {
         let queue = stalled();
         queue.push(b"four", WhenFull::LeaveOut).unwrap();
         queue.push(b"four", WhenFull::LeaveOut).unwrap();
         assert_eq!(queue.lock().left_out, 8);
-        queue.lock().waiting.clear();
+        queue.lock().queued.clear();
         queue.push(b"more", WhenFull::LeaveOut).unwrap();
-        let waiting = String::from_utf8(queue.lock().waiting.clone()).unwrap();
-        assert_eq!(waiting, "tiller: 8 bytes are missing here: test was not read\nmore");
+        let queued = String::from_utf8(queue.lock().queued.clone()).unwrap();
+        assert_eq!(queued, "tiller: 8 bytes are missing here: test was not read\nmore");
     }
 
     #[tokio::test]
-    async fn a_write_that_fails_is_told_to_everybody() {
+    async fn a_failed_write_is_reported_to_all_waiters() {
         let queue = queue(|| Box::new(Full));
         queue.push(b"x", WhenFull::Wait).unwrap();
         let why = queue.failed().await;
         assert!(!why.is_closed() && why.to_string().starts_with("standard output cannot be written"));
-        assert!(matches!(queue.finish(), Rest::Failed(_)));
+        assert!(matches!(queue.finish(), QueueOutcome::Failed(_)));
         assert_eq!(queue.push(b"y", WhenFull::Wait).unwrap_err().kind(), io::ErrorKind::StorageFull);
         queue.has_room().await;
     }

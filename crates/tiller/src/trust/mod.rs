@@ -1,17 +1,17 @@
 //! Trust in the parts of a project that can execute or redirect: servers, hooks, and settings that
 //! loosen.
 
-mod line;
+mod command;
 mod records;
 
-pub(crate) use line::run;
+pub(crate) use command::run;
 #[cfg(feature = "extensions")]
-pub(crate) use line::{Wanted, give, terminal};
+pub(crate) use command::{TrustSelection, review_and_trust, terminal};
 
 use crate::{
     config::{self, SettingsFile},
     extensions,
-    options::Folders,
+    options::Directories,
 };
 #[cfg(feature = "extensions")]
 use agent::ItemKind;
@@ -23,14 +23,14 @@ use std::{collections::BTreeSet, sync::Arc};
 use system::{AbsPath, LocalSystem, System};
 
 /// Returns the judge of projects' items. An item is used only if it is trusted.
-pub(crate) fn folder_trust(folders: &Folders) -> FolderTrust {
+pub(crate) fn directory_trust(directories: &Directories) -> FolderTrust {
     let system: Arc<dyn System> = Arc::new(LocalSystem::new());
-    FolderTrust::new(system.clone(), Arc::new(Records::new(system, &folders.config)))
+    FolderTrust::new(system.clone(), Arc::new(Records::new(system, &directories.config)))
 }
 
 /// The path of the file of trust records.
-pub(crate) fn path(folders: &Folders) -> AbsPath {
-    records::path(&folders.config)
+pub(crate) fn path(directories: &Directories) -> AbsPath {
+    records::path(&directories.config)
 }
 
 /// The items of a project that can execute or redirect.
@@ -41,15 +41,15 @@ pub(crate) struct Project {
 }
 
 /// Returns the current items of the project in a directory.
-pub(crate) async fn project(folders: &Folders, folder: &AbsPath) -> Project {
-    let trust = folder_trust(folders);
+pub(crate) async fn project(directories: &Directories, directory: &AbsPath) -> Project {
+    let trust = directory_trust(directories);
     let mut problems = Vec::new();
-    let settings = settings(&trust, folders, folder).await.unwrap_or_else(|why| {
+    let settings = settings(&trust, directories, directory).await.unwrap_or_else(|why| {
         problems.push(why);
         Vec::new()
     });
     let (mut items, (servers, wrong)) =
-        futures::join!(trust.judge(folder, settings), extensions::project_servers(&trust, folder));
+        futures::join!(trust.judge(directory, settings), extensions::project_servers(&trust, directory));
     items.extend(servers);
     problems.extend(wrong);
     Project { items, problems }
@@ -60,13 +60,13 @@ pub(crate) async fn project(folders: &Folders, folder: &AbsPath) -> Project {
 /// determined.
 async fn settings(
     trust: &FolderTrust,
-    folders: &Folders,
-    folder: &AbsPath,
+    directories: &Directories,
+    directory: &AbsPath,
 ) -> Result<Vec<TrustItem>, String> {
-    let Some(bytes) = trust.file(folder, config::PROJECT_FILE).await? else { return Ok(Vec::new()) };
+    let Some(bytes) = trust.file(directory, config::PROJECT_FILE).await? else { return Ok(Vec::new()) };
     let text = String::from_utf8_lossy(&bytes).into_owned();
-    let file = SettingsFile { path: config::project_path(folder), text };
-    config::trust_items(&file, folders).map_err(|error| error.to_string())
+    let file = SettingsFile { path: config::project_path(directory), text };
+    config::trust_items(&file, directories).map_err(|error| error.to_string())
 }
 
 /// Describes an item for display: its description and its files, one per line, without secrets and
@@ -92,74 +92,89 @@ pub(crate) fn row(judged: &Judged, redactor: &Redactor) -> Value {
 }
 
 /// Trusts items by id and by the hash of what was shown: a later change is not trusted.
-pub(crate) async fn give_items(
-    folders: &Folders,
-    folder: &AbsPath,
+pub(crate) async fn grant_trust(
+    directories: &Directories,
+    directory: &AbsPath,
     items: impl IntoIterator<Item = (String, String)>,
 ) -> Result<()> {
-    change(folders, folder, |record| record.items.extend(items)).await
+    change(directories, directory, |record| record.items.extend(items)).await
 }
 
 /// Revokes the trust in items, or in all items of a directory. Returns whether there was any.
-pub(crate) async fn take_items(folders: &Folders, folder: &AbsPath, ids: Option<&[String]>) -> Result<bool> {
+pub(crate) async fn revoke_trust(
+    directories: &Directories,
+    directory: &AbsPath,
+    ids: Option<&[String]>,
+) -> Result<bool> {
     let mut any = false;
-    change(folders, folder, |record| match ids {
+    change(directories, directory, |record| match ids {
         Some(ids) => ids.iter().for_each(|id| any |= record.items.remove(id).is_some()),
         None => any = *record != TrustRecord::default(),
     })
     .await?;
     if ids.is_none() {
-        let records = Records::new(Arc::new(LocalSystem::new()), &folders.config);
-        let folder = LocalSystem::new().resolve(folder).await?;
+        let records = Records::new(Arc::new(LocalSystem::new()), &directories.config);
+        let directory = LocalSystem::new().resolve(directory).await?;
         let mut all = records.all().await?;
-        any |= all.remove(folder.as_str()).is_some();
-        records.keep(&all).await?;
+        any |= all.remove(directory.as_str()).is_some();
+        records.store(&all).await?;
     }
     Ok(any)
 }
 
 /// Changes the trust record of a directory. A record of an older version is first converted into
 /// records of the items that it covers.
-async fn change(folders: &Folders, folder: &AbsPath, change: impl FnOnce(&mut TrustRecord)) -> Result<()> {
+async fn change(
+    directories: &Directories,
+    directory: &AbsPath,
+    change: impl FnOnce(&mut TrustRecord),
+) -> Result<()> {
     let system: Arc<dyn System> = Arc::new(LocalSystem::new());
-    let records = Records::new(system.clone(), &folders.config);
-    let folder = system.resolve(folder).await?;
+    let records = Records::new(system.clone(), &directories.config);
+    let directory = system.resolve(directory).await?;
     let mut all = records.all().await?;
-    let mut record = all.remove(folder.as_str()).unwrap_or_default();
+    let mut record = all.remove(directory.as_str()).unwrap_or_default();
     if record.whole.take().is_some() {
-        let trusted = project(folders, &folder).await.items.into_iter().filter(Judged::is_trusted);
+        let trusted = project(directories, &directory).await.items.into_iter().filter(Judged::is_trusted);
         record.items.extend(trusted.filter_map(|judged| Some((judged.item.id(), judged.hash?))));
     }
     change(&mut record);
     if record != TrustRecord::default() {
-        all.insert(folder.as_str().to_owned(), record);
+        all.insert(directory.as_str().to_owned(), record);
     }
-    records.keep(&all).await
+    records.store(&all).await
 }
 
 /// Returns the ids of the project's settings that wait for the user's review, before a program
 /// changes
 /// the file; `None` if they cannot be determined.
-pub(crate) async fn so_far(folders: &Folders, folder: &AbsPath) -> Option<BTreeSet<String>> {
-    let trust = folder_trust(folders);
-    let items = settings(&trust, folders, folder).await.ok()?;
-    let waiting = trust.judge(folder, items).await.into_iter().filter(|judged| !judged.is_trusted());
+pub(crate) async fn settings_awaiting_review(
+    directories: &Directories,
+    directory: &AbsPath,
+) -> Option<BTreeSet<String>> {
+    let trust = directory_trust(directories);
+    let items = settings(&trust, directories, directory).await.ok()?;
+    let waiting = trust.judge(directory, items).await.into_iter().filter(|judged| !judged.is_trusted());
     Some(waiting.map(|judged| judged.item.id()).collect())
 }
 
 /// Trusts the project's settings that a program wrote for its user, except those that waited
 /// before.
-pub(crate) async fn written(folders: &Folders, folder: &AbsPath, before: &BTreeSet<String>) -> Result<()> {
+pub(crate) async fn grant_written_settings(
+    directories: &Directories,
+    directory: &AbsPath,
+    before: &BTreeSet<String>,
+) -> Result<()> {
     let new =
         |judged: &Judged| judged.item.source == config::PROJECT_FILE && !before.contains(&judged.item.id());
-    give_those(folders, folder, new).await
+    grant_matching(directories, directory, new).await
 }
 
 /// Trusts a server that a program configured for its user.
 #[cfg(feature = "extensions")]
-pub(crate) async fn server_written(
-    folders: &Folders,
-    folder: &AbsPath,
+pub(crate) async fn grant_written_server(
+    directories: &Directories,
+    directory: &AbsPath,
     source: &str,
     name: &str,
 ) -> Result<()> {
@@ -167,12 +182,16 @@ pub(crate) async fn server_written(
         let item = &judged.item;
         (item.kind, item.source.as_str(), item.name.as_str()) == (ItemKind::Server, source, name)
     };
-    give_those(folders, folder, this).await
+    grant_matching(directories, directory, this).await
 }
 
-async fn give_those(folders: &Folders, folder: &AbsPath, which: impl Fn(&Judged) -> bool) -> Result<()> {
-    let items = project(folders, folder).await.items.into_iter();
+async fn grant_matching(
+    directories: &Directories,
+    directory: &AbsPath,
+    which: impl Fn(&Judged) -> bool,
+) -> Result<()> {
+    let items = project(directories, directory).await.items.into_iter();
     let new = items.filter(|judged| !judged.is_trusted() && which(judged));
     let new: Vec<_> = new.filter_map(|judged| Some((judged.item.id(), judged.hash?))).collect();
-    if new.is_empty() { Ok(()) } else { give_items(folders, folder, new).await }
+    if new.is_empty() { Ok(()) } else { grant_trust(directories, directory, new).await }
 }

@@ -38,36 +38,36 @@ impl Records {
         let damaged = || format!("{} is damaged; delete it and trust again", self.path);
         let file: Value = serde_json::from_slice(&bytes).with_context(damaged)?;
         let read = match file["version"].as_u64() {
-            Some(1) => of_first_version,
-            Some(VERSION) => of_this_version,
+            Some(1) => from_first_version,
+            Some(VERSION) => from_this_version,
             _ => bail!("{} was written by another version; delete it and trust again", self.path),
         };
-        let folders = file["folders"].as_object().with_context(damaged)?;
-        folders.iter().map(|(path, kept)| Ok((path.clone(), read(kept).with_context(damaged)?))).collect()
+        let directories = file["folders"].as_object().with_context(damaged)?;
+        directories.iter().map(|(path, kept)| Ok((path.clone(), read(kept).with_context(damaged)?))).collect()
     }
 
     /// Replaces all records.
-    pub(crate) async fn keep(&self, folders: &BTreeMap<String, TrustRecord>) -> Result<()> {
+    pub(crate) async fn store(&self, directories: &BTreeMap<String, TrustRecord>) -> Result<()> {
         let written = |record: &TrustRecord| {
             let mut kept = Map::from_iter([("items".to_owned(), json!(record.items))]);
             kept.extend(record.whole.as_ref().map(|whole| ("whole".to_owned(), json!(whole))));
             Value::Object(kept)
         };
-        let folders: Map<_, _> =
-            folders.iter().map(|(path, record)| (path.clone(), written(record))).collect();
-        let text = serde_json::to_string_pretty(&json!({ "version": VERSION, "folders": folders }))?;
-        if let Some(folder) = self.path.parent() {
-            self.system.create_dir_all(&folder).await?;
+        let directories: Map<_, _> =
+            directories.iter().map(|(path, record)| (path.clone(), written(record))).collect();
+        let text = serde_json::to_string_pretty(&json!({ "version": VERSION, "folders": directories }))?;
+        if let Some(directory) = self.path.parent() {
+            self.system.create_dir_all(&directory).await?;
         }
         Ok(self.system.write(&self.path, format!("{text}\n").as_bytes()).await?)
     }
 }
 
-fn of_first_version(kept: &Value) -> Option<TrustRecord> {
+fn from_first_version(kept: &Value) -> Option<TrustRecord> {
     Some(TrustRecord { items: BTreeMap::new(), whole: Some(kept.as_str()?.to_owned()) })
 }
 
-fn of_this_version(kept: &Value) -> Option<TrustRecord> {
+fn from_this_version(kept: &Value) -> Option<TrustRecord> {
     let items = kept["items"].as_object()?.iter();
     let items = items.map(|(id, hash)| Some((id.clone(), hash.as_str()?.to_owned())));
     Some(TrustRecord {
@@ -78,9 +78,9 @@ fn of_this_version(kept: &Value) -> Option<TrustRecord> {
 
 #[async_trait]
 impl TrustRecords for Records {
-    async fn trusted(&self, folder: &AbsPath) -> Result<TrustRecord, String> {
+    async fn trusted(&self, directory: &AbsPath) -> Result<TrustRecord, String> {
         match self.all().await {
-            Ok(mut all) => Ok(all.remove(folder.as_str()).unwrap_or_default()),
+            Ok(mut all) => Ok(all.remove(directory.as_str()).unwrap_or_default()),
             Err(error) => Err(format!("{error:#}")),
         }
     }

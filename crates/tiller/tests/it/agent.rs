@@ -198,7 +198,7 @@ impl Agent {
     }
 
     /// The concatenated text of all message chunks so far.
-    pub(crate) fn said(&self) -> String {
+    pub(crate) fn printed(&self) -> String {
         let chunks = self.updates.iter().filter(|update| update["sessionUpdate"] == "agent_message_chunk");
         chunks.filter_map(|update| update["content"]["text"].as_str()).collect()
     }

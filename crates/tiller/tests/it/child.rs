@@ -43,7 +43,7 @@ fn sleeper(home: &Home) -> String {
 }
 
 /// Whether a process runs. A zombie that is not reaped yet (its parent is gone too) does not.
-pub(crate) fn lives(pid: &str) -> bool {
+pub(crate) fn is_running(pid: &str) -> bool {
     let shown = Command::new("ps").args(["-o", "stat=", "-p", pid]).output().unwrap();
     let state = String::from_utf8(shown.stdout).unwrap();
     !state.trim().is_empty() && !state.trim().starts_with('Z')
@@ -56,7 +56,7 @@ pub(crate) fn signal(child: &Child, name: &str) {
 }
 
 /// Waits until a process has handlers for all of its signals.
-pub(crate) fn takes_signals(child: &Child) {
+pub(crate) fn wait_for_signal_handlers(child: &Child) {
     let path = format!("/proc/{}/status", child.id());
     let caught = || {
         let status = std::fs::read_to_string(&path).ok()?;

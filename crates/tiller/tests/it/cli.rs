@@ -10,7 +10,7 @@ fn check(home: &Home, args: &[&str], code: i32, says: &str) {
 }
 
 #[test]
-fn tells_its_version_and_its_commands() {
+fn prints_its_version_and_its_commands() {
     let home = Home::empty();
     let version = home.run(&["--version"]);
     assert_eq!(stdout(&version), format!("tiller {}\n", env!("CARGO_PKG_VERSION")));
@@ -21,7 +21,7 @@ fn tells_its_version_and_its_commands() {
 }
 
 #[test]
-fn wrong_arguments_are_refused_with_what_is_right() {
+fn invalid_arguments_are_refused_with_the_valid_ones() {
     let home = Home::new();
     check(&home, &[], 64, "give a prompt, or a command");
     check(&home, &["acpp"], 64, "did you mean `tiller acp`?");

@@ -51,7 +51,7 @@ fn json(home: &Home, args: &[&str]) -> Value {
 }
 
 #[test]
-fn a_damaged_page_costs_its_sessions_and_doctor_and_repair_say_so() {
+fn a_damaged_page_loses_only_its_sessions_and_doctor_and_repair_report_it() {
     let home = Home::new();
     let first = long_prompt(&home);
     let second = prompted(&home, "say beta");
@@ -85,23 +85,25 @@ fn a_damaged_page_costs_its_sessions_and_doctor_and_repair_say_so() {
 }
 
 #[test]
-fn a_damaged_page_is_salvaged_without_being_asked() {
+fn a_damaged_page_is_salvaged_automatically() {
     let home = Home::new();
     let first = long_prompt(&home);
     let second = prompted(&home, "say beta");
     damage(&home);
     let shown = home.run(&["sessions", "show", &first]);
     assert!(shown.status.success(), "{}", stderr(&shown));
-    let told = stderr(&shown);
+    let reported = stderr(&shown);
     assert!(
-        told.contains("was damaged") && told.contains("sessions.db.damaged-") && told.contains(&first),
-        "{told}"
+        reported.contains("was damaged")
+            && reported.contains("sessions.db.damaged-")
+            && reported.contains(&first),
+        "{reported}"
     );
     assert!(stdout(&home.run(&["sessions", "show", &second])).contains("say beta"));
 }
 
 #[test]
-fn an_empty_file_is_not_begun_afresh_without_a_word() {
+fn an_empty_database_file_is_reported() {
     let home = Home::new();
     prompted(&home, "say alpha");
     fs::write(file(&home), "").unwrap();
@@ -117,20 +119,20 @@ fn an_empty_file_is_not_begun_afresh_without_a_word() {
 }
 
 #[test]
-fn a_store_that_cannot_be_opened_is_named_with_what_to_do() {
+fn a_store_that_cannot_be_opened_is_named_with_a_remedy() {
     let home = Home::new();
     fs::create_dir_all(data(&home).parent().unwrap()).unwrap();
     fs::write(data(&home), "in the way").unwrap();
     let output = home.run(&["-p", "hello"]);
-    let told = stderr(&output);
-    assert!(!output.status.success() && told.contains(data(&home).to_str().unwrap()), "{told}");
-    assert_eq!(told.matches("the session store failed").count(), 1, "{told}");
+    let reported = stderr(&output);
+    assert!(!output.status.success() && reported.contains(data(&home).to_str().unwrap()), "{reported}");
+    assert_eq!(reported.matches("the session store failed").count(), 1, "{reported}");
     fs::remove_file(data(&home)).unwrap();
     assert!(home.run(&["-p", "hello"]).status.success());
 }
 
 #[test]
-fn stored_keys_that_cannot_be_read_end_nothing_before_they_are_needed() {
+fn unreadable_stored_keys_fail_only_where_they_are_needed() {
     for (name, spoil) in [
         ("malformed", (|path| fs::write(path, "{ no json").unwrap()) as fn(PathBuf)),
         ("unreadable", |path| fs::create_dir_all(path).unwrap()),
@@ -139,9 +141,9 @@ fn stored_keys_that_cannot_be_read_end_nothing_before_they_are_needed() {
         fs::create_dir_all(data(&home)).unwrap();
         spoil(data(&home).join("secrets.json"));
         let output = home.run(&["-p", "hello"]);
-        let told = stderr(&output);
-        assert!(output.status.success(), "{name}: {told}");
-        assert!(told.contains("secrets.json") && told.contains("tiller setup"), "{name}: {told}");
+        let reported = stderr(&output);
+        assert!(output.status.success(), "{name}: {reported}");
+        assert!(reported.contains("secrets.json") && reported.contains("tiller setup"), "{name}: {reported}");
         assert!(stdout(&home.run(&["doctor"])).contains("secrets.json"), "{name}");
     }
 }

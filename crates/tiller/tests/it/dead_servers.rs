@@ -38,8 +38,8 @@ fn answering(status: u16, kind: &'static str, body: &'static str) -> Web {
 }
 
 #[test]
-fn a_dead_server_is_told_in_words_with_its_address_and_what_to_do() {
-    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+fn an_unreachable_server_is_reported_with_its_url_and_a_remedy() {
+    let dead_port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let silent_url = format!("http://{}/mcp", silent.local_addr().unwrap());
     let webs = [
@@ -71,7 +71,7 @@ fn a_dead_server_is_told_in_words_with_its_address_and_what_to_do() {
         .map(|(web, says)| (http(&web.url("/mcp?key=canary-1")), web.url("/mcp"), says))
         .collect();
     // A number in a URL is not an HTTP status.
-    let refused = format!("http://127.0.0.1:{nobody}/401");
+    let refused = format!("http://127.0.0.1:{dead_port}/401");
     table.push((
         http(&refused),
         refused.clone(),
@@ -102,13 +102,13 @@ fn a_dead_server_is_told_in_words_with_its_address_and_what_to_do() {
     for (server, address, says) in table {
         let home = with(json!({ "s": server }));
         let output = home.run(&["mcp", "status", "s"]);
-        let said = stdout(&output);
+        let printed = stdout(&output);
         assert!(
-            said.contains(says) && said.contains(&address) && said.contains("MCP server 's'"),
-            "{says}: {said}"
+            printed.contains(says) && printed.contains(&address) && printed.contains("MCP server 's'"),
+            "{says}: {printed}"
         );
-        assert!(!output.status.success() && !said.contains("canary"), "{said}");
-        is_plain(&said);
+        assert!(!output.status.success() && !printed.contains("canary"), "{printed}");
+        is_plain(&printed);
         assert_eq!(stderr(&output), "", "{says}");
         let output = home.run(&["lua", "run", "-e", "app.mcp.s.anything{}"]);
         assert!(stderr(&output).contains(says), "{says}: {}", stderr(&output));
@@ -118,17 +118,20 @@ fn a_dead_server_is_told_in_words_with_its_address_and_what_to_do() {
 }
 
 #[test]
-fn a_session_with_a_dead_server_says_so_once_and_nothing_on_standard_error() {
-    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let url = format!("http://127.0.0.1:{nobody}/mcp");
+fn a_session_reports_an_unreachable_server_once_and_not_on_stderr() {
+    let dead_port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let url = format!("http://127.0.0.1:{dead_port}/mcp");
     let home = with(json!({ "dead": { "url": url } }));
     let output = home.run(&["-p", "say hello"]);
     assert!(output.status.success(), "{}", stderr(&output));
     is_plain(&stderr(&output));
     is_plain(&stdout(&output));
-    let said = run_in_a_turn(&home, "return app.mcp.dead.anything{}");
-    assert!(said.contains("MCP server 'dead': it is being restarted: ") && said.contains(&url), "{said}");
-    is_plain(&said);
+    let printed = run_in_a_turn(&home, "return app.mcp.dead.anything{}");
+    assert!(
+        printed.contains("MCP server 'dead': it is being started again: ") && printed.contains(&url),
+        "{printed}"
+    );
+    is_plain(&printed);
 }
 
 /// Starts a server with the older transport: an event stream, and messages by POST. The list
@@ -185,7 +188,7 @@ fn by_events(endpoint: impl Fn(&str) -> String + Send + 'static) -> (String, Arc
 }
 
 #[test]
-fn a_server_of_the_older_wire_is_spoken_to_by_events() {
+fn a_server_with_the_older_transport_is_reached_over_sse() {
     let (origin, heard) = by_events(|_| "/messages?session=1".to_owned());
     let headers = json!({ "X-Key": "canary-2" });
     let home = with(json!({ "old": { "type": "sse", "url": format!("{origin}/sse"), "headers": headers } }));
@@ -200,8 +203,8 @@ fn a_server_of_the_older_wire_is_spoken_to_by_events() {
     // In a session, as a server of the editor; the capabilities announce that such servers are
     // supported.
     let mut agent = Agent::start(&home, &[]);
-    let said = agent.ask("initialize", json!({ "protocolVersion": 1, "clientCapabilities": {} })).unwrap();
-    assert_eq!(said["agentCapabilities"]["mcpCapabilities"]["sse"], true, "{said}");
+    let printed = agent.ask("initialize", json!({ "protocolVersion": 1, "clientCapabilities": {} })).unwrap();
+    assert_eq!(printed["agentCapabilities"]["mcpCapabilities"]["sse"], true, "{printed}");
     agent.hang_up();
     assert_eq!(run_in_a_turn(&home, "return app.mcp.old.old_tool{}"), "Return value: by events");
 }
@@ -238,8 +241,8 @@ fn progress_of_a_call_reaches_the_editor_while_it_runs() {
     let home = with(json!({ "s": { "command": "sh", "args": ["-c", server] } }));
     let output = home.run(&["mcp", "call", "s.work"]);
     assert_eq!((stdout(&output).as_str(), stderr(&output).as_str()), ("worked\n", "3 of 4: nearly\n"));
-    let (said, updates) = turn(&home, "return app.mcp.s.work{}");
-    assert_eq!(said, "Return value: worked");
+    let (printed, updates) = turn(&home, "return app.mcp.s.work{}");
+    assert_eq!(printed, "Return value: worked");
     let mut texts = updates.iter().filter_map(|update| update["content"][0]["content"]["text"].as_str());
     assert!(texts.any(|text| text == "3 of 4: nearly"), "{updates:#?}");
 }

@@ -3,7 +3,7 @@
 use crate::home::{Home, stderr, stdout};
 
 #[test]
-fn the_story_happens() {
+fn the_demo_performs_every_step() {
     let home = Home::empty();
     // The user's settings must not change the demo.
     home.settings("agent.mode = 'ask'\ntools.default_permission_mode = 'argus'\n");
@@ -20,7 +20,7 @@ fn the_story_happens() {
         "└ exit 0",
         "What went through the editor",
         "The line that was never saved survived the agent's edit.",
-        "The story happened as told.",
+        "Every step happened.",
     ] {
         assert!(text.contains(part), "{part:?} is missing:\n{text}");
     }
@@ -31,7 +31,7 @@ fn the_story_happens() {
 }
 
 #[test]
-fn a_story_that_does_not_happen_is_a_failure() {
+fn a_demo_with_a_missing_step_fails() {
     let home = Home::empty();
     // Without a user at the terminal, permission requests for the user's own files are rejected.
     home.write("a.txt", "one\n");

@@ -28,7 +28,7 @@ fn limit(agent: &Agent, most: u64) -> u64 {
 }
 
 #[test]
-fn sessions_that_have_had_their_turns_keep_no_descriptor() {
+fn idle_sessions_hold_no_descriptors() {
     let home = local();
     let (mut agent, first) = Agent::open(&home, &[], &Editor::without_anything());
     let mut editor = Editor::without_anything();
@@ -48,7 +48,7 @@ fn sessions_that_have_had_their_turns_keep_no_descriptor() {
 }
 
 #[test]
-fn a_process_without_descriptors_answers_every_prompt_and_works_again_once_it_has_some() {
+fn a_process_out_of_descriptors_answers_every_prompt_and_recovers() {
     let home = local();
     let (mut agent, first) = Agent::open(&home, &[], &Editor::without_anything());
     let mut editor = Editor::without_anything();
@@ -78,8 +78,8 @@ fn a_process_without_descriptors_answers_every_prompt_and_works_again_once_it_ha
         }
     }
     let failed = |update: &&Value| update["status"] == "failed";
-    let told = agent.updates.iter().rfind(failed).expect("a command that could not start").to_string();
-    assert!(told.contains("open files") || told.contains("os error 24"), "{told}");
+    let reported = agent.updates.iter().rfind(failed).expect("a command that could not start").to_string();
+    assert!(reported.contains("open files") || reported.contains("os error 24"), "{reported}");
     limit(&agent, had);
     assert_eq!(agent.prompt(&sessions[0], "run echo again", &mut editor).unwrap(), "end_turn");
     let last = agent.updates.iter().rfind(|update| update["status"] == "completed").unwrap().to_string();

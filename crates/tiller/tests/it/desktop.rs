@@ -31,18 +31,18 @@ const SETTINGS: &str =
     "[agent]\ndefault_model = 'offline/pilot'\n[tools]\ndefault_permission_mode = 'prometheus'\n";
 
 #[test]
-fn a_command_finds_what_the_users_shell_finds_when_the_desktop_started_us() {
+fn commands_get_the_login_shells_path_when_started_from_the_desktop() {
     let home = Home::new();
     home.settings(SETTINGS);
     let shell = with_a_shell(&home);
     let line = "tool-of-mine; echo token ${OWN_TOKEN:-none}";
-    let said = run(&home, line, &[("PATH", DESKTOP), ("SHELL", &shell)]);
-    assert!(said.contains("found it") && said.contains("token none"), "{said}");
+    let result = run(&home, line, &[("PATH", DESKTOP), ("SHELL", &shell)]);
+    assert!(result.contains("found it") && result.contains("token none"), "{result}");
     assert_eq!(asked(&home).trim(), home.path().join("home").to_str().unwrap(), "once, and in the home");
 }
 
 #[test]
-fn the_login_shell_is_asked_only_where_it_is_needed_or_wanted() {
+fn the_login_shell_runs_only_if_needed_or_configured() {
     let own = std::env::var("PATH").unwrap() + ":/opt/mine/bin";
     for (setting, path, found) in [
         ("never", DESKTOP, false),
@@ -56,8 +56,8 @@ fn the_login_shell_is_asked_only_where_it_is_needed_or_wanted() {
         let mut list = home.tiller(&["sessions", "list"]);
         assert!(list.env("PATH", path).env("SHELL", &shell).status().unwrap().success());
         assert_eq!(asked(&home), "", "nothing needed a program");
-        let said = run(&home, "tool-of-mine", &[("PATH", path), ("SHELL", &shell)]);
-        assert_eq!(said.contains("found it"), found, "{setting} {path}: {said}");
+        let result = run(&home, "tool-of-mine", &[("PATH", path), ("SHELL", &shell)]);
+        assert_eq!(result.contains("found it"), found, "{setting} {path}: {result}");
         assert_eq!(asked(&home).is_empty(), !found, "{setting} {path}");
     }
 }

@@ -18,7 +18,7 @@ const PROMPTS: usize = 40;
 const LIFE: u64 = 250_000;
 
 #[test]
-fn what_was_acknowledged_survives_any_kill() {
+fn acknowledged_work_survives_any_kill() {
     let number = |name: &str, default: u64| std::env::var(name).map_or(default, |text| text.parse().unwrap());
     let (kills, seed) = (number("TILLER_KILLS", 25), number("TILLER_KILLS_SEED", 7));
     let mut random = Random(seed | 1);
@@ -62,10 +62,10 @@ impl Story {
         let left = updates(agent.kill());
         // Of an interrupted turn, texts may be lost, but calls may not. A partial replay
         // acknowledges nothing new.
-        if let Err(Some(mut told)) = turn {
-            told.updates.extend(left);
+        if let Err(Some(mut report)) = turn {
+            report.updates.extend(left);
             self.acknowledged
-                .extend(items(&told.updates).into_iter().filter(|item| item.starts_with("call ")));
+                .extend(items(&report.updates).into_iter().filter(|item| item.starts_with("call ")));
         }
     }
 
@@ -76,7 +76,7 @@ impl Story {
         home: &Home,
         end: Instant,
         go_on: bool,
-    ) -> Result<(), Option<Told>> {
+    ) -> Result<(), Option<TurnReport>> {
         let capabilities = json!({ "protocolVersion": 1, "clientCapabilities": {} });
         call(agent, "initialize", capabilities, end).map_err(|_| None)?;
         match self.id.clone() {
@@ -87,8 +87,8 @@ impl Story {
             }
             Some(id) => {
                 let load = json!({ "sessionId": id, "cwd": home.project(), "mcpServers": [] });
-                let told = call(agent, "session/load", load, end).map_err(|_| None)?;
-                self.check(home, items(&told.updates));
+                let report = call(agent, "session/load", load, end).map_err(|_| None)?;
+                self.check(home, items(&report.updates));
             }
         }
         while go_on && self.asked < PROMPTS {
@@ -96,10 +96,10 @@ impl Story {
             self.asked += 1;
             let content = json!([{ "type": "text", "text": text }]);
             let prompt = json!({ "sessionId": self.id, "prompt": content });
-            let told = call(agent, "session/prompt", prompt, end).map_err(Some)?;
-            assert_eq!(told.answer["stopReason"], "end_turn", "{text}");
+            let report = call(agent, "session/prompt", prompt, end).map_err(Some)?;
+            assert_eq!(report.answer["stopReason"], "end_turn", "{text}");
             self.acknowledged.push(format!("user {text}"));
-            self.acknowledged.extend(items(&told.updates));
+            self.acknowledged.extend(items(&report.updates));
         }
         Ok(())
     }
@@ -143,23 +143,23 @@ fn prompt(n: usize) -> String {
 
 /// The agent's messages up to its response, or up to the end of its time.
 #[derive(Default)]
-struct Told {
+struct TurnReport {
     updates: Vec<Value>,
     answer: Value,
 }
 
-fn call(agent: &mut Agent, method: &str, params: Value, end: Instant) -> Result<Told, Told> {
+fn call(agent: &mut Agent, method: &str, params: Value, end: Instant) -> Result<TurnReport, TurnReport> {
     let id = agent.post(method, params);
-    let mut told = Told::default();
+    let mut report = TurnReport::default();
     while let Ok(mut message) = agent.receive_before(end) {
         if message["id"] == id {
             assert!(message.get("error").is_none(), "{method}: {message}");
-            told.answer = message["result"].take();
-            return Ok(told);
+            report.answer = message["result"].take();
+            return Ok(report);
         }
-        told.updates.extend(updates(vec![message]));
+        report.updates.extend(updates(vec![message]));
     }
-    Err(told)
+    Err(report)
 }
 
 fn updates(messages: Vec<Value>) -> Vec<Value> {

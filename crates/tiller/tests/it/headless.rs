@@ -45,7 +45,7 @@ fn the_prompt_may_come_from_stdin() {
 }
 
 #[test]
-fn what_nobody_can_answer_is_denied_and_the_way_out_is_named() {
+fn calls_that_need_approval_are_denied_and_the_flag_is_named() {
     let home = Home::new();
     let denied =
         home.run(&["-p", "run install -m 600 /dev/null made && test -f /etc/none.pem", "-o", "json"]);
@@ -55,15 +55,15 @@ fn what_nobody_can_answer_is_denied_and_the_way_out_is_named() {
     let error = json["errors"][0].as_str().unwrap();
     assert!(error.contains("--yolo") && error.contains("tools.default_permission_mode"), "{error}");
     assert!(stderr(&denied).contains("--yolo"));
-    let told = json["tool_calls"][0]["output"].as_str().unwrap();
-    assert!(told.contains("--yolo"), "the model is told the way out: {told}");
+    let reported = json["tool_calls"][0]["output"].as_str().unwrap();
+    assert!(reported.contains("--yolo"), "the model is told the way out: {reported}");
 
     home.run(&["-p", "run install -m 600 /dev/null made && test -f /etc/none.pem", "--yolo"]);
     assert_eq!(home.read("made").as_deref(), Some(""));
 }
 
 #[test]
-fn a_run_that_is_not_kept_leaves_nothing() {
+fn a_run_without_a_session_leaves_no_files() {
     let home = Home::new();
     assert!(home.run(&["-p", "help", "--no-session"]).status.success());
     assert_eq!(stdout(&home.run(&["sessions", "list"])), "");
@@ -72,7 +72,7 @@ fn a_run_that_is_not_kept_leaves_nothing() {
 }
 
 #[test]
-fn a_failure_is_one_object_too() {
+fn a_failure_is_one_json_object_too() {
     let output = Home::new().run(&["-p", "x", "-m", "nobody/x", "-o", "json"]);
     assert_eq!(output.status.code(), Some(1));
     let json: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -80,7 +80,7 @@ fn a_failure_is_one_object_too() {
 }
 
 #[test]
-fn a_model_that_says_nothing_is_an_error() {
+fn an_empty_answer_is_an_error() {
     let end = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#;
     let empty = format!("data: {end}\n\ndata: [DONE]\n\n");
     let server = ModelServer::start(vec![empty.clone(), empty]);

@@ -31,10 +31,10 @@ impl Home {
     }
 
     /// Links the program into a directory of this name beside the project.
-    pub(crate) fn with_the_program_in(mut self, folder: &str) -> Self {
-        let folder = self.path().join(folder);
-        std::fs::create_dir_all(&folder).unwrap();
-        let there = folder.join("tiller");
+    pub(crate) fn with_program_in(mut self, directory: &str) -> Self {
+        let directory = self.path().join(directory);
+        std::fs::create_dir_all(&directory).unwrap();
+        let there = directory.join("tiller");
         std::fs::hard_link(&self.tiller, &there)
             .or_else(|_| std::fs::copy(&self.tiller, &there).map(drop))
             .unwrap();

@@ -58,13 +58,13 @@ fn with_stdin(home: &Home, args: &[&str], text: &str) -> (bool, String, String) 
 pub(crate) fn with_pets(service: &Service) -> Home {
     let home = Home::new();
     home.write("pets.json", &document(&service.url).to_string());
-    let (fine, said) =
+    let (fine, report) =
         json_of(&home, &["integrations", "add", "pets", "--openapi", "pets.json", "--local", "--json"]);
-    assert!(fine && said["functions"] == 3 && said["fields"] == json!(["api_key"]), "{said}");
+    assert!(fine && report["functions"] == 3 && report["fields"] == json!(["api_key"]), "{report}");
     let configure =
         ["integrations", "configure", "pets", "--api-key-stdin", "--enable", "--read", "allow", "--json"];
-    let (fine, said, problem) = with_stdin(&home, &configure, &format!("{CANARY}\n"));
-    assert!(fine && said.contains("\"credentialKeys\":[\"api_key\"]"), "{said} {problem}");
+    let (fine, report, problem) = with_stdin(&home, &configure, &format!("{CANARY}\n"));
+    assert!(fine && report.contains("\"credentialKeys\":[\"api_key\"]"), "{report} {problem}");
     home
 }
 
@@ -79,24 +79,24 @@ fn a_service_is_added_from_a_document_in_yaml() {
         service.url
     );
     home.write("birds.yaml", &document);
-    let (fine, said) =
+    let (fine, report) =
         json_of(&home, &["integrations", "add", "birds", "--openapi", "birds.yaml", "--local", "--json"]);
-    assert!(fine && said["functions"] == 1, "{said}");
+    assert!(fine && report["functions"] == 1, "{report}");
     let call = ["integrations", "call", "birds.list_birds", "--limit=7", "--force", "--json"];
     let enabled = home.run(&["integrations", "enable", "birds"]);
     assert!(enabled.status.success(), "{}", stderr(&enabled));
-    let (fine, said) = json_of(&home, &call);
-    assert!(fine && said["data"]["path"] == "/birds?limit=7", "{said}");
+    let (fine, report) = json_of(&home, &call);
+    assert!(fine && report["data"]["path"] == "/birds?limit=7", "{report}");
     home.write("broken.yaml", "openapi: 3.1.0\npaths: [\n");
-    let (fine, said) =
+    let (fine, report) =
         json_of(&home, &["integrations", "add", "broken", "--openapi", "broken.yaml", "--local", "--json"]);
-    assert!(!fine && said["error"].as_str().unwrap().contains("neither JSON nor YAML"), "{said}");
+    assert!(!fine && report["error"].as_str().unwrap().contains("neither JSON nor YAML"), "{report}");
 }
 
 /// Answers with the request's path, key and body.
 pub(crate) fn echo(_number: usize, asked: &Asked) -> (u16, String, String) {
-    let said = json!({ "path": asked.path, "key": asked.header("x-key"), "body": asked.body });
-    (200, "content-type: application/json\r\n".to_owned(), said.to_string())
+    let report = json!({ "path": asked.path, "key": asked.header("x-key"), "body": asked.body });
+    (200, "content-type: application/json\r\n".to_owned(), report.to_string())
 }
 
 #[test]
@@ -121,8 +121,8 @@ fn a_service_is_added_from_a_large_public_document_and_called() {
     let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../integrations/tests/fixtures/github.json");
     let fixture = fixture.to_str().unwrap();
     let add = ["integrations", "add", "gh", "--openapi", fixture, "--base-url", &service.url, "--json"];
-    let (fine, said) = json_of(&home, &add);
-    assert!(fine && said["functions"].as_u64().unwrap() > 400, "{said}");
+    let (fine, report) = json_of(&home, &add);
+    assert!(fine && report["functions"].as_u64().unwrap() > 400, "{report}");
     let (fine, again) = json_of(&home, &add);
     assert!(!fine && again["error"].as_str().unwrap().contains("already"), "{again}");
     let list = home.run(&["integrations:list", "gh"]);
@@ -191,12 +191,12 @@ fn a_service_is_added_from_a_large_public_document_and_called() {
         "--json",
         "--force",
     ];
-    let (fine, said, _) =
+    let (fine, report, _) =
         with_stdin(&home, &create, r#"{"owner":"o","repo":"x","title":"Stdin","body":"B"}"#);
-    let said: Value = serde_json::from_str(&said).unwrap();
-    assert!(fine && said["data"]["got"] == json!({ "title": "Flag", "body": "B" }), "{said}");
+    let report: Value = serde_json::from_str(&report).unwrap();
+    assert!(fine && report["data"]["got"] == json!({ "title": "Flag", "body": "B" }), "{report}");
     assert_eq!(
-        said["meta"],
+        report["meta"],
         json!({ "dry_run": false, "operation": "write", "permission_bypassed": true, "account": "default" })
     );
     assert_eq!(service.lines(), ["POST /repos/o/r/issues"]);
@@ -212,7 +212,7 @@ fn a_service_is_added_from_a_large_public_document_and_called() {
 }
 
 #[test]
-fn the_gates_speak_in_order_and_a_failure_is_an_exit_code() {
+fn integration_checks_run_in_order_and_a_failure_sets_the_exit_code() {
     let service = Service::start(echo);
     let home = Home::new();
     home.write("pets.json", &document(&service.url).to_string());
@@ -220,9 +220,9 @@ fn the_gates_speak_in_order_and_a_failure_is_an_exit_code() {
     let say = |args: &[&str]| {
         let mut line = vec!["integrations", "call", "--json"];
         line.extend(args);
-        let (fine, said) = json_of(&home, &line);
-        assert_eq!(said["success"] == true, fine);
-        said["error"].as_str().unwrap_or("fine").to_owned()
+        let (fine, report) = json_of(&home, &line);
+        assert_eq!(report["success"] == true, fine);
+        report["error"].as_str().unwrap_or("fine").to_owned()
     };
     let set = |args: &[&str]| {
         let mut line = vec!["integrations", "configure", "pets"];
@@ -303,7 +303,7 @@ fn answers(tool: &str, arguments: Value) -> Vec<String> {
 }
 
 /// Returns the last tool result in the request to the model, and the names of the offered tools.
-fn told(model: &ModelServer) -> (String, Vec<String>) {
+fn last_result_and_tools(model: &ModelServer) -> (String, Vec<String>) {
     let (_, request) = model.requests.iter().nth(1).unwrap();
     let request: Value = serde_json::from_str(&request).unwrap();
     let messages = request["messages"].as_array().unwrap();
@@ -317,7 +317,7 @@ fn told(model: &ModelServer) -> (String, Vec<String>) {
 }
 
 #[test]
-fn s26_a_models_script_calls_a_service_and_nobody_sees_the_key() {
+fn s26_a_script_calls_a_service_without_exposing_the_key() {
     let service = Service::start(echo);
     let home = with_pets(&service);
     let code = "local pet = app.integrations.pets.get_pet(7)\n\
@@ -338,7 +338,7 @@ fn s26_a_models_script_calls_a_service_and_nobody_sees_the_key() {
     let asked = service.asked();
     let seen: Vec<_> = asked.iter().map(|asked| (asked.path.as_str(), asked.header("x-key"))).collect();
     assert_eq!(seen, [("/pets/7", CANARY), ("/pets/8", CANARY)], "the service has the key");
-    let (result, tools) = told(&model);
+    let (result, tools) = last_result_and_tools(&model);
     assert!(result.contains("/pets/7\\t/pets/8\\t[secret]\\tfalse\\t"), "{result}");
     assert!(result.contains("Integration 'pets' write requires approval."), "{result}");
     assert!(
@@ -352,7 +352,7 @@ fn s26_a_models_script_calls_a_service_and_nobody_sees_the_key() {
         "calls are shown: {updates}"
     );
     agent.hang_up();
-    let mut said = format!("{result} {updates}");
+    let mut report = format!("{result} {updates}");
     for args in [
         &["sessions", "export", &session][..],
         &["sessions", "show", &session],
@@ -360,32 +360,32 @@ fn s26_a_models_script_calls_a_service_and_nobody_sees_the_key() {
     ] {
         let output = home.tiller(args).env("TILLER_LOG", "trace").output().unwrap();
         assert!(output.status.success(), "{args:?} {}", stderr(&output));
-        said += &(stdout(&output) + &stderr(&output));
+        report += &(stdout(&output) + &stderr(&output));
     }
-    assert!(!said.contains(CANARY), "{said}");
+    assert!(!report.contains(CANARY), "{report}");
     let secrets = home.path().join("home/.local/share/tiller/secrets.json");
-    let mut folders = vec![home.path()];
-    let mut looked = 0;
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap() {
+    let mut directories = vec![home.path()];
+    let mut checked = 0;
+    while let Some(directory) = directories.pop() {
+        for entry in std::fs::read_dir(directory).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
-                folders.push(path);
+                directories.push(path);
                 continue;
             }
-            looked += 1;
+            checked += 1;
             let bytes = std::fs::read(&path).unwrap();
             let held = bytes.windows(CANARY.len()).any(|window| window == CANARY.as_bytes());
             assert_eq!(held, path == secrets, "{}", path.display());
         }
     }
-    assert!(looked > 5);
+    assert!(checked > 5);
     let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&secrets).unwrap().permissions());
     assert_eq!(mode & 0o777, 0o600);
 }
 
 #[test]
-fn s26_what_a_call_prints_has_no_key_in_it() {
+fn s26_the_output_of_a_call_contains_no_key() {
     let service = Service::start(|number, asked| match number {
         0 => echo(number, asked),
         _ => (
@@ -397,7 +397,7 @@ fn s26_what_a_call_prints_has_no_key_in_it() {
     let home = with_pets(&service);
     let refused = home.run(&["integrations", "configure", "pets", "--set", &format!("api_key={CANARY}")]);
     assert!(!refused.status.success() && !stderr(&refused).contains(CANARY), "{}", stderr(&refused));
-    let mut said = String::new();
+    let mut report = String::new();
     for (args, fine) in [
         (&["integrations:pets", "list_pets"][..], true),
         (&["integrations:pets", "list_pets"], false),
@@ -410,14 +410,14 @@ fn s26_what_a_call_prints_has_no_key_in_it() {
     ] {
         let output = home.tiller(args).env("TILLER_LOG", "trace").output().unwrap();
         assert_eq!(output.status.success(), fine, "{args:?}: {} {}", stdout(&output), stderr(&output));
-        said += &(stdout(&output) + &stderr(&output));
+        report += &(stdout(&output) + &stderr(&output));
     }
-    assert!(said.contains("HTTP 401 Unauthorized: [secret] is no key"), "{said}");
-    assert!(said.contains("integrations.pets.default.api_key") && !said.contains(CANARY), "{said}");
+    assert!(report.contains("HTTP 401 Unauthorized: [secret] is no key"), "{report}");
+    assert!(report.contains("integrations.pets.default.api_key") && !report.contains(CANARY), "{report}");
 }
 
 #[test]
-fn s26_a_key_in_an_address_is_nowhere_to_be_seen_in_any_writing() {
+fn s26_a_key_in_a_url_is_redacted_in_every_encoding() {
     let service = Service::start(|_, asked| {
         (403, String::new(), json!({ "message": format!("no: {}", asked.path) }).to_string())
     });
@@ -435,14 +435,14 @@ fn s26_a_key_in_an_address_is_nowhere_to_be_seen_in_any_writing() {
         .env("TILLER_LOG", "trace")
         .output()
         .unwrap();
-    let said = stdout(&output) + &stderr(&output);
-    assert!(said.contains("HTTP 403 Forbidden: no: /pets?limit=1&key=[secret]"), "{said}");
-    assert!(!said.contains("canary"), "{said}");
+    let report = stdout(&output) + &stderr(&output);
+    assert!(report.contains("HTTP 403 Forbidden: no: /pets?limit=1&key=[secret]"), "{report}");
+    assert!(!report.contains("canary"), "{report}");
     assert_eq!(service.lines(), ["GET /pets?limit=1&key=canary%2Bof%2Fthe%3Dquery+%26more"]);
 }
 
 #[test]
-fn models_are_offered_functions_where_the_user_wants_that() {
+fn models_get_functions_as_tools_if_enabled() {
     let service = Service::start(echo);
     let home = with_pets(&service);
     let model = ModelServer::start(answers("integration__pets__create_pet", json!({ "name": "Rex" })));
@@ -457,7 +457,7 @@ fn models_are_offered_functions_where_the_user_wants_that() {
     agent.initialize(editor.capabilities());
     let session = agent.new_session(&home);
     agent.prompt(&session, "go", &mut editor).unwrap();
-    let (result, tools) = told(&model);
+    let (result, tools) = last_result_and_tools(&model);
     let own: Vec<_> = tools.iter().filter(|tool| tool.starts_with("integration__")).collect();
     assert_eq!(
         own,
@@ -470,7 +470,7 @@ fn models_are_offered_functions_where_the_user_wants_that() {
 }
 
 #[test]
-fn requests_are_made_again_where_that_does_no_second_thing() {
+fn idempotent_requests_are_retried() {
     let service = Service::start(|number, _| match number {
         0 | 3 | 4 => (503, "retry-after: 0\r\n".to_owned(), String::new()),
         1 => (429, "retry-after: 0\r\n".to_owned(), String::new()),
@@ -485,25 +485,25 @@ fn requests_are_made_again_where_that_does_no_second_thing() {
         let mut line = vec!["integrations:pets"];
         line.extend(args);
         line.push("--json");
-        let (_, said) = json_of(&home, &line);
-        (said["error"].as_str().unwrap_or("fine").to_owned(), service.lines().len())
+        let (_, report) = json_of(&home, &line);
+        (report["error"].as_str().unwrap_or("fine").to_owned(), service.lines().len())
     };
     assert_eq!(call(&["list_pets"]), ("fine".to_owned(), 3));
     assert_eq!(
         call(&["create_pet", "--name=x", "--force"]),
         ("HTTP 503 Service Unavailable (try again in 0 s)".to_owned(), 1)
     );
-    let (said, count) = call(&["list_pets"]);
-    assert_eq!((said.as_str(), count), ("HTTP 429 Too Many Requests (try again in 3600 s)", 2));
+    let (report, count) = call(&["list_pets"]);
+    assert_eq!((report.as_str(), count), ("HTTP 429 Too Many Requests (try again in 3600 s)", 2));
     assert_eq!(call(&["list_pets"]), ("fine".to_owned(), 2), "within one host");
     let says = "The service redirects to another host (localhost), which is not followed.";
     assert_eq!(call(&["list_pets"]), (says.to_owned(), 1));
-    let (said, _) = call(&["list_pets"]);
-    assert_eq!(said, "The response is larger than 8 MB; request less, with a smaller page or a filter.");
+    let (report, _) = call(&["list_pets"]);
+    assert_eq!(report, "The answer has more than 8 MB; ask for less, with a smaller page or a filter.");
 }
 
 #[test]
-fn s24_a_document_does_not_lead_to_private_addresses() {
+fn s24_a_document_cannot_reach_private_addresses() {
     let service = Service::start(echo);
     let home = Home::new();
     // The same service by a name, an address and other spellings. The document names them, and the
@@ -521,8 +521,9 @@ fn s24_a_document_does_not_lead_to_private_addresses() {
             CANARY,
         );
         assert!(fine);
-        let (fine, said) = json_of(&home, &["integrations", "call", &format!("{name}.list_pets"), "--json"]);
-        let why = said["error"].as_str().unwrap();
+        let (fine, report) =
+            json_of(&home, &["integrations", "call", &format!("{name}.list_pets"), "--json"]);
+        let why = report["error"].as_str().unwrap();
         let refused = why.contains("not on the public internet") || why.contains("without encryption");
         assert!(!fine && refused, "{host}: {why}");
     }
@@ -531,14 +532,17 @@ fn s24_a_document_does_not_lead_to_private_addresses() {
         format!("http://localhost:{port}/doc"),
         "http://169.254.169.254/doc".to_owned(),
     ] {
-        let (fine, said) = json_of(&home, &["integrations", "add", "far", "--openapi", &url, "--json"]);
-        assert!(!fine && said["error"].as_str().unwrap().contains("not on the public internet"), "{said}");
+        let (fine, report) = json_of(&home, &["integrations", "add", "far", "--openapi", &url, "--json"]);
+        assert!(
+            !fine && report["error"].as_str().unwrap().contains("not on the public internet"),
+            "{report}"
+        );
     }
-    let (fine, said) = json_of(
+    let (fine, report) = json_of(
         &home,
         &["integrations", "add", "far", "--local", "--openapi", "http://169.254.169.254/doc", "--json"],
     );
-    assert!(!fine && said["error"].as_str().unwrap().contains("not on the public internet"), "{said}");
+    assert!(!fine && report["error"].as_str().unwrap().contains("not on the public internet"), "{report}");
     assert!(service.asked().is_empty());
     // The user typed the base URL of the account, so it is allowed.
     let (fine, _, _) = with_stdin(
@@ -558,7 +562,7 @@ fn s24_a_document_does_not_lead_to_private_addresses() {
 }
 
 #[test]
-fn a_token_is_had_once_for_many_calls() {
+fn one_token_is_fetched_for_many_calls() {
     let service = Service::start(|_, asked| match asked.path.as_str() {
         "/token" => (200, String::new(), json!({ "access_token": CANARY, "expires_in": 3600 }).to_string()),
         _ => (200, String::new(), json!({ "who": asked.header("authorization") }).to_string()),
@@ -588,12 +592,12 @@ fn a_token_is_had_once_for_many_calls() {
 }
 
 #[test]
-fn a_project_switches_nothing_on_until_its_folder_is_trusted() {
+fn a_project_enables_no_integration_until_trusted() {
     let service = Service::start(echo);
     let home = with_pets(&service);
     assert!(home.run(&["integrations", "disable", "pets"]).status.success());
-    let (fine, said) = json_of(&home, &["integrations", "enable", "pets", "--project", "--json"]);
-    assert!(fine && said["enabled"] == false && said["scope"] == "project", "{said}");
+    let (fine, report) = json_of(&home, &["integrations", "enable", "pets", "--project", "--json"]);
+    assert!(fine && report["enabled"] == false && report["scope"] == "project", "{report}");
     let call = || json_of(&home, &["integrations:pets", "list_pets", "--json"]);
     assert!(call().1["error"].as_str().unwrap().contains("is installed but not active"));
     assert!(home.run(&["trust", "--yes"]).status.success());

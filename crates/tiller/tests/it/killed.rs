@@ -77,7 +77,7 @@ fn ask_for(kind: &str, home: &Home, agent: &mut Agent, line: &str) {
 }
 
 #[test]
-fn nothing_that_it_started_outlives_it_however_soon_it_is_killed() {
+fn no_child_process_outlives_a_kill_at_any_moment() {
     for kind in ["command", "hook", "server"] {
         for point in 0..POINTS {
             let home = Home::new();
@@ -100,7 +100,7 @@ fn nothing_that_it_started_outlives_it_however_soon_it_is_killed() {
 
 /// The editor and its terminal keep running: the launcher in the terminal must end the command.
 #[test]
-fn a_command_in_the_editors_terminal_ends_with_it_too() {
+fn a_command_in_the_editors_terminal_ends_with_the_agent() {
     for point in 0..POINTS {
         let home = Home::new();
         if !confines(&home) {
@@ -142,15 +142,15 @@ fn until_ended(child: &mut Child) -> bool {
     false
 }
 
-fn names(folder: &Path) -> Vec<String> {
-    let entries = fs::read_dir(folder).unwrap().flatten();
+fn names(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).unwrap().flatten();
     let mut names: Vec<_> = entries.map(|entry| entry.file_name().into_string().unwrap()).collect();
     names.sort();
     names
 }
 
 #[test]
-fn a_project_is_left_without_names_that_other_programs_obey() {
+fn a_killed_agent_leaves_no_configuration_files_in_the_project() {
     let home = Home::new();
     home.write("a.txt", "a\n");
     let number = format!("5999.{}", std::process::id());
@@ -176,7 +176,7 @@ fn a_project_is_left_without_names_that_other_programs_obey() {
 }
 
 #[test]
-fn the_sessions_of_a_run_that_keeps_none_go_with_the_next_start() {
+fn temporary_sessions_of_a_killed_run_are_removed_at_the_next_start() {
     let home = Home::new();
     let temporary = home.path().join("temporary");
     fs::create_dir(&temporary).unwrap();

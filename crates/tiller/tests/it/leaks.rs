@@ -34,14 +34,14 @@ fn assert_plain(what: &str, text: &str) {
 fn shown(home: &Home) -> String {
     home.write("a.txt", &format!("{EVIL}\n{KEY}\n\t{KEY}\nend\n"));
     let run = home.run(&["-p", "show a.txt", "-o", "json", "--record", "r.jsonl"]);
-    let said = stdout(&run);
-    assert_plain("headless json", &said);
-    let run: Value = serde_json::from_str(&said).unwrap();
+    let printed = stdout(&run);
+    assert_plain("headless json", &printed);
+    let run: Value = serde_json::from_str(&printed).unwrap();
     run["session_id"].as_str().unwrap().to_owned()
 }
 
 #[test]
-fn p12_nothing_that_is_shown_of_a_session_steers_a_terminal_and_no_key_is_exported() {
+fn p12_session_output_contains_no_control_sequences_and_no_keys() {
     let home = Home::new();
     let id = shown(&home);
     // The title of the session is its prompt.
@@ -62,9 +62,9 @@ fn p12_nothing_that_is_shown_of_a_session_steers_a_terminal_and_no_key_is_export
     ] {
         let output = home.run(args);
         assert!(output.status.success(), "{args:?}: {}", stderr(&output));
-        let said = stdout(&output);
-        assert_plain(&format!("{args:?}"), &said);
-        assert!(!said.contains("canary"), "{args:?}: {said}");
+        let printed = stdout(&output);
+        assert_plain(&format!("{args:?}"), &printed);
+        assert!(!printed.contains("canary"), "{args:?}: {printed}");
     }
     let mut agent = Agent::start(&home, &[]);
     agent.initialize(serde_json::json!({}));
@@ -85,7 +85,7 @@ fn p12_nothing_that_is_shown_of_a_session_steers_a_terminal_and_no_key_is_export
 }
 
 #[test]
-fn p12_a_recording_is_its_owners_and_has_no_key_in_it() {
+fn p12_a_recording_is_readable_by_its_owner_only_and_contains_no_key() {
     let home = Home::new();
     shown(&home);
     let mode = |name: &str| std::fs::metadata(home.file(name)).unwrap().permissions().mode() & 0o777;
@@ -106,7 +106,7 @@ fn p12_a_recording_is_its_owners_and_has_no_key_in_it() {
 }
 
 #[test]
-fn p12_live_output_of_a_command_steers_nothing() {
+fn p12_live_output_of_a_command_contains_no_control_sequences() {
     let home = Home::new();
     home.settings(
         "[agent]\ndefault_model = 'offline/pilot'\n[providers.local]\ndiscover = false\n[client]\nterminal = 'local'\n[tools]\ndefault_permission_mode = 'prometheus'\n",
@@ -122,23 +122,24 @@ fn p12_live_output_of_a_command_steers_nothing() {
         let script = "printf 'x\\033]52;c;ZX'; sleep 0.2; printf 'Zp\\007y\\033['; sleep 0.2; printf '2Jz\\302'; sleep 0.1; printf '\\2332Jend\\n'\n";
         home.write("evil.sh", script);
         agent.prompt(&session, "run sh evil.sh", &mut editor).unwrap();
-        let told: Vec<_> = agent.updates.iter().filter(|update| update.get("toolCallId").is_some()).collect();
-        let told = serde_json::to_string(&told).unwrap();
+        let reported: Vec<_> =
+            agent.updates.iter().filter(|update| update.get("toolCallId").is_some()).collect();
+        let reported = serde_json::to_string(&reported).unwrap();
         let data: String = agent
             .updates
             .iter()
             .filter_map(|update| update["_meta"]["terminal_output"]["data"].as_str())
             .collect();
         assert_eq!(data, if displays { "xyzend\n" } else { "" });
-        assert!(told.contains("end"), "{told}");
+        assert!(reported.contains("end"), "{reported}");
         for evil in ["u001b", "\u{9b}", "52;c", "2J"] {
-            assert!(!told.contains(evil), "{evil}: {told}");
+            assert!(!reported.contains(evil), "{evil}: {reported}");
         }
     }
 }
 
 #[test]
-fn p14_a_placeholder_key_withholds_nothing() {
+fn p14_a_placeholder_key_does_not_redact_ordinary_text() {
     let home = Home::new();
     home.settings(
         "[agent]\ndefault_model = 'offline/pilot'\n[providers.local]\ndiscover = false\n[tools]\ndefault_permission_mode = 'prometheus'\n",
@@ -146,9 +147,9 @@ fn p14_a_placeholder_key_withholds_nothing() {
     for key in ["x", "local", "none", "sk-no-key-required"] {
         let mut command = home.tiller(&["-p", "run `env`"]);
         let variables = [("OPENAI_API_KEY", key), ("PLAIN", "x local none sk-no-key-required context")];
-        let said = stdout(&command.envs(variables).output().unwrap());
-        assert!(said.contains("PATH=/") && said.contains("PLAIN=x local none"), "{key}: {said}");
-        assert!(!said.contains("OPENAI_API_KEY"), "it goes by its name all the same: {said}");
+        let printed = stdout(&command.envs(variables).output().unwrap());
+        assert!(printed.contains("PATH=/") && printed.contains("PLAIN=x local none"), "{key}: {printed}");
+        assert!(!printed.contains("OPENAI_API_KEY"), "it goes by its name all the same: {printed}");
     }
 }
 
@@ -203,7 +204,7 @@ fn fifo(path: &str) {
 }
 
 #[test]
-fn p06_a_file_that_nobody_asked_for_neither_hangs_nor_eats_memory_nor_leaks() {
+fn p06_unrequested_project_files_neither_hang_nor_exhaust_memory_nor_leak() {
     for name in
         [".tiller/config.toml", "AGENTS.md", ".mcp.json", ".vscode/mcp.json", ".env", ".gitignore", ".ignore"]
     {
@@ -226,10 +227,10 @@ fn p06_a_file_that_nobody_asked_for_neither_hangs_nor_eats_memory_nor_leaks() {
                     symlink(target, home.file(name)).unwrap();
                 }
             }
-            let said = started(&home);
-            assert!(!said.contains("canary"), "{name} {kind}: {said}");
+            let printed = started(&home);
+            assert!(!printed.contains("canary"), "{name} {kind}: {printed}");
             if name == ".tiller/config.toml" {
-                assert!(said.contains(name), "{name} {kind}: {said}");
+                assert!(printed.contains(name), "{name} {kind}: {printed}");
             }
             if name == "AGENTS.md" {
                 is_not_told(&home, name);
@@ -242,7 +243,7 @@ fn p06_a_file_that_nobody_asked_for_neither_hangs_nor_eats_memory_nor_leaks() {
 }
 
 #[test]
-fn p06_instructions_that_are_another_file_do_not_reach_the_model() {
+fn p06_instruction_files_that_link_elsewhere_do_not_reach_the_model() {
     for (target, sent) in
         [(".env", false), (".git/config", false), ("/etc/hostname", false), ("docs/AGENTS.md", true)]
     {
@@ -252,20 +253,20 @@ fn p06_instructions_that_are_another_file_do_not_reach_the_model() {
         home.write("docs/AGENTS.md", "Say canary-1.\n");
         symlink(target, home.file("AGENTS.md")).unwrap();
         let output = home.run(&["-p", "show docs/AGENTS.md"]);
-        let said = stderr(&output);
-        assert!(output.status.success(), "{said}");
-        assert_eq!(said.contains("AGENTS.md) are not used"), !sent, "{target}: {said}");
+        let printed = stderr(&output);
+        assert!(output.status.success(), "{printed}");
+        assert_eq!(printed.contains("AGENTS.md) are not used"), !sent, "{target}: {printed}");
     }
     // A hard link to the same file, and a link to a file that the user's settings block.
     let home = Home::new();
     home.write(".env", "KEY=canary-1\n");
     std::fs::hard_link(home.file(".env"), home.file("AGENTS.md")).unwrap();
-    let said = stderr(&home.run(&["-p", "list files matching *.rs"]));
-    assert!(said.contains("AGENTS.md) are not used") && !said.contains("canary"), "{said}");
+    let printed = stderr(&home.run(&["-p", "list files matching *.rs"]));
+    assert!(printed.contains("AGENTS.md) are not used") && !printed.contains("canary"), "{printed}");
     let home = Home::new();
     home.settings("[agent]\ndefault_model = 'offline/pilot'\n[providers.local]\ndiscover = false\n[tools]\nblocked_paths = ['notes/*']\n");
     home.write("notes/a.md", "canary-1\n");
     symlink("notes/a.md", home.file("AGENTS.md")).unwrap();
-    let said = stderr(&home.run(&["-p", "list files matching *.rs"]));
-    assert!(said.contains("AGENTS.md) are not used"), "{said}");
+    let printed = stderr(&home.run(&["-p", "list files matching *.rs"]));
+    assert!(printed.contains("AGENTS.md) are not used"), "{printed}");
 }

@@ -35,14 +35,14 @@ fn two_requests_piped_in_stream_and_end_with_done() {
     let asked = run(json!({"prompt": "say hello", "workspaceRoot": home.project()}));
     let output = piped(&mut home.tiller(&["acp"]), &[initialize(), asked]);
     assert!(output.status.success(), "{}", stderr(&output));
-    let said = messages(&output);
-    assert_eq!(said[0]["result"]["capabilities"], json!({"streaming": true, "fileEditing": true}));
-    assert!(said.iter().any(|message| message["method"] == "agent/stream"), "{said:?}");
-    assert_eq!(said.last().unwrap(), &json!({"jsonrpc": "2.0", "id": 2, "result": {"done": true}}));
+    let printed = messages(&output);
+    assert_eq!(printed[0]["result"]["capabilities"], json!({"streaming": true, "fileEditing": true}));
+    assert!(printed.iter().any(|message| message["method"] == "agent/stream"), "{printed:?}");
+    assert_eq!(printed.last().unwrap(), &json!({"jsonrpc": "2.0", "id": 2, "result": {"done": true}}));
 }
 
 #[test]
-fn files_that_a_command_changed_are_told() {
+fn files_changed_by_a_command_are_reported() {
     let home = Home::new();
     for (name, text) in
         [("kept.txt", "same\n"), ("gone.txt", "x\n"), ("sub/old.txt", "old\n"), (".gitignore", "built/\n")]
@@ -52,8 +52,8 @@ fn files_that_a_command_changed_are_told() {
     let script = "echo new > sub/new.txt; echo more >> sub/old.txt; rm gone.txt; mkdir built; echo x > built/o; printf '\\377' > raw.bin";
     let asked = run(json!({"prompt": format!("run sh -c \"{script}\""), "workspaceRoot": "."}));
     let output = piped(&mut home.tiller(&["acp", "--yolo"]), &[initialize(), asked]);
-    let said = messages(&output);
-    let edits: Vec<_> = said
+    let printed = messages(&output);
+    let edits: Vec<_> = printed
         .iter()
         .filter(|message| message["method"] == "workspace/applyEdit")
         .map(|message| {
@@ -61,13 +61,17 @@ fn files_that_a_command_changed_are_told() {
             (change["uri"].as_str().unwrap().to_owned(), change["newText"].as_str().unwrap().to_owned())
         })
         .collect();
-    let told = |name: &str, text: &str| (format!("file://{}", home.file(name)), text.to_owned());
-    assert_eq!(edits, [told("sub/new.txt", "new\n"), told("sub/old.txt", "old\nmore\n")], "{said:?}");
-    assert_eq!(said.last().unwrap()["result"], json!({"done": true}));
+    let reported = |name: &str, text: &str| (format!("file://{}", home.file(name)), text.to_owned());
+    assert_eq!(
+        edits,
+        [reported("sub/new.txt", "new\n"), reported("sub/old.txt", "old\nmore\n")],
+        "{printed:?}"
+    );
+    assert_eq!(printed.last().unwrap()["result"], json!({"done": true}));
 }
 
 #[test]
-fn a_closed_output_ends_a_silent_run_at_once() {
+fn a_closed_output_ends_a_silent_run_immediately() {
     let home = Home::new();
     let mut child = home
         .tiller(&["acp", "--yolo"])
@@ -95,7 +99,7 @@ fn a_closed_output_ends_a_silent_run_at_once() {
 }
 
 #[test]
-fn the_variable_of_that_dialect_shows_our_own_log() {
+fn the_legacy_log_variable_enables_our_own_log() {
     let home = Home::new();
     let asked = run(json!({"prompt": "say hello"}));
     for (variable, shown) in [("CODEEP_DEBUG", true), ("OTHER", false)] {

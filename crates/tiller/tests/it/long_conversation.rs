@@ -15,7 +15,7 @@ fn says(text: &str) -> String {
 }
 
 /// Returns the compaction updates, without the text of the summary.
-fn told(agent: &Agent) -> Vec<String> {
+fn reported(agent: &Agent) -> Vec<String> {
     let about = |update: &Value| match update["sessionUpdate"].as_str() {
         Some("compaction_update") => Some(format!("{} {}", update["compactionId"], update["status"])),
         Some("compaction_summary_chunk") => Some(format!("{} …", update["compactionId"])),
@@ -25,7 +25,7 @@ fn told(agent: &Agent) -> Vec<String> {
 }
 
 #[test]
-fn an_editor_is_told_of_the_summary_and_a_killed_session_comes_back_whole() {
+fn compaction_is_reported_and_a_killed_session_is_restored() {
     let server = ModelServer::start(vec![
         says("First answer."),
         says("## Goal\nCount words.\n"),
@@ -48,20 +48,20 @@ fn an_editor_is_told_of_the_summary_and_a_killed_session_comes_back_whole() {
     assert_eq!(agent.prompt(&session, &long, &mut editor).unwrap(), "end_turn");
     assert_eq!(agent.prompt(&session, "and now?", &mut editor).unwrap(), "end_turn");
     let once = [r#""compaction_1" "in_progress""#, r#""compaction_1" …"#, r#""compaction_1" "completed""#];
-    assert_eq!(told(&agent), once);
+    assert_eq!(reported(&agent), once);
     agent.kill();
 
     let mut agent = Agent::start_with(&home, &[], &variables);
     agent.initialize(capabilities);
     let load = json!({ "sessionId": session, "cwd": home.project(), "mcpServers": [] });
     agent.call("session/load", load, &mut editor).unwrap();
-    assert_eq!(told(&agent), [once[2]], "what is over is not played back as going on");
+    assert_eq!(reported(&agent), [once[2]], "what is over is not played back as going on");
     let kinds: Vec<_> =
         agent.updates.iter().map(|update| update["sessionUpdate"].as_str().unwrap()).collect();
     let at = |kind: &str| kinds.iter().position(|other| *other == kind).unwrap();
     assert!(at("user_message_chunk") < at("compaction_update"), "{kinds:?}");
-    let said = |text: &str| agent.updates.iter().any(|update| update["content"]["text"] == text);
-    assert!(said(&long) && said("First answer.") && said("Second answer."), "{kinds:?}");
+    let printed = |text: &str| agent.updates.iter().any(|update| update["content"]["text"] == text);
+    assert!(printed(&long) && printed("First answer.") && printed("Second answer."), "{kinds:?}");
 
     assert_eq!(agent.prompt(&session, "go on", &mut editor).unwrap(), "end_turn");
     agent.hang_up();

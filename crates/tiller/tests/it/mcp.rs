@@ -91,7 +91,7 @@ pub(crate) fn last_result((_, body): &(String, String)) -> String {
 }
 
 #[test]
-fn servers_that_are_slow_crash_or_write_garbage_harm_nobody() {
+fn slow_crashing_or_garbage_servers_affect_nothing_else() {
     let (home, model) = stage(&[("mcp__good__echo", r#"{"text":"hi"}"#), ("mcp__good__die", "{}")], 1);
     let mut agent = start(&home);
     let servers = json!([
@@ -118,22 +118,22 @@ fn servers_that_are_slow_crash_or_write_garbage_harm_nobody() {
             .is_some_and(|all| all.iter().any(|item| item["content"]["type"] == "image"))
     });
     assert!(shown, "an image stays an image");
-    let told = notices(&agent);
+    let reported = notices(&agent);
     for part in [
         "'slow' is still starting",
         "'crash' is not running",
         "'garbage'",
         "http://127.0.0.1:9/sse could not be used: the connection was refused",
     ] {
-        assert!(told.contains(part), "{part}: {told}");
+        assert!(reported.contains(part), "{part}: {reported}");
     }
-    assert!(told.contains("Stderr: boom [secret]") && !told.contains(CANARY), "{told}");
+    assert!(reported.contains("Stderr: boom [secret]") && !reported.contains(CANARY), "{reported}");
     let (status, took) = agent.hang_up();
     assert!(status.success() && took < Duration::from_secs(5), "{status} {took:?}");
 }
 
 #[test]
-fn the_editors_servers_belong_to_one_session_and_are_written_nowhere() {
+fn the_editors_servers_belong_to_one_session_and_are_not_stored() {
     let (home, model) = stage(&[("mcp__mine__look", "{}")], 2);
     let mut agent = start(&home);
     let marked = home.file("started");
@@ -151,22 +151,22 @@ fn the_editors_servers_belong_to_one_session_and_are_written_nowhere() {
     assert!(tools(&model.requests.recv().unwrap()).is_empty(), "the other session knows nothing of it");
     assert_eq!(home.read("started").as_deref(), Some("started\n"), "one session, one process");
     agent.hang_up();
-    let mut looked = 0;
-    let mut folders = vec![home.path()];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap() {
+    let mut checked = 0;
+    let mut directories = vec![home.path()];
+    while let Some(directory) = directories.pop() {
+        for entry in std::fs::read_dir(directory).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
-                folders.push(path);
+                directories.push(path);
                 continue;
             }
-            looked += 1;
+            checked += 1;
             let bytes = std::fs::read(&path).unwrap();
             let held = bytes.windows(CANARY.len()).any(|window| window == CANARY.as_bytes());
             assert!(!held, "{} holds the secret", path.display());
         }
     }
-    assert!(looked > 2);
+    assert!(checked > 2);
 }
 
 /// Writes the project's file with its server.
@@ -187,7 +187,7 @@ pub(crate) fn json_of(home: &Home, args: &[&str]) -> (bool, Value) {
 }
 
 #[test]
-fn s04_a_projects_servers_start_when_trusted_and_as_they_were_then() {
+fn s04_a_projects_servers_start_only_as_trusted() {
     let (home, _model) = stage(&[], 0);
     project_server(&home, "ok");
     let (fine, list) = json_of(&home, &["mcp", "list", "--json"]);
@@ -201,8 +201,11 @@ fn s04_a_projects_servers_start_when_trusted_and_as_they_were_then() {
     assert!(stderr(&nothing).contains("--url URL, or its command after `--`"), "{}", stderr(&nothing));
     let unasked = home.run(&["mcp", "trust"]);
     assert!(!unasked.status.success() && stderr(&unasked).contains("--yes"), "{}", stderr(&unasked));
-    let said = stdout(&home.run(&["mcp", "trust", "--yes"]));
-    assert!(said.contains("/bin/sh") && said.contains("STARTED") && said.contains("is trusted"), "{said}");
+    let printed = stdout(&home.run(&["mcp", "trust", "--yes"]));
+    assert!(
+        printed.contains("/bin/sh") && printed.contains("STARTED") && printed.contains("is trusted"),
+        "{printed}"
+    );
     let (fine, status) = json_of(&home, &["mcp", "status", "--json"]);
     assert!(fine && status["servers"][0]["tools"] == 3, "{status}");
     assert_eq!(home.read("started").as_deref(), Some("started\n"));
@@ -219,26 +222,26 @@ fn s04_a_projects_servers_start_when_trusted_and_as_they_were_then() {
 }
 
 #[test]
-fn p13_trust_that_somebody_gives_or_takes_counts_in_sessions_that_are_open() {
+fn p13_granted_or_revoked_trust_applies_in_open_sessions() {
     let (home, model) = stage(&[], 3);
     project_server(&home, "ok");
     let mut agent = start(&home);
     let session = open(&mut agent, &home, json!([]));
-    let mut told = |tag: &str| {
+    let mut reported = |tag: &str| {
         agent.prompt(&session, "go", &mut Editor::default()).unwrap();
         let request = model.requests.recv().unwrap();
         assert_eq!(tools(&request), [""; 0], "what is listed stays as it was");
         news(&request, tag).matches("mcp__proj__").count()
     };
-    assert_eq!(told("new_tools"), 0);
+    assert_eq!(reported("new_tools"), 0);
     assert!(home.run(&["mcp", "trust", "proj", "--yes"]).status.success());
-    assert_eq!(told("new_tools"), 3);
+    assert_eq!(reported("new_tools"), 3);
     assert!(home.run(&["trust", "--revoke=proj"]).status.success());
-    assert_eq!(told("removed_tools"), 3);
+    assert_eq!(reported("removed_tools"), 3);
 }
 
 #[test]
-fn p13_trust_in_one_server_is_in_no_other_and_outlives_what_comes_beside_it() {
+fn p13_trust_in_one_server_covers_no_other_and_survives_additions() {
     let (home, _model) = stage(&[], 0);
     let script = home.path().join("server.sh");
     let server = |part: &str| json!({ "command": "/bin/sh", "args": [script, part] });
@@ -276,7 +279,7 @@ fn p13_trust_in_one_server_is_in_no_other_and_outlives_what_comes_beside_it() {
 }
 
 #[test]
-fn s27_a_tool_that_says_something_else_is_left_out_until_approved() {
+fn s27_a_tool_with_a_changed_definition_is_omitted_until_approved() {
     let (home, model) = stage(&[], 3);
     let script = home.path().join("server.sh");
     let script = script.to_str().unwrap();
@@ -293,14 +296,14 @@ fn s27_a_tool_that_says_something_else_is_left_out_until_approved() {
     std::fs::write(&part, "changed").unwrap();
     for expected in [2, 3] {
         assert!(ask().status.success());
-        let told = tools(&model.requests.recv().unwrap());
-        assert_eq!(told.len(), expected, "{told:?}");
+        let reported = tools(&model.requests.recv().unwrap());
+        assert_eq!(reported.len(), expected, "{reported:?}");
         assert!(home.run(&["mcp", "trust", "mine"]).status.success());
     }
 }
 
 #[test]
-fn s26_a_secret_by_reference_reaches_the_server_and_nobody_else() {
+fn s26_a_referenced_secret_reaches_only_its_server() {
     let (home, _model) = stage(&[], 0);
     let mut set = home
         .tiller(&["mcp", "secret", "set", "mcp.mine.canary"])
@@ -317,7 +320,7 @@ fn s26_a_secret_by_reference_reaches_the_server_and_nobody_else() {
         let added = home.run(&["mcp", "add", name, "--env", env, "--", "/bin/sh", script, part]);
         assert!(added.status.success(), "{}", stderr(&added));
     }
-    let mut said = String::new();
+    let mut printed = String::new();
     for (args, fine) in [
         (&["mcp", "call", "mine.look"][..], true),
         (&["mcp", "call", "mcp__mine__look", "--json", "--arg", "text=x"], true),
@@ -334,10 +337,10 @@ fn s26_a_secret_by_reference_reaches_the_server_and_nobody_else() {
     ] {
         let output = home.tiller(args).env("TILLER_LOG", "trace").output().unwrap();
         assert_eq!(output.status.success(), fine, "{args:?}: {} {}", stdout(&output), stderr(&output));
-        said += &(stdout(&output) + &stderr(&output));
+        printed += &(stdout(&output) + &stderr(&output));
     }
-    assert!(said.contains(&CANARY.len().to_string()) && said.contains("boom [secret]"), "{said}");
-    assert!(!said.contains(CANARY), "{said}");
+    assert!(printed.contains(&CANARY.len().to_string()) && printed.contains("boom [secret]"), "{printed}");
+    assert!(!printed.contains(CANARY), "{printed}");
     let mode = std::os::unix::fs::PermissionsExt::mode(
         &std::fs::metadata(home.path().join("home/.local/share/tiller/secrets.json")).unwrap().permissions(),
     );

@@ -31,7 +31,7 @@ pub(crate) fn over_http(body: &str, tools: &Value) -> Response {
 }
 
 #[test]
-fn f100_a_flood_on_standard_error_fills_nothing_and_stops_nothing() {
+fn f100_a_flood_on_a_servers_stderr_blocks_nothing() {
     let (home, model) = stage(&[("mcp__loud__echo", "{}")], 1);
     let mut agent = start(&home);
     let session = open(&mut agent, &home, json!([played(&home, "loud", "flood", &[])]));
@@ -56,8 +56,8 @@ fn f107_a_redirect_to_another_origin_is_not_followed_and_gets_no_header() {
     let header = format!("Authorization=Bearer {CANARY}");
     let added = home.run(&["mcp", "add", "web", "--url", &url, "--header", &header]);
     assert!(added.status.success(), "{}", stderr(&added));
-    let (fine, said) = json_of(&home, &["mcp", "tools", "web", "--json"]);
-    assert!(!fine && !said.to_string().contains(CANARY), "{said}");
+    let (fine, printed) = json_of(&home, &["mcp", "tools", "web", "--json"]);
+    assert!(!fine && !printed.to_string().contains(CANARY), "{printed}");
     let asked = redirecting.requests();
     assert_eq!((asked[0].method.as_str(), asked[0].path.as_str()), ("POST", "/mcp"));
     assert_eq!(asked[0].header("authorization"), Some(format!("Bearer {CANARY}").as_str()));
@@ -83,34 +83,35 @@ fn four_servers_at_once_slow_crashing_garbage_and_good() {
     let requests: Vec<_> = model.requests.iter().take(2).collect();
     assert_eq!(tools(&requests[0]), ["mcp__good__echo", "mcp__good__look", "mcp__good__die"]);
     assert_eq!(agent.statuses(), ["completed"]);
-    let told = notices(&agent);
+    let reported = notices(&agent);
     for (server, part) in [
         ("slow", "is still starting"),
         ("crash", "exited before responding"),
         ("garbage", "that are not messages"),
     ] {
-        let line = told.lines().find(|line| line.contains(&format!("'{server}' is")) && line.contains(part));
-        assert!(line.is_some(), "{server}: {told}");
+        let line =
+            reported.lines().find(|line| line.contains(&format!("'{server}' is")) && line.contains(part));
+        assert!(line.is_some(), "{server}: {reported}");
     }
 }
 
 #[test]
-fn s28_a_server_of_the_editor_is_shown_in_full_but_for_values() {
+fn s28_a_server_of_the_editor_is_shown_in_full_without_secret_values() {
     let (home, _model) = stage(&[], 1);
     let mut agent = start(&home);
     let server = played(&home, "mine", "ok", &[("API_TOKEN", CANARY), ("PLAIN", "value-of-it")]);
     let session = open(&mut agent, &home, json!([server]));
     agent.prompt(&session, "go", &mut Editor::default()).unwrap();
-    let told = notices(&agent);
-    let line = told.lines().find(|line| line.contains("'mine' of the editor")).unwrap();
+    let reported = notices(&agent);
+    let line = reported.lines().find(|line| line.contains("'mine' of the editor")).unwrap();
     for part in ["/bin/sh", "server.sh ok", "API_TOKEN", "PLAIN"] {
         assert!(line.contains(part), "{part}: {line}");
     }
-    assert!(!told.contains(CANARY) && !told.contains("value-of-it"), "{told}");
+    assert!(!reported.contains(CANARY) && !reported.contains("value-of-it"), "{reported}");
 }
 
 #[test]
-fn s01_a_project_that_brings_variables_and_servers_starts_nothing() {
+fn s01_an_untrusted_project_with_variables_and_servers_starts_nothing() {
     let (home, _model) = stage(&[], 1);
     let marked = home.file("pwned");
     let touch = json!({ "command": "touch", "args": [marked] });
@@ -125,14 +126,14 @@ fn s01_a_project_that_brings_variables_and_servers_starts_nothing() {
     for args in [&["mcp", "list"][..], &["mcp", "status"], &["mcp", "doctor"], &["mcp", "tools"]] {
         home.run(args);
     }
-    let told = notices(&agent);
-    assert!(told.contains("MCP servers of the project are not started (x)"), "{told}");
+    let reported = notices(&agent);
+    assert!(reported.contains("MCP servers of the project are not started (x)"), "{reported}");
     assert_eq!(home.read("pwned"), None);
     assert!(!Path::new(&home.file(".tiller-home")).exists());
 }
 
 #[test]
-fn s26_a_secret_that_a_server_repeats_is_nowhere_to_be_found() {
+fn s26_a_secret_echoed_by_a_server_is_redacted() {
     let (home, model) = stage(&[("mcp__mine__echo", "{}")], 1);
     let set = |key: &str| {
         let mut set = home.tiller(&["mcp", "secret", "set", key]).stdin(Stdio::piped()).spawn().unwrap();
@@ -146,13 +147,13 @@ fn s26_a_secret_that_a_server_repeats_is_nowhere_to_be_found() {
     assert!(
         home.run(&["mcp", "add", "mine", "--env", env, "--", "/bin/sh", script, "leak"]).status.success()
     );
-    let mut said = String::new();
+    let mut printed = String::new();
     let mut run = |args: &[&str]| {
         let mut command = home.tiller(args);
         let output = command.env("OPENAI_API_KEY", "key").env("TILLER_LOG", "trace").output().unwrap();
         assert!(output.status.success(), "{args:?}: {}", stderr(&output));
-        said += &stdout(&output);
-        said += &stderr(&output);
+        printed += &stdout(&output);
+        printed += &stderr(&output);
         stdout(&output)
     };
     run(&["-p", "go", "--yolo", "-o", "stream-json"]);
@@ -163,16 +164,16 @@ fn s26_a_secret_that_a_server_repeats_is_nowhere_to_be_found() {
     run(&["sessions", "show", id, "--json"]);
     run(&["sessions", "export", id]);
     run(&["sessions", "export", id, "--format", "markdown"]);
-    assert!(said.contains("The secret is [secret]"), "it did come by: {said}");
-    assert!(!said.contains(CANARY), "{said}");
+    assert!(printed.contains("The secret is [secret]"), "it did come by: {printed}");
+    assert!(!printed.contains(CANARY), "{printed}");
     let requests: Vec<_> = model.requests.iter().take(2).collect();
     assert!(!requests.iter().any(|(_, body)| body.contains(CANARY)), "the model is not told either");
-    let mut folders = vec![home.path()];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap() {
+    let mut directories = vec![home.path()];
+    while let Some(directory) = directories.pop() {
+        for entry in std::fs::read_dir(directory).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
-                folders.push(path);
+                directories.push(path);
             } else if path.file_name().unwrap() != "secrets.json" {
                 let bytes = std::fs::read(&path).unwrap();
                 let held = bytes.windows(CANARY.len()).any(|window| window == CANARY.as_bytes());

@@ -214,9 +214,9 @@ fn login(home: &Home, browser: impl FnOnce(&str)) -> (bool, String) {
     }
     errors.read_to_string(&mut rest).unwrap();
     let output = child.wait_with_output().unwrap();
-    let said = stdout(&output) + &host + &rest;
-    assert!(!(said.clone() + &page).contains("canary"), "{said}");
-    (output.status.success(), said)
+    let report = stdout(&output) + &host + &rest;
+    assert!(!(report.clone() + &page).contains("canary"), "{report}");
+    (output.status.success(), report)
 }
 
 /// Visits the page as a user who consents.
@@ -231,7 +231,7 @@ fn agree(page: &str) {
 }
 
 #[test]
-fn signing_in_opens_the_browser_and_what_is_granted_is_used_renewed_and_forgotten() {
+fn signing_in_opens_the_browser_and_the_grant_is_used_refreshed_and_revoked() {
     let (home, web, shared) = with_server();
     let (fine, refused) = json_of(&home, &["mcp", "tools", "web", "--json"]);
     assert!(
@@ -240,32 +240,32 @@ fn signing_in_opens_the_browser_and_what_is_granted_is_used_renewed_and_forgotte
     );
     let mut opened = String::new();
     // The user consents in the browser, which is open by then.
-    let (fine, said) = login(&home, |page| {
+    let (fine, report) = login(&home, |page| {
         while opened.lines().count() < 3 {
             opened = home.read("opened").unwrap_or_default();
             std::thread::yield_now();
         }
         agree(page);
     });
-    assert!(fine && said.contains("\"signed_in\":true"), "{said}");
+    assert!(fine && report.contains("\"signed_in\":true"), "{report}");
     let words: Vec<_> = opened.lines().collect();
     assert_eq!(words[..2], ["-f", "xdg-open"], "{opened}");
     assert!(words[2].starts_with(&web.url("/authorize?")) && words.len() == 3, "{opened}");
-    let look = || json_of(&home, &["mcp", "call", "web.look", "--json"]);
-    assert_eq!(look().1["data"], "called");
+    let call_tool = || json_of(&home, &["mcp", "call", "web.look", "--json"]);
+    assert_eq!(call_tool().1["data"], "called");
     let granted = || shared.lock().unwrap().granted;
     assert_eq!(granted(), 1, "one grant is good for many calls");
     // The token was revoked before it expired.
     shared.lock().unwrap().token = "another".to_owned();
-    assert_eq!(look().1["data"], "called");
+    assert_eq!(call_tool().1["data"], "called");
     assert_eq!(granted(), 2);
     // Tokens that expire immediately are refreshed before use.
     shared.lock().unwrap().token = "another".to_owned();
     shared.lock().unwrap().lasts = 1;
-    assert_eq!(look().1["data"], "called");
+    assert_eq!(call_tool().1["data"], "called");
     let refused = || shared.lock().unwrap().refused;
     let before = refused();
-    assert_eq!(look().1["data"], "called");
+    assert_eq!(call_tool().1["data"], "called");
     assert_eq!(refused(), before, "none is shown that has ended");
     assert_eq!(shared.lock().unwrap().registered, 1);
     // The grant is stored with the secrets and never printed.
@@ -276,8 +276,8 @@ fn signing_in_opens_the_browser_and_what_is_granted_is_used_renewed_and_forgotte
         [&["mcp", "status"][..], &["mcp", "list", "--json"], &["mcp", "secret", "list"], &["mcp", "export"]]
     {
         let output = home.tiller(args).env("TILLER_LOG", "trace").output().unwrap();
-        let said = stdout(&output) + &stderr(&output);
-        assert!(output.status.success() && !said.contains("canary"), "{args:?}: {said}");
+        let report = stdout(&output) + &stderr(&output);
+        assert!(output.status.success() && !report.contains("canary"), "{args:?}: {report}");
     }
     let tokens = {
         let state = shared.lock().unwrap();
@@ -287,23 +287,23 @@ fn signing_in_opens_the_browser_and_what_is_granted_is_used_renewed_and_forgotte
     assert!(fine && out["signed_in"] == false && out["revoked"] == true, "{out}");
     assert_eq!(shared.lock().unwrap().revoked, tokens);
     assert!(!std::fs::read_to_string(&secrets).unwrap().contains("canary"));
-    assert!(!look().0);
+    assert!(!call_tool().0);
     assert!(!json_of(&home, &["mcp", "logout", "web", "--json"]).0);
 }
 
 #[test]
-fn signing_out_forgets_and_says_what_the_authority_did_about_it() {
-    for (revokes, said) in [
-        (Some(200), "taken back there."),
+fn signing_out_deletes_the_grant_and_reports_the_revocation() {
+    for (revokes, report) in [
+        (Some(200), "is revoked there."),
         (Some(503), "127.0.0.1 refused (503): busy, not [secret]."),
-        (None, "it names no way to take it back."),
+        (None, "the server names no way to revoke it."),
     ] {
         let (home, _web, shared) = with_server();
         shared.lock().unwrap().revokes = revokes;
         assert!(login(&home, agree).0);
         let output = home.run(&["mcp", "logout", "web"]);
         let text = stdout(&output);
-        assert!(output.status.success() && text.trim_end().ends_with(said), "{text}{}", stderr(&output));
+        assert!(output.status.success() && text.trim_end().ends_with(report), "{text}{}", stderr(&output));
         assert!(!text.contains("canary"), "{text}");
         assert_eq!(shared.lock().unwrap().revoked.len(), if revokes == Some(200) { 2 } else { 0 });
         assert!(!home.run(&["mcp", "logout", "web"]).status.success());
@@ -311,7 +311,7 @@ fn signing_out_forgets_and_says_what_the_authority_did_about_it() {
 }
 
 #[test]
-fn a_grant_belongs_to_the_address_that_it_was_given_for() {
+fn a_grant_is_used_only_for_the_url_it_was_issued_for() {
     let (home, _web, _shared) = with_server();
     assert!(login(&home, agree).0);
     let other = Web::start(|request, _| over_http(&request.body, &json!([])));
@@ -326,7 +326,7 @@ fn a_grant_belongs_to_the_address_that_it_was_given_for() {
 }
 
 #[test]
-fn a_session_is_told_how_to_sign_in() {
+fn a_session_reports_how_to_sign_in() {
     let (home, web, _shared) = with_server();
     let model = stage(&[], 2);
     let base = format!(
@@ -337,8 +337,11 @@ fn a_session_is_told_how_to_sign_in() {
     let mut agent = start(&home);
     let session = open(&mut agent, &home, json!([]));
     agent.prompt(&session, "go", &mut Editor::default()).unwrap();
-    let told = notices(&agent);
-    assert!(told.contains("'web' is not running") && told.contains("`tiller mcp login web`"), "{told}");
+    let reported = notices(&agent);
+    assert!(
+        reported.contains("'web' is not there") && reported.contains("`tiller mcp login web`"),
+        "{reported}"
+    );
     let asked = web.requests().len();
     assert!(asked < 4, "asking again and again would not help: {asked}");
     model.1.requests.recv().unwrap();
@@ -349,36 +352,36 @@ fn a_session_is_told_how_to_sign_in() {
 }
 
 #[test]
-fn what_goes_wrong_while_signing_in_is_said() {
+fn errors_while_signing_in_are_reported() {
     let (home, _web, shared) = with_server();
     let no = |page: &str| {
         let asked = fields(page.split_once('?').unwrap().1);
         get(&format!("{}?error=access_denied&state={}", asked["redirect_uri"], asked["state"]));
     };
-    let (fine, said) = login(&home, no);
-    assert!(!fine && said.contains("it was refused: access_denied"), "{said}");
+    let (fine, report) = login(&home, no);
+    assert!(!fine && report.contains("it was refused: access_denied"), "{report}");
     // A stolen code is useless without the verifier, and can be used only once.
-    let (fine, said) = login(&home, |page| {
+    let (fine, report) = login(&home, |page| {
         let (_, answer) = get(page);
         let back = answer.lines().find_map(|line| line.strip_prefix("location: ")).unwrap().trim().to_owned();
         shared.lock().unwrap().codes.clear();
         get(&back);
     });
-    assert!(!fine && said.contains("invalid_grant, no such thing"), "{said}");
+    assert!(!fine && report.contains("invalid_grant, no such thing"), "{report}");
     for (name, server, part) in [
         ("program", json!({ "command": "true" }), "it is a local program"),
         ("plain", json!({ "url": "http://mcp.example/mcp" }), "is not encrypted"),
     ] {
         let path = home.path().join("home/.config/tiller/mcp.json");
         std::fs::write(path, json!({ "mcpServers": { name: server } }).to_string()).unwrap();
-        let (fine, said) = json_of(&home, &["mcp", "login", name, "--no-browser", "--json"]);
-        assert!(!fine && said["error"].as_str().unwrap().contains(part), "{said}");
+        let (fine, report) = json_of(&home, &["mcp", "login", name, "--no-browser", "--json"]);
+        assert!(!fine && report["error"].as_str().unwrap().contains(part), "{report}");
     }
 }
 
 /// Malicious or wrong answers, each in place of the right one.
 #[test]
-fn an_authority_that_is_not_what_it_should_be_is_not_signed_in_to() {
+fn an_invalid_authorization_server_is_refused() {
     for (path, wrong, part) in [
         (
             "/.well-known/oauth-protected-resource/mcp",
@@ -426,8 +429,8 @@ fn an_authority_that_is_not_what_it_should_be_is_not_signed_in_to() {
             served(request, base, &shared)
         });
         assert!(home.run(&["mcp", "add", "web", "--url", &web.url("/mcp")]).status.success());
-        let (fine, said) = json_of(&home, &["mcp", "login", "web", "--no-browser", "--json"]);
-        assert!(!fine && said["error"].as_str().unwrap().contains(part), "{part}: {said}");
+        let (fine, report) = json_of(&home, &["mcp", "login", "web", "--no-browser", "--json"]);
+        assert!(!fine && report["error"].as_str().unwrap().contains(part), "{part}: {report}");
         assert!(!web.requests().iter().any(|request| request.path.starts_with("/token")), "{part}");
     }
 }

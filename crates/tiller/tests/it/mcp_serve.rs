@@ -39,9 +39,9 @@ fn served(home: &Home, args: &[&str], requests: &[Value]) -> Vec<Value> {
     drop(stdin);
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
-    let said = stdout(&output);
-    assert!(!said.contains(CANARY) && !stderr(&output).contains(CANARY), "{said}");
-    let mut answers: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let printed = stdout(&output);
+    assert!(!printed.contains(CANARY) && !stderr(&output).contains(CANARY), "{printed}");
+    let mut answers: Vec<Value> = printed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     answers.sort_by_key(|answer| answer["id"].as_u64());
     answers
 }
@@ -55,7 +55,7 @@ fn names(answer: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn a_gateway_serves_what_reads_and_the_rest_only_where_it_is_allowed() {
+fn a_gateway_serves_read_tools_and_others_only_if_allowed() {
     let home = with_server();
     let list = json!({ "method": "tools/list" });
     let requests = [list, call("mine__look"), call("mine__echo"), call("mine__none")];
@@ -97,7 +97,7 @@ done
 "#;
 
 #[test]
-fn a_gateway_passes_on_resources_and_prompts_under_names_of_their_servers() {
+fn a_gateway_forwards_resources_and_prompts_under_their_servers_names() {
     let home = with_server();
     for name in ["notes", "more", "tiller"] {
         let added = home.run(&["mcp", "add", name, "--", "sh", "-c", NOTES, "server", name]);
@@ -117,28 +117,31 @@ fn a_gateway_passes_on_resources_and_prompts_under_names_of_their_servers() {
     ];
     let upstreams = ["mine", "notes", "more", "tiller"].map(|name| ["--upstream", name]).concat();
     let answers = served(&home, &upstreams, &requests);
-    let told = |answers: &[Value], at: usize, list: &str, key: &str| -> Vec<String> {
+    let reported = |answers: &[Value], at: usize, list: &str, key: &str| -> Vec<String> {
         let rows = answers[at]["result"][list].as_array().unwrap();
         rows.iter().map(|row| row[key].as_str().unwrap().to_owned()).collect()
     };
     // Not those of a server without resources, nor those of a server that may be this program.
-    assert_eq!(told(&answers, 0, "resources", "uri"), ["mcp://notes/note://one", "mcp://more/note://one"]);
+    assert_eq!(
+        reported(&answers, 0, "resources", "uri"),
+        ["mcp://notes/note://one", "mcp://more/note://one"]
+    );
     let templates = ["mcp://notes/note://{name}", "mcp://more/note://{name}"];
-    assert_eq!(told(&answers, 1, "resourceTemplates", "uriTemplate"), templates);
+    assert_eq!(reported(&answers, 1, "resourceTemplates", "uriTemplate"), templates);
     let expected = json!([{ "uri": "mcp://more/note://one", "text": "the first of more" }]);
     assert_eq!(answers[2]["result"]["contents"], expected);
     assert_eq!(answers[3]["error"]["code"], -32002);
     let names = ["notes__review", "notes__other", "more__review", "more__other"];
-    assert_eq!(told(&answers, 4, "prompts", "name"), names);
+    assert_eq!(reported(&answers, 4, "prompts", "name"), names);
     assert_eq!(answers[5]["result"]["messages"][0]["content"]["uri"], "mcp://notes/note://one");
     assert_eq!(answers[6]["error"]["code"], -32602);
     assert_eq!(answers[7]["result"]["content"][0]["uri"], "mcp://notes/note://one");
     assert_eq!(answers[8]["error"]["code"], -32002);
     home.settings("[tools]\ndenied_tools = ['mcp__more__read_resource', 'mcp__notes__review']\n");
     let answers = served(&home, &upstreams, &requests);
-    assert_eq!(told(&answers, 0, "resources", "uri"), ["mcp://notes/note://one"]);
+    assert_eq!(reported(&answers, 0, "resources", "uri"), ["mcp://notes/note://one"]);
     assert_eq!(answers[2]["error"]["code"], -32002);
-    assert_eq!(told(&answers, 4, "prompts", "name"), ["notes__other", "more__review", "more__other"]);
+    assert_eq!(reported(&answers, 4, "prompts", "name"), ["notes__other", "more__review", "more__other"]);
     assert!(
         answers[5]["error"]["message"].as_str().unwrap().contains("mcp__notes__review"),
         "{}",
@@ -147,7 +150,7 @@ fn a_gateway_passes_on_resources_and_prompts_under_names_of_their_servers() {
 }
 
 #[test]
-fn a_gateway_is_a_server_like_any_other_and_none_of_its_own() {
+fn a_gateway_can_be_configured_as_a_server_but_not_of_itself() {
     let home = with_server();
     let tiller = env!("CARGO_BIN_EXE_tiller");
     let added = home.run(&["mcp", "add", "gw", "--", tiller, "mcp:serve", "--upstream", "mine"]);
@@ -158,7 +161,7 @@ fn a_gateway_is_a_server_like_any_other_and_none_of_its_own() {
     assert!(fine && called["data"].as_str().unwrap().contains("CANARY"), "{called}");
     let itself = home.run(&["mcp", "serve", "--upstream", "gw"]);
     assert!(
-        !itself.status.success() && stderr(&itself).contains("no gateway of its own"),
+        !itself.status.success() && stderr(&itself).contains("a gateway cannot serve itself"),
         "{}",
         stderr(&itself)
     );

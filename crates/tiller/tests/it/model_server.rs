@@ -66,9 +66,9 @@ impl ModelServer {
                 let path = first.split(' ').nth(1).unwrap().to_owned();
                 let request = serde_json::from_slice(&body).unwrap_or_default();
                 let response = match rules.iter().find_map(|rule| refuse(*rule, &path, &request)) {
-                    Some((status, said)) => {
+                    Some((status, printed)) => {
                         format!(
-                            "HTTP/1.1 {status} X\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n{said}"
+                            "HTTP/1.1 {status} X\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n{printed}"
                         )
                     }
                     None => format!("{HEAD}{}", answers.next().unwrap()),

@@ -21,22 +21,22 @@ fn list(ids: &[&str]) -> String {
 }
 
 #[test]
-fn an_address_of_ones_own_is_asked_for_its_models_and_a_prompt_goes_to_one_of_them() {
+fn a_custom_base_url_lists_its_models_and_serves_a_prompt() {
     let server = ModelServer::listing(list(&["house-7b", "other"]), vec![answer("hi", 1, 0, 1)]);
     let home = Home::new();
     home.settings("providers.local.discover = false");
     let listed = home.tiller(&["models"]).env("OPENAI_BASE_URL", &server.url).output().unwrap();
     assert!(stdout(&listed).starts_with("* openai/house-7b"), "{}", stdout(&listed));
     assert!(!stdout(&listed).contains("openai/gpt"), "{}", stdout(&listed));
-    let said = home.tiller(&["-p", "hello"]).env("OPENAI_BASE_URL", &server.url).output().unwrap();
-    assert_eq!(stdout(&said), "hi\n", "{}", stderr(&said));
+    let printed = home.tiller(&["-p", "hello"]).env("OPENAI_BASE_URL", &server.url).output().unwrap();
+    assert_eq!(stdout(&printed), "hi\n", "{}", stderr(&printed));
     let (path, body) = server.requests.recv().unwrap();
     let body: Value = serde_json::from_str(&body).unwrap();
     assert_eq!((path.as_str(), &body["model"]), ("/v1/chat/completions", &json!("house-7b")));
 }
 
 #[test]
-fn a_provider_of_ones_own_lists_what_its_server_has_and_an_empty_list_says_so() {
+fn a_custom_provider_lists_its_servers_models_and_reports_an_empty_list() {
     let server = ModelServer::listing(list(&["large"]), vec![String::new()]);
     let empty = ModelServer::listing(list(&[]), vec![String::new()]);
     let home = Home::new();
@@ -46,13 +46,16 @@ fn a_provider_of_ones_own_lists_what_its_server_has_and_an_empty_list_says_so() 
     ));
     let listed = home.run(&["models"]);
     assert!(stdout(&listed).starts_with("* work/large"), "{}", stdout(&listed));
-    let told = stderr(&listed);
-    assert!(told.contains("empty: ") && told.contains("lists no models; load one there"), "{told}");
-    assert!(told.contains("gone: ") && told.contains("--model gone/MODEL"), "{told}");
+    let reported = stderr(&listed);
+    assert!(
+        reported.contains("empty: ") && reported.contains("lists no models; load one there"),
+        "{reported}"
+    );
+    assert!(reported.contains("gone: ") && reported.contains("--model gone/MODEL"), "{reported}");
 }
 
 #[test]
-fn the_mark_of_the_default_never_stands_on_a_model_without_a_key() {
+fn a_model_without_a_key_is_never_marked_as_the_default() {
     let home = Home::new();
     home.settings("agent.default_model = 'anthropic/claude-opus-5-5'");
     let listed = home.run(&["models"]);
@@ -70,7 +73,7 @@ fn the_mark_of_the_default_never_stands_on_a_model_without_a_key() {
 }
 
 #[test]
-fn where_nothing_is_set_up_the_list_says_what_to_do() {
+fn without_a_setup_the_list_of_models_names_the_next_step() {
     let home = Home::new();
     home.settings("providers.local.discover = false");
     let listed = home.run(&["models"]);
@@ -79,7 +82,7 @@ fn where_nothing_is_set_up_the_list_says_what_to_do() {
 }
 
 #[test]
-fn ollama_is_found_where_its_variable_says() {
+fn ollama_is_found_at_the_address_of_its_variable() {
     let server = ModelServer::listing(list(&["qwen3:8b"]), vec![String::new()]);
     let home = Home::new();
     home.settings("");
@@ -92,7 +95,7 @@ fn ollama_is_found_where_its_variable_says() {
 }
 
 #[test]
-fn a_run_tells_what_it_cost_and_a_session_sums_it_over_models_and_processes() {
+fn a_run_reports_its_cost_and_a_session_sums_it_over_models_and_processes() {
     let answers = vec![answer("one", 1_000_000, 500_000, 100_000), answer("two", 1_000, 0, 100)];
     let server = ModelServer::start(answers);
     let home = Home::new();
@@ -116,7 +119,7 @@ fn a_run_tells_what_it_cost_and_a_session_sums_it_over_models_and_processes() {
 }
 
 #[test]
-fn a_run_on_a_model_of_unknown_price_tells_no_cost() {
+fn a_run_on_a_model_of_unknown_price_reports_no_cost() {
     let server = ModelServer::start(vec![answer("one", 1_000, 0, 10)]);
     let home = Home::new();
     let run = home
@@ -128,7 +131,7 @@ fn a_run_on_a_model_of_unknown_price_tells_no_cost() {
 }
 
 #[test]
-fn a_catalogue_is_renewed_from_a_file_and_a_broken_one_is_reported() {
+fn a_catalogue_is_updated_from_a_file_and_an_invalid_one_is_reported() {
     let home = Home::new();
     let api = json!({ "openai": { "models": { "gpt-5": {
         "id": "gpt-5", "name": "Five", "tool_call": true, "release_date": "2025-08-07",

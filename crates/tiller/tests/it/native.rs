@@ -43,7 +43,7 @@ fn call(agent: &mut Agent, method: &str, params: Value) -> (Result<Value, Value>
 }
 
 #[test]
-fn the_smoke_line_of_the_older_dialect_prints_what_it_should() {
+fn the_legacy_smoke_test_prints_the_expected_lines() {
     let home = Home::new();
     let line = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {} });
     let version = env!("CARGO_PKG_VERSION");
@@ -67,12 +67,12 @@ fn a_client_of_the_kosmokrator_wire_works_unchanged() {
     let names: Vec<_> = events.iter().map(|(method, _)| method.as_str()).collect();
     assert_eq!(names.first(), Some(&"kosmokrator/session_update"));
     assert_eq!(names.last(), Some(&"kosmokrator/session_update"));
-    let said: String = events
+    let streamed: String = events
         .iter()
         .filter(|(method, _)| method == "kosmokrator/text_delta")
         .filter_map(|(_, params)| params["delta"].as_str())
         .collect();
-    assert_eq!(events.last().unwrap().1["text"], said.as_str());
+    assert_eq!(events.last().unwrap().1["text"], streamed.as_str());
     assert!(events.iter().all(|(_, params)| params["runId"] == "run_1"));
 
     let set = json!({
@@ -106,8 +106,8 @@ fn a_client_of_the_kosmokrator_wire_works_unchanged() {
         call(&mut agent, "_tiller/sessions/export", json!({ "sessionId": session, "format": "markdown" }));
     let export = export.unwrap();
     assert!(export["text"].as_str().unwrap().contains("## User"), "{export}");
-    for told in [report.unwrap(), answer, stored, configured, export] {
-        assert!(!told.to_string().contains("canary"), "{told}");
+    for message in [report.unwrap(), answer, stored, configured, export] {
+        assert!(!message.to_string().contains("canary"), "{message}");
     }
     assert!(agent.hang_up().0.success());
 }

@@ -65,7 +65,7 @@ fn script(home: &Home) -> String {
 }
 
 #[test]
-fn a_programs_calls_go_to_the_sessions_own_servers() {
+fn direct_calls_use_the_sessions_servers() {
     let mut stage = Stage::new(&[]);
     let servers = stage.ask("mcp/list_servers", json!({})).unwrap();
     let server = &servers["servers"][0];
@@ -193,7 +193,7 @@ fn a_projects_servers_wait_for_trust() {
 }
 
 #[test]
-fn p13_a_program_shows_trusts_and_distrusts_what_a_project_brings_and_it_counts_at_once() {
+fn p13_a_program_lists_grants_and_revokes_trust_with_immediate_effect() {
     let mut stage = Stage::new(&["--permission-mode", "prometheus"]);
     assert_eq!(stage.ask("trust/list", json!({})).unwrap()["items"], json!([]));
     stage.describe("proj");
@@ -238,10 +238,10 @@ fn p13_a_program_shows_trusts_and_distrusts_what_a_project_brings_and_it_counts_
     // Scripts cannot reach the trust requests.
     for name in ["app.trust.list", "app.tools.trust", "app.mcp.trust.give", "app.tools.trust_give"] {
         let code = format!("return pcall({name}, {{}})");
-        let said =
+        let printed =
             stage.ask("lua/execute", json!({ "runtime": "all", "code": code, "force": true })).unwrap();
-        let result = said["result"].as_str().unwrap_or("false");
-        assert!(result.starts_with("false"), "{said}");
+        let result = printed["result"].as_str().unwrap_or("false");
+        assert!(result.starts_with("false"), "{printed}");
     }
     let id = stage.agent.post("kosmokrator/trust/list", json!({ "sessionId": stage.session }));
     let answer = loop {
@@ -255,7 +255,7 @@ fn p13_a_program_shows_trusts_and_distrusts_what_a_project_brings_and_it_counts_
 }
 
 #[test]
-fn scripts_of_a_program_call_servers() {
+fn scripts_run_over_the_native_layer_call_servers() {
     let mut stage = Stage::new(&[]);
     let run = |stage: &mut Stage, params: Value| stage.ask("lua/execute", params).unwrap();
     let code = "local said = app.mcp.mine.echo{text = 'x'}\nprint(#mcp.servers(), mcp.tools('mine')[1].name)\nreturn said";
@@ -301,7 +301,7 @@ fn scripts_of_a_program_call_servers() {
 }
 
 #[test]
-fn requests_as_that_wires_own_samples_have_them_work_in_a_row() {
+fn the_kosmokrator_sample_requests_work_in_sequence() {
     let mut stage = Stage::new(&[]);
     let command = script(&stage.home);
     let ask = |stage: &mut Stage, method: &str, params: Value| {
@@ -365,9 +365,9 @@ fn scripts_of_the_command_line_call_servers() {
         assert_eq!(stdout(&home.run(args)), "PATH\n", "{args:?}");
     }
     home.settings("[mcp]\npermissions_default = 'allow'\n[mcp.servers.mine.permissions]\nwrite = 'deny'\n");
-    let said: Value =
+    let printed: Value =
         serde_json::from_str(&stdout(&home.run(&["mcp", "lua", "--json", "-e", code]))).unwrap();
-    assert_eq!((&said["success"], &said["value"]), (&json!(true), &json!("PATH")));
+    assert_eq!((&printed["success"], &printed["value"]), (&json!(true), &json!("PATH")));
     let denied = home.run(&["mcp", "lua", "--force", "-e", "app.mcp.mine.echo{}"]);
     assert!(stderr(&denied).contains("write access denied."), "{}", stderr(&denied));
 }

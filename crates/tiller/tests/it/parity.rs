@@ -8,7 +8,7 @@ use crate::{
 use serde_json::Value;
 
 /// Returns the results of a session's tools as the model received them.
-fn told(home: &Home, session: &str) -> Vec<(String, String, bool)> {
+fn tool_results(home: &Home, session: &str) -> Vec<(String, String, bool)> {
     let output = home.run(&["sessions", "show", session, "--json"]);
     let lines = stdout(&output);
     let results = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -22,7 +22,7 @@ fn told(home: &Home, session: &str) -> Vec<(String, String, bool)> {
 }
 
 #[test]
-fn the_tools_say_the_same_locally_and_through_the_editor() {
+fn the_tools_return_the_same_locally_and_through_the_editor() {
     let home = Home::new();
     let prompts = [
         "show a.txt",
@@ -44,7 +44,7 @@ fn the_tools_say_the_same_locally_and_through_the_editor() {
         }
         agent.hang_up();
         let asked = editor.log.len();
-        (told(&home, &session), asked)
+        (tool_results(&home, &session), asked)
     };
     let (local, asked_locally) = play(Editor::without_anything());
     let (through, asked) = play(Editor::with_everything());

@@ -53,7 +53,7 @@ fn a_rejected_write_does_not_happen() {
 }
 
 #[test]
-fn without_the_write_flag_an_approved_write_is_local_and_still_asked_for() {
+fn without_the_write_flag_an_approved_write_is_local_after_approval() {
     let home = Home::new();
     let mut editor = editor(false, "allow_once");
     assert_eq!(play(&home, WRITE, &mut editor), "completed");

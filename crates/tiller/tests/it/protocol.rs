@@ -100,11 +100,11 @@ fn a_session_on_the_pilot_says_so() {
     let mut editor = Editor::without_anything();
     let (mut agent, session) = Agent::open(&home, &[], &editor);
     assert_eq!(agent.prompt(&session, "help", &mut editor).unwrap(), "end_turn");
-    assert!(agent.said().contains("not a language model"), "{}", agent.said());
+    assert!(agent.printed().contains("not a language model"), "{}", agent.printed());
 }
 
 #[test]
-fn no_wrong_value_is_answered_as_a_defect() {
+fn no_invalid_value_causes_an_internal_error() {
     let home = Home::new();
     let (mut agent, session) = Agent::open(&home, &["--events", "off"], &Editor::without_anything());
     let project = home.project();

@@ -1,7 +1,9 @@
 //! Readers of standard output and standard error that stall, disconnect, or have no space.
 
 use crate::{
-    child::{LONG, closed_pipe, end, full_disk, full_pipe, lives, pid, signal, takes_signals},
+    child::{
+        LONG, closed_pipe, end, full_disk, full_pipe, is_running, pid, signal, wait_for_signal_handlers,
+    },
     editor::Editor,
     home::{Home, stderr},
     model_server::ModelServer,
@@ -74,7 +76,7 @@ fn with_session() -> (Home, String) {
 }
 
 #[test]
-fn a_closed_pipe_ends_every_command_without_a_word() {
+fn a_closed_pipe_ends_every_command_silently() {
     let (home, id) = with_session();
     for line in printing(&id) {
         let output = home.tiller(&line).stdout(closed_pipe()).output().unwrap();
@@ -87,11 +89,11 @@ fn a_full_disk_is_an_exit_code_and_a_message_for_every_command() {
     let (home, id) = with_session();
     for line in printing(&id) {
         let output = home.tiller(&line).stdout(full_disk()).output().unwrap();
-        let said = stderr(&output);
-        assert_eq!(output.status.code(), Some(74), "{line:?}: {said}");
+        let printed = stderr(&output);
+        assert_eq!(output.status.code(), Some(74), "{line:?}: {printed}");
         assert!(
-            said.contains("standard output cannot be written: No space left on device"),
-            "{line:?}: {said}"
+            printed.contains("standard output cannot be written: No space left on device"),
+            "{line:?}: {printed}"
         );
     }
 }
@@ -102,14 +104,14 @@ fn a_signal_ends_every_command_whose_reader_stalls() {
     for line in printing(&id) {
         let (_reader, writer) = full_pipe();
         let mut child = home.tiller(&line).stdout(writer).stderr(Stdio::null()).spawn().unwrap();
-        takes_signals(&child);
+        wait_for_signal_handlers(&child);
         signal(&child, "TERM");
         assert_eq!(end(&mut child).code(), Some(143), "{line:?}");
     }
 }
 
 #[test]
-fn a_run_whose_reader_stalls_is_ended_by_every_signal_and_by_its_time() {
+fn a_run_with_a_stalled_reader_is_ended_by_signals_and_by_its_timeout() {
     for format in FORMATS {
         for (name, code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
             let home = Home::new();
@@ -129,7 +131,7 @@ fn a_run_whose_reader_stalls_is_ended_by_every_signal_and_by_its_time() {
 }
 
 #[test]
-fn a_reader_that_comes_late_gets_everything() {
+fn a_late_reader_gets_all_output() {
     for format in FORMATS {
         let home = Home::new();
         let (mut run, server) = long_run(&home, format, &[]);
@@ -141,10 +143,10 @@ fn a_reader_that_comes_late_gets_everything() {
         let mut text = String::new();
         reader.read_to_string(&mut text).unwrap();
         assert!(end(&mut child).success(), "{format}");
-        let said = text.matches('x').count();
+        let printed = text.matches('x').count();
         // `stream-json` has the answer in pieces, and once more as a whole.
         let times = if format == "stream-json" { 2 } else { 1 };
-        assert!(said >= times * 4 * 1024 * 1024, "{format}: {said}");
+        assert!(printed >= times * 4 * 1024 * 1024, "{format}: {printed}");
     }
 }
 
@@ -157,15 +159,15 @@ fn a_reader_that_leaves_in_the_middle_ends_the_run() {
         let mut some = [0; 100];
         child.stdout.take().unwrap().read_exact(&mut some).unwrap();
         assert_eq!(end(&mut child).code(), Some(141), "{format}");
-        let mut said = String::new();
-        child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-        assert_eq!(said, "", "{format}");
+        let mut printed = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut printed).unwrap();
+        assert_eq!(printed, "", "{format}");
     }
 }
 
 /// Also with a standard error that cannot be written.
 #[test]
-fn standard_error_that_nobody_reads_holds_nothing_up() {
+fn unread_standard_error_blocks_nothing() {
     let home = Home::new();
     let denied = "run install -m 600 /dev/null made && test -f /etc/none.pem";
     for line in [&["-p", denied][..], &["-p", "x", "-m", "nobody/x"], &["no-such-command"], &["models"]] {
@@ -187,7 +189,7 @@ fn an_agent_whose_editor_does_not_read_ends_on_a_signal() {
     let mut stdin = child.stdin.take().unwrap();
     let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": Editor::default().introduction() });
     stdin.write_all(format!("{hello}\n").as_bytes()).unwrap();
-    takes_signals(&child);
+    wait_for_signal_handlers(&child);
     signal(&child, "TERM");
     assert_eq!(end(&mut child).code(), Some(143));
 }
@@ -281,7 +283,7 @@ fn an_idle_gateway_ends_when_its_client_closes_the_output() {
     let pid = pid(&home);
     drop(reader);
     assert_eq!(end(&mut child).code(), Some(0));
-    assert!(!lives(&pid), "the server outlived the gateway");
+    assert!(!is_running(&pid), "the server outlived the gateway");
 }
 
 #[test]
@@ -294,11 +296,11 @@ fn an_agent_in_the_middle_of_a_turn_ends_when_its_editor_closes_the_output() {
     agent.say(3, "session/prompt", &json!({ "sessionId": session["sessionId"], "prompt": prompt }));
     let pid = pid(&home);
     assert_eq!(agent.close_output(), Some(0));
-    assert!(!lives(&pid), "the command outlived the agent");
+    assert!(!is_running(&pid), "the command outlived the agent");
 }
 
 #[test]
-fn an_agent_whose_output_has_no_room_ends_with_a_message() {
+fn an_agent_whose_output_device_is_full_ends_with_a_message() {
     let home = Home::new();
     let mut command = home.tiller(&["acp"]);
     command.stdin(Stdio::piped()).stdout(full_disk()).stderr(Stdio::piped());
@@ -308,13 +310,13 @@ fn an_agent_whose_output_has_no_room_ends_with_a_message() {
         json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": { "protocolVersion": 1 } });
     stdin.write_all(format!("{hello}\n").as_bytes()).unwrap();
     assert_eq!(end(&mut child).code(), Some(74));
-    let mut said = String::new();
-    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-    assert!(said.contains("standard output cannot be written: No space left on device"), "{said}");
+    let mut printed = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut printed).unwrap();
+    assert!(printed.contains("standard output cannot be written: No space left on device"), "{printed}");
 }
 
 #[test]
-fn a_limit_on_the_size_of_files_is_an_error_and_no_death() {
+fn a_file_size_limit_is_an_error_and_not_a_crash() {
     let home = Home::new();
     home.write("a.txt", "one\n");
     for (line, code, says) in [
@@ -332,8 +334,8 @@ fn a_limit_on_the_size_of_files_is_an_error_and_no_death() {
         command.envs(tiller.get_envs().filter_map(|(name, value)| Some((name, value?))));
         let out = std::fs::File::create(home.path().join("out")).unwrap();
         let output = command.stdin(Stdio::null()).stdout(out).stderr(Stdio::piped()).output().unwrap();
-        let said = stderr(&output);
-        assert_eq!(output.status.code(), Some(code), "{line:?}: {said}");
-        assert!(said.contains(says) && said.contains("tiller: "), "{line:?}: {said}");
+        let printed = stderr(&output);
+        assert_eq!(output.status.code(), Some(code), "{line:?}: {printed}");
+        assert!(printed.contains(says) && printed.contains("tiller: "), "{line:?}: {printed}");
     }
 }

@@ -45,10 +45,10 @@ fn json_of(home: &Home, args: &[&str]) -> Value {
 }
 
 #[test]
-fn a_tool_is_called_by_every_name_that_is_printed_of_it() {
+fn a_tool_can_be_called_by_every_printed_name() {
     let home = with_server("every-thing");
-    let said = json_of(&home, &["mcp", "tools", "--json"]);
-    let rows = said["tools"].as_array().unwrap();
+    let report = json_of(&home, &["mcp", "tools", "--json"]);
+    let rows = report["tools"].as_array().unwrap();
     assert_eq!(rows.len(), 7);
     let mut script = String::from("local said = {}\n");
     let mut names = Vec::new();
@@ -66,8 +66,8 @@ fn a_tool_is_called_by_every_name_that_is_printed_of_it() {
             format!("mcp__every_thing__{name}"),
             text("lua_path").to_owned(),
         ] {
-            let said = json_of(&home, &["mcp", "call", &function, "--arg", "a=1", "--json"]);
-            assert_eq!(said["data"], name, "{function}: {said}");
+            let report = json_of(&home, &["mcp", "call", &function, "--arg", "a=1", "--json"]);
+            assert_eq!(report["data"], name, "{function}: {report}");
         }
         for path in [text("lua_path").to_owned(), format!("app.mcp.every_thing[{name:?}]")] {
             script.push_str(&format!("said[#said + 1] = {path}{{a = 1}}\n"));
@@ -86,7 +86,7 @@ fn a_tool_is_called_by_every_name_that_is_printed_of_it() {
 }
 
 #[test]
-fn a_program_calls_a_tool_by_every_name_that_it_is_told() {
+fn a_program_can_call_a_tool_by_every_listed_name() {
     let home = with_server("n");
     let mut agent = Agent::start(&home, &[]);
     agent.ask("initialize", json!({ "protocolVersion": 1, "clientCapabilities": {} })).unwrap();
@@ -152,8 +152,8 @@ fn with_plane(service: &Service, account: &str, enabled: bool) -> Home {
     if enabled {
         line.extend(["--enable", "--read", "allow", "--write", "allow"]);
     }
-    let said = home.run(&line);
-    assert!(said.status.success(), "{}", stderr(&said));
+    let report = home.run(&line);
+    assert!(report.status.success(), "{}", stderr(&report));
     home
 }
 
@@ -161,12 +161,12 @@ fn key(home: &Home, account: &str) {
     let line = format!(
         "printf secret-key | tiller integrations configure plane --account {account} --api-key-stdin"
     );
-    let said = in_shell(home, &line, &[]);
-    assert!(said.status.success(), "{}", stderr(&said));
+    let report = in_shell(home, &line, &[]);
+    assert!(report.status.success(), "{}", stderr(&report));
 }
 
 #[test]
-fn a_function_without_credentials_says_which_are_missing_and_what_sets_them() {
+fn a_function_without_credentials_names_them_and_the_command_that_sets_them() {
     let service = plane();
     let home = with_plane(&service, "default", true);
     let code = "select(2, pcall(app.integrations.plane.list_projects))";
@@ -194,7 +194,7 @@ fn a_function_without_credentials_says_which_are_missing_and_what_sets_them() {
 }
 
 #[test]
-fn the_only_account_is_meant_when_none_is_named() {
+fn the_only_account_is_used_when_none_is_named() {
     let service = plane();
     let home = with_plane(&service, "work", true);
     key(&home, "work");
@@ -204,8 +204,8 @@ fn the_only_account_is_meant_when_none_is_named() {
     assert!(
         run_in_a_turn(&home, &format!("return {code}")).starts_with("Return value: /api/v1/workspaces/acme/")
     );
-    let said = json_of(&home, &["integrations:plane", "list_projects", "--json"]);
-    assert_eq!((&said["success"], &said["meta"]["account"]), (&json!(true), &json!("work")), "{said}");
+    let report = json_of(&home, &["integrations:plane", "list_projects", "--json"]);
+    assert_eq!((&report["success"], &report["meta"]["account"]), (&json!(true), &json!("work")), "{report}");
     assert_eq!(service.asked().pop().unwrap().header("x-api-key"), "secret-key");
     // With two accounts, one must be named.
     home.run(&["integrations", "configure", "plane", "--account", "home", "--set", "workspace_slug=h"]);
@@ -214,7 +214,7 @@ fn the_only_account_is_meant_when_none_is_named() {
 }
 
 #[test]
-fn an_operation_in_another_spelling_gets_the_right_name_as_a_hint() {
+fn a_misspelt_operation_gets_the_right_name_as_a_hint() {
     let home = Home::new();
     let operation = |id: &str| json!({ "get": { "operationId": id } });
     let document = json!({
@@ -267,7 +267,7 @@ fn inline(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_sample_of_the_pages_runs_as_it_is() {
+fn every_documented_sample_runs_unchanged() {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
     let page = |name: &str| std::fs::read_to_string(docs.join(name)).unwrap();
     let service = plane();
@@ -285,8 +285,8 @@ fn every_sample_of_the_pages_runs_as_it_is() {
     let pages = ["lua.md", "mcp.md", "integrations.md"].map(page);
     for text in guides.iter().chain(&pages) {
         for code in blocks(text, "lua").into_iter().chain(inline(text)) {
-            let said = run_in_a_turn(&home, &code);
-            assert!(!said.contains("Error:"), "{code}: {said}");
+            let report = run_in_a_turn(&home, &code);
+            assert!(!report.contains("Error:"), "{code}: {report}");
             ran += 1;
         }
     }
@@ -321,7 +321,7 @@ fn every_sample_of_the_pages_runs_as_it_is() {
 }
 
 #[test]
-fn every_example_that_is_printed_of_a_function_runs_as_it_is() {
+fn every_printed_example_of_a_function_runs_unchanged() {
     let service = plane();
     let home = with_plane(&service, "default", true);
     key(&home, "default");
@@ -330,10 +330,10 @@ fn every_example_that_is_printed_of_a_function_runs_as_it_is() {
     assert!(functions.len() > 15);
     let mut ran = 0;
     for function in functions {
-        let said =
+        let report =
             json_of(&home, &["integrations", "examples", function["function"].as_str().unwrap(), "--json"]);
         let examples: Vec<_> =
-            said["examples"].as_array().unwrap().iter().map(|one| one.as_str().unwrap()).collect();
+            report["examples"].as_array().unwrap().iter().map(|one| one.as_str().unwrap()).collect();
         // Starting the program takes time, so the script of every example runs, but the command
         // lines of
         // only a few.

@@ -23,7 +23,7 @@ pub(crate) fn confines(home: &Home) -> bool {
 }
 
 #[test]
-fn s36_a_builder_runs_confined_and_without_a_question_or_not_at_all() {
+fn s36_a_build_command_runs_confined_without_approval_or_not_at_all() {
     let home = Home::new();
     // The test's home is in the shared temporary directory; confined commands see a private one, so
     // their writes there stay private.
@@ -33,12 +33,12 @@ fn s36_a_builder_runs_confined_and_without_a_question_or_not_at_all() {
     let script = home.project().join("build.sh");
     let mode = <std::fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o755);
     std::fs::set_permissions(script, mode).unwrap();
-    let said = run(&home, "./build.sh", &[]);
+    let result = run(&home, "./build.sh", &[]);
     if confines(&home) {
-        assert!(said.contains("ermission denied") && said.contains("outside_sandbox"), "{said}");
+        assert!(result.contains("ermission denied") && result.contains("outside_sandbox"), "{result}");
         assert_eq!(home.read("out").as_deref(), Some("built\n"));
     } else {
-        assert!(said.contains("was denied"), "nobody could answer: {said}");
+        assert!(result.contains("was denied"), "nobody could answer: {result}");
         assert_eq!(home.read("out"), None);
     }
     assert_eq!(home.read("../home/escaped"), None);
@@ -52,13 +52,13 @@ fn s26_a_canary_key_does_not_reach_a_command() {
     home.settings(
         "[agent]\ndefault_model = 'offline/pilot'\n[tools]\ndefault_permission_mode = 'prometheus'\n",
     );
-    let said = run(&home, "env", &variables);
-    assert!(said.contains("plain-3") && !said.contains("canary"), "{said}");
+    let result = run(&home, "env", &variables);
+    assert!(result.contains("plain-3") && !result.contains("canary"), "{result}");
     home.settings(
         "[agent]\ndefault_model = 'offline/pilot'\n[tools]\ndefault_permission_mode = 'prometheus'\n[sandbox]\nkeep_variables = ['MY_TOKEN']\n",
     );
-    let said = run(&home, "env", &variables);
-    assert!(said.contains("canary-2") && !said.contains("canary-1"), "{said}");
+    let result = run(&home, "env", &variables);
+    assert!(result.contains("canary-2") && !result.contains("canary-1"), "{result}");
 }
 
 /// Runs a line in the editor's terminal; returns the editor with its log, and all updates as text.
@@ -66,12 +66,12 @@ fn in_terminal(home: &Home, joins: Joins, line: &str) -> (Editor, String) {
     let mut editor = Editor { joins, ..Editor::with_everything() };
     let (mut agent, session) = Agent::open(home, &[], &editor);
     agent.prompt(&session, &format!("run `{line}`"), &mut editor).unwrap();
-    let said: String = agent.updates.iter().map(|update| update.to_string()).collect();
-    (editor, said)
+    let result: String = agent.updates.iter().map(|update| update.to_string()).collect();
+    (editor, result)
 }
 
 #[test]
-fn a_command_in_the_editors_terminal_is_confined_and_not_asked_about() {
+fn a_command_in_the_editors_terminal_is_confined_without_approval() {
     for joins in [Joins::Not, Joins::Unquoted, Joins::Quoted] {
         let home = Home::new();
         if !confines(&home) {
@@ -79,22 +79,22 @@ fn a_command_in_the_editors_terminal_is_confined_and_not_asked_about() {
         }
         home.write("Makefile", "all:\n\techo made > out; echo x > /var/tmp/../escaped-$$PPID; env\n");
         home.write(".env", "CANARY=1");
-        let (editor, said) = in_terminal(&home, joins, "make all; cat .env; exit 3");
+        let (editor, result) = in_terminal(&home, joins, "make all; cat .env; exit 3");
         assert_eq!(editor.verbs(), ["terminal"], "{:?}", editor.log);
         assert_eq!(home.read("out").as_deref(), Some("made\n"));
-        assert!(said.contains("ermission denied") && said.contains("Exit code: 3"), "{said}");
-        assert!(!said.contains("CANARY") && !said.contains("canary-of-the-editor"), "{said}");
+        assert!(result.contains("ermission denied") && result.contains("Exit code: 3"), "{result}");
+        assert!(!result.contains("CANARY") && !result.contains("canary-of-the-editor"), "{result}");
     }
 }
 
 #[test]
-fn the_launcher_confines_in_an_editor_that_joins_wherever_the_program_lies() {
+fn the_launcher_confines_in_an_editor_that_joins_words_at_any_path() {
     for (name, joins) in [
         (None, Joins::Unquoted),
         (Some(("vscode-acp-client", "0.2.0")), Joins::Unquoted),
         (None, Joins::Quoted),
     ] {
-        let home = Home::new().with_the_program_in("it's my $programs");
+        let home = Home::new().with_program_in("it's my $programs");
         if !confines(&home) {
             return;
         }
@@ -108,7 +108,7 @@ fn the_launcher_confines_in_an_editor_that_joins_wherever_the_program_lies() {
 }
 
 #[test]
-fn what_is_not_proven_to_be_confined_in_a_terminal_asks_and_runs_once() {
+fn an_unproven_confinement_in_a_terminal_asks_and_runs_once() {
     let home = Home::new();
     let confined = confines(&home);
     let (editor, _) = in_terminal(&home, Joins::AndRunsNothing, "echo once >> ran");
@@ -124,16 +124,16 @@ fn what_is_not_proven_to_be_confined_in_a_terminal_asks_and_runs_once() {
 }
 
 #[test]
-fn with_the_sandbox_off_a_builder_asks() {
+fn with_the_sandbox_off_a_build_command_asks() {
     let home = Home::new();
     home.settings("[agent]\ndefault_model = 'offline/pilot'\n[sandbox]\nlevel = 'off'\n");
-    let said = run(&home, "touch made", &[]);
-    assert!(said.contains("was denied") && said.contains("sandbox off"), "{said}");
+    let result = run(&home, "touch made", &[]);
+    assert!(result.contains("was denied") && result.contains("sandbox off"), "{result}");
     assert_eq!(home.read("made"), None);
 }
 
 #[test]
-fn doctor_tells_what_holds_and_no_key() {
+fn doctor_reports_the_sandbox_and_no_key() {
     let home = Home::new();
     let mut command = home.tiller(&["doctor", "--json"]);
     let output = command.env("OPENAI_API_KEY", "canary-key").output().unwrap();
@@ -143,8 +143,10 @@ fn doctor_tells_what_holds_and_no_key() {
     // place.
     assert_eq!((&report["success"], output.status.code()), (&true.into(), Some(0)), "{report}");
     let notices = report["notices"].as_array().unwrap();
-    let said = notices.iter().any(|notice| notice.as_str().unwrap().contains("those that only look ask"));
-    assert_ne!(report["sandbox"]["holds"], said, "{report}");
+    let result = notices
+        .iter()
+        .any(|notice| notice.as_str().unwrap().contains("all but read-only commands need approval"));
+    assert_ne!(report["sandbox"]["holds"], result, "{report}");
     assert_eq!(report["providers"][0]["key"], true);
     assert!(!stdout(&output).contains("canary"));
     assert!(stdout(&home.run(&["doctor"])).contains("no key"));
@@ -177,7 +179,7 @@ fn permissions_are_explained_and_logged() {
 /// Between the decision and the write a hook replaces the directory by a symbolic link. No
 /// permission is requested, so only the pinned path detects it.
 #[test]
-fn s09_a_folder_that_becomes_a_link_after_the_decision_is_not_written_through() {
+fn s09_a_directory_replaced_by_a_link_after_the_decision_is_not_followed() {
     let home = Home::new();
     let outside = home.path().join("outside");
     std::fs::create_dir_all(&outside).unwrap();
@@ -186,25 +188,25 @@ fn s09_a_folder_that_becomes_a_link_after_the_decision_is_not_written_through() 
         "[agent]\ndefault_model = 'offline/pilot'\n[hooks.swap]\non = 'before_tool'\ntools = ['file_write']\ncommand = ['sh', '-c', 'mv out old && ln -s {} out']\n",
         outside.display()
     ));
-    let said = stdout(&home.run(&["-p", "create out/a.txt with \"x\"", "-o", "json"]));
-    assert!(said.contains("leads to another file than when permission was decided"), "{said}");
+    let result = stdout(&home.run(&["-p", "create out/a.txt with \"x\"", "-o", "json"]));
+    assert!(result.contains("leads to another file than when permission was decided"), "{result}");
     assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 0);
 }
 
 #[test]
-fn s08_another_name_of_a_secret_file_is_not_shown_searched_or_attached() {
+fn s08_a_link_to_a_secret_file_is_not_read_searched_or_attached() {
     let home = Home::new();
     home.write(".env", "CANARY=1\n");
     std::fs::hard_link(home.file(".env"), home.file("ok.txt")).unwrap();
     for prompt in ["show ok.txt", "search CANARY"] {
-        let said = stdout(&home.run(&["-p", prompt, "-o", "json"]));
-        assert!(!said.contains("CANARY=1"), "{prompt}: {said}");
+        let result = stdout(&home.run(&["-p", prompt, "-o", "json"]));
+        assert!(!result.contains("CANARY=1"), "{prompt}: {result}");
     }
     assert!(stdout(&home.run(&["-p", "show ok.txt"])).contains("blocked by policy"));
 }
 
 #[test]
-fn s26_a_secret_is_kept_by_its_value_from_commands_logs_and_exports() {
+fn s26_a_secret_is_redacted_by_value_from_commands_logs_and_exports() {
     let home = Home::new();
     home.settings(
         "[agent]\ndefault_model = 'offline/pilot'\n[tools]\ndefault_permission_mode = 'prometheus'\n[providers.openai]\napi_key_env = 'PLAIN'\n",
@@ -217,8 +219,8 @@ fn s26_a_secret_is_kept_by_its_value_from_commands_logs_and_exports() {
         ("DATABASE", "postgres://me:canary-pw@host/db"),
         ("HARMLESS", "plain-3"),
     ];
-    let said = run(&home, "env", &variables);
-    assert!(said.contains("plain-3") && !said.contains("canary"), "{said}");
+    let result = run(&home, "env", &variables);
+    assert!(result.contains("plain-3") && !result.contains("canary"), "{result}");
 
     // Tool output is visible to the model and the user; logs and exports of it are redacted.
     home.write(
@@ -235,13 +237,13 @@ fn s26_a_secret_is_kept_by_its_value_from_commands_logs_and_exports() {
     let id = id["session_id"].as_str().unwrap();
     for args in [&["sessions", "show", id][..], &["sessions", "show", id, "--json"], &["permissions", "log"]]
     {
-        let said = export(args);
-        assert!(said.contains("a.txt") && !said.contains("canary"), "{args:?}: {said}");
+        let result = export(args);
+        assert!(result.contains("a.txt") && !result.contains("canary"), "{args:?}: {result}");
     }
 }
 
 #[test]
-fn an_allow_list_for_the_network_is_no_network_and_said_so() {
+fn an_allow_list_for_the_network_means_no_network_and_is_reported() {
     let home = Home::new();
     home.settings("[agent]\ndefault_model = 'offline/pilot'\n[sandbox]\nnetwork = 'allow-list'\n");
     let output = home.run(&["permissions", "explain", "git fetch"]);

@@ -79,10 +79,10 @@ fn scripts_run_from_the_command_line() {
     let output = home.run(&["lua", "run", "--eval", "error('no')"]);
     assert_eq!((stderr(&output).as_str(), output.status.code()), ("tiller: eval:1: no\n", Some(1)));
     let output = home.run(&["lua", "run", "--json", "--cpu", "0.05", "-e", "print(1) while true do end"]);
-    let said: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!((said["success"].as_bool(), output.status.code()), (Some(false), Some(1)));
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((result["success"].as_bool(), output.status.code()), (Some(false), Some(1)));
     assert_eq!(
-        (said["output"].as_str(), said["error"].as_str()),
+        (result["output"].as_str(), result["error"].as_str()),
         (Some("1\n"), Some("CPU limit of 0.05 s exceeded."))
     );
     for wrong in
@@ -160,13 +160,14 @@ fn a_script_of_the_model_reads_resources_and_fills_in_prompts_of_the_sessions_se
                 local _, fills_in = pcall(mcp.get_prompt, 'notes', 'review')\n\
                 local _, other = pcall(mcp.get_prompt, 'nobody', 'review')\n\
                 print(reads) print(fills_in) print(other)";
-    let said = in_a_turn("", code);
+    let result = in_a_turn("", code);
     for name in ["read_resource", "review"] {
         let text = format!("Native tool 'mcp__notes__{name}' requires approval and cannot prompt");
-        assert!(said.contains(&text), "{said}");
+        assert!(result.contains(&text), "{result}");
     }
-    assert!(said.ends_with("Unknown MCP server: nobody"), "{said}");
+    assert!(result.ends_with("Unknown MCP server: nobody"), "{result}");
     let denied = format!("{allowed}tools.denied_tools = ['mcp__notes__review']\n");
-    let said = in_a_turn(&denied, "return mcp.resources('notes')[1].name, mcp.get_prompt('notes', 'review')");
-    assert!(said.contains("mcp__notes__review") && !said.contains("Review it."), "{said}");
+    let result =
+        in_a_turn(&denied, "return mcp.resources('notes')[1].name, mcp.get_prompt('notes', 'review')");
+    assert!(result.contains("mcp__notes__review") && !result.contains("Review it."), "{result}");
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 const EDIT: &str = "replace \"one\" with \"two\" in a.txt";
 
 #[test]
-fn both_surfaces_make_the_same_change_and_go_on_with_each_others_sessions() {
+fn both_interfaces_make_the_same_change_and_continue_each_others_sessions() {
     let home = Home::new();
     home.write("a.txt", "one\n");
     let run: Value = serde_json::from_slice(&home.run(&["-p", EDIT, "-o", "json"]).stdout).unwrap();

@@ -19,7 +19,7 @@ fn lines(home: &Home, args: &[&str]) -> Vec<Value> {
 }
 
 #[test]
-fn an_export_is_imported_whole_but_for_the_files() {
+fn an_export_is_imported_completely_except_files() {
     let home = Home::new();
     let id = edited(&home);
     let exported = home.run(&["sessions", "export", &id]);
@@ -50,7 +50,7 @@ fn an_export_is_imported_whole_but_for_the_files() {
 
     for (text, expected) in [
         ("", "empty"),
-        ("{}\n", "no session"),
+        ("{}\n", "not an export"),
         ("{\"tiller_session\":9}\n", "version 9"),
         (&format!("{head}\n{{\"format\":1,\"event\":{{\"kind\":\"unheard\"}}}}\n"), "line 2"),
     ] {
@@ -98,7 +98,7 @@ fn every_command_calls_the_id_of_a_session_session_id() {
 }
 
 #[test]
-fn an_export_for_people_says_who_said_what() {
+fn a_markdown_export_names_the_author_of_each_message() {
     let home = Home::new();
     let id = edited(&home);
     let document = stdout(&home.run(&["sessions", "export", &id, "--format", "markdown"]));
@@ -108,7 +108,7 @@ fn an_export_for_people_says_who_said_what() {
 }
 
 #[test]
-fn what_was_said_is_found() {
+fn messages_are_found_by_search() {
     let home = Home::new();
     let id = edited(&home);
     let hits = lines(&home, &["sessions", "search", "REPLACE", "a.txt", "--json"]);

@@ -27,8 +27,8 @@ impl User {
     }
 
     /// Opens a session in a directory.
-    fn open(&mut self, folder: &Path) -> String {
-        let params = json!({ "cwd": folder, "mcpServers": [] });
+    fn open(&mut self, directory: &Path) -> String {
+        let params = json!({ "cwd": directory, "mcpServers": [] });
         self.ask("session/new", params).unwrap()["sessionId"].as_str().unwrap().to_owned()
     }
 
@@ -82,15 +82,15 @@ impl User {
 
 /// Creates another project beside the home's own.
 fn project(home: &Home, name: &str, settings: &str) -> PathBuf {
-    let folder = home.path().join(name);
-    std::fs::create_dir_all(folder.join(".tiller")).unwrap();
-    std::fs::write(folder.join(".tiller/config.toml"), settings).unwrap();
-    std::fs::write(folder.join("a.txt"), "one\n").unwrap();
-    folder
+    let directory = home.path().join(name);
+    std::fs::create_dir_all(directory.join(".tiller")).unwrap();
+    std::fs::write(directory.join(".tiller/config.toml"), settings).unwrap();
+    std::fs::write(directory.join("a.txt"), "one\n").unwrap();
+    directory
 }
 
 #[test]
-fn two_sessions_of_one_process_obey_their_own_projects_and_not_the_start_folder() {
+fn two_sessions_of_one_process_use_their_own_projects_settings() {
     let home = Home::new();
     home.write(".tiller/config.toml", "[tools]\ndenied_tools = ['bash']\n");
     home.write("a.txt", "one\n");
@@ -111,8 +111,8 @@ fn two_sessions_of_one_process_obey_their_own_projects_and_not_the_start_folder(
     // A project may tighten the modes of its own sessions only.
     std::fs::write(other.join(".tiller/config.toml"), "[agent]\nmode = 'ask'\n").unwrap();
     let modes: Vec<_> = [&other, &home.project()]
-        .map(|folder| {
-            let new = user.ask("session/new", json!({ "cwd": folder, "mcpServers": [] })).unwrap();
+        .map(|directory| {
+            let new = user.ask("session/new", json!({ "cwd": directory, "mcpServers": [] })).unwrap();
             new["modes"]["currentModeId"].as_str().unwrap().to_owned()
         })
         .to_vec();
@@ -120,7 +120,7 @@ fn two_sessions_of_one_process_obey_their_own_projects_and_not_the_start_folder(
 }
 
 #[test]
-fn a_session_reaches_its_models_as_its_own_project_says_and_not_as_the_start_folder_does() {
+fn a_session_uses_its_own_projects_provider_settings() {
     let home = Home::new();
     let text = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Done.\"},\"finish_reason\":\"stop\"}]}\n\n";
     let [users, starts, others] = [1, 1, 2].map(|answers| ModelServer::start(vec![text.to_owned(); answers]));
@@ -130,12 +130,12 @@ fn a_session_reaches_its_models_as_its_own_project_says_and_not_as_the_start_fol
     home.write(".tiller/config.toml", &provider(&starts.url));
     let other = project(&home, "other", &provider(&others.url));
     let plain = project(&home, "plain", "");
-    for folder in [home.project(), other.clone()] {
-        assert!(home.run(&["trust", "--yes", folder.to_str().unwrap()]).status.success());
+    for directory in [home.project(), other.clone()] {
+        assert!(home.run(&["trust", "--yes", directory.to_str().unwrap()]).status.success());
     }
     let mut user = User::of(Agent::start_with(&home, &[], &[("OPENAI_API_KEY", "key")]));
-    for folder in [&home.project(), &other, &plain] {
-        let session = user.open(folder);
+    for directory in [&home.project(), &other, &plain] {
+        let session = user.open(directory);
         user.turn(&session, "hello");
     }
     for server in [&users, &starts, &others] {
@@ -153,7 +153,7 @@ fn a_session_reaches_its_models_as_its_own_project_says_and_not_as_the_start_fol
 }
 
 #[test]
-fn a_session_in_a_project_with_wrong_settings_is_not_opened_and_the_others_go_on() {
+fn a_project_with_invalid_settings_is_refused_and_other_sessions_continue() {
     let home = Home::new();
     let broken = project(&home, "broken", "[tools]\ndenied_tool = ['bash']\n");
     let mut user = User::of(Agent::start(&home, &[]));
@@ -165,7 +165,7 @@ fn a_session_in_a_project_with_wrong_settings_is_not_opened_and_the_others_go_on
 }
 
 #[test]
-fn settings_set_over_the_native_layer_counts_at_the_next_decision_and_is_told() {
+fn a_setting_of_the_native_layer_applies_at_the_next_decision_and_is_reported() {
     let home = Home::new();
     home.write("a.txt", "one\n");
     let mut user = User::of(Agent::start(&home, &[]));
@@ -177,8 +177,8 @@ fn settings_set_over_the_native_layer_counts_at_the_next_decision_and_is_told() 
     user.native(&session, "settings/set", set(mode, json!("argus"), "global"));
     assert_eq!(user.turn(&session, "append 'x' to a.txt").1, 1, "it is asked now");
     assert_eq!(user.turn(&other, "append 'x' to a.txt").1, 1, "in every session");
-    let told = Value::from(user.updates.clone()).to_string();
-    assert!(told.contains("\"argus\"") && told.contains("config_option_update"), "{told}");
+    let reported = Value::from(user.updates.clone()).to_string();
+    assert!(reported.contains("\"argus\"") && reported.contains("config_option_update"), "{reported}");
     assert!(user.notices().contains("tools.default_permission_mode"), "{}", user.notices());
     // A mode that was chosen for a session takes precedence.
     user.native(&session, "runtime/set", json!({ "permissionMode": "argus" }));
@@ -258,7 +258,7 @@ fn a_script_in_an_open_session_sees_an_integration_that_another_session_has_conf
 }
 
 #[test]
-fn the_command_line_writes_what_a_running_agent_reads() {
+fn settings_of_the_command_line_reach_a_running_agent() {
     let home = Home::new();
     home.write("a.txt", "one\n");
     let mut user = User::of(Agent::start(&home, &[]));
@@ -269,8 +269,8 @@ fn the_command_line_writes_what_a_running_agent_reads() {
         assert!(output.status.success(), "{args:?}: {}", stderr(&output));
         stdout(&output)
     };
-    let said = run(&["config", "set", "tools.denied_tools", "[\"bash\"]"]);
-    assert!(said.starts_with("tools.denied_tools = [\"bash\"] is in /"), "{said}");
+    let report = run(&["config", "set", "tools.denied_tools", "[\"bash\"]"]);
+    assert!(report.starts_with("tools.denied_tools = [\"bash\"] is in /"), "{report}");
     assert!(user.turn(&session, "run ls").0.contains(DENIED));
     assert!(user.notices().contains("tools.denied_tools"), "it is told: {}", user.notices());
     let listed: Value = serde_json::from_str(&run(&["config", "list", "--json"])).unwrap();
@@ -294,7 +294,7 @@ fn the_command_line_writes_what_a_running_agent_reads() {
 }
 
 #[test]
-fn a_project_file_that_changes_under_a_session_tightens_at_once_and_loosens_nothing() {
+fn a_changed_project_file_tightens_at_once_and_loosens_nothing() {
     let home = Home::new();
     home.write("a.txt", "one\n");
     home.write(".tiller/config.toml", "[tools]\ndenied_tools = ['file_read']\n");
@@ -307,7 +307,7 @@ fn a_project_file_that_changes_under_a_session_tightens_at_once_and_loosens_noth
     );
     assert!(user.turn(&session, "run ls").0.contains(DENIED), "tighter at once");
     assert!(user.turn(&session, "show a.txt").0.contains(DENIED), "what was forbidden stays forbidden");
-    assert!(user.notices().contains("this session keeps what it forbade"), "{}", user.notices());
+    assert!(user.notices().contains("this session keeps its restrictions"), "{}", user.notices());
     std::fs::remove_dir_all(home.project().join(".tiller")).unwrap();
     for line in ["run ls", "show a.txt"] {
         assert!(user.turn(&session, line).0.contains(DENIED), "{line}");
@@ -324,7 +324,7 @@ fn a_project_file_that_changes_under_a_session_tightens_at_once_and_loosens_noth
 }
 
 #[test]
-fn settings_that_become_wrong_leave_what_held_and_are_told() {
+fn settings_that_become_invalid_keep_the_previous_ones_and_are_reported() {
     let home = Home::new();
     home.write("a.txt", "one\n");
     home.write(".tiller/config.toml", "[tools]\ndenied_tools = ['file_read']\n");
@@ -344,7 +344,7 @@ fn settings_that_become_wrong_leave_what_held_and_are_told() {
 }
 
 #[test]
-fn a_trusted_hook_that_is_taken_out_of_the_file_goes_on_to_guard_the_session() {
+fn a_trusted_hook_removed_from_the_file_still_guards_the_session() {
     let home = Home::new();
     home.write("a.txt", "one\n");
     home.write("guard.sh", "echo '{\"decision\":\"deny\",\"reason\":\"guarded\"}'\n");

@@ -36,7 +36,7 @@ fn set_up(home: &Home, args: &[&str], key: &str) -> Output {
 }
 
 #[test]
-fn a_provider_that_is_set_up_is_used_and_its_key_is_shown_nowhere() {
+fn a_configured_provider_is_used_and_its_key_is_never_shown() {
     let (home, server) = (Home::new(), server());
     let args =
         ["--provider", "work", "--base-url", &server.url("/v1"), "--model", "large", "--api-key-stdin"];
@@ -59,8 +59,8 @@ fn a_provider_that_is_set_up_is_used_and_its_key_is_shown_nowhere() {
     assert_eq!(last.header("authorization"), Some("Bearer of-the-environment"));
     // No output contains the key.
     let doctor = home.run(&["doctor", "--json"]);
-    for said in [&output, &asked, &doctor] {
-        assert!(!(stdout(said) + &stderr(said)).contains(KEY));
+    for printed in [&output, &asked, &doctor] {
+        assert!(!(stdout(printed) + &stderr(printed)).contains(KEY));
     }
 
     assert_eq!(stdout(&set_up(&home, &["--provider", "openai"], "")), "Nothing was changed.\n");
@@ -70,9 +70,9 @@ fn a_provider_that_is_set_up_is_used_and_its_key_is_shown_nowhere() {
 }
 
 #[test]
-fn what_cannot_be_set_up_is_said_and_changes_nothing() {
+fn an_invalid_setup_is_reported_and_changes_nothing() {
     let home = Home::new();
-    for (args, key, code, said) in [
+    for (args, key, code, printed) in [
         (&["--provider", "openai", "--api-key-stdin"][..], "two words", 1, "neither blanks"),
         (&["--provider", "openai", "--api-key-stdin"], "", 1, "the key is empty"),
         (&["--provider", "offline", "--api-key-stdin"], "k", 1, "nothing to configure"),
@@ -85,7 +85,7 @@ fn what_cannot_be_set_up_is_said_and_changes_nothing() {
         let before = std::fs::read_to_string(home.path().join("home/.config/tiller/config.toml")).unwrap();
         let output = set_up(&home, args, key);
         assert_eq!(output.status.code(), Some(code), "{args:?}");
-        assert!(stderr(&output).contains(said), "{args:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains(printed), "{args:?}: {}", stderr(&output));
         let after = std::fs::read_to_string(home.path().join("home/.config/tiller/config.toml")).unwrap();
         assert_eq!(before, after, "{args:?}");
         assert!(!home.path().join("home/.local/share/tiller/secrets.json").exists(), "{args:?}");
@@ -93,7 +93,7 @@ fn what_cannot_be_set_up_is_said_and_changes_nothing() {
 }
 
 #[test]
-fn editors_with_a_terminal_are_offered_to_set_up_in_it() {
+fn editors_with_a_terminal_are_offered_a_setup_in_it() {
     let home = Home::new();
     let mut agent = Agent::start(&home, &[]);
     let answer = agent.initialize(json!({ "auth": { "terminal": true } }));

@@ -1,7 +1,7 @@
 //! Signals, in every mode and at every moment.
 
 use crate::{
-    child::{LONG, end, lives, pid, signal, takes_signals, until},
+    child::{LONG, end, is_running, pid, signal, until, wait_for_signal_handlers},
     home::{Home, stdout},
 };
 use serde_json::Value;
@@ -37,7 +37,7 @@ fn a_signal_at_the_very_start_ends_every_mode_with_its_code() {
     ] {
         for (name, code) in SIGNALS {
             let mut child = started(&home, line);
-            takes_signals(&child);
+            wait_for_signal_handlers(&child);
             signal(&child, name);
             assert_eq!(end(&mut child).code(), Some(code), "{line:?} {name}");
         }
@@ -57,14 +57,14 @@ fn a_gateway_ends_with_the_code_of_the_signal() {
         let pid = pid(&home);
         signal(&child, name);
         assert_eq!(end(&mut child).code(), Some(code), "{name}");
-        assert!(!lives(&pid), "{name}: the server outlived the gateway");
+        assert!(!is_running(&pid), "{name}: the server outlived the gateway");
         std::fs::remove_file(home.file("pid")).unwrap();
     }
 }
 
 /// With `-p -` the time limit includes the wait for the prompt on stdin.
 #[test]
-fn a_prompt_that_never_comes_is_not_waited_for_beyond_the_time() {
+fn waiting_for_a_prompt_on_stdin_ends_with_the_timeout() {
     let home = Home::new();
     let mut child = started(&home, &["-p", "-", "--timeout", "1"]);
     assert_eq!(end(&mut child).code(), Some(2));
@@ -72,7 +72,7 @@ fn a_prompt_that_never_comes_is_not_waited_for_beyond_the_time() {
 
 /// The command ignores SIGTERM, so the first signal alone would take seconds.
 #[test]
-fn a_second_signal_ends_a_run_there_and_then_and_its_command_too() {
+fn a_second_signal_ends_a_run_and_its_command_immediately() {
     for (name, code) in [("INT", 130), ("TERM", 143)] {
         let home = Home::new();
         let stubborn = "run sh -c 'trap \"\" TERM; echo $$ > pid; sleep 300; sleep 300; sleep 300'";
@@ -80,8 +80,8 @@ fn a_second_signal_ends_a_run_there_and_then_and_its_command_too() {
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let pid = pid(&home);
         signal(&child, name);
-        let mut said = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
-        assert!(said.any(|line| line.contains("a second signal ends the process at once")), "{name}");
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+        assert!(lines.any(|line| line.contains("a second signal ends the process at once")), "{name}");
         let start = Instant::now();
         let status = until("it ends", || {
             // The first repetitions may still count as the same signal.
@@ -90,13 +90,13 @@ fn a_second_signal_ends_a_run_there_and_then_and_its_command_too() {
         });
         assert_eq!(status.code(), Some(code), "{name}");
         assert!(start.elapsed() < Duration::from_millis(1500), "{name}: {:?}", start.elapsed());
-        until("the command is gone", || (!lives(&pid)).then_some(()));
+        until("the command is gone", || (!is_running(&pid)).then_some(()));
     }
 }
 
 /// The kernel and the shell both send SIGHUP when a terminal closes; the shutdown is still orderly.
 #[test]
-fn two_hang_ups_are_one() {
+fn a_second_sighup_does_not_count() {
     let home = Home::new();
     let mut command = home.tiller(&["-p", LONG, "--yolo", "-o", "json"]);
     let child = command.stdout(Stdio::piped()).spawn().unwrap();
@@ -106,7 +106,7 @@ fn two_hang_ups_are_one() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(129));
     assert!(stdout(&output).contains("\"stop_reason\":\"cancelled\""), "{}", stdout(&output));
-    assert!(!lives(&pid));
+    assert!(!is_running(&pid));
 }
 
 #[test]
@@ -124,13 +124,13 @@ fn signals_that_were_ignored_at_the_start_stay_ignored() {
         signal(&child, ends);
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(code), "{ignored}");
-        assert!(!lives(&pid), "{ignored}");
+        assert!(!is_running(&pid), "{ignored}");
     }
 }
 
 /// In the sandbox and without it.
 #[test]
-fn what_is_started_ignores_no_signal_and_blocks_none() {
+fn child_processes_neither_ignore_nor_block_signals() {
     let home = Home::new();
     for level in ["workspace-write", "off"] {
         home.settings(&format!("[agent]\ndefault_model = 'offline/pilot'\n[sandbox]\nlevel = '{level}'\n"));

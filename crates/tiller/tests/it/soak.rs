@@ -8,7 +8,7 @@ use serde_json::json;
 use std::{collections::HashMap, process::Command};
 
 #[test]
-fn every_prompt_of_a_crowd_is_answered_once() {
+fn every_prompt_of_many_sessions_is_answered_once() {
     let asked: Option<usize> = std::env::var("TILLER_SOAK").ok().map(|text| text.parse().unwrap());
     let (prompts, sessions) = asked.map_or((200, 20), |prompts| (prompts, 50));
     let home = Home::new();

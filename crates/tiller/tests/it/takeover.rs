@@ -8,7 +8,7 @@ use crate::{
 use serde_json::{Value, json};
 
 #[test]
-fn the_second_process_says_who_holds_the_session_and_can_take_it_over() {
+fn a_second_process_names_the_holder_and_can_take_the_session_over() {
     let home = Home::new();
     let mut editor = Editor::without_anything();
     let (mut first, session) = Agent::open(&home, &["--yolo"], &editor);
@@ -52,8 +52,9 @@ fn the_second_process_says_who_holds_the_session_and_can_take_it_over() {
     let load = json!({ "sessionId": session, "cwd": home.project(), "mcpServers": [] });
     first.updates.clear();
     first.ask("session/load", load).unwrap();
-    let said = first.updates.iter().filter(|update| update["sessionUpdate"] == "user_message_chunk").count();
-    assert_eq!(said, 3, "what was refused was never said");
+    let prompts =
+        first.updates.iter().filter(|update| update["sessionUpdate"] == "user_message_chunk").count();
+    assert_eq!(prompts, 3, "what was refused was never said");
     assert_eq!(first.prompt(&session, "run echo 6 >> ran", &mut editor).unwrap(), "end_turn");
     assert_eq!(home.read("ran").unwrap(), "1\n2\n4\n6\n");
 }

@@ -22,18 +22,18 @@ fn run(agent: &mut Agent, session: &str, editor: &mut Editor, line: &str) -> Str
 }
 
 #[test]
-fn an_editor_that_nobody_knows_runs_the_line_that_was_shown() {
+fn an_unknown_editor_runs_exactly_the_displayed_line() {
     for (joins, probes) in [(Joins::Not, 1), (Joins::Quoted, 1), (Joins::Unquoted, 2)] {
         let home = home();
         let mut editor = Editor { joins, ..Editor::with_everything() };
         let (mut agent, session) = Agent::open(&home, &[], &editor);
         run(&mut agent, &session, &mut editor, "cd sub && touch here");
         assert!(home.read("sub/here").is_some() && home.read("here").is_none(), "{joins:?}");
-        let said = run(&mut agent, &session, &mut editor, "cat sub/a.txt | sort -r; wc -l; exit 4");
-        assert!(said.contains("two\\none\\n0\\n") && said.contains("exit code 4"), "{joins:?}: {said}");
+        let result = run(&mut agent, &session, &mut editor, "cat sub/a.txt | sort -r; wc -l; exit 4");
+        assert!(result.contains("two\\none\\n0\\n") && result.contains("exit code 4"), "{joins:?}: {result}");
         assert!(
-            !said.contains("/dev/null") && !said.contains("exit 7"),
-            "only the plain line is shown: {said}"
+            !result.contains("/dev/null") && !result.contains("exit 7"),
+            "only the plain line is shown: {result}"
         );
         let asked = editor.log.iter().filter(|line| line.as_str() == "probe").count();
         assert_eq!((asked, editor.created), (probes, probes + 2), "{joins:?}: {:?}", editor.log);
@@ -41,12 +41,12 @@ fn an_editor_that_nobody_knows_runs_the_line_that_was_shown() {
 }
 
 #[test]
-fn an_editor_that_is_known_to_join_gets_lines_and_is_not_asked_first() {
+fn a_known_joining_editor_gets_lines_without_a_probe() {
     let home = home();
     let name = Some(("vscode-acp-client", "0.2.0"));
     let mut editor = Editor { joins: Joins::Unquoted, name, ..Editor::with_everything() };
     let (mut agent, session) = Agent::open(&home, &[], &editor);
-    let said = run(&mut agent, &session, &mut editor, "cd sub && sh -c 'echo $PWD \"*\"' && wc -l");
-    assert!(said.contains("/sub *\\n0\\n"), "{said}");
+    let result = run(&mut agent, &session, &mut editor, "cd sub && sh -c 'echo $PWD \"*\"' && wc -l");
+    assert!(result.contains("/sub *\\n0\\n"), "{result}");
     assert_eq!(editor.verbs(), ["permission", "terminal"], "{:?}", editor.log);
 }

@@ -57,7 +57,7 @@ fn runs(words: &str) -> bool {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_command_in_the_background_is_told_read_and_stopped_and_ends_with_the_session() {
+fn a_background_command_is_listed_read_and_stopped_and_ends_with_the_session() {
     let asks = r#"{"command":"while read -r x; do echo got $x; done","background":true,"wait_ms":100}"#;
     // A duration that no other process sleeps for.
     let words = format!("sleep 86423.{}", std::process::id());
@@ -90,7 +90,7 @@ fn a_command_in_the_background_is_told_read_and_stopped_and_ends_with_the_sessio
 }
 
 #[test]
-fn what_only_bash_understands_works_where_there_is_bash() {
+fn bash_syntax_works_if_bash_is_installed() {
     let line =
         "[[ a == a ]] && set -o pipefail && diff <(echo x) <(echo x) && ! { false | true; } && echo works";
     let call = json!({ "command": line }).to_string();
@@ -98,6 +98,6 @@ fn what_only_bash_understands_works_where_there_is_bash() {
     prometheus(&home, &model);
     let (mut agent, session) = start(&home);
     agent.prompt(&session, "go", &mut Editor::default()).unwrap();
-    let said = last_result(&model.requests.iter().nth(1).unwrap());
-    assert!(said.contains(r"works\nExit code: 0"), "{said}");
+    let result = last_result(&model.requests.iter().nth(1).unwrap());
+    assert!(result.contains(r"works\nExit code: 0"), "{result}");
 }

@@ -43,8 +43,8 @@ fn stage(service: &Service) -> Home {
     });
     home.write("up.json", &document.to_string());
     let added = home.run(&["integrations", "add", "up", "--openapi", "up.json", "--local", "--json"]);
-    let said: Value = serde_json::from_slice(&added.stdout).unwrap();
-    assert_eq!((&said["functions"], &said["left_out"]), (&json!(2), &json!([])), "{said}");
+    let printed: Value = serde_json::from_slice(&added.stdout).unwrap();
+    assert_eq!((&printed["functions"], &printed["left_out"]), (&json!(2), &json!([])), "{printed}");
     home
 }
 
@@ -73,8 +73,8 @@ fn a_file_is_sent_as_a_part_with_its_name_and_type() {
         serde_json::from_slice::<Value>(&output.stdout)
             .unwrap_or_else(|error| panic!("{error}: {}", stderr(&output)))
     };
-    let said = call(&["up.send", "--file=logo.svg", "--title=It", r#"--about={"a":1}"#]);
-    assert_eq!((&said["success"], &said["data"]["took"]), (&json!(true), &json!(true)), "{said}");
+    let printed = call(&["up.send", "--file=logo.svg", "--title=It", r#"--about={"a":1}"#]);
+    assert_eq!((&printed["success"], &printed["data"]["took"]), (&json!(true), &json!(true)), "{printed}");
     let part = |head: &str, text: &str| format!("Content-Disposition: form-data; {head}\r\n\r\n{text}");
     assert_eq!(
         sent(&service),
@@ -104,8 +104,8 @@ fn a_file_is_sent_as_a_part_with_its_name_and_type() {
         (".", "is a directory; name a file."),
         ("large", "is too large: the files of one call are limited to 32 MB in total."),
     ] {
-        let said = call(&["up.send", "--arg", &format!("file={file}")]);
-        let error = said["error"].as_str().unwrap();
+        let printed = call(&["up.send", "--arg", &format!("file={file}")]);
+        let error = printed["error"].as_str().unwrap();
         assert!(error.starts_with("Parameter 'file': ") && error.contains(says), "{error}");
     }
     assert!(service.asked().is_empty());
@@ -118,14 +118,14 @@ fn a_file_is_sent_as_a_part_with_its_name_and_type() {
 }
 
 #[test]
-fn a_model_sends_what_it_may_read_and_what_the_editor_shows() {
+fn a_model_uploads_files_it_may_read_with_the_editors_text() {
     let service = service();
     let home = stage(&service);
     home.write("a.txt", "saved\n");
     home.write(".env", "SECRET=canary-4\n");
-    let (said, _) =
+    let (printed, _) =
         turn_with(&home, "return app.integrations.up.send{file = 'a.txt'}.took", &[("a.txt", "unsaved\n")]);
-    assert_eq!(said, "Return value: true");
+    assert_eq!(printed, "Return value: true");
     let parts = sent(&service);
     assert!(
         parts[0].ends_with("filename=\"a.txt\"\r\nContent-Type: text/plain\r\n\r\nunsaved\n"),
@@ -133,8 +133,8 @@ fn a_model_sends_what_it_may_read_and_what_the_editor_shows() {
     );
     for file in [".env", "/etc/passwd"] {
         let code = format!("return app.integrations.up.send{{file = '{file}'}}");
-        let said = run_in_a_turn(&home, &code);
-        assert!(said.contains("Error: "), "{file}: {said}");
+        let printed = run_in_a_turn(&home, &code);
+        assert!(printed.contains("Error: "), "{file}: {printed}");
         let output = home.run(&["lua", "run", "-e", &format!("app.integrations.up.send{{file = '{file}'}}")]);
         assert!(!output.status.success(), "{file}: {}", stdout(&output));
     }
@@ -142,7 +142,7 @@ fn a_model_sends_what_it_may_read_and_what_the_editor_shows() {
 }
 
 #[test]
-fn a_program_sends_what_may_be_read_and_nothing_else() {
+fn a_program_uploads_only_files_that_may_be_read() {
     let service = service();
     let home = stage(&service);
     home.write("a.txt", "text\n");
@@ -160,11 +160,11 @@ fn a_program_sends_what_may_be_read_and_nothing_else() {
             }
         }
     };
-    let said = call("a.txt");
-    assert_eq!((&said["success"], sent(&service).len()), (&json!(true), 1), "{said}");
+    let printed = call("a.txt");
+    assert_eq!((&printed["success"], sent(&service).len()), (&json!(true), 1), "{printed}");
     for file in [".env", "/etc/passwd"] {
-        let said = call(file);
-        assert_eq!(said["success"], false, "{file}: {said}");
+        let printed = call(file);
+        assert_eq!(printed["success"], false, "{file}: {printed}");
     }
     assert!(service.asked().is_empty());
     agent.hang_up();

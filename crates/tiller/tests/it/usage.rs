@@ -11,26 +11,26 @@ fn refused(home: &Home, args: &[&str], says: &str) {
 }
 
 #[test]
-fn a_folder_or_a_file_that_is_not_there_is_refused_and_nothing_is_stored() {
+fn a_missing_directory_or_file_is_refused_and_nothing_is_stored() {
     let home = Home::new();
     home.write("file", "");
     home.write("sub/file", "");
-    let (none, folder) = ("there is no such folder", "that is no folder");
+    let (none, directory) = ("there is no such directory", "that is not a directory");
     refused(&home, &["-p", "help", "--cwd", "/no/such"], none);
     refused(&home, &["-p", "help", "--cwd", "no/such"], none);
     refused(&home, &["-p", "help", "--cwd", ""], "a value is required");
-    refused(&home, &["-p", "help", "--cwd", "file"], folder);
-    refused(&home, &["-p", "help", "--cwd", "file/below"], folder);
+    refused(&home, &["-p", "help", "--cwd", "file"], directory);
+    refused(&home, &["-p", "help", "--cwd", "file/below"], directory);
     refused(&home, &["acp", "--cwd", "/no/such"], none);
-    refused(&home, &["acp", "--cwd", "file"], folder);
+    refused(&home, &["acp", "--cwd", "file"], directory);
     refused(&home, &["trust", "/no/such"], none);
-    refused(&home, &["trust", "file"], folder);
+    refused(&home, &["trust", "file"], directory);
     refused(&home, &["demo", "--project", "/no/such", "--prompt", "x"], none);
     refused(&home, &["sessions", "import", "x.json"], "there is no such file");
-    refused(&home, &["sessions", "import", "sub"], "that is a folder; name a file");
+    refused(&home, &["sessions", "import", "sub"], "that is a directory; name a file");
     refused(&home, &["sessions", "import", "file", "--cwd", "/no/such"], none);
     refused(&home, &["-p", "help", "--record", "/no/such/record.jsonl"], none);
-    refused(&home, &["-p", "help", "--record", "sub"], "that is a folder; name a file");
+    refused(&home, &["-p", "help", "--record", "sub"], "that is a directory; name a file");
     refused(&home, &["lua", "run", "x.lua"], "there is no such file");
     refused(&home, &["mcp", "import", "x.json"], "there is no such file");
     refused(&home, &["integrations", "add", "x", "--openapi", "x.json"], "there is no such file");
@@ -39,7 +39,7 @@ fn a_folder_or_a_file_that_is_not_there_is_refused_and_nothing_is_stored() {
 }
 
 #[test]
-fn every_command_refuses_arguments_that_it_does_not_know_with_the_same_code() {
+fn every_command_refuses_unknown_arguments_with_the_same_code() {
     let home = Home::new();
     for command in [
         "acp",
@@ -78,7 +78,7 @@ fn every_command_refuses_arguments_that_it_does_not_know_with_the_same_code() {
 
 /// JSON output has the same exit code.
 #[test]
-fn a_failure_that_is_printed_as_json_has_the_code_of_what_it_is() {
+fn a_failure_printed_as_json_has_its_own_exit_code() {
     let home = Home::new();
     let output = home.run(&["mcp", "call", "nothing", "--json"]);
     assert_eq!(output.status.code(), Some(64), "{}", stdout(&output));

@@ -64,9 +64,9 @@ pub(crate) fn get(url: &str) -> (String, String) {
     let (host, path) = url.strip_prefix("http://").unwrap().split_once('/').unwrap();
     let mut stream = TcpStream::connect(host).unwrap();
     write!(stream, "GET /{path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n").unwrap();
-    let mut said = String::new();
-    stream.read_to_string(&mut said).unwrap();
-    let (status, rest) = said.split_once("\r\n").unwrap();
+    let mut printed = String::new();
+    stream.read_to_string(&mut printed).unwrap();
+    let (status, rest) = printed.split_once("\r\n").unwrap();
     (status.to_owned(), rest.to_owned())
 }
 

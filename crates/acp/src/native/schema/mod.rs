@@ -95,15 +95,15 @@ const fn own<P: JsonSchema, R: JsonSchema>(name: &'static str, about: &'static s
 
 /// All requests of the native layer.
 const METHODS: &[Method] = &[
-    method::<params::Nothing, results::Capabilities>("capabilities", "What there is."),
+    method::<params::Nothing, results::Capabilities>("capabilities", "Returns the capabilities."),
     method::<params::SetRuntime, super::event::RuntimeState>(
         "runtime/set",
-        "Changes what a session is set to.",
+        "Changes the settings of a session.",
     ),
     method::<params::SetSetting, results::SettingSet>("settings/set", "Stores a setting."),
     method::<params::ConfigureProvider, results::ProviderConfigured>(
         "providers/configure",
-        "Stores how a provider is reached.",
+        "Stores the configuration of a provider.",
     ),
     method::<params::ListFunctions, results::Functions>(
         "integrations/list",
@@ -113,7 +113,7 @@ const METHODS: &[Method] = &[
     method::<params::CallFunction, results::FunctionCalled>("integrations/call", "Calls a function."),
     method::<params::ConfigureIntegration, results::IntegrationConfigured>(
         "integrations/configure",
-        "Stores an integration's credentials, whether it is on, and what it may do.",
+        "Stores an integration's credentials, permissions and whether it is enabled.",
     ),
     method::<params::Forced, results::Servers>("mcp/list_servers", "Lists the MCP servers of a session."),
     method::<params::ListTools, results::Tools>("mcp/list_tools", "Lists tools of MCP servers."),
@@ -125,17 +125,14 @@ const METHODS: &[Method] = &[
     own::<params::Search, results::Hits>("sessions/search", "Searches stored sessions."),
     own::<params::Export, results::Exported>("sessions/export", "Exports a stored session."),
     own::<params::Named, results::Checkpoints>("sessions/checkpoints", "Lists the turns that changed files."),
-    own::<params::Rewind, results::Rewound>("sessions/rewind", "Takes changes of files back."),
-    own::<params::Explain, results::Explained>("permissions/explain", "Explains what would be allowed."),
-    own::<params::Named, results::Decisions>("permissions/log", "Lists what was decided."),
-    own::<params::Named, results::Trust>(
-        "trust/list",
-        "Shows what a project brings, and what of it is trusted.",
-    ),
-    own::<params::GiveTrust, results::Trust>("trust/give", "Trusts items as they were shown."),
-    own::<params::TakeTrust, results::Trust>("trust/take", "Takes the trust in items back."),
-    own::<params::Named, results::Usage>("usage/get", "Tells what a session has used."),
-    own::<params::Nothing, results::Report>("doctor", "Tells what this machine and the settings give."),
+    own::<params::Rewind, results::Rewound>("sessions/rewind", "Reverts changes of files."),
+    own::<params::Explain, results::Explained>("permissions/explain", "Explains permission decisions."),
+    own::<params::Named, results::Decisions>("permissions/log", "Lists permission decisions."),
+    own::<params::Named, results::Trust>("trust/list", "Lists the items of a project and their trust."),
+    own::<params::GiveTrust, results::Trust>("trust/give", "Trusts items as shown."),
+    own::<params::TakeTrust, results::Trust>("trust/take", "Revokes trust in items."),
+    own::<params::Named, results::Usage>("usage/get", "Returns the usage of a session."),
+    own::<params::Nothing, results::Report>("doctor", "Checks the environment and the configuration."),
 ];
 
 /// Sorts members by name: features of other crates can change the order.
@@ -159,7 +156,7 @@ mod tests {
 
     #[test]
     #[expect(clippy::disallowed_methods, reason = "a variable of the tests' own says whether to renew")]
-    fn the_golden_schema_is_what_the_types_say() {
+    fn the_golden_schema_matches_the_types() {
         let made = schema();
         if std::env::var_os("TILLER_RENEW").is_some() {
             let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../clients/schema/native.json");
@@ -171,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn every_event_and_every_reference_is_there() {
+    fn the_schema_has_every_event_and_resolves_every_reference() {
         let schema = schema();
         let events = schema["events"].as_object().unwrap();
         assert_eq!(events.len(), 20, "{:?}", events.keys());

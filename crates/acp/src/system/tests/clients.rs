@@ -17,7 +17,7 @@ async fn edit(stage: &Stage, file: &str, old: &str, new: &str) -> Result<(), Sys
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_mark_and_line_ends_stay_whatever_the_client_makes_of_them() {
+async fn byte_order_mark_and_line_endings_survive_any_client() {
     for (decoding, most) in [(Decoding::Proper, 1), (Decoding::Raw, 1), (Decoding::Plain, 2)] {
         for (before, after) in [
             ("\u{feff}one\ntwo\n", "\u{feff}1\ntwo\n"),
@@ -38,7 +38,7 @@ async fn a_mark_and_line_ends_stay_whatever_the_client_makes_of_them() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_ordinary_file_costs_one_request_a_read_and_one_a_write() {
+async fn an_ordinary_file_takes_one_request_per_read_and_write() {
     for decoding in [Decoding::Proper, Decoding::Raw, Decoding::Plain] {
         let stage = stage_over(over_files(decoding), |disk| disk.add_file("/w/a", "one\nü\n")).await;
         edit(&stage, "/w/a", "one", "1").await.unwrap();
@@ -48,7 +48,7 @@ async fn an_ordinary_file_costs_one_request_a_read_and_one_a_write() {
 
 /// A client that keeps the text in a buffer may know how to save the file.
 #[tokio::test(start_paused = true)]
-async fn a_buffer_that_is_not_saved_is_left_alone() {
+async fn the_form_of_an_unsaved_buffer_is_not_restored() {
     let stage = stage_over(EditorScript::full(), |disk| disk.add_file("/w/a", "\u{feff}one\r\n")).await;
     edit(&stage, "/w/a", "one", "1").await.unwrap();
     assert_eq!(stage.editor().calls("fs/write_text_file").len(), 1);
@@ -58,7 +58,7 @@ async fn a_buffer_that_is_not_saved_is_left_alone() {
 /// A client that decodes other bytes as UTF-8 shows a text that differs from the file, even if the
 /// file is text in another encoding; such a text must not be edited.
 #[tokio::test]
-async fn what_is_no_text_is_refused_as_it_is_locally() {
+async fn files_that_are_not_text_are_refused_as_locally() {
     for (name, bytes, is_text) in [
         ("png", &b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"[..], false),
         ("latin1", b"caf\xe9\n", true),
@@ -82,7 +82,7 @@ async fn what_is_no_text_is_refused_as_it_is_locally() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_write_that_the_user_reviews_is_waited_for() {
+async fn a_write_under_review_is_awaited_without_a_timeout() {
     let review = Fault::Late(Duration::from_secs(3 * 60 * 60));
     let stage = stage(EditorScript::full().fault("fs/write_text_file", review)).await;
     stage.system.write_text(&path("/w/a"), "text").await.unwrap();
@@ -90,7 +90,7 @@ async fn a_write_that_the_user_reviews_is_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_write_that_is_given_up_is_taken_back() {
+async fn an_abandoned_write_cancels_its_request() {
     let stage = stage(EditorScript::full().fault("fs/write_text_file", Fault::Silence)).await;
     let file = path("/w/a");
     let write = stage.system.write_text(&file, "text");
@@ -99,7 +99,7 @@ async fn a_write_that_is_given_up_is_taken_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_an_unknown_method_is_done_without_the_client() {
+async fn only_unknown_methods_fall_back_to_the_local_system() {
     for code in [-32000, -32603, -32602, -32002, -32800, 1] {
         for method in ["fs/write_text_file", "terminal/create"] {
             let script = EditorScript::full().fault(method, Fault::Error(code, "the user said no"));
@@ -131,7 +131,7 @@ async fn only_an_unknown_method_is_done_without_the_client() {
 
 /// A rejected poll or wait does not end the command, and nothing runs locally.
 #[tokio::test(start_paused = true)]
-async fn a_refused_output_leaves_the_command_where_it_is() {
+async fn a_refused_output_request_does_not_end_the_command() {
     let script = EditorScript::full()
         .command("x", TerminalScript::exits("hidden", 3))
         .fault("terminal/output", Fault::Error(-32603, "the user said no"));

@@ -1,12 +1,12 @@
 //! Tests of line ranges with editors that return other lines than requested.
 
 use super::*;
-use crate::testing::{Cuts, Introduced};
+use crate::testing::{ClientName, CutRange};
 
 const TEN: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\nten\n";
 
 /// Returns `limit` lines from `line`, as an editor that counts from `first` does.
-fn from(first: usize) -> Cuts {
+fn from(first: usize) -> CutRange {
     Arc::new(move |text, line, limit| {
         let skip = line.map_or(0, |line| line.saturating_sub(first));
         text.split_inclusive('\n').skip(skip).take(limit.unwrap_or(usize::MAX)).collect()
@@ -14,7 +14,7 @@ fn from(first: usize) -> Cuts {
 }
 
 /// Unknown editors, each with its defect.
-fn wrong() -> Vec<(&'static str, Cuts)> {
+fn wrong() -> Vec<(&'static str, CutRange)> {
     vec![
         ("whole", Arc::new(|text, _, _| text.to_owned())),
         ("counts from zero", from(0)),
@@ -26,8 +26,8 @@ fn wrong() -> Vec<(&'static str, Cuts)> {
     ]
 }
 
-async fn over(cuts: Option<Cuts>, text: &str) -> Stage {
-    let script = EditorScript { cuts, name: Introduced::Not, ..EditorScript::full() };
+async fn over(cut_range: Option<CutRange>, text: &str) -> Stage {
+    let script = EditorScript { cut_range, name: ClientName::Not, ..EditorScript::full() };
     stage(script.buffer("/w/a", text).buffer("/w/ten", TEN)).await
 }
 
@@ -41,8 +41,8 @@ fn requests(stage: &Stage) -> usize {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_model_gets_the_lines_it_asked_for_whatever_the_editor_gives() {
-    for (what, cuts) in wrong() {
+async fn the_model_gets_the_requested_lines_from_any_editor() {
+    for (what, cut_range) in wrong() {
         for text in [
             TEN,
             &TEN.replace('\n', "\r\n"),
@@ -52,7 +52,7 @@ async fn the_model_gets_the_lines_it_asked_for_whatever_the_editor_gives() {
             "",
             "\n\n\n",
         ] {
-            let stage = over(Some(cuts.clone()), text).await;
+            let stage = over(Some(cut_range.clone()), text).await;
             // The second time, the behaviour is known if the text was suitable.
             for _ in 0..2 {
                 for (line, limit) in [(3, 2), (1, 2), (2, 2000), (10, 2000), (11, 1), (1, 1), (400, 5)] {
@@ -69,7 +69,7 @@ async fn the_model_gets_the_lines_it_asked_for_whatever_the_editor_gives() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_editor_that_honours_ranges_is_found_out_by_one_request_and_then_asked_for_ranges() {
+async fn an_editor_that_honours_ranges_is_detected_with_one_request() {
     let stage = over(None, TEN).await;
     assert_eq!(read(&stage, "/w/a", 9, 5).await, "nine\nten\n");
     assert_eq!(requests(&stage), 2, "the file and the line that tells");
@@ -82,7 +82,7 @@ async fn an_editor_that_honours_ranges_is_found_out_by_one_request_and_then_aske
 #[tokio::test(start_paused = true)]
 async fn an_editor_that_joins_lines_without_the_last_end_honours_ranges() {
     for end in ["\n", "\r\n"] {
-        let joined: Cuts = Arc::new(|text, line, limit| {
+        let joined: CutRange = Arc::new(|text, line, limit| {
             let lines: Vec<_> = text.split('\n').skip(line.map_or(0, |line| line - 1)).collect();
             lines[..lines.len().min(limit.unwrap_or(usize::MAX))].join("\n")
         });
@@ -94,7 +94,7 @@ async fn an_editor_that_joins_lines_without_the_last_end_honours_ranges() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_text_that_cannot_tell_leaves_it_open_and_costs_one_request() {
+async fn a_text_unsuitable_for_probing_leaves_ranges_unknown() {
     let stage = over(Some(from(0)), "same\nsame\nsame\nsame\n").await;
     for number in 1..4 {
         assert_eq!(read(&stage, "/w/a", 4, 5).await, "same\n");
@@ -107,12 +107,13 @@ async fn a_text_that_cannot_tell_leaves_it_open_and_costs_one_request() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_known_editor_is_asked_for_ranges_at_once_until_it_ships_more() {
-    let script = EditorScript { cuts: Some(from(1)), ..EditorScript::full() };
+async fn a_known_editor_gets_range_requests_until_it_returns_more() {
+    let script = EditorScript { cut_range: Some(from(1)), ..EditorScript::full() };
     let stage = stage(script.buffer("/w/a", TEN)).await;
     assert_eq!(read(&stage, "/w/a", 2, 1).await, "two\n");
     assert_eq!(requests(&stage), 1);
-    let script = EditorScript { cuts: Some(Arc::new(|text, _, _| text.to_owned())), ..EditorScript::full() };
+    let script =
+        EditorScript { cut_range: Some(Arc::new(|text, _, _| text.to_owned())), ..EditorScript::full() };
     let stage = super::stage(script.buffer("/w/a", TEN)).await;
     assert_eq!(read(&stage, "/w/a", 9, 1).await, "nine\n");
     assert_eq!(read(&stage, "/w/a", 9, 5).await, "nine\nten\n");
@@ -120,9 +121,12 @@ async fn a_known_editor_is_asked_for_ranges_at_once_until_it_ships_more() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_known_editor_that_counts_otherwise_is_never_asked_for_a_range() {
-    let script =
-        EditorScript { name: Introduced::As("toad", "0.6.18"), cuts: Some(from(0)), ..EditorScript::full() };
+async fn a_known_editor_with_wrong_ranges_gets_no_range_requests() {
+    let script = EditorScript {
+        name: ClientName::As("toad", "0.6.18"),
+        cut_range: Some(from(0)),
+        ..EditorScript::full()
+    };
     let stage = stage(script.buffer("/w/a", TEN)).await;
     assert_eq!(read(&stage, "/w/a", 9, 1).await, "nine\n");
     let calls = stage.editor().calls("fs/read_text_file");
@@ -130,8 +134,8 @@ async fn a_known_editor_that_counts_otherwise_is_never_asked_for_a_range() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_editor_that_never_answers_ranges_costs_seconds_once() {
-    let script = EditorScript { name: Introduced::Not, ..EditorScript::full() };
+async fn an_editor_that_never_answers_ranges_delays_only_one_read() {
+    let script = EditorScript { name: ClientName::Not, ..EditorScript::full() };
     let stage = stage(script.buffer("/w/a", TEN).fault_at(2, Fault::Silence)).await;
     assert_eq!(read(&stage, "/w/a", 9, 1).await, "nine\n");
     let before = tokio::time::Instant::now();
@@ -140,7 +144,7 @@ async fn an_editor_that_never_answers_ranges_costs_seconds_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn reads_at_the_same_time_ask_for_one_telling_line() {
+async fn concurrent_reads_share_one_range_probe() {
     let stage = over(Some(from(0)), TEN).await;
     let reads = (1..=8).map(|line| read(&stage, "/w/a", line, 1));
     let lines = futures::future::join_all(reads).await;

@@ -4,24 +4,27 @@ use super::{
     shells::{Joins, run},
     *,
 };
-use crate::testing::{Introduced, Starts};
+use crate::testing::{ClientName, StartTerminal};
 use serde_json::Value;
 
-fn words(params: &Value) -> Vec<String> {
+fn encode_command(params: &Value) -> Vec<String> {
     let args = params["args"].as_array().into_iter().flatten();
     std::iter::once(&params["command"]).chain(args).map(|word| word.as_str().unwrap().to_owned()).collect()
 }
 
 /// Runs a command to its exit, as a fast terminal would, with a terminal's line endings.
-fn really(joins: Joins) -> Starts {
-    Arc::new(move |params| match run(joins, &words(params)) {
-        Some((said, code)) => TerminalScript::exits(&said.replace('\n', "\r\n"), code.map_or(-1, i64::from)),
+fn run_for_real(joins: Joins) -> StartTerminal {
+    Arc::new(move |params| match run(joins, &encode_command(params)) {
+        Some((output, code)) => {
+            TerminalScript::exits(&output.replace('\n', "\r\n"), code.map_or(-1, i64::from))
+        }
         None => TerminalScript::hangs(""),
     })
 }
 
-async fn stranger(starts: Starts) -> Stage {
-    let script = EditorScript { name: Introduced::Not, starts: Some(starts), ..EditorScript::full() };
+async fn unknown_editor(start_terminal: StartTerminal) -> Stage {
+    let script =
+        EditorScript { name: ClientName::Not, start_terminal: Some(start_terminal), ..EditorScript::full() };
     stage_over(script, |disk| {
         disk.add_dir("/w");
         disk.on_command("echo x", |_| Script::exits(0).prints("here"));
@@ -29,10 +32,10 @@ async fn stranger(starts: Starts) -> Stage {
     .await
 }
 
-async fn said(stage: &Stage, line: &str) -> (String, Option<i64>) {
+async fn run_and_collect(stage: &Stage, line: &str) -> (String, Option<i64>) {
     let mut process = stage.system.spawn(command(line)).await.unwrap();
-    let said = output(&mut process).await.replace("\r\n", "\n");
-    (said, process.wait().await.unwrap().code)
+    let output = output(&mut process).await.replace("\r\n", "\n");
+    (output, process.wait().await.unwrap().code)
 }
 
 fn created(stage: &Stage) -> Vec<Value> {
@@ -40,9 +43,9 @@ fn created(stage: &Stage) -> Vec<Value> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn strangers_run_precisely_the_line_after_one_harmless_command_each() {
+async fn unknown_editors_run_the_exact_line_after_one_probe() {
     for (joins, probes) in [(Joins::Not, 1), (Joins::Quoted, 1), (Joins::Unquoted, 2)] {
-        let stage = stranger(really(joins)).await;
+        let stage = unknown_editor(run_for_real(joins)).await;
         for (line, expected, code) in [
             ("cd /tmp && pwd", "/tmp\n", 0),
             ("wc -c", "0\n", 0),
@@ -50,7 +53,11 @@ async fn strangers_run_precisely_the_line_after_one_harmless_command_each() {
             ("printf '%s|' \"it's\" '$HOME' '*' '\\' \"a\nb\"", "it's|$HOME|*|\\|a\nb|", 0),
             ("cat <<'END'\n$x\nEND", "$x\n", 0),
         ] {
-            assert_eq!(said(&stage, line).await, (expected.to_owned(), Some(code)), "{joins:?}: {line}");
+            assert_eq!(
+                run_and_collect(&stage, line).await,
+                (expected.to_owned(), Some(code)),
+                "{joins:?}: {line}"
+            );
         }
         stage.settle().await;
         assert_eq!(created(&stage).len(), probes + 5, "{joins:?}");
@@ -60,7 +67,7 @@ async fn strangers_run_precisely_the_line_after_one_harmless_command_each() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_sent_follows_from_what_is_known_of_the_editor() {
+async fn known_editors_get_the_form_that_the_table_states() {
     for (name, version, joins) in [
         ("vscode-acp-client", "0.2.0", Joins::Unquoted),
         ("zed", "0.215.0", Joins::Unquoted),
@@ -68,10 +75,11 @@ async fn what_is_sent_follows_from_what_is_known_of_the_editor() {
         ("obsidian-agent-client", "0.10.6", Joins::QuotedArguments),
         ("acpx", "0.19.1", Joins::Not),
     ] {
-        let starts = Some(really(joins));
-        let script = EditorScript { name: Introduced::As(name, version), starts, ..EditorScript::full() };
+        let start_terminal = Some(run_for_real(joins));
+        let script =
+            EditorScript { name: ClientName::As(name, version), start_terminal, ..EditorScript::full() };
         let stage = stage(script).await;
-        assert_eq!(said(&stage, "cd /tmp && sh -c 'pwd'").await.0, "/tmp\n", "{name}");
+        assert_eq!(run_and_collect(&stage, "cd /tmp && sh -c 'pwd'").await.0, "/tmp\n", "{name}");
         stage.settle().await;
         assert_eq!(created(&stage).len(), 1, "{name} is not asked anything first");
         let line = created(&stage)[0]["command"].as_str().unwrap().to_owned();
@@ -81,14 +89,14 @@ async fn what_is_sent_follows_from_what_is_known_of_the_editor() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn where_no_form_is_safe_commands_run_here_and_the_terminal_is_asked_no_more() {
+async fn commands_run_locally_if_no_form_is_safe() {
     for (joins, expected) in [(Joins::Blanks, 2), (Joins::CommandOnly, 2)] {
-        let stage = stranger(really(joins)).await;
+        let stage = unknown_editor(run_for_real(joins)).await;
         let before = tokio::time::Instant::now();
-        assert_eq!(said(&stage, "echo x").await, ("here".to_owned(), Some(0)), "{joins:?}");
+        assert_eq!(run_and_collect(&stage, "echo x").await, ("here".to_owned(), Some(0)), "{joins:?}");
         assert!(before.elapsed() < Duration::from_secs(15), "{joins:?}: {:?}", before.elapsed());
         assert_eq!(stage.system.routes().spawn, Route::Local);
-        assert_eq!(said(&stage, "echo x").await, ("here".to_owned(), Some(0)));
+        assert_eq!(run_and_collect(&stage, "echo x").await, ("here".to_owned(), Some(0)));
         stage.settle().await;
         assert_eq!((created(&stage).len(), stage.spawned()), (expected, 2), "{joins:?}");
         assert_eq!(stage.editor().calls("terminal/release").len(), expected, "{joins:?}");
@@ -96,30 +104,31 @@ async fn where_no_form_is_safe_commands_run_here_and_the_terminal_is_asked_no_mo
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_editor_that_says_all_went_well_and_runs_nothing_is_not_believed() {
-    let stage = stranger(Arc::new(|_| TerminalScript::exits("", 0))).await;
-    assert_eq!(said(&stage, "echo x").await.0, "here");
+async fn a_probe_requires_the_output_and_not_only_the_exit_code() {
+    let stage = unknown_editor(Arc::new(|_| TerminalScript::exits("", 0))).await;
+    assert_eq!(run_and_collect(&stage, "echo x").await.0, "here");
     assert_eq!((stage.spawned(), stage.system.routes().spawn), (1, Route::Local));
     stage.settle().await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn commands_at_the_same_time_share_one_finding() {
-    let stage = stranger(really(Joins::Unquoted)).await;
+async fn concurrent_commands_share_one_terminal_probe() {
+    let stage = unknown_editor(run_for_real(Joins::Unquoted)).await;
     let lines = ["echo 1", "echo 2", "echo 3"];
-    let outputs = futures::future::join_all(lines.map(|line| said(&stage, line))).await;
+    let outputs = futures::future::join_all(lines.map(|line| run_and_collect(&stage, line))).await;
     assert_eq!(outputs.into_iter().map(|(text, _)| text).collect::<String>(), "1\n2\n3\n");
     assert_eq!(created(&stage).len(), 2 + 3);
     stage.settle().await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_finding_that_is_given_up_is_released_and_made_again() {
-    let starts: Starts = Arc::new(|params| match words(params).iter().any(|word| word.contains("exit 7")) {
-        true => TerminalScript::hangs(""),
-        false => TerminalScript::exits("", 0),
-    });
-    let stage = stranger(starts).await;
+async fn an_abandoned_terminal_probe_is_released_and_repeated() {
+    let start_terminal: StartTerminal =
+        Arc::new(|params| match encode_command(params).iter().any(|word| word.contains("exit 7")) {
+            true => TerminalScript::hangs(""),
+            false => TerminalScript::exits("", 0),
+        });
+    let stage = unknown_editor(start_terminal).await;
     for number in 1..=2 {
         let system = stage.system.clone();
         let spawning = tokio::spawn(async move { system.spawn(command("echo x")).await.map(drop) });
@@ -132,32 +141,35 @@ async fn a_finding_that_is_given_up_is_released_and_made_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refusal_of_the_first_terminal_is_obeyed_and_says_nothing_about_its_form() {
-    let script =
-        EditorScript { name: Introduced::Not, starts: Some(really(Joins::Not)), ..EditorScript::full() };
+async fn a_refused_terminal_leaves_the_form_unknown() {
+    let script = EditorScript {
+        name: ClientName::Not,
+        start_terminal: Some(run_for_real(Joins::Not)),
+        ..EditorScript::full()
+    };
     let stage = stage(script.fault_at(1, Fault::Error(-32603, "the user said no"))).await;
     let Err(error) = stage.system.spawn(command("echo x")).await else { panic!("it ran") };
     assert!(error.to_string().contains("the user said no"), "{error}");
-    assert_eq!(said(&stage, "echo x").await.0, "x\n");
+    assert_eq!(run_and_collect(&stage, "echo x").await.0, "x\n");
     assert_eq!((stage.spawned(), stage.system.routes().spawn), (0, Route::Client));
     stage.settle().await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_editor_without_terminals_after_all_is_asked_once() {
-    let script = EditorScript { name: Introduced::Not, ..EditorScript::full() };
+async fn an_editor_without_terminal_support_gets_one_request() {
+    let script = EditorScript { name: ClientName::Not, ..EditorScript::full() };
     let script = script.fault("terminal/create", Fault::Error(-32601, "Method not found"));
     let stage = stage_over(script, |disk| {
         disk.add_dir("/w");
         disk.on_command("echo x", |_| Script::exits(0).prints("here"));
     })
     .await;
-    assert_eq!(said(&stage, "echo x").await.0, "here");
+    assert_eq!(run_and_collect(&stage, "echo x").await.0, "here");
     assert_eq!((created(&stage).len(), stage.spawned()), (1, 1));
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_terminal_too_many_is_an_error_and_the_place_of_one_that_ended_is_free() {
+async fn terminals_beyond_the_limit_fail_until_one_ends() {
     let stage = stage(EditorScript::full().command("hang", TerminalScript::hangs(""))).await;
     let mut open = Vec::new();
     for _ in 0..TERMINALS {

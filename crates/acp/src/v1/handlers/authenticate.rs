@@ -27,7 +27,7 @@ pub(crate) async fn authenticate(connection: &Connection, peer: &Peer, mut given
     let changed = done.as_ref().is_ok_and(|changed| *changed);
     reply.send(done.map(|_| acp::AuthenticateResponse::new()));
     if changed {
-        connection.tell_auth(peer).await;
+        connection.notify_auth(peer).await;
     }
 }
 
@@ -36,17 +36,17 @@ pub(crate) async fn logout(connection: &Connection, peer: &Peer, reply: Reply) {
     let changed = connection.log_out();
     reply.send(Ok(acp::LogoutResponse::new()));
     if changed {
-        connection.tell_auth(peer).await;
+        connection.notify_auth(peer).await;
     }
 }
 
 /// Returns whether the model for new sessions is usable. Never fails.
 pub(crate) async fn auth_status(connection: &Connection) -> acp::AuthStatusResponse {
-    acp::AuthStatusResponse::new(auth_word(connection.auth_state().await))
+    acp::AuthStatusResponse::new(auth_state_to_acp(connection.auth_state().await))
 }
 
 /// Converts the login state to the wire type.
-pub(crate) fn auth_word(state: AuthState) -> acp::AuthState {
+pub(crate) fn auth_state_to_acp(state: AuthState) -> acp::AuthState {
     match state {
         AuthState::NotRequired => acp::AuthState::NotRequired,
         AuthState::Authenticated => acp::AuthState::Authenticated,

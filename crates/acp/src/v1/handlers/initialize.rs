@@ -1,7 +1,7 @@
 //! `initialize`: exchanges identities and capabilities. Contacts no provider.
 
 use crate::{
-    TerminalPlace,
+    TerminalPlace, client_facts,
     connection::{
         auth::{
             METHOD, METHOD_DESCRIPTION, METHOD_NAME, PILOT_METHOD, PILOT_METHOD_DESCRIPTION,
@@ -10,9 +10,9 @@ use crate::{
         },
         errors,
     },
-    facts, native,
-    system::{Advertised, Learned, Share},
-    v1::{Connection, Traits, to_acp::Takes},
+    native,
+    system::{Advertised, ClientBehaviour, UsedCapabilities},
+    v1::{ClientTraits, Connection, to_acp::OptionalUpdates},
 };
 use agent_client_protocol::{Client, ConnectionTo, Error, schema::ProtocolVersion, v1::schema as acp};
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ pub(crate) fn initialize(
     params: Value,
 ) -> Result<Value, Error> {
     if !(params.is_object() || params.is_null()) {
-        return Err(errors::invalid_params("invalid params of initialize: an object is due"));
+        return Err(errors::invalid_params("invalid params of initialize: expected an object"));
     }
     // Capabilities that cannot be decoded are ignored, never an error.
     let capabilities: acp::ClientCapabilities = params
@@ -36,9 +36,10 @@ pub(crate) fn initialize(
     let options = &connection.options;
     let in_terminal = capabilities.auth.terminal;
     let forms = capabilities.elicitation.as_ref().is_some_and(acp::ElicitationCapabilities::supports_form);
-    let said = |key: &str| params.get("clientInfo").and_then(|info| info.get(key)).and_then(Value::as_str);
-    let facts = facts::look_up(said("name"), said("version"));
-    if !connection.introduce(client, forms, traits(&capabilities, facts, options.terminal)) {
+    let client_info =
+        |key: &str| params.get("clientInfo").and_then(|info| info.get(key)).and_then(Value::as_str);
+    let facts = client_facts::look_up(client_info("name"), client_info("version"));
+    if !connection.register(client, forms, traits(&capabilities, facts, options.terminal)) {
         return Err(errors::invalid_request("already initialized"));
     }
     // A client of version 2 that is served in version 1 names the member `capabilities`. Such a
@@ -48,8 +49,8 @@ pub(crate) fn initialize(
     } else {
         "clientCapabilities"
     };
-    connection.native.introduced(&params, named);
-    if connection.native.is_seed() {
+    connection.native.on_initialize(&params, named);
+    if connection.native.is_kosmokrator() {
         connection.ids.number();
     }
     let session = acp::SessionCapabilities::new()
@@ -96,26 +97,30 @@ pub(crate) fn initialize(
     Ok(answer)
 }
 
-fn traits(capabilities: &acp::ClientCapabilities, facts: facts::Facts, place: TerminalPlace) -> Traits {
+fn traits(
+    capabilities: &acp::ClientCapabilities,
+    facts: client_facts::ClientFacts,
+    place: TerminalPlace,
+) -> ClientTraits {
     let advertised = Advertised {
         read: capabilities.fs.read_text_file,
         write: capabilities.fs.write_text_file,
         terminal: capabilities.terminal,
     };
     let (meta, session) = (capabilities.meta.as_ref(), capabilities.session.as_ref());
-    Traits {
+    ClientTraits {
         facts,
-        share: Share {
+        capabilities: UsedCapabilities {
             advertised,
-            demoted: Arc::default(),
-            learned: Arc::new(Learned::new(facts)),
+            withdrawn: Arc::default(),
+            behaviour: Arc::new(ClientBehaviour::new(facts)),
             place,
             tools: Arc::default(),
         },
-        takes: Takes {
+        optional_updates: OptionalUpdates {
             notices: session.is_some_and(|session| session.notices.is_some()),
             compaction: session.is_some_and(|session| session.compaction.is_some()),
-            // Set per connection in `Traits::takes`.
+            // Set per connection in `ClientTraits::optional_updates`.
             raw_output: false,
             displays: meta.and_then(|meta| meta.get("terminal_output")) == Some(&Value::Bool(true)),
         },

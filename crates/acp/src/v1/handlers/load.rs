@@ -1,8 +1,8 @@
 //! `session/load`: opens a stored session and replays its whole history before it responds.
 
-use super::tell_commands;
+use super::send_commands;
 use crate::{
-    connection::{Held, Replayed, Reply, errors},
+    connection::{HeldUpdates, Replay, Reply, errors},
     v1::{
         Connection, Peer,
         settings::{config_options, modes},
@@ -20,7 +20,7 @@ pub(crate) async fn load(connection: &Connection, peer: &Peer, params: Value, re
         Err(error) => return reply.send(Err::<(), _>(error)),
     };
     let (last, live) = connection.hold(peer, &handle);
-    let held = Held::new(peer, &handle);
+    let held = HeldUpdates::new(peer, &handle);
     let cancellation = reply.cancellation();
     let played = tokio::select! {
         biased;
@@ -30,8 +30,8 @@ pub(crate) async fn load(connection: &Connection, peer: &Peer, params: Value, re
     };
     // After an error response, the client does not consider the session open.
     match &played {
-        Ok(()) => connection.keep(handle.id()),
-        Err(_) => connection.take_back(peer, handle.id()).await,
+        Ok(()) => connection.mark_open(handle.id()),
+        Err(_) => connection.leave_cancelled(peer, handle.id()).await,
     }
     let answer = played.map(|()| {
         let settings = connection.settings(&handle);
@@ -43,7 +43,7 @@ pub(crate) async fn load(connection: &Connection, peer: &Peer, params: Value, re
     reply.send(answer);
     drop(held);
     if loaded {
-        tell_commands(peer, &handle);
+        send_commands(peer, &handle);
     }
 }
 
@@ -57,8 +57,8 @@ async fn replay(
     last: u64,
     live: Vec<SessionEvent>,
 ) -> Result<(), Error> {
-    let mut projection = Projection::replay(peer.traits.takes(connection));
-    let mut replayed = Replayed::new(connection, peer, handle);
+    let mut projection = Projection::replay(peer.traits.optional_updates(connection));
+    let mut replayed = Replay::new(connection, peer, handle);
     let (mut title, mut usage) = (None, None);
     let mut pages = connection.runtime.shown_events(handle.id(), last);
     loop {

@@ -14,7 +14,7 @@ mod set_mode;
 mod set_model;
 mod status;
 
-pub(crate) use authenticate::{auth_status, auth_word, authenticate, logout};
+pub(crate) use authenticate::{auth_state_to_acp, auth_status, authenticate, logout};
 pub(crate) use fork::fork;
 pub(crate) use initialize::initialize;
 pub(crate) use list::list;
@@ -31,6 +31,6 @@ use super::{Peer, to_acp::available_commands};
 use agent::SessionHandle;
 
 /// Sends the slash commands of a session that has just been announced to the client.
-fn tell_commands(peer: &Peer, session: &SessionHandle) {
+fn send_commands(peer: &Peer, session: &SessionHandle) {
     peer.outbox.push(session.id(), vec![available_commands(&session.commands())]);
 }

@@ -1,6 +1,6 @@
 //! `session/new`: creates a session.
 
-use super::tell_commands;
+use super::send_commands;
 use crate::{
     connection::Reply,
     v1::{
@@ -22,7 +22,7 @@ pub(crate) async fn new(connection: &Connection, peer: &Peer, params: Value, rep
                 .config_options(config_options(&settings, &connection.models()));
             reply.send(Ok(answer));
             peer.outbox.release(handle.id());
-            tell_commands(peer, &handle);
+            send_commands(peer, &handle);
         }
         Err(error) => reply.send(Err::<(), _>(error)),
     }

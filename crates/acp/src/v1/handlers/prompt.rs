@@ -1,7 +1,7 @@
 //! `session/prompt`: runs a turn.
 
 use crate::{
-    connection::{Reply, errors, money, params},
+    connection::{Reply, errors, params, unpriced},
     v1::{Connection, Peer, from_acp, to_acp},
 };
 use agent::{PromptOutcome, SessionHandle, TurnError};
@@ -35,8 +35,8 @@ pub(crate) async fn prompt(connection: &Connection, peer: &Peer, given: Value, r
         }
         Err(error) => return reply.send(Err::<(), _>(error)),
     };
-    let (cancellation, left) = (reply.cancellation(), connection.left(&handle));
-    if let Err(error) = connection.may_use(&handle.state().model) {
+    let (cancellation, left) = (reply.cancellation(), connection.leave_token(&handle));
+    if let Err(error) = connection.check_model_allowed(&handle.state().model) {
         return reply.send(Err::<(), _>(error));
     }
     let mut turn = handle.start(content);
@@ -55,10 +55,10 @@ pub(crate) async fn prompt(connection: &Connection, peer: &Peer, given: Value, r
     if let Err(error @ TurnError::Store(_)) = &ended
         && let Some(client) = connection.client(&handle)
     {
-        client.broken(error);
+        client.report_unrecorded_end(error);
     }
     peer.outbox.flush(handle.id());
-    reply.send(answer(ended, connection.native.is_seed()));
+    reply.send(answer(ended, connection.native.is_kosmokrator()));
 }
 
 /// Decodes the session and the prompt; `None` for an empty prompt on the KosmoKrator wire, where
@@ -70,7 +70,7 @@ fn decode(
     let given: Params = params("session/prompt", given)?;
     let handle = connection.find(&given.session_id)?;
     let blank = |block: &Value| block["text"].as_str().is_some_and(|text| text.trim().is_empty());
-    if connection.native.is_seed() && given.prompt.iter().all(blank) {
+    if connection.native.is_kosmokrator() && given.prompt.iter().all(blank) {
         return Ok(None);
     }
     Ok(Some((handle, from_acp::prompt(given.prompt)?)))
@@ -78,9 +78,12 @@ fn decode(
 
 /// Creates the response: the stop reason and the tokens used by the turn. On the KosmoKrator wire,
 /// the tokens are those of the whole session.
-fn answer(ended: Result<PromptOutcome, TurnError>, is_seed: bool) -> Result<acp::PromptResponse, Error> {
+fn answer(
+    ended: Result<PromptOutcome, TurnError>,
+    is_kosmokrator: bool,
+) -> Result<acp::PromptResponse, Error> {
     let outcome = ended.map_err(|error| errors::turn(&error))?;
-    let usage = match is_seed {
+    let usage = match is_kosmokrator {
         true => acp::Usage::new(outcome.total.all(), outcome.total.input, outcome.total.output),
         false => {
             let used = outcome.usage;
@@ -101,7 +104,7 @@ fn meta(outcome: &PromptOutcome) -> Map<String, Value> {
         "cacheWrite": outcome.usage.cache_write,
     });
     if let Some(cost) = outcome.usage.cost {
-        usage["cost"] = json!({ "amount": cost.dollars(), "currency": money::CURRENCY });
+        usage["cost"] = json!({ "amount": cost.dollars(), "currency": unpriced::CURRENCY });
     }
     let tiller = json!({ "usage": usage, "requests": outcome.requests });
     Map::from_iter([("tiller".to_owned(), tiller)])

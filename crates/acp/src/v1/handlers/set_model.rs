@@ -25,7 +25,7 @@ pub(crate) async fn set_model(connection: &Connection, given: Value) -> Result<V
         _ => given.model_id,
     };
     choose_model(connection, &handle, &model).await?;
-    if connection.native.is_seed() {
+    if connection.native.is_kosmokrator() {
         let settings = connection.settings(&handle);
         return Ok(json!({ "configOptions": config_options(&settings, &connection.models()) }));
     }

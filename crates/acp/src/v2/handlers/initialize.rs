@@ -38,11 +38,11 @@ pub(crate) fn initialize(
         .unwrap_or_default();
     let in_terminal = capabilities.auth.as_ref().is_some_and(|auth| auth.terminal.is_some());
     let forms = capabilities.elicitation.as_ref().is_some_and(acp::ElicitationCapabilities::supports_form);
-    if !connection.introduce(client, forms, ()) {
+    if !connection.register(client, forms, ()) {
         return Err(errors::invalid_request("already initialized"));
     }
     if params.get("capabilities").is_some() {
-        connection.native.introduced(&params, "capabilities");
+        connection.native.on_initialize(&params, "capabilities");
     }
     let options = &connection.options;
     let prompt = acp::PromptCapabilities::new()

@@ -25,7 +25,7 @@ pub(crate) async fn prompt(connection: &Connection, given: Value, reply: Reply) 
         Ok(decoded) => decoded,
         Err(error) => return reply.send(Err::<(), _>(error)),
     };
-    let (cancellation, left) = (reply.cancellation(), connection.left(&handle));
+    let (cancellation, left) = (reply.cancellation(), connection.leave_token(&handle));
     let mut turn = handle.start(content);
     let taken_back = tokio::select! {
         biased;
@@ -61,7 +61,7 @@ pub(crate) async fn prompt(connection: &Connection, given: Value, reply: Reply) 
     {
         client.failed(&message, &errors::turn(&error));
         if matches!(error, agent::TurnError::Store(_)) {
-            client.broken(&error);
+            client.report_unrecorded_end(&error);
         }
     }
 }
@@ -70,6 +70,6 @@ fn decode(connection: &Connection, given: Value) -> Result<(SessionHandle, Vec<C
     let given: Params = params("session/prompt", given)?;
     let handle = connection.find(&given.session_id)?;
     let content = from_acp::prompt(given.prompt)?;
-    connection.may_use(&handle.state().model)?;
+    connection.check_model_allowed(&handle.state().model)?;
     Ok((handle, content))
 }

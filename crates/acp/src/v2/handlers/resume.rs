@@ -1,7 +1,7 @@
 //! `session/resume`: opens a stored session, and replays its history on request.
 
 use crate::{
-    connection::{Held, Replayed, Reply, errors, params},
+    connection::{HeldUpdates, Replay, Reply, errors, params},
     v2::{
         Connection, Peer,
         settings::config_options,
@@ -32,7 +32,7 @@ pub(crate) async fn resume(connection: &Connection, peer: &Peer, given: Value, r
         Err(error) => return reply.send(Err::<(), _>(error)),
     };
     let (last, live) = connection.hold(peer, &handle);
-    let held = Held::new(peer, &handle);
+    let held = HeldUpdates::new(peer, &handle);
     let cancellation = reply.cancellation();
     let until = if from_start { last } else { 0 };
     let played = tokio::select! {
@@ -43,8 +43,8 @@ pub(crate) async fn resume(connection: &Connection, peer: &Peer, given: Value, r
     };
     // After an error response, the client does not consider the session open.
     match &played {
-        Ok(()) => connection.keep(handle.id()),
-        Err(_) => connection.take_back(peer, handle.id()).await,
+        Ok(()) => connection.mark_open(handle.id()),
+        Err(_) => connection.leave_cancelled(peer, handle.id()).await,
     }
     reply.send(played.map(|()| {
         let settings = connection.settings(&handle);
@@ -77,7 +77,7 @@ async fn replay(
     live: Vec<SessionEvent>,
 ) -> Result<(), Error> {
     let mut projection = Projection::replay();
-    let mut replayed = Replayed::new(connection, peer, handle);
+    let mut replayed = Replay::new(connection, peer, handle);
     let (mut title, mut usage) = (None, None);
     let mut pages = connection.runtime.shown_events(handle.id(), until);
     loop {

@@ -1,7 +1,7 @@
 //! The descriptions of all settings, in the order of [`KEYS`](super::KEYS).
 
 use super::{About, DefaultValue, Item, Takes};
-use crate::limits::{HOOK_TIMEOUT_MAX, SILENCE_MAX};
+use crate::limits::{HOOK_TIMEOUT_MAX, IDLE_TIMEOUT_MAX};
 use std::time::Duration;
 
 /// The largest timeout of a command.
@@ -295,7 +295,7 @@ pub(super) const ABOUT: &[About] = &[
     },
     About {
         name: "providers.silence",
-        takes: Takes::Seconds { most: Some(SILENCE_MAX) },
+        takes: Takes::Seconds { most: Some(IDLE_TIMEOUT_MAX) },
         default: DefaultValue::Described("300; 900 on the local network"),
         text: "How long a model's server may [send nothing](providers.md#silence), unless the \
                provider's own setting below defines it.",
@@ -322,7 +322,7 @@ pub(super) const ABOUT: &[About] = &[
     },
     About {
         name: "providers.openai.silence",
-        takes: Takes::Seconds { most: Some(SILENCE_MAX) },
+        takes: Takes::Seconds { most: Some(IDLE_TIMEOUT_MAX) },
         default: DefaultValue::Described("providers.silence"),
         text: "The same for OpenAI.",
     },
@@ -340,7 +340,7 @@ pub(super) const ABOUT: &[About] = &[
     },
     About {
         name: "providers.anthropic.silence",
-        takes: Takes::Seconds { most: Some(SILENCE_MAX) },
+        takes: Takes::Seconds { most: Some(IDLE_TIMEOUT_MAX) },
         default: DefaultValue::Described("providers.silence"),
         text: "The same for Anthropic.",
     },
@@ -359,7 +359,7 @@ pub(super) const ABOUT: &[About] = &[
     },
     About {
         name: "providers.gemini.silence",
-        takes: Takes::Seconds { most: Some(SILENCE_MAX) },
+        takes: Takes::Seconds { most: Some(IDLE_TIMEOUT_MAX) },
         default: DefaultValue::Described("providers.silence"),
         text: "The same for Gemini.",
     },
@@ -383,7 +383,7 @@ pub(super) const ABOUT: &[About] = &[
     },
     About {
         name: "providers.custom.NAME.silence",
-        takes: Takes::Seconds { most: Some(SILENCE_MAX) },
+        takes: Takes::Seconds { most: Some(IDLE_TIMEOUT_MAX) },
         default: DefaultValue::Described("providers.silence"),
         text: "The same for that provider.",
     },
@@ -408,7 +408,7 @@ pub(super) const ABOUT: &[About] = &[
     },
     About {
         name: "providers.local.silence",
-        takes: Takes::Seconds { most: Some(SILENCE_MAX) },
+        takes: Takes::Seconds { most: Some(IDLE_TIMEOUT_MAX) },
         default: DefaultValue::Described("providers.silence"),
         text: "How long a model server on this machine may send nothing.",
     },

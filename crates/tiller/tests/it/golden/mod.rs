@@ -59,9 +59,9 @@ fn every_event_and_request_is_as_documented() {
         requests.entry(name).or_default().push(exchange);
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    let mut told: BTreeSet<String> = events.keys().map(|name| (*name).to_owned()).collect();
-    told.extend(OF_SWARMS.map(str::to_owned));
-    assert_eq!(told, known("events"));
+    let mut known_events: BTreeSet<String> = events.keys().map(|name| (*name).to_owned()).collect();
+    known_events.extend(OF_SWARMS.map(str::to_owned));
+    assert_eq!(known_events, known("events"));
     assert_eq!(requests.keys().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>(), known("requests"));
 
     let mut text = "### Events\n".to_owned();
@@ -157,7 +157,7 @@ fn requests(pipe: &mut Pipe) -> Vec<Exchange> {
         exchanges.push(Exchange { method: method.to_owned(), params: with, answer: answer.clone() });
         answer.unwrap_or_default()
     };
-    let nobody = || json!({ "sessionId": "nobody" });
+    let dead_port = || json!({ "sessionId": "nobody" });
 
     ask("_tiller/capabilities", json!({}), true);
     ask(
@@ -226,26 +226,26 @@ fn requests(pipe: &mut Pipe) -> Vec<Exchange> {
     ask("_tiller/sessions/export", json!({ "format": "markdown" }), true);
     ask("_tiller/sessions/export", json!({ "format": "pdf" }), false);
     ask("_tiller/sessions/checkpoints", json!({}), true);
-    ask("_tiller/sessions/checkpoints", nobody(), false);
+    ask("_tiller/sessions/checkpoints", dead_port(), false);
     ask("_tiller/sessions/rewind", json!({ "to": 0 }), true);
     ask("_tiller/sessions/rewind", json!({ "to": 7 }), false);
     ask("_tiller/permissions/explain", json!({ "what": "rm -rf build" }), true);
     ask("_tiller/permissions/explain", json!({}), false);
     ask("_tiller/permissions/log", json!({}), true);
-    ask("_tiller/permissions/log", nobody(), false);
+    ask("_tiller/permissions/log", dead_port(), false);
     let config = "[agent]\nsystem_prompt = 'Be brief.'\n[hooks.check]\non = 'stop'\ncommand = ['sh', '.tiller/check.sh']\n";
     std::fs::create_dir_all(project.join(".tiller")).unwrap();
     std::fs::write(project.join(".tiller/config.toml"), config).unwrap();
     std::fs::write(project.join(".tiller/check.sh"), "true\n").unwrap();
     let shown = ask("_tiller/trust/list", json!({}), true);
     let item = |hash: &Value| json!({ "items": [{ "id": shown["items"][1]["id"], "hash": hash }] });
-    ask("_tiller/trust/list", nobody(), false);
+    ask("_tiller/trust/list", dead_port(), false);
     ask("_tiller/trust/give", item(&shown["items"][1]["hash"]), true);
     ask("_tiller/trust/give", item(&json!("of something else")), false);
     ask("_tiller/trust/take", json!({ "ids": [shown["items"][1]["id"]] }), true);
     ask("_tiller/trust/take", json!({ "ids": [] }), false);
     ask("_tiller/usage/get", json!({}), true);
-    ask("_tiller/usage/get", nobody(), false);
+    ask("_tiller/usage/get", dead_port(), false);
     ask("_tiller/doctor", json!({}), true);
     ask("kosmokrator/doctor", json!({}), false);
     exchanges

@@ -138,9 +138,10 @@ impl Pipe {
         let home = self.home.path();
         let text = text.replace(&self.session, "0199f0c4-SESSION");
         let mut text = text.replace(&self.model, "http://127.0.0.1:8080");
-        for (folder, shown) in [("home", "/path/to/home"), ("project", "/path/to/project"), ("", "/path/to")]
+        for (directory, shown) in
+            [("home", "/path/to/home"), ("project", "/path/to/project"), ("", "/path/to")]
         {
-            text = text.replace(home.join(folder).to_str().unwrap().trim_end_matches('/'), shown);
+            text = text.replace(home.join(directory).to_str().unwrap().trim_end_matches('/'), shown);
         }
         // Timestamps to the second: `2026-01-01T00:00:00Z`.
         while let Some(end) = text.find("Z\n").filter(|end| *end > 18 && text.as_bytes()[end - 9] == b'T') {

@@ -109,7 +109,7 @@ fn is(value: &Value, kind: &str) -> bool {
 }
 
 #[test]
-fn what_does_not_fit_is_found() {
+fn schema_mismatches_are_found() {
     use serde_json::json;
     let document = json!({ "$defs": { "a": { "type": "object", "properties": { "n": { "type": "integer" } }, "required": ["n"] } } });
     let schema = json!({ "$ref": "#/$defs/a", "properties": { "t": { "const": "x" } }, "required": ["t"] });

@@ -1,0 +1,53 @@
+//! The directories for configuration, data and cache.
+
+use crate::{
+    environment::{Environment, user_directories},
+    options::Directories,
+};
+use system::AbsPath;
+
+/// Resolves the directories: below `TILLER_HOME` if that is set, else in the user's base
+/// directories.
+pub(crate) fn resolve(environment: &Environment, cwd: &AbsPath) -> anyhow::Result<Directories> {
+    let temp = cwd.join(environment.get("TMPDIR").unwrap_or("/tmp"));
+    if let Some(home) = environment.get("TILLER_HOME") {
+        let own = cwd.join(home);
+        // `~` in settings means the user's home directory; without `HOME` it means tiller's.
+        let home = match environment.get("HOME") {
+            Some(home) => cwd.join(home),
+            None => own.clone(),
+        };
+        return Ok(Directories { home, data: own.join("data"), cache: own.join("cache"), config: own, temp });
+    }
+    let user = user_directories()?;
+    Ok(Directories {
+        home: user.home,
+        config: user.config.join("tiller"),
+        data: user.data.join("tiller"),
+        cache: user.cache.join("tiller"),
+        temp,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tiller_home_contains_every_directory() {
+        let environment: Environment = [("TILLER_HOME", "/h"), ("HOME", "/home/me"), ("TMPDIR", "")]
+            .map(|(a, b)| (a.into(), b.into()))
+            .into_iter()
+            .collect();
+        let directories = resolve(&environment, &AbsPath::new("/w").unwrap()).unwrap();
+        let shown = [
+            &directories.home,
+            &directories.config,
+            &directories.data,
+            &directories.cache,
+            &directories.temp,
+        ]
+        .map(AbsPath::as_str);
+        assert_eq!(shown, ["/home/me", "/h", "/h/data", "/h/cache", "/tmp"]);
+    }
+}

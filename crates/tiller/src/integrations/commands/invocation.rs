@@ -1,0 +1,57 @@
+//! Calls a function from the command line.
+
+use super::{CommandContext, stdin};
+use crate::{
+    args::OneFunction,
+    integrations::{
+        AccountAdvice,
+        call_line::{self, CallLine},
+        report::Report,
+    },
+};
+use ::integrations::{Blocked, Call, CallError, Files};
+use anyhow::{Result, bail};
+use serde_json::Value;
+
+impl CommandContext<'_> {
+    pub(super) async fn call(&self, name: &str, words: &[String]) -> Result<Report> {
+        let (integration, function) = self.function(name).await?;
+        let CallLine { given, account, force, dry_run, help, .. } =
+            call_line::read(words, &function, &mut stdin)?;
+        if help {
+            return self.docs(&OneFunction { name: name.to_owned(), common: Default::default() }).await;
+        }
+        let advice = AccountAdvice::of(&self.integrations, &integration.name).await;
+        let account = account.unwrap_or_else(|| advice.default_account().to_owned());
+        let missing_credentials = advice.missing_credentials(&integration, &function, &account);
+        let files = Some(Files { system: self.system.clone(), cwd: self.cwd.clone() });
+        let call = Call { integration, function, account, raw_arguments: given, force, dry_run, files };
+        // The user typed the file names, so they are already approved.
+        let denial = self.integrations.denial(self.options, self.cwd, &call, false).await;
+        let outcome = match self.integrations.caller.call(&call, &self.switches, denial).await {
+            Ok(outcome) => outcome,
+            Err(CallError::Blocked(blocked)) => match (&blocked, missing_credentials) {
+                (Blocked::NotActive(name), _) => bail!("{blocked} (`tiller integrations enable {name}`)"),
+                (Blocked::NoCredentials { .. }, Some(why)) => bail!("{why}"),
+                _ => bail!("{blocked}"),
+            },
+            Err(error) => return Err(error.into()),
+        };
+        let text = match (&outcome.error, &outcome.data) {
+            (Some(error), _) => failure_message(error, &call, self),
+            (None, Value::String(text)) => format!("{}\n", text.trim_end()),
+            (None, data) => format!("{data:#}\n"),
+        };
+        Ok(Report::new(outcome.to_json(), text).failed(!outcome.success()))
+    }
+}
+
+/// Returns the text for a failed call: the error, and a hint if it needed permission.
+fn failure_message(error: &str, call: &Call, context: &CommandContext<'_>) -> String {
+    let permission = context.switches.permission(&call.integration.name, call.function.operation);
+    let waits = permission == ::integrations::Permission::Ask && !call.force && !call.dry_run;
+    let (name, operation) = (&call.integration.name, call.function.operation.id());
+    let hint =
+        format!("`tiller integrations configure {name} --{operation} allow`, or --force for this call\n");
+    if waits { format!("{error}\n{hint}") } else { format!("{error}\n") }
+}
