@@ -2517,7 +2517,8 @@ class TextDeltaEvent(TypedDict):
 
 
 class ThinkingDeltaEvent(TypedDict):
-    """More reasoning of the model; one for each `agent_thought_chunk` with its reasoning, immediately after it."""
+    """More reasoning of the model; one for each `agent_thought_chunk` with its reasoning,
+immediately after it."""
 
     protocolVersion: int
     runId: Union[str, None]

@@ -2398,7 +2398,8 @@ export type TextDeltaEvent = {
   text: string;
 };
 
-/** More reasoning of the model; one for each `agent_thought_chunk` with its reasoning, immediately after it. */
+/** More reasoning of the model; one for each `agent_thought_chunk` with its reasoning,
+immediately after it. */
 export type ThinkingDeltaEvent = {
   /** The version of the native layer, 1. */
   protocolVersion: number;

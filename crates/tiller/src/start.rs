@@ -294,8 +294,8 @@ async fn resolve_settings(environment: &Environment, cwd: Option<&Path>, flags: 
     Ok(Resolved::of(settings, cwd, snapshot, None))
 }
 
-/// Like [`resolve_settings`], for commands that are safe without the user's settings: unusable files
-/// are omitted, and the problem is logged.
+/// Like [`resolve_settings`], for commands that are safe without the user's settings: unusable
+/// files are omitted, and the problem is logged.
 async fn resolve_settings_or_defaults(
     environment: &Environment,
     cwd: Option<&Path>,

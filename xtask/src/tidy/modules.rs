@@ -1,7 +1,9 @@
-//! A crate's files as the compiler sees them: which module stands where, and which file names items of which other.
+//! A crate's files as the compiler sees them: which module stands where, and which file names items
+//! of which other.
 //!
-//! A path is followed through `use` and re-exports to the file that defines the item, so naming `crate::Mode` is naming
-//! the file of `Mode` and not `lib.rs`. Code that is compiled for tests only is left out.
+//! A path is followed through `use` and re-exports to the file that defines the item, so naming
+//! `crate::Mode` is naming the file of `Mode` and not `lib.rs`. Code that is compiled for tests
+//! only is left out.
 
 use super::tree::Tree;
 use regex::Regex;
@@ -45,7 +47,8 @@ enum Target {
 pub(super) type Edges = BTreeMap<String, BTreeMap<String, BTreeSet<String>>>;
 
 impl Crate {
-    /// Reads the crate that begins with this file; `None` where it does not exist or does not parse.
+    /// Reads the crate that begins with this file; `None` where it does not exist or does not
+    /// parse.
     pub(super) fn read(tree: &Tree, root: &str) -> Option<Self> {
         let mut read = Self { modules: Vec::new() };
         read.add_file(tree, root, None)?;
@@ -83,7 +86,8 @@ impl Crate {
         pairs.filter(|(file, parent)| file != parent).collect()
     }
 
-    /// `impl Type` blocks outside the module of their type and its children: file, type, and the type's file.
+    /// `impl Type` blocks outside the module of their type and its children: file, type, and the
+    /// type's file.
     pub(super) fn stray_impls(&self) -> Vec<(&str, String, String)> {
         let mut stray = Vec::new();
         for (at, module) in self.modules.iter().enumerate() {

@@ -1,6 +1,7 @@
 //! What a prompt asks for.
 
-use agent::{Content, Message};
+use super::messages::{answer, user};
+use agent::Message;
 use serde_json::{Value, json};
 
 /// What a prompt asks for.
@@ -45,11 +46,10 @@ const EXAMPLES: [(&str, Kind); 20] = [
 
 /// Returns the messages that ask for the kind of a prompt.
 pub(super) fn messages(prompt: &str) -> Vec<Message> {
-    let user = |text: &str| Message::User(vec![Content::text(text)]);
     let mut messages = Vec::new();
     for (example, kind) in EXAMPLES {
         messages.push(user(example));
-        messages.push(super::steps::answer(&json!({ "kind": word(kind) }).to_string()));
+        messages.push(answer(&json!({ "kind": word(kind) }).to_string()));
     }
     messages.push(user(prompt));
     messages

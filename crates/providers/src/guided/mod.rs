@@ -12,6 +12,7 @@
 mod block;
 mod commands;
 mod kind;
+mod messages;
 mod project;
 mod rename;
 mod steps;

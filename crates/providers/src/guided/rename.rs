@@ -1,6 +1,7 @@
 //! Another name for something, in all files that are shown.
 
-use agent::{Content, Message};
+use super::messages::{answer, user};
+use agent::Message;
 use serde_json::{Value, json};
 
 /// The system prompt of the request that reads the two names.
@@ -8,10 +9,9 @@ pub(super) const SYSTEM: &str = "Which name is replaced by which?\n";
 
 /// Returns the messages that ask for the two names.
 pub(super) fn messages(prompt: &str) -> Vec<Message> {
-    let user = |text: &str| Message::User(vec![Content::text(text)]);
     vec![
         user("Rename the variable `a` to `b` in all files."),
-        super::steps::answer(r#"{"old": "a", "new": "b"}"#),
+        answer(r#"{"old": "a", "new": "b"}"#),
         user(prompt),
     ]
 }

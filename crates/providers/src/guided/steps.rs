@@ -1,9 +1,14 @@
 //! The tasks that a prompt is split into.
 
-use super::{block, commands, kind, kind::Kind, project::Project, rename};
+use super::{
+    block, commands, kind,
+    kind::Kind,
+    messages::{answer, user},
+    project::Project,
+    rename,
+};
 use agent::{
-    AnsweredCall, AssistantMessage, Content, LanguageModel, Message, ModelError, ModelEvent, ModelRequest,
-    ModelStop, Usage,
+    AnsweredCall, Content, LanguageModel, Message, ModelError, ModelEvent, ModelRequest, ModelStop, Usage,
 };
 use futures::{StreamExt, channel::mpsc::UnboundedSender};
 use serde_json::{Value, json};
@@ -30,15 +35,6 @@ const SYSTEM: &str =
     "You are Tiller, a coding agent. You work on the user's project. <files> and <file> show it.\n";
 const EXPLAIN: &str = "Answer in a few sentences. First quote the lines that decide it and name their file, then follow step by step what the code does, then give the answer.";
 const CHOOSE_FILES: &str = "Which files must be changed or created for this? {\"files\": [path, ...]}";
-
-/// An answer of the model that is one text.
-pub(super) fn answer(text: &str) -> Message {
-    Message::Assistant(AssistantMessage::said("", text))
-}
-
-fn user(text: impl Into<String>) -> Message {
-    Message::User(vec![Content::text(text)])
-}
 
 /// Where a turn stands.
 #[derive(Debug)]

@@ -1,0 +1,13 @@
+//! Messages that the guide writes.
+
+use agent::{AssistantMessage, Content, Message};
+
+/// Returns an answer of the model that is one text.
+pub(super) fn answer(text: &str) -> Message {
+    Message::Assistant(AssistantMessage::said("", text))
+}
+
+/// Returns a message of the user that is one text.
+pub(super) fn user(text: impl Into<String>) -> Message {
+    Message::User(vec![Content::text(text)])
+}
