@@ -271,7 +271,7 @@ mod tests {
     #[test]
     fn the_reason_names_the_runtime() {
         let reason = |client: Client| format!("{:#}", client.ready(Path::new("tiller")).unwrap_err());
-        assert_eq!(reason(client("no-such-runtime", (1, 0, 0))), "there is no no-such-runtime that runs");
+        assert_eq!(reason(client("no-such-runtime", (1, 0, 0))), "no working no-such-runtime was found");
         let old = reason(client("cargo", (99, 0, 0)));
         assert!(old.starts_with("cargo is older than 99.0: cargo 1."), "{old}");
     }

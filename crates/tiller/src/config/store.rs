@@ -182,7 +182,7 @@ mod tests {
             ("tools.default_permission_mode", json!("canary"), "guardian"),
             ("tools.default_permission_mode", json!(7), "takes text"),
             ("tools.denied_tools", json!("x"), "takes a list"),
-            ("a\nb", json!("x"), "no name"),
+            ("a\nb", json!("x"), "is not the name"),
         ] {
             let problem = set("", name, value).unwrap_err();
             assert!(problem.contains(says), "{problem}");

@@ -128,7 +128,7 @@ fn a_session_reports_an_unreachable_server_once_and_not_on_stderr() {
     is_plain(&stdout(&output));
     let printed = run_in_a_turn(&home, "return app.mcp.dead.anything{}");
     assert!(
-        printed.contains("MCP server 'dead': it is being started again: ") && printed.contains(&url),
+        printed.contains("MCP server 'dead': it is being restarted: ") && printed.contains(&url),
         "{printed}"
     );
     is_plain(&printed);

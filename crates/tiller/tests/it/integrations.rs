@@ -499,7 +499,7 @@ fn idempotent_requests_are_retried() {
     let says = "The service redirects to another host (localhost), which is not followed.";
     assert_eq!(call(&["list_pets"]), (says.to_owned(), 1));
     let (report, _) = call(&["list_pets"]);
-    assert_eq!(report, "The answer has more than 8 MB; ask for less, with a smaller page or a filter.");
+    assert_eq!(report, "The response is larger than 8 MB; request less, with a smaller page or a filter.");
 }
 
 #[test]

@@ -339,7 +339,7 @@ fn a_session_reports_how_to_sign_in() {
     agent.prompt(&session, "go", &mut Editor::default()).unwrap();
     let reported = notices(&agent);
     assert!(
-        reported.contains("'web' is not there") && reported.contains("`tiller mcp login web`"),
+        reported.contains("'web' is not running") && reported.contains("`tiller mcp login web`"),
         "{reported}"
     );
     let asked = web.requests().len();

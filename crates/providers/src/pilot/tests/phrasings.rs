@@ -214,7 +214,7 @@ fn unclear_prompts_are_not_started() {
         ("replace '' with 'x' in a.rs", "empty"),
         ("replace 'x' with 'y' in *.rs", "many files"),
         ("replace 'x' y with 'z' in a.rs", "mixes"),
-        ("rename symbol a-b to c in src", "no identifier"),
+        ("rename symbol a-b to c in src", "is not an identifier"),
         ("rename symbol a to a in src", "the same"),
         ("show 'a.txt", "never closed"),
         ("create a.txt with\n```\nx", "never closed"),
