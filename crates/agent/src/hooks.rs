@@ -1,7 +1,8 @@
-//! Hooks: the user's own commands around tool calls, prompts and the end of turns.
+//! Hooks: the user's own commands, run around tool calls, prompts and the end of turns.
 //!
-//! A hook is given JSON on its standard input and may answer with a JSON object as the last line of its output. It can deny and it can add a note for the
-//! model; it cannot allow anything. One that should decide and cannot (it does not start, fails, or takes too long) denies.
+//! A hook receives JSON on its standard input and may answer with a JSON object as the last line of
+//! its output. It can deny and can add a note for the model; it can never allow anything. A hook
+//! that should decide but cannot (it does not start, fails or times out) denies.
 
 use crate::{
     FolderTrust, TrustItem, TrustState,
@@ -18,21 +19,21 @@ use std::{
 use system::{AbsPath, Command, Confinement, Output, System, pattern_matches};
 use tokio_util::sync::CancellationToken;
 
-/// When a hook runs.
+/// The point at which a hook runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HookEvent {
-    /// Before a call that the policy did not deny, and before the user is asked about it. May deny.
+    /// Before a call that the policy did not deny and before the user is asked about it. May deny.
     BeforeTool,
-    /// After a call. A denial makes its result an error; what was done stays done.
+    /// After a call. A denial turns the result into an error; the call's effects remain.
     AfterTool,
-    /// Before a prompt is handed to the model. May deny.
+    /// Before a prompt is sent to the model. May deny.
     Prompt,
-    /// At the end of a turn. Its note is shown to the user.
+    /// At the end of a turn. The hook's note is shown to the user.
     Stop,
 }
 
 impl HookEvent {
-    /// Every event, with its word in settings.
+    /// Every event with its name in the settings.
     pub const ALL: [(&'static str, Self); 4] = [
         ("before_tool", Self::BeforeTool),
         ("after_tool", Self::AfterTool),
@@ -44,55 +45,60 @@ impl HookEvent {
         Self::ALL.iter().find(|(_, event)| *event == self).map_or("", |(id, _)| id)
     }
 
-    /// Whether a hook that does not answer denies.
+    /// Whether a failed or timed-out hook of this event counts as a denial.
     fn decides(self) -> bool {
         matches!(self, Self::BeforeTool | Self::Prompt)
     }
 }
 
-/// A hook.
+/// A hook and its configuration.
 #[derive(Clone)]
 pub struct Hook {
-    /// Its name in messages.
+    /// The hook's name in messages.
     pub name: String,
-    /// When it runs.
+    /// The event that runs the hook.
     pub event: HookEvent,
-    /// The program and its arguments; relative to the session's folder when it holds a slash.
+    /// The program and its arguments. A program that contains a slash is resolved against the
+    /// session's directory.
     pub command: Vec<String>,
-    /// The tools whose calls it is about, `*` for any characters; all when empty.
+    /// Patterns of the tools whose calls run the hook; `*` matches any characters. Empty means all
+    /// tools.
     pub tools: Vec<String>,
-    /// How long it may take.
+    /// The timeout of one run.
     pub timeout: Duration,
-    /// Who brought it, where that is a project: it is run only while the project is trusted with it.
+    /// The project that contributed the hook, if any. Such a hook runs only while the project is
+    /// trusted with it.
     pub brought_by: Option<Brought>,
 }
 
-/// A project that brought a hook.
+/// A project that contributed a hook.
 #[derive(Clone)]
 pub struct Brought {
-    /// Tells whether it is trusted.
+    /// Reads whether the hook is trusted.
     pub trust: FolderTrust,
-    /// The project's folder.
+    /// The project's directory.
     pub folder: AbsPath,
-    /// The hook as trust is given to it.
+    /// The hook as an item of the trust record.
     pub item: TrustItem,
-    /// Whether it was trusted before in this process. One that was and is another now denies: somebody counts on it.
+    /// Whether the hook was trusted earlier in this process. If so, a hook that has changed since
+    /// then denies, because the user relies on it.
     pub counted_on: Arc<AtomicBool>,
 }
 
-/// The hooks of all sessions, and the machine they run on: this one, never the editor's terminal.
+/// The hooks of all sessions and the system that runs them: always the local machine, never the
+/// editor's terminal.
 #[derive(Clone, Default)]
 pub struct Hooks {
     hooks: Arc<[Hook]>,
     system: Option<Arc<dyn System>>,
 }
 
-/// What hooks said.
+/// The combined result of the hooks of one event.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Said {
-    /// Why it must not be, if it must not.
+    /// The reason of the denial, if a hook denied.
     pub(crate) denial: Option<String>,
-    /// What else they had to say, each with its hook's name.
+    /// The hooks' notes, each prefixed with the name of its hook.
     pub(crate) notes: Vec<String>,
 }
 
@@ -103,17 +109,20 @@ impl std::fmt::Debug for Hooks {
 }
 
 impl Hooks {
-    /// Hooks that run on `system`, unconfined: they are the user's own.
+    /// Creates hooks that run on `system` without a sandbox, because they are the user's own
+    /// commands.
     pub fn new(hooks: Vec<Hook>, system: Arc<dyn System>) -> Self {
         Self { hooks: hooks.into(), system: Some(system) }
     }
 
-    /// Whether there are hooks of an event.
+    /// Whether any hook is registered for an event.
     pub(crate) fn hear(&self, event: HookEvent) -> bool {
         self.hooks.iter().any(|hook| hook.event == event)
     }
 
-    /// Runs the hooks of an event, one after the other, until one denies. `about` is what they are told beside the event and the folder.
+    /// Runs the hooks of an event one after the other until one denies.
+    ///
+    /// `about` returns the fields of the hooks' input beyond the event and the directory.
     pub(crate) async fn run(
         &self,
         event: HookEvent,
@@ -197,14 +206,14 @@ impl Hooks {
             }
             let status = process.wait().await.map_err(|error| error.to_string())?;
             let answer = Answer::of(&output);
-            // A denial counts however it ends.
+            // A denial counts whatever the exit status.
             match status.success() || answer.denial.is_some() {
                 true => Ok(answer),
                 false => Err(format!("it failed: {}", cut(output.trim()))),
             }
         };
         let seconds = hook.timeout.as_secs_f64();
-        // A process that is dropped is ended.
+        // Dropping the process kills it.
         tokio::time::timeout(hook.timeout, run)
             .await
             .unwrap_or_else(|_| Err(format!("no answer within {seconds} s")))
@@ -212,8 +221,10 @@ impl Hooks {
 }
 
 impl Brought {
-    /// Whether it is to run. One that waits for trust, or lost it by its user's word, is not there; one that was trusted and cannot be
-    /// told to be the same any more is an error.
+    /// Whether the hook is to run.
+    ///
+    /// A hook that awaits trust, or whose trust the user revoked, is skipped. A hook that was
+    /// trusted and can no longer be verified as the same is an error.
     async fn usable(&self) -> Result<bool, String> {
         let state = self.trust.state(&self.folder, &self.item).await;
         match &state {
@@ -240,7 +251,7 @@ struct Answer {
 }
 
 impl Answer {
-    /// The last line, when it is a JSON object. Anything else is talk.
+    /// Parses the last non-empty line if it is a JSON object; any other output is ignored.
     fn of(output: &str) -> Self {
         let last = output.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
         let Ok(Value::Object(answer)) = serde_json::from_str(last) else { return Self::default() };
@@ -294,17 +305,18 @@ mod tests {
         let noted = before("talk\n{\"note\":\"mind the tests\",\"decision\":\"allow\"}\n", 0).await;
         assert_eq!(noted, Said { denial: None, notes: vec!["[hook guard] mind the tests".to_owned()] });
         assert_eq!(before("just talk", 0).await, Said::default());
-        // One that should decide and cannot denies; one that comes too late to decide says so.
+        // A hook that should decide and cannot denies; one that runs too late to decide adds a
+        // note.
         assert!(before("{\"note\":\"x\"}", 1).await.denial.unwrap().contains("could not decide"));
         let failed = run(AfterTool, Some("file_edit"), Script::exits(1).prints("bad")).await;
         assert_eq!(failed, Said { denial: None, notes: vec!["[hook guard] it failed: bad".to_owned()] });
         let slow = run(BeforeTool, Some("file_edit"), Script::hangs()).await;
         assert!(slow.denial.unwrap().contains("no answer within 10 s"));
-        // Other tools are none of its business.
+        // Calls of other tools do not run the hook.
         assert_eq!(run(BeforeTool, Some("bash"), Script::exits(1)).await, Said::default());
     }
 
-    /// What is recorded of a folder, as a test has it.
+    /// Trust records of a directory, for tests.
     struct Recorded(std::sync::Mutex<Result<crate::TrustRecord, String>>);
 
     #[async_trait::async_trait]

@@ -1,7 +1,14 @@
-//! The domain: sessions, turns, the gate, history, events and tools. No wire, no OS, no HTTP.
+//! The domain of the agent: sessions, turns, the permission gate, history, events and tools.
 //!
-//! Architecture Invariant: this crate names no protocol and no vendor, and touches the world through [`system::System`],
-//! [`LanguageModel`], [`Client`] and [`SessionStore`] alone. Read `turn/mod.rs` first.
+//! This crate runs a session's turns: it sends requests to a model, decides about every tool call
+//! by the policy and the user, runs the calls, records events in a store and notifies clients.
+//!
+//! Architecture Invariant: this crate contains no wire format, no operating system call and no
+//! HTTP. It names no protocol and no vendor, and reaches the outside world only through
+//! [`system::System`], [`LanguageModel`], [`Client`] and [`SessionStore`]. No call runs without
+//! passing the gate.
+//!
+//! Read `turn/mod.rs` first.
 
 mod checkpoint;
 mod client;

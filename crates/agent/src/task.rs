@@ -9,26 +9,26 @@ pub struct TaskList {
     tasks: Mutex<Vec<Task>>,
 }
 
-/// A task.
+/// A task of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Task {
     /// Eight hexadecimal digits.
     pub id: String,
-    /// What is to be done.
+    /// The work to be done.
     pub subject: String,
-    /// More about it; may be empty.
+    /// A longer description; may be empty.
     pub description: String,
-    /// What it reads like while it is being done; may be empty.
+    /// The wording shown while the task is in progress; may be empty.
     pub active_form: String,
-    /// The task it is part of.
+    /// The id of the parent task.
     pub parent: Option<String>,
-    /// How far it is.
+    /// The task's status.
     pub status: TaskStatus,
-    /// Tasks that must be done first.
+    /// The ids of tasks that must be completed first.
     pub blocked_by: Vec<String>,
 }
 
-/// How far a task is.
+/// The status of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the words say it")]
@@ -45,14 +45,14 @@ pub enum TaskStatus {
 }
 
 impl TaskList {
-    /// Works on the tasks, all of them, while nobody else does.
+    /// Runs `work` on all tasks while holding the lock.
     pub fn with<T>(&self, work: impl FnOnce(&mut Vec<Task>) -> T) -> T {
         work(&mut self.tasks.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
     }
 }
 
 impl TaskStatus {
-    /// The sign that stands before a task with this status.
+    /// Returns the symbol shown before a task with this status.
     pub fn icon(self) -> char {
         match self {
             Self::Pending => '○',
@@ -63,13 +63,14 @@ impl TaskStatus {
         }
     }
 
-    /// Whether nothing more will be done about it.
+    /// Whether the task needs no further work.
     pub fn is_final(self) -> bool {
         !matches!(self, Self::Pending | Self::InProgress)
     }
 }
 
-/// The tasks as a tree, a line each: `○ id subject`, parts indented below what they are part of. Empty without tasks.
+/// Renders the tasks as a tree, one line each: `○ id subject`, with subtasks indented below their
+/// parent. Empty without tasks.
 pub(crate) fn tree(tasks: &[Task]) -> String {
     let mut out = String::new();
     branch(tasks, None, 0, &mut out);
@@ -77,7 +78,7 @@ pub(crate) fn tree(tasks: &[Task]) -> String {
     out
 }
 
-/// The tasks as the plan that clients show. Cancelled tasks are no part of it.
+/// Returns the tasks as the plan that clients show, without cancelled tasks.
 pub(crate) fn plan(tasks: &[Task]) -> Vec<PlanEntry> {
     let shown = tasks.iter().filter(|task| task.status != TaskStatus::Cancelled);
     shown
@@ -96,9 +97,10 @@ pub(crate) fn plan(tasks: &[Task]) -> Vec<PlanEntry> {
         .collect()
 }
 
-/// Completes every task whose parts are all completed or cancelled, at least one of them completed; from the parts upwards.
+/// Completes every task whose subtasks are all completed or cancelled, with at least one completed;
+/// works from the leaves upwards.
 pub(crate) fn complete_parents(tasks: &mut [Task]) {
-    // Each round completes at least one task, or is the last.
+    // Each iteration completes at least one task or is the last.
     while let Some(done) =
         tasks.iter().position(|task| !task.status.is_final() && parts_done(tasks, &task.id))
     {
@@ -106,7 +108,7 @@ pub(crate) fn complete_parents(tasks: &mut [Task]) {
     }
 }
 
-/// Whether `id` waits, directly or through others, for `target`.
+/// Whether `id` waits for `target`, directly or through other tasks.
 pub(crate) fn waits_for(tasks: &[Task], id: &str, target: &str) -> bool {
     let mut open = vec![id];
     let mut seen = std::collections::HashSet::new();

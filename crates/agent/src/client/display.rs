@@ -1,7 +1,8 @@
-//! What a client is shown of an event: the same, with what could repaint or mislead taken out.
+//! Sanitises events for display: removes sequences that could repaint the screen or mislead the
+//! reader.
 //!
-//! Applied where events and questions leave for a client and nowhere else. What is stored, and what the model reads, stays as it was. Diffs are shown
-//! as they will be written.
+//! Applied only where events and questions leave for a client. What is stored, and what the model
+//! reads, is unchanged. Diffs are shown exactly as they will be written.
 
 use crate::{
     CompactionStep, Content, Item, LiveOutput, MessageId, PermissionRequest, PlanEntry, Reasoning,
@@ -15,17 +16,18 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-/// Cleans a session's events for its client. Messages and the output of running commands come in pieces, so it remembers how the last piece of each
-/// ended.
+/// Sanitises a session's events for its client. Messages and the output of running commands arrive
+/// in pieces, so the cleaner keeps the parser state after the last piece of each.
 #[derive(Debug, Default)]
 pub(crate) struct Cleaner {
     stream: Mutex<Option<(MessageId, Sanitiser)>>,
-    /// Commands may run side by side; one is forgotten when its call has ended.
+    /// The state per running command, since commands may run in parallel; removed when the call
+    /// ends.
     outputs: Mutex<HashMap<ToolCallId, Sanitiser>>,
 }
 
 impl Cleaner {
-    /// The event as it is shown.
+    /// Returns the event as it is displayed.
     pub(crate) fn event(&self, mut event: SessionEvent) -> SessionEvent {
         match &mut event {
             SessionEvent::MessageDelta { id, text } | SessionEvent::ThoughtDelta { id, text } => {
@@ -75,7 +77,8 @@ impl Cleaner {
         event
     }
 
-    /// A sequence may begin in one piece of a command's output and end in another.
+    /// Sanitises one piece of a command's output; an escape sequence may begin in one piece and end
+    /// in another.
     fn output(&self, update: &mut ToolCallUpdate) {
         let mut outputs = self.outputs.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(LiveOutput::Text(text)) = &mut update.output {
@@ -95,12 +98,13 @@ impl Cleaner {
     }
 }
 
-/// A session in a list as it is shown: its title is what somebody asked, or what a model made of it.
+/// Sanitises a session of a list: its title comes from a prompt or from a model.
 pub(crate) fn record(record: &mut SessionRecord) {
     record.title.iter_mut().for_each(clean);
 }
 
-/// A question as it is shown: whoever answers sees that something would have hidden.
+/// Escapes a permission request, so that the user sees characters that would otherwise be
+/// invisible.
 pub(crate) fn request(mut request: PermissionRequest) -> PermissionRequest {
     clean(&mut request.name);
     show_value(&mut request.raw_input);
@@ -159,10 +163,10 @@ fn clean_item(item: &mut Content) {
     }
 }
 
-/// Arguments as they are shown: escaped, so that nothing of them is lost.
+/// Escapes arguments rather than removing characters, so that nothing is lost.
 fn show_value(value: &mut Value) {
     match value {
-        // A carriage return is how lines of files end.
+        // Files may end their lines with a carriage return.
         Value::String(text) if !text.bytes().all(is_plain) => {
             *text = text.split('\r').map(escape_only).collect::<Vec<_>>().join("\r");
         }
@@ -177,7 +181,7 @@ fn show(text: &mut String) {
     *text = escaped(text);
 }
 
-/// Most texts hold nothing to take out, and are not copied.
+/// Sanitises a text in place. Most texts contain nothing to remove and are not copied.
 fn clean(text: &mut String) {
     if !text.bytes().all(is_plain) {
         *text = sanitise(text);
@@ -189,7 +193,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// What an attacker writes, and a look for any of it.
+    /// An attacker's text, with control and invisible characters.
     const EVIL: &str = "a\u{1b}]52;c;ZXZpbA==\u{7}b\u{1b}[2J\u{9b}2J\u{202e}\u{200b}\u{e0041}c";
 
     fn call() -> ToolCallUpdate {
@@ -210,7 +214,7 @@ mod tests {
         for at in (0..EVIL.len()).filter(|at| EVIL.is_char_boundary(*at)) {
             let cleaner = Cleaner::default();
             let first = said(&cleaner, "tool_0", &EVIL[..at]);
-            // Another command's output in between is another stream.
+            // The output of another command in between is a separate stream.
             assert_eq!(said(&cleaner, "tool_1", "x"), "x");
             assert_eq!(first + &said(&cleaner, "tool_0", &EVIL[at..]), "abc", "{at}");
             cleaner.event(SessionEvent::ToolCall(call().status(ToolStatus::Completed)));

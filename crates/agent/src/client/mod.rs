@@ -1,4 +1,4 @@
-//! The seam to whoever drives a session: an editor, a script, a terminal, a parent session.
+//! The interface to the client of a session: an editor, a script, a terminal or a parent session.
 
 pub(crate) mod display;
 pub(crate) mod pages;
@@ -13,90 +13,102 @@ use serde_json::Value;
 use std::sync::Arc;
 use system::System;
 
-/// Whoever drives a session.
+/// The client of a session.
 #[async_trait]
 pub trait Client: Send + Sync {
-    /// Tells of an event. Never blocks and never fails: a slow client gets merged text, and what
-    /// can wait is held back by [`Client::room`].
+    /// Notifies the client of an event. Never blocks and never fails: a slow client receives merged
+    /// text, and [`Client::room`] holds back events that can wait.
     fn notify(&self, event: &SessionEvent);
 
-    /// What is going on in a session that it joins in the middle, before the first [`Client::notify`]: whoever joins is shown it otherwise, and has only
-    /// to know it, so that what follows from it is told right.
+    /// Passes the operations in progress to a client that joins a running session, before the first
+    /// [`Client::notify`].
+    ///
+    /// They are displayed by other means; the client needs them only to interpret the events that
+    /// follow.
     fn catch_up(&self, _going_on: &[SessionEvent]) {}
 
-    /// Asks for a permission and waits for the answer as long as the client takes; the caller cancels by dropping the future. No
-    /// answer, an unknown answer or an error is [`PermissionOutcome::Cancelled`] or a rejection, never an approval.
+    /// Requests a permission and waits without a timeout for the answer; the caller cancels by
+    /// dropping the future.
+    ///
+    /// A missing answer, an unknown answer or an error is [`PermissionOutcome::Cancelled`] or a
+    /// rejection, never an approval.
     async fn request_permission(&self, request: PermissionRequest) -> PermissionOutcome;
 
-    /// What the model is told of a rejected request, where more can be said than that the user said no: that nobody is there to ask, and
-    /// what would have to be set.
+    /// Returns the message for the model about a rejected request, if the client can say more than
+    /// that the user refused: for example that no user is present, and which setting would allow
+    /// the call.
     fn rejection(&self, _request: &PermissionRequest) -> Option<String> {
         None
     }
 
-    /// Whether there is somebody who can be asked a question ([`Client::ask`]). Never changes for a session.
+    /// Whether the client can ask the user a question ([`Client::ask`]). Constant for a session.
     fn takes_questions(&self) -> bool {
         false
     }
 
-    /// Asks the user a question and waits for the answer as long as it takes; the caller cancels by dropping the future.
+    /// Asks the user a question and waits without a timeout for the answer; the caller cancels by
+    /// dropping the future.
     async fn ask(&self, _question: Question) -> QuestionOutcome {
         QuestionOutcome::Unavailable
     }
 
-    /// The tools it brings: what can be done where it is. Asked once, when a session is made or opened.
+    /// Returns the tools that the client contributes. Called once, when a session is created or
+    /// opened.
     fn tools(&self) -> Vec<Arc<dyn AnyTool>> {
         Vec::new()
     }
 
-    /// Waits until it has room for more: what it was notified of and has not read yet stays below a
-    /// bound of its own. Whoever has much to tell awaits it first; what must be told is told all
-    /// the same. One that takes everything at once is always ready. Never fails: a client that has
-    /// gone has room.
+    /// Waits until the client has room for more events: its unread events stay below a bound of its
+    /// own.
+    ///
+    /// Producers of many events await this first; mandatory events are sent regardless. A client
+    /// without a buffer is always ready. Never fails: a disconnected client has room.
     async fn room(&self) {}
 
-    /// Waits until what was notified so far has been handed to the transport, so that a response can follow it.
+    /// Waits until all notifications so far have been handed to the transport, so that a response
+    /// can follow them.
     async fn flush(&self) {}
 }
 
-/// Whoever drives a session, and where its effects happen.
+/// A client of a session and the system where its effects happen.
 #[derive(Clone)]
 pub struct Surface {
-    /// Who is told and asked.
+    /// The client that receives events and questions.
     pub client: Arc<dyn Client>,
-    /// Where tools act.
+    /// The system through which tools act.
     pub system: Arc<dyn System>,
 }
 
-/// A question to the user.
+/// A request for the user's permission.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PermissionRequest {
-    /// The call.
+    /// The id of the call.
     pub id: ToolCallId,
-    /// The tool.
+    /// The name of the tool.
     pub name: String,
-    /// One line for people: what will happen, where.
+    /// One line for the user: what will happen, and where.
     pub title: String,
-    /// The question in words, with all that it is about and what made it necessary: for somebody
-    /// who sees nothing else.
+    /// The complete question, with everything it is about and the reason for asking, for a client
+    /// that shows nothing else.
     pub question: String,
-    /// The question for somebody who sees the title and the content too, which have the command: it
-    /// is not told again.
+    /// The question for a client that also shows the title and the content; it does not repeat the
+    /// command that those contain.
     pub brief: String,
-    /// What kind of thing it does.
+    /// The kind of the call.
     pub kind: ToolKind,
-    /// What it shows: the diffs that will be written; the command that will run, where the title
-    /// does not have all of it.
+    /// The content to show: the diffs that will be written, or the command that will run if the
+    /// title does not contain all of it.
     pub content: Vec<ToolContent>,
-    /// Where it works.
+    /// The locations that the call works on.
     pub locations: Vec<Location>,
-    /// The arguments.
+    /// The arguments of the call.
     pub raw_input: Value,
-    /// What "always" would cover, in words: `cargo test …` in the sandbox, in this session. Empty where no answer is remembered.
+    /// The scope of "always" in words: `cargo test …` in the sandbox, in this session. Empty if no
+    /// answer is remembered.
     pub grant_label: String,
 }
 
-/// A client as tools see it: they can ask the user a question, and nothing else.
+/// A client as tools see it: they can ask the user a question and do nothing else.
 pub(crate) struct User(pub(crate) Arc<dyn Client>);
 
 #[async_trait]

@@ -1,4 +1,4 @@
-//! A session's stored events as they are shown, a page at a time.
+//! Reads a session's stored events for display, page by page.
 
 use crate::{
     SessionEvent, SessionId, SessionStore, StoreError, client::display::Cleaner, limits::EVENTS_PAGE,
@@ -6,19 +6,20 @@ use crate::{
 use std::{panic::resume_unwind, sync::Arc};
 use tokio::task::JoinHandle;
 
-/// Reads the next page while the current one is used: no more than two are in memory.
+/// A reader that prefetches the next page while the current one is used: at most two pages are in
+/// memory.
 pub struct EventPages {
     store: Arc<dyn SessionStore>,
     session: SessionId,
-    /// The number of the last event that is wanted.
+    /// The number of the last event to return.
     until: u64,
-    /// Reads the next page.
+    /// The task that reads the next page.
     reading: Option<JoinHandle<Result<Page, StoreError>>>,
 }
 
 struct Page {
     events: Vec<(u64, SessionEvent)>,
-    /// The number of the last event in it; `None` at the end.
+    /// The number of the last event in the page; `None` at the end.
     last: Option<u64>,
 }
 
@@ -29,13 +30,17 @@ impl EventPages {
         pages
     }
 
-    /// The next events in order, cleaned for display; none at the end. After an error there are no
-    /// more.
+    /// Returns the next events in order, sanitised for display; empty at the end and after an
+    /// error.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the store cannot be read.
     pub async fn next(&mut self) -> Result<Vec<SessionEvent>, StoreError> {
         Ok(self.next_numbered().await?.into_iter().map(|(_, event)| event).collect())
     }
 
-    /// The same, each with its number.
+    /// Returns the next events, each with its number.
     pub(crate) async fn next_numbered(&mut self) -> Result<Vec<(u64, SessionEvent)>, StoreError> {
         let Some(reading) = self.reading.take() else { return Ok(Vec::new()) };
         let page = reading.await.unwrap_or_else(|error| resume_unwind(error.into_panic()))?;

@@ -1,4 +1,5 @@
-//! Everybody who drives a session at the same time, as one client: each is told of everything, and a question goes to all of them.
+//! All clients that drive a session at the same time, as one client: each receives every event, and
+//! a question goes to all of them.
 
 use crate::{
     AnyTool, Client, PermissionOutcome, PermissionRequest, Question, QuestionOutcome, SessionEvent, Surface,
@@ -8,29 +9,29 @@ use futures::{StreamExt as _, future::join_all, stream::FuturesUnordered};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
-/// The surfaces of a session. Tools act through the one that came first.
+/// The surfaces of a session. Tools act through the one that joined first.
 pub(crate) struct Watchers {
     state: Mutex<State>,
-    /// Tells that one has gone.
+    /// Notified when a surface leaves.
     left: Notify,
 }
 
 struct State {
     surfaces: Vec<Surface>,
-    /// The first has gone, and tools are still to be moved to the next.
+    /// Whether the first surface has left and the tools have not yet moved to the next.
     moved: bool,
-    /// The last has gone; nobody joins a session that is being closed.
+    /// Whether the last surface has left; no client can join a session that is being closed.
     over: bool,
 }
 
 impl Watchers {
-    /// The one who made or opened the session.
+    /// Creates the watchers with the client that created or opened the session.
     pub(crate) fn new(surface: Surface) -> Self {
         let state = State { surfaces: vec![surface], moved: false, over: false };
         Self { state: Mutex::new(state), left: Notify::new() }
     }
 
-    /// One more; false when the last has gone already.
+    /// Adds a surface; returns false if the last one has already left.
     pub(crate) fn join(&self, surface: Surface) -> bool {
         let mut state = self.lock();
         if !state.over {
@@ -39,7 +40,7 @@ impl Watchers {
         !state.over
     }
 
-    /// One less; whether others are left. From then on nobody asks or tells it anything.
+    /// Removes a client and returns whether any remain. It receives no further questions or events.
     pub(crate) fn leave(&self, client: &Arc<dyn Client>) -> bool {
         let mut state = self.lock();
         if let Some(at) = state.surfaces.iter().position(|surface| Arc::ptr_eq(&surface.client, client)) {
@@ -51,17 +52,18 @@ impl Watchers {
         !state.over
     }
 
-    /// Whether it is one of them.
+    /// Whether `client` is among the watchers.
     pub(crate) fn includes(&self, client: &Arc<dyn Client>) -> bool {
         self.lock().surfaces.iter().any(|surface| Arc::ptr_eq(&surface.client, client))
     }
 
-    /// How many there are.
+    /// Returns the number of watchers.
     pub(crate) fn count(&self) -> usize {
         self.lock().surfaces.len()
     }
 
-    /// The surface that tools are to act through from now on, if another one has gone. Said once.
+    /// Returns the surface that tools must act through from now on, if the previous one has left.
+    /// Reported once.
     pub(crate) fn moved(&self) -> Option<Surface> {
         let mut state = self.lock();
         let next = state.surfaces.first().filter(|_| state.moved).cloned();
@@ -74,7 +76,8 @@ impl Watchers {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // A client that panicked was told all the same.
+        // The state stays valid if a client panics in `notify`, so a poisoned lock is used as it
+        // is.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -85,7 +88,8 @@ impl Client for Watchers {
         self.lock().surfaces.iter().for_each(|surface| surface.client.notify(event));
     }
 
-    /// The first answer counts, and takes the question back from the others. One that goes away or dismisses it leaves it to them.
+    /// The first answer counts and withdraws the question from the other clients. A client that
+    /// disconnects or dismisses the question leaves it to the others.
     async fn request_permission(&self, request: PermissionRequest) -> PermissionOutcome {
         let clients = self.clients();
         let asked = clients.iter().map(|client| client.request_permission(request.clone()));
@@ -122,7 +126,8 @@ impl Client for Watchers {
         self.clients().first().map(|client| client.tools()).unwrap_or_default()
     }
 
-    /// All of them have room: the slowest sets the pace. One that goes away holds nobody up.
+    /// Waits until all clients have room: the slowest sets the pace. A client that leaves does not
+    /// delay the others.
     async fn room(&self) {
         loop {
             let mut left = std::pin::pin!(self.left.notified());
@@ -148,7 +153,7 @@ mod tests {
     use super::*;
     use system::FakeSystem;
 
-    /// A client that answers at once.
+    /// A client that answers immediately.
     struct Says(PermissionOutcome);
 
     #[async_trait]

@@ -1,4 +1,4 @@
-//! What the chain would say of a call that nobody makes: for `tiller permissions explain`.
+//! Explains the policy's decision about a hypothetical call, for `tiller permissions explain`.
 
 use crate::{
     Access, Effect, RuntimeOptions,
@@ -7,18 +7,20 @@ use crate::{
 use std::{sync::Arc, time::Duration};
 use system::{AbsPath, System};
 
-/// One rule of the chain and what it says.
+/// One rule of the policy's chain and its outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
-    /// The rule.
+    /// The name of the rule.
     pub rule: String,
-    /// What it says, in words; the last step is the decision.
+    /// The rule's outcome in words; the last step is the decision.
     pub says: String,
 }
 
-/// Walks the chain for a command, or for a path: `what` holds a slash or begins with a dot, without a
-/// space, or names something that exists in the folder. A path is read, or written when `write` is
-/// set.
+/// Evaluates the policy's chain for a command or a path.
+///
+/// `what` is a path if it contains no whitespace and either contains a slash or begins with a dot,
+/// or if it names something that exists in the directory. The path is read, or written if `write`
+/// is set.
 pub async fn explain(
     options: &RuntimeOptions,
     system: Arc<dyn System>,
@@ -32,7 +34,8 @@ pub async fn explain(
     steps.into_iter().map(|(rule, says)| Step { rule: rule.to_owned(), says }).collect()
 }
 
-/// How long one decision takes, from the text of the call to the verdict and without the looks at the disk: the median of `times`.
+/// Measures one decision, from the text of the call to the verdict, without disk access: the median
+/// of `times` runs.
 pub async fn decision_time(
     options: &RuntimeOptions,
     system: Arc<dyn System>,
@@ -45,7 +48,7 @@ pub async fn decision_time(
     hypothesis::decision_time(options, system.as_ref(), cwd, question, times).await
 }
 
-/// Whether `what` is explained as a path and not as a command.
+/// Whether `what` is explained as a path rather than as a command.
 pub async fn explained_as_path(system: &dyn System, cwd: &AbsPath, what: &str, write: bool) -> bool {
     let looks_like_path =
         !what.contains(char::is_whitespace) && (what.contains('/') || what.starts_with('.'));

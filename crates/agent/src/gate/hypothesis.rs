@@ -1,4 +1,4 @@
-//! Hypothetical calls: what would be decided in a new session.
+//! Hypothetical calls: the decision that a new session would make.
 
 use super::look::{dialect, resolved, shelter};
 use crate::{
@@ -15,7 +15,7 @@ pub(crate) struct Question<'a> {
     pub(crate) accesses: Vec<Access>,
 }
 
-/// What each rule says of a call in a new session, and what would be decided.
+/// Returns the outcome of each rule for a call in a new session, and the decision.
 pub(crate) async fn explain(
     options: &RuntimeOptions,
     system: &dyn System,
@@ -26,7 +26,7 @@ pub(crate) async fn explain(
     in_question.ask(policy::chain)
 }
 
-/// What would be decided.
+/// Returns the decision about a call in a new session.
 pub(crate) async fn verdict(
     options: &RuntimeOptions,
     system: &dyn System,
@@ -37,7 +37,7 @@ pub(crate) async fn verdict(
     in_question.ask(policy::decide)
 }
 
-/// The median time of a decision, with the parsing of what is parsed and without the looks at the disk.
+/// Returns the median time of a decision, including parsing and excluding disk access.
 pub(crate) async fn decision_time(
     options: &RuntimeOptions,
     system: &dyn System,

@@ -1,4 +1,5 @@
-//! What is looked up before a decision: where paths lead, how a shell reads, what confines a command.
+//! The lookups before a decision: resolved paths, the dialect of the shell, the confinement of
+//! commands.
 
 use crate::{
     Access,
@@ -14,7 +15,7 @@ pub(super) fn places(accesses: &[Resolved]) -> Vec<(AbsPath, AbsPath)> {
     accesses.iter().filter_map(place).collect()
 }
 
-/// An access with what is looked up about it, in a session with this folder.
+/// Returns an access with the results of its lookups, in a session with this directory.
 pub(super) async fn resolved(
     system: &dyn System,
     access: Access,
@@ -22,9 +23,9 @@ pub(super) async fn resolved(
     folder: &AbsPath,
 ) -> Resolved {
     let canonical = match &access {
-        // A link on another machine cannot be seen from here.
+        // Links on another machine cannot be resolved from here.
         Access::Read(path) | Access::Write(path) if executor.is_none() => system.resolve(path).await.ok(),
-        // The session's own folder needs no look: it is what the boundary is.
+        // The session's own directory needs no lookup: it defines the boundary.
         Access::Execute { cwd, .. } if executor.is_none() && cwd != folder => system.resolve(cwd).await.ok(),
         _ => None,
     };
@@ -35,8 +36,10 @@ pub(super) async fn resolved(
     Resolved::new(access, canonical, dialect)
 }
 
-/// How the shell reads that a command would get. What a client starts in its terminal is the client's to say, unless
-/// it is started through our launcher.
+/// Returns the dialect of the shell that a command would run in.
+///
+/// The shell in a client's terminal is the client's choice and therefore unknown, unless the
+/// command is started through our launcher.
 pub(super) async fn dialect(system: &dyn System, executor: Option<Route>, unconfined: bool) -> Dialect {
     let at_client = executor.unwrap_or_else(|| system.routes().spawn) == Route::Client;
     let launched = || async { !unconfined && system.sandbox_support().await.in_client };
@@ -46,7 +49,7 @@ pub(super) async fn dialect(system: &dyn System, executor: Option<Route>, unconf
     }
 }
 
-/// Where the commands of a call would run, and what they would be confined by.
+/// Returns where the commands of a call would run and the sandbox that would confine them.
 pub(super) async fn shelter(
     system: &dyn System,
     bounds: &Bounds<'_>,
@@ -58,11 +61,11 @@ pub(super) async fn shelter(
         _ => None,
     });
     let Some(lifted) = lifted else {
-        // Nothing is run; which files are secret still holds for a search.
+        // Nothing is run, but the sandbox's secret files still apply to a search.
         let sandbox = policy::sandbox(bounds);
         return (Shelter::Off, Sandbox { level: SandboxLevel::Off, ..sandbox });
     };
-    // With links resolved, as whoever confines a command needs them.
+    // Confining a command needs roots with their links resolved.
     let mut canonical = Vec::with_capacity(bounds.roots.len());
     for root in bounds.roots {
         canonical.push(system.resolve(root).await.unwrap_or_else(|_| root.clone()));
@@ -72,7 +75,7 @@ pub(super) async fn shelter(
         SandboxLevel::Off => SandboxSupport::default(),
         _ => system.sandbox_support().await,
     };
-    // A tool that names who runs its commands does not go through the launcher.
+    // A tool that names its own executor does not go through the launcher.
     let support = SandboxSupport { in_client: support.in_client && executor.is_none(), ..support };
     let shelter = Shelter::of(&sandbox, support, executor.unwrap_or_else(|| system.routes().spawn), lifted);
     if !support.applies() {

@@ -1,4 +1,4 @@
-//! The gate: the one place where it is decided whether a call may run.
+//! The gate: the only place that decides whether a call may run.
 
 pub(crate) mod explain;
 mod hypothesis;
@@ -30,18 +30,19 @@ pub(crate) struct Gate {
     system: Arc<dyn System>,
     log: SessionLog,
     grants: Arc<Grants>,
-    /// The session's folder, then the further ones.
+    /// The session's directory, then the additional directories.
     roots: Vec<AbsPath>,
-    /// What is allowed and denied. Whoever asks the gate has looked at it just before.
+    /// The settings that allow and deny. Callers refresh them immediately before they use the gate.
     settings: Arc<Live>,
     /// The session's own temporary directories.
     temp: Vec<PrivateTemp>,
-    /// Where its long results are kept whole, to be read without a question.
+    /// The directory that holds the session's long results in full; reading it needs no approval.
     outputs: Option<AbsPath>,
 }
 
 impl Gate {
-    /// The gate of a session that acts through a system and works in its folder and further ones.
+    /// Creates the gate of a session that acts through a system and works in a directory and
+    /// additional ones.
     pub(crate) fn new(
         session: &SessionId,
         system: Arc<dyn System>,
@@ -58,23 +59,23 @@ impl Gate {
         gate
     }
 
-    /// Bounds the session to its folder and further ones, from the next decision on.
+    /// Bounds the session to its directory and additional ones, from the next decision on.
     pub(crate) fn work_in(&mut self, cwd: &AbsPath, additional_directories: Vec<AbsPath>) {
         self.roots = std::iter::once(cwd.clone()).chain(additional_directories).collect();
     }
 
-    /// The further folders that the session may work in.
+    /// Returns the additional directories that the session may work in.
     pub(crate) fn additional_directories(&self) -> &[AbsPath] {
         &self.roots[1..]
     }
 
-    /// Has the session act through another system. Whoever calls this forgets the grants: they were given for the old
-    /// one.
+    /// Makes the session act through another system. The caller must forget the grants, because
+    /// they were given for the old system.
     pub(crate) fn move_to(&mut self, system: Arc<dyn System>) {
         self.system = system;
     }
 
-    /// What the session acts through where nothing was decided yet.
+    /// Returns the session's system, for operations that no decision covers yet.
     pub(crate) fn system(&self) -> &Arc<dyn System> {
         &self.system
     }
@@ -83,12 +84,12 @@ impl Gate {
         &self.settings
     }
 
-    /// Where long results are kept whole.
+    /// Returns the directory that holds long results in full.
     pub(crate) fn outputs(&self) -> Option<&AbsPath> {
         self.outputs.as_ref()
     }
 
-    /// What a call is about, with the looks at the disk that it takes. Decides nothing.
+    /// Resolves a call's accesses, with the disk lookups that this takes. Decides nothing.
     pub(crate) async fn look(&self, applicant: &Applicant<'_>, cwd: &AbsPath) -> Vec<Resolved> {
         let mut accesses = Vec::new();
         for access in applicant.call.accesses(cwd) {
@@ -97,14 +98,14 @@ impl Gate {
         accesses
     }
 
-    /// Decides by the policy alone about what was looked at.
+    /// Decides about resolved accesses by the policy alone, without asking the user.
     pub(crate) async fn rule(
         &self,
         state: &SessionState,
         applicant: &Applicant<'_>,
         accesses: Vec<Resolved>,
     ) -> Ruling {
-        // One snapshot for all of the decision.
+        // One snapshot of the settings for the whole decision.
         let now = self.settings.seen();
         let bounds = self.bounds(&now, state.mode);
         let (shelter, sandbox) = shelter(self.system.as_ref(), &bounds, &accesses, applicant.executor).await;
@@ -115,12 +116,15 @@ impl Gate {
         Ruling { decision, accesses, shelter, sandbox }
     }
 
-    /// The system of a call that was ruled on: its commands get the sandbox that the ruling, and the question, spoke of; a walk passes
-    /// over secret files; and its reads and writes go where the ruling saw them go, or fail.
+    /// Returns the system for a call that was ruled on.
+    ///
+    /// Its commands get the sandbox that the ruling and the question named, a walk skips secret
+    /// files, and reads and writes fail unless their paths still resolve as they did for the
+    /// ruling.
     pub(crate) fn confined(&self, ruling: &Ruling) -> Arc<dyn System> {
         let system = self.pinned(&ruling.accesses, ruling.sandbox.clone());
         let confined = Confined::new(system, ruling.sandbox.clone()).with_own_files(self.outputs.clone());
-        // Decided about as one that nothing confines: in the client's terminal nothing does.
+        // The decision assumed no confinement, and the client's terminal provides none.
         Arc::new(if ruling.shelter == Shelter::Delegated { confined.local_only() } else { confined })
     }
 
@@ -129,7 +133,12 @@ impl Gate {
         self.system.pinned(Pins { places, secrets }).unwrap_or_else(|| Arc::clone(&self.system))
     }
 
-    /// Asks the user what the policy left open, and remembers "always". `content` is what the call would do.
+    /// Asks the user about what the policy left open, and remembers "always". `content` shows what
+    /// the call would do.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the store does not record the question or its answer.
     pub(crate) async fn ask(
         &self,
         ruling: &Ruling,
@@ -139,7 +148,7 @@ impl Gate {
     ) -> Result<Answer, StoreError> {
         let Decision::Ask { question, rule: asked_by } = &ruling.decision else { return Ok(Answer::Allowed) };
         let scope = policy::scope(&self.subject(applicant, &ruling.accesses), ruling.shelter);
-        // What asks each time is not asked to be remembered.
+        // A rule that asks each time offers no "always".
         let remembers = policy::remembers(asked_by);
         let command = titles::only_command(ruling.accesses.iter().map(|resolved| &resolved.access));
         let title = command.and_then(titles::whole_command);
@@ -181,7 +190,8 @@ impl Gate {
         })
     }
 
-    /// The system to read a link in a prompt through, if it may be read without asking: inside the project and not blocked.
+    /// Returns the system through which a link in a prompt is read, if it may be read without
+    /// approval: it must be inside the project and not blocked.
     pub(crate) fn attaching(
         &self,
         state: &SessionState,
@@ -198,7 +208,7 @@ impl Gate {
         may.then(|| self.pinned(&accesses, policy::sandbox(&self.bounds(&now, state.mode))))
     }
 
-    /// Why a function must not be called, whoever wants to, where the rules say so.
+    /// Returns why the rules deny a function to every caller, if they do.
     pub(crate) fn refuses(&self, state: &SessionState, function: &str) -> Option<String> {
         let now = self.settings.seen();
         let call = Access::Call { function: function.to_owned(), read_only: true };
@@ -211,7 +221,8 @@ impl Gate {
         }
     }
 
-    /// Why a file is never written, whatever the user says; `None` for all others.
+    /// Returns why a file is never written, even with the user's approval; `None` for all other
+    /// files.
     pub(crate) fn never_writes(
         &self,
         state: &SessionState,
@@ -219,7 +230,7 @@ impl Gate {
         canonical: &AbsPath,
     ) -> Option<String> {
         let now = self.settings.seen();
-        // What the user takes back himself does not depend on what the model may do now.
+        // A rewind by the user does not depend on the mode that limits the model.
         let state = SessionState { mode: Mode::Edit, ..state.clone() };
         let write = Access::Write(path.clone());
         let accesses = [Resolved::new(write, Some(canonical.clone()), Dialect::Unknown)];
@@ -231,12 +242,12 @@ impl Gate {
         }
     }
 
-    /// What a file of the project that nobody asked for must not be, to be read.
+    /// Returns the rules that a project file must satisfy to be read without having been requested.
     pub(crate) fn found(&self, limit: usize) -> FoundRules {
         found::of_sandbox(policy::sandbox(&self.bounds(&self.settings.seen(), Mode::Edit)), limit)
     }
 
-    /// Where commands run in a mode and what confines them there, in words.
+    /// Describes where commands run in a mode and what confines them there.
     pub(crate) async fn commands_run(&self, mode: Mode) -> String {
         let sandbox = policy::sandbox(&self.bounds(&self.settings.seen(), mode));
         let support = match sandbox.level {
@@ -246,7 +257,7 @@ impl Gate {
         Shelter::of(&sandbox, support, self.system.routes().spawn, false).words()
     }
 
-    /// Removes the temporary files of other sessions that were not used for long.
+    /// Removes temporary files of other sessions that have been unused for long.
     pub(crate) async fn sweep(&self) {
         let sandbox = policy::sandbox(&self.bounds(&self.settings.seen(), Mode::Edit));
         self.system.sweep(&sandbox).await;

@@ -1,7 +1,9 @@
-//! Calls that no turn makes: those of a program that asks directly, and of a script that runs outside of any session.
+//! Calls outside a turn: those of a program that calls directly, and of a script that runs outside
+//! any session.
 //!
-//! The policy decides about them as about a model's. Nobody is asked: what would have to be asked about is refused, unless whoever calls takes it
-//! upon himself (`force`). A denial stays one. Hooks are around turns and not around these.
+//! The policy decides about them as about a model's calls. There is no user to ask: a call that
+//! needs approval is refused unless the caller takes responsibility (`force`). A denial cannot be
+//! overridden. Hooks run only around turns, not around these calls.
 
 use crate::{
     Access, AnyCall, AnyTool, AskUser, Effect, FileTracker, InnerCalls, RuntimeOptions, TaskList, ToolCallId,
@@ -14,40 +16,45 @@ use std::sync::Arc;
 use system::{AbsPath, System};
 use tokio_util::sync::CancellationToken;
 
-/// Where such a call is made, and what holds for it.
+/// The context of a call outside a turn.
 #[derive(Clone)]
 pub struct Outside {
-    /// The settings in force, with the modes of the session that it is made for, if there is one.
+    /// The settings in force, with the modes of the session that the call is made for, if any.
     pub options: RuntimeOptions,
-    /// The machine whose links are resolved.
+    /// The system that resolves links.
     pub system: Arc<dyn System>,
-    /// The folder it is made in.
+    /// The working directory of the call.
     pub cwd: AbsPath,
-    /// Whether what would have to be asked about is done without asking.
+    /// Whether calls that need approval run without it.
     pub force: bool,
 }
 
-/// Why a call was not made, or came to nothing. Texts are for whoever made it.
+/// Why a call was not made or failed. The texts address the caller.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
-    /// The policy denies it; why.
+    /// The policy denies it, with the reason.
     #[error("{0}")]
     Denied(String),
-    /// Somebody would have to be asked; the question.
+    /// The call needs approval, with the question.
     #[error("{0} Nobody can be asked here.")]
     NeedsApproval(String),
-    /// It is wrong, or failed.
+    /// The call is invalid or failed.
     #[error(transparent)]
     Failed(#[from] ToolError),
 }
 
 impl Outside {
-    /// What the policy says of a call. `Ok` says whether it passed because of `force` alone.
+    /// Decides about a call by the policy. `Ok(true)` means that it passed only because of `force`.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::Denied`] if the policy denies the call or the tool works in a session only;
+    /// [`Refusal::NeedsApproval`] if the user would have to be asked.
     pub async fn rule(&self, tool: &dyn AnyTool, call: &dyn AnyCall) -> Result<bool, Refusal> {
         let accesses = call.accesses(&self.cwd);
         let remote = |access: &Access| matches!(access, Access::Call { .. } | Access::Fetch(_));
-        // A function may be sent files of this machine: they are decided about as for a tool that
-        // reads them.
+        // A function may be sent files of this machine; the policy decides about them as for a tool
+        // that reads them.
         let calls = accesses.iter().any(|access| matches!(access, Access::Call { .. }));
         let fits = |access: &Access| remote(access) || (calls && matches!(access, Access::Read(_)));
         if !accesses.iter().all(fits) {
@@ -58,8 +65,8 @@ impl Outside {
         self.decided(Question { tool: &name, effect: tool.effect(), accesses }).await
     }
 
-    /// What the policy says of reading these files for a tool; links are followed. `Ok` as for
-    /// [`Outside::rule`].
+    /// Decides about reading these files for a tool, with links resolved. Result and errors are
+    /// those of [`Outside::rule`].
     pub async fn rule_of_reads(&self, tool: &str, files: Vec<AbsPath>) -> Result<bool, Refusal> {
         if files.is_empty() {
             return Ok(false);
@@ -77,7 +84,12 @@ impl Outside {
         }
     }
 
-    /// Makes a call, if the policy lets it pass. Dropping the future takes it back.
+    /// Makes a call if the policy lets it pass. Dropping the future cancels it.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Outside::rule`], and [`Refusal::Failed`] if the arguments are invalid or the call
+    /// fails.
     pub async fn call(&self, tool: &dyn AnyTool, arguments: Value) -> Result<ToolOutput, Refusal> {
         let mut call = tool.parse(arguments)?;
         self.rule(tool, call.as_ref()).await?;
@@ -96,7 +108,7 @@ impl Outside {
             cancel,
             asked: false,
             confined: false,
-            // No model reads it as it is.
+            // No model reads the output directly.
             limits: self.options.limits.tools.uncut(),
             inner: InnerCalls::default(),
         };
@@ -105,7 +117,7 @@ impl Outside {
     }
 }
 
-/// Nobody is there.
+/// A user who cannot be asked.
 struct Nobody;
 
 impl AskUser for Nobody {}
@@ -119,7 +131,7 @@ mod tests {
     use std::borrow::Cow;
     use system::FakeSystem;
 
-    /// A function of a server that says what it is called.
+    /// A function of a server that declares whether it only reads.
     struct Function {
         read_only: bool,
     }
@@ -162,7 +174,7 @@ mod tests {
         }
     }
 
-    /// What comes of a call that reads and of one that writes: a letter each.
+    /// Checks the outcomes of a reading and of a writing call, one letter each.
     async fn check(change: impl FnOnce(&mut Outside), expected: &str) {
         let mut outside = Outside {
             options: RuntimeOptions::default(),
@@ -204,7 +216,7 @@ mod tests {
         check(|o| o.options.rules.servers = says(None, allow), "?a").await;
         check(|o| o.options.rules.servers.default = Answer::Allow, "aa").await;
         check(|o| o.options.denied_tools = vec!["mcp__s__t".to_owned()], "dd").await;
-        // Neither `force` nor a loose mode lifts a denial, nor what a mode cannot do.
+        // Neither `force` nor a permissive mode overrides a denial or the limits of a mode.
         check(
             |o| {
                 (o.force, o.options.permission_mode) = (true, PermissionMode::Prometheus);

@@ -1,4 +1,4 @@
-//! A call in front of the gate, and what the gate says of it.
+//! A call submitted to the gate, and the gate's ruling.
 
 use super::look::places;
 use crate::{
@@ -8,40 +8,40 @@ use crate::{
 use serde_json::Value;
 use system::{AbsPath, Route, Sandbox};
 
-/// A call in front of the gate.
+/// A call submitted to the gate.
 pub(crate) struct Applicant<'a> {
     pub(crate) id: &'a ToolCallId,
     pub(crate) tool: &'a str,
     pub(crate) effect: Effect,
-    /// Who carries it out, where that is not the session's system.
+    /// The executor of the call, if it is not the session's system.
     pub(crate) executor: Option<Route>,
     pub(crate) call: &'a dyn AnyCall,
     pub(crate) description: &'a Description,
     pub(crate) arguments: &'a Value,
 }
 
-/// What the policy says before anybody is asked.
+/// The policy's decision before the user is asked.
 pub(crate) struct Ruling {
     pub(super) decision: Decision,
     pub(super) accesses: Vec<Resolved>,
     /// Where commands would run.
     pub(super) shelter: Shelter,
-    /// What commands that run here are confined by; its level is off where nothing can be.
+    /// The sandbox of commands that run here; its level is off where nothing can confine them.
     pub(super) sandbox: Sandbox,
 }
 
 impl Ruling {
-    /// Whether the call runs without a question.
+    /// Whether the call runs without approval.
     pub(crate) fn allows(&self) -> bool {
         matches!(self.decision, Decision::Allow { .. })
     }
 
-    /// The same, denied by a hook.
+    /// Returns this ruling, denied by a hook.
     pub(crate) fn denied_by_hook(self, reason: String) -> Self {
         Self { decision: Decision::Deny { rule: "Hook", reason }, ..self }
     }
 
-    /// The record of a decision that nobody is asked about.
+    /// Returns the record of a decision that needs no approval; `None` for one that does.
     pub(crate) fn record(&self, id: &ToolCallId) -> Option<SessionEvent> {
         let (outcome, rule) = match &self.decision {
             Decision::Allow { rule } => (PermissionOutcome::AllowOnce, rule),
@@ -51,13 +51,13 @@ impl Ruling {
         Some(SessionEvent::PermissionResolved { id: id.clone(), outcome, rule: (*rule).to_owned() })
     }
 
-    /// Where its command runs and what confines it, in words, if it has one.
+    /// Describes where the call's command runs and what confines it, if it has a command.
     pub(crate) fn place(&self) -> Option<String> {
         let runs = self.accesses.iter().any(|resolved| matches!(resolved.access, Access::Execute { .. }));
         (runs && self.shelter != Shelter::Lifted).then(|| self.shelter.words())
     }
 
-    /// What the user should know of how its command is held back, where it is not as it could be.
+    /// Returns a warning for the user if the command is confined less than it could be.
     pub(crate) fn shortcoming(&self) -> Option<&'static str> {
         self.shelter.shortcoming()
     }
@@ -67,8 +67,10 @@ impl Ruling {
         matches!(self.shelter, Shelter::Sandbox { .. })
     }
 
-    /// Whether another ruling is about the very same thing: the same command in the same folder, the same files behind the same names, the
-    /// same executor and the same sandbox. Whether a file's text is still the one that was shown is for the tool that showed it.
+    /// Whether another ruling covers exactly the same call: the same command in the same directory,
+    /// the same files behind the same paths, the same executor and the same sandbox.
+    ///
+    /// The tool that showed a file's text checks whether that text is still current.
     pub(crate) fn is_same_as(&self, other: &Self) -> bool {
         let touched = |ruling: &Self| -> Vec<_> {
             ruling
@@ -80,17 +82,17 @@ impl Ruling {
         self.shelter == other.shelter && self.sandbox == other.sandbox && touched(self) == touched(other)
     }
 
-    /// Whether it is denied because of the agent mode.
+    /// Whether the call is denied because of the agent mode.
     pub(crate) fn is_by_mode(&self) -> bool {
         matches!(self.decision, Decision::Deny { rule: "Mode", .. })
     }
 
-    /// Where the files it is about lead, links resolved: as declared, and where that is.
+    /// Returns the paths of the call's files, each as declared and with links resolved.
     pub(crate) fn places(&self) -> Vec<(AbsPath, AbsPath)> {
         places(&self.accesses)
     }
 
-    /// The reason of a denial.
+    /// Returns the reason of a denial.
     pub(crate) fn denial(&self) -> Option<&str> {
         match &self.decision {
             Decision::Deny { reason, .. } => Some(reason),
@@ -101,10 +103,10 @@ impl Ruling {
 
 /// The user's answer.
 pub(crate) enum Answer {
-    /// Run it.
+    /// Run the call.
     Allowed,
-    /// Do not run it; what the model is told.
+    /// Do not run the call; the text is the result that the model receives.
     Refused(String),
-    /// Do not run it, and end the turn.
+    /// Do not run the call, and end the turn.
     Cancelled,
 }
