@@ -1,23 +1,23 @@
-//! Every limit of the crate, named, with its unit and where it comes from.
+//! Every limit of the crate as a named constant or setting, with its unit and origin.
 
 use std::time::Duration;
 
 /// Limits of a session's turns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// Model requests in one turn; then the turn stops with `max_turn_requests`.
+    /// Model requests in one turn; beyond it the turn stops with `max_turn_requests`.
     pub turn_requests: u32,
-    /// How often the same call with the same arguments may be repeated in a row before the turn is stopped.
+    /// Consecutive repetitions of the same call with the same arguments before the turn is stopped.
     pub identical_calls: u32,
-    /// Tool calls taken from one answer; the rest are answered with an error.
+    /// Tool calls accepted from one response; further calls are answered with an error.
     pub calls_per_response: usize,
-    /// Prompts that wait behind a running turn.
+    /// Prompts that may be queued behind a running turn.
     pub queued_prompts: usize,
-    /// How long a permission request may stay unanswered; then it is a rejection.
+    /// Timeout of a permission request; an unanswered request counts as a rejection.
     pub permission_wait: Duration,
     /// Limits of tools.
     pub tools: ToolLimits,
-    /// When a conversation that outgrows its model's context is made shorter.
+    /// The thresholds at which a conversation that outgrows its model's context is shortened.
     pub context: ContextLimits,
 }
 
@@ -35,25 +35,29 @@ impl Default for Limits {
     }
 }
 
-/// When a conversation that outgrows its model's context is made shorter. In tokens, unless it says otherwise; of a small context each buffer is
-/// only a part.
+/// The thresholds at which a conversation that outgrows its model's context is shortened.
+///
+/// In tokens unless stated otherwise; for a small context, each buffer is capped at a fraction of
+/// it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextLimits {
-    /// Whether it is summed up by itself (`context.auto_compact`).
+    /// Whether the conversation is compacted automatically (`context.auto_compact`).
     pub auto_compact: bool,
-    /// How full the context may become before that, in percent (`context.compact_threshold`).
+    /// How full the context may become before compaction, in percent (`context.compact_threshold`).
     pub compact_threshold: u64,
-    /// What is kept free for the answer (`context.reserve_output_tokens`).
+    /// Tokens reserved for the response (`context.reserve_output_tokens`).
     pub reserve_output: u64,
-    /// How much is left beyond that when the user is warned, where nothing is summed up by itself (`context.warning_buffer_tokens`).
+    /// Remaining tokens beyond the reserve at which the user is warned, if automatic compaction is
+    /// off (`context.warning_buffer_tokens`).
     pub warning_buffer: u64,
-    /// How much must be left beyond that, whatever the threshold says (`context.auto_compact_buffer_tokens`).
+    /// Remaining tokens beyond the reserve at which compaction starts, regardless of the threshold
+    /// (`context.auto_compact_buffer_tokens`).
     pub auto_compact_buffer: u64,
-    /// With how little left nothing is sent any more (`context.blocking_buffer_tokens`).
+    /// Remaining tokens at which requests are no longer sent (`context.blocking_buffer_tokens`).
     pub blocking_buffer: u64,
-    /// How much of the newest results of tools is never left out (`context.prune_protect`).
+    /// Tokens of the newest tool results that are never pruned (`context.prune_protect`).
     pub prune_protect: u64,
-    /// How much leaving old results out must save (`context.prune_min_savings`).
+    /// Tokens that pruning old results must save to be done (`context.prune_min_savings`).
     pub prune_min_savings: u64,
 }
 
@@ -75,17 +79,17 @@ impl Default for ContextLimits {
 /// Limits of tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolLimits {
-    /// Lines that one call's text may have (`context.max_output_lines`).
+    /// Lines of one call's result (`context.max_output_lines`).
     pub output_lines: usize,
-    /// Bytes that one call's text may have (`context.max_output_bytes`).
+    /// Bytes of one call's result (`context.max_output_bytes`).
     pub output_bytes: usize,
     /// Bytes of a command's output that are kept.
     pub command_output_bytes: usize,
-    /// How long a command may run when the model does not say.
+    /// Timeout of a command if the model gives none.
     pub command_timeout: Duration,
-    /// How long a command may run at the most.
+    /// The longest timeout that the model can set for a command.
     pub command_timeout_max: Duration,
-    /// How long to wait for a killed command's end and last output.
+    /// How long to wait for a killed command to exit and for its last output.
     pub kill_grace: Duration,
 }
 
@@ -103,130 +107,136 @@ impl Default for ToolLimits {
 }
 
 impl ToolLimits {
-    /// The same, for a call whose text no model reads as it is: nothing is cut.
+    /// Returns these limits without truncation, for a call whose result no model reads directly.
     pub(crate) fn uncut(&self) -> Self {
         Self { output_lines: usize::MAX, output_bytes: usize::MAX, ..self.clone() }
     }
 }
 
-/// Bytes of one answer of a model: its text, its reasoning, the arguments of its calls and what only
-/// the wire understands together.
-/// What comes beyond it is not read, and the answer is cut off.
+/// Bytes of one model response in all: text, reasoning, arguments of calls and opaque data of the
+/// wire format. Reading stops beyond it, and the response is truncated.
 pub const ANSWER_BYTES: usize = 8 * 1024 * 1024;
-/// Events of an answer that are taken in one go, while others may wait for the thread.
+/// Events of a response that are handled before the task yields to others.
 pub(crate) const ANSWER_EVENTS_AT_ONCE: u32 = 32;
 
-/// Lines of a file that one read returns when the model does not say.
+/// Lines that one read returns if the model gives no number.
 pub(crate) const READ_LINES: usize = 2_000;
-/// Lines of a file that one read returns at the most.
+/// The maximum number of lines that one read returns.
 pub(crate) const READ_LINES_MAX: usize = 5_000;
-/// Lines that a read looks ahead to say how many more there are.
+/// Lines that a read scans beyond its end to report how many remain.
 pub(crate) const READ_AHEAD_LINES: usize = 1_000;
 /// Characters of one line that a read shows.
 pub(crate) const READ_LINE_CHARS: usize = 2_000;
-/// Bytes of an image that a read returns: the least that a vendor takes is 5 MB in base64.
+/// Bytes of an image that a read returns: the smallest vendor limit is 5 MB in base64.
 pub(crate) const READ_IMAGE_BYTES: usize = 3_750_000;
-/// Paths that one glob returns when the model does not say.
+/// Paths that one glob returns if the model gives no number.
 pub(crate) const GLOB_PATHS: usize = 200;
-/// Paths that one glob returns at the most.
+/// The maximum number of paths that one glob returns.
 pub(crate) const GLOB_PATHS_MAX: usize = 5_000;
-/// Matches of one file that a search of a folder returns when the model does not say how many.
+/// Matches per file that a search of a directory returns if the model gives no number.
 pub(crate) const GREP_PER_FILE: usize = 50;
-/// Matches that one search returns when the model does not say.
+/// Matches that one search returns if the model gives no number.
 pub(crate) const GREP_MATCHES: usize = 100;
-/// Matches that one search returns at the most.
+/// The maximum number of matches that one search returns.
 pub(crate) const GREP_MATCHES_MAX: usize = 2_000;
-/// Matches beyond those shown that a search counts, to say how many more there are.
+/// Matches beyond those shown that a search counts, to report how many remain.
 pub(crate) const GREP_COUNTED: usize = 1_000;
-/// Lines around a match that a search shows at the most.
+/// The maximum number of context lines around a match.
 pub(crate) const GREP_CONTEXT: usize = 50;
-/// How long one search may take.
+/// Timeout of one search.
 pub(crate) const GREP_TIME: Duration = Duration::from_secs(30);
-/// Files that one walk visits.
+/// Files that one directory walk visits.
 pub(crate) const WALK_FILES: usize = 200_000;
 /// Characters of a session's title, taken from its first prompt.
 pub(crate) const TITLE_CHARS: usize = 80;
-/// How long a tool may take to end what it started once the turn is cancelled; then it is abandoned, which kills what it owns.
+/// How long a tool may clean up once the turn is cancelled; then it is dropped, which kills the
+/// child processes it owns.
 pub(crate) const CANCEL_GRACE: Duration = Duration::from_millis(400);
-/// Bytes of the project's instructions that a model is told; one with a small context is told less.
+/// Bytes of the project's instructions in the prompt; fewer for a model with a small context.
 pub(crate) const INSTRUCTIONS_BYTES: usize = 32 * 1024;
-/// The largest file that is read for them, in bytes; a larger one is refused.
+/// The largest instruction file that is read, in bytes; a larger one is rejected.
 pub(crate) const INSTRUCTIONS_FILE_BYTES: usize = 1024 * 1024;
-/// Bytes of them that are of one file.
+/// Bytes of the instructions that may come from one file.
 pub(crate) const INSTRUCTIONS_OF_ONE_FILE: usize = 16 * 1024;
-/// How long a turn waits for what lies around its folder before it begins without that.
+/// How long a turn waits for the lookup of its directory's surroundings before it starts without
+/// them.
 pub(crate) const LOOK_AROUND_WAIT: Duration = Duration::from_secs(5);
-/// Folders above a session's own in which its repository may begin.
+/// Parent directories of the session's directory that are searched for the root of its repository.
 pub(crate) const PARENT_FOLDERS: usize = 64;
-/// The largest file of git that is read for what is checked out, in bytes.
+/// The largest git file that is read to find the checked-out branch, in bytes.
 pub(crate) const BRANCH_BYTES: u64 = 4 * 1024;
-/// How long the store has for an answer; then the operation counts as failed, and the log is read again before the next turn.
+/// Timeout of a store operation; a timed-out operation counts as failed, and the log is reloaded
+/// before the next turn.
 pub(crate) const STORE_WAIT: Duration = Duration::from_secs(30);
-/// How long it may take to get at a model that is to be asked.
+/// Timeout for connecting to a model before a request.
 pub(crate) const MODEL_WAIT: Duration = Duration::from_secs(60);
-/// How long a model may say nothing while it answers, where it does not watch that itself.
+/// How long a responding model may stay silent, if it does not monitor that itself.
 pub(crate) const MODEL_SILENCE: Duration = Duration::from_secs(300);
-/// How much longer than its own limit a model may say nothing that watches its server itself: longer
-/// than the longest wait before a request is tried again.
+/// Extra silence allowed to a model that monitors its server itself: longer than the longest delay
+/// before a retry.
 pub(crate) const SILENCE_GRACE: Duration = Duration::from_secs(120);
-/// How long the files around a prompt may take: what is attached, where a path leads.
+/// Timeout of the file lookups for a prompt: attachments and resolved paths.
 pub(crate) const LOOK_WAIT: Duration = Duration::from_secs(60);
-/// How long a call that writes may take: the user may review what is written.
+/// Timeout of a call that writes: the user may review the change.
 pub(crate) const REVIEW_WAIT: Duration = Duration::from_secs(60 * 60);
-/// How long a call that reads may take.
+/// Timeout of a call that reads.
 pub(crate) const FILES_WAIT: Duration = Duration::from_secs(600);
-/// How long any other call may take; commands have limits of their own below it.
+/// Timeout of any other call; commands have lower limits of their own.
 pub(crate) const CALL_WAIT: Duration = Duration::from_secs(6 * 60 * 60);
-/// Calls from within a call that wait for the one before.
+/// Nested calls that may be queued behind the running one.
 pub(crate) const INNER_CALLS: usize = 16;
-/// How long a source of further tools may take to say what it has.
+/// Timeout for a tool source to list its tools.
 pub(crate) const SOURCE_WAIT: Duration = Duration::from_secs(5);
-/// Bytes of conversations that are held of idle sessions for their next turns, beside the one that
-/// was idle last.
+/// Bytes of idle sessions' conversations that stay in memory for their next turns, in addition to
+/// the most recently idle one.
 pub(crate) const IDLE_BYTES: usize = 32 * 1024 * 1024;
 /// Events read from the store at a time.
 pub(crate) const EVENTS_PAGE: usize = 500;
-/// Events at the end of a log that are looked at for a turn that was cut off, before more are.
+/// Events at the end of a log that are searched first for an interrupted turn.
 pub(crate) const TAIL_EVENTS: u64 = 64;
 /// Characters of a message that a search shows.
 pub(crate) const EXCERPT_CHARS: usize = 160;
-/// Bytes of a file's content that are kept so that a change can be taken back; of a larger one only the hash is.
+/// Bytes of a file's content that are kept so that a change can be undone; of a larger file, only
+/// the hash is kept.
 pub(crate) const CHECKPOINT_FILE_BYTES: usize = 8 * 1024 * 1024;
 /// Characters of one line that a search shows.
 pub(crate) const GREP_LINE_CHARS: usize = 500;
-/// Bytes at the start of a file in which a NUL byte makes it binary for a search.
+/// Bytes at the start of a file that are checked for NUL; a file with one counts as binary in a
+/// search.
 pub(crate) const BINARY_PROBE_BYTES: usize = 8_192;
-/// Bytes of one long result that are kept whole in a file: its first and its last half.
+/// Bytes of one long result that are kept in a file: its first and its last half.
 pub(crate) const WHOLE_BYTES: usize = 8 * 1024 * 1024;
-/// Files of long results that one session keeps; the oldest goes when there is another.
+/// Files of long results that one session keeps; a new one replaces the oldest.
 pub(crate) const WHOLE_FILES: usize = 32;
-/// Bytes of a command's output that wait to be taken, where it runs on this machine.
+/// Bytes of a local command's output that may be buffered before they are read.
 pub(crate) const COMMAND_PENDING_BYTES: usize = 4 * 1024 * 1024;
-/// A `timeout` from here on is meant in milliseconds: no command runs for ten thousand seconds.
+/// A `timeout` of at least this value is taken as milliseconds, since no command runs for ten
+/// thousand seconds.
 pub(crate) const TIMEOUT_IN_MILLISECONDS: u64 = 10_000;
-/// Commands that one session runs in the background at a time.
+/// Background commands that one session runs at a time.
 pub(crate) const SHELLS: usize = 8;
-/// Commands of the background that have ended and of which a session still has the output.
+/// Finished background commands whose output a session keeps.
 pub(crate) const SHELLS_ENDED: usize = 16;
-/// Bytes of output of a command in the background that wait to be read; of more, the newest.
+/// Bytes of a background command's unread output that are kept; the newest bytes win.
 pub(crate) const SHELL_BYTES: usize = 1024 * 1024;
-/// How long a command that begins in the background is watched for a failure, unless the call says.
+/// How long a new background command is watched for an early failure, unless the call gives a
+/// duration.
 pub(crate) const SHELL_START_WAIT: Duration = Duration::from_secs(1);
-/// How long a call waits for output of a command in the background, unless it says.
+/// How long a call waits for output of a background command, unless it gives a duration.
 pub(crate) const SHELL_WAIT: Duration = Duration::from_millis(500);
-/// The longest of those waits that a call can ask for.
+/// The longest such wait that a call can request.
 pub(crate) const SHELL_WAIT_MAX: Duration = Duration::from_secs(60);
-/// How long a command in the background may take to read its input.
+/// How long a background command may take to read its input.
 pub(crate) const SHELL_INPUT_WAIT: Duration = Duration::from_secs(5);
-/// How long the end of a session waits for its commands in the background to end.
+/// How long closing a session waits for its background commands to exit.
 pub(crate) const SHELLS_END_WAIT: Duration = Duration::from_secs(4);
-/// Lines and bytes of output that the model is told when a command in the background has ended.
+/// Lines of output in the message to the model about a finished background command.
 pub(crate) const SHELL_NEWS_LINES: usize = 10;
-/// See [`SHELL_NEWS_LINES`].
+/// Bytes of output in that message; see [`SHELL_NEWS_LINES`].
 pub(crate) const SHELL_NEWS_BYTES: usize = 1_000;
-/// Characters of a command's line where commands in the background are listed.
+/// Characters of a command line in the list of background commands.
 pub(crate) const SHELL_LINE_CHARS: usize = 80;
-/// Characters of a command that its title shows.
+/// Characters of a command in a call's title.
 pub(crate) const COMMAND_TITLE_CHARS: usize = 80;
 /// Bytes of a command that the title of a question shows whole; a longer one is in a block below
 /// it.
@@ -237,7 +247,8 @@ pub(crate) const LIVE_EVERY: Duration = Duration::from_millis(40);
 pub(crate) const LIVE_BYTES: usize = 256 * 1024;
 /// Bytes a second of those extracts.
 pub(crate) const LIVE_TRICKLE_BYTES: usize = 4 * 1024;
-/// Bytes of a running command's output that wait to be shown; beyond it, the older half is left out.
+/// Bytes of a running command's output that wait to be shown; beyond it, the older half is left
+/// out.
 pub(crate) const LIVE_PENDING_BYTES: usize = 16 * 1024;
 /// Bytes of a running command's output that are kept for whoever begins to watch in the middle.
 pub(crate) const LIVE_KEPT_BYTES: usize = 64 * 1024;
@@ -292,7 +303,8 @@ pub(crate) const GREP_EDITOR_FILES: usize = 200;
 /// Lines of the difference that an editor made to a text on taking it.
 pub(crate) const REFORMAT_LINES: usize = 60;
 
-/// The most files of a folder of helpers that are looked at to tell whether an item of a project is trusted.
+/// The most files of a folder of helpers that are looked at to tell whether an item of a project is
+/// trusted.
 pub(crate) const TRUST_FILES: usize = 1000;
 
 /// The most bytes of them.
@@ -323,7 +335,8 @@ pub(crate) const MENTIONS: usize = 16;
 pub(crate) const BYTES_PER_TOKEN: u64 = 4;
 /// Tokens that an image is taken for.
 pub(crate) const IMAGE_TOKENS: u64 = 1_500;
-/// Turns at the end of a conversation that stay as they were when the rest is summed up, the running one among them.
+/// Turns at the end of a conversation that stay as they were when the rest is summed up, the
+/// running one among them.
 pub(crate) const COMPACTION_TURNS: usize = 3;
 /// Tokens that a part of a conversation must have to be worth summing up.
 pub(crate) const COMPACTION_LEAST_TOKENS: u64 = 1_000;

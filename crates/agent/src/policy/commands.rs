@@ -1,4 +1,5 @@
-//! What is said of commands: denied, asked about in every mode, held by a sandbox, or in the table of those that only look.
+//! The rules for commands: denied, asked about in every mode, confined by a sandbox, or listed as
+//! read-only in the table.
 
 use super::{
     Decision, Policy, Shelter, Subject, question, rules, settings, severe,
@@ -9,14 +10,14 @@ use super::{
 use crate::{Access, PermissionMode};
 use system::{AbsPath, SandboxLevel};
 
-/// The tools whose commands are input for a command that runs already.
+/// The tools whose commands are input for a command that is already running.
 const INPUT_TOOLS: &[&str] = &["shell", "shell_write"];
 
 fn shells<'a>(subject: &'a Subject<'_>) -> impl Iterator<Item = &'a Shell> {
     subject.accesses.iter().filter_map(|resolved| resolved.shell.as_ref())
 }
 
-/// The denial of a command that is never run, unless the settings allow it word for word.
+/// Denies a command that is never run, unless the settings allow its exact text.
 pub(super) fn denied(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision> {
     shells(subject).find_map(|shell| {
         if let Shell::Unknown { why: shell::TOO_MUCH, .. } = shell {
@@ -39,10 +40,11 @@ pub(super) fn denied(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decis
     })
 }
 
-/// What cannot be taken back, or may be what is denied, asks in every mode, unless a rule of the settings allows it.
+/// Asks in every mode about commands that are irrevocable or may match a denied pattern, unless a
+/// rule of the settings allows them.
 pub(super) fn irrevocable(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision> {
     let mut graded = shells(subject).flat_map(Shell::commands).filter_map(severe::of);
-    // What is denied is said by the denial.
+    // A denied command is reported by its denial instead.
     let severity = graded.find(|severity| !matches!(severity, Severity::Denied(_)))?;
     if settings::allows(policy, subject) {
         return None;
@@ -62,10 +64,10 @@ pub(super) fn irrevocable(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<
     Some(Decision::Ask { rule, question: question::of(policy, subject, &why) })
 }
 
-/// Whether a command may change something, for the modes that only read.
+/// Whether a command may change something, for the read-only modes.
 pub(super) fn changes_something(policy: &Policy<'_>, subject: &Subject<'_>) -> bool {
     if INPUT_TOOLS.contains(&subject.tool) && shells(subject).next().is_some() {
-        // What it is told was perhaps started when more was allowed.
+        // The running command may have been started when more was allowed.
         return true;
     }
     let read_only = matches!(policy.shelter, Shelter::Sandbox { level: SandboxLevel::ReadOnly, .. });
@@ -79,7 +81,7 @@ pub(super) fn changes_something(policy: &Policy<'_>, subject: &Subject<'_>) -> b
     })
 }
 
-/// Why Guardian asks about a command, if it does.
+/// Returns why Guardian asks about a command, if it does.
 pub(super) fn obstacle(
     policy: &Policy<'_>,
     roots: &[AbsPath],
@@ -103,7 +105,7 @@ pub(super) fn obstacle(
         Shell::Commands(_) => return unconfined("it runs nothing that this check knows"),
         Shell::Unknown { why, .. } => return unconfined(why),
     };
-    // Behind a `cd` the words of later commands lead elsewhere.
+    // After a `cd`, the paths of later commands resolve elsewhere.
     let moves = commands.len() > 1 && commands.iter().any(|command| command.program() == "cd");
     if moves && place.hides_folders() {
         return unconfined("it changes the directory, and some directories are blocked");
@@ -122,7 +124,7 @@ pub(super) fn obstacle(
     })
 }
 
-/// Why a call is asked about, as a sentence; nothing where the question says it all.
+/// Returns why a call is asked about, as a sentence; empty if the question already explains it.
 pub(super) fn why(policy: &Policy<'_>, subject: &Subject<'_>) -> String {
     subject
         .accesses
@@ -141,7 +143,7 @@ pub(super) fn why(policy: &Policy<'_>, subject: &Subject<'_>) -> String {
         .unwrap_or_default()
 }
 
-/// Words of a command as paths.
+/// Interprets a command's words as paths.
 struct Words<'a> {
     policy: &'a Policy<'a>,
     roots: &'a [AbsPath],
@@ -149,7 +151,7 @@ struct Words<'a> {
 }
 
 impl Words<'_> {
-    /// The path in a word: all of it, or what follows an option.
+    /// Returns the path in a word: the whole word, or the value of an option or assignment.
     fn path<'w>(&self, word: &'w str) -> &'w str {
         match word.strip_prefix('-') {
             None => word.split_once('=').map_or(word, |(_, value)| value),
@@ -161,7 +163,7 @@ impl Words<'_> {
         }
     }
 
-    /// Whether a word is a path that leads out of the session's folders.
+    /// Whether a word is a path that leads out of the session's directories.
     fn is_outside(&self, word: &str) -> bool {
         let path = self.path(word);
         if path.starts_with('~') {
@@ -174,7 +176,8 @@ impl Words<'_> {
         !self.roots.iter().any(|root| path.starts_with(root))
     }
 
-    /// Whether it leads to where nothing is asked: the temporary folder, and what the settings allow.
+    /// Whether a word leads to a place that needs no approval: the paths that the settings allow,
+    /// and `/dev/null`.
     fn is_allowed(&self, word: &str) -> bool {
         let path = self.path(word);
         if path.starts_with('~') || word == "/dev/null" {
@@ -199,17 +202,18 @@ impl Words<'_> {
             }
     }
 
-    /// Whether the settings name files that nobody reads.
+    /// Whether the settings exclude any files from reading.
     fn hides_folders(&self) -> bool {
         !self.policy.settings.blocked_paths.is_empty() || self.unread().next().is_some()
     }
 
-    /// The patterns of files that rules keep from being read.
+    /// Returns the patterns of files that deny rules exclude from reading.
     fn unread(&self) -> impl Iterator<Item = &str> {
         self.policy.settings.rules.deny.iter().filter_map(|rule| rule.unread())
     }
 
-    /// Whether a command goes to another folder, so that the words after it lead there too.
+    /// Whether a command changes to a directory outside, so that the words after it may lead there
+    /// too.
     fn leaves(&self, command: &SimpleCommand) -> bool {
         matches!(command.program(), "cd" | "pushd")
             && (command.args().is_empty()
@@ -219,7 +223,8 @@ impl Words<'_> {
                     .any(|word| !word.is_exact() || word.text == "-" || self.is_outside(&word.text)))
     }
 
-    /// The first word that names a secret outside; `away` when all words may lead there.
+    /// Returns the first word that names a secret outside the project; `away` if every word may
+    /// lead outside.
     fn secret_outside<'c>(&self, command: &'c SimpleCommand, away: bool) -> Option<&'c str> {
         let words = command.args().iter().map(|word| (word.text.as_str(), word.is_exact()));
         let files = command.reads.iter().map(|file| (file.as_str(), true));

@@ -1,4 +1,4 @@
-//! Which files of a project may be read although nobody asked for them.
+//! The rules for reading project files that were discovered rather than requested.
 
 use crate::{
     Mode, SandboxOptions,
@@ -6,10 +6,11 @@ use crate::{
 };
 use system::{AbsPath, FoundRules, Sandbox};
 
-/// Repository internals: a remote's address may hold a password.
+/// Repository internals: the URL of a remote may contain a password.
 const INTERNALS: [&str; 2] = [".git/*", "*/.git/*"];
 
-/// What a file of `root` that nobody asked for must not be: what the policy blocks for tools, built in and by the user's settings.
+/// Returns the rules for discovered files below `root`: they exclude what the policy blocks for
+/// tools, by default and by the user's settings. `limit` is in bytes.
 pub fn found_rules(root: &AbsPath, blocked_paths: &[String], limit: usize) -> FoundRules {
     let bounds = Bounds {
         options: &SandboxOptions::default(),
@@ -22,7 +23,7 @@ pub fn found_rules(root: &AbsPath, blocked_paths: &[String], limit: usize) -> Fo
     of_sandbox(policy::sandbox(&bounds), limit)
 }
 
-/// The same, by the sandbox of a session.
+/// Returns the same rules for the sandbox of a session.
 pub(crate) fn of_sandbox(mut secrets: Sandbox, limit: usize) -> FoundRules {
     secrets.secrets.extend(INTERNALS.map(str::to_owned));
     FoundRules { secrets, limit: limit as u64, any_name: false }

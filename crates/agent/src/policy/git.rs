@@ -1,5 +1,5 @@
-//! A git command: what git takes for its own options, what for a subcommand, and what that does to work that others
-//! have, or nobody has.
+//! Parses a git command into git's own options, the subcommand and its arguments, and grades what
+//! it does to published or uncommitted work.
 
 use super::{
     options::Options,
@@ -7,17 +7,17 @@ use super::{
     shell::{SimpleCommand, Word},
 };
 
-/// A git command in its parts.
+/// A parsed git command.
 pub(super) struct Git<'a> {
     /// Whether options before the subcommand change where git works or what it runs.
     pub(super) redirected: bool,
-    /// The subcommand; `None` where it is not known, `""` where there is none.
+    /// The subcommand; `None` if unknown, `""` if absent.
     pub(super) subcommand: Option<&'a str>,
-    /// The words after it.
+    /// The arguments of the subcommand.
     pub(super) args: &'a [Word],
 }
 
-/// Options of git itself that change nothing of what it does.
+/// Options of git itself that do not affect its behaviour.
 const HARMLESS: &[&str] = &[
     "-p",
     "--paginate",
@@ -32,7 +32,7 @@ const HARMLESS: &[&str] = &[
     "--no-replace-objects",
     "--no-lazy-fetch",
 ];
-/// Those with a value in the next word, or after `=`.
+/// Options of git with a value in the next word or after `=`.
 const VALUED: &[&str] = &[
     "-C",
     "-c",
@@ -45,11 +45,11 @@ const VALUED: &[&str] = &[
     "--exec-path",
     "--list-cmds",
 ];
-/// Those that are all there is to a command.
+/// Options of git that form a complete command by themselves.
 const ALONE: &[&str] =
     &["-h", "--help", "-v", "--version", "--html-path", "--man-path", "--info-path", "--exec-path", "--bare"];
 
-/// Subcommands of git. What is none may be an alias, or another program.
+/// Known subcommands of git. Any other name may be an alias or another program.
 const SUBCOMMANDS: &[&str] = &[
     "add",
     "am",
@@ -194,11 +194,11 @@ const SUBCOMMANDS: &[&str] = &[
     "write-tree",
 ];
 
-/// The most aliases of a line that are followed.
+/// The maximum number of aliases that are followed in one command line.
 const ALIASES: usize = 4;
 
 impl<'a> Git<'a> {
-    /// The parts of a command that is `git …`, or `git-…` of git's own folder.
+    /// Parses a command `git …`, or `git-…` from git's own directory.
     pub(super) fn of(command: &'a SimpleCommand) -> Option<Self> {
         let program = command.program();
         let words = command.args();
@@ -226,7 +226,7 @@ impl<'a> Git<'a> {
                 _ if HARMLESS.contains(&text) => 1,
                 _ if text.contains('=') && name.starts_with("--") && VALUED.contains(&name) => 1,
                 _ if ALONE.contains(&text) => 1,
-                // The value of one may be what another takes for the subcommand.
+                // The value of one option could otherwise be mistaken for the subcommand.
                 _ if VALUED.contains(&text) && words.get(at + 1).is_some_and(Word::is_exact) => 2,
                 _ => return unknown(&words[at..]),
             };
@@ -237,7 +237,7 @@ impl<'a> Git<'a> {
         Self { redirected, subcommand, args }
     }
 
-    /// What an alias that the line itself sets stands for: `git -c alias.p=push p`.
+    /// Expands an alias that the command line itself sets: `git -c alias.p=push p`.
     fn alias(command: &SimpleCommand) -> Option<SimpleCommand> {
         let words = command.args();
         let at = words.iter().position(|word| !word.text.starts_with('-') && !word.text.contains('='))?;
@@ -253,7 +253,7 @@ impl<'a> Git<'a> {
         Some(inner)
     }
 
-    /// What cannot be taken back of what it does.
+    /// Returns the severity of a git command, if it publishes, deletes or overwrites work.
     pub(super) fn severity(command: &SimpleCommand) -> Option<Severity> {
         Self::severity_of(command, 0)
     }

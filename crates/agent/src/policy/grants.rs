@@ -1,4 +1,4 @@
-//! What the user said "always" to, for this session.
+//! The user's "always" answers, remembered for one session.
 
 use super::{
     Shelter, Subject,
@@ -10,14 +10,14 @@ use crate::limits::GRANTS;
 use std::{collections::HashMap, sync::Mutex};
 use system::AbsPath;
 
-/// Where a command ran that was allowed: the same words elsewhere are another thing.
+/// Where an allowed command ran; a grant for one place does not apply in another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Place {
     /// In a sandbox.
     Confined,
-    /// In the editor's terminal, with nothing that holds it back.
+    /// In the editor's terminal, unconfined.
     Editor,
-    /// On this machine, with nothing that holds it back.
+    /// On this machine, unconfined.
     Local,
 }
 
@@ -39,29 +39,29 @@ impl Place {
     }
 }
 
-/// What a grant covers.
+/// The scope of a grant.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Grant {
     /// Commands of one tool in one place that begin with these words.
     CommandPrefix { tool: String, place: Place, words: String },
-    /// This very line.
+    /// This exact command line.
     CommandLine { tool: String, place: Place, line: String },
-    /// One tool's writes below one folder.
+    /// Writes of one tool below one directory.
     Writes(String, AbsPath),
-    /// One tool's reads below one folder.
+    /// Reads of one tool below one directory.
     Reads(String, AbsPath),
-    /// A tool, or a function called through one.
+    /// A tool, or a function called through a tool.
     Tool(String),
 }
 
-/// The answers of a session; forgotten when the permission mode changes.
+/// The remembered answers of a session; cleared when the permission mode changes.
 #[derive(Debug, Default)]
 pub(crate) struct Grants {
     answers: Mutex<HashMap<Grant, bool>>,
 }
 
 impl Grants {
-    /// Remembers an answer.
+    /// Remembers an answer. Beyond [`GRANTS`] entries, new answers are not stored.
     pub(crate) fn remember(&self, grants: Vec<Grant>, allow: bool) {
         let mut answers = self.lock();
         for grant in grants {
@@ -76,12 +76,13 @@ impl Grants {
         self.lock().clear();
     }
 
-    /// The answer that covers all of a call, if one does: a refusal of any part refuses it, approval needs every part.
+    /// Returns the answer that covers a whole call, if any: one refused part refuses the call,
+    /// approval needs every part approved.
     pub(crate) fn answer(&self, subject: &Subject<'_>, shelter: Shelter) -> Option<bool> {
         if self.lock().is_empty() {
             return None;
         }
-        // The line as it is may have been answered where its parts were not.
+        // The exact line may have an answer even where its parts have none.
         let lines = lines(subject, shelter);
         let grants = scope(subject, shelter);
         let answers = self.lock();
@@ -117,7 +118,7 @@ fn covering(answers: &HashMap<Grant, bool>, grant: &Grant) -> Option<bool> {
     }
 }
 
-/// The lines of a call as they are.
+/// Returns the grants for a call's exact command lines.
 fn lines(subject: &Subject<'_>, shelter: Shelter) -> Vec<Grant> {
     let line = |resolved: &super::Resolved| match &resolved.access {
         crate::Access::Execute { command, .. } => Some(exactly(subject, shelter, command)),
@@ -130,7 +131,7 @@ fn exactly(subject: &Subject<'_>, shelter: Shelter, line: &str) -> Grant {
     Grant::CommandLine { tool: subject.tool.to_owned(), place: Place::of(shelter), line: line.to_owned() }
 }
 
-/// What "always" would cover for a call.
+/// Returns what "always" would cover for a call.
 pub(crate) fn scope(subject: &Subject<'_>, shelter: Shelter) -> Vec<Grant> {
     let mut grants = Vec::new();
     for resolved in subject.accesses {
@@ -169,7 +170,8 @@ pub(crate) fn scope(subject: &Subject<'_>, shelter: Shelter) -> Vec<Grant> {
     grants
 }
 
-/// The beginnings of all commands of a line that would be asked about; `None` where only the line itself says what it does.
+/// Returns the prefixes of all commands of a line that need approval; `None` if only the exact line
+/// identifies what runs.
 fn prefixes(shell: &Shell, place: Place) -> Option<Vec<String>> {
     let Shell::Commands(commands) = shell else { return None };
     let asked: Vec<_> = commands.iter().filter(|command| table::look(command).is_none()).collect();
@@ -177,7 +179,7 @@ fn prefixes(shell: &Shell, place: Place) -> Option<Vec<String>> {
     asked.into_iter().map(|command| prefix(command, place)).collect()
 }
 
-/// Programs whose second word says what they do, so that a grant names both.
+/// Programs whose second word determines the action, so that a grant names both words.
 const WITH_SUBCOMMAND: &[&str] = &[
     "git",
     "cargo",
@@ -202,7 +204,7 @@ const WITH_SUBCOMMAND: &[&str] = &[
     "deno",
 ];
 
-/// Subcommands that run what their further words name.
+/// Subcommands that run programs named by their further words.
 const RUNNERS: &[&str] = &[
     "run",
     "exec",
@@ -240,7 +242,8 @@ const RUNNERS: &[&str] = &[
     "rustdoc",
 ];
 
-/// The words by which "always" remembers a command: the program, with its subcommand where that says what it does.
+/// Returns the words by which "always" remembers a command: the program, and its subcommand if that
+/// determines the action.
 fn prefix(command: &SimpleCommand, place: Place) -> Option<String> {
     let plain = command.writes.is_empty()
         && command.reads.is_empty()
@@ -257,16 +260,17 @@ fn prefix(command: &SimpleCommand, place: Place) -> Option<String> {
     if WITH_SUBCOMMAND.contains(&program) {
         let subcommand = command.args().first().filter(|word| word.is_exact())?.text.as_str();
         let says = subcommand.starts_with(|c: char| c.is_ascii_alphabetic());
-        // Cargo builds and tests the project itself; of others only what runs nothing that words name.
+        // Cargo builds and tests the project itself; of other programs, only subcommands that do
+        // not run what their words name.
         let runs = RUNNERS.contains(&subcommand)
             && !(program == "cargo" && matches!(subcommand, "build" | "fix" | "bench" | "doc"));
         return (says && !runs).then(|| format!("{program} {subcommand}"));
     }
-    // What holds a program back holds it back with other words too.
+    // A sandbox confines the program whatever its arguments.
     (place == Place::Confined).then(|| program.to_owned())
 }
 
-/// What a scope covers, in words for the option's label.
+/// Describes a scope for the label of the "always" option.
 pub(crate) fn label(grants: &[Grant]) -> String {
     let mut places = Vec::new();
     let mut parts: Vec<_> = grants

@@ -1,7 +1,9 @@
-//! The host of an address, read so strictly that nobody else can read another one out of it.
+//! Extracts the host of a URL, so strictly that no other parser can extract a different one.
 
-/// The host of an `http` or `https` address, in lower case; `None` for everything that two parsers might read differently: user names, escapes,
-/// characters that are no plain letters, numbers in place of a name.
+/// Returns the host of an `http` or `https` URL in lower case.
+///
+/// `None` for everything that two parsers might read differently: user names, escapes, non-ASCII
+/// characters, numeric addresses.
 pub(super) fn of(address: &str) -> Option<String> {
     let lower = address.to_ascii_lowercase();
     let rest = lower.strip_prefix("https://").or_else(|| lower.strip_prefix("http://"))?;
@@ -17,7 +19,7 @@ pub(super) fn of(address: &str) -> Option<String> {
     name(host)
 }
 
-/// A host's name as it is compared; `None` when it is none. An address in numbers is none.
+/// Normalises a host name for comparison; `None` if it is invalid or a numeric address.
 pub(super) fn name(text: &str) -> Option<String> {
     let host = text.to_ascii_lowercase();
     let label = |label: &str| {
@@ -27,12 +29,12 @@ pub(super) fn name(text: &str) -> Option<String> {
             && label.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
     };
     let last = host.rsplit('.').next().unwrap_or_default();
-    // `0x7f.1`, `127.1` and `2130706433` are addresses to some.
+    // Some parsers read `0x7f.1`, `127.1` and `2130706433` as addresses.
     let number = last.starts_with(|c: char| c.is_ascii_digit());
     (host.len() <= 253 && !number && host.split('.').all(label)).then_some(host)
 }
 
-/// Whether a host is another, or lies below it.
+/// Whether a host is a domain itself or one of its subdomains.
 pub(super) fn is_below(host: &str, domain: &str) -> bool {
     host.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
 }

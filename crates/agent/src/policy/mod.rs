@@ -1,9 +1,10 @@
-//! Who may do what: a pure chain of rules over declared accesses.
+//! The permission policy: a pure chain of rules over the accesses that a call declares.
 //!
-//! Architecture Invariant: [`decide`] is called in `gate` and nowhere else, and looks at nothing but its arguments. The order of the chain is
-//! the specification's: mode, blocked path, denied command, denied tool, what asks in every mode (protected path, rule of the settings, what cannot
-//! be taken back), project boundary, session grant, tool lists, permission mode. A denial is never overruled by a later rule, and a grant never
-//! answers what asks in every mode.
+//! Architecture Invariant: [`decide`] is called in `gate` and nowhere else, and depends on nothing
+//! but its arguments. The specification defines the order of the chain: mode, blocked path, denied
+//! command, denied tool, what asks in every mode (protected path, rule of the settings, irrevocable
+//! command), project boundary, session grant, tool lists, permission mode. A later rule never
+//! overrules a denial, and a grant never answers a question that is asked in every mode.
 
 mod commands;
 pub(crate) mod found;
@@ -37,31 +38,33 @@ pub(crate) use shelter::{Bounds, Shelter, expected, sandbox};
 use crate::{Access, Effect, Mode, PermissionMode};
 use system::AbsPath;
 
-/// What a decision is about.
+/// The call that a decision is about.
 pub(crate) struct Subject<'a> {
-    /// The tool.
+    /// The name of the tool.
     pub(crate) tool: &'a str,
-    /// What the tool does to the world.
+    /// The kind of effect that the tool has.
     pub(crate) effect: Effect,
-    /// All it is going to touch.
+    /// Every access that the call declares.
     pub(crate) accesses: &'a [Resolved],
-    /// The session's folder and the further ones it may work in.
+    /// The session's directory and the additional ones that it may work in.
     pub(crate) roots: &'a [AbsPath],
 }
 
-/// An access with what had to be looked up about it.
+/// An access with the results of its lookups.
 #[derive(Debug, Clone)]
 pub(crate) struct Resolved {
-    /// As declared.
+    /// The access as declared.
     pub(crate) access: Access,
-    /// The path with links resolved, for accesses to files.
+    /// The path with links resolved, for accesses to files and, where looked up, the directory of a
+    /// command.
     pub(crate) canonical: Option<AbsPath>,
     /// The parsed command, for executions.
     pub(crate) shell: Option<Shell>,
 }
 
 impl Resolved {
-    /// Parses what is parsed, as the shell that would run it; `canonical` was looked up by the caller.
+    /// Parses a command in the dialect of the shell that would run it; the caller has resolved
+    /// `canonical`.
     pub(crate) fn new(access: Access, canonical: Option<AbsPath>, dialect: Dialect) -> Self {
         let shell = match &access {
             Access::Execute { command, .. } => Some(shell::parse(command, dialect)),
@@ -71,50 +74,50 @@ impl Resolved {
     }
 }
 
-/// The settings that decide.
+/// The inputs of a decision beyond the call itself.
 pub(crate) struct Policy<'a> {
     /// The agent mode.
     pub(crate) mode: Mode,
     /// The permission mode.
     pub(crate) permission_mode: PermissionMode,
     pub(crate) settings: PolicySettings<'a>,
-    /// Where the session's long results are kept whole: read without a question.
+    /// The directory with the session's full long results; reading it needs no approval.
     pub(crate) outputs: Option<&'a AbsPath>,
-    /// What the user said "always" to.
+    /// The user's remembered "always" answers.
     pub(crate) grants: &'a Grants,
-    /// Who would run a command, and what would hold it back.
+    /// Where a command would run and what would confine it.
     pub(crate) shelter: Shelter,
     /// Whether the user's editor runs on another machine than commands do.
     pub(crate) apart: bool,
 }
 
-/// What the settings say about permissions.
+/// The permission settings.
 #[derive(Clone, Copy)]
 pub(crate) struct PolicySettings<'a> {
-    /// Paths outside the project that are not asked about.
+    /// Paths outside the project that need no approval.
     pub(crate) allowed_paths: &'a [AbsPath],
-    /// Blocked path patterns beside the built-in ones.
+    /// Patterns of blocked paths beyond the built-in ones.
     pub(crate) blocked_paths: &'a [String],
     /// Tools that are denied.
     pub(crate) denied_tools: &'a [String],
-    /// The rules.
+    /// The permission rules.
     pub(crate) rules: &'a PermissionRules,
-    /// Folders of this program's own: its settings, and what it remembers of folders that are trusted.
+    /// The program's own directories: its settings and the trust records.
     pub(crate) own: &'a [AbsPath],
 }
 
-/// What the chain says, and which rule said it.
+/// The decision of the chain and the rule that made it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Decision {
-    /// Run it.
+    /// Run the call.
     Allow { rule: &'static str },
-    /// Ask, with this question.
+    /// Ask the user this question.
     Ask { rule: &'static str, question: String },
-    /// Do not run it; the reason is for the model.
+    /// Do not run the call; the model receives the reason.
     Deny { rule: &'static str, reason: String },
 }
 
-/// Tools that need no approval, whatever they touch inside the project.
+/// Tools that need no approval for anything inside the project.
 const SAFE_TOOLS: &[&str] = &[
     "file_read",
     "ide_read_file",
@@ -148,19 +151,19 @@ const APPROVAL_REQUIRED: &[&str] = &[
     "ide_terminal",
     "execute_lua",
 ];
-/// Tools that the mode `ask` lacks, beside those that write.
+/// Tools that the mode `ask` lacks in addition to those that write.
 const NOT_IN_ASK: &[&str] = &["execute_lua"];
 
-/// What asks in every mode, and is asked about each time: nothing that is remembered answers it.
+/// Rules that ask in every mode and each time: no remembered answer applies to them.
 const EVERY_TIME: &[&str] =
     &["ProtectedPath", "AskRule", "Publishing", "History", "Unclear", "OutsideFolder"];
 
-/// Whether "always" can be remembered of an answer to a rule's question.
+/// Whether "always" can be remembered as the answer to a rule's question.
 pub(crate) fn remembers(rule: &str) -> bool {
     !EVERY_TIME.contains(&rule)
 }
 
-/// Walks the chain.
+/// Decides about a call by the rules of the chain, in order.
 pub(crate) fn decide(policy: &Policy<'_>, subject: &Subject<'_>) -> Decision {
     if let Some(denial) = mode_denial(policy, subject)
         .or_else(|| blocked_path(policy, subject))
@@ -170,7 +173,8 @@ pub(crate) fn decide(policy: &Policy<'_>, subject: &Subject<'_>) -> Decision {
     {
         return denial;
     }
-    // What decides about running things asks every time; what a rule asks about, in every mode.
+    // Writes to files that decide what may run are asked about every time; questions of an ask
+    // rule, in every mode.
     let always = protected_path(policy, subject)
         .or_else(|| settings::asks(policy, subject))
         .or_else(|| commands::irrevocable(policy, subject))
@@ -200,7 +204,8 @@ pub(crate) fn decide(policy: &Policy<'_>, subject: &Subject<'_>) -> Decision {
     }
 }
 
-/// Each rule of the chain by itself, in order, with what it says; and what the chain says.
+/// Evaluates each rule of the chain separately, in order, followed by the decision of the whole
+/// chain.
 pub(crate) fn chain(policy: &Policy<'_>, subject: &Subject<'_>) -> Vec<(&'static str, String)> {
     let allowed = settings::allows(policy, subject).then_some(Decision::Allow { rule: "AllowRule" });
     let mut steps: Vec<_> = [
@@ -236,12 +241,12 @@ pub(crate) fn is_of_server(tool: &str) -> bool {
     tool.starts_with(names::MCP)
 }
 
-/// Whether a tool belongs to a server or to an integration.
+/// Whether a tool belongs to an MCP server or to an integration.
 pub(crate) fn is_foreign(tool: &str) -> bool {
     is_of_server(tool) || tool.starts_with(names::INTEGRATION)
 }
 
-/// Whether a tool exists in a mode at all.
+/// Whether a mode offers a tool at all.
 pub(crate) fn exists(tool: &str, effect: Effect, mode: Mode) -> bool {
     match mode {
         Mode::Edit => true,
@@ -287,7 +292,7 @@ fn blocked_path(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision> 
     })
 }
 
-/// Whether a path is blocked, as a file or as the folder that a pattern is about.
+/// Whether a pattern blocks a path, either as a file or as a directory.
 fn is_blocked(policy: &Policy<'_>, roots: &[AbsPath], path: &AbsPath) -> bool {
     let spelled = system::PathSpellings::of(path, roots);
     policy.settings.blocked_paths.iter().any(|pattern| spelled.is_in(pattern))
@@ -339,8 +344,8 @@ fn project_boundary(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decisi
     })
 }
 
-/// The question about a command that is to run in another folder than the session's and outside of
-/// all that it works in. What was allowed of the same words inside is no answer to it.
+/// Asks about a command that would run outside the session's directory and everything else it works
+/// in. A grant for the same command inside does not apply.
 fn outside_folder(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision> {
     if policy.permission_mode == PermissionMode::Prometheus {
         return None;
@@ -357,7 +362,7 @@ fn outside_folder(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision
     })
 }
 
-/// Whether a path lies below one of the folders, both as it is spelled and with links resolved.
+/// Whether a path, with links resolved where known, is below one of the directories.
 pub(crate) fn inside(roots: &[AbsPath], resolved: &Resolved) -> bool {
     let (Access::Read(path) | Access::Write(path)) = &resolved.access else { return true };
     let below = |path: &AbsPath| roots.iter().any(|root| path.starts_with(root));
@@ -365,7 +370,8 @@ pub(crate) fn inside(roots: &[AbsPath], resolved: &Resolved) -> bool {
 }
 
 fn approval_required(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision> {
-    // What reads, lists and stops commands in the background; what they are told is a command.
+    // Calls that read, list or stop background commands; input to such a command counts as a
+    // command.
     let looks = |a: &Resolved| matches!(a.access, Access::Call { read_only: true, .. });
     let harmless = subject.tool == "shell" && subject.accesses.iter().all(looks);
     if harmless || SAFE_TOOLS.contains(&subject.tool) {
@@ -379,8 +385,9 @@ fn approval_required(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decis
     })
 }
 
-/// What Guardian lets pass without asking: writes of the file tools inside the project with no symbolic link on the way, and commands that a
-/// sandbox holds, or that are in the table of those that only look.
+/// Whether Guardian allows a call without approval: writes of the file tools inside the project
+/// without a symbolic link in the path, and commands that a sandbox confines or that the table
+/// lists as read-only.
 fn guardian_allows(policy: &Policy<'_>, subject: &Subject<'_>) -> bool {
     subject.accesses.iter().all(|resolved| match &resolved.access {
         Access::Write(path) => {

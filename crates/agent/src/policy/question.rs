@@ -1,15 +1,17 @@
-//! Questions in words: what would be done, where, what holds it back, and why it is asked.
+//! The text of permission questions: what would be done, where, what confines it, and why it is
+//! asked.
 
 use super::{Policy, Subject, names};
 use crate::{Access, one_line, tool::titles::path_title};
 use system::AbsPath;
 
-/// A command of more bytes is asked about with its length, so that nobody takes what fits the window for all of it.
+/// Commands of more bytes than this are shown with their length, so that the visible part is not
+/// mistaken for the whole.
 const LONG_COMMAND: usize = 200;
-/// The most characters that are shown of a model's reason.
+/// The maximum number of characters shown of the model's reason.
 const REASON_CHARS: usize = 200;
 
-/// The question about a call; `why` is a sentence, or nothing.
+/// Returns the question about a call; `why` is a sentence or empty.
 pub(super) fn of(policy: &Policy<'_>, subject: &Subject<'_>, why: &str) -> String {
     let asked = asked(policy, subject);
     if why.is_empty() { asked } else { format!("{asked} {why}") }
@@ -43,12 +45,12 @@ fn asked(policy: &Policy<'_>, subject: &Subject<'_>) -> String {
     }
 }
 
-/// A path for people: relative to the session's folder, which is the first root.
+/// Returns a path for display: relative to the session's directory, which is the first root.
 fn title<'a>(path: &'a AbsPath, roots: &[AbsPath]) -> &'a str {
     roots.first().map_or(path.as_str(), |cwd| path_title(path, cwd))
 }
 
-/// A command on one line, with its length where it is long.
+/// Returns a command on one line, with its length if it is long.
 fn named(command: &str) -> String {
     let size = match command.len() {
         0..=LONG_COMMAND => String::new(),
@@ -57,7 +59,7 @@ fn named(command: &str) -> String {
     format!("`{}`{size}", one_line(command))
 }
 
-/// A question for somebody who sees the command beside it: it is not told again.
+/// Shortens a question for a client that shows the command next to it.
 pub(crate) fn beside_command(question: &str, command: &str) -> String {
     match question.strip_prefix("Run ").and_then(|rest| rest.strip_prefix(&named(command))) {
         Some(rest) => format!("Run this{rest}"),
@@ -65,7 +67,7 @@ pub(crate) fn beside_command(question: &str, command: &str) -> String {
     }
 }
 
-/// Why the model wants to leave the sandbox, as it says.
+/// Returns the model's stated reason for leaving the sandbox.
 fn reason_in_words(reason: Option<&str>) -> String {
     let reason = reason.map(str::trim).filter(|reason| !reason.is_empty());
     let Some(reason) = reason else { return "The model gave no reason for leaving the sandbox.".to_owned() };

@@ -1,69 +1,70 @@
-//! What the settings say of functions of MCP servers and of integrations, by what a function says that it does.
+//! The settings for functions of MCP servers and integrations, by whether a function declares
+//! itself read-only.
 
 use super::{PermissionRules, Subject, names::INTEGRATION, rule};
 use crate::Access;
 use std::collections::BTreeMap;
 
-/// What may be done without asking, of every server and of single ones.
+/// The rules for all servers and for individual ones.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ServerRules {
-    /// Of servers of which nothing else is said.
+    /// The answer for servers without a rule of their own.
     pub default: Answer,
-    /// Of single servers, by the names that tools have of them.
+    /// Rules of individual servers, by the server name in tool names.
     pub servers: BTreeMap<String, ServerRule>,
 }
 
-/// What may be done with one server, or one integration.
+/// The rule of one server or integration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ServerRule {
-    /// Calls of functions that say that they only read.
+    /// The answer for calls of functions that declare themselves read-only.
     pub read: Option<Answer>,
-    /// All other calls.
+    /// The answer for all other calls.
     pub write: Option<Answer>,
 }
 
-/// What comes of a call.
+/// How a call is handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Answer {
-    /// It needs no approval.
+    /// Runs without approval.
     Allow,
-    /// It needs one, as it would if nothing were said.
+    /// Needs approval, which is also the default.
     #[default]
     Ask,
-    /// It is never run.
+    /// Never runs.
     Deny,
 }
 
 impl Answer {
-    /// Every answer with its word.
+    /// Every answer with its name in the settings.
     pub const ALL: [(&'static str, Self); 3] =
         [("allow", Self::Allow), ("ask", Self::Ask), ("deny", Self::Deny)];
 
-    /// Its word.
+    /// Returns the answer's name in the settings.
     pub fn id(self) -> &'static str {
         Self::ALL.iter().find(|(_, answer)| *answer == self).map_or("", |(word, _)| word)
     }
 }
 
 impl ServerRules {
-    /// What is said of a server's functions that only read, or of its others.
+    /// Returns the answer for a server's read-only functions, or for its other functions.
     pub fn of(&self, server: &str, read_only: bool) -> Answer {
         let own = self.servers.get(server).and_then(|rule| if read_only { rule.read } else { rule.write });
         own.unwrap_or(self.default)
     }
 }
 
-/// What is said of a call of a function.
+/// The rule that applies to a call of a function.
 pub(super) struct Said {
     pub(super) answer: Answer,
-    /// The server, or the integration.
+    /// The name of the server or integration.
     whose: String,
     is_integration: bool,
     operation: &'static str,
 }
 
 impl Said {
-    /// Why it is not run; callers know these texts.
+    /// Returns why the call is not run. Callers rely on these texts.
     pub(super) fn denial(&self) -> String {
         let Self { whose, operation, .. } = self;
         match self.is_integration {
@@ -77,7 +78,7 @@ impl Said {
     }
 }
 
-/// The strictest of what is said of the functions that a call is about; `None` where it is about none.
+/// Returns the strictest rule for the functions that a call uses; `None` if it uses none.
 pub(super) fn answer(rules: &PermissionRules, subject: &Subject<'_>) -> Option<Said> {
     let answers = subject.accesses.iter().filter_map(|resolved| {
         let Access::Call { function, read_only } = &resolved.access else { return None };
