@@ -238,125 +238,121 @@ pub(crate) const SHELL_NEWS_BYTES: usize = 1_000;
 pub(crate) const SHELL_LINE_CHARS: usize = 80;
 /// Characters of a command in a call's title.
 pub(crate) const COMMAND_TITLE_CHARS: usize = 80;
-/// Bytes of a command that the title of a question shows whole; a longer one is in a block below
-/// it.
+/// Bytes of a command that a question's title shows in full; a longer command is shown in a block
+/// below the title.
 pub(crate) const WHOLE_TITLE_BYTES: usize = 200;
-/// The shortest time between two pieces of a running command's output: 25 a second.
+/// The shortest interval between two updates with a running command's output: 25 a second.
 pub(crate) const LIVE_EVERY: Duration = Duration::from_millis(40);
-/// Bytes of a running command's output that are shown as they come; beyond it, extracts.
+/// Bytes of a running command's output that are shown in full; beyond it, only excerpts are.
 pub(crate) const LIVE_BYTES: usize = 256 * 1024;
-/// Bytes a second of those extracts.
+/// Bytes per second of those excerpts.
 pub(crate) const LIVE_TRICKLE_BYTES: usize = 4 * 1024;
-/// Bytes of a running command's output that wait to be shown; beyond it, the older half is left
-/// out.
+/// Bytes of a running command's output that may wait to be shown; beyond it, the older half is
+/// dropped.
 pub(crate) const LIVE_PENDING_BYTES: usize = 16 * 1024;
-/// Bytes of a running command's output that are kept for whoever begins to watch in the middle.
+/// Bytes of a running command's output that are kept for clients that join in the middle.
 pub(crate) const LIVE_KEPT_BYTES: usize = 64 * 1024;
-/// Characters of one line of a command's output in which carriage returns and the like are applied;
-/// what comes before stays as it is.
+/// Characters of one output line to which carriage returns and similar controls are applied;
+/// earlier text stays unchanged.
 pub(crate) const PLAIN_LINE_CHARS: usize = 16 * 1024;
-/// Answers for "always" that one session remembers; those beyond it count once.
+/// "Always" answers that one session remembers; further answers apply once.
 pub(crate) const GRANTS: usize = 1_000;
-/// Files of which a session remembers what the model has seen: half of them at the least, those it
-/// dealt with last. One that was forgotten is read again before it is edited.
+/// Files that a session tracks as seen by the model. Eviction keeps at least the most recently used
+/// half; an evicted file must be read again before it is edited.
 pub(crate) const TRACKED_FILES: usize = 8_000;
-/// Answers that one question to the user offers.
+/// Options of one question to the user.
 pub(crate) const CHOICES: usize = 20;
-/// Characters of a question that its title shows.
+/// Characters of a question in its title.
 pub(crate) const QUESTION_TITLE_CHARS: usize = 80;
-/// Characters that the title of a call about tasks has.
+/// Characters of a task call's title.
 pub(crate) const TASK_TITLE_CHARS: usize = 80;
-/// Tasks that one session holds.
+/// Tasks in one session.
 pub(crate) const TASKS: usize = 500;
-/// Lines of a file that are compared with a text that was not found in it.
+/// Lines of a file that are searched for near matches of a text that was not found.
 pub(crate) const NEAREST_SEARCHED: usize = 20_000;
-/// Lines that one place near to a text that was not found shows.
+/// Lines shown of one near match.
 pub(crate) const NEAREST_SHOWN: usize = 12;
-/// Characters of one line in a message about an edit that did not fit.
+/// Characters of one line in the message about a failed edit.
 pub(crate) const NEAREST_LINE_CHARS: usize = 200;
-/// Names offered for a file that was not found.
+/// Suggested names for a file that was not found.
 pub(crate) const NEAR_NAMES: usize = 3;
-/// How long an editor may go on showing the text from before a write that it answered, before the
-/// write counts as not taken.
+/// How long an editor may still return the old text after it acknowledged a write, before the write
+/// counts as not applied.
 pub(crate) const TAKEN_WITHIN: Duration = Duration::from_secs(10);
-/// How long a write through an editor that cannot be read is given to appear on disk, before the
-/// file counts as not saved.
+/// How long a write through an editor whose buffers cannot be read may take to appear on disk,
+/// before the file counts as not saved.
 pub(crate) const SAVED_WITHIN: Duration = Duration::from_secs(1);
-/// The first pause between two looks at a text that a write should have changed; each is twice the
-/// one before.
+/// The first delay between two checks whether a write has been applied; it doubles each time.
 pub(crate) const TAKEN_PAUSE: Duration = Duration::from_millis(10);
-/// The longest of those pauses.
+/// The longest of those delays.
 pub(crate) const TAKEN_PAUSE_MAX: Duration = Duration::from_secs(1);
-/// How long an editor may take, before a command runs, to say what it holds of the files whose text
-/// on disk is another.
+/// Timeout for the editor, before a command runs, to return its buffers of files whose text differs
+/// on disk.
 pub(crate) const UNSAVED_WITHIN: Duration = Duration::from_secs(2);
-/// How long the editor may take to show one file to a search, before the file on disk is searched
-/// instead.
+/// Timeout for the editor to return one file to a search; then the file on disk is searched.
 pub(crate) const EDITOR_READ_WITHIN: Duration = Duration::from_secs(5);
-/// Files that the editor is asked for at a time.
+/// Concurrent file requests to the editor.
 pub(crate) const EDITOR_READS: usize = 16;
-/// Files whose text on disk is another than the one last seen, that the editor is asked for before
-/// a command runs.
+/// Files whose text on disk differs from the text last seen and whose buffers are requested from
+/// the editor before a command runs.
 pub(crate) const UNSAVED_FILES: usize = 64;
-/// Files with matches on disk that one search asks the editor for.
+/// Files with matches on disk that one search requests from the editor.
 pub(crate) const GREP_EDITOR_FILES: usize = 200;
-/// Lines of the difference that an editor made to a text on taking it.
+/// Lines of the diff that shows how an editor reformatted a text that it accepted.
 pub(crate) const REFORMAT_LINES: usize = 60;
 
-/// The most files of a folder of helpers that are looked at to tell whether an item of a project is
-/// trusted.
+/// Files of a helper directory that are read to check whether a project's item is trusted.
 pub(crate) const TRUST_FILES: usize = 1000;
 
-/// The most bytes of them.
+/// Bytes of those files in all.
 pub(crate) const TRUST_BYTES: usize = 4 * 1024 * 1024;
 
-/// The most bytes of one file that belongs to an item.
+/// Bytes of one file that belongs to an item.
 pub(crate) const TRUST_FILE_BYTES: u64 = 16 * 1024 * 1024;
 
-/// The most paths that the words of an item may mean.
+/// Paths that the words of an item may name.
 pub(crate) const TRUST_NAMED: usize = 512;
 
-/// The most bytes of the files that they name.
+/// Bytes of the files at those paths in all.
 pub(crate) const TRUST_NAMED_BYTES: usize = 32 * 1024 * 1024;
 
-/// How many folders deep they may lie.
+/// How many directories deep those files may lie.
 pub(crate) const TRUST_DEPTH: usize = 8;
 
-/// The most bytes of output of a hook that are kept, the last ones.
+/// Bytes of a hook's output that are kept; the last ones win.
 pub(crate) const HOOK_OUTPUT_BYTES: usize = 64 * 1024;
 
-/// The most bytes of what a hook says that are passed on.
+/// Bytes of a hook's text that are passed on.
 pub(crate) const HOOK_NOTE_BYTES: usize = 4096;
 
-/// The most things of sources that one prompt can mention.
+/// Items of tool sources that one prompt can mention.
 pub(crate) const MENTIONS: usize = 16;
 
-/// Bytes of text that one token is taken for.
+/// Bytes of text per token, for estimates.
 pub(crate) const BYTES_PER_TOKEN: u64 = 4;
-/// Tokens that an image is taken for.
+/// Tokens per image, for estimates.
 pub(crate) const IMAGE_TOKENS: u64 = 1_500;
-/// Turns at the end of a conversation that stay as they were when the rest is summed up, the
-/// running one among them.
+/// Turns at the end of a conversation that compaction leaves unchanged, including the running one.
 pub(crate) const COMPACTION_TURNS: usize = 3;
-/// Tokens that a part of a conversation must have to be worth summing up.
+/// The smallest part of a conversation worth compacting, in tokens.
 pub(crate) const COMPACTION_LEAST_TOKENS: u64 = 1_000;
-/// How often in a row summing up may fail before it is no longer tried by itself.
+/// Consecutive failures after which automatic compaction stops.
 pub(crate) const COMPACTION_FAILURES: u32 = 3;
-/// The most tokens of a summary.
+/// The maximum length of a summary, in tokens.
 pub(crate) const COMPACTION_OUTPUT_TOKENS: u64 = 8_000;
-/// Characters of one result that a transcript to be summed up has.
+/// Characters of one result in the transcript that is summarised.
 pub(crate) const COMPACTION_RESULT_CHARS: usize = 2_000;
-/// Characters of the arguments of one call there.
+/// Characters of one call's arguments in that transcript.
 pub(crate) const COMPACTION_ARGUMENT_CHARS: usize = 1_000;
-/// Characters of a prompt that is still to be answered which go along with a summary.
+/// Characters of an unanswered prompt that accompany a summary.
 pub(crate) const COMPACTION_PROMPT_CHARS: usize = 20_000;
-/// Names of files that a small model is told before it is asked.
+/// File names that a small model is given before its first request.
 pub(crate) const AHEAD_NAMES: usize = 60;
-/// Files whose text it is given.
+/// Files whose text a small model is given.
 pub(crate) const AHEAD_FILES: usize = 3;
-/// Bytes of them in all.
+/// Bytes of those texts in all.
 pub(crate) const AHEAD_BYTES: usize = 6 * 1024;
-/// Files that are looked through for the words of a prompt.
+/// Files that are searched for the words of a prompt.
 pub(crate) const AHEAD_SEARCHED: usize = 400;
-/// The largest of them, in bytes.
+/// The largest file that is searched, in bytes.
 pub(crate) const AHEAD_SEARCHED_BYTES: u64 = 32 * 1024;

@@ -1,12 +1,13 @@
-//! Names of tools in settings: one that is no tool's protects nothing, so it is an error.
+//! Validates tool names in settings: a rule for an unknown name protects nothing, so it is an
+//! error.
 
-/// What begins the name of a function of an MCP server: `mcp__SERVER__FUNCTION`.
+/// The prefix of functions of MCP servers: `mcp__SERVER__FUNCTION`.
 pub(super) const MCP: &str = "mcp__";
 
-/// What begins the name of a function of an integration: `integration__PROVIDER__FUNCTION`.
+/// The prefix of functions of integrations: `integration__PROVIDER__FUNCTION`.
 pub(super) const INTEGRATION: &str = "integration__";
 
-/// Every tool there may be, whether or not this build and this session have it.
+/// Every known tool, whether or not this build and this session provide it.
 const TOOLS: &[&str] = &[
     "file_read",
     "file_write",
@@ -49,10 +50,14 @@ const TOOLS: &[&str] = &[
     "ide_edit",
 ];
 
-/// How alike a name must be to be what was meant.
+/// The similarity above which a known name is suggested.
 const ALIKE: f64 = 0.7;
 
-/// Refuses what is no tool's name, with the nearest one.
+/// Checks that a name is a tool's name.
+///
+/// # Errors
+///
+/// Fails for an unknown name, with the nearest known one.
 pub fn check_tool_name(name: &str) -> Result<(), String> {
     let foreign = name.starts_with(MCP) || name.starts_with(INTEGRATION);
     if foreign || TOOLS.contains(&name) {
@@ -67,12 +72,16 @@ pub fn check_tool_name(name: &str) -> Result<(), String> {
     Err(format!("there is no tool {name:?}; {hint}"))
 }
 
-/// The same for a name that may hold stars: some tool must be meant.
+/// Checks a name that may contain stars.
+///
+/// # Errors
+///
+/// Fails if no tool matches.
 pub fn check_tool_pattern(pattern: &str) -> Result<(), String> {
     if !pattern.contains('*') {
         return check_tool_name(pattern);
     }
-    // A star at the place of a server or of its function may stand for anything.
+    // A star in place of a server or its function may match anything.
     let before = pattern.split('*').next().unwrap_or_default();
     let foreign =
         [MCP, INTEGRATION].iter().any(|start| before.starts_with(start) || start.starts_with(before));

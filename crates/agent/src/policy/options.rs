@@ -1,4 +1,5 @@
-//! A command's options as the programs of GNU and git read them: in any order, letters together, long names cut short.
+//! Parses a command's options as GNU programs and git do: in any order, letters combined, long
+//! names abbreviated.
 
 use super::shell::Word;
 
@@ -15,23 +16,24 @@ impl<'a> Options<'a> {
         Self { words, valued }
     }
 
-    /// Those before `--`.
+    /// Returns the words before `--`.
     fn before_operands(&self) -> impl Iterator<Item = &'a Word> + use<'a> {
         self.words.iter().take_while(|word| word.text != "--")
     }
 
-    /// Whether a letter is among the options, alone or with others.
+    /// Whether an option letter is given, alone or combined with others.
     pub(super) fn has_letter(&self, letter: char) -> bool {
         self.before_operands().any(|word| {
             let letters = word.text.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
             let letters = letters.unwrap_or_default();
-            // What follows a letter with a value is the value.
+            // The rest of a word after a letter with a value is that value.
             let end = letters.find(|c| self.valued.contains(c)).map_or(letters.len(), |at| at + 1);
             letters[..end.min(letters.len())].contains(letter)
         })
     }
 
-    /// Whether a long option is given, cut short or not: nobody can tell what a newer program takes.
+    /// Whether a long option is given. Every abbreviation counts, even an ambiguous one, because a
+    /// newer version of the program may accept it.
     pub(super) fn has_long(&self, name: &str) -> bool {
         self.before_operands().any(|word| {
             let given = word.text.strip_prefix("--").map(|rest| rest.split('=').next().unwrap_or(rest));
@@ -39,7 +41,8 @@ impl<'a> Options<'a> {
         })
     }
 
-    /// The value of a letter or a long option, attached or in the next word.
+    /// Returns the value of a letter or long option, attached or in the next word; empty if it is
+    /// missing.
     pub(super) fn value(&self, letter: char, name: &str) -> Option<&'a str> {
         let mut words = self.before_operands().peekable();
         while let Some(word) = words.next() {
@@ -62,7 +65,7 @@ impl<'a> Options<'a> {
         None
     }
 
-    /// The words that are no options, as far as that can be told.
+    /// Returns the words that are not options, as far as the words alone show.
     pub(super) fn operands(&self) -> impl Iterator<Item = &'a Word> + use<'a> {
         let end = self.words.iter().position(|word| word.text == "--").unwrap_or(self.words.len());
         let (before, after) = self.words.split_at(end);
@@ -70,7 +73,7 @@ impl<'a> Options<'a> {
         before.chain(after.iter().skip(1))
     }
 
-    /// Whether an option may hide in a word that is only known when it runs.
+    /// Whether a word that is known only at run time may hide an option.
     pub(super) fn is_open(&self) -> bool {
         let mut before = self.before_operands().filter(|word| !word.text.starts_with('-') || word.is_open());
         let (mut open, mut one, mut operands) = (false, 0, self.operands().count());
@@ -78,7 +81,8 @@ impl<'a> Options<'a> {
             match word.certainty {
                 super::shell::Certainty::Many => open = true,
                 super::shell::Certainty::Glob => open |= may_be_option(&word.text),
-                // One word is an option or what it is for, and one without the other does nothing.
+                // A single unknown word is either the option or its operand, and one without the
+                // other has no effect.
                 super::shell::Certainty::One
                     if !word.text.starts_with(|c: char| c.is_ascii_alphanumeric() || "./~".contains(c)) =>
                 {
@@ -92,7 +96,7 @@ impl<'a> Options<'a> {
     }
 }
 
-/// Whether a pattern may stand for a file that is called like an option.
+/// Whether a pattern may expand to a file name that looks like an option.
 fn may_be_option(pattern: &str) -> bool {
     pattern.starts_with(['*', '?', '['])
         && pattern.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '*' | '?' | '[' | ']' | '-'))

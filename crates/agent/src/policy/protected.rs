@@ -1,8 +1,10 @@
-//! Names in a project that other programs execute or obey on sight: editors, build tools, git, other
-//! agents. The file tools ask before they write one, and the sandbox keeps confined commands from
-//! creating, changing, replacing or renaming one.
+//! Names in a project that other programs execute or load automatically: editors, build tools, git,
+//! other agents.
+//!
+//! The file tools ask before they write such a file, and the sandbox prevents confined commands
+//! from creating, changing, replacing or renaming one.
 
-/// Directories that are protected with all that is in them.
+/// Directories that are protected with all their contents.
 pub(crate) const FOLDERS: &[&str] = &[
     ".tiller",
     ".vscode",
@@ -17,7 +19,7 @@ pub(crate) const FOLDERS: &[&str] = &[
     ".zed",
 ];
 
-/// Files.
+/// Files that are protected.
 pub(crate) const FILES: &[&str] = &[
     ".mcp.json",
     ".envrc",
@@ -45,24 +47,24 @@ pub(crate) const FILES: &[&str] = &[
     ".dir-locals.el",
 ];
 
-/// Files and directories of the project's git directory that decide what git runs.
+/// Files and directories in the project's git directory that decide what git runs.
 pub(crate) const GIT: &[&str] =
     &[".git/config", ".git/config.worktree", ".git/hooks", ".git/info/attributes"];
 
-/// The directory of protected files, where it is missing: it must not come into being with one in
-/// it.
+/// The parent directory of protected files. If it is missing, commands must not create it with such
+/// a file in it.
 pub(crate) const CARGO: &str = ".cargo";
 
-/// Every protected file and directory.
+/// Returns every protected file and directory.
 pub(crate) fn all() -> impl Iterator<Item = &'static str> {
     FOLDERS.iter().chain(FILES).copied()
 }
 
-/// Whether a path below a project is one of these, or lies in one, at any depth.
+/// Whether a path below a project is protected or lies in a protected directory, at any depth.
 pub(crate) fn is_named(path: &str) -> bool {
     let mut before = None;
     path.split('/').any(|name| {
-        // Spellings that a file system takes for one name are one.
+        // Spellings that a file system may treat as one name are equal.
         let folded = system::Folded::of(name);
         let folder = FOLDERS.iter().any(|folder| folded.matches(folder));
         let file = FILES.iter().any(|file| match file.rsplit_once('/') {

@@ -1,4 +1,4 @@
-//! One rule that a person wrote: what it is written as, and what it is about.
+//! A permission rule of the settings: its syntax and its matching.
 
 use super::{
     host,
@@ -6,24 +6,25 @@ use super::{
     rules,
 };
 
-/// `TOOL` or `TOOL(PATTERN)`.
+/// A rule of the form `TOOL` or `TOOL(PATTERN)`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PermissionRule {
-    /// The tool's name; `*` is any characters.
+    /// The tool's name; `*` matches any characters.
     pub(super) tool: String,
     pub(super) pattern: Option<Pattern>,
 }
 
-/// What a rule says of the things that a call touches.
+/// The pattern that a rule applies to a call's accesses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Pattern {
-    /// For commands, what each simple command must look like; for files, a path. `*` is any characters, without case.
+    /// A pattern for each simple command, or for a path; `*` matches any characters, ignoring case.
     Text(String),
-    /// `domain:NAME`: this host and those below it.
+    /// `domain:NAME`: this host and its subdomains.
     Domain(String),
 }
 
-/// What kind of thing a call touches. A rule that denies or asks holds for every tool that touches the same kind of thing.
+/// The kind of a call's access. A rule that denies or asks applies to every tool with the same kind
+/// of access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Read,
@@ -32,7 +33,7 @@ pub(super) enum Kind {
     Fetch,
 }
 
-/// The tools whose rules speak of a kind of thing.
+/// The tools whose rules apply to a kind of access.
 const KINDS: &[(&str, Kind)] = &[
     ("file_read", Kind::Read),
     ("ide_read_file", Kind::Read),
@@ -53,7 +54,8 @@ const KINDS: &[(&str, Kind)] = &[
     ("web_crawl", Kind::Fetch),
 ];
 
-/// What follows the beginning of a function's name: whose it is, and which.
+/// Returns the rest of a function's name after its prefix: the server or integration and the
+/// function.
 pub(super) fn function(name: &str) -> Option<&str> {
     name.strip_prefix(MCP).or_else(|| name.strip_prefix(INTEGRATION))
 }
@@ -99,7 +101,7 @@ impl std::fmt::Display for PermissionRule {
 }
 
 impl PermissionRule {
-    /// The rule with `~/` at the beginning of its pattern as the home folder.
+    /// Expands a leading `~/` of the pattern to the home directory.
     pub fn at_home(mut self, home: &system::AbsPath) -> Self {
         if let Some(Pattern::Text(pattern)) = &mut self.pattern
             && let Some(rest) = pattern.strip_prefix("~/")
@@ -109,20 +111,26 @@ impl PermissionRule {
         self
     }
 
-    /// Refuses a rule about a tool that there is none of, with the nearest name.
+    /// Checks that the rule names a known tool.
+    ///
+    /// # Errors
+    ///
+    /// Fails for an unknown tool, with the nearest known name.
     pub fn check_tool(&self) -> Result<(), String> {
         super::check_tool_pattern(&self.tool)
     }
 
-    /// Why the rule may not allow anything, if it may not: nobody can say what a name with a star will stand for one day, except that
-    /// it is a function of a server that is named.
+    /// Returns why the rule must not allow anything, if it must not.
+    ///
+    /// A name with a star could match tools that do not exist yet; only a star for the functions of
+    /// one named server is accepted.
     pub fn too_wide_to_allow(&self) -> Option<&'static str> {
         let named = |rest: &str| rest.split_once("__").is_some_and(|(server, _)| !server.contains('*'));
         let wide = self.tool.contains('*') && !function(&self.tool).is_some_and(named);
         wide.then_some("an allow rule names its tool; a star may stand for functions of one MCP server or integration only: mcp__server__*")
     }
 
-    /// Whether it names a tool: by its name, or the server of a function.
+    /// Whether the rule names a tool, by its name or by the server of a function.
     pub(super) fn names(&self, tool: &str) -> bool {
         if self.tool.contains('*') {
             return rules::matches(&self.tool, tool);
@@ -134,22 +142,23 @@ impl PermissionRule {
         self.tool == tool || of_server()
     }
 
-    /// What kind of thing its pattern is about, where the tool tells.
+    /// Returns the kind of access that the pattern applies to, if the tool determines it.
     pub(super) fn kind(&self) -> Option<Kind> {
         self.pattern.as_ref()?;
         KINDS.iter().find(|(tool, _)| *tool == self.tool).map(|(_, kind)| *kind)
     }
 
-    /// Whether its pattern is this text itself, without a star that stands for more.
+    /// Whether the pattern equals this text and contains no wildcard.
     pub(super) fn is_exactly(&self, text: &str) -> bool {
         matches!(&self.pattern, Some(Pattern::Text(pattern)) if pattern == text && !pattern.contains(['*', '?', '[']))
     }
 
-    /// Whether its pattern fits a text: a command, a path or an address. Without a pattern, everything does.
+    /// Whether the pattern matches a command, a path or a URL. A rule without a pattern matches
+    /// everything.
     pub(super) fn fits(&self, text: &str) -> bool {
         match &self.pattern {
             None => true,
-            // `cargo *` is about `cargo` too, and `private/*` about the folder.
+            // `cargo *` matches `cargo` too, and `private/*` matches the directory itself.
             Some(Pattern::Text(pattern)) => {
                 let ends = [" ", "/"].iter().any(|end| rules::matches(pattern, &format!("{text}{end}")));
                 rules::matches(pattern, text) || ends
@@ -158,12 +167,12 @@ impl PermissionRule {
         }
     }
 
-    /// Whether it is about hosts, and the text is an address whose host cannot be told.
+    /// Whether the rule has a domain pattern and the text is a URL whose host cannot be determined.
     pub(super) fn is_puzzled_by(&self, text: &str) -> bool {
         matches!(self.pattern, Some(Pattern::Domain(_))) && host::of(text).is_none()
     }
 
-    /// The pattern of a path that this rule keeps from being read, if it is such a rule.
+    /// Returns the pattern of the paths that this rule excludes from reading, if it is such a rule.
     pub(super) fn unread(&self) -> Option<&str> {
         match (&self.pattern, self.kind()) {
             (Some(Pattern::Text(pattern)), Some(Kind::Read)) => Some(pattern),

@@ -1,16 +1,18 @@
-//! The command and path rules, as data. Source of the lists: the runtime specification, sections 2.1, 2.2 and "Guardian heuristic".
+//! The command and path rules as data. Source of the lists: the runtime specification, sections
+//! 2.1, 2.2 and "Guardian heuristic".
 
 use super::shell::SimpleCommand;
 
-/// Path patterns that no tool touches, in any mode. `*` matches any characters; compared without case against the path, its
-/// resolved form and its last component.
+/// Path patterns that no tool accesses in any mode. `*` matches any characters; matching ignores
+/// case and covers the path, its resolved form and its last component.
 pub(super) const BLOCKED_PATHS: &[&str] =
     &["*.env", "*.env.*", ".git/*", "*/.git/*", "*.pem", "*id_rsa*", "*id_ed25519*", "*.key"];
 
-/// Names that the patterns above would hit and that hold no secret.
+/// Names that match the patterns above but contain no secret.
 pub(super) const NOT_BLOCKED: &[&str] = &["*.env.example", "*.env.sample", "*.env.template", "*.pub"];
 
-/// Files that decide what this program runs and allows: a tool never writes them without asking, in any mode.
+/// Files that decide what this program runs and allows: tools never write them without approval, in
+/// any mode.
 pub(super) const PROTECTED_PATHS: &[&str] = &[
     "*/.mcp.json",
     "*/.vscode/mcp.json",
@@ -44,7 +46,7 @@ pub(super) const DENIED_COMMANDS: &[&str] = &[
     "kubectl delete *",
 ];
 
-/// Commands that change something, by their first words: refused in the read-only modes.
+/// Commands that change something, by their first words: denied in the read-only modes.
 const MUTATIVE: &[&str] = &[
     "rm",
     "rmdir",
@@ -156,19 +158,21 @@ const MUTATIVE: &[&str] = &[
 
 pub(super) use system::{Folded, pattern_matches as matches};
 
-/// Whether a command's words begin with those of an entry: `git push` with those of `git push x`, and not of `git pushx`.
+/// Whether a line begins with the words of an entry: `git push x` begins with `git push`, but `git
+/// pushx` does not.
 fn begins(line: &str, entry: &str) -> bool {
     line.strip_prefix(entry).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
 }
 
-/// Whether a word or a path is called as secrets are.
+/// Whether a word or path has the name of a secret.
 pub(super) fn names_secret(word: &str) -> bool {
     let (name, word) = (Folded::of(word.rsplit('/').next().unwrap_or(word)), Folded::of(word));
     BLOCKED_PATHS.iter().any(|pattern| word.matches(pattern) || name.matches(pattern))
         && !NOT_BLOCKED.iter().any(|pattern| name.matches(pattern))
 }
 
-/// Whether an unquoted pattern may stand for a blocked file: it does not end in an extension, or in one of those.
+/// Whether an unquoted pattern may expand to a blocked file: it has no extension at its end, or a
+/// blocked one.
 pub(super) fn may_name_secret(word: &str) -> bool {
     let name = word.rsplit('/').next().unwrap_or(word);
     let rest = name.rsplit(['*', '?', ']']).next().unwrap_or(name);
@@ -177,7 +181,7 @@ pub(super) fn may_name_secret(word: &str) -> bool {
     !rest.starts_with('.') || rest.len() < 2 || BLOCKED_PATHS.iter().any(|pattern| example.matches(pattern))
 }
 
-/// Whether a command changes something, as far as its words tell.
+/// Whether a command changes something, as far as its words show.
 pub(super) fn is_mutative(command: &SimpleCommand) -> bool {
     let args: Vec<_> = command.args().iter().map(|word| word.text.as_str()).collect();
     let line = format!("{} {}", command.program(), args.join(" "));

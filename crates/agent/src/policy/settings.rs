@@ -1,4 +1,4 @@
-//! The rules of the settings: to deny, to ask or to allow.
+//! Evaluates the permission rules of the settings: deny, ask and allow.
 
 use super::{
     Decision, Policy, Resolved, Subject,
@@ -8,27 +8,29 @@ use super::{
 };
 use crate::Access;
 
-/// The rules of all layers together. Deny beats ask, ask beats allow, whichever layer each comes from.
+/// The rules of all settings layers together. Deny beats ask, and ask beats allow, regardless of
+/// the layer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PermissionRules {
     /// Calls that are never run.
     pub deny: Vec<PermissionRule>,
-    /// Calls that ask, in every permission mode.
+    /// Calls that ask in every permission mode.
     pub ask: Vec<PermissionRule>,
-    /// Calls that need no approval. Never past a denial, a blocked or protected path, or the project's boundary.
+    /// Calls that need no approval. They never override a denial, a blocked or protected path, or
+    /// the project's boundary.
     pub allow: Vec<PermissionRule>,
-    /// What functions of MCP servers may do.
+    /// The rules for functions of MCP servers.
     pub servers: ServerRules,
-    /// What functions of integrations may do.
+    /// The rules for functions of integrations.
     pub integrations: ServerRules,
 }
 
-/// A thing that a call touches, in every spelling that it has.
+/// One target of a call, in all its spellings.
 struct Part {
     kind: Option<Kind>,
-    /// Each of these has to be allowed: a link does not lend its name.
+    /// An allow rule must match each of these, so that a link cannot lend its name to its target.
     spellings: Vec<String>,
-    /// Further ones that a rule may forbid it by.
+    /// Further spellings that only deny and ask rules match.
     aliases: Vec<String>,
 }
 
@@ -38,8 +40,11 @@ impl Part {
     }
 }
 
-/// Whether any part of a call is what a rule names. A pattern of a tool that reads, writes, runs or fetches is about every tool that does: what may not be
-/// read is not to be searched either. What cannot be told is what the rule names.
+/// Whether a rule that denies or asks applies to any target of a call.
+///
+/// A pattern of a tool that reads, writes, runs or fetches applies to every tool of that kind: a
+/// path that may not be read may not be searched either. A target that cannot be determined counts
+/// as a match.
 fn touches(rule: &PermissionRule, subject: &Subject<'_>, parts: &[Part]) -> bool {
     let named = rule.names(subject.tool);
     if rule.pattern.is_none() {
@@ -52,7 +57,7 @@ fn touches(rule: &PermissionRule, subject: &Subject<'_>, parts: &[Part]) -> bool
     })
 }
 
-/// The denial of a rule, if one denies.
+/// Returns the denial by a rule, if one denies the call.
 pub(super) fn denied(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision> {
     if let Some(said @ Said { answer: Answer::Deny, .. }) = servers::answer(policy.settings.rules, subject) {
         return Some(Decision::Deny { rule: "DenyRule", reason: said.denial() });
@@ -65,7 +70,7 @@ pub(super) fn denied(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decis
     Some(Decision::Deny { rule: "DenyRule", reason: format!("The setting permissions.deny has '{rule}'.") })
 }
 
-/// The question of a rule, if one asks.
+/// Returns the question of a rule, if one asks about the call.
 pub(super) fn asks(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision> {
     if policy.settings.rules.ask.is_empty() {
         return None;
@@ -77,8 +82,10 @@ pub(super) fn asks(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decisio
     Some(Decision::Ask { rule: "AskRule", question })
 }
 
-/// Whether rules allow all of a call: each of its commands, each of its files. A line that is not fully understood, writes by
-/// redirection or runs with more rights is not what a pattern of words speaks of.
+/// Whether rules allow a whole call: each of its commands and each of its files.
+///
+/// A line that is not fully parsed, writes by redirection or runs with elevated rights is never
+/// allowed by a pattern.
 pub(super) fn allows(policy: &Policy<'_>, subject: &Subject<'_>) -> bool {
     if let Some(Said { answer: Answer::Allow, .. }) = servers::answer(policy.settings.rules, subject) {
         return true;
@@ -101,9 +108,10 @@ pub(super) fn allows(policy: &Policy<'_>, subject: &Subject<'_>) -> bool {
     understood && !lifted && !parts.is_empty() && parts.iter().all(|part| part.spellings.iter().all(allowed))
 }
 
-/// Whether a rule allows a line that is one command in exactly these words: no star in the rule, and
-/// in the line nothing that is only known when it runs, no redirection, no further rights and no
-/// other command, such as a `cd` before it.
+/// Whether a rule allows a line that is one command in exactly these words.
+///
+/// The rule contains no star; the line contains no word known only at run time, no redirection, no
+/// elevation and no other command, such as a `cd` before it.
 pub(super) fn allows_word_for_word(policy: &Policy<'_>, tool: &str, shell: &Shell) -> bool {
     let Shell::Commands(commands) = shell else { return false };
     let [command] = commands.as_slice() else { return false };
@@ -112,7 +120,7 @@ pub(super) fn allows_word_for_word(policy: &Policy<'_>, tool: &str, shell: &Shel
     plain && policy.settings.rules.allow.iter().any(|rule| rule.names(tool) && rule.is_exactly(&line))
 }
 
-/// The things a call touches.
+/// Returns the targets of a call.
 fn parts(subject: &Subject<'_>) -> Vec<Part> {
     let mut parts = Vec::new();
     for resolved in subject.accesses {
@@ -138,14 +146,16 @@ fn parts(subject: &Subject<'_>) -> Vec<Part> {
     parts
 }
 
-/// A command goes by its program's name too: `/usr/bin/curl` is `curl` to who forbids it, and not to who allows it.
+/// A command is matched by its program's base name too: a rule that denies `curl` matches
+/// `/usr/bin/curl`, a rule that allows it does not.
 fn command(command: &SimpleCommand) -> Part {
     let rest = command.args().iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
     let by_name = format!("{} {rest}", command.program()).trim_end().to_owned();
     Part { kind: Some(Kind::Run), spellings: vec![command.line()], aliases: vec![by_name] }
 }
 
-/// A path is spelled below the session's folders as a person would write it, and may be forbidden by its full spelling too.
+/// A path below the session's directories is matched in its relative spelling, and by deny and ask
+/// rules in its absolute spelling too.
 fn path(subject: &Subject<'_>, resolved: &Resolved, kind: Kind) -> Part {
     let declared = match &resolved.access {
         Access::Read(path) | Access::Write(path) => Some(path),

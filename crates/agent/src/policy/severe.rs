@@ -1,5 +1,7 @@
-//! Commands that are denied, or asked about in every mode: what they do cannot be taken back. Each is read in its worst
-//! reading: options in any order and cut short, and what is only known when it runs as the worst that it could be.
+//! Commands that are denied or asked about in every mode, because their effects cannot be undone.
+//!
+//! Each command is interpreted in the worst possible way: options in any order and abbreviated, and
+//! words known only at run time as the most harmful value.
 
 use super::{
     git::Git,
@@ -10,20 +12,20 @@ use super::{
 };
 use system::Folded;
 
-/// Programs that are looked at here.
+/// Programs that this module grades.
 const DECIDED: &[&str] = &[
     "git", "rm", "dd", "shred", "truncate", "chmod", "chown", "docker", "podman", "kubectl", "npm", "pnpm",
     "yarn", "bun", "cargo", "gh", "glab", "gem", "twine", "poetry", "uv", "mvn", "dotnet", "vsce", "helm",
     "hub",
 ];
 
-/// Whether a program is one that is looked at here.
+/// Whether this module grades a program.
 pub(super) fn is_decided(program: &str) -> bool {
     DECIDED.contains(&program) || program.starts_with("mkfs") || program.starts_with("git-")
 }
 
-/// Commands that hand something to others, by their program and its first words that are no options. A star ends a word that may
-/// be cut short.
+/// Commands that publish, by their program and its first words that are not options. A trailing
+/// star marks a word that may be abbreviated.
 const PUBLISHING: &[&str] = &[
     "npm publish",
     "npm unpublish",
@@ -87,10 +89,11 @@ const PUBLISHING: &[&str] = &[
     "hub",
 ];
 
-/// Programs of [`PUBLISHING`] whose subcommand decides: one that is only known when it runs may publish.
+/// Programs of [`PUBLISHING`] whose subcommand decides: a subcommand known only at run time may
+/// publish.
 const PUBLISHERS: &[&str] = &["npm", "pnpm", "yarn", "cargo", "docker", "gh"];
 
-/// The gravest of what a command cannot take back.
+/// Returns the highest severity that applies to a command.
 pub(super) fn of(command: &SimpleCommand) -> Option<Severity> {
     if command.is_open_program() {
         return Some(Severity::Open("rm -rf *"));
@@ -111,12 +114,12 @@ pub(super) fn of(command: &SimpleCommand) -> Option<Severity> {
         "truncate" => truncates(args),
         "chmod" => changes_modes(args),
         "chown" => recursive(args, "", "chown -R *"),
-        // What is run is on another's input.
+        // The script comes from the input of the shell and is unknown.
         "sh" | "bash" | "dash" | "zsh" | "ksh" | "ash" if reads_its_script(command) => {
             Some(Severity::Open("rm -rf *"))
         }
         "eval" if args.iter().any(Word::is_open) => Some(Severity::Open("rm -rf *")),
-        // A name for any program.
+        // `hash -p` gives any program another name.
         "hash" if args.iter().any(|word| word.text.starts_with("-p") || word.is_open()) => {
             Some(Severity::Open("rm -rf *"))
         }
@@ -142,7 +145,7 @@ fn removes(command: &SimpleCommand) -> Option<Severity> {
 fn truncates(args: &[Word]) -> Option<Severity> {
     const PATTERN: &str = "truncate -s 0 *";
     let options = Options::new(args, "sr");
-    // An empty file's size is nothing too.
+    // The reference file may be empty, which truncates to size zero too.
     if options.value('r', "reference").is_some() || args.iter().any(Word::is_open) {
         return Some(Severity::Open(PATTERN));
     }
@@ -185,14 +188,14 @@ fn recursive(args: &[Word], valued: &str, pattern: &'static str) -> Option<Sever
     }
 }
 
-/// Whether a shell gets its script from its input.
+/// Whether a shell reads its script from its input.
 fn reads_its_script(command: &SimpleCommand) -> bool {
     let mut operands = command.args().iter().filter(|word| !word.text.starts_with(['-', '+']));
     let told = command.args().iter().any(|word| word.text == "-s" || word.is_open());
     told || operands.next().is_none() && !command.args().iter().any(|word| word.text == "--version")
 }
 
-/// Patterns of words that may stand apart, with options between them.
+/// Matches patterns whose words may be separated by options.
 fn in_order(command: &SimpleCommand) -> Option<Severity> {
     const PATTERNS: [(&str, &str); 2] =
         [("docker system prune", "docker system prune*"), ("kubectl delete", "kubectl delete *")];
@@ -200,7 +203,7 @@ fn in_order(command: &SimpleCommand) -> Option<Severity> {
     found.map(|(_, pattern)| Severity::Denied(pattern))
 }
 
-/// Whether the words of an entry are found in a command in their order, with whatever options between them.
+/// Whether a command contains the words of an entry in order, with any words between them.
 fn has_in_order(command: &SimpleCommand, entry: &str) -> bool {
     let Some(rest) = entry.strip_prefix(command.program()).and_then(|rest| rest.strip_prefix(' ')) else {
         return false;
@@ -214,10 +217,10 @@ fn has_in_order(command: &SimpleCommand, entry: &str) -> bool {
     })
 }
 
-/// The patterns as they are written, for what no reading above is about.
+/// Matches the patterns literally, for commands that the parsers above do not cover.
 fn by_pattern(command: &SimpleCommand) -> Option<Severity> {
     let program = Folded::of(command.program());
-    // Every pattern begins with its program.
+    // Every pattern begins with a program, so patterns of other programs are skipped.
     let begins = |pattern: &&&str| {
         let first = pattern.split(' ').next().unwrap_or(pattern);
         program.matches(first)
@@ -232,7 +235,7 @@ fn by_pattern(command: &SimpleCommand) -> Option<Severity> {
 
 fn publishes(command: &SimpleCommand) -> Option<Severity> {
     let program = command.program();
-    // Most programs are in none of the entries.
+    // Most programs have no entry.
     let mut entries = PUBLISHING.iter().filter(|entry| entry.starts_with(program));
     if entries.any(|entry| has_in_order(command, entry)) {
         return Some(Severity::Publishes);

@@ -1,14 +1,14 @@
-//! How bad a command is that cannot be taken back.
+//! The severity of commands that cannot be undone.
 
-/// What cannot be taken back of a command.
+/// The way in which a command cannot be undone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Severity {
-    /// It is never run: the pattern that it matches.
+    /// Never run, because the command matches this pattern.
     Denied(&'static str),
-    /// Words of it are only known when it runs, and it may match this pattern.
+    /// Some words are known only at run time, and the command may match this pattern.
     Open(&'static str),
-    /// It hands something to others.
+    /// The command publishes something.
     Publishes,
-    /// It takes away what nobody else has: what that is.
+    /// The command deletes data that exists nowhere else; the text describes it.
     History(&'static str),
 }

@@ -1,4 +1,4 @@
-//! Where a command would run, and what would hold it back there.
+//! Where a command would run, and what would confine it there.
 
 use crate::{
     Mode, SessionId,
@@ -9,36 +9,38 @@ use crate::{
 };
 use system::{AbsPath, PrivateTemp, ResourceLimits, Route, Sandbox, SandboxLevel, SandboxSupport};
 
-/// How the commands of sessions are confined; resolved once, at the edge.
+/// The configuration of the sandbox for commands; resolved once, when the settings are loaded.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SandboxOptions {
-    /// What is left of the file system. In the modes that read only, it is [`SandboxLevel::ReadOnly`] at least.
+    /// The access to the file system. The read-only modes use at least [`SandboxLevel::ReadOnly`].
     pub level: SandboxLevel,
-    /// Whether commands reach the network.
+    /// Whether commands can reach the network.
     pub network: bool,
-    /// Folders that may be written beside the session's own.
+    /// Directories that are writable in addition to the session's own.
     pub writable: Vec<AbsPath>,
-    /// Temporary directories that all programs share. Each session's commands get their own in their
-    /// place where the kernel can do that.
+    /// Temporary directories that all programs share. Where the kernel supports it, each session's
+    /// commands get private ones in their place.
     pub shared: Vec<AbsPath>,
-    /// Where the sessions' own temporary files are kept; without it commands share what all do.
+    /// The directory that holds the sessions' own temporary files; without it, commands use the
+    /// shared directories.
     pub temp: Option<AbsPath>,
-    /// What each command may use.
+    /// The resource limits of each command.
     pub limits: ResourceLimits,
-    /// Files and folders that commands cannot read: keys, and this program's own data.
+    /// Files and directories that commands cannot read: keys and this program's own data.
     pub hidden: Vec<AbsPath>,
-    /// Paths that commands cannot write although they lie below a writable folder: this program's own settings.
+    /// Paths that commands cannot write even below a writable directory: this program's own
+    /// settings.
     pub guarded: Vec<AbsPath>,
 }
 
 impl SandboxOptions {
-    /// Where the long results of one session are kept whole.
+    /// Returns the directory for the full long results of one session.
     pub(crate) fn outputs_of(&self, session: &SessionId) -> Option<AbsPath> {
         let temp = self.temp.as_ref()?;
         Some(temp.join(session.to_string()).join(system::OUTPUT_DIRECTORY))
     }
 
-    /// The temporary directories of one session.
+    /// Returns the temporary directories of one session.
     pub(crate) fn temp_of(&self, session: &SessionId) -> Vec<PrivateTemp> {
         let Some(temp) = &self.temp else { return Vec::new() };
         let backing = |at: usize| temp.join(session.to_string()).join(at.to_string());
@@ -47,24 +49,25 @@ impl SandboxOptions {
     }
 }
 
-/// What stands between a command and the machine.
+/// The confinement of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Shelter {
-    /// The client's terminal: nobody here can tell, so nothing.
+    /// The client's terminal; its confinement is unknown here and therefore counts as none.
     Delegated,
-    /// Nothing, because the settings say so.
+    /// None, because the settings turn it off.
     Off,
-    /// Nothing, because this machine has no sandbox.
+    /// None, because this machine has no sandbox.
     Unavailable,
-    /// Nothing, because the call asks to be outside.
+    /// None, because the call requests to run outside the sandbox.
     Lifted,
-    /// A sandbox. `holds` when what decides about running things is read-only in it too.
-    /// `at` is where the command runs: on this machine directly, or in the client's terminal through the launcher.
+    /// A sandbox. `holds` if files that decide what may run, and the project's secrets, are
+    /// protected in it too. `at` is where the command runs: on this machine directly, or in the
+    /// client's terminal through the launcher.
     Sandbox { level: SandboxLevel, network: bool, holds: bool, at: Route },
 }
 
 impl Shelter {
-    /// What a command gets.
+    /// Returns the confinement of a command with this sandbox, support and executor.
     pub(crate) fn of(sandbox: &Sandbox, support: SandboxSupport, executor: Route, lifted: bool) -> Self {
         match executor {
             Route::Client if lifted || !support.in_client || !support.applies() => Self::Delegated,
@@ -79,12 +82,12 @@ impl Shelter {
         }
     }
 
-    /// Whether what runs the project's own code may run without a question.
+    /// Whether commands that run the project's own code need no approval.
     pub(crate) fn holds(self) -> bool {
         matches!(self, Self::Sandbox { network: false, holds: true, .. })
     }
 
-    /// What is missing of a sandbox that the settings want, and what follows.
+    /// Describes what the sandbox lacks compared with the settings, and the consequence.
     pub(crate) fn shortcoming(self) -> Option<&'static str> {
         match self {
             Self::Unavailable => {
@@ -100,12 +103,12 @@ impl Shelter {
         }
     }
 
-    /// Who runs it and what holds it back, for a question.
+    /// Describes where a command runs and what confines it, for a question.
     pub(crate) fn words(self) -> String {
         self.words_at("on this machine")
     }
 
-    /// The same, with the words for the machine that the agent runs on.
+    /// As [`Self::words`], with the words for the machine that the agent runs on.
     pub(crate) fn words_at(self, here: &str) -> String {
         match self {
             Self::Delegated => "in the editor's terminal (no sandbox)".to_owned(),
@@ -127,7 +130,7 @@ impl Shelter {
     }
 }
 
-/// What commands are to get, before it is known what this machine gives.
+/// Describes the confinement that the settings request, before the machine's support is known.
 pub(crate) fn expected(options: &SandboxOptions, executor: Route) -> String {
     let place = match (executor, options.level) {
         (Route::Client, SandboxLevel::Off) => return Shelter::Delegated.words(),
@@ -140,7 +143,7 @@ pub(crate) fn expected(options: &SandboxOptions, executor: Route) -> String {
     format!("{place} (sandbox: {level}, {network}, if this system can: known with the first command)")
 }
 
-/// What bounds the commands of a session.
+/// The bounds of a session's commands.
 pub(crate) struct Bounds<'a> {
     pub(crate) options: &'a SandboxOptions,
     pub(crate) mode: Mode,
@@ -151,7 +154,7 @@ pub(crate) struct Bounds<'a> {
     pub(crate) temp: &'a [PrivateTemp],
 }
 
-/// The sandbox of a session's commands.
+/// Returns the sandbox of a session's commands.
 pub(crate) fn sandbox(bounds: &Bounds<'_>) -> Sandbox {
     let Bounds { options, mode, roots, blocked_paths, rules, temp } = *bounds;
     let level = match (options.level, mode) {
@@ -165,7 +168,7 @@ pub(crate) fn sandbox(bounds: &Bounds<'_>) -> Sandbox {
     };
     let git = protected::GIT.iter().map(|name| &**name);
     let is_kept = |temp: &&PrivateTemp| !roots.iter().any(|root| temp.at.starts_with(root));
-    // `.git` is blocked for tools that take a path; a build may look at its own history.
+    // `.git` is blocked for tools that take a path, but a build may read its own history.
     let built_in = BLOCKED_PATHS.iter().filter(|pattern| !pattern.contains(".git/"));
     let unread = rules.deny.iter().filter_map(|rule| rule.unread()).map(str::to_owned);
     let own = blocked_paths.iter().cloned().chain(unread);

@@ -1,7 +1,9 @@
-//! Commands that run without a question where nothing confines them: an exact table of words. A command is in it when its program
-//! is, by its bare name, and each of its words is: an option that is listed, with its value where it takes one, or an operand.
-//! Nothing here writes, runs another program, sends anything, or reads from the project what to run. An option that is
-//! not listed is none of ours, and so is one cut short.
+//! The table of commands that run without approval and without confinement.
+//!
+//! A command is in the table if its program is, by its bare name, and so is each of its words: a
+//! listed option, with its value if it takes one, or an operand. No entry writes, runs another
+//! program, sends data, or reads from the project what to run. An unlisted or abbreviated option is
+//! rejected.
 
 mod programs;
 mod search;
@@ -15,39 +17,40 @@ use programs::PROGRAMS;
 /// One program of the table.
 struct Program {
     name: &'static str,
-    /// Letters of options without a value; they may stand together.
+    /// Letters of options without a value; they may be combined.
     letters: &'static str,
     /// Letters of options with a value, attached or in the next word.
     valued: &'static str,
     /// Long options without a value.
     flags: &'static [&'static str],
-    /// Long options with one, after `=` or in the next word; with `?` at the end, after `=` or none.
+    /// Long options with a value, after `=` or in the next word; a trailing `?` marks an optional
+    /// value, only after `=`.
     long: &'static [&'static str],
     operands: Operands,
-    /// Whether operands are files, so that they say what is read.
+    /// Whether the operands are files that the program reads.
     reads: bool,
-    /// Whether a pattern may stand for words, because no option of the program does harm.
+    /// Whether words may be patterns, because no option of the program is harmful.
     globs: bool,
 }
 
-/// What the words may be that are no options.
+/// The words allowed besides options.
 enum Operands {
     None,
     Any,
     AtMost(usize),
     /// Everything after the program, checked as a whole.
     All(fn(&[&str]) -> bool),
-    /// Each operand, checked.
+    /// Each operand, checked separately.
     Each(fn(&str) -> bool),
 }
 
-/// What a command of the table reads.
+/// The accesses of a command in the table.
 pub(super) struct Looks<'a> {
     /// Words that name files.
     pub(super) files: Vec<&'a str>,
 }
 
-/// Whether a command is in the table, and then what it reads.
+/// Returns what a command reads if it is in the table.
 pub(super) fn look(command: &SimpleCommand) -> Option<Looks<'_>> {
     let plain = command.writes.is_empty()
         && command.reads.is_empty()
@@ -100,7 +103,8 @@ impl Program {
         fits.then_some(Looks { files })
     }
 
-    /// Whether an option takes the next word; `None` when it is not in the table.
+    /// Whether an option takes the next word as its value; `None` if the option is not in the
+    /// table.
     fn takes_next(&self, option: &str) -> Option<bool> {
         if let Some(long) = option.strip_prefix("--") {
             return match long.split_once('=') {
@@ -129,7 +133,8 @@ impl Program {
     }
 }
 
-/// Whether a pattern begins with what it is written with, so that no file it stands for is called like an option.
+/// Whether a pattern begins with a literal character, so that it never expands to a name that looks
+/// like an option.
 fn begins_plainly(pattern: &str) -> bool {
     pattern.starts_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '/' | '_'))
 }
