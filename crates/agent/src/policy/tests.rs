@@ -1,4 +1,4 @@
-//! The chain as a table: one call, three permission modes, what is said.
+//! The chain as a table: the decisions about one call in three permission modes.
 
 use super::{grants::Grant, *};
 use std::sync::Arc;
@@ -49,7 +49,7 @@ impl Case {
         decide(&policy, &subject)
     }
 
-    /// One letter for each of Guardian, Argus, Prometheus: a(llow), ?(ask), d(eny).
+    /// Returns one letter each for Guardian, Argus and Prometheus: a(llow), ?(ask), d(eny).
     fn verdicts(&self, tool: &str, effect: Effect, accesses: &[Resolved]) -> String {
         PermissionMode::ALL
             .into_iter()
@@ -83,13 +83,13 @@ fn run_in(command: &str, dialect: Dialect) -> Vec<Resolved> {
     vec![Resolved::new(Access::Execute { command, cwd, unconfined: false, reason: None }, None, dialect)]
 }
 
-/// A command that asks to leave the sandbox, with the model's reason.
+/// A command that requests to leave the sandbox, with the model's reason.
 fn lift(command: &str, reason: Option<&str>) -> Vec<Resolved> {
     let (command, cwd, reason) = (command.to_owned(), path("/w"), reason.map(str::to_owned));
     vec![Resolved::new(Access::Execute { command, cwd, unconfined: true, reason }, None, Dialect::Bash)]
 }
 
-/// A command in another folder, which leads where it says.
+/// A command in another directory, with that directory's resolved path.
 fn run_at(command: &str, cwd: &str, leads: &str) -> Vec<Resolved> {
     let access =
         Access::Execute { command: command.to_owned(), cwd: path(cwd), unconfined: false, reason: None };
@@ -109,7 +109,7 @@ fn a_command_in_a_folder_outside_asks_each_time() {
     ] {
         assert_eq!(case.verdicts("bash", Effect::Executes, &run_at("ls", cwd, leads)), expected, "{cwd}");
     }
-    // "Always" for the same words inside is no answer to it.
+    // A grant for the same words inside does not apply.
     let inside = run("ls");
     let roots = [path("/w")];
     let subject = Subject { tool: "bash", effect: Effect::Executes, accesses: &inside, roots: &roots };
@@ -151,7 +151,7 @@ fn what_a_running_command_is_told_is_a_command_and_looking_at_it_is_nothing() {
     ] {
         assert_eq!(case.verdicts(tool, runs, &accesses), expected, "{tool} {accesses:?}");
     }
-    // It may have been started when more was allowed.
+    // The running command may have been started when more was allowed.
     case.mode = Mode::Plan;
     case.shelter = Shelter::Sandbox {
         level: system::SandboxLevel::ReadOnly,
@@ -261,7 +261,7 @@ fn always_covers_the_prefix_the_folder_and_nothing_more() {
         ("bash", Effect::Executes, run("cargo test > x"), "??a"),
         ("bash", Effect::Executes, run("cargo test; rm -rf x"), "ddd"),
         ("bash", Effect::Executes, run("cargo build"), "??a"),
-        // Nothing says what else `make` does with other words.
+        // `make` may do anything with other targets.
         ("bash", Effect::Executes, run("make deploy"), "ddd"),
         ("bash", Effect::Executes, run("make test"), "??a"),
         ("file_edit", Effect::Writes, write("/w/src/deep/b.rs"), "aaa"),
@@ -327,7 +327,7 @@ fn builders_pass_only_where_the_sandbox_holds() {
         }
     }
     let case = Case { shelter: WHOLE, ..Case::new() };
-    // Whatever it is, what the sandbox refuses fails there: no network, no file outside.
+    // What the sandbox forbids fails inside it: no network, no file outside.
     for line in [
         "git fetch",
         "curl x",
@@ -344,7 +344,7 @@ fn builders_pass_only_where_the_sandbox_holds() {
     ] {
         assert_eq!(case.verdicts("bash", Effect::Executes, &run(line)), "a?a", "{line}");
     }
-    // Secrets outside, and what cannot be taken back.
+    // Secrets outside the project, and commands that cannot be undone.
     for (line, expected) in [
         ("cat /home/me/.ssh/id_rsa", "??a"),
         ("cat ~/.ssh/id_rsa", "??a"),
@@ -533,21 +533,21 @@ fn a_rule_that_forbids_holds_for_every_tool_that_does_the_same() {
     };
     let fetch = |url: &str| vec![Resolved::new(Access::Fetch(url.to_owned()), None, Dialect::Bash)];
     for (tool, effect, accesses, expected) in [
-        // Whatever runs, reads or writes it, and however it is spelled.
+        // The rule applies to every tool that runs, reads or writes the target, in any spelling.
         ("ide_terminal", Effect::Executes, run("curl x"), "ddd"),
         ("bash", Effect::Executes, run("/usr/bin/curl x"), "ddd"),
         ("glob", Effect::Reads, read("/w/private"), "ddd"),
         ("file_read", Effect::Reads, read("/w/own/x"), "ddd"),
         ("file_edit", Effect::Writes, write("/w/docs/a"), "???"),
         ("apply_patch", Effect::Writes, write("/w/docs/a"), "???"),
-        // Functions of servers: by name, by server, by a beginning.
+        // Functions of servers: by name, by server, by prefix.
         ("mcp__bad__x", Effect::Executes, call("mcp__bad__x"), "ddd"),
         ("mcp__badly__x", Effect::Executes, call("mcp__badly__x"), "??a"),
         ("mcp__git__log", Effect::Executes, call("mcp__git__log"), "aaa"),
         ("mcp__git__push_all", Effect::Executes, call("mcp__git__push_all"), "???"),
         ("mcp__other__x", Effect::Executes, call("mcp__other__x"), "??a"),
         ("integration__p__x", Effect::Writes, call("integration__p__x"), "??a"),
-        // Addresses by their host; one that cannot be read is what was forbidden.
+        // URLs by their host; a URL without a readable host counts as denied.
         ("web_fetch", Effect::Reads, fetch("https://docs.rs/x"), "aaa"),
         ("web_fetch", Effect::Reads, fetch("https://a.evil.example/"), "ddd"),
         ("web_fetch", Effect::Reads, fetch("https://docs.rs@x.example/"), "ddd"),
@@ -555,11 +555,12 @@ fn a_rule_that_forbids_holds_for_every_tool_that_does_the_same() {
     ] {
         assert_eq!(case.verdicts(tool, effect, &accesses), expected, "{tool} {accesses:?}");
     }
-    // A rule without a pattern is about its own tool.
+    // A rule without a pattern applies to its own tool only.
     let case = Case { rules: rules(&["file_write"], &[], &[]), ..Case::new() };
     assert_eq!(case.verdicts("file_write", Effect::Writes, &write("/w/a")), "ddd");
     assert_eq!(case.verdicts("file_edit", Effect::Writes, &write("/w/a")), "a?a");
-    // What is said of an integration holds for its functions, by what they do, and for no server of that name.
+    // A rule for an integration applies to its functions, by their effect, but not to a server of
+    // the same name.
     let said = |read, write| {
         let rule = ServerRule { read, write };
         let integrations = ServerRules { default: Answer::Ask, servers: [("p".to_owned(), rule)].into() };
@@ -575,7 +576,7 @@ fn a_rule_that_forbids_holds_for_every_tool_that_does_the_same() {
     assert_eq!(case.verdicts("integration__p__x", Effect::Writes, &call("integration__p__x")), "ddd");
     assert_eq!(case.verdicts("mcp__p__x", Effect::Writes, &call("mcp__p__x")), "??a");
     assert_eq!(case.verdicts("integration__q__x", Effect::Writes, &call("integration__q__x")), "??a");
-    // A function that may change something is none of the read-only modes'.
+    // The read-only modes exclude functions that may change something.
     let case = Case { mode: Mode::Plan, rules: rules(&[], &[], &["mcp__git"]), ..Case::new() };
     assert_eq!(case.verdicts("mcp__git__log", Effect::Executes, &call("mcp__git__log")), "ddd");
 }
@@ -617,7 +618,7 @@ fn s05_this_programs_own_settings_ask_wherever_they_are_kept() {
         shelter: Shelter::Off,
         apart: false,
     };
-    // Some file systems take several spellings for one name.
+    // Some file systems treat several spellings as one name.
     for file in [
         "/opt/settings/trust.json",
         "/opt/SETTINGS/trust/x",
@@ -642,7 +643,7 @@ fn s05_protected_paths_ask_every_time_in_every_mode() {
     for file in [".mcp.json", ".vscode/mcp.json", ".cursor/mcp.json", ".tiller/config.toml", ".MCP.json"] {
         let accesses = write(&format!("/w/{file}"));
         assert_eq!(case.verdicts("file_write", Effect::Writes, &accesses), "???", "{file}");
-        // "Always" for one protected file is no "always" for the next write.
+        // "Always" for one protected file does not apply to the next write.
         let subject =
             Subject { tool: "file_write", effect: Effect::Writes, accesses: &accesses, roots: &roots };
         case.grants.remember(scope(&subject, case.shelter), true);
@@ -655,7 +656,7 @@ fn s05_protected_paths_ask_every_time_in_every_mode() {
             "{file}"
         );
     }
-    // Through a command, in a sandbox that holds, the kernel refuses.
+    // A command in a holding sandbox is blocked by the kernel instead.
     assert_eq!(case.verdicts("bash", Effect::Executes, &run("cp a .git/hooks/pre-commit")), "a?a");
 }
 

@@ -1,4 +1,5 @@
-//! Lines that were used to get round rules like these, as data. The files beside this one say what must be true of them.
+//! Command lines that are known to evade such rules, as data. The files in this directory state the
+//! expected result for each line.
 
 use super::{
     Access, Decision, Dialect, Effect, Grants, Mode, PermissionMode, Policy, PolicySettings, Resolved, Shell,
@@ -155,10 +156,11 @@ fn patterns_that_may_name_a_secret_ask() {
     }
 }
 
-/// Decisions are in every tool call's way. The bounds are those of the release build, times ten for this one.
+/// Every tool call waits for its decision. The bounds are those of the release build, times ten for
+/// the test build.
 #[test]
 fn a_decision_is_quick() {
-    // The quickest of many: others use this machine too.
+    // The minimum of many runs, because other processes use this machine too.
     let quickest = |decides: &dyn Fn()| {
         let each = (0..20).map(|_| {
             let start = Instant::now();
@@ -204,7 +206,7 @@ fn a_decision_is_quick() {
     assert!(took < Duration::from_micros(500), "{took:?}");
 }
 
-/// A word of a generated line: what the shell is given, and nothing that makes it unknown by itself in most cases.
+/// A word of a generated line: mostly such that it does not by itself make the line unknown.
 fn word() -> impl Strategy<Value = String> {
     prop_oneof![
         4 => "[a-z]{1,5}",
@@ -227,7 +229,8 @@ fn line() -> impl Strategy<Value = String> {
         .prop_map(|(first, rest)| rest.into_iter().fold(first, |line, (joint, next)| line + joint + &next))
 }
 
-/// The commands of a line as another parser sees them: how many, and how many words each has. `None` when it cannot read it.
+/// Returns the number of words of each command according to another parser; `None` if it cannot
+/// parse the line.
 fn second_opinion(line: &str) -> Option<Vec<usize>> {
     use brush_parser::ast::{Command, CommandPrefixOrSuffixItem};
     let mut parser = brush_parser::Parser::new(

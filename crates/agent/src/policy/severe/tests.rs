@@ -1,7 +1,7 @@
 use super::*;
 use crate::policy::shell::{Dialect, parse};
 
-/// The gravest thing that is said of a line's commands.
+/// Returns the highest severity of a line's commands.
 fn gravest(line: &str) -> Option<Severity> {
     let found: Vec<_> = parse(line, Dialect::Bash).commands().iter().filter_map(of).collect();
     let denied = found.iter().find(|severity| matches!(severity, Severity::Denied(_)));

@@ -1,19 +1,20 @@
-//! What the reader says of a line against what real shells do with it. Generated lines run under bash and dash in a folder of their own, with
-//! nothing in `PATH` but programs that write down their names. Whatever runs of a line that the reader calls known, it has listed.
+//! Compares the reader with real shells: generated lines run under bash and dash in a directory of
+//! their own, with only programs in `PATH` that log their names. Every program that runs from a
+//! line of known content must be in the reader's list.
 
 use super::{Dialect, Shell, SimpleCommand, parse};
 use std::{collections::BTreeSet, fmt::Write as _, path::PathBuf};
 use system::{AbsPath, Command, LocalSystem, System};
 
-/// How many lines are made up.
+/// The number of generated lines.
 const LINES: u64 = 5_000;
-/// How many of them one process runs.
+/// The number of lines that one process runs.
 const BATCH: usize = 250;
 
-/// The programs there are. The first three succeed.
+/// The available programs. The first three succeed.
 const PROGRAMS: [&str; 5] = ["aa", "bb", "cc", "ff", "gg"];
 
-/// What lines are made of: words, operators, and everything that shells read differently.
+/// The pieces of generated lines: words, operators, and syntax that shells read differently.
 const PIECES: &[&str] = &[
     "aa",
     "bb",
@@ -166,7 +167,7 @@ const PIECES: &[&str] = &[
     "$(",
 ];
 
-/// Numbers that are the same in each run: what fails can be looked at again.
+/// A deterministic generator, so that a failure can be reproduced.
 struct Numbers(u64);
 
 impl Numbers {
@@ -178,7 +179,7 @@ impl Numbers {
 
 fn line(numbers: &mut Numbers) -> String {
     let mut line = String::new();
-    // Mostly what makes sense, so that much of it is known and runs.
+    // Most pieces are plain, so that many lines are known and run.
     let plain = numbers.below(4) != 0;
     for _ in 0..2 + numbers.below(9) {
         let end = if plain && numbers.below(5) != 0 { 46 } else { PIECES.len() };
@@ -203,7 +204,7 @@ fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
-/// A folder for the programs and what they write, taken away in the end.
+/// A directory for the programs and their output; removed on drop.
 struct Folder(PathBuf);
 
 impl Drop for Folder {
@@ -213,14 +214,14 @@ impl Drop for Folder {
     }
 }
 
-/// Where a shell is on this machine.
+/// Returns the path of a shell on this machine.
 #[expect(clippy::disallowed_methods, reason = "the test is about the shells that this machine has")]
 fn shell(name: &str) -> Option<String> {
     let found = ["/bin", "/usr/bin", "/usr/local/bin"].map(|folder| format!("{folder}/{name}"));
     found.into_iter().find(|path| std::fs::metadata(path).is_ok())
 }
 
-/// The programs that each line runs, by the shell itself.
+/// Returns the programs that each line runs in a real shell.
 #[expect(clippy::disallowed_methods, reason = "a folder of the test's own, in which real shells run")]
 async fn run(system: &LocalSystem, folder: &Folder, shell: &str, lines: &[&str]) -> Vec<BTreeSet<String>> {
     let path = folder.0.join("programs");
@@ -229,14 +230,14 @@ async fn run(system: &LocalSystem, folder: &Folder, shell: &str, lines: &[&str])
         let (log, path) = (folder.0.join(format!("log{at}")), path.display());
         let _ = std::fs::remove_file(&log);
         let log = log.display();
-        // Nothing but the programs can be found, and nothing waits.
+        // Only the test programs are found, and no command waits for input.
         let _ = writeln!(
             script,
             "(LOG={log} PATH={path} exec {shell} -c {}) </dev/null >/dev/null 2>&1",
             quoted(line)
         );
     }
-    // What one line has put into the folder must not change the next.
+    // Files created by one line must not affect the next.
     let cwd = folder.0.join("work");
     std::fs::create_dir_all(&cwd).unwrap();
     let cwd = AbsPath::new(cwd.to_str().unwrap()).unwrap();

@@ -1,9 +1,9 @@
-//! What a shell line would run, as a list of simple commands.
+//! Parses a shell line into the list of simple commands that it would run.
 //!
-//! The line is parsed with the bash grammar. Whatever the grammar or this module does not fully
-//! understand, and whatever another shell than the one that runs it could read otherwise, makes the
-//! answer [`Shell::Unknown`]: such a line is never safe, and each reading of it is held against the
-//! denials.
+//! The line is parsed with the bash grammar. Anything that the grammar or this module does not
+//! fully understand, or that another shell could read differently from the one that runs it, makes
+//! the result [`Shell::Unknown`]. Such a line is never safe, and the deny rules are checked against
+//! each reading of it.
 
 #[cfg(test)]
 mod differential;
@@ -16,50 +16,51 @@ mod variants;
 use reader::Reader;
 use tree_sitter::Parser;
 
-/// The shell that is going to read a line.
+/// The shell that will run a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Dialect {
     /// GNU bash.
     Bash,
-    /// Any shell that goes by `sh`: what shells read differently is unknown.
+    /// Any shell invoked as `sh`: whatever shells read differently is unknown.
     Unknown,
 }
 
-/// A shell line, understood or not.
+/// A parsed shell line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Shell {
-    /// Every command the line can run, wrappers (`env`, `sudo`, `timeout`, `sh -c`, …) taken off.
+    /// Every command that the line can run, with wrappers (`env`, `sudo`, `timeout`, `sh -c`, …)
+    /// removed.
     Commands(Vec<SimpleCommand>),
-    /// It cannot be told what the line runs; why, in words. The commands that could be seen, in any
-    /// reading, are there for the deny rules.
+    /// The line may run other commands; `why` gives the reason. `seen` holds the commands found in
+    /// any reading, for the deny rules.
     Unknown { why: &'static str, seen: Vec<SimpleCommand> },
 }
 
 impl Shell {
-    /// The commands that can be seen, whether or not they are all.
+    /// Returns the commands that were found, complete or not.
     pub(crate) fn commands(&self) -> &[SimpleCommand] {
         let (Self::Commands(commands) | Self::Unknown { seen: commands, .. }) = self;
         commands
     }
 }
 
-/// How much of a word is known before it runs.
+/// How much of a word is known before the line runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Certainty {
-    /// The text is what the program gets.
+    /// The program receives exactly this text.
     Exact,
-    /// A pattern for names of files; any number of words.
+    /// A pattern for file names; any number of words.
     Glob,
-    /// One word, whatever it will be.
+    /// One unknown word.
     One,
-    /// Any number of words, whatever they will be.
+    /// Any number of unknown words.
     Many,
 }
 
 /// One word of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Word {
-    /// Its text, quotes removed; as written where it is not known.
+    /// The text without quotes; the source text if the value is unknown.
     pub(crate) text: String,
     pub(crate) certainty: Certainty,
 }
@@ -69,51 +70,51 @@ impl Word {
         Self { text: text.into(), certainty: Certainty::Exact }
     }
 
-    /// Whether the program gets this very text.
+    /// Whether the program receives exactly this text.
     pub(crate) fn is_exact(&self) -> bool {
         self.certainty == Certainty::Exact
     }
 
-    /// Whether it is only known when it runs.
+    /// Whether the word is known only at run time.
     pub(crate) fn is_open(&self) -> bool {
         matches!(self.certainty, Certainty::One | Certainty::Many)
     }
 }
 
-/// One command with its words.
+/// A simple command.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct SimpleCommand {
     /// The program and its arguments.
     pub(crate) words: Vec<Word>,
-    /// Files it writes by redirection.
+    /// Files written by redirection.
     pub(crate) writes: Vec<String>,
-    /// Files it reads by redirection.
+    /// Files read by redirection.
     pub(crate) reads: Vec<String>,
-    /// Whether something else is done to its input or output.
+    /// Whether its input or output is redirected in any other way.
     pub(crate) plumbed: bool,
-    /// Whether it runs with more rights (`sudo`, `doas`).
+    /// Whether it runs with elevated rights (`sudo`, `doas`).
     pub(crate) elevated: bool,
     /// Whether another program starts it (`env`, `timeout`, `xargs`, `find -exec`).
     pub(crate) wrapped: bool,
 }
 
 impl SimpleCommand {
-    /// The words as one line, for patterns.
+    /// Returns the words as one line, for pattern matching.
     pub(crate) fn line(&self) -> String {
         self.words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ")
     }
 
-    /// The program's own name, without folders.
+    /// Returns the program's base name.
     pub(crate) fn program(&self) -> &str {
         self.words.first().map_or("", |word| word.text.rsplit('/').next().unwrap_or(&word.text))
     }
 
-    /// The words after the program.
+    /// Returns the words after the program.
     pub(crate) fn args(&self) -> &[Word] {
         self.words.get(1..).unwrap_or_default()
     }
 
-    /// Whether it is only known when it runs which program that is.
+    /// Whether the program's name is known only at run time.
     pub(crate) fn is_open_program(&self) -> bool {
         let open = |word: &Word| {
             !word.is_exact() && word.program_part().contains(['$', '`', '*', '?', '[', '{', '('])
@@ -128,26 +129,28 @@ impl Word {
     }
 }
 
-/// The most wrappers and nested `sh -c` that are looked through.
+/// The maximum depth of wrappers and nested `sh -c`.
 const NESTING: usize = 8;
-/// The most commands of a line that are looked at.
+/// The maximum number of commands of a line.
 const COMMANDS: usize = 20_000;
-/// Of more commands than this the same one may be listed twice.
+/// The number of commands beyond which duplicates are no longer removed.
 const COMPARED: usize = 200;
-/// The most bytes of a line that are parsed.
+/// The maximum length of a parsed line, in bytes.
 const LINE_BYTES: usize = 64 * 1024;
 
-/// Why a line is unknown that no check can see all of. Such a line is denied: asking would hide the commands that are denied in it.
+/// The reason for a line that is too large to check. Such a line is denied, because asking would
+/// hide the denied commands in it.
 pub(crate) const TOO_MUCH: &str = "the line is too long or too deeply nested to be checked";
 
-/// Parses a line.
+/// Parses a line in a dialect.
 pub(crate) fn parse(line: &str, dialect: Dialect) -> Shell {
     let mut read = Read::of(line, dialect, 0);
     if read.unknown.is_some_and(|why| why != TOO_MUCH) {
         for variant in variants::of(line, dialect) {
             let other = Read::of(&variant, dialect, 0);
             for command in other.commands {
-                // Few of them mostly; many are not compared with many.
+                // Usually there are few commands; beyond the limit, the quadratic comparison is
+                // skipped.
                 if read.commands.len() > COMPARED || !read.commands.contains(&command) {
                     read.commands.push(command);
                 }
@@ -195,8 +198,9 @@ impl Read {
     }
 }
 
-/// Whether a line holds what the grammar reads otherwise than a shell: a backslash before a line break joins two words, and one before a space
-/// or a tab begins or makes a word. Both were found by comparison with another parser.
+/// Whether a line contains what the grammar reads differently from a shell: a backslash before a
+/// line break joins two words, and a backslash before a space or tab begins or forms a word.
+/// Comparison with another parser revealed both.
 fn misread(line: &str) -> bool {
     let bytes = line.as_bytes();
     let inside_word = |at: usize| at > 0 && bytes[at - 1].is_ascii_alphanumeric();

@@ -1,15 +1,15 @@
-//! What every shell reads alike, and what not.
+//! Finds syntax that shells read differently.
 
 use tree_sitter::Node;
 
-/// The tokens that POSIX has. Whatever else stands in a line is read differently by shells that go by `sh`.
+/// The tokens of POSIX shells. Shells invoked as `sh` differ about any other token.
 const TOKENS: &[&str] = &[
     "\"", "$", ";", "&", "&&", "||", "|", "\n", "(", ")", "{", "}", "<", ">", ">>", ">|", "<&", ">&", "!",
     "if", "then", "elif", "else", "fi", "while", "until", "do", "done", "for", "in", "case", "esac", ";;",
     "=", "$(", "`", "${", "<<", "<<-",
 ];
 
-/// Words that some shells take for part of the grammar, where a command could begin.
+/// Words that some shells reserve at the beginning of a command.
 const RESERVED: &[&str] = &[
     "function",
     "select",
@@ -25,7 +25,7 @@ const RESERVED: &[&str] = &[
     "repeat",
 ];
 
-/// What is not looked into: text in quotes, and what the reader does not take for known anyway.
+/// Nodes that are skipped: quoted text, and nodes that the reader marks as unknown anyway.
 const TEXT: &[&str] = &[
     "raw_string",
     "string_content",
@@ -36,7 +36,7 @@ const TEXT: &[&str] = &[
     "heredoc_end",
 ];
 
-/// Nodes that POSIX has no word for.
+/// Nodes for syntax that POSIX does not define.
 const OTHER: &[&str] = &[
     "ansi_c_string",
     "translated_string",
@@ -52,10 +52,10 @@ const OTHER: &[&str] = &[
     "regex",
 ];
 
-/// Deeper trees are unknown for another reason.
+/// The maximum depth that is searched; the reader marks deeper trees as unknown.
 const DEPTH: usize = 200;
 
-/// Why a line could be read otherwise by another shell, if it could.
+/// Returns why another shell could read a line differently, if it could.
 pub(super) fn differs(root: Node<'_>, source: &str) -> Option<&'static str> {
     const WHY: &str = "shells do not agree on what it means";
     let mut nodes = vec![(root, 0)];
@@ -64,12 +64,12 @@ pub(super) fn differs(root: Node<'_>, source: &str) -> Option<&'static str> {
         let text = &source[node.byte_range()];
         let differs = match kind {
             kind if TEXT.contains(&kind) => continue,
-            // `[` is a command; `[[` is not, to some.
+            // `[` is a command everywhere; `[[` is syntax in some shells.
             "test_command" if text.starts_with("[ ") => continue,
             kind if OTHER.contains(&kind) => true,
             "word" => text.contains(['{', '}']) || extended(text),
             "command_name" => RESERVED.contains(&text) || text.starts_with(['~', '=']),
-            // `>&word` is a file to one shell and an error to another.
+            // `>&word` names a file in one shell and is an error in another.
             "file_redirect" => !redirects(node, source),
             _ if !node.is_named() => !TOKENS.contains(&kind),
             _ => false,
@@ -84,7 +84,7 @@ pub(super) fn differs(root: Node<'_>, source: &str) -> Option<&'static str> {
     None
 }
 
-/// Whether a word holds an extended pattern: `!(a)`, `@(a|b)`.
+/// Whether a word contains an extended pattern: `!(a)`, `@(a|b)`.
 fn extended(text: &str) -> bool {
     ["!(", "@(", "+(", "?(", "*("].iter().any(|start| text.contains(start))
 }

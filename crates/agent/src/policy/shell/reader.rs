@@ -1,4 +1,4 @@
-//! The walk over the grammar's tree.
+//! Walks the syntax tree of a shell line and collects its commands.
 
 mod wrappers;
 
@@ -14,12 +14,13 @@ pub(super) struct Reader<'a> {
     pub(super) depth: usize,
 }
 
-/// Deeper trees than this are unknown, so that hostile nesting cannot exhaust the stack.
+/// The maximum depth of a tree, so that hostile nesting cannot exhaust the stack; deeper trees are
+/// unknown.
 const TREE_DEPTH: usize = 200;
 
 const WHEN_IT_RUNS: &str = "a word of it is only known when it runs";
 
-/// Words that a shell takes for its grammar where a command begins. A command that is called so was read wrong.
+/// Reserved words of the shell. A command with such a name was misread.
 const RESERVED: &[&str] = &[
     "if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done", "case", "esac", "in", "{",
     "}", "!", "[[", "]]", "function", "select", "coproc", "time",
@@ -34,7 +35,7 @@ impl<'a> Reader<'a> {
         Read { commands: self.commands, unknown: self.unknown }
     }
 
-    /// Covers every other reason.
+    /// Marks the line as too large, which overrides every other reason.
     pub(super) fn too_much(&mut self) {
         self.unknown = Some(TOO_MUCH);
     }
@@ -43,7 +44,7 @@ impl<'a> Reader<'a> {
         self.unknown.get_or_insert(why);
     }
 
-    /// Takes over what another line inside of this one runs.
+    /// Adds the commands of a line nested in this one.
     pub(super) fn inner(&mut self, read: Read, outer: &SimpleCommand) {
         match read.unknown {
             Some(TOO_MUCH) => self.too_much(),
@@ -73,7 +74,7 @@ impl<'a> Reader<'a> {
             | "if_statement" | "elif_clause" | "else_clause" | "while_statement" | "do_group" | "ERROR" => {
                 self.children(node, level)
             }
-            // The variable and the values of a loop decide what its body runs.
+            // The variable and the values of a loop determine what its body runs.
             "for_statement" | "c_style_for_statement" | "case_statement" => {
                 self.unknown("what a loop or a case runs depends on its values");
                 self.children(node, level);
@@ -109,7 +110,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// `[ … ]` is a command like others, `[[ … ]]` and `(( … ))` are not.
+    /// Handles a test: `[ … ]` is an ordinary command, `[[ … ]]` and `(( … ))` are not.
     fn test(&mut self, node: Node<'_>, level: usize) {
         self.unknown_if_expands(node, level);
         let text = self.text(node);
@@ -149,7 +150,7 @@ impl<'a> Reader<'a> {
                 command.reads.extend(around.reads.clone());
                 command.plumbed |= around.plumbed;
             }),
-            // A redirection alone (`> file`) still truncates the file.
+            // A redirection without a command (`> file`) still truncates the file.
             _ => self.commands.push(around),
         }
     }
@@ -159,7 +160,8 @@ impl<'a> Reader<'a> {
         match node.kind() {
             "file_redirect" => {}
             "heredoc_redirect" => {
-                // Where a document ends, and what follows its first line, is where grammar and shells part most.
+                // The grammar and the shells differ most about where a here-document ends and what
+                // follows its first line.
                 self.unknown("it holds a here-document");
                 command.plumbed = true;
                 for child in node.named_children(&mut node.walk()) {
@@ -189,7 +191,8 @@ impl<'a> Reader<'a> {
         for child in node.children_by_field_name("destination", &mut node.walk()) {
             targets.push(self.word(child, level));
         }
-        // The grammar takes words after the file for further files; a shell gives them to the command.
+        // The grammar reads words after the target as further targets; a shell passes them to the
+        // command.
         let rest = targets.split_off(targets.len().min(1));
         if !rest.is_empty() {
             self.unknown("words follow a redirection");
@@ -207,7 +210,7 @@ impl<'a> Reader<'a> {
     }
 
     fn command(&mut self, node: Node<'_>, mut command: SimpleCommand, level: usize) {
-        // Words that a redirection before the program was read with come first.
+        // Words collected from redirections before the program are appended after its other words.
         let early = std::mem::take(&mut command.words);
         for child in node.children(&mut node.walk()) {
             match child.kind() {
@@ -224,7 +227,7 @@ impl<'a> Reader<'a> {
         }
         command.words.extend(early);
         if let Some(first) = command.words.first() {
-            // Not `time`, which is taken off like a wrapper.
+            // `time` is excluded because it is removed as a wrapper.
             if first.text != "time" && RESERVED.contains(&first.text.as_str()) {
                 self.unknown("it holds something this check does not know");
             }
@@ -235,7 +238,7 @@ impl<'a> Reader<'a> {
         self.unwrap(command);
     }
 
-    /// A whole word: what it stands for is split where no quotes are round it.
+    /// Returns a whole word; an unquoted expansion may be split into several words.
     fn argument(&mut self, node: Node<'_>, level: usize) -> Word {
         let mut word = self.word(node, level);
         let bare = match node.kind() {
@@ -248,7 +251,7 @@ impl<'a> Reader<'a> {
         word
     }
 
-    /// The text a word stands for, when it stands for one text.
+    /// Returns the text of a word, if it has a single text.
     fn word(&mut self, node: Node<'_>, level: usize) -> Word {
         if level > TREE_DEPTH {
             self.too_much();
@@ -294,7 +297,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A word of several parts.
+    /// Returns a word that consists of several parts.
     fn compound(&mut self, node: Node<'_>, level: usize) -> Word {
         let quoted = node.kind() == "string";
         let mut text = String::new();
@@ -312,7 +315,7 @@ impl<'a> Reader<'a> {
                 !matches!(child.kind(), "string" | "concatenation" | "ansi_c_string" | "translated_string");
             certainty = match (certainty, part.certainty) {
                 (Certainty::Many, _) | (_, Certainty::Many) => Certainty::Many,
-                // Outside of quotes what it stands for is split into words.
+                // An unquoted expansion is split into words.
                 (_, Certainty::One) if !quoted && open => Certainty::Many,
                 (_, Certainty::One) | (Certainty::One, _) => Certainty::One,
                 (_, Certainty::Glob) | (Certainty::Glob, _) => Certainty::Glob,
@@ -331,7 +334,7 @@ impl<'a> Reader<'a> {
         Word { text, certainty }
     }
 
-    /// Looks for substitutions and expansions anywhere below a node.
+    /// Marks the line as unknown if there are substitutions or expansions below a node.
     fn unknown_if_expands(&mut self, node: Node<'_>, level: usize) {
         if level > TREE_DEPTH {
             return self.too_much();
@@ -349,12 +352,12 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Whether what a node stands for is split into words outside of quotes.
+/// Whether the shell splits the expansion of such a node into words outside quotes.
 fn splits(kind: &str) -> bool {
     matches!(kind, "simple_expansion" | "expansion" | "command_substitution" | "arithmetic_expansion")
 }
 
-/// Whether one of the characters stands in a word without a backslash before it.
+/// Whether a word contains one of the characters without a backslash before it.
 fn unescaped(word: &str, wanted: &[char]) -> bool {
     let mut escaped = false;
     word.chars().any(|c| {

@@ -47,7 +47,7 @@ fn takes_wrappers_off() {
     known("command rm -r x", &["rm -r x"]);
     known("busybox rm -r x", &["rm -r x"]);
     known("find . -exec rm -r {} \\;", &["rm -r {}", "find . -exec rm -r {} ;"]);
-    // A wrapper with options that nobody knows: each word may begin the command.
+    // The wrapper has an unknown option, so each word may begin the command.
     unknown("nice --what 3 rm -r x", "rm -r x");
     unknown("watch -n1 rm -r x", "rm -r x");
     unknown("flock /tmp/l -c 'rm -r x'", "rm -r x");
@@ -127,7 +127,7 @@ fn p01_what_shells_read_differently_is_unknown_where_the_shell_is() {
         assert!(matches!(parse(line, Dialect::Unknown), Shell::Commands(_)), "{line}");
     }
     assert!(matches!(parse("ls &>/dev/null", Dialect::Bash), Shell::Commands(_)));
-    // What bash reads of a line for `sh` is not what `sh` does.
+    // Bash's reading of a line for `sh` differs from that of `sh`.
     assert!(matches!(parse("sh -c 'ls &>/dev/null'", Dialect::Bash), Shell::Unknown { .. }));
 }
 

@@ -1,13 +1,15 @@
-//! Other readings of a line that is not understood, for the denials: nothing is run that is denied in one of them.
+//! Alternative readings of a line that is not fully understood, for the deny rules: a line that is
+//! denied in any reading is never run.
 
 use super::Dialect;
 
-/// The most variables of a line whose values are put in their places.
+/// The maximum number of variables of a line that are expanded.
 const VARIABLES: usize = 16;
-/// A line with its variables' values in it is at most this many times as long.
+/// The maximum growth of a line by expansion, as a factor.
 const GROWTH: usize = 4;
 
-/// Other readings as lines: without what stands for text, with the parts apart that another shell takes apart.
+/// Returns other readings as lines: without here-documents, with expansions, and with operators
+/// split where another shell splits them.
 pub(super) fn of(line: &str, dialect: Dialect) -> Vec<String> {
     let mut variants = Vec::new();
     let spelled_out = braces(&variables(line));
@@ -29,7 +31,7 @@ pub(super) fn of(line: &str, dialect: Dialect) -> Vec<String> {
     variants
 }
 
-/// What a shell with less in its grammar than bash takes apart.
+/// Splits operators as a shell with a smaller grammar than bash does.
 fn apart(line: &str) -> String {
     const APART: [(&str, &str); 8] = [
         ("&>", "& >"),
@@ -45,7 +47,7 @@ fn apart(line: &str) -> String {
     line.replace("coproc ", "; ").replace("function ", "; true ")
 }
 
-/// `{rm,-rf,x}` as the words it becomes; `$IFS` as the space it is.
+/// Expands `{rm,-rf,x}` to its words and `$IFS` to a space.
 fn braces(line: &str) -> String {
     let line = line.replace("${IFS}", " ").replace("$IFS", " ");
     if !(line.contains('{') && line.contains(',')) {
@@ -70,7 +72,7 @@ fn braces(line: &str) -> String {
     out + rest
 }
 
-/// The line with the values of its own variables in their places: `X=rm; $X -rf y`.
+/// Replaces the line's own variables by their values: `X=rm; $X -rf y`.
 fn variables(line: &str) -> String {
     let mut out = line.to_owned();
     for (name, value) in assignments(line) {
@@ -78,7 +80,7 @@ fn variables(line: &str) -> String {
             continue;
         }
         out = out.replace(&format!("${{{name}}}"), value);
-        // Not `$names` for `$name`.
+        // `$name` must not match the beginning of `$names`.
         let mut replaced = String::with_capacity(out.len());
         let token = format!("${name}");
         let mut rest = out.as_str();
@@ -94,7 +96,7 @@ fn variables(line: &str) -> String {
     out
 }
 
-/// The line with its own aliases in their places, where a command may begin.
+/// Replaces the line's own aliases where a command may begin.
 fn aliases(line: &str) -> String {
     let mut out = format!("\n{line}");
     for (name, value) in assignments(line) {
@@ -105,7 +107,7 @@ fn aliases(line: &str) -> String {
     out
 }
 
-/// The variables that a line sets to a text that can be seen.
+/// Returns the variables that a line sets to a literal text.
 fn assignments(line: &str) -> Vec<(&str, &str)> {
     let mut found = Vec::new();
     for (at, _) in line.match_indices('=').take(VARIABLES) {
@@ -127,7 +129,7 @@ fn assignments(line: &str) -> Vec<(&str, &str)> {
     found
 }
 
-/// The line without its here-documents, where a grammar could take a document's end for another line.
+/// Removes here-documents, because a grammar could mistake a document's end for another line.
 fn without_documents(line: &str) -> String {
     let mut out = String::new();
     let mut ends: Vec<String> = Vec::new();
@@ -156,6 +158,6 @@ fn without_documents(line: &str) -> String {
             }
         }
     }
-    // The marks themselves would be documents without an end.
+    // The remaining operators would start documents without an end.
     out.replace("<<-", "< ").replace("<<", "< ")
 }

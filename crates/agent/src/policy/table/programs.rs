@@ -1,11 +1,11 @@
-//! The table itself.
+//! The entries of the table.
 
 use super::{
     Operands, Program,
     search::{searches_narrowly_grep, searches_narrowly_rg},
 };
 
-/// A program without options and with any operands, to be filled in.
+/// An entry without options and with any operands, to be extended.
 const fn program(name: &'static str) -> Program {
     Program {
         name,
@@ -19,12 +19,12 @@ const fn program(name: &'static str) -> Program {
     }
 }
 
-/// One that says something and reads no file.
+/// An entry for a program that prints something and reads no file.
 const fn says(name: &'static str) -> Program {
     Program { reads: false, ..program(name) }
 }
 
-/// One that shows files, and that no option makes do anything else.
+/// An entry for a program that prints files and has no harmful option.
 const fn shows(name: &'static str, letters: &'static str, valued: &'static str) -> Program {
     Program { letters, valued, globs: true, ..program(name) }
 }
@@ -76,7 +76,7 @@ pub(super) static PROGRAMS: &[Program] = &[
         operands: Operands::All(|words| matches!(words, [folder] if !folder.starts_with('-'))),
         ..program("cd")
     },
-    // It prints options that it does not know.
+    // `echo` prints options that it does not know.
     Program { operands: Operands::All(|_| true), ..says("echo") },
     Program { operands: Operands::All(is_plain_format), ..says("printf") },
     Program {
@@ -136,7 +136,7 @@ pub(super) static PROGRAMS: &[Program] = &[
         flags: &["all", "human-readable", "inodes", "local", "print-type", "total"],
         ..program("df")
     },
-    // Without `+` an operand, and `-s`, set the clock.
+    // An operand without `+`, and the option `-s`, set the clock.
     Program {
         letters: "uR",
         valued: "dr",
@@ -211,7 +211,7 @@ pub(super) static PROGRAMS: &[Program] = &[
         long: &["field-separator", "key"],
         ..program("sort")
     },
-    // A second operand is written.
+    // A second operand is an output file.
     Program {
         letters: "cdDiuz",
         valued: "fsw",
@@ -238,7 +238,7 @@ pub(super) static PROGRAMS: &[Program] = &[
     shows("comm", "123z", ""),
     shows("od", "bcdfiosvx", "ANjtw"),
     shows("strings", "afo", "ent"),
-    // A second operand is written.
+    // A second operand is an output file.
     Program { letters: "bCeEipu", valued: "cglos", operands: Operands::AtMost(1), ..program("xxd") },
     Program { operands: Operands::All(searches_narrowly_grep), ..program("grep") },
     Program { operands: Operands::All(searches_narrowly_rg), ..program("rg") },
@@ -288,7 +288,8 @@ pub(super) static PROGRAMS: &[Program] = &[
     },
     Program { letters: "as", ..says("which") },
     Program { letters: "afptP", ..says("type") },
-    // Only what it finds is said: the reader takes it off where it runs something.
+    // Only the form that prints what it finds reaches the table: the reader removes `command` as a
+    // wrapper otherwise.
     Program { letters: "vV", ..says("command") },
     Program {
         letters: "w",
@@ -317,14 +318,14 @@ fn is_duration(text: &str) -> bool {
     is_number(number) && !number.starts_with('-')
 }
 
-/// A format for `printf` that assigns nothing: `%n` does, in some shells.
+/// Whether a `printf` format assigns no variable; `%n` does in some shells.
 fn is_plain_format(words: &[&str]) -> bool {
     let Some(format) = words.first().filter(|format| !format.starts_with('-')) else { return false };
     let mut rest = format.split('%').skip(1).peekable();
     while let Some(part) = rest.next() {
         let conversion =
             part.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | ' ' | '.' | '#'));
-        // `%%` is a percent sign, and what follows it begins anew.
+        // `%%` is a percent sign; the text after it starts a new conversion.
         if conversion.is_empty() && part.is_empty() && rest.peek().is_some() {
             rest.next();
             continue;
@@ -336,7 +337,8 @@ fn is_plain_format(words: &[&str]) -> bool {
     true
 }
 
-/// Tests of files and texts. Tests of variables and numbers evaluate what they are given.
+/// Whether a test checks files and texts only; tests of variables and numbers evaluate their
+/// operands.
 fn tests(words: &[&str]) -> bool {
     let words = words.strip_prefix(&["!"]).unwrap_or(words);
     match words {
@@ -349,7 +351,7 @@ fn tests(words: &[&str]) -> bool {
     }
 }
 
-/// Options of `find` and how many words each takes.
+/// Options of `find` with the number of words that each takes.
 const FIND: &[(&str, usize)] = &[
     ("-name", 1),
     ("-iname", 1),
@@ -416,7 +418,7 @@ fn finds(words: &[&str]) -> bool {
     true
 }
 
-/// `sed -n '10,20p' FILE`: prints lines by their numbers.
+/// Whether the words are `sed -n '10,20p' FILE`, which prints lines by number.
 fn prints_lines(words: &[&str]) -> bool {
     let [options @ .., script, file] = words else { return false };
     let script_is_plain = !script.is_empty()

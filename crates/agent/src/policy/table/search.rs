@@ -1,20 +1,21 @@
-//! Programs whose words are checked as a whole: searches, which may show more than they are told by name.
+//! Search programs, whose words are checked as a whole because they may read files that no word
+//! names.
 
 use crate::policy::rules;
 
-/// What a search may be told, and what narrows it to files that hold no secrets.
+/// The allowed words of a search program, and those that restrict it to files without secrets.
 struct Search {
     letters: &'static str,
     valued: &'static str,
     flags: &'static [&'static str],
     long: &'static [&'static str],
-    /// Options that search all below a folder.
+    /// Options that search a directory recursively.
     recursive: &'static [&'static str],
-    /// Whether it always does.
+    /// Whether the program always searches recursively.
     always: bool,
-    /// Options with a pattern of names that are searched only.
+    /// Options with a pattern of the only file names to search.
     only: &'static [&'static str],
-    /// Options after which no line is shown.
+    /// Options that suppress matching lines.
     quiet: &'static [&'static str],
 }
 
@@ -150,8 +151,8 @@ pub(super) fn searches_narrowly_rg(words: &[&str]) -> bool {
 }
 
 impl Search {
-    /// Whether every word is known, and no file that could hold a secret is shown unnamed: a search below a folder says which
-    /// files it is about, or shows no lines.
+    /// Whether every word is known and no line of a possibly secret file is shown: a recursive
+    /// search must restrict the file names or print no lines.
     fn is_narrow(&self, words: &[&str]) -> bool {
         let (mut recursive, mut narrow, mut operands) = (self.always, false, Vec::new());
         let mut words = words.iter();

@@ -201,7 +201,7 @@ fn p02_what_is_not_in_the_table_does_not_pass() {
     }
 }
 
-/// What options of some programs do that their lists do not hold: write, run, send.
+/// Options that write, run or send something and that the table must not list.
 const HARMFUL: &[(&str, &[&str], &str)] = &[
     (
         "sort",
@@ -238,7 +238,7 @@ const HARMFUL: &[(&str, &[&str], &str)] = &[
     ("grep", &["--file=x", "--devices=read", "--directories=recurse"], "fdD"),
 ];
 
-/// A harmful option as somebody would write it who means to get it past a list: cut short, in a cluster, at any place.
+/// A harmful option as an attacker would hide it: abbreviated, in a cluster, at any position.
 fn smuggled() -> impl Strategy<Value = String> {
     let of = prop::sample::select(HARMFUL);
     (of, any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0..3usize, any::<bool>()).prop_map(
@@ -254,7 +254,7 @@ fn smuggled() -> impl Strategy<Value = String> {
                     let long = longs[which.index(longs.len())];
                     let (name, value) =
                         long.split_once('=').map_or((long, String::new()), |(n, v)| (n, format!("={v}")));
-                    // An unambiguous beginning, or all of it.
+                    // An unambiguous abbreviation or the full name.
                     let least = if long.starts_with("--") { 4.min(name.len()) } else { name.len() };
                     format!("{}{value}", &name[..least + cut.index(name.len() - least + 1)])
                 }

@@ -1,4 +1,4 @@
-//! What the audit of permissions found, entry by entry.
+//! Regression tests of the permission policy, case by case.
 
 use super::*;
 
@@ -9,7 +9,7 @@ fn p05_a_grant_is_for_the_place_and_the_shape_that_were_shown() {
         let subject = Subject { tool: "bash", effect: Effect::Executes, accesses, roots: &roots };
         scope(&subject, shelter)
     };
-    // What was allowed in a sandbox is not allowed outside of it, or elsewhere.
+    // A grant for a command in a sandbox does not apply outside the sandbox or in another place.
     let case = Case { shelter: WHOLE, ..Case::new() };
     case.grants.remember(scoped(WHOLE, &run("tar --version")), true);
     assert_eq!(case.verdicts("bash", Effect::Executes, &run("tar --version")), "aaa", "in Argus too");
@@ -23,7 +23,8 @@ fn p05_a_grant_is_for_the_place_and_the_shape_that_were_shown() {
         );
         assert_eq!(out.verdicts("bash", Effect::Executes, &run("tar --version")), "??a", "{shelter:?}");
     }
-    // Where nothing confines, only a subcommand that says what is done stands for more than the line itself.
+    // Without confinement, a grant covers more than the exact line only if the subcommand
+    // determines the action.
     for (line, expected) in [
         ("git fetch origin", "`git fetch …` on this machine, unconfined, in this session"),
         ("cargo test -p x", "`cargo test …` on this machine, unconfined, in this session"),
@@ -222,7 +223,7 @@ fn p07_a_blocked_path_with_a_folder_is_blocked_below_each_folder_of_the_session(
             assert_eq!(sandbox.is_secret(&path(file)), expected, "the sandbox says the same of {file}");
         }
     }
-    // The folder itself is not listed, and a link does not help.
+    // The directory itself is not listed, and a link does not help.
     for accesses in [
         read("/w/secrets"),
         vec![Resolved::new(Access::Read(path("/w/a")), Some(path("/w/secrets/k.txt")), Dialect::Bash)],

@@ -1,4 +1,5 @@
-//! Programs that run another: what they run is looked at in their place.
+//! Wrappers, that is programs that run another program: the wrapped command is checked in their
+//! place.
 
 use super::Reader;
 use crate::policy::{
@@ -6,14 +7,14 @@ use crate::policy::{
     shell::{Certainty, Dialect, NESTING, Read, SimpleCommand, Word},
 };
 
-/// How a wrapper's own words are told from those of the command that it runs.
+/// Describes how to separate a wrapper's own words from the wrapped command.
 struct Wrapper {
     program: &'static str,
     /// Options without a value.
     flags: &'static [&'static str],
-    /// Options with one.
+    /// Options with a value.
     valued: &'static [&'static str],
-    /// Words between the options and the command.
+    /// The number of words between the options and the command.
     skipped: usize,
 }
 
@@ -99,7 +100,8 @@ const WRAPPERS: &[Wrapper] = &[
     Wrapper { program: "toybox", flags: &[], valued: &[], skipped: 0 },
 ];
 
-/// Programs that run another, told only roughly: every word of theirs may begin it, or be a line of its own.
+/// Wrappers whose syntax is not modelled: every word may begin the wrapped command or be a complete
+/// line.
 const LOOSE: &[&str] = &[
     "parallel",
     "watch",
@@ -171,22 +173,23 @@ const LOOSE: &[&str] = &[
     "compgen",
 ];
 
-/// Builtins that evaluate subscripts in their words, and with them the commands in these: `test -v 'a[$(id)]'`.
+/// Builtins that evaluate subscripts in their words, including command substitutions: `test -v
+/// 'a[$(id)]'`.
 const EVALUATING: &[&str] = &[
     "let", "printf", "test", "read", "unset", "declare", "typeset", "local", "export", "readonly", "getopts",
     "wait",
 ];
 
-/// The most words of a loose wrapper that are looked at as the beginning of a command.
+/// The maximum number of words of a loose wrapper that are tried as the beginning of a command.
 const SUFFIXES: usize = 64;
 
-/// Programs that take a line for the shell after `-c`.
+/// Shells, which take a line after `-c`.
 const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "rbash", "fish"];
 
 const SETS_VARIABLES: &str = "it sets variables for the command";
 
 impl Reader<'_> {
-    /// Takes wrappers off and adds what is inside.
+    /// Removes wrappers and adds the wrapped commands.
     pub(super) fn unwrap(&mut self, command: SimpleCommand) {
         self.unwrapped(command, 0);
     }
@@ -208,7 +211,7 @@ impl Reader<'_> {
                     self.of_git(&command);
                     break;
                 }
-                // Only says where it is.
+                // This form only prints the command's location.
                 "command"
                     if command
                         .args()
@@ -248,7 +251,7 @@ impl Reader<'_> {
             }
             command.words.drain(..at);
             command.wrapped = true;
-            // `time ! ls` and `time { ls; }` are the shell's own.
+            // In `time ! ls` and `time { ls; }`, the rest is shell syntax.
             if program == "time"
                 && !command.words[0].text.chars().all(|c| c.is_ascii_alphanumeric() || "./_-".contains(c))
             {
@@ -258,7 +261,7 @@ impl Reader<'_> {
         self.commands.push(command);
     }
 
-    /// Every word may begin the command.
+    /// Handles a wrapper whose words may all begin the wrapped command.
     fn loose(&mut self, command: SimpleCommand, depth: usize) {
         self.unknown("it runs another command, and it cannot be told which");
         if depth > NESTING {
@@ -278,7 +281,7 @@ impl Reader<'_> {
         self.commands.push(command);
     }
 
-    /// Commands in words that a builtin evaluates although they are quoted.
+    /// Adds the commands in words that a builtin evaluates even when they are quoted.
     pub(super) fn subscripts(&mut self, command: &SimpleCommand) {
         for word in command.args().iter().filter(|word| word.text.contains("$(") || word.text.contains('`')) {
             self.unknown("it evaluates text that holds a command");
@@ -287,7 +290,7 @@ impl Reader<'_> {
         }
     }
 
-    /// `find` itself, and what it runs for each file.
+    /// Adds `find` itself and the commands that it runs for each file.
     fn found(&mut self, command: SimpleCommand, depth: usize) {
         let mut rest = command.args();
         while let Some(at) =
@@ -309,7 +312,8 @@ impl Reader<'_> {
         self.commands.push(command);
     }
 
-    /// Commands in the arguments of git: what it runs for each commit or submodule, and aliases that stand in the line itself.
+    /// Adds the commands in git's arguments: those run for each commit or submodule, and aliases
+    /// defined in the line itself.
     fn of_git(&mut self, command: &SimpleCommand) {
         for word in command.args() {
             let text = word.text.as_str();
@@ -329,7 +333,7 @@ impl Reader<'_> {
         }
     }
 
-    /// `eval WORDS` runs the words as a line.
+    /// Adds the commands of `eval WORDS`, which runs its words as a line.
     fn evaluated(&mut self, command: SimpleCommand) {
         self.unknown("it runs text as commands");
         let line = command.args().iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
@@ -338,7 +342,7 @@ impl Reader<'_> {
         self.commands.push(command);
     }
 
-    /// `sh -c LINE` runs LINE; anything else runs a script that is not looked into.
+    /// Adds the commands of `sh -c LINE`. Any other form runs a script, which is not read.
     fn shell_script(&mut self, command: SimpleCommand) {
         let is_option = |word: &&Word| word.text.starts_with('-') && !word.text.starts_with("--");
         let at = command.words.iter().skip(1).position(|word| is_option(&word) && word.text.contains('c'));
@@ -347,7 +351,7 @@ impl Reader<'_> {
             return self.commands.push(command);
         };
         let dialect = if command.program() == "bash" { Dialect::Bash } else { Dialect::Unknown };
-        // `-c` with further options before the line: the line is the first word that is none.
+        // Further options may follow `-c`; the line is the first word that is not an option.
         let Some(line) =
             line.iter().find(|word| !is_option(word) && word.text != "--" && !word.text.starts_with("+"))
         else {
@@ -362,13 +366,13 @@ impl Reader<'_> {
         let inner = Read::of(&line.text, dialect, self.depth + 1);
         self.inner(inner, &command);
         if line.is_open() {
-            // What is run is not what is written.
+            // The line is known only at run time.
             self.commands.push(command);
         }
     }
 }
 
-/// Whether a program runs what its words name.
+/// Whether a program runs other programs that its words name.
 pub(super) fn runs_others(program: &str) -> bool {
     SHELLS.contains(&program)
         || LOOSE.contains(&program)
@@ -382,7 +386,7 @@ fn first_program(line: &str) -> &str {
 }
 
 impl Wrapper {
-    /// Where the command begins; `None` where that cannot be told.
+    /// Returns the index of the wrapped command's first word; `None` if it cannot be determined.
     fn command(&self, words: &[Word]) -> Option<usize> {
         let mut at = 1;
         while let Some(word) = words.get(at) {
@@ -402,7 +406,8 @@ impl Wrapper {
         Some(at + self.skipped)
     }
 
-    /// How many words an option takes with its value.
+    /// Returns the number of words of an option including its value; `None` if the option is
+    /// unknown.
     fn option(&self, text: &str) -> Option<usize> {
         if self.flags.contains(&text) {
             return Some(1);
