@@ -168,7 +168,7 @@ pub(crate) const BRANCH_BYTES: u64 = 4 * 1024;
 /// Timeout of a store operation; a timed-out operation counts as failed, and the log is reloaded
 /// before the next turn.
 pub(crate) const STORE_WAIT: Duration = Duration::from_secs(30);
-/// Timeout for connecting to a model before a request.
+/// Timeout for obtaining a model before a request.
 pub(crate) const MODEL_WAIT: Duration = Duration::from_secs(60);
 /// How long a responding model may stay silent, if it does not monitor that itself.
 pub(crate) const MODEL_SILENCE: Duration = Duration::from_secs(300);

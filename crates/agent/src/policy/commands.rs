@@ -176,8 +176,8 @@ impl Words<'_> {
         !self.roots.iter().any(|root| path.starts_with(root))
     }
 
-    /// Whether a word leads to a place that needs no approval: the paths that the settings allow,
-    /// and `/dev/null`.
+    /// Whether a word leads to a place that needs no approval: the allowed paths, which include the
+    /// temporary directory, and `/dev/null`.
     fn is_allowed(&self, word: &str) -> bool {
         let path = self.path(word);
         if path.starts_with('~') || word == "/dev/null" {

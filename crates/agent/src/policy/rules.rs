@@ -158,8 +158,8 @@ const MUTATIVE: &[&str] = &[
 
 pub(super) use system::{Folded, pattern_matches as matches};
 
-/// Whether a line begins with the words of an entry: `git push x` begins with `git push`, but `git
-/// pushx` does not.
+/// Whether a line begins with the words of an entry: `git push x` begins with `git push`, but
+/// `git pushx` does not.
 fn begins(line: &str, entry: &str) -> bool {
     line.strip_prefix(entry).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
 }

@@ -12,7 +12,8 @@ use system::{AbsPath, PrivateTemp, ResourceLimits, Route, Sandbox, SandboxLevel,
 /// The configuration of the sandbox for commands; resolved once, when the settings are loaded.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SandboxOptions {
-    /// The access to the file system. The read-only modes use at least [`SandboxLevel::ReadOnly`].
+    /// The access to the file system. The read-only modes use [`SandboxLevel::ReadOnly`] unless
+    /// this is [`SandboxLevel::Off`].
     pub level: SandboxLevel,
     /// Whether commands can reach the network.
     pub network: bool,

@@ -31,8 +31,8 @@ pub(crate) enum Shell {
     /// Every command that the line can run, with wrappers (`env`, `sudo`, `timeout`, `sh -c`, …)
     /// removed.
     Commands(Vec<SimpleCommand>),
-    /// The line may run other commands; `why` gives the reason. `seen` holds the commands found in
-    /// any reading, for the deny rules.
+    /// What the line runs cannot be determined, for the reason `why`. `seen` holds the commands
+    /// found in any reading, for the deny rules.
     Unknown { why: &'static str, seen: Vec<SimpleCommand> },
 }
 

@@ -210,7 +210,7 @@ impl<'a> Reader<'a> {
     }
 
     fn command(&mut self, node: Node<'_>, mut command: SimpleCommand, level: usize) {
-        // Words collected from redirections before the program are appended after its other words.
+        // Words that the grammar attached to an enclosing redirection follow the other words.
         let early = std::mem::take(&mut command.words);
         for child in node.children(&mut node.walk()) {
             match child.kind() {

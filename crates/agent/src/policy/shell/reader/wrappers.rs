@@ -173,8 +173,8 @@ const LOOSE: &[&str] = &[
     "compgen",
 ];
 
-/// Builtins that evaluate subscripts in their words, including command substitutions: `test -v
-/// 'a[$(id)]'`.
+/// Builtins that evaluate subscripts in their words, including command substitutions:
+/// `test -v 'a[$(id)]'`.
 const EVALUATING: &[&str] = &[
     "let", "printf", "test", "read", "unset", "declare", "typeset", "local", "export", "readonly", "getopts",
     "wait",
