@@ -18,7 +18,7 @@ pub fn path_title<'a>(path: &'a AbsPath, cwd: &AbsPath) -> &'a str {
 }
 
 /// Returns a call's title, such as `Run cargo test`: the beginning of the command line, with the
-/// session's directory removed. The permission request uses [`whole_command`] instead.
+/// session's directory removed. The permission request uses `whole_command` instead.
 pub fn command_title(line: &str, cwd: &AbsPath) -> String {
     let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
     let enter = |end: &str| format!("cd {cwd}{end} ");
