@@ -18,8 +18,9 @@ use tokio::time::{Instant, sleep_until, timeout};
 /// The outcome of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ran {
-    /// What it said as plain text (no sequences, carriage returns applied), within the limits,
-    /// without line ends at the end; its beginning and its end where there was too much.
+    /// The command's output as plain text: without escape sequences, with carriage returns applied,
+    /// within the limits, without trailing line endings. Only the beginning and the end if there
+    /// was too much.
     pub said: String,
     /// Whether part of the output is missing in `said`.
     pub truncated: bool,

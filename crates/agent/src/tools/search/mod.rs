@@ -28,9 +28,11 @@ struct Files {
     partial: bool,
 }
 
-/// Returns the files below `root`, or `root` itself if it is a file. Where text reads are
-/// delegated, `root` itself and the files that this session has read, written or been pointed to
-/// use the editor's text, including files that are not on disk yet.
+/// Returns the files below `root`, or `root` itself if it is a file.
+///
+/// Where text reads are delegated, `root` itself and the files that this session has read or
+/// written, or that were named in it, have the editor's text; this includes files that are not on
+/// disk yet.
 async fn files(cx: &ToolContext, root: &AbsPath, include_ignored: bool) -> Result<Files, ToolError> {
     let mut overlaid = overlay(cx, root);
     let (walked, base) = match unless_cancelled(cx, cx.system.metadata(root)).await? {
