@@ -3,7 +3,7 @@
 use crate::ToolCallId;
 use async_trait::async_trait;
 
-/// Puts questions to the user; the client implements it where it can.
+/// Puts questions to the user. The default implementation has no user to ask.
 #[async_trait]
 pub trait AskUser: Send + Sync {
     /// Asks a question and waits for the answer without a timeout. The caller cancels by dropping

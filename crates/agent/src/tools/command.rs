@@ -41,8 +41,8 @@ pub fn limit(cx: &ToolContext, asked: Option<u64>) -> Duration {
     asked.max(Duration::from_secs(1)).min(cx.limits.command_timeout_max)
 }
 
-/// Returns a note for the model on how its timeout was interpreted, if the timeout in effect
-/// differs from the requested one.
+/// Returns a note for the model on the timeout in effect, if the requested timeout was interpreted
+/// as milliseconds or reduced to the maximum.
 pub fn limit_note(cx: &ToolContext, asked: Option<u64>) -> Option<String> {
     let (asked, got) = (asked?, limit(cx, asked));
     let most = cx.limits.command_timeout_max;

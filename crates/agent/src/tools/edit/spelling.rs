@@ -10,7 +10,7 @@ pub(in crate::tools) enum Step {
     Backslashes,
     /// Line numbers printed before lines.
     LineNumbers,
-    /// Blanks at line ends.
+    /// Trailing blanks.
     TrailingBlanks,
     /// Look-alike quotes, dashes, blanks and dots.
     LookAlikes,

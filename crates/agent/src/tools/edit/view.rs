@@ -8,7 +8,7 @@ use std::ops::Range;
 pub(super) enum Fold {
     /// `\r\n` versus `\n`.
     LineEnds,
-    /// Blanks at line ends.
+    /// Trailing blanks.
     TrailingBlanks,
     /// The choice between look-alike characters: quotes, dashes, blanks, three dots.
     LookAlikes,

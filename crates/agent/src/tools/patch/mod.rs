@@ -1,5 +1,5 @@
 //! `apply_patch`: changes, creates, moves and deletes several files. The whole patch is checked
-//! before the first write.
+//! before the first write, so a patch that does not fit changes nothing.
 
 mod apply;
 mod command;

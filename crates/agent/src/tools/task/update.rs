@@ -1,4 +1,4 @@
-//! `task_update`: changes a task's status, texts and dependencies.
+//! `task_update`: changes a task's status, texts and dependencies on other tasks.
 
 use crate::{
     Access, Description, Effect, Task, TaskStatus, Tool, ToolContext, ToolError, ToolOutput, task,
