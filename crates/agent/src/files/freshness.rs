@@ -1,4 +1,5 @@
-//! What the model has seen of which file, so that no edit is lost between the editor, the disk and the model.
+//! Tracks which file contents the model has seen, so that no edit is lost between the editor, the
+//! disk and the model.
 
 use crate::files::recent::Recent;
 use std::{
@@ -7,22 +8,22 @@ use std::{
 };
 use system::{AbsPath, Metadata, TextRange};
 
-/// Remembers, per file, the text that the model last saw or wrote.
+/// Records, per file, the text that the model last read or wrote.
 #[derive(Debug, Default)]
 pub struct FileTracker {
     seen: Mutex<Recent<Seen>>,
-    /// The file on disk at the time the editor's text was looked at.
+    /// The file on disk when the editor's text was last read.
     stamps: Mutex<Recent<Stamp>>,
-    /// The file on disk at the time it held what the editor held.
+    /// The file on disk when its text last equalled the editor's.
     in_step: Mutex<Recent<Stamp>>,
-    /// What the editor held when a text was last written to it.
+    /// The editor's text after the last write to it.
     held: Mutex<Recent<Fingerprint>>,
-    /// What was on disk when a text was written through an editor that had not saved it when it was
-    /// last looked at.
+    /// The disk's content when a text was written through an editor that had not saved it by the
+    /// last check.
     not_saved: Mutex<Recent<Option<Fingerprint>>>,
 }
 
-/// A file on disk at some time, as far as can be told without reading it.
+/// The state of a file on disk, as far as its metadata shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
     size: u64,
@@ -35,46 +36,48 @@ impl From<Metadata> for Stamp {
     }
 }
 
-/// How the text that the editor holds compares with the disk.
+/// The relation of the editor's text to the file on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// They hold the same.
+    /// Both have the same text.
     Same,
-    /// The editor holds text of its own: unsaved changes, as far as anybody can tell, or a file that is on no disk.
+    /// The editor has a text of its own: presumably unsaved changes, or a file that is not on disk.
     Unsaved,
-    /// The file on disk was changed or removed since the editor's text was last looked at, and the editor holds something else.
+    /// The file on disk was changed or removed since the editor's text was last read, and the
+    /// editor's text differs from it.
     Conflict,
 }
 
-/// What was seen of a file.
+/// The parts of a file that the model has seen.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Seen {
-    /// All of it, as it was then.
+    /// The text of the whole file when the model saw it.
     pub whole: Option<Fingerprint>,
-    /// Some lines of it, as they were then.
+    /// Ranges of lines, each with its text when the model saw it.
     pub parts: Vec<(TextRange, Fingerprint)>,
 }
 
-/// A text's hash. How lines end does not count: editors show `\n` for files that hold `\r\n`. Neither do line ends at the very end
-/// of the text: some editors leave them out when they are asked for a range.
+/// The hash of a text. It ignores the kind of line ending, because editors show `\n` for files that
+/// contain `\r\n`, and line endings at the end of the text, because some editors omit them when a
+/// range is requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fingerprint([u8; 16]);
 
-/// How what the model saw compares with what is there now.
+/// The relation of what the model saw to the current text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Freshness {
-    /// The model has seen this very text, or the file does not exist.
+    /// The model has seen exactly this text, or the file does not exist.
     Fresh,
     /// The model has never seen the file.
     Unseen,
-    /// The lines that the model has seen are as it saw them; others it has never seen.
+    /// The lines that the model has seen are unchanged; it has not seen the others.
     Partial,
-    /// The file is not what the model saw.
+    /// The file differs from what the model saw.
     Changed,
 }
 
 impl Fingerprint {
-    /// The hash of a text.
+    /// Returns the hash of a text.
     pub fn of(text: &str) -> Self {
         let mut hasher = blake3::Hasher::new();
         for line in text.trim_end_matches(['\n', '\r']).split('\n') {
@@ -88,15 +91,16 @@ impl Fingerprint {
 }
 
 impl FileTracker {
-    /// The model has seen, or written, all of a file.
+    /// Records that the model has seen or written a whole file.
     pub fn saw(&self, path: &AbsPath, text: &str) {
         let seen = Seen { whole: Some(Fingerprint::of(text)), parts: Vec::new() };
         locked(&self.in_step).remove(path);
         self.lock().insert(path.clone(), seen);
     }
 
-    /// The model has seen some lines of a file. Parts add up: a file read in several pages, all still as they were, is fresh. What it saw of the
-    /// whole file is kept, and still holds if the file is what it was then.
+    /// Records that the model has seen some lines of a file. Parts add up: a file that was read in
+    /// several pages, all of them unchanged, is fresh. A record of the whole file is kept, and
+    /// still holds if the file has that content.
     pub fn saw_part(&self, path: &AbsPath, range: TextRange, text: &str) {
         let mut files = self.lock();
         let parts = &mut files.entry(path).parts;
@@ -104,31 +108,34 @@ impl FileTracker {
         parts.push((range, Fingerprint::of(text)));
     }
 
-    /// The file was touched, but nothing of it that the model saw before holds any more. It stays in [`FileTracker::paths`].
+    /// Records that a file was changed and that all the model saw of it before is outdated. The
+    /// file stays in [`FileTracker::paths`].
     pub fn touched(&self, path: &AbsPath) {
         locked(&self.in_step).remove(path);
         self.lock().insert(path.clone(), Seen::default());
     }
 
-    /// The user or the model has named a file: it may be open in the editor, so searches ask for
-    /// it. What was seen of it stays as it is.
+    /// Records that the user or the model named a file. The file may be open in the editor, so
+    /// searches query the editor for it. The record of what the model saw is unchanged.
     pub fn named(&self, path: &AbsPath) {
         self.lock().entry(path);
     }
 
-    /// The file is gone, by our hand.
+    /// Forgets a file that the agent removed.
     pub fn forget(&self, path: &AbsPath) {
         locked(&self.not_saved).remove(path);
         locked(&self.held).remove(path);
         self.lock().remove(path);
     }
 
-    /// Compares what the model saw of a file with its text now (`None`: there is no such file).
+    /// Compares what the model saw of a file with its current text (`None`: the file does not
+    /// exist).
     pub fn freshness(&self, path: &AbsPath, current: Option<&str>) -> Freshness {
         decide(self.lock().get(path), current)
     }
 
-    /// The editor's text was looked at while the disk was like this; what it says of the disk later counts from here.
+    /// Records the disk's state at a read of the editor's text. Later disk changes are judged
+    /// against it.
     pub fn looked(&self, path: &AbsPath, disk: Option<Stamp>) {
         let mut stamps = locked(&self.stamps);
         match disk {
@@ -137,13 +144,13 @@ impl FileTracker {
         }
     }
 
-    /// What the disk was like when the editor's text was last looked at.
+    /// Returns the disk's state when the editor's text was last read.
     pub fn stamp(&self, path: &AbsPath) -> Option<Stamp> {
         locked(&self.stamps).get(path).copied()
     }
 
-    /// The editor and the disk hold the same text, as far as is known, while the file on disk looks
-    /// like this.
+    /// Records that the editor and the disk have the same text, as far as known, for as long as the
+    /// file on disk has this stamp.
     pub(crate) fn in_step(&self, path: &AbsPath, disk: Option<Stamp>) {
         match disk {
             Some(stamp) => locked(&self.in_step).insert(path.clone(), stamp),
@@ -151,24 +158,24 @@ impl FileTracker {
         }
     }
 
-    /// Whether the file on disk looks as it did when it held what the editor held.
+    /// Whether the file on disk still has the stamp it had when its text equalled the editor's.
     pub(crate) fn is_in_step(&self, path: &AbsPath, now: Option<Stamp>) -> bool {
         now.is_some() && locked(&self.in_step).get(path).copied() == now
     }
 
-    /// The editor holds this text: it was written there, whether the model knows all of it or not.
+    /// Records the editor's text after a write, whether or not the model knows all of it.
     pub(crate) fn holds(&self, path: &AbsPath, text: &str) {
         locked(&self.held).insert(path.clone(), Fingerprint::of(text));
     }
 
-    /// Whether a text on disk is the one that the editor held when it was last read or written.
+    /// Whether a text on disk equals the editor's text as last read or written.
     pub(crate) fn is_held(&self, path: &AbsPath, disk: &str) -> bool {
         locked(&self.held).get(path) == Some(&Fingerprint::of(disk))
             || matches!(self.freshness(path, Some(disk)), Freshness::Fresh | Freshness::Partial)
     }
 
-    /// A text was written through an editor that cannot be read, and whether it is saved: `disk` is
-    /// what the disk held before, where it still does.
+    /// Records a write through an editor that cannot be read. `disk` is the disk's content before
+    /// the write if the disk still has it (the write is not saved), otherwise `None` (it is saved).
     pub(crate) fn written_blindly(&self, path: &AbsPath, disk: Option<Option<Fingerprint>>) {
         match disk {
             Some(disk) => locked(&self.not_saved).insert(path.clone(), disk),
@@ -176,15 +183,16 @@ impl FileTracker {
         }
     }
 
-    /// The files that were written through an editor that had not saved them.
+    /// Returns the files that were written through an editor and not saved by the last check,
+    /// sorted.
     pub(crate) fn not_saved(&self) -> Vec<AbsPath> {
         let mut paths: Vec<_> = locked(&self.not_saved).paths().cloned().collect();
         paths.sort();
         paths
     }
 
-    /// Whether the disk still holds what it held when the file was written through the editor. Once
-    /// it does not, the file counts as saved.
+    /// Whether the disk still has the content from before the file was written through the editor.
+    /// Once it does not, the file counts as saved.
     pub(crate) fn awaits_save(&self, path: &AbsPath, disk: Option<Fingerprint>) -> bool {
         let mut not_saved = locked(&self.not_saved);
         let awaits = not_saved.get(path) == Some(&disk);
@@ -194,7 +202,7 @@ impl FileTracker {
         awaits
     }
 
-    /// Every file the session has seen or written, sorted.
+    /// Returns every file that the session has read, written or named, sorted.
     pub fn paths(&self) -> Vec<AbsPath> {
         let mut paths: Vec<_> = self.lock().paths().cloned().collect();
         paths.sort();
@@ -210,7 +218,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The rule itself, pure.
+/// Decides on freshness; a pure function.
 pub(crate) fn decide(seen: Option<&Seen>, current: Option<&str>) -> Freshness {
     let Some(text) = current else { return Freshness::Fresh };
     let Some(Seen { whole, parts }) = seen else { return Freshness::Unseen };
@@ -230,7 +238,8 @@ pub(crate) fn decide(seen: Option<&Seen>, current: Option<&str>) -> Freshness {
     }
 }
 
-/// How the editor's text stands to the disk: `then` is the disk when the editor's text was last looked at. Pure.
+/// Returns the relation of the editor's text to the disk; a pure function. `then` is the disk's
+/// state when the editor's text was last read.
 pub(crate) fn standing(
     then: Option<Stamp>,
     now: Option<Stamp>,
@@ -258,12 +267,12 @@ fn covers(new: TextRange, old: TextRange) -> bool {
     new.line <= old.line && end(old) <= end(new)
 }
 
-/// The last line of a range.
+/// Returns the last line of a range.
 fn end(range: TextRange) -> usize {
     range.line.saturating_add(range.limit).saturating_sub(1)
 }
 
-/// The lines of a text that lie in a range, with their line ends.
+/// Returns the lines of a text in a range, with their line endings.
 pub(crate) fn lines(text: &str, range: TextRange) -> &str {
     let mut starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1));
     let Some(start) = starts.by_ref().nth(range.line.saturating_sub(1)) else { return "" };

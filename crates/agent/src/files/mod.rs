@@ -1,4 +1,5 @@
-//! What tools know of files: what the model has seen of them, and where long results are kept whole.
+//! Per-session file state: which file contents the model has seen, and the full text of long
+//! results.
 
 pub(crate) mod freshness;
 pub(crate) mod outputs;

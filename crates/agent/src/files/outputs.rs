@@ -1,4 +1,5 @@
-//! Long results as a whole: on disk, where the model can read what its result leaves out.
+//! The store of full results: keeps long results on disk, where the model can read the omitted
+//! part.
 
 use crate::{ToolCallId, limits::WHOLE_FILES};
 use std::{
@@ -7,10 +8,10 @@ use std::{
 };
 use system::{AbsPath, System};
 
-/// The files of one session that hold long results of calls whole. They lie beside the session's
-/// temporary files, readable by the user only; the agent's tools read them without a question and
-/// nothing writes to them. At most 32 are kept of one run, and what is left is swept with the
-/// temporary files of sessions that were not used for a week.
+/// The files with the full text of a session's long results. They lie beside the session's
+/// temporary files and are readable by the user only. The agent's tools read them without a
+/// permission request and never write to them. At most 32 are kept per run; the remaining ones are
+/// deleted together with the temporary files of sessions unused for a week.
 #[derive(Debug, Default)]
 pub struct Outputs {
     folder: Option<AbsPath>,
@@ -18,12 +19,12 @@ pub struct Outputs {
 }
 
 impl Outputs {
-    /// Keeps them in a folder; without one nothing is kept.
+    /// Creates a store in a directory; `None` keeps nothing.
     pub(crate) fn new(folder: Option<AbsPath>) -> Self {
         Self { folder, files: Mutex::default() }
     }
 
-    /// Writes a result to a file of its own and tells where; `None` where nothing can be kept.
+    /// Writes a result to a file of its own and returns the path; `None` if it cannot be kept.
     pub(crate) async fn keep(&self, system: &dyn System, call: &ToolCallId, text: &str) -> Option<AbsPath> {
         let folder = self.folder.as_ref()?;
         let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };

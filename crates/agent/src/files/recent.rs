@@ -1,11 +1,11 @@
-//! What is remembered of files, for as many as were dealt with last.
+//! A bounded map of per-file state, which keeps the most recently used files.
 
 use crate::limits::TRACKED_FILES;
 use std::{collections::HashMap, mem::take};
 use system::AbsPath;
 
-/// A map by path that holds [`TRACKED_FILES`] at the most. Of a full one the older half is
-/// forgotten.
+/// A map by path with at most [`TRACKED_FILES`] entries. When it is full, the older half is
+/// evicted.
 #[derive(Debug)]
 pub(crate) struct Recent<V> {
     young: HashMap<AbsPath, V>,
@@ -36,7 +36,7 @@ impl<V> Recent<V> {
         self.old.remove(path);
     }
 
-    /// The value of a path; a new one where there is none.
+    /// Returns the value of a path, inserting the default value if there is none.
     pub(crate) fn entry(&mut self, path: &AbsPath) -> &mut V
     where
         V: Default,

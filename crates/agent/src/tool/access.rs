@@ -1,32 +1,33 @@
-//! What a tool call is going to touch, declared before it runs.
+//! The accesses of a tool call, declared before it runs.
 
 use system::AbsPath;
 
-/// One thing a call touches. The gate decides on these, and on nothing else.
+/// One access of a call. The gate bases its decision on these alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Access {
-    /// Reads a file or folder.
+    /// Reads a file or directory.
     Read(AbsPath),
     /// Creates, changes or removes a file.
     Write(AbsPath),
-    /// Runs a shell line in a folder.
+    /// Runs a shell command line in a directory.
     Execute {
-        /// The line, as it will be passed to the shell.
+        /// The command line, exactly as it is passed to the shell.
         command: String,
-        /// Where it runs.
+        /// The working directory.
         cwd: AbsPath,
-        /// Whether it asks to run outside of the sandbox.
+        /// Whether the call asks to run outside the sandbox.
         unconfined: bool,
-        /// Why it asks to, in the model's words.
+        /// The model's reason for leaving the sandbox.
         reason: Option<String>,
     },
     /// Fetches a URL.
     Fetch(String),
-    /// Calls a function of an MCP server or an integration, or changes nothing but the session's own state.
+    /// Calls a function of an MCP server or an integration, or changes only the session's own
+    /// state.
     Call {
         /// The function's full name.
         function: String,
-        /// Whether it only reads.
+        /// Whether the function only reads.
         read_only: bool,
     },
 }

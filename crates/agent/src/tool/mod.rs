@@ -1,4 +1,5 @@
-//! The seam to tools: typed where they are written, erased where they are called.
+//! The tool interface: [`Tool`] is typed, for implementers; [`AnyTool`] is type-erased, for
+//! callers.
 
 pub(crate) mod access;
 pub(crate) mod nested;
@@ -17,39 +18,43 @@ use std::{borrow::Cow, marker::PhantomData, sync::Arc};
 use system::{AbsPath, Route, System};
 use tokio_util::sync::CancellationToken;
 
-/// A tool, written as the struct of its arguments: parsed, described, checked by the gate, prepared, run.
+/// A tool. The implementing struct is the tool's arguments; a call is parsed into it, described,
+/// checked by the gate, prepared and run, in this order.
 #[async_trait]
 pub trait Tool: DeserializeOwned + Send + Sync + 'static {
-    /// The name models call it by.
+    /// The name under which models call the tool.
     const NAME: &'static str;
-    /// What models are told about it.
+    /// The description sent to models.
     const DESCRIPTION: &'static str;
-    /// What it does to the world.
+    /// The kind of side effects that the tool has.
     const EFFECT: Effect;
-    /// Whether models are told of it. One that is not listed can be called all the same: by models
-    /// and scripts that know its name.
+    /// Whether the tool is in the list sent to models. Models and scripts that know the name of an
+    /// unlisted tool can still call it.
     const LISTED: bool = true;
 
-    /// JSON Schema of the arguments, an object.
+    /// Returns the JSON Schema of the arguments, which must be of type `object`.
     fn parameters() -> Value;
 
-    /// What people are shown before it runs.
+    /// Returns the description of the call that users see before it runs.
     fn describe(&self, cwd: &AbsPath) -> Description;
 
-    /// All that it is going to touch. Must be complete: the gate sees nothing else.
+    /// Returns everything that the call will touch. Must be complete: the gate decides on nothing
+    /// else.
     fn accesses(&self, cwd: &AbsPath) -> Vec<Access>;
 
-    /// Does what must be done before the user can be asked: reads the file, computes the diff. Changes nothing. What it returns is
-    /// shown in the permission request and in the call. Called once, before [`Tool::run`].
+    /// Does the work that must precede the permission request, such as reading the file and
+    /// computing the diff. Must not change anything. The returned content is shown in the
+    /// permission request and in the call. Called once, before [`Tool::run`].
     async fn prepare(&mut self, _cx: &ToolContext) -> Result<Vec<ToolContent>, ToolError> {
         Ok(Vec::new())
     }
 
-    /// Does it.
+    /// Runs the call.
     async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError>;
 }
 
-/// What a tool does to the world: decides in which modes it exists and what it runs beside.
+/// The side effects of a tool. They decide in which modes the tool exists and which calls it may
+/// run in parallel with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
     /// Reads only: exists in every mode, runs in parallel with other reads.
@@ -62,95 +67,99 @@ pub enum Effect {
     Writes,
 }
 
-/// What people are shown of a call.
+/// A call's description for users.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Description {
-    /// One line: `Read src/main.rs`, `Run cargo test`.
+    /// The title, one line: `Read src/main.rs`, `Run cargo test`.
     pub title: String,
-    /// What kind of thing it does.
+    /// The category of the call.
     pub kind: ToolKind,
-    /// Where it works.
+    /// The files that the call works on.
     pub locations: Vec<Location>,
 }
 
-/// What a tool may use while it runs.
+/// The session state and services that a tool may use while it runs.
 #[derive(Clone)]
 pub struct ToolContext {
-    /// Where effects happen.
+    /// The system that performs all effects.
     pub system: Arc<dyn System>,
-    /// The session's folder: relative paths are relative to it.
+    /// The session's directory, against which relative paths are resolved.
     pub cwd: AbsPath,
-    /// What the model has seen of which file.
+    /// The record of which file contents the model has seen.
     pub files: Arc<FileTracker>,
     /// The session's tasks.
     pub tasks: Arc<TaskList>,
-    /// The session's commands in the background.
+    /// The session's background commands.
     pub shells: Arc<Shells>,
-    /// Where long results are kept whole.
+    /// The store of the full text of long results.
     pub outputs: Arc<Outputs>,
-    /// Who can be asked a question.
+    /// The user, for questions.
     pub user: Arc<dyn AskUser>,
-    /// The call.
+    /// The id of the current call.
     pub call: ToolCallId,
-    /// Shows progress of the call (a terminal, live output). Never blocks.
+    /// Sends progress of the call (a terminal, live output) to the client. Never blocks.
     pub progress: Arc<dyn Fn(ToolCallUpdate) + Send + Sync>,
-    /// Cancelled when the turn is; a tool stops at once and ends what it started.
+    /// Cancelled together with the turn. A tool then stops immediately and terminates what it
+    /// started.
     pub cancel: CancellationToken,
-    /// Whether the user was asked between [`Tool::prepare`] and [`Tool::run`], so that files may have changed since.
+    /// Whether the user was asked for permission between [`Tool::prepare`] and [`Tool::run`], so
+    /// that files may have changed in the meantime.
     pub asked: bool,
-    /// Whether its commands run in a sandbox.
+    /// Whether the tool's commands run in a sandbox.
     pub confined: bool,
     /// The limits in force.
     pub limits: ToolLimits,
-    /// The session's tools, for a tool that calls others.
+    /// The session's tools, for a tool that makes nested calls.
     pub inner: InnerCalls,
 }
 
-/// What a call gives.
+/// The output of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolOutput {
-    /// For the model.
+    /// The result for the model.
     pub result: ToolResult,
-    /// For the user; the result's text when `None`.
+    /// The content for the user; if `None`, the result's text is shown.
     pub shown: Option<Vec<ToolContent>>,
-    /// Events to be recorded with the result: a new plan.
+    /// Events to record along with the result, such as a new plan.
     pub events: Vec<SessionEvent>,
 }
 
 impl ToolOutput {
-    /// Text for the model and the user alike.
+    /// Creates an output with the same text for the model and the user.
     pub fn text(text: impl Into<String>) -> Self {
         Self { result: ToolResult::ok(text), shown: None, events: Vec::new() }
     }
 
-    /// Text for the model, something else for the user.
+    /// Creates an output with a text for the model and different content for the user.
     pub fn shown(text: impl Into<String>, shown: Vec<ToolContent>) -> Self {
         Self { result: ToolResult::ok(text), shown: Some(shown), events: Vec::new() }
     }
 
-    /// Marks the result as a failure that the model should see as one (a command that exited non-zero).
+    /// Marks the result as an error for the model, such as a command with a non-zero exit status.
     pub fn failed(mut self) -> Self {
         self.result.is_error = true;
         self
     }
 }
 
-/// Why a call failed. The text is for the model: what happened, to what, and what to do.
+/// The reason why a call failed. The text is for the model: what happened, to which object, and
+/// what to do next.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolError {
-    /// The message is all there is to say.
+    /// A failure that is described by its message alone.
     #[error("{0}")]
     Message(String),
-    /// An effect failed.
+    /// An effect of the system failed.
     #[error(transparent)]
     System(#[from] system::SystemError),
-    /// The turn was cancelled while it ran; what it had done by then, in words, if anything.
+    /// The turn was cancelled during the call. Contains a description of what the call had done by
+    /// then, if anything.
     #[error("cancelled")]
     Cancelled(Option<String>),
 }
 
 impl ToolError {
-    /// A failure with a message for the model.
+    /// Creates a failure with a message for the model.
     pub fn message(text: impl Into<String>) -> Self {
         Self::Message(text.into())
     }
@@ -158,39 +167,41 @@ impl ToolError {
 
 /// A tool whose argument type is erased.
 pub trait AnyTool: Send + Sync {
-    /// What models are told. The same for as long as the tool lives: it is asked for when the tool is new to a session.
+    /// Returns the specification sent to models. It must stay the same for the tool's lifetime,
+    /// because it is read only when the tool is added to a session.
     fn spec(&self) -> ToolSpec;
 
-    /// The name models call it by.
+    /// Returns the name under which models call the tool.
     fn name(&self) -> Cow<'_, str> {
         Cow::Owned(self.spec().name)
     }
 
-    /// Whether models call it by this name.
+    /// Whether `name` is a name under which models call this tool.
     fn is_called(&self, name: &str) -> bool {
         self.name() == name
     }
 
-    /// What it does to the world.
+    /// Returns the tool's side effects.
     fn effect(&self) -> Effect;
 
-    /// Who carries it out, where that is not the session's system: named in the question to the user. Its paths are then those of
-    /// another machine, on which no link can be resolved.
+    /// Returns the route to the executor of the tool if it is not the session's system; the
+    /// permission request names it. The call's paths then refer to another machine, on which links
+    /// cannot be resolved.
     fn executor(&self) -> Option<Route> {
         None
     }
 
-    /// Whether models are told of it now. One that is not offered can still be called, by a model that remembers it, and says why it
-    /// does nothing.
+    /// Whether the tool is currently offered to models. A model that remembers a tool that is no
+    /// longer offered can still call it; the tool then explains why it does nothing.
     fn is_offered(&self) -> bool {
         true
     }
 
-    /// Parses arguments into a call. The error names the argument and what is wrong with it.
+    /// Parses arguments into a call. The error names the invalid argument and the problem.
     fn parse(&self, arguments: Value) -> Result<Box<dyn AnyCall>, ToolError>;
 }
 
-/// A parsed call whose argument type is erased. See [`Tool`] for what each step does.
+/// A parsed call whose argument type is erased. [`Tool`] documents each step.
 #[async_trait]
 #[expect(missing_docs, reason = "each is the method of `Tool` with the same name")]
 pub trait AnyCall: Send + Sync {
@@ -219,11 +230,11 @@ impl<T: Tool> AnyCall for T {
     }
 }
 
-/// A [`Tool`] as an [`AnyTool`].
+/// Adapts a [`Tool`] to [`AnyTool`].
 pub struct Typed<T>(PhantomData<fn() -> T>);
 
 impl<T: Tool> Typed<T> {
-    /// The erased tool.
+    /// Creates the type-erased tool.
     #[expect(clippy::new_ret_no_self, reason = "the erased form is the only one anybody wants")]
     pub fn new() -> Arc<dyn AnyTool> {
         Arc::new(Self(PhantomData))
@@ -239,7 +250,7 @@ impl<T: Tool> AnyTool for Typed<T> {
         }
     }
 
-    // Without the schema that a specification carries: this is asked of every tool for every call.
+    // Avoids building the specification with its schema: every tool's name is read for every call.
     fn name(&self) -> Cow<'_, str> {
         Cow::Borrowed(T::NAME)
     }
@@ -260,7 +271,8 @@ impl<T: Tool> AnyTool for Typed<T> {
     }
 }
 
-/// A schema that says that there are no other arguments: what a model makes up is refused, never ignored.
+/// Closes an object schema to additional properties, so that invented arguments are rejected, not
+/// ignored.
 fn closed(mut schema: Value) -> Value {
     if let Value::Object(fields) = &mut schema {
         fields.insert("additionalProperties".to_owned(), Value::Bool(false));

@@ -1,6 +1,6 @@
-//! Nested calls: what a running call asks of the session that runs it.
+//! Nested calls: requests that a running call sends to its session.
 //!
-//! The session's side, which carries them out, is `turn::calls`.
+//! The session's side, which serves the requests, is `turn::calls`.
 
 use super::AnyTool;
 use crate::{Mode, SampleRequest, Sampled, ToolResult, ToolSpec, limits::INNER_CALLS};
@@ -8,20 +8,20 @@ use serde_json::Value;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 
-/// What a running call has of the session's tools.
+/// A running call's handle to the session's tools; empty where nested calls are not possible.
 #[derive(Clone, Default)]
 pub struct InnerCalls(Option<mpsc::Sender<NestedRequest>>);
 
-/// What is called.
+/// The tool that a nested call invokes.
 #[derive(Clone)]
 pub enum Callee {
-    /// The session's tool of this name.
+    /// The session's tool with this name.
     Named(String),
-    /// A tool that the session does not offer to the model. The gate knows it by its name.
+    /// A tool that the session does not offer to the model. The gate identifies it by its name.
     Tool(Arc<dyn AnyTool>),
 }
 
-/// Why a call from within a call was not run.
+/// The reason why a nested call was not run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InnerError {
     /// The session has no such tool.
@@ -35,7 +35,7 @@ pub enum InnerError {
         /// The mode.
         mode: Mode,
     },
-    /// What the tool was to do would change something, in a mode in which nothing is changed.
+    /// The call would modify state in a read-only mode.
     #[error("tool {name} would modify state in {} mode", mode.label())]
     Modifies {
         /// The tool.
@@ -43,21 +43,22 @@ pub enum InnerError {
         /// The mode.
         mode: Mode,
     },
-    /// The user would have to be asked.
+    /// The call needs the user's approval.
     #[error("tool {0} needs an approval")]
     NeedsApproval(String),
-    /// The policy or a hook forbids it; why, for the model.
+    /// The policy or a hook denies the call. Contains the reason, for the model.
     #[error("{0}")]
     Denied(String),
-    /// The turn was cancelled, or has ended.
+    /// The turn was cancelled or has ended.
     #[error("the call was cancelled")]
     Cancelled,
-    /// Calls cannot be made here: the caller is itself called from within a call, or runs in no turn.
+    /// Nested calls are not possible here: the caller is itself a nested call, or runs outside a
+    /// turn.
     #[error("tools cannot be called from here")]
     Unavailable,
 }
 
-/// What a call asks of whoever runs it.
+/// A request of a running call to its session.
 pub(crate) enum NestedRequest {
     Tools(oneshot::Sender<Vec<ToolSpec>>),
     Call { callee: Callee, arguments: Value, reply: oneshot::Sender<Result<ToolResult, InnerError>> },
@@ -65,20 +66,22 @@ pub(crate) enum NestedRequest {
 }
 
 impl InnerCalls {
-    /// What a call gets, and what its runner serves.
+    /// Creates a handle for a call and the receiver from which the session serves its requests.
     pub(crate) fn channel() -> (Self, mpsc::Receiver<NestedRequest>) {
         let (requests, served) = mpsc::channel(INNER_CALLS);
         (Self(Some(requests)), served)
     }
 
-    /// The tools that the model is offered now, and all of those of servers; `None` where none can be called.
+    /// Returns the tools currently offered to the model and all tools of MCP servers; `None` where
+    /// nested calls are not possible.
     pub async fn tools(&self) -> Option<Vec<ToolSpec>> {
         let (reply, tools) = oneshot::channel();
         self.0.as_ref()?.send(NestedRequest::Tools(reply)).await.ok()?;
         tools.await.ok()
     }
 
-    /// Calls a tool and waits for its result. A tool that ran and failed says so in the result.
+    /// Calls a tool and waits for its result. The failure of a tool that ran is part of the result,
+    /// not an error.
     pub async fn call(&self, callee: Callee, arguments: Value) -> Result<ToolResult, InnerError> {
         let Some(requests) = &self.0 else { return Err(InnerError::Unavailable) };
         let (reply, result) = oneshot::channel();
@@ -87,7 +90,8 @@ impl InnerCalls {
         result.await.unwrap_or(Err(InnerError::Cancelled))
     }
 
-    /// Asks the model that the turn runs on, if the rules or the user allow it. Dropping the future takes it back.
+    /// Sends a request to the model of the running turn, if the rules or the user allow it.
+    /// Dropping the future cancels the request.
     pub async fn sample(&self, request: SampleRequest) -> Result<Sampled, InnerError> {
         let Some(requests) = &self.0 else { return Err(InnerError::Unavailable) };
         let (reply, sampled) = oneshot::channel();

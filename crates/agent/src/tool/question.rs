@@ -1,46 +1,47 @@
-//! Questions of tools to the user.
+//! Questions that tools ask the user.
 
 use crate::ToolCallId;
 use async_trait::async_trait;
 
-/// Whoever can be asked a question.
+/// Puts questions to the user. The default implementation has no user to ask.
 #[async_trait]
 pub trait AskUser: Send + Sync {
-    /// Asks, and waits for the answer as long as it takes; the caller cancels by dropping the future.
+    /// Asks a question and waits for the answer without a timeout. The caller cancels by dropping
+    /// the future.
     async fn ask(&self, _question: Question) -> QuestionOutcome {
         QuestionOutcome::Unavailable
     }
 }
 
-/// A question to the user that is no permission.
+/// A question to the user that is not a permission request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
-    /// The call that asks.
+    /// The tool call that asks.
     pub id: ToolCallId,
-    /// The question, in words.
+    /// The question's text.
     pub text: String,
-    /// What can be chosen; any text can be answered when there is nothing to choose.
+    /// The possible answers; when empty, the user answers with free text.
     pub choices: Vec<Choice>,
 }
 
-/// One of several answers to choose from.
+/// One of several possible answers.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Choice {
-    /// What is chosen; differs from those of the other choices.
+    /// The text of the choice; unique within a question.
     pub label: String,
-    /// More about it.
+    /// An explanation of the choice.
     pub detail: Option<String>,
-    /// Whether whoever asks would choose it.
+    /// Whether the asking tool recommends this choice.
     pub recommended: bool,
 }
 
-/// What came of a question.
+/// The outcome of a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum QuestionOutcome {
-    /// The user's text, or the label of a choice.
+    /// The user's free text, or the label of the chosen answer.
     Answered(String),
-    /// The user did not want to answer.
+    /// The user declined to answer.
     Dismissed,
-    /// There is nobody who could be asked.
+    /// Questions cannot be put to a user here.
     Unavailable,
 }

@@ -1,30 +1,32 @@
-//! Requests of servers to the model that a turn runs on.
+//! MCP sampling: requests from MCP servers to the model of the running turn.
 
 use crate::{Message, ModelStop};
 
-/// What follows the server in the name that rules know it by. No function of a server is called so.
+/// The suffix after the server's name in the name that permission rules use for sampling. No
+/// function of a server has this name.
 pub const SAMPLING: &str = "sampling_createMessage";
 
-/// What a server wants to know of the model. The model is told this and nothing else: neither the conversation nor the tools.
+/// A server's sampling request. The model receives only this: neither the session's conversation
+/// nor its tools.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SampleRequest {
-    /// The server.
+    /// The name of the server.
     pub server: String,
-    /// What the model is told first.
+    /// The system prompt.
     pub system: String,
-    /// A conversation of the server's own: begins and ends with the user.
+    /// The server's own conversation. Its first and its last message are the user's.
     pub messages: Vec<Message>,
-    /// The most tokens of the answer; no more than the model gives.
+    /// The maximum number of output tokens; at most the model's own maximum.
     pub max_output: u64,
 }
 
-/// What the model answered.
+/// The model's response to a sampling request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sampled {
     /// The model's id.
     pub model: String,
-    /// What it said.
+    /// The text of the response.
     pub text: String,
-    /// Why it stopped.
+    /// The reason why the model stopped.
     pub stop: ModelStop,
 }

@@ -1,11 +1,14 @@
-//! What a call is called in front of people: one line, relative to the session's folder. A command
-//! is shown whole in one place: in the title of the question where it fits there, else in a block
-//! below it.
+//! Titles of tool calls as shown to users: one line, with paths relative to the session's
+//! directory.
+//!
+//! A command is shown in full in exactly one place: in the title of the permission request if it
+//! fits there, otherwise in a block below it.
 
 use crate::{Access, Content, Diff, Location, ToolContent, escaped, limits, one_line};
 use system::AbsPath;
 
-/// A path: relative to the session's folder where it lies below it, else absolute.
+/// Returns the path relative to the session's directory if it lies below it, otherwise the absolute
+/// path.
 pub fn path_title<'a>(path: &'a AbsPath, cwd: &AbsPath) -> &'a str {
     match path.relative_to(cwd) {
         Some("") => ".",
@@ -14,8 +17,8 @@ pub fn path_title<'a>(path: &'a AbsPath, cwd: &AbsPath) -> &'a str {
     }
 }
 
-/// `Run cargo test`: the beginning of a command line, without the session's folder. For a call;
-/// `whole_command` is for the question.
+/// Returns a call's title, such as `Run cargo test`: the beginning of the command line, with the
+/// session's directory removed. The permission request uses `whole_command` instead.
 pub fn command_title(line: &str, cwd: &AbsPath) -> String {
     let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
     let enter = |end: &str| format!("cd {cwd}{end} ");
@@ -30,15 +33,15 @@ pub fn command_title(line: &str, cwd: &AbsPath) -> String {
     }
 }
 
-/// `Run cargo test`, with every character of the line, where it is short enough for a title.
+/// Returns `Run cargo test` with the full command line, or `None` if that is too long for a title.
 pub(crate) fn whole_command(line: &str) -> Option<String> {
     let line = line.trim();
     let fits = !line.contains('\n') && line.len() <= limits::WHOLE_TITLE_BYTES;
     fits.then(|| format!("Run {}", one_line(line)))
 }
 
-/// What a command shows of itself before it runs: a block with all of it, or nothing where the
-/// title of the question has all of it.
+/// Returns a block with the full command for the permission request, or nothing if the request's
+/// title already contains all of it.
 pub fn command_block(line: &str) -> Vec<ToolContent> {
     match whole_command(line) {
         Some(_) => Vec::new(),
@@ -46,7 +49,7 @@ pub fn command_block(line: &str) -> Vec<ToolContent> {
     }
 }
 
-/// The command that a call runs, if that is all that it is about.
+/// Returns the command that a call runs, if running it is the call's only access.
 pub(crate) fn only_command<'a>(accesses: impl IntoIterator<Item = &'a Access>) -> Option<&'a str> {
     let mut accesses = accesses.into_iter();
     match (accesses.next(), accesses.next()) {
@@ -55,7 +58,7 @@ pub(crate) fn only_command<'a>(accesses: impl IntoIterator<Item = &'a Access>) -
     }
 }
 
-/// The places of a call with the first line that its diffs change there.
+/// Returns the call's locations, each with the first line that its diff changes.
 pub(crate) fn changed_lines(locations: &[Location], content: &[ToolContent]) -> Vec<Location> {
     let line = |path: &AbsPath| {
         content.iter().find_map(|content| match content {
@@ -68,8 +71,8 @@ pub(crate) fn changed_lines(locations: &[Location], content: &[ToolContent]) -> 
     locations.iter().map(place).collect()
 }
 
-/// The first line that a diff changes, from 1, in the new text; its last line where only what
-/// followed it goes. None of a file that is removed, or that does not change.
+/// Returns the first line that a diff changes, 1-based and in the new text; the new text's last
+/// line if the diff only removes lines after it. `None` for a removed file or an unchanged one.
 fn first_changed_line(diff: &Diff) -> Option<usize> {
     let new = diff.new_text.as_deref()?;
     let old = diff.old_text.as_deref().unwrap_or_default();
@@ -80,7 +83,7 @@ fn first_changed_line(diff: &Diff) -> Option<usize> {
     Some((same.count() + 1).min(new.lines().count().max(1)))
 }
 
-/// A command as a code block, whatever backticks it holds.
+/// Formats a command as a code block, with a fence longer than any run of backticks in it.
 fn fenced(command: &str) -> String {
     let command = escaped(command);
     let longest = command.split(|c| c != '`').map(str::len).max().unwrap_or(0);

@@ -1,15 +1,18 @@
-//! What models are told of the agent's own tools where the user's editor works on another machine:
-//! they act here, and the editor's buffers are out of their reach.
+//! Adjusts the descriptions of the agent's own tools for models when the user's editor runs on
+//! another machine: the tools then act on the agent's machine and cannot reach the editor's
+//! buffers.
 
 use crate::ToolSpec;
 
-/// What is true of `file_read` only where files are read through the editor.
+/// The sentence of `file_read`'s description that is true only if files are read through the
+/// editor.
 pub(super) const READS_BUFFERS: &str = "Unsaved changes in the editor are included.";
-/// The same of `grep`.
+/// The corresponding sentence of `grep`.
 pub(super) const SEARCHES_BUFFERS: &str =
     "Unsaved changes in the editor are searched where it gives them out.";
 
-/// The specification of one of the agent's own tools; others are left as they are.
+/// Adapts the specification of one of the agent's own tools; returns other specifications
+/// unchanged.
 pub(crate) fn on_agents_machine(mut spec: ToolSpec) -> ToolSpec {
     let (place, instead) = match spec.name.as_str() {
         "shell" => (

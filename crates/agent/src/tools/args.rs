@@ -1,10 +1,12 @@
-//! Arguments as models really send them: numbers and booleans as text, lists as JSON in a string, empty text for "none".
+//! Lenient deserialization of the argument forms that models send: numbers and booleans as strings,
+//! lists as JSON in a string, empty strings for "none".
 
 use crate::Access;
 use serde::{Deserialize, Deserializer, de::Error};
 use serde_json::Value;
 
-/// A whole number, or its text. Missing, `null` and empty text are `None`.
+/// Deserializes an unsigned integer or its string form. Missing, `null` and the empty string are
+/// `None`.
 pub(super) fn count<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
     let wrong = |given: &Value| D::Error::custom(format!("expected a whole number from 0, got {given}"));
     match Value::deserialize(from)? {
@@ -22,8 +24,8 @@ pub(super) fn count<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D
     }
 }
 
-/// A line to begin with: a whole number from 1, or the negative count of lines before the end; or its
-/// text. Missing, `null` and empty text are `None`.
+/// Deserializes a start line: an integer from 1, or a negative count of lines before the end; or
+/// the string form of either. Missing, `null` and the empty string are `None`.
 pub(super) fn line<'de, D: Deserializer<'de>>(from: D) -> Result<Option<i64>, D::Error> {
     let wrong = |given: &Value| D::Error::custom(format!("expected a whole number, got {given}"));
     let given = Value::deserialize(from)?;
@@ -40,7 +42,7 @@ pub(super) fn line<'de, D: Deserializer<'de>>(from: D) -> Result<Option<i64>, D:
     }
 }
 
-/// A boolean, or its text. `null` and empty text are `false`.
+/// Deserializes a boolean or its string form. `null` and the empty string are `false`.
 pub(super) fn flag<'de, D: Deserializer<'de>>(from: D) -> Result<bool, D::Error> {
     match Value::deserialize(from)? {
         Value::Null => Ok(false),
@@ -51,12 +53,13 @@ pub(super) fn flag<'de, D: Deserializer<'de>>(from: D) -> Result<bool, D::Error>
     }
 }
 
-/// Text that may be missing: `null` and blank text are `None`.
+/// Deserializes an optional string: `null` and blank strings are `None`.
 pub(super) fn optional<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
     Ok(Option::<String>::deserialize(from)?.filter(|text| !text.trim().is_empty()))
 }
 
-/// A list of texts: a JSON array, the same in a string, or one text with commas.
+/// Deserializes a list of strings: a JSON array, a string containing a JSON array, or a
+/// comma-separated string.
 pub(super) fn list<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
     match Value::deserialize(from)? {
         Value::Null => Ok(Vec::new()),
@@ -70,7 +73,8 @@ pub(super) fn list<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D:
     }
 }
 
-/// What a call declares that touches nothing but the session's own state, or that is refused before it touches anything.
+/// Returns the access of a call that touches only the session's own state, or that is rejected
+/// before it touches anything.
 pub(super) fn touches_nothing(tool: &str) -> Vec<Access> {
     vec![Access::Call { function: tool.to_owned(), read_only: true }]
 }

@@ -1,4 +1,4 @@
-//! `ask_user`, and `ask_choice` as the contract has it: what only the user can say.
+//! `ask_user`, and the contract's `ask_choice`: questions that only the user can answer.
 
 use super::args;
 use crate::{
@@ -12,20 +12,20 @@ use serde_json::{Value, json};
 use std::collections::HashSet;
 use system::AbsPath;
 
-/// Asks for a text, or for one of several answers.
+/// Asks the user for free text or for one of several answers.
 #[derive(Debug, Deserialize)]
 pub(super) struct AskUser {
     question: String,
-    /// A list, or its JSON text; nothing for a text.
+    /// A list, or a list as JSON in a string; absent for free text.
     #[serde(default, alias = "options")]
     choices: Value,
 }
 
-/// Asks for one of several answers.
+/// Asks the user for one of several answers.
 #[derive(Debug, Deserialize)]
 pub(super) struct AskChoice {
     question: String,
-    /// A list, or its JSON text.
+    /// A list, or a list as JSON in a string.
     choices: Value,
 }
 
@@ -131,7 +131,7 @@ async fn ask(cx: &ToolContext, text: &str, choices: Vec<Choice>) -> Result<ToolO
     }
 }
 
-/// The choices, from objects or plain strings, in a list or its JSON text.
+/// Parses the choices: objects or plain strings, in a list or in a string of JSON.
 fn choices(given: &Value) -> Result<Vec<Choice>, ToolError> {
     #[derive(Deserialize)]
     #[serde(untagged)]

@@ -1,4 +1,5 @@
-//! `bash`: a command, run where the session's commands run, to its end or in the background.
+//! `bash`: runs a command where the session's commands run, in the foreground until it exits or in
+//! the background.
 
 use super::{
     args,
@@ -18,25 +19,25 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use system::{AbsPath, Command, Confinement, ExitStatus, Process, SystemError};
 
-/// Runs a shell line.
+/// Runs a shell command line.
 #[derive(Debug, Default, serde::Deserialize)]
 pub(super) struct Bash {
     #[serde(default)]
     pub(super) command: String,
-    /// Where it runs, relative to the session's folder.
+    /// The working directory, relative to the session's directory.
     #[serde(default, deserialize_with = "path::optional")]
     pub(super) cwd: Option<GivenPath>,
-    /// Seconds; from 10,000 on milliseconds.
+    /// The timeout in seconds; values of 10,000 and above are milliseconds.
     #[serde(default, deserialize_with = "args::count")]
     pub(super) timeout: Option<u64>,
     #[serde(default, deserialize_with = "args::flag")]
     pub(super) background: bool,
-    /// Milliseconds that a command in the background is watched before the call returns.
+    /// How long the call watches a background command before it returns, in milliseconds.
     #[serde(default, deserialize_with = "args::count")]
     pub(super) wait_ms: Option<u64>,
     #[serde(default, deserialize_with = "args::flag")]
     pub(super) outside_sandbox: bool,
-    /// Why it has to leave the sandbox, for the user.
+    /// The reason for leaving the sandbox, for the user.
     #[serde(default)]
     pub(super) reason: Option<String>,
 }
@@ -98,7 +99,7 @@ impl Tool for Bash {
         if self.background {
             cx.shells.expect_room().map_err(ToolError::message)?;
         }
-        // Before it starts: what it changes itself is no unsaved change.
+        // Checked before the command starts, because its own changes are not unsaved changes.
         let unsaved = unsaved::note(&unsaved::unsaved(cx).await?);
         let process = match unless_cancelled(cx, cx.system.spawn(self.to_run(cx))).await? {
             Ok(process) => process,
@@ -116,7 +117,7 @@ impl Bash {
         self.command.trim().is_empty()
     }
 
-    /// Where it runs.
+    /// Returns the working directory.
     fn folder(&self, cwd: &AbsPath) -> AbsPath {
         self.cwd.as_ref().map_or_else(|| cwd.clone(), |given| given.at(cwd))
     }
@@ -152,7 +153,7 @@ impl Bash {
         Ok(shown(text, success, ran.terminal, unsaved))
     }
 
-    /// Watches it for a while, and leaves it to the session.
+    /// Watches the process for a while, then hands it over to the session.
     async fn in_background(
         &self,
         cx: &ToolContext,
@@ -193,13 +194,14 @@ impl Bash {
         Ok(shown(text, success, terminal, unsaved))
     }
 
-    /// The result of a command that has ended by itself.
+    /// Returns the result of a command that exited by itself.
     fn ended(&self, cx: &ToolContext, said: &str, status: &ExitStatus) -> String {
         let hint = if cx.confined && !self.outside_sandbox { sandbox_hint(said, status) } else { "" };
         format!("{}\n{}{hint}", or_nothing(said), ending(status))
     }
 
-    /// Why a command did not start. A folder that is gone looks like a program that is gone.
+    /// Returns the error for a command that did not start. A missing working directory looks like a
+    /// missing program, so the directory is checked.
     async fn not_started(&self, cx: &ToolContext, error: SystemError) -> ToolError {
         let folder = self.folder(&cx.cwd);
         let gone = matches!(error, SystemError::Spawn { .. } | SystemError::NotFound(_))
@@ -218,11 +220,11 @@ impl Bash {
     }
 }
 
-/// What is true of a command in the background that a sandbox holds.
+/// The note about a background command in a sandbox.
 const UNREACHED: &str =
     " It runs in the sandbox: unless the settings give that the network, nothing else can reach its ports.";
 
-/// A result with the terminal that shows the command, where one does.
+/// Builds an output from a result and the terminal that shows the command, if there is one.
 fn shown(text: String, success: bool, terminal: Option<ToolContent>, unsaved: &str) -> ToolOutput {
     let output = match terminal {
         Some(terminal) if unsaved.is_empty() => ToolOutput::shown(text, vec![terminal]),
@@ -235,7 +237,7 @@ fn shown(text: String, success: bool, terminal: Option<ToolContent>, unsaved: &s
     if success { output } else { output.failed() }
 }
 
-/// What the model is told when a failure looks like the sandbox's doing.
+/// Returns the hint for the model if a failure looks like an effect of the sandbox.
 fn sandbox_hint(said: &str, status: &ExitStatus) -> &'static str {
     const SIGNS: [&str; 11] = [
         "Permission denied",

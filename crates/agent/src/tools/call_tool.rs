@@ -1,14 +1,14 @@
-//! The tool through which models call tools that are not listed, because they came after the list
-//! was frozen. It is never run: a call of it is the call that it names, for the gate, for people and
-//! in the log.
+//! `call_tool`: calls tools that are not in the list sent to the model because they were added
+//! after the list was frozen. The tool itself never runs: the gate, the user interface and the log
+//! treat a call of it as a call of the named tool.
 
 use crate::{ToolCallRequest, ToolSpec};
 use serde_json::{Value, json};
 
-/// Its name.
+/// The name of the tool.
 pub(crate) const NAME: &str = "call_tool";
 
-/// What models are told of it.
+/// Returns the specification sent to models.
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.to_owned(),
@@ -24,8 +24,8 @@ pub(crate) fn spec() -> ToolSpec {
     }
 }
 
-/// Makes a call of this tool the call that it names; others stay as they are, and so does what the
-/// model wrote. The error is for the model.
+/// Turns a call of `call_tool` into a call of the named tool; leaves other calls unchanged. What
+/// the model wrote is kept. The error is for the model.
 pub(crate) fn unwrap(request: &mut ToolCallRequest) -> Result<(), String> {
     if request.name != NAME {
         return Ok(());
@@ -40,7 +40,7 @@ pub(crate) fn unwrap(request: &mut ToolCallRequest) -> Result<(), String> {
     }
     let arguments = match &outer["arguments"] {
         Value::Null => json!({}),
-        // Written as text by models that write JSON into JSON.
+        // Some models encode the arguments as JSON in a string.
         Value::String(text) => {
             let parsed = serde_json::from_str(text).ok().filter(Value::is_object);
             parsed.ok_or_else(|| wrong("`arguments` must be an object"))?

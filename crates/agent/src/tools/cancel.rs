@@ -1,8 +1,9 @@
-//! Waiting that ends when the turn does.
+//! Waiting for effects with cancellation by the turn.
 
 use crate::{ToolContext, ToolError};
 
-/// The result of an effect, or [`ToolError::Cancelled`] as soon as the turn is cancelled. The effect's future is dropped then.
+/// Returns the result of an effect, or [`ToolError::Cancelled`] as soon as the turn is cancelled;
+/// the effect's future is then dropped.
 pub(super) async fn unless_cancelled<T>(
     cx: &ToolContext,
     effect: impl Future<Output = T>,

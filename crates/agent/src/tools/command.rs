@@ -1,4 +1,5 @@
-//! A command's run, whoever carries it out: its output is taken as it comes and shown, it is ended when its time or the turn is over.
+//! Runs a command on any backend: reads its output as it arrives, shows it live, and kills the
+//! command on timeout or when the turn is cancelled.
 
 use super::output::{self, Lost};
 use crate::{
@@ -14,22 +15,23 @@ use std::time::Duration;
 use system::{ExitStatus, Output, Process, Route, SystemError};
 use tokio::time::{Instant, sleep_until, timeout};
 
-/// What came of a command.
+/// The outcome of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ran {
-    /// What it said as plain text (no sequences, carriage returns applied), within the limits,
-    /// without line ends at the end; its beginning and its end where there was too much.
+    /// The command's output as plain text: without escape sequences, with carriage returns applied,
+    /// within the limits, without trailing line endings. Only the beginning and the end if there
+    /// was too much.
     pub said: String,
-    /// Whether something is missing in `said`.
+    /// Whether part of the output is missing in `said`.
     pub truncated: bool,
-    /// How it ended; `None` when its time was up.
+    /// The exit status; `None` after a timeout.
     pub exit: Option<ExitStatus>,
-    /// The terminal in which the client shows it.
+    /// The terminal in which the client shows the command.
     pub terminal: Option<ToolContent>,
 }
 
-/// How long a command may run: as asked (in seconds, or from 10,000 on in milliseconds), within the
-/// limits.
+/// Returns the timeout of a command: the requested one (seconds; values of 10,000 and above are
+/// milliseconds), clamped to the limits.
 pub fn limit(cx: &ToolContext, asked: Option<u64>) -> Duration {
     let asked = match asked {
         None => cx.limits.command_timeout,
@@ -39,7 +41,8 @@ pub fn limit(cx: &ToolContext, asked: Option<u64>) -> Duration {
     asked.max(Duration::from_secs(1)).min(cx.limits.command_timeout_max)
 }
 
-/// How a limit was read, where the call asked for another than it got; for the model.
+/// Returns a note for the model on the timeout in effect, if the requested timeout was interpreted
+/// as milliseconds or reduced to the maximum.
 pub fn limit_note(cx: &ToolContext, asked: Option<u64>) -> Option<String> {
     let (asked, got) = (asked?, limit(cx, asked));
     let most = cx.limits.command_timeout_max;
@@ -56,8 +59,8 @@ pub fn limit_note(cx: &ToolContext, asked: Option<u64>) -> Option<String> {
     }
 }
 
-/// How many bytes of a command's output may wait to be taken: a client keeps no more of it, and
-/// what runs on this machine may be faster than whoever takes it.
+/// Returns how many bytes of unread output are buffered. A client keeps no more than the result's
+/// limit, and a local command may produce output faster than it is read.
 pub(super) fn pending_bytes(cx: &ToolContext) -> usize {
     match cx.system.routes().spawn {
         Route::Local => COMMAND_PENDING_BYTES,
@@ -65,15 +68,16 @@ pub(super) fn pending_bytes(cx: &ToolContext) -> usize {
     }
 }
 
-/// What is said of a command whose time was up.
+/// Returns the message for a command that timed out.
 pub fn timed_out(limit: Duration) -> String {
     format!("Process timed out after {}s", limit.as_secs())
 }
 
-/// Follows a process that a tool has just started to its end. The terminal is shown before any output is waited for.
+/// Follows a process that a tool has just started until it ends. Shows the terminal before waiting
+/// for output.
 ///
 /// # Errors
-/// [`ToolError::Cancelled`], with what the command said until then, when the turn is.
+/// [`ToolError::Cancelled`], with the output so far, if the turn is cancelled.
 pub async fn follow(
     cx: &ToolContext,
     tool: &str,
@@ -83,7 +87,7 @@ pub async fn follow(
     let terminal = process.terminal().cloned().map(ToolContent::Terminal);
     let live = Live::new(cx, tool, terminal.is_some());
     match &terminal {
-        // The user watches from here on; waiting comes after.
+        // Sent before waiting, so that the user can watch from the start.
         Some(terminal) => {
             (cx.progress)(ToolCallUpdate::of(cx.call.clone(), tool).content(vec![terminal.clone()]))
         }
@@ -106,16 +110,16 @@ pub async fn follow(
     }
 }
 
-/// How the wait for a process ended.
+/// The reason why the wait for a process ended.
 enum End {
     Exited(ExitStatus),
     TimedOut,
     Cancelled,
-    /// It never started: it could not be confined where it was to run.
+    /// The process never started: it could not be sandboxed where it was to run.
     NotConfined(SystemError),
 }
 
-/// Takes output until the process ends, its time is up or the turn is cancelled.
+/// Reads output until the process ends, times out, or the turn is cancelled.
 async fn until_end(
     cx: &ToolContext,
     process: &mut dyn Process,
@@ -146,9 +150,9 @@ async fn until_end(
     }
 }
 
-/// Kills a process and takes what it still had to say, for a bounded time.
+/// Kills a process and reads its remaining output, for a bounded time.
 async fn stop(cx: &ToolContext, process: &mut dyn Process, said: &mut Said<'_>) {
-    // The kill has a bound of its own; this one is for a backend that breaks it.
+    // The kill has a timeout of its own; this one guards against a backend that ignores it.
     let _ = timeout(cx.limits.kill_grace * 2, process.kill()).await;
     let last = async {
         while let Some(piece) = process.next_output().await {
@@ -158,7 +162,7 @@ async fn stop(cx: &ToolContext, process: &mut dyn Process, said: &mut Said<'_>) 
     let _ = timeout(cx.limits.kill_grace, last).await;
 }
 
-/// What a command says: as plain text, for the result and for those who watch.
+/// A command's output as plain text, for both the result and the live display.
 struct Said<'a> {
     plain: PlainOutput,
     kept: Kept,
@@ -183,14 +187,15 @@ impl Said<'_> {
         }
     }
 
-    /// The line that has not ended is complete.
+    /// Flushes the unfinished last line as if it were complete.
     fn rest(&mut self) {
         let rest = self.plain.rest();
         self.kept.push(&rest);
         self.live.push(&rest, None);
     }
 
-    /// All of it, how much of its middle is lost, and whether something else is missing in it.
+    /// Returns the whole output, how much of its middle was dropped, and whether anything else is
+    /// missing.
     fn end(mut self, end: &End, limit: Duration) -> (String, Lost, bool) {
         self.rest();
         self.live.end(end, limit);
@@ -198,11 +203,12 @@ impl Said<'_> {
     }
 }
 
-/// A command's output: its first and its last half of what is kept, and how much is lost between.
+/// The kept output of a command: the first and the last half of the limit, and the amount dropped
+/// in between.
 struct Kept {
     head: String,
     tail: String,
-    /// Bytes of each half.
+    /// The size of each half in bytes.
     half: usize,
     lost: Lost,
     gaps: bool,
@@ -222,7 +228,8 @@ impl Kept {
             rest = &text[at..];
         }
         self.tail.push_str(rest);
-        // Cut only now and then: the cost of a cut is shared by all that was added since the last one.
+        // Cut rarely, so that the cost of a cut is amortized over all output added since the last
+        // one.
         if self.tail.len() > self.half * 2 {
             self.cut();
         }
@@ -245,7 +252,7 @@ impl Kept {
         }
     }
 
-    /// The text, how much is lost in its middle, and whether anything else is missing in it.
+    /// Returns the text, how much of its middle was dropped, and whether anything else is missing.
     fn text(mut self) -> (String, Lost, bool) {
         self.cut();
         if self.lost.bytes > 0 {
@@ -256,18 +263,19 @@ impl Kept {
     }
 }
 
-/// Shows a running command's output as it comes where no terminal does: in pieces, none of it twice, and not all of it where there is much.
+/// Shows a running command's output live if no terminal does: in chunks, without repetition, and
+/// only partly if there is a lot.
 struct Live<'a> {
     cx: &'a ToolContext,
     tool: &'a str,
     silent: bool,
-    /// What comes next.
+    /// The text to show next.
     pending: String,
-    /// What was taken of the line that had not ended.
+    /// The part of the unfinished line that was already taken.
     ahead: String,
     next: Instant,
     began: Instant,
-    /// Bytes shown so far.
+    /// The number of bytes shown so far.
     shown: usize,
 }
 
@@ -290,7 +298,7 @@ impl<'a> Live<'a> {
         !self.pending.is_empty()
     }
 
-    /// Takes text that ended, and what is there of the line that has not, unless it may change.
+    /// Takes finished text, and the current part of the unfinished line unless it may still change.
     fn push(&mut self, ended: &str, unfinished: Option<&str>) {
         if self.silent {
             return;
@@ -298,7 +306,7 @@ impl<'a> Live<'a> {
         if !ended.is_empty() {
             match ended.strip_prefix(self.ahead.as_str()) {
                 Some(more) => self.pending.push_str(more),
-                // Written over since it was shown: the line is told again.
+                // The line was overwritten since it was shown, so it is shown again.
                 None => {
                     self.pending.push('\n');
                     self.pending.push_str(ended);
@@ -334,7 +342,8 @@ impl<'a> Live<'a> {
         }
     }
 
-    /// Shows what there is, as far as there is room: a command that says a lot for long is shown in extracts.
+    /// Shows the pending text if the budget allows. The budget grows with time, so a command with a
+    /// lot of output is shown in extracts.
     fn show(&mut self) {
         self.next = Instant::now() + LIVE_EVERY;
         let seconds = usize::try_from(self.began.elapsed().as_secs()).unwrap_or(usize::MAX);
@@ -344,7 +353,7 @@ impl<'a> Live<'a> {
             self.shown += text.len();
             self.tell(LiveOutput::Text(text));
         } else {
-            // Room comes by the second.
+            // The budget grows every second.
             self.next = Instant::now() + Duration::from_secs(1);
         }
     }

@@ -1,4 +1,4 @@
-//! `file_edit`: one text in a file replaced by another.
+//! `file_edit`: replaces texts in a file.
 
 use super::{
     args, file_read,
@@ -14,7 +14,7 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use system::AbsPath;
 
-/// Replaces texts that occur once in a file, or everywhere.
+/// Replaces texts that occur exactly once in a file, or all occurrences.
 #[derive(Debug, serde::Deserialize)]
 #[serde(try_from = "Raw")]
 pub(super) struct FileEdit {
@@ -136,8 +136,8 @@ impl Tool for FileEdit {
 }
 
 impl FileEdit {
-    /// A file that the model never saw may be edited: an old text that occurs exactly once proves that the model knows what it changes, and nothing
-    /// else is touched.
+    /// Computes the change. A file that the model never saw may be edited: an old text that occurs
+    /// exactly once proves that the model knows what it changes, and nothing else is touched.
     async fn decide(&self, cx: &ToolContext) -> Result<(Change, Replaced), ToolError> {
         let (path, name) = (self.path.at(&cx.cwd), self.path.to_string());
         let now = write_through::text_now(cx, &path, &name).await?;

@@ -1,4 +1,5 @@
-//! `file_read`: a file's lines, from the editor's buffer where reads are delegated, or an image.
+//! `file_read`: reads lines of a file, from the editor's buffer where reads are delegated, or an
+//! image.
 
 use super::{
     args,
@@ -67,7 +68,7 @@ impl Tool for FileRead {
             Ok(first) => (first, self.most(cx)),
             Err(error) => return self.unread(cx, &path, error).await,
         };
-        // One line more than is counted, so that "more than" is known to be true.
+        // Reads one line more than is counted, so that "more than" is certain to be true.
         let range = TextRange { line: first, limit: limit + READ_AHEAD_LINES + 1 };
         let disk = write_through::beside_client(cx, write_through::stamp(cx, &path));
         let read = async { futures::join!(cx.system.read_text(&path, Some(range)), disk) };
@@ -77,7 +78,7 @@ impl Tool for FileRead {
             Ok(text) => text,
             Err(error) => return self.unread(cx, &path, error).await,
         };
-        // A range may come without its last line end, and then the `\r` stands alone.
+        // A range may be returned without its last `\n`, which leaves a lone `\r`.
         let lines: Vec<&str> = text.lines().map(|line| line.strip_suffix('\r').unwrap_or(line)).collect();
         if lines.is_empty() {
             return Ok(self.nothing(cx, &path, first, &text));
@@ -96,7 +97,7 @@ impl Tool for FileRead {
 }
 
 impl FileRead {
-    /// The first line to read. To count from the end, the whole file is read.
+    /// Returns the first line to read. Counting from the end requires reading the whole file.
     async fn first(&self, cx: &ToolContext, path: &AbsPath) -> Result<usize, SystemError> {
         let Some(last) = self.offset.filter(|offset| *offset < 0) else { return Ok(from_start(self.offset)) };
         let read = unless_cancelled(cx, cx.system.read_text(path, None)).await;
@@ -109,8 +110,8 @@ impl FileRead {
         asked.clamp(1, READ_LINES_MAX).min(cx.limits.output_lines).max(1)
     }
 
-    /// What is to be said where the file on disk was changed since the editor's text was last looked at, and the editor has not taken that up. From
-    /// here on the model knows.
+    /// Returns a warning if the file on disk changed since the editor's text was last read and the
+    /// editor has not reloaded it. Records that the model knows of the change from then on.
     async fn conflict(&self, cx: &ToolContext, path: &AbsPath, now: Option<Stamp>) -> &'static str {
         if cx.system.routes().read_text != Route::Client {
             return "";
@@ -133,7 +134,7 @@ impl FileRead {
         }
     }
 
-    /// The texts for no lines at all: an empty file, or a page past the end.
+    /// Returns the message for an empty result: an empty file, or a page past the end.
     fn nothing(&self, cx: &ToolContext, path: &AbsPath, first: usize, text: &str) -> ToolOutput {
         if first > 1 {
             let given = &self.path;
@@ -146,8 +147,9 @@ impl FileRead {
         ToolOutput::text(format!("{} is empty.", self.path))
     }
 
-    /// What is said of a file on disk that is not written in UTF-8. Looked up only where the text can
-    /// be told from UTF-8: it is not ASCII, or its file is longer than it.
+    /// Returns a note on the encoding of a file on disk that is not UTF-8. The encoding is looked
+    /// up only if the text may not come from UTF-8: it is not ASCII, or the file is longer than the
+    /// text.
     async fn encoding(&self, cx: &ToolContext, path: &AbsPath, first: usize, text: &str) -> String {
         if cx.system.routes().read_text == Route::Client {
             return String::new();
@@ -165,7 +167,7 @@ impl FileRead {
         }
     }
 
-    /// What comes of a file that cannot be read as text.
+    /// Returns the result for a file that cannot be read as text.
     async fn unread(
         &self,
         cx: &ToolContext,
@@ -188,12 +190,12 @@ impl FileRead {
     }
 }
 
-/// A line counted from 1; 0 is the first, too.
+/// Converts a 1-based line number; 0 is the first line as well.
 fn from_start(offset: Option<i64>) -> usize {
     usize::try_from(offset.unwrap_or(1)).unwrap_or(1).max(1)
 }
 
-/// `File not found: p`, with names from the same folder that are near.
+/// Returns the error `File not found: p`, with similar names from the same directory.
 pub(super) async fn not_found(cx: &ToolContext, given: &GivenPath, path: &AbsPath) -> ToolError {
     let mut text = format!("File not found: {given}");
     let names = near_names(cx, path).await;
@@ -230,9 +232,10 @@ struct Page {
     shown: usize,
 }
 
-/// The numbered lines that fit the limits, and how to go on. It is cut here and not by [`output::cap`], because what was shown is remembered.
+/// Returns the numbered lines that fit the limits, and how to continue. Cut here and not by
+/// [`output::cap`], because the tracker records which lines were shown.
 fn page(lines: &[&str], first: usize, limit: usize, cx: &ToolContext) -> Page {
-    // Leaves room for the tail.
+    // Leaves room for the closing note.
     let bytes = cx.limits.output_bytes.saturating_sub(300);
     let mut text = String::new();
     let mut shown = 0;
@@ -266,7 +269,7 @@ fn page(lines: &[&str], first: usize, limit: usize, cx: &ToolContext) -> Page {
     let more = lines.len() - shown;
     let next = first + shown;
     if lines.len() > limit + READ_AHEAD_LINES {
-        // The look-ahead was filled: nobody knows how much follows it.
+        // The look-ahead was filled, so the number of lines after it is unknown.
         let _ = write!(text, "\n... more than {READ_AHEAD_LINES} more lines (continue with offset={next})");
     } else if more > 0 {
         let _ = write!(text, "\n... {more} more lines (continue with offset={next})");

@@ -1,4 +1,4 @@
-//! `file_write`: a file's whole text.
+//! `file_write`: writes the whole text of a file.
 
 use super::{
     edit::{self, elision},
@@ -13,7 +13,7 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use system::AbsPath;
 
-/// Creates a text file, or replaces one that the model has seen as it is.
+/// Creates a text file, or replaces one whose current text the model has seen.
 #[derive(Debug, serde::Deserialize)]
 pub(super) struct FileWrite {
     path: GivenPath,
@@ -87,7 +87,7 @@ impl FileWrite {
             }
             _ => self.content.clone(),
         };
-        // Where nothing would be lost there is nothing to refuse.
+        // Overwriting is harmless if no text would be lost.
         let harmless = before
             .as_ref()
             .is_some_and(|before| *before == after || (before.is_empty() && freshness == Freshness::Unseen));

@@ -1,4 +1,4 @@
-//! The built-in tools, one a file.
+//! The built-in tools, one per file.
 
 pub(crate) mod apart;
 mod args;
@@ -39,7 +39,8 @@ pub use taken::{Taken, same_text, taken};
 use crate::{AnyTool, Typed};
 use std::sync::Arc;
 
-/// The built-in tools of a session, in the order models are told of them; those that ask the user only if somebody takes questions.
+/// Returns the tools offered in a session, in the order in which models receive them. Includes the
+/// tools that ask the user only if the client takes questions.
 pub(crate) fn offered(takes_questions: bool) -> Vec<Arc<dyn AnyTool>> {
     let mut tools = builtin();
     if takes_questions {
@@ -48,7 +49,7 @@ pub(crate) fn offered(takes_questions: bool) -> Vec<Arc<dyn AnyTool>> {
     tools
 }
 
-/// Every built-in tool that every session has, in the order models are told of them.
+/// Returns the built-in tools that every session has, in the order in which models receive them.
 pub fn builtin() -> Vec<Arc<dyn AnyTool>> {
     vec![
         Typed::<file_read::FileRead>::new(),

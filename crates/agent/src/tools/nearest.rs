@@ -1,18 +1,19 @@
-//! Where a text that was not found could have been meant to be.
+//! Finds the lines most similar to a text that was not found.
 
 use crate::limits::{NEAREST_LINE_CHARS, NEAREST_SEARCHED, NEAREST_SHOWN};
 use crate::text::cut;
 use std::fmt::Write as _;
 
-/// How alike two lines must be to be shown, from 0 to 1.
+/// The minimum similarity of lines that are shown, from 0 to 1.
 const ALIKE: f64 = 0.5;
-/// How many lines are compared closely, after a quick look at all of them.
+/// The number of lines compared in detail, after a cheap comparison of all lines.
 const CANDIDATES: usize = 20;
 
-/// The lines of `text` nearest to `wanted`, as `N\tline` under a heading; empty when nothing is near.
+/// Returns the lines of `text` most similar to `wanted`, as `N\tline` under a heading; empty if
+/// none is similar.
 pub(super) fn nearest(text: &str, wanted: &str) -> String {
     let wanted: Vec<&str> = wanted.lines().collect();
-    // The longest line is the one most likely to stand in the file only once.
+    // The longest line is the most likely to be unique in the file.
     let Some((offset, anchor)) =
         wanted.iter().map(|line| line.trim()).enumerate().max_by_key(|(_, line)| line.len())
     else {
@@ -29,12 +30,12 @@ pub(super) fn nearest(text: &str, wanted: &str) -> String {
     format!("\nNearest lines:{}", numbered(&lines, start..end))
 }
 
-/// Lines by their 1-based numbers, each on a line of its own, as `N\tline`.
+/// Returns the lines with the given 1-based numbers, each on a line of its own, as `N\tline`.
 pub(super) fn at_lines(text: &str, numbers: &[usize]) -> String {
     let mut out = String::new();
     let mut last = 0;
     for &number in numbers {
-        // Two places in one line are one line to show.
+        // Two matches in one line are shown once.
         if number == last {
             continue;
         }

@@ -1,21 +1,22 @@
-//! Files that hold no text: images that a model can look at, and what is said of the others.
+//! Reads of files that are not text: images, which models can view, and explanations for the
+//! others.
 
 use super::path::GivenPath;
 use crate::{Content, ToolContent, ToolContext, ToolError, ToolOutput, ToolResult, limits::READ_IMAGE_BYTES};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use system::{AbsPath, SystemError};
 
-/// How images begin, and their media types. The four that models take.
+/// Magic bytes of the four image formats that models accept, and their media types.
 const IMAGES: [(&[u8], &str); 5] = [
     (b"\x89PNG\r\n\x1a\n", "image/png"),
     (b"\xff\xd8\xff", "image/jpeg"),
     (b"GIF87a", "image/gif"),
     (b"GIF89a", "image/gif"),
-    // The size of the file stands between this and `WEBP`.
+    // `RIFF` is followed by the file size, then `WEBP`.
     (b"RIFF", "image/webp"),
 ];
 
-/// How other files begin, what they are, and what can be done about them.
+/// Magic bytes of other formats, their names, and advice on how to read them.
 const OTHERS: [(&[u8], &str, &str); 9] = [
     (b"%PDF-", "a PDF document", "Get its text with bash (`pdftotext FILE -`), if that is installed."),
     (b"PK\x03\x04", "a ZIP archive (or an office document)", "List it with bash (`unzip -l FILE`)."),
@@ -28,7 +29,7 @@ const OTHERS: [(&[u8], &str, &str); 9] = [
     (b"BM", "a BMP image", "Convert it with bash to PNG, then read that."),
 ];
 
-/// What a read of such a file gives: the image, or why there is nothing to read.
+/// Returns the image, or an explanation of why the file cannot be read.
 pub(super) async fn read(
     cx: &ToolContext,
     given: &GivenPath,

@@ -1,4 +1,4 @@
-//! The one place that keeps a result within the limits.
+//! Keeps results within the limits; the only place that does so.
 
 use crate::{
     Content, ToolContent, ToolContext, ToolLimits, ToolOutput,
@@ -7,18 +7,18 @@ use crate::{
 use std::fmt::Write as _;
 use system::AbsPath;
 
-/// Bytes kept free for what a tool adds after a text: how a command ended.
+/// Bytes reserved for what a tool appends to a text, such as a command's exit status.
 const ENDING_BYTES: usize = 200;
 
-/// Bytes of the note that says what was left out, without the path of the whole.
+/// Bytes reserved for the note on omitted text, without the path of the full text.
 const NOTE_BYTES: usize = 200;
 
-/// How much of a shortened text is its beginning, in tenths; the rest is its end, where failures
-/// are told.
+/// The share of a shortened text that is taken from its beginning, in tenths. The rest is its end,
+/// where failures are reported.
 const HEAD_TENTHS: usize = 3;
 
-/// A text within the limits: its beginning and its end, with a note between them that says how many
-/// lines and bytes are left out. Never longer than the limits, note included.
+/// Shortens a text to the limits: its beginning and its end, with a note between them on how many
+/// lines and bytes are omitted. The result, including the note, never exceeds the limits.
 pub fn cap(text: String, limits: &ToolLimits) -> String {
     if fits(&text, limits) {
         return text;
@@ -26,8 +26,8 @@ pub fn cap(text: String, limits: &ToolLimits) -> String {
     shorten(&text, Lost::default(), limits, None)
 }
 
-/// The same for a result of a call; what is left out can be read in a file that holds all of it,
-/// where the session keeps such files.
+/// Shortens a result of a call like [`cap`], but first stores the full text in a file that the
+/// model can read, if the session keeps such files.
 pub async fn within(cx: &ToolContext, text: String) -> String {
     if fits(&text, &cx.limits) {
         return text;
@@ -36,7 +36,8 @@ pub async fn within(cx: &ToolContext, text: String) -> String {
     shorten(&text, Lost::default(), &cx.limits, whole.as_ref())
 }
 
-/// The same for the output of a call; what is shown of its text is cut with it.
+/// Shortens the output of a call like [`within`]; the content shown to the user is cut along with
+/// it.
 pub async fn fit(cx: &ToolContext, mut output: ToolOutput) -> ToolOutput {
     if fits(&output.result.text, &cx.limits) {
         return output;
@@ -53,22 +54,22 @@ pub async fn fit(cx: &ToolContext, mut output: ToolOutput) -> ToolOutput {
     output
 }
 
-/// Keeps a text whole in a file where the session keeps such files; a sentence for the model that
-/// says where.
+/// Stores a full text in a file, if the session keeps such files, and returns a sentence for the
+/// model that names the path.
 pub async fn keep_whole(cx: &ToolContext, text: &str) -> Option<String> {
     let path = cx.outputs.keep(cx.system.as_ref(), &cx.call, text).await?;
     Some(format!("All of it is in {path}: read it with file_read or grep"))
 }
 
-/// What was taken out of the middle of a text before it came here.
+/// The amount of text already dropped from the middle.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Lost {
     pub(super) lines: usize,
     pub(super) bytes: usize,
 }
 
-/// The output of a command within the limits, with room for the line that says how it ended, and
-/// whether anything is missing in it.
+/// Fits the output of a command into the limits, with room for the exit status line. Returns
+/// whether anything is missing.
 pub(super) async fn of_command(cx: &ToolContext, text: String, lost: Lost) -> (String, bool) {
     let ToolLimits { output_lines, output_bytes, .. } = cx.limits;
     let limits = ToolLimits {
@@ -83,7 +84,7 @@ pub(super) async fn of_command(cx: &ToolContext, text: String, lost: Lost) -> (S
     (shorten(&text, lost, &limits, whole.as_ref()), true)
 }
 
-/// The beginning and the end of a text.
+/// Returns the beginning and the end of a text.
 fn shorten(text: &str, lost: Lost, limits: &ToolLimits, whole: Option<&AbsPath>) -> String {
     let path = whole.map_or(0, |path| path.as_str().len());
     let bytes = limits.output_bytes.saturating_sub(NOTE_BYTES + path);
@@ -105,7 +106,7 @@ fn shorten(text: &str, lost: Lost, limits: &ToolLimits, whole: Option<&AbsPath>)
     note.push(']');
     let breaks = if head.is_empty() || head.ends_with('\n') { "" } else { "\n" };
     let mut short = format!("{head}{breaks}{note}\n{tail}");
-    // Limits that have no room for the note.
+    // The limits may be too small even for the note.
     short.truncate(floor(&short, limits.output_bytes));
     short
 }

@@ -1,15 +1,16 @@
-//! Paths as models give them.
+//! Paths in the arguments of tool calls.
 
 use std::fmt;
 use system::AbsPath;
 
-/// A path as the model wrote it: absolute, relative to the session's folder, or a `file://` URI. `~` is a name like any other.
+/// A path as the model wrote it: absolute, relative to the session's directory, or a `file://` URI.
+/// `~` is not expanded.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
 #[serde(try_from = "String")]
 pub(super) struct GivenPath(String);
 
 impl GivenPath {
-    /// The path it means in a session's folder.
+    /// Resolves the path against a session's directory.
     pub(super) fn at(&self, cwd: &AbsPath) -> AbsPath {
         cwd.join(&self.0)
     }
@@ -39,7 +40,7 @@ impl TryFrom<String> for GivenPath {
     }
 }
 
-/// A path that may be missing: `null` and blank text are `None`.
+/// Deserializes an optional path: `null` and blank strings are `None`.
 pub(super) fn optional<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<GivenPath>, D::Error> {
     let given = super::args::optional(from)?;
     given.map(GivenPath::try_from).transpose().map_err(serde::de::Error::custom)
@@ -47,7 +48,7 @@ pub(super) fn optional<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Opti
 
 pub(super) use crate::tool::titles::path_title as shown;
 
-/// The path of a `file://` URI after the scheme, percent-decoded.
+/// Decodes the part of a `file://` URI after the scheme: an absolute path, percent-encoded.
 fn decode(rest: &str) -> Option<String> {
     let path = rest.strip_prefix("localhost").unwrap_or(rest);
     if !path.starts_with('/') {

@@ -1,4 +1,4 @@
-//! What `file_edit` is asked to do to a text: one replacement, or several in order.
+//! The replacements of `file_edit`: one, or several applied in order.
 
 use super::{
     args,
@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, de::Error as _};
 use serde_json::Value;
 use std::fmt::Write as _;
 
-/// One text for another.
+/// A replacement of one text by another.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Replacement {
@@ -20,21 +20,21 @@ pub(super) struct Replacement {
     pub(super) replace_all: bool,
 }
 
-/// A text after replacements.
+/// The result of applying replacements.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replaced {
-    /// All of it.
+    /// The whole text.
     pub text: String,
-    /// Lines that are gone.
+    /// The number of removed lines.
     pub removed: usize,
-    /// Lines that are new.
+    /// The number of added lines.
     pub added: usize,
-    /// For the model: how old texts were found that do not stand there as they are. Empty, or begins
-    /// with a line end.
+    /// A note for the model on how old texts were found that do not occur verbatim. Empty, or
+    /// begins with a line ending.
     pub note: String,
 }
 
-/// A list of replacements, or the same as JSON in a string.
+/// Deserializes a list of replacements, or the same as JSON in a string.
 pub(super) fn list<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Replacement>, D::Error> {
     match Value::deserialize(from)? {
         Value::Null => Ok(Vec::new()),
@@ -45,11 +45,12 @@ pub(super) fn list<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Replacement
     }
 }
 
-/// Makes replacements one after another, each in the text that the one before left; all of them, or
-/// none. `name` is what the model calls the file, `before` its text; `None` where there is no file.
+/// Applies replacements one after another, each to the result of the previous one; all of them or
+/// none. `name` is the model's name for the file; `before` is the file's text, `None` if the file
+/// does not exist.
 ///
 /// # Errors
-/// What the model is told where one does not fit.
+/// The message for the model if a replacement cannot be applied.
 pub(super) fn apply(
     name: &str,
     before: Option<&str>,
@@ -89,7 +90,8 @@ pub(super) fn apply(
         now = Some(edited.text);
     }
     for (index, step, sign) in doubts {
-        // One of the texts had that fault: whether this one has it, too, is not guessed.
+        // Another edit of this call contained this kind of mistake, so it is ambiguous whether this
+        // text does too. The call is rejected instead of guessing.
         if step != Step::LookAlikes && undone.contains(&step) {
             return Err(ToolError::message(format!(
                 "Edit {index} of {}: it cannot be told whether `{sign}` in new_string is meant as it is: another edit {}.\nNone of the edits was made. \
@@ -110,11 +112,11 @@ pub(super) fn apply(
     Ok(done)
 }
 
-/// A text with `old` replaced by `new`, where it occurs once or everywhere with `all`. `name` is what
-/// the model calls the file.
+/// Replaces `old` by `new`: the only occurrence, or with `all` every occurrence. `name` is the
+/// model's name for the file.
 ///
 /// # Errors
-/// What `file_edit` says where it does not fit.
+/// The message of `file_edit` if the replacement cannot be applied.
 pub fn edited(name: &str, text: &str, old: &str, new: &str, all: bool) -> Result<Replaced, ToolError> {
     let one = Replacement { old_string: old.to_owned(), new_string: new.to_owned(), replace_all: all };
     apply(name, Some(text), &[one])
@@ -130,7 +132,8 @@ fn note(which: &str, steps: &[Step]) -> String {
     }
 }
 
-/// What a model is told that asks for text which is not there yet, to add what follows it.
+/// Returns advice for a model that searches for text it has yet to add, in order to add lines after
+/// it.
 fn how_to_add(text: &str, old: &str, new: &str) -> String {
     let last = text.lines().rev().find(|line| !line.trim().is_empty());
     match last.filter(|_| !old.trim().is_empty() && new.trim_start().starts_with(old.trim())) {

@@ -1,5 +1,5 @@
-//! `shell`: what a session's commands in the background say, are told, and their end. And the names
-//! that the contract has for the same.
+//! `shell`: reads the output of a session's background commands, sends them input and terminates
+//! them. Also the contract's separate tools for the same actions.
 
 use super::{args, bash::Bash, cancel::unless_cancelled, output, path, path::GivenPath};
 use crate::{
@@ -13,20 +13,20 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use system::AbsPath;
 
-/// Deals with a command in the background.
+/// Controls a background command.
 #[derive(Debug, serde::Deserialize)]
 pub(super) struct Shell {
     #[serde(default)]
     action: Action,
     #[serde(default, deserialize_with = "args::optional", alias = "session_id")]
     id: Option<String>,
-    /// What it is told.
+    /// The input to send.
     #[serde(default, alias = "input")]
     text: Option<String>,
-    /// Milliseconds to wait for output.
+    /// How long to wait for output, in milliseconds.
     #[serde(default, deserialize_with = "args::count")]
     wait_ms: Option<u64>,
-    /// Whether a line end follows the input.
+    /// Whether to omit the line ending after the input.
     #[serde(skip)]
     unsubmitted: bool,
 }
@@ -134,7 +134,7 @@ impl Shell {
     }
 }
 
-/// `shell_start`: a command in the background.
+/// `shell_start`: starts a background command.
 #[derive(Debug, serde::Deserialize)]
 pub(super) struct ShellStart {
     #[serde(default)]
@@ -192,7 +192,7 @@ impl Tool for ShellStart {
     }
 }
 
-/// `shell_write`: input.
+/// `shell_write`: sends input.
 #[derive(Debug, serde::Deserialize)]
 pub(super) struct ShellWrite {
     session_id: String,
@@ -208,7 +208,7 @@ fn yes() -> bool {
     true
 }
 
-/// `shell_read`: output.
+/// `shell_read`: reads output.
 #[derive(Debug, serde::Deserialize)]
 pub(super) struct ShellRead {
     session_id: String,
@@ -216,7 +216,7 @@ pub(super) struct ShellRead {
     wait_ms: Option<u64>,
 }
 
-/// `shell_kill`: the end.
+/// `shell_kill`: terminates the command.
 #[derive(Debug, serde::Deserialize)]
 pub(super) struct ShellKill {
     session_id: String,
@@ -248,7 +248,7 @@ impl Shell {
     }
 }
 
-/// A name of the contract for one action of `shell`.
+/// Implements a tool of the contract that is an alias for one action of `shell`.
 macro_rules! alias {
     ($type:ty, $name:literal, $description:literal, $properties:tt, $required:tt) => {
         #[async_trait]

@@ -1,12 +1,12 @@
-//! The tools of the small profile: what models with little context or little ability are told. Only
-//! the specifications differ; the calls are those of the tools with the same names, and every other
-//! tool of the session can be called too.
+//! The tools of the small profile, for models with a small context or little ability. Only the
+//! specifications differ: calls run the tools with the same names, and every other tool of the
+//! session can be called too.
 
 use crate::ToolSpec;
 use serde_json::{Value, json};
 
-/// The six tools that a small model is told of, in the order in which they are sent: under 3 KB as
-/// JSON, so that a prefill on a processor takes seconds.
+/// Returns the specifications of the small profile's six tools, in the order in which they are
+/// sent. They are under 3 KB as JSON, so that prefill on a CPU takes seconds.
 pub fn small() -> Vec<ToolSpec> {
     let text = || json!({ "type": "string" });
     let number = || json!({ "type": "integer" });

@@ -1,8 +1,8 @@
-//! Whether an editor that said it wrote a text holds that text.
+//! Verifies that an editor holds a text after it acknowledged the write.
 //!
-//! Some answer before the text is in the buffer, some answer and change nothing. A change that is
-//! made on top of the old text would then undo the one before it, so the next one is made only when
-//! this one is there.
+//! Some editors respond before the text is in the buffer, and some respond without changing
+//! anything. A change based on the old text would then undo the previous change, so the next change
+//! waits until this one has arrived.
 
 use super::cancel::unless_cancelled;
 use crate::{
@@ -13,22 +13,22 @@ use std::time::Duration;
 use system::SystemError;
 use tokio::time::Instant;
 
-/// What an editor holds after a write that it answered.
+/// The editor's state after a write that it acknowledged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Taken {
-    /// This text: the one that was sent, or what the editor made of it.
+    /// The text that was sent, or the editor's own version of it.
     Holds(String),
-    /// The text from before the write, to the end of the time that it was given.
+    /// Still the text from before the write when the timeout expired.
     Nothing,
-    /// Nobody can tell; why not.
+    /// The state is unknown; contains the reason.
     Unknown(String),
 }
 
-/// Reads a file until it no longer holds the text from before a write (`None`: there was no file),
-/// at most for a bounded time. `read` reads it the way it was written.
+/// Reads a file with `read` until it no longer contains the text from before a write (`None`: the
+/// file did not exist) or a timeout expires. `read` must use the same route as the write.
 ///
 /// # Errors
-/// [`ToolError::Cancelled`] when the turn is.
+/// [`ToolError::Cancelled`] if the turn is cancelled.
 pub async fn taken<F: Future<Output = Result<String, SystemError>>>(
     cx: &ToolContext,
     before: Option<&str>,
@@ -38,8 +38,8 @@ pub async fn taken<F: Future<Output = Result<String, SystemError>>>(
     within(TAKEN_WITHIN, cx, before, sent, read).await
 }
 
-/// The same for an editor that takes writes and cannot be read: `read` reads the disk, where the
-/// text is once it is saved.
+/// Like [`taken`], for an editor that accepts writes but cannot be read: `read` reads the disk,
+/// which contains the text once the editor saves it.
 pub(super) async fn saved<F: Future<Output = Result<String, SystemError>>>(
     cx: &ToolContext,
     before: Option<&str>,
@@ -74,13 +74,13 @@ async fn within<F: Future<Output = Result<String, SystemError>>>(
     }
 }
 
-/// Whether a text is that from before a write which should have changed it. Some editors show a
-/// file that does not exist as an empty one.
+/// Whether `text` is still the text from before a write that should have changed it. Some editors
+/// present a missing file as an empty one.
 fn is_old(before: Option<&str>, sent: &str, text: &str) -> bool {
     !same_text(text, sent) && same_text(text, before.unwrap_or_default())
 }
 
-/// Whether two texts differ in nothing but how their lines end.
+/// Whether two texts differ only in their line endings.
 pub fn same_text(a: &str, b: &str) -> bool {
     a == b || (a.contains('\r') != b.contains('\r') && a.replace("\r\n", "\n") == b.replace("\r\n", "\n"))
 }

@@ -1,4 +1,5 @@
-//! A system in memory for the tools' tests: buffers over a disk, routes that can be set, processes that follow a script.
+//! An in-memory system for the tools' tests: editor buffers over a disk, configurable routes,
+//! scripted processes.
 
 use crate::{
     FileTracker, TaskList, ToolCallUpdate, ToolContext, ToolError, ToolLimits, ToolOutput, files::freshness,
@@ -15,7 +16,7 @@ use system::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// The routes that a client without any capability, with reads, with writes and with both leads to.
+/// Read and write routes for clients with no capability, with reads, with writes and with both.
 pub(super) const ROUTES: [(&str, Route, Route); 4] = [
     ("none", Route::Local, Route::Local),
     ("read", Route::Client, Route::Local),
@@ -23,30 +24,30 @@ pub(super) const ROUTES: [(&str, Route, Route); 4] = [
     ("both", Route::Client, Route::Client),
 ];
 
-/// What there is.
+/// The state of the in-memory system.
 #[derive(Default)]
 pub(super) struct World {
     pub(super) disk: BTreeMap<AbsPath, Vec<u8>>,
     pub(super) buffers: BTreeMap<AbsPath, String>,
     pub(super) routes: Option<Routes>,
-    /// What the editor makes of a text it is given.
+    /// The editor's formatter, applied to each text written to it.
     pub(super) format: Option<fn(&str) -> String>,
-    /// Processes to come, the next one first.
+    /// The scripts of the processes to be spawned, in order.
     pub(super) scripts: VecDeque<Script>,
-    /// What was done, in order.
+    /// A log of the operations, in order.
     pub(super) log: Vec<String>,
-    /// Writes that the editor answers and does later: after this many of its reads, never where
-    /// there is none.
+    /// Writes that the editor acknowledges and carries out later: after this many reads of it, or
+    /// never if the inner option is `None`.
     pub(super) late: Option<Option<usize>>,
-    /// What it will hold then.
+    /// The buffer contents once the delayed write is carried out.
     pub(super) coming: Option<(AbsPath, String)>,
-    /// Whether the project's folder is gone.
+    /// Whether the project's directory is missing.
     pub(super) gone: bool,
-    /// Paths that cannot be written.
+    /// Paths for which writes fail.
     pub(super) unwritable: Vec<AbsPath>,
 }
 
-/// How a process goes.
+/// The scripted behaviour of a process.
 #[derive(Default)]
 pub(super) struct Script {
     pub(super) terminal: Option<TerminalId>,
@@ -57,9 +58,9 @@ pub(super) struct Script {
 pub(super) enum Step {
     Say(Output),
     Sleep(std::time::Duration),
-    /// Goes on until it is killed; then says this.
+    /// Runs until it is killed; then prints this.
     Hang(&'static str),
-    /// Goes on until it is given input; then says this.
+    /// Runs until it receives input; then prints this.
     Await(&'static str),
 }
 
@@ -85,7 +86,7 @@ impl Memory {
         self
     }
 
-    /// What a person sees who looks at a file: the editor's text, or the disk's.
+    /// Returns a file as the user sees it: the editor's text if it is open, otherwise the disk's.
     pub(super) fn seen(&self, file: &str) -> Option<String> {
         let world = self.world();
         let buffer = world.buffers.get(&path(file)).cloned();
@@ -93,12 +94,12 @@ impl Memory {
     }
 }
 
-/// A path in the session's folder, `/w`.
+/// Returns a path in the session's directory, `/w`.
 pub(super) fn path(file: &str) -> AbsPath {
     AbsPath::new("/w").unwrap().join(file)
 }
 
-/// A context over a system, with the progress it showed.
+/// Creates a context over a system, and the list of progress updates that it sends.
 pub(super) fn context(system: &Memory) -> (ToolContext, Arc<Mutex<Vec<ToolCallUpdate>>>) {
     let shown = Arc::new(Mutex::new(Vec::new()));
     let progress = Arc::clone(&shown);
@@ -121,7 +122,7 @@ pub(super) fn context(system: &Memory) -> (ToolContext, Arc<Mutex<Vec<ToolCallUp
     (cx, shown)
 }
 
-/// Parses, prepares and runs a call, as a session does.
+/// Parses, prepares and runs a call as a session does.
 pub(super) async fn call(cx: &ToolContext, name: &str, arguments: Value) -> Result<ToolOutput, ToolError> {
     let tool = super::builtin().into_iter().find(|tool| tool.spec().name == name).expect("a built-in tool");
     let mut call = tool.parse(arguments)?;
@@ -129,7 +130,7 @@ pub(super) async fn call(cx: &ToolContext, name: &str, arguments: Value) -> Resu
     call.run(cx).await
 }
 
-/// What the model reads of a call, whether it went well or not.
+/// Returns the text that the model receives for a call, whether it succeeds or fails.
 pub(super) async fn text(cx: &ToolContext, name: &str, arguments: Value) -> String {
     match call(cx, name, arguments).await {
         Ok(output) => output.result.text,
@@ -164,7 +165,7 @@ impl System for Memory {
             }
         };
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-        // Ranges come back without their last line end, as from many editors.
+        // Ranges are returned without their last line ending, as many editors do.
         Ok(match range {
             Some(range) => {
                 let part = freshness::lines(text, range);
@@ -295,7 +296,7 @@ impl System for Memory {
 }
 
 impl World {
-    /// One read of the editor, which may be the last before a write is done.
+    /// Counts one read of the editor, and carries out the delayed write when it is due.
     fn arrive(&mut self) {
         match &mut self.late {
             Some(Some(reads)) if self.coming.is_some() => match reads.checked_sub(1) {

@@ -1,5 +1,5 @@
-//! Files whose text in the editor is not the text on disk: a command works on the disk, and the
-//! user looks at the editor.
+//! Detects files whose text in the editor differs from the disk: a command works on the disk, while
+//! the user sees the editor's text.
 
 use super::{cancel::unless_cancelled, path};
 use crate::{
@@ -9,9 +9,9 @@ use crate::{
 use futures::{StreamExt, stream};
 use system::{AbsPath, Route};
 
-/// The files, as they are shown, of which the editor holds other text than the disk, among those
-/// that this session has read or written through the editor. The editor is asked only for files
-/// whose text on disk is not the text last seen.
+/// Returns the display paths of the files for which the editor's text differs from the disk, among
+/// those that this session read or wrote through the editor. Queries the editor only for files
+/// whose text on disk differs from the text last seen.
 pub(super) async fn unsaved(cx: &ToolContext) -> Result<Vec<String>, ToolError> {
     let routes = cx.system.routes();
     let paths = match (routes.read_text, routes.write_text) {
@@ -39,7 +39,7 @@ pub(super) async fn unsaved(cx: &ToolContext) -> Result<Vec<String>, ToolError> 
     Ok(unsaved.iter().map(|path| path::shown(path, &cx.cwd).to_owned()).collect())
 }
 
-/// What is said of them beside the result of a command; empty where there are none.
+/// Returns the note on unsaved files for the result of a command; empty if there are none.
 pub(super) fn note(unsaved: &[String]) -> String {
     match unsaved.is_empty() {
         true => String::new(),
@@ -51,7 +51,7 @@ pub(super) fn note(unsaved: &[String]) -> String {
     }
 }
 
-/// The path, where the editor holds another text than the disk.
+/// Returns the path if the editor's text differs from the disk.
 async fn is_unsaved(cx: &ToolContext, path: AbsPath, now: Option<Stamp>) -> Option<AbsPath> {
     let text = cx.system.read_text_on_disk(&path).await.ok()?;
     let disk = text.as_deref().map(Fingerprint::of);

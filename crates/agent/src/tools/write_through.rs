@@ -1,4 +1,5 @@
-//! How every tool changes a file's text, so that no edit is lost between the editor, the disk and the model.
+//! The single path by which tools change a file's text, so that no edit is lost between the editor,
+//! the disk and the model.
 
 use super::{
     cancel::unless_cancelled,
@@ -13,48 +14,50 @@ use crate::{
 use imara_diff::{Algorithm, BasicLineDiffPrinter, InternedInput, UnifiedDiffConfig};
 use system::{AbsPath, DiskSnapshot, Route, SystemError, TextEncoding};
 
-/// A change of one file's text, decided on but not yet made.
+/// A change to one file's text, computed but not yet made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Change {
-    /// The file.
+    /// The file's path.
     pub(crate) path: AbsPath,
-    /// How the model calls it.
+    /// The model's name for the file.
     pub(crate) name: String,
-    /// Its text when the change was decided on; `None` for a new file.
+    /// The text when the change was computed; `None` for a new file.
     pub(crate) before: Option<String>,
-    /// Its text afterwards.
+    /// The text after the change.
     pub(crate) after: String,
-    /// How `before` compared with what the model had seen.
+    /// How `before` compares with what the model had seen.
     pub(crate) freshness: Freshness,
-    /// Whether the editor's text is another than the disk's.
+    /// Whether the editor's text differs from the disk's.
     pub(crate) unsaved: bool,
 }
 
-/// The text that a change must be based on.
+/// The current text, on which a change must be based.
 #[derive(Debug)]
 pub(crate) struct Now {
-    /// `None` when there is no such file.
+    /// The text; `None` if the file does not exist.
     pub(crate) text: Option<String>,
-    /// Whether it is the editor's, and the disk holds another.
+    /// Whether the text is the editor's and the disk's differs.
     pub(crate) unsaved: bool,
 }
 
-/// What came of a change.
+/// The outcome of a change.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Written {
-    /// The file's text now; what was sent, unless the editor made something else of it.
+    /// The file's text now: what was sent, unless the editor changed it.
     pub(crate) text: String,
-    /// For the model: what it must know beside the fact, each on a line of its own. Empty, or begins with a line end.
+    /// Notes for the model beyond the fact of the change, each on a line of its own. Empty, or
+    /// begins with a line ending.
     pub(crate) note: String,
 }
 
 impl Change {
-    /// The change as the user sees it.
+    /// Returns the change as a diff for the user.
     pub(super) fn diff(&self) -> ToolContent {
         diff(&self.path, self.before.clone(), Some(self.after.clone()))
     }
 
-    /// Refuses when the file is no longer what the user was asked about. Without a question there was no time for that.
+    /// Rejects the change if the file changed while the user was asked for permission. If the user
+    /// was not asked, there was no time for the file to change.
     pub(super) async fn still_fits(&self, cx: &ToolContext) -> Result<(), ToolError> {
         if cx.asked && text_now(cx, &self.path, &self.name).await?.text != self.before {
             return Err(ToolError::message(format!(
@@ -65,14 +68,14 @@ impl Change {
         Ok(())
     }
 
-    /// Makes the change, and remembers what the model now knows: all of the text when it knew all of it before (`whole`), else only that the file
-    /// was touched.
+    /// Makes the change, and records what the model now knows: the whole text if it knew the whole
+    /// text before (`whole`), otherwise only that the file was changed.
     pub(crate) async fn write(&self, cx: &ToolContext, whole: bool) -> Result<Written, ToolError> {
         self.write_over(cx, whole, self.before.as_deref()).await
     }
 
-    /// The same where another text stands there by now than was decided on: that of a file which
-    /// was renamed to this one.
+    /// Like [`Change::write`], for a file whose current text is `was` instead of `before`: the text
+    /// of a file that was renamed to this path.
     pub(super) async fn write_over(
         &self,
         cx: &ToolContext,
@@ -98,12 +101,12 @@ impl Change {
                 (text, note, told)
             }
             Taken::Unknown(note) => (self.after.clone(), note, false),
-            // It may not be saved for long: the editor has it, and what it made of it nobody can
-            // tell.
+            // The write may stay unsaved for long: the editor has accepted it, but the editor's
+            // version of the text cannot be read.
             Taken::Nothing if writes_blindly(cx) => (self.after.clone(), String::new(), true),
             Taken::Nothing => return Err(self.not_taken(cx).await),
         };
-        // The disk as it was when the editor's text was read for the last time.
+        // Records the disk's state at the last read of the editor's text.
         if let (Some(now), Route::Client) = (now, cx.system.routes().read_text) {
             cx.files.looked(&self.path, now);
         }
@@ -115,7 +118,7 @@ impl Change {
         Ok(Written { text, note })
     }
 
-    /// What is said of a write that the editor answered and did not do.
+    /// Returns the error for a write that the editor acknowledged but did not carry out.
     async fn not_taken(&self, cx: &ToolContext) -> ToolError {
         let (name, seconds) = (&self.name, TAKEN_WITHIN.as_secs());
         let old = if self.before.is_some() { "shows the old text" } else { "has no such file" };
@@ -131,7 +134,8 @@ impl Change {
         ))
     }
 
-    /// What the model is told of a change in a text it has not read and that the disk does not hold.
+    /// Returns the note for a change to an editor's text that the model has not read and that
+    /// differs from the disk.
     pub(super) fn unsaved_note(&self) -> &'static str {
         match self.unsaved && self.freshness != Freshness::Fresh {
             true => {
@@ -141,8 +145,8 @@ impl Change {
         }
     }
 
-    /// What the editor holds once it has taken a write. One that formats on save holds other text
-    /// than was sent.
+    /// Reads the editor's text after it took a write. An editor that formats on save has a
+    /// different text from the one that was sent.
     async fn read_back(&self, cx: &ToolContext, was: Option<&str>) -> Result<Taken, ToolError> {
         let routes = cx.system.routes();
         let taken = match (routes.read_text, routes.write_text) {
@@ -186,8 +190,8 @@ impl Change {
     }
 }
 
-/// The text that a change must be based on, whoever holds it; `None` when there is no such file. Refuses where the editor holds text that
-/// cannot be changed without losing it.
+/// Returns the text that a change must be based on, from the editor or the disk; `None` if the file
+/// does not exist. Fails if the editor holds text that would be lost by a change.
 pub(crate) async fn text_now(cx: &ToolContext, path: &AbsPath, name: &str) -> Result<Now, ToolError> {
     let disk = beside_client(cx, cx.system.read_disk_snapshot(path));
     let read = async { futures::join!(cx.system.read_text(path, None), disk) };
@@ -197,7 +201,8 @@ pub(crate) async fn text_now(cx: &ToolContext, path: &AbsPath, name: &str) -> Re
         Err(SystemError::NotFound(_)) => None,
         Err(error) => return Err(unreadable(name, error)),
     };
-    // Asked for after the read: a client that turned out not to read has changed the routes by now.
+    // The routes are read after the text: a client that turns out not to support reads has changed
+    // them by now.
     let routes = cx.system.routes();
     let is_on_disk = match &disk {
         Some(look) => look.metadata.is_ok(),
@@ -211,12 +216,12 @@ pub(crate) async fn text_now(cx: &ToolContext, path: &AbsPath, name: &str) -> Re
     else {
         return Ok(Now { text: held, unsaved: false });
     };
-    // An editor may know nothing of a file that is on disk all the same; and what it holds may be out of date.
+    // An editor may not know a file that exists on disk, and its text may be out of date.
     let on_disk = match (on_disk, &held) {
         (Ok(text), _) => text,
-        // What the editor made of such bytes is no longer what they were.
+        // The editor's decoding of such bytes does not preserve them.
         (Err(error @ SystemError::NotText { .. }), _) => return Err(unreadable(name, error)),
-        // The editor's text is text all the same.
+        // The disk cannot be read, but the editor's text can still be changed.
         (Err(_), Some(_)) if routes.write_text == Route::Client => None,
         (Err(error), _) => return Err(unreadable(name, error)),
     };
@@ -227,7 +232,7 @@ pub(crate) async fn text_now(cx: &ToolContext, path: &AbsPath, name: &str) -> Re
         &held,
         on_disk.as_deref(),
     ) {
-        // On disk line ends are kept, so that is the text to work on.
+        // Only the disk's text keeps its line endings, so it is the text to change.
         Standing::Same if routes.write_text != Route::Client && on_disk.is_some() => {
             return Ok(Now { text: on_disk, unsaved: false });
         }
@@ -239,7 +244,7 @@ pub(crate) async fn text_now(cx: &ToolContext, path: &AbsPath, name: &str) -> Re
         }
         standing => standing,
     };
-    // A client that reads such bytes as UTF-8 would write what it made of them.
+    // A client that decodes such bytes as UTF-8 would write its decoded version.
     if standing != Standing::Same && encoding != TextEncoding::Utf8 {
         return Err(ToolError::message(format!(
             "{name} is {encoding} text on disk, and the editor shows another text, perhaps because it takes it for UTF-8; nothing was written. Ask the \
@@ -255,7 +260,8 @@ pub(crate) async fn text_now(cx: &ToolContext, path: &AbsPath, name: &str) -> Re
     }
 }
 
-/// Refuses a file of a project whose folder is gone: a write would make the folder anew.
+/// Rejects a file in the project if the project's directory is missing, because a write would
+/// recreate it.
 async fn in_the_project(cx: &ToolContext, path: &AbsPath, name: &str) -> Result<(), ToolError> {
     if !path.starts_with(&cx.cwd) {
         return Ok(());
@@ -270,7 +276,8 @@ async fn in_the_project(cx: &ToolContext, path: &AbsPath, name: &str) -> Result<
     }
 }
 
-/// Looks at the disk while the editor is being read; not where the disk is what is read. What is asked of the editor goes out first.
+/// Runs a query of the disk while the editor is being read; `None` unless reads go to the client.
+/// Yields first, so that the request to the editor is sent first.
 pub(super) async fn beside_client<T>(cx: &ToolContext, look: impl Future<Output = T>) -> Option<T> {
     match cx.system.routes().read_text {
         Route::Client => {
@@ -281,18 +288,19 @@ pub(super) async fn beside_client<T>(cx: &ToolContext, look: impl Future<Output 
     }
 }
 
-/// How the disk's file looks now.
+/// Returns the current stamp of the file on disk.
 pub(super) async fn stamp(cx: &ToolContext, path: &AbsPath) -> Option<Stamp> {
     cx.system.metadata(path).await.ok().map(Stamp::from)
 }
 
-/// Whether the client takes writes but cannot be read: what it made of a write is known only once it saves.
+/// Whether the client accepts writes but cannot be read: its version of a text is known only once
+/// it saves.
 pub(super) fn writes_blindly(cx: &ToolContext) -> bool {
     let routes = cx.system.routes();
     routes.write_text == Route::Client && routes.read_text != Route::Client
 }
 
-/// A change as the user sees it.
+/// Returns a change as a diff for the user.
 pub(super) fn diff(path: &AbsPath, old_text: Option<String>, new_text: Option<String>) -> ToolContent {
     ToolContent::Diff(Diff { path: path.clone(), old_text, new_text })
 }

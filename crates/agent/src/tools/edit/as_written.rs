@@ -1,9 +1,9 @@
-//! What of a new text may be a fault of form, though its old text has none.
+//! Detects formatting mistakes that a new text may contain although its old text contains none.
 
 use super::spelling::{ENTITIES, Step, has_break_outside_quotes};
 
-/// The fault that a new text may have, and what shows it: nothing of the kind is in the texts from
-/// before.
+/// Returns the mistake that a new text may contain, and the characters that suggest it: characters
+/// that occur in none of the texts from before.
 pub(in crate::tools) fn doubtful(new: &str, before: &[&str]) -> Option<(Step, &'static str)> {
     let is_new = |sign: &str| new.contains(sign) && !before.iter().any(|text| text.contains(sign));
     if let Some((entity, _)) = ENTITIES.iter().find(|(entity, _)| is_new(entity)) {

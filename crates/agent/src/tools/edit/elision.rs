@@ -1,10 +1,11 @@
-//! Lines that stand for lines which a model left out: `// ... rest of the code`.
+//! Detects elisions: placeholder lines such as `// ... rest of the code`, which stand for lines
+//! that a model left out.
 
-/// What begins a comment, longer ones first.
+/// Comment openers; longer ones first.
 const OPENERS: [&str; 10] = ["<!--", "{/*", "///", "//", "/*", "--", "#", ";", "%", "*"];
-/// What ends one.
+/// Comment closers.
 const CLOSERS: [&str; 3] = ["*/}", "*/", "-->"];
-/// Words of which an elision with dots has one.
+/// An elision with dots contains one of these words.
 const WORDS: [&str; 16] = [
     "rest",
     "remaining",
@@ -23,7 +24,7 @@ const WORDS: [&str; 16] = [
     "etc",
     "keep",
 ];
-/// How an elision without dots begins.
+/// Beginnings of an elision without dots.
 const STARTS: [&str; 12] = [
     "rest of ",
     "the rest of ",
@@ -38,7 +39,7 @@ const STARTS: [&str; 12] = [
     "keep existing",
     "same as before",
 ];
-/// How it ends, where it does not end right there.
+/// Endings of an elision without dots that continues after its beginning.
 const ENDS: [&str; 16] = [
     "code",
     "file",
@@ -58,19 +59,19 @@ const ENDS: [&str; 16] = [
     "as before",
 ];
 
-/// The first line of a text that stands for others, three dots alone included.
+/// Returns the first elision in a text; a line of only three dots counts.
 pub(in crate::tools) fn any(text: &str) -> Option<&str> {
     text.lines().map(str::trim).find(|line| matches!(*line, "..." | "…") || is_elision(line))
 }
 
-/// The first line of a new text that stands for others and is in none of the texts from before.
-/// Three dots alone are none: they are code in some languages.
+/// Returns the first elision in a new text that occurs in none of the texts from before. A line of
+/// only three dots does not count, because it is code in some languages.
 pub(in crate::tools) fn added<'a>(new: &'a str, before: &[&str]) -> Option<&'a str> {
     let known = |line: &str| before.iter().any(|text| text.contains(line));
     new.lines().map(str::trim).find(|line| is_elision(line) && !known(line))
 }
 
-/// Whether a comment says that lines were left out.
+/// Whether a line is a comment that says lines were left out.
 fn is_elision(line: &str) -> bool {
     let Some(opener) = OPENERS.iter().find(|opener| line.starts_with(**opener)) else { return false };
     let body = line[opener.len()..].trim();

@@ -1,43 +1,43 @@
-//! Indentation in another way: how the lines of a text become those of a file.
+//! Conversion between indentation styles: maps the indentation of a text's lines to that of a file.
 
 use std::collections::BTreeMap;
 
-/// A level of indentation in parts that every width of up to eight blanks divides.
+/// The units of one indentation level, divisible by every width from 1 to 8 blanks.
 const LEVEL: i64 = 840;
-/// Widths of a level, in blanks, the usual ones first.
+/// The candidate widths of a level in blanks; the most common first.
 const WIDTHS: [i64; 5] = [4, 2, 8, 3, 1];
 
-/// What makes an indentation of one text that of another.
+/// A mapping from the indentation of one text to that of another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Reindent {
-    /// This stands before it.
+    /// Prepends this indentation.
     Deeper(String),
-    /// This no longer stands before it.
+    /// Strips this prefix of the indentation.
     Shallower(String),
-    /// Levels of another form.
+    /// Converts levels between styles.
     Levels {
-        /// Blanks of a level there; a tab is a level.
+        /// The width of a level in the source, in blanks. A tab is one level.
         from: i64,
-        /// Blanks of a level here.
+        /// The width of a level in the target, in blanks.
         to: i64,
-        /// Parts of a level that are added.
+        /// The units (see [`LEVEL`]) that are added.
         shift: i64,
-        /// Whether levels are tabs here.
+        /// Whether the target indents with tabs.
         tabs: bool,
     },
 }
 
-/// How a text is indented.
+/// The indentation style of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Style {
-    /// Whether most indented lines begin with a tab; `None` where none is indented.
+    /// Whether most indented lines begin with a tab; `None` if no line is indented.
     pub(super) tabs: Option<bool>,
-    /// Blanks of a level.
+    /// The width of a level, in blanks.
     pub(super) width: Option<i64>,
 }
 
 impl Style {
-    /// The style of lines.
+    /// Detects the style of lines.
     pub(super) fn of<'a>(lines: impl Iterator<Item = &'a str>) -> Self {
         let (mut tabs, mut blanks) = (0, 0);
         let mut steps: BTreeMap<i64, usize> = BTreeMap::new();
@@ -55,15 +55,15 @@ impl Style {
             }
             last = depth;
         }
-        // The commonest step inwards; of two, the smaller one.
+        // The most common increase in depth; the smaller one if two are equally common.
         let width = steps.into_iter().rev().max_by_key(|(_, count)| *count).map(|(width, _)| width);
         Self { tabs: (tabs + blanks > 0).then_some(tabs > blanks), width: width.filter(|width| *width <= 8) }
     }
 }
 
 impl Reindent {
-    /// What makes each first indentation the second one, for all pairs the same. `from` is the style
-    /// of the text that the first ones are from, `to` that of the file.
+    /// Returns a mapping that turns the first indentation of every pair into the second, if there
+    /// is one. `from` is the style of the text with the first indentations, `to` that of the file.
     pub(super) fn between(pairs: &[(&str, &str)], from: Style, to: Style) -> Option<Self> {
         let (first, second) = pairs.first()?;
         let levels = |(from_width, to_width): (i64, i64)| {
@@ -88,7 +88,7 @@ impl Reindent {
         ways.into_iter().find(|way| pairs.iter().all(|(from, to)| way.of(from).as_deref() == Some(*to)))
     }
 
-    /// The indentation that another becomes; `None` where it has no room to the left.
+    /// Maps an indentation; `None` if it would become negative.
     pub(super) fn of(&self, indent: &str) -> Option<String> {
         match self {
             Self::Deeper(more) => Some(format!("{more}{indent}")),
@@ -105,12 +105,12 @@ impl Reindent {
     }
 }
 
-/// The blanks and tabs that a line begins with.
+/// Returns the leading blanks and tabs of a line.
 pub(in crate::tools) fn indent_of(line: &str) -> &str {
     &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
 }
 
-/// How deep an indentation is, in parts of a level of so many blanks.
+/// Returns the depth of an indentation in units (see [`LEVEL`]), for levels of `width` blanks.
 fn parts(indent: &str, width: i64) -> i64 {
     let tabs = indent.matches('\t').count() as i64;
     let blanks = indent.len() as i64 - tabs;
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn carries_indentation_over() {
         for (from, to, pairs, others) in [
-            // Left out, or too much of it.
+            // Indentation omitted, or too much of it.
             (
                 "a\n    b",
                 "    a\n        b",

@@ -1,5 +1,5 @@
-//! Where an old text stands in a file: as it is, else as the first of a row of looser readings finds
-//! it. Likeness is no reading: a text that stands nowhere is not found.
+//! Locates an old text in a file: verbatim, or else by the first of a series of looser readings
+//! that matches. Similarity is not a reading: a text that matches no reading is not found.
 
 use super::{
     indent::{Reindent, Style, indent_of},
@@ -9,36 +9,36 @@ use super::{
 };
 use std::{cell::OnceCell, ops::Range};
 
-/// The places of an old text, all by the same reading.
+/// The matches of an old text, all found by the same reading.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::tools) struct Found {
-    /// At least one, in order.
+    /// The matches in order; at least one.
     pub(in crate::tools) places: Vec<Place>,
-    /// What was undone or passed over; empty where the text stands there as it is.
+    /// The corrections and tolerances applied to find them; empty for a verbatim match.
     pub(in crate::tools) steps: Vec<Step>,
 }
 
-/// One place of an old text.
+/// One match of an old text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::tools) struct Place {
-    /// Its bytes in the file.
+    /// The byte range in the file.
     pub(in crate::tools) range: Range<usize>,
-    /// What comes there in place of it; what the new text leaves as it was is as the file has it.
+    /// The replacement. Where the new text keeps the old, it has the file's own characters.
     pub(in crate::tools) new: String,
 }
 
-/// Which places count.
+/// The matches to consider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::tools) enum Where {
-    /// Any; places that overlap each count, since either could be meant.
+    /// Anywhere; overlapping matches each count, since either could be meant.
     Anywhere,
-    /// Any; of places that overlap, the first.
+    /// Anywhere; of overlapping matches only the first counts.
     Everywhere,
-    /// Those that begin where a line begins.
+    /// Only at the beginning of a line.
     LineStarts,
 }
 
-/// A file's text, looked at in as many ways as are asked for.
+/// A file's text, with lazily computed views of it for the looser readings.
 pub(in crate::tools) struct Target<'a> {
     text: &'a str,
     folds: [OnceCell<View>; 3],
@@ -49,7 +49,7 @@ pub(in crate::tools) struct Target<'a> {
 /// A line of a view.
 #[derive(Debug)]
 struct Line {
-    /// Without its line end.
+    /// The byte range without the line ending.
     bytes: Range<usize>,
     indent: usize,
 }
@@ -59,14 +59,14 @@ impl<'a> Target<'a> {
         Self { text, folds: Default::default(), lines: OnceCell::new(), style: OnceCell::new() }
     }
 
-    /// Finds an old text by the strictest reading that finds it at all. `new` is read alike.
+    /// Finds an old text by the strictest reading that matches. `new` is read in the same way.
     pub(in crate::tools) fn locate(&self, old: &str, new: &str, which: Where) -> Option<Found> {
         let (old, new) = (old.replace("\r\n", "\n"), new.replace("\r\n", "\n"));
         Spelling::all(&old, &new).into_iter().find_map(|spelling| self.read(&spelling, which))
     }
 
     fn read(&self, spelling: &Spelling, which: Where) -> Option<Found> {
-        // The line is what a printed number stands before.
+        // A printed line number precedes a whole line.
         let which = if spelling.steps.contains(&Step::LineNumbers) { Where::LineStarts } else { which };
         let folds = [
             (Fold::LineEnds, None),
@@ -124,10 +124,10 @@ impl<'a> Target<'a> {
         })
     }
 
-    /// Whole lines that are the old ones but for indentation that differs throughout in one way.
+    /// Finds whole lines that equal the old ones except for a consistent difference in indentation.
     fn indented(&self, spelling: &Spelling) -> Option<Found> {
-        // A line end that both texts have is no part of what differs; one that only the old text has
-        // goes.
+        // A line ending of both texts is not part of the difference; one of the old text alone is
+        // removed.
         let (old, new, with_line_end) =
             match (spelling.old.strip_suffix('\n'), spelling.new.strip_suffix('\n')) {
                 (Some(old), Some(new)) => (old, new, false),
@@ -171,7 +171,7 @@ impl<'a> Target<'a> {
     }
 }
 
-/// The old and the new text with the indentation of the file's lines.
+/// Converts the old and the new text to the indentation of the file's lines.
 fn carried_over(
     old: &str,
     new: &str,
@@ -186,7 +186,7 @@ fn carried_over(
         .filter(|(line, _)| !line.trim().is_empty())
         .map(|(line, there)| (indent_of(line), *there))
         .collect();
-    // Some files are indented in one way here and in another there.
+    // Some files indent differently in different places, so the style found here takes precedence.
     let indented = there.iter().find(|indent| !indent.is_empty());
     let to = Style { tabs: indented.map(|indent| indent.starts_with('\t')).or(to.tabs), ..to };
     let put = |way: &Reindent, text: &str, first: Option<&str>| -> Option<String> {
@@ -205,14 +205,14 @@ fn carried_over(
     if let Some(way) = Reindent::between(&pairs, from, to) {
         return Some((put(&way, old, None)?, put(&way, new, None)?));
     }
-    // A first line whose indentation was left out of both texts.
+    // Both texts omit the indentation of the first line.
     let (first, rest) = pairs.split_first()?;
     let is_left_out = first.0.is_empty() && !rest.is_empty() && indent_of(new).is_empty();
     let way = Reindent::between(rest, from, to).filter(|_| is_left_out)?;
     Some((put(&way, old, Some(first.1))?, put(&way, new, Some(first.1))?))
 }
 
-/// What else the file's lines differ in from the old ones.
+/// Returns the other differences between the file's lines and the old ones.
 fn passed_over(there: &str, old: &str) -> Vec<Step> {
     let same = |fold| View::of(there, fold).text == View::of(old, fold).text;
     let mut steps = Vec::new();
@@ -224,7 +224,7 @@ fn passed_over(there: &str, old: &str) -> Vec<Step> {
     steps
 }
 
-/// Where a text begins, those that overlap included.
+/// Returns the start positions of all occurrences, including overlapping ones.
 fn overlapping<'a>(text: &'a str, wanted: &'a str) -> impl Iterator<Item = usize> + 'a {
     let step = wanted.chars().next().map_or(1, char::len_utf8);
     let mut from = 0;

@@ -1,4 +1,4 @@
-//! The edit engine, pure: replaces text in text, keeping how its lines end.
+//! The edit engine: replaces text within text and preserves line endings. Pure.
 
 mod as_written;
 pub(super) mod elision;
@@ -16,48 +16,49 @@ pub(super) use spelling::{Step, matched_after, unescaped};
 use imara_diff::{Algorithm, Diff, InternedInput};
 use std::ops::Range;
 
-/// A text after an edit.
+/// The result of an edit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Edited {
-    /// All of it.
+    /// The whole text.
     pub(super) text: String,
-    /// Lines that are gone.
+    /// The number of removed lines.
     pub(super) removed: usize,
-    /// Lines that are new.
+    /// The number of added lines.
     pub(super) added: usize,
     /// The 1-based line of the first change.
     pub(super) first_line: usize,
-    /// What was undone or passed over to find the place.
+    /// The corrections and tolerances applied to find the old text.
     pub(super) steps: Vec<Step>,
 }
 
-/// Why an edit does not fit a text.
+/// The reason why an edit cannot be applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum EditError {
-    /// There is nothing to look for.
+    /// The old text is empty.
     EmptyOld,
-    /// There is nothing to change.
+    /// The old and the new text are equal.
     Same,
     /// The old text does not occur.
     NotFound,
-    /// The old text does not occur, and this line of it stands for lines that are left out.
+    /// The old text does not occur, and it contains this elision, which stands for omitted lines.
     ElidedOld(String),
-    /// This line of the new text stands for lines that are left out: it would be written as it is.
+    /// The new text contains this elision, which would be written literally.
     ElidedNew(String),
-    /// What the old text was found as is what the new text is, too.
+    /// By the reading that found the old text, the old and the new text are equal.
     NoDifference(Vec<Step>),
     /// The old text occurs more than once.
     Ambiguous {
-        /// The 1-based lines where it begins.
+        /// The 1-based lines where the matches begin.
         lines: Vec<usize>,
-        /// What was undone or passed over to find it.
+        /// The corrections and tolerances applied to find the matches.
         steps: Vec<Step>,
     },
 }
 
-/// Replaces `old` by `new`, where it occurs exactly once, or everywhere with `all`. Where it does not
-/// occur as it stands, the looser readings of [`locate`] count, each only if it finds one place. Line
-/// ends match whatever they are; what is put in gets those of its surroundings.
+/// Replaces `old` by `new`: the only occurrence, or with `all` every occurrence. If `old` does not
+/// occur verbatim, the looser readings of [`locate`] apply, each only if it finds exactly one
+/// match. Line endings match regardless of kind; inserted text takes the line endings of its
+/// surroundings.
 pub(super) fn apply(text: &str, old: &str, new: &str, all: bool) -> Result<Edited, EditError> {
     if old.is_empty() {
         return Err(EditError::EmptyOld);
@@ -90,18 +91,18 @@ pub(super) fn apply(text: &str, old: &str, new: &str, all: bool) -> Result<Edite
     }
 }
 
-/// Whether most lines of a text end in `\r\n`.
+/// Whether most line endings of a text are `\r\n`.
 pub(super) fn is_crlf(text: &str) -> bool {
     let crlf = text.matches("\r\n").count();
     crlf * 2 > text.matches('\n').count()
 }
 
-/// A text that has only `\n`, with the line ends wanted.
+/// Converts a text that contains only `\n` to the given line endings.
 pub(super) fn with_line_ends(text: &str, crlf: bool) -> String {
     if crlf { text.replace("\r\n", "\n").replace('\n', "\r\n") } else { text.to_owned() }
 }
 
-/// Lines removed and added between two texts.
+/// Returns the numbers of lines removed and added between two texts.
 pub(super) fn changed_lines(before: &str, after: &str) -> (usize, usize) {
     let diff = Diff::compute(Algorithm::Histogram, &InternedInput::new(before, after));
     (diff.count_removals() as usize, diff.count_additions() as usize)
@@ -123,7 +124,8 @@ fn replace(text: &str, places: &[(Range<usize>, String)]) -> String {
     out
 }
 
-/// Compares whole lines, only where something changed: a text of any size costs what its changes cost.
+/// Counts removed and added lines. Compares only the changed lines, so the cost depends on the
+/// changes and not on the size of the text.
 fn count(text: &str, places: &[(Range<usize>, String)]) -> (usize, usize) {
     let (mut removed, mut added) = (0, 0);
     let mut places = places;
@@ -146,7 +148,7 @@ fn count(text: &str, places: &[(Range<usize>, String)]) -> (usize, usize) {
     (removed, added)
 }
 
-/// The end of the line that a position is in, its line end included.
+/// Returns the end of the line that contains a position, including its line ending.
 fn line_end(text: &str, at: usize) -> usize {
     text[at..].find('\n').map_or(text.len(), |newline| at + newline + 1)
 }
@@ -195,14 +197,14 @@ mod tests {
         }
     }
 
-    /// A file with what models get wrong: tabs, blanks at line ends, typeset characters, CRLF.
+    /// A file with what models get wrong: tabs, trailing blanks, typographic characters, CRLF.
     const FILE: &str = "fn a() {\n    if x < 1 && y {\n        say(\"it's\");  \n    }\n    done();\n}\n\nfn b() {\n\tgo();\n\tend();\n}\n";
 
     #[test]
     fn faults_of_form_are_passed_over_where_one_place_is_left() {
         use Step::*;
         for (old, new, steps, gone, come) in [
-            // The numbers that file_read prints, whatever they are printed like.
+            // The line numbers that `file_read` prints, in any format.
             (
                 "2\t    if x < 1 && y {\n3\t        say(\"it's\");  ",
                 "2\t    if x {\n3\t        say(\"it's\");  ",
@@ -212,7 +214,7 @@ mod tests {
             ),
             (" 5→    done();", "    over();", &[LineNumbers], "done();", "over();"),
             ("5|     done();\n6| }", "5|     over();\n6| }", &[LineNumbers], "done();", "over();"),
-            // Blanks at line ends, on either side.
+            // Trailing blanks, in either text.
             ("fn a() {  \n    if x < 1", "fn a() {  \n    if x < 2", &[TrailingBlanks], "x < 1", "x < 2"),
             (
                 "say(\"it's\");\n    }\n    done();",
@@ -222,7 +224,7 @@ mod tests {
                 "over();",
             ),
             ("done();   ", "over();   ", &[TrailingBlanks], "done();", "over();"),
-            // Look-alikes: what is new gets the file's characters, too.
+            // Look-alike characters: inserted text gets the file's characters too.
             (
                 "say(“it’s”);",
                 "say(“it’s not”, “x”);",
@@ -237,7 +239,7 @@ mod tests {
                 "done();",
                 "over();",
             ),
-            // Indentation, throughout in one way.
+            // Indentation that differs consistently.
             (
                 "if x < 1 && y {\n    say(\"it's\");\n}",
                 "if x < 1 && y {\n    if z {\n        say(\"it's\");\n    }\n}",
@@ -253,11 +255,11 @@ mod tests {
                 "\tif z {\n\t\tend();\n\t}\n",
             ),
             ("  go();", "  stop();", &[Indentation], "go();", "stop();"),
-            // One level of escapes too many.
+            // One level of escaping too many.
             ("fn b() {\\n\\tgo();", "fn b() {\\n\\tstop();", &[Backslashes], "go();", "stop();"),
             ("say(\\\"it's\\\");", "say(\\\"its\\\");", &[Backslashes], "it's", "its"),
             ("x &lt; 1 &amp;&amp; y", "x &gt; 1 &amp;&amp; y", &[Entities], "x < 1", "x > 1"),
-            // Several of them.
+            // Several mistakes together.
             (
                 "9\t    go();\n10\t    end();",
                 "9\t    stop();\n10\t    end();",
@@ -281,18 +283,18 @@ mod tests {
     fn what_could_be_meant_otherwise_is_refused() {
         let twice = "if a {\n    go();\n}\nif b {\n        go();\n}\n";
         for (text, old, new, all, expected) in [
-            // Two places by the same reading, also where all are asked for.
+            // Two matches by the same reading, with and without `all`.
             (twice, "\tgo();", "stop();", false, Some((vec![2, 5], vec![Step::Indentation]))),
             (twice, "\tgo();", "stop();", true, Some((vec![2, 5], vec![Step::Indentation]))),
             ("'a'\n'a'\n", "‘a’", "‘b’", false, Some((vec![1, 2], vec![Step::LookAlikes]))),
-            // Another shape, and what is only alike.
+            // Different structure, or mere similarity.
             ("if a:\n    b()\nc()\n", "if a:\n    b()\n    c()", "if a:\n    c()", false, None),
             ("let total = 1;\n", "let totals = 1;", "let total = 2;", false, None),
-            // A number that is no line's: it is the text of another line.
+            // The number is not a line number: it belongs to the text of another line.
             ("4\tfoo\n", "3\tfo", "3\tba", false, None),
-            // The new text has no room to the left.
+            // The new text's indentation would become negative.
             ("a {\n  b\n}\n", "        b", "c", false, None),
-            // It cannot be told what the new text's `\\n` is.
+            // The new text's `\\n` is ambiguous.
             ("a();\nb();\n", "a();\\nb();", "a(\"\\n\");\\nb();", false, None),
         ] {
             let expected = match expected {
@@ -331,7 +333,7 @@ mod tests {
             ("a  \nb\t\nc\n", "a\nb\nc", "a\nc", "a  \nc\n"),
             ("key: a\n", "key: a   ", "key:", "key:\n"),
             ("a\r\nb\nc\r\n", "a \nb\nc", "a\nb\nd", "a\r\nb\nd\r\n"),
-            // New characters that the file knows are meant.
+            // New characters that also occur in the file are intended.
             ("“a” b's\n", "b’s", "“b’s”", "“a” “b's”\n"),
         ] {
             let edited = apply(text, old, new, false).unwrap_or_else(|error| panic!("{old:?}: {error:?}"));
@@ -344,7 +346,7 @@ mod tests {
         fn never_panics_and_undoes(text in "[ab\r\nü🦀 ]{0,60}", old in "[ab\r\nü🦀 ]{0,4}", new in "[cd\n]{0,4}", all: bool) {
             if let Ok(edited) = apply(&text, &old, &new, all) {
                 prop_assert_ne!(&edited.text, &text);
-                // What was put in is unlike anything that was there: taking it out again restores the text.
+                // The inserted text is unique, so removing it again restores the original text.
                 if !all && edited.steps.is_empty() && new.contains('c') && !text.contains('\r') && !old.contains('\r') && edited.text.matches(&new).count() == 1 {
                     prop_assert_eq!(apply(&edited.text, &new, &old, false).unwrap().text, text);
                 }

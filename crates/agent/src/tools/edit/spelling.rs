@@ -1,25 +1,25 @@
-//! What a model may have meant by an old and a new text that it wrote in another form: with printed
-//! line numbers, HTML entities, or one level of backslashes too many.
+//! Alternative readings of an old and a new text that a model wrote with formatting mistakes:
+//! printed line numbers, HTML entities, or one level of backslashes too many.
 
-/// A fault of form that was undone, or a difference that was passed over.
+/// A formatting mistake that was corrected, or a difference that was ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::tools) enum Step {
     /// `&lt;` for `<` and the like.
     Entities,
-    /// `\n` for a line end, `\"` for a quote and the like.
+    /// `\n` for a line ending, `\"` for a quote and the like.
     Backslashes,
-    /// The numbers that are printed before lines.
+    /// Line numbers printed before lines.
     LineNumbers,
-    /// Blanks at the ends of lines.
+    /// Trailing blanks.
     TrailingBlanks,
-    /// Quotes, dashes, blanks, dots that look alike.
+    /// Look-alike quotes, dashes, blanks and dots.
     LookAlikes,
-    /// The same lines, indented in another way throughout.
+    /// The same lines with consistently different indentation.
     Indentation,
 }
 
 impl Step {
-    /// What was done, for a sentence that begins with "matched after".
+    /// Returns a description that completes a sentence beginning with "matched after".
     fn said(self) -> &'static str {
         match self {
             Self::Entities => "reading HTML entities as characters",
@@ -32,7 +32,7 @@ impl Step {
     }
 }
 
-/// `matched after …`: what was done to find a text. Empty where nothing was.
+/// Returns `matched after …` with the steps needed to find a text; empty if there were none.
 pub(in crate::tools) fn matched_after(steps: &[Step]) -> String {
     let said: Vec<_> = steps.iter().map(|step| step.said()).collect();
     match said.as_slice() {
@@ -41,18 +41,18 @@ pub(in crate::tools) fn matched_after(steps: &[Step]) -> String {
     }
 }
 
-/// An old and a new text in one reading.
+/// An old and a new text under one reading.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Spelling {
-    /// What was undone.
+    /// The mistakes that were corrected.
     pub(super) steps: Vec<Step>,
     pub(super) old: String,
     pub(super) new: String,
 }
 
 impl Spelling {
-    /// The readings of two texts, as they stand first. What is not clear of the new text is no
-    /// reading: nothing is guessed.
+    /// Returns the readings of two texts, the verbatim one first. A reading under which the new
+    /// text is ambiguous is left out: nothing is guessed.
     pub(super) fn all(old: &str, new: &str) -> Vec<Self> {
         let as_it_is = Self { steps: Vec::new(), old: old.to_owned(), new: new.to_owned() };
         let undone = |step, read: Option<(String, String)>| {
@@ -85,7 +85,7 @@ pub(super) const ENTITIES: [(&str, &str); 7] = [
     ("&apos;", "'"),
     ("&#39;", "'"),
     ("&#x27;", "'"),
-    // Last, so that what it leaves is not read again.
+    // Last, so that its result is not decoded again.
     ("&amp;", "&"),
 ];
 
@@ -98,14 +98,14 @@ fn without_entities(old: &str, new: &str) -> Option<(String, String)> {
     }
     let new = match has_entities(new) {
         false => new.to_owned(),
-        // Both forms in one text: it cannot be told which of them is meant.
+        // Both forms in one text: it is ambiguous which of them is meant.
         true if new.contains(['<', '>']) => return None,
         true => decoded(new),
     };
     Some((decoded(old), new))
 }
 
-/// One level of backslashes taken off: all escapes, or without those of line ends and tabs.
+/// Removes one level of backslashes: all escapes, or all except those of line endings and tabs.
 fn without_backslashes(old: &str, new: &str, line_ends: bool) -> Option<(String, String)> {
     let read_old = unescaped(old, line_ends);
     if read_old == old {
@@ -116,38 +116,39 @@ fn without_backslashes(old: &str, new: &str, line_ends: bool) -> Option<(String,
     let breaks_lines = line_ends && controls(old);
     let has_bare_quote = |text: &str| odd_quotes(text).next().is_some();
     let is_as_meant = match breaks_lines {
-        // Its lines end as lines do.
+        // The new text already has real line endings.
         true => new.contains('\n') && !old.trim_end_matches('\n').contains('\n'),
         false => has_bare_quote(new) && !has_bare_quote(old),
     };
     if is_as_meant || unescaped(new, true) == new {
         return Some((read_old, new.to_owned()));
     }
-    // `\n` in a text that has no other fault, or within quotes: a line end, or the two characters?
+    // `\n` in a text with no other mistake, or within quotes: it could mean a line ending or the
+    // two characters.
     if line_ends && controls(new) && (!breaks_lines || has_escape_in_quotes(new)) {
         return None;
     }
     Some((read_old, unescaped(new, line_ends)))
 }
 
-/// The places of double quotes that no backslash stands before.
+/// Returns the positions of double quotes that no backslash precedes.
 fn odd_quotes(text: &str) -> impl Iterator<Item = usize> {
     text.match_indices('"').map(|(at, _)| at).filter(|&at| !text[..at].ends_with('\\'))
 }
 
-/// Whether `\n` stands after an even number of quotes.
+/// Whether a `\n` escape follows an even number of quotes, that is, lies outside quotes.
 pub(super) fn has_break_outside_quotes(text: &str) -> bool {
     text.match_indices("\\n").any(|(at, _)| odd_quotes(&text[..at]).count().is_multiple_of(2))
 }
 
-/// Whether `\n` or `\t` stands after an odd number of quotes.
+/// Whether a `\n` or `\t` escape follows an odd number of quotes, that is, lies within quotes.
 fn has_escape_in_quotes(text: &str) -> bool {
     let escapes = ["\\n", "\\t"].iter().flat_map(|escape| text.match_indices(escape));
     escapes.into_iter().any(|(at, _)| odd_quotes(&text[..at]).count() % 2 == 1)
 }
 
-/// A text with one level of backslashes taken off; `line_ends` says whether those of line ends and
-/// tabs, too.
+/// Removes one level of backslashes; `line_ends` selects whether those of line endings and tabs are
+/// included.
 pub(in crate::tools) fn unescaped(text: &str, line_ends: bool) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -171,10 +172,10 @@ pub(in crate::tools) fn unescaped(text: &str, line_ends: bool) -> String {
     out + rest
 }
 
-/// What stands between a printed number and its line.
+/// The characters that separate a printed number from its line.
 const SEPARATORS: [char; 4] = ['\t', '→', '|', ':'];
 
-/// The printed number of a line, what parts it from the line, and the line.
+/// Splits a line into its printed number, the separator and the rest.
 fn numbered(line: &str) -> Option<(usize, char, &str)> {
     let line = line.trim_start_matches(' ');
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
@@ -194,7 +195,7 @@ fn without_numbers(old: &str, new: &str) -> Option<(String, String)> {
     if !lines.iter().enumerate().all(is_next) {
         return None;
     }
-    // `12| line`: the blank belongs to the bar where it stands before every line.
+    // In `12| line`, the blank belongs to the separator if it occurs in every line.
     let is_padded = matches!(separator, '|' | ':')
         && lines.iter().flatten().all(|(_, _, line)| line.is_empty() || line.starts_with(' '));
     let bare = |line: &str| match numbered(line) {
@@ -210,7 +211,7 @@ fn without_numbers(old: &str, new: &str) -> Option<(String, String)> {
     let has_number = |line: &&str| numbered(line).is_some_and(|(_, by, _)| by == separator);
     let told = || new.lines().filter(|line| !line.trim().is_empty());
     let some = told().any(|line| has_number(&line));
-    // A line may begin with a number of its own, and a colon.
+    // A line may itself begin with a number and a colon.
     if some && matches!(separator, '|' | ':') && !told().all(|line| has_number(&line)) {
         return None;
     }
@@ -234,7 +235,7 @@ mod tests {
             ("7|a\n8|  b", "7|a", Some(("a\n  b", "a"))),
             ("7: a\n8: b", "c", Some(("a\nb", "c"))),
             ("7\ta\n8\tb", "7\ta\nnew line\n8\tb", Some(("a\nb", "a\nnew line\nb"))),
-            // No numbers of lines that follow each other.
+            // Not consecutive line numbers.
             ("7\ta\n9\tb", "c", None),
             ("7\ta\nb", "c", None),
             ("7\ta\n8→b", "c", None),
@@ -279,10 +280,10 @@ mod tests {
                 true,
                 Some(("say(\"a\\n\");\nx", "say(\"b\\n\");")),
             ),
-            // The new text is as it is meant.
+            // The new text is as intended.
             ("a();\\nb();", "a();\nprint(\"x\\n\");", true, Some(("a();\nb();", "a();\nprint(\"x\\n\");"))),
             ("say(\\\"a\\\")", "say(\"b\\n\")", true, Some(("say(\"a\")", "say(\"b\\n\")"))),
-            // It cannot be told what its `\n` is.
+            // The `\n` in it is ambiguous.
             ("a();\\nb();", "print(\"x\\n\");\\nc();", true, None),
             ("say(\\\"a\\\")", "say(\\\"b\\n\\\")", true, None),
             ("say(\\\"a\\\")", "say(\\\"b\\n\\\")", false, Some(("say(\"a\")", "say(\"b\\n\")"))),

@@ -1,32 +1,34 @@
-//! A text as it is compared: without what a comparison is to pass over, and with the way back to the
-//! text as it is.
+//! Views of a text for comparison: without the differences that a comparison ignores, and with a
+//! mapping back to positions in the original.
 
 use std::ops::Range;
 
-/// What a comparison passes over; each passes over what those before it do, too.
+/// The differences that a comparison ignores; each variant includes those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Fold {
-    /// Whether a line ends in `\r\n` or `\n`.
+    /// `\r\n` versus `\n`.
     LineEnds,
-    /// Blanks at the ends of lines.
+    /// Trailing blanks.
     TrailingBlanks,
-    /// Which of several characters that look alike is used: quotes, dashes, blanks, three dots.
+    /// The choice between look-alike characters: quotes, dashes, blanks, three dots.
     LookAlikes,
 }
 
-/// A text under a [`Fold`]. Every character of the view stands for one or more characters of the text.
+/// A text under a [`Fold`]. Every character of the view stands for one or more characters of the
+/// text.
 #[derive(Debug)]
 pub(super) struct View {
-    /// What is compared.
+    /// The text to compare.
     pub(super) text: String,
-    /// From a byte of the view on, how many bytes further it stands in the text.
+    /// Pairs of a byte position in the view and the offset, from there on, to the position in the
+    /// text.
     shifts: Vec<(usize, usize)>,
-    /// Where in the text the last character of the view ends.
+    /// The end, in the text, of the view's last character.
     end: usize,
 }
 
 impl View {
-    /// The view of a text.
+    /// Computes the view of a text.
     pub(super) fn of(text: &str, fold: Fold) -> Self {
         let mut view = Self { text: String::with_capacity(text.len()), shifts: Vec::new(), end: 0 };
         let mut at = 0;
@@ -42,8 +44,8 @@ impl View {
         view
     }
 
-    /// Where in the text the character begins that the view has at a byte; at the view's end, where
-    /// the last one ends.
+    /// Maps a byte position in the view to the start of its character in the text; the view's end
+    /// maps to the end of the last character.
     pub(super) fn original(&self, at: usize) -> usize {
         if at == self.text.len() {
             return self.end;
@@ -52,13 +54,13 @@ impl View {
         at + if passed == 0 { 0 } else { self.shifts[passed - 1].1 }
     }
 
-    /// Where in the text a part of the view stands.
+    /// Maps a range of the view to a range of the text.
     pub(super) fn range(&self, part: Range<usize>) -> Range<usize> {
         self.original(part.start)..self.original(part.end)
     }
 }
 
-/// A character of a view, and how many bytes of the text it stands for.
+/// A character of a view, and the number of bytes of the text that it stands for.
 struct Unit {
     is: char,
     bytes: usize,
@@ -102,19 +104,20 @@ fn is_blank(char: char, fold: Fold) -> bool {
     matches!(char, ' ' | '\t') || fold == Fold::LookAlikes && plain(char) == Some(' ')
 }
 
-/// Takes no room on the screen.
+/// Whether a character is invisible.
 fn is_invisible(char: char) -> bool {
     matches!(char, '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}' | '\u{ad}')
 }
 
-/// The plain character that another looks like; `…` stands for three dots.
+/// Returns the ASCII look-alike of a character; `…`, which stands for three dots, is handled
+/// elsewhere.
 pub(super) fn plain(char: char) -> Option<char> {
     Some(match char {
         '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}' => ' ',
         '‘' | '’' | '‚' | '‛' | '′' | '´' => '\'',
         '“' | '”' | '„' | '‟' | '″' => '"',
         '‐' | '‑' | '‒' | '–' | '—' | '―' | '−' => '-',
-        // The wide forms of ASCII, in its order.
+        // The fullwidth forms of ASCII, in the same order.
         '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(char) - 0xff01 + 0x21)?,
         _ => return None,
     })

@@ -1,4 +1,5 @@
-//! A new text put in the place of an old one, so that what both have in common stays as the file has it.
+//! Inserts a new text in place of an old one such that what both have in common stays as it is in
+//! the file.
 
 use super::{
     is_crlf,
@@ -12,17 +13,17 @@ use std::{collections::HashMap, ops::Range};
 pub(super) struct Woven<'a> {
     /// The file's text.
     pub(super) file: &'a str,
-    /// As it was compared.
+    /// The view of the file's text in which the old text was found.
     pub(super) view: &'a View,
     pub(super) fold: Fold,
-    /// Where the old text stands in the view.
+    /// The position of the old text in the view.
     pub(super) at: usize,
-    /// The old text as it is given; its view is what stands there.
+    /// The old text as given; its view occurs at `at`.
     pub(super) old: &'a str,
 }
 
 impl Woven<'_> {
-    /// Where in the file the old text stands, and what comes in its place.
+    /// Returns the byte range of the old text in the file, and its replacement.
     pub(super) fn put(&self, new: &str) -> (Range<usize>, String) {
         let old_view = View::of(self.old, self.fold);
         let place = self.view.range(self.at..self.at + old_view.text.len());
@@ -35,7 +36,7 @@ impl Woven<'_> {
         let line_end = if crlf { "\r\n" } else { "\n" };
         let mut text = String::new();
         let file = |part: Range<usize>| &self.file[self.view.range(self.at + part.start..self.at + part.end)];
-        // Lines that stay keep their ends; of those that change, the words that stay are kept.
+        // Unchanged lines keep their line endings; in changed lines, unchanged words are kept.
         for (old_lines, new_lines) in parts(&old_view.text, &new_view.text, |text| text) {
             let Some(new_lines) = new_lines else {
                 text.push_str(file(old_lines));
@@ -65,7 +66,7 @@ impl Woven<'_> {
                 }
             }
         }
-        // Blanks that end the new text, not a line of it.
+        // Trailing blanks of the new text that do not end one of its lines.
         if !ends_in_blanks(self.old) {
             text.push_str(&new[new_view.original(new_view.text.len())..]);
         }
@@ -73,19 +74,20 @@ impl Woven<'_> {
     }
 }
 
-/// Whether the last line of a text, which nothing ends, has blanks at its end.
+/// Whether a text's last line, which has no line ending, has trailing blanks.
 pub(super) fn ends_in_blanks(text: &str) -> bool {
     text.ends_with([' ', '\t', '\u{a0}'])
 }
 
-/// What an old text has otherwise than the file, which its new text is to have as the file.
+/// The differences between an old text and the file; the new text is adjusted to the file in the
+/// same respects.
 struct Spoiled<'a> {
     file: &'a str,
-    /// Whether lines end in blanks that the file has not.
+    /// Whether lines end in blanks that the file does not have.
     blanks: bool,
-    /// Characters, and what the file has in their place.
+    /// Characters, and the file's characters in their place.
     instead: HashMap<String, String>,
-    /// Whether characters stand for plainer ones of the file.
+    /// Whether typographic characters stand for ASCII characters of the file.
     typeset: bool,
 }
 
@@ -100,7 +102,7 @@ impl<'a> Spoiled<'a> {
                 spoiled.blanks |= is_bare(there) && !is_bare(given);
             } else if woven.fold == Fold::LookAlikes {
                 spoiled.typeset |= !given.is_ascii() && there.is_ascii();
-                // One that stands for several characters stands for none of them elsewhere.
+                // A character with several counterparts is not replaced elsewhere.
                 let instead = spoiled.instead.entry(given.to_owned()).or_insert_with(|| there.to_owned());
                 if *instead != there {
                     given.clone_into(instead);
@@ -110,7 +112,7 @@ impl<'a> Spoiled<'a> {
         spoiled
     }
 
-    /// A part of the new text's view, as it is to be written.
+    /// Returns a part of the new text's view as it is to be written.
     fn mended(&self, view: &View, new: &str, part: Range<usize>) -> String {
         let mut out = String::new();
         for (at, char) in view.text[part.clone()].char_indices() {
@@ -137,13 +139,13 @@ impl<'a> Spoiled<'a> {
     }
 }
 
-/// Whether a line end has no blanks before it.
+/// Whether a line ending has no blanks before it.
 fn is_bare(line_end: &str) -> bool {
     matches!(line_end, "\n" | "\r\n")
 }
 
-/// The parts of two texts in order: what both have, with its place in the old one, and what the new
-/// one has in place of a part of the old one.
+/// Returns the parts of two texts in order: a common part as its range in the old text, a changed
+/// part as its ranges in the old and the new text.
 fn parts<'a, S>(
     old: &'a str,
     new: &'a str,
@@ -167,7 +169,7 @@ where
     parts
 }
 
-/// Where each token begins, and where the last one ends.
+/// Returns the start of each token, and the end of the last one.
 fn offsets<'a>(source: impl TokenSource<Token = &'a str>) -> Vec<usize> {
     let mut at = 0;
     let ends = source.tokenize().map(|token: &str| {
@@ -179,7 +181,7 @@ fn offsets<'a>(source: impl TokenSource<Token = &'a str>) -> Vec<usize> {
     offsets
 }
 
-/// A text as words, blanks side by side, and single other characters.
+/// Splits a text into words, runs of blanks, and single other characters.
 #[derive(Clone, Copy)]
 struct Words<'a>(&'a str);
 

@@ -1,4 +1,4 @@
-//! A patch's hunks applied to a text. Pure.
+//! Applies a patch's hunks to a text. Pure.
 
 use super::parse::{Hunk, Line};
 use crate::tools::{
@@ -7,54 +7,57 @@ use crate::tools::{
 };
 use std::ops::Range;
 
-/// A text after a patch.
+/// The result of applying hunks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Applied {
     pub(super) text: String,
-    /// The hunks, counted from 1, whose lines do not stand there as they are, and how they were found.
+    /// The 1-based numbers of hunks whose lines do not occur verbatim, and the steps that found
+    /// them.
     pub(super) loosely: Vec<(usize, Vec<Step>)>,
-    /// The hunks that write what may be a fault of form, and what shows it.
+    /// The 1-based numbers of hunks that may write a formatting mistake, and the characters that
+    /// suggest it.
     pub(super) as_written: Vec<(usize, &'static str)>,
 }
 
-/// A hunk that does not fit; counted from 1.
+/// A hunk that cannot be applied; 1-based.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Misfit {
     pub(super) hunk: usize,
     pub(super) why: Why,
 }
 
-/// Why a hunk does not fit.
+/// The reason why a hunk cannot be applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Why {
-    /// These lines stand nowhere.
+    /// The hunk's lines do not occur.
     NotFound {
-        /// What was looked for.
+        /// The lines searched for.
         wanted: String,
-        /// The places nearest to it, as lines with numbers.
+        /// The most similar lines, with numbers.
         nearest: String,
     },
-    /// Its lines stand at several places, as lines with numbers.
+    /// The hunk's lines occur at several places; contains these as numbered lines.
     Ambiguous(String),
-    /// Its lines stand only where another hunk is, or above the one before.
+    /// The hunk's lines occur only where another hunk applies, or above the previous hunk.
     Order,
-    /// It only adds lines, and only a line number says where.
+    /// The hunk only adds lines, and only a line number gives the place.
     NoContext,
-    /// It would write this line, which stands for lines that are left out.
+    /// The hunk would write this elision, which stands for omitted lines.
     Elided(String),
-    /// It would write this, which another hunk has as a fault of form that was undone there.
+    /// The hunk would write these characters, which were corrected as a formatting mistake in
+    /// another hunk.
     Doubtful(&'static str),
 }
 
-/// Places of a hunk that are told where it has several.
+/// The maximum number of places reported for an ambiguous hunk.
 const SPOTS_SHOWN: usize = 5;
 
-/// Where a hunk goes, and what comes there.
+/// A byte range in the text, and its replacement.
 type Spot = (Range<usize>, String);
 
-/// Applies hunks. Each must have one place: by its own lines, by the line that its `@@` names, or by
-/// its order among the others. Lines that stay are left as they are, whatever their ends. A file
-/// without a final line end stays without one.
+/// Applies hunks. Each must have exactly one place: by its own lines, by the line that its `@@`
+/// names, or by its order among the hunks. Unchanged lines keep their line endings. A file without
+/// a final line ending stays without one.
 pub(super) fn apply(text: &str, hunks: &[Hunk]) -> Result<Applied, Misfit> {
     let newline = if is_crlf(text) { "\r\n" } else { "\n" };
     let is_ended = text.is_empty() || text.ends_with('\n');
@@ -106,7 +109,8 @@ pub(super) fn apply(text: &str, hunks: &[Hunk]) -> Result<Applied, Misfit> {
     Ok(Applied { text: out, loosely, as_written })
 }
 
-/// The places that a hunk may have, cut down to what changes, and how its lines were found.
+/// Returns the possible places of a hunk, narrowed to the changed lines, and the steps that found
+/// its lines.
 fn candidates(
     whole: &str,
     target: &Target<'_>,
@@ -126,7 +130,7 @@ fn candidates(
         return Err(Why::Elided(line.to_owned()));
     }
     if old.is_empty() {
-        // Only new lines: below the anchor, else at the end of the file.
+        // Only added lines: insert below the anchor, otherwise at the end of the file.
         let below = |at: &usize| whole[*at..].find('\n').map_or(whole.len(), |end| at + end + 1);
         let at = match anchors.as_slice() {
             _ if hunk.at_end || whole.is_empty() => whole.len(),
@@ -141,7 +145,7 @@ fn candidates(
         };
         return Ok((vec![(at..at, new.replace('\n', newline))], Vec::new()));
     }
-    // Some leave out the blank before lines that stay.
+    // Some models omit the blank before context lines.
     let found = target
         .locate(&old, &new, Where::LineStarts)
         .or_else(|| target.locate(&lines(before, " "), &lines(after, " "), Where::LineStarts));
@@ -150,7 +154,8 @@ fn candidates(
     };
     let at_end: Vec<&Place> =
         places.iter().filter(|place| hunk.at_end && place.range.end == whole.len()).collect();
-    // The first one below each line that the anchor may be; that line may be the hunk's first.
+    // The first match below each candidate line of the anchor; the anchor may be the hunk's first
+    // line.
     let mut below: Vec<&Place> =
         anchors.iter().filter_map(|at| places.iter().find(|place| place.range.start >= *at)).collect();
     below.dedup();
@@ -184,7 +189,7 @@ fn not_found(whole: &str, wanted: &str) -> Why {
     Why::NotFound { wanted: wanted.to_owned(), nearest: nearest::nearest(whole, wanted) }
 }
 
-/// The lines of a place that change, without those around them.
+/// Returns the changed lines of a place, without the unchanged ones around them.
 fn changed(whole: &str, place: &Place) -> Spot {
     let (old, new) = (&whole[place.range.clone()], place.new.as_str());
     let (olds, news): (Vec<&str>, Vec<&str>) =
@@ -199,8 +204,8 @@ fn changed(whole: &str, place: &Place) -> Spot {
     (start..end, news[head..news.len() - tail].concat())
 }
 
-/// Where the lines begin that a hunk's anchors name, each below the one before: exactly, else but
-/// for blanks around them, else as a part.
+/// Returns the starts of the lines that a hunk's anchors name, each below the previous one: by
+/// exact match, otherwise ignoring surrounding blanks, otherwise as a substring.
 fn anchored(whole: &str, anchors: &[String]) -> Vec<usize> {
     let mut at = 0;
     let lines: Vec<(usize, &str)> = whole
@@ -234,8 +239,8 @@ fn anchored(whole: &str, anchors: &[String]) -> Vec<usize> {
     found.unwrap_or_default()
 }
 
-/// One spot for each hunk, or which hunk has none. Where a hunk has several, the order of the hunks
-/// must leave only one.
+/// Chooses one place for each hunk, or returns the hunk that has none. If a hunk has several, the
+/// order of the hunks must leave exactly one.
 fn choose(spots: &[Vec<Spot>]) -> Result<Vec<Spot>, (usize, Chosen)> {
     let chosen: Vec<&Spot> = match spots.iter().all(|of_hunk| of_hunk.len() == 1) {
         true => spots.iter().flatten().collect(),
@@ -257,13 +262,13 @@ fn choose(spots: &[Vec<Spot>]) -> Result<Vec<Spot>, (usize, Chosen)> {
     }
 }
 
-/// Why a hunk has no spot.
+/// The reason why a hunk has no place.
 enum Chosen {
     Ambiguous,
     Order,
 }
 
-/// For each hunk in order the first spot below the one before.
+/// Returns, for each hunk in order, its first place below the previous hunk's.
 fn leftmost(spots: &[Vec<Spot>]) -> Result<Vec<&Spot>, (usize, Chosen)> {
     let mut from = 0;
     let below = |(index, of_hunk): (usize, &'_ Vec<Spot>)| {
@@ -274,7 +279,7 @@ fn leftmost(spots: &[Vec<Spot>]) -> Result<Vec<&Spot>, (usize, Chosen)> {
     spots.iter().enumerate().map(below).collect()
 }
 
-/// For each hunk the last spot above that of the next one.
+/// Returns, for each hunk, its last place above the next hunk's.
 fn rightmost(spots: &[Vec<Spot>]) -> Vec<&Spot> {
     let mut to = usize::MAX;
     let above = |of_hunk: &'_ Vec<Spot>| {
@@ -287,7 +292,7 @@ fn rightmost(spots: &[Vec<Spot>]) -> Vec<&Spot> {
     spots.iter().zip(chosen).map_while(|(of_hunk, at)| at.map(|at| &of_hunk[at])).collect()
 }
 
-/// The lines where spots begin, by their numbers.
+/// Returns the numbered lines where places begin.
 fn places(whole: &str, spots: &[Spot]) -> String {
     let line = |(range, _): &Spot| whole[..range.start].matches('\n').count() + 1;
     nearest::at_lines(whole, &spots.iter().take(SPOTS_SHOWN).map(line).collect::<Vec<_>>())
@@ -342,7 +347,7 @@ mod tests {
             ("a\nb\n", "@@\n-b\n+x\n@@\n-c\n+y", 2, not_found("c", "")),
             ("a\nb\n", "@@ fn q\n+x", 1, not_found("fn q", "")),
             ("", "@@\n-a\n+b", 1, not_found("a", "")),
-            // Either could be meant.
+            // Either place could be meant.
             ("x\na\nx\n", "@@\n-x\n+y", 1, Why::Ambiguous("\n1\tx\n3\tx".into())),
             ("x\na\nx\n", "@@ -3,1 +3,1 @@\n-x\n+y", 1, Why::Ambiguous("\n1\tx\n3\tx".into())),
             ("fn a\n  x\nfn b\n  x\n", "@@ fn\n-  x\n+  y", 1, Why::Ambiguous("\n2\t  x\n4\t  x".into())),
@@ -364,19 +369,19 @@ mod tests {
     #[test]
     fn a_hunk_with_one_place_is_found_whatever_its_form() {
         for (text, body, expected) in [
-            // A line number says nothing, and an anchor that stands nowhere neither.
+            // A line number or an anchor that does not occur is ignored.
             ("a\nb\nc\n", "@@ line 1\n-b\n+x", "a\nx\nc\n"),
             ("a\nb\nc\n", "@@ -70,9 +70,1 @@\n-b\n+x", "a\nx\nc\n"),
             ("a\nb\nc\n", "@@ fn nowhere() @@\n-b\n+x", "a\nx\nc\n"),
             ("class A(B):\n  x\n", "@@ class A\n+  y", "class A(B):\n  y\n  x\n"),
-            // In another order, and with context that belongs to both.
+            // In another order, and with context shared by two hunks.
             ("a\nb\nc\n", "@@\n-c\n+z\n@@\n-a\n+x", "x\nb\nz\n"),
             ("a\nb\nc\n", "@@\n-a\n+x\n b\n@@\n b\n-c\n+z", "x\nb\nz\n"),
             // Indentation, numbers, look-alikes.
             ("if a {\n\tb();\n}\n", "@@\n if a {\n-    b();\n+    c();\n }", "if a {\n\tc();\n}\n"),
             ("a\n    b\n", "@@\n 1\ta\n-2\t    b\n+2\t    c", "a\n    c\n"),
             ("say('a')\n", "@@\n-say(‘a’)\n+say(‘b’)", "say('b')\n"),
-            // The blank before the lines that stay was left out.
+            // The blank before context lines is missing.
             ("    a\n    b\n", "@@\n    a\n-    b\n+    c", "    a\n    c\n"),
             ("    a\nb\n    c\n", "@@\n    a\nb\n-    c\n+    d", "    a\nb\n    d\n"),
             ("a\nb", "@@\n-b", "a"),

@@ -1,13 +1,13 @@
-//! The patch in a shell command that is a call of `apply_patch`, as some models write it.
+//! Extracts the patch from a shell command that calls `apply_patch`, as some models write it.
 
 use serde_json::Value;
 
-/// Names that such models know the tool by.
+/// The names that such models use for the tool.
 const NAMES: [&str; 2] = ["apply_patch", "applypatch"];
 
-/// The patch of a command that does nothing but apply one: `apply_patch <<'EOF' …`, `apply_patch '…'`,
-/// `["apply_patch", "…"]`, or the same within `bash -lc`, after a `cd` into a folder. `None` where the
-/// command does anything else as well.
+/// Returns the patch of a command that only applies one: `apply_patch <<'EOF' …`, `apply_patch
+/// '…'`, `["apply_patch", "…"]`, or any of these within `bash -lc` or after a `cd` into a
+/// directory. `None` if the command does anything else as well.
 pub(crate) fn patch_of_command(command: &str) -> Option<String> {
     let command = command.trim();
     match serde_json::from_str::<Value>(command) {
@@ -48,7 +48,7 @@ fn of_script(script: &str) -> Option<String> {
     }
 }
 
-/// The body of a here-document that nothing follows.
+/// Returns the body of a here-document that nothing follows.
 fn here_document(document: &str) -> Option<String> {
     let document = document.strip_prefix('-').unwrap_or(document);
     let (word, body) = document.split_once('\n')?;
@@ -59,18 +59,18 @@ fn here_document(document: &str) -> Option<String> {
             let lines: Vec<&str> = body.lines().collect();
             (lines[..end].join("\n"), lines[end + 1..].concat())
         }
-        // The shell, too, ends it with the text.
+        // Without a closing word, the shell also ends the here-document at the end of its input.
         None => (body.to_owned(), String::new()),
     };
     (is_word && rest.trim().is_empty()).then_some(body)
 }
 
-/// The one quoted word that a command line ends with.
+/// Returns the single quoted word at the end of a command line.
 fn quoted(word: &str) -> Option<String> {
     let quote = word.chars().next().filter(|quote| matches!(quote, '\'' | '"'))?;
     let body = word[1..].trim_end().strip_suffix(quote)?;
     match quote {
-        // `'\''` is a quote within quotes.
+        // `'\''` is an escaped quote in a single-quoted word.
         '\'' => {
             let body = body.replace("'\\''", "\u{0}");
             (!body.contains('\'')).then(|| body.replace('\u{0}', "'"))
@@ -85,7 +85,7 @@ fn quoted(word: &str) -> Option<String> {
     }
 }
 
-/// The patch with its relative paths below a folder.
+/// Prefixes the patch's relative paths with a directory.
 fn in_folder(patch: &str, folder: &str) -> String {
     const HEADERS: [&str; 4] = ["*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"];
     let line = |line: &str| {

@@ -1,4 +1,5 @@
-//! `apply_patch`: several files changed, created, moved and deleted at once, or none.
+//! `apply_patch`: changes, creates, moves and deletes several files. The whole patch is checked
+//! before the first write, so a patch that does not fit changes nothing.
 
 mod apply;
 mod command;
@@ -73,7 +74,7 @@ impl Tool for ApplyPatch {
     fn accesses(&self, cwd: &AbsPath) -> Vec<Access> {
         match &self.patch {
             Ok(_) => self.paths().map(|path| Access::Write(path.at(cwd))).collect(),
-            // It is refused before it touches anything.
+            // The call is rejected before it touches anything.
             Err(_) => args::touches_nothing(Self::NAME),
         }
     }
@@ -122,7 +123,7 @@ impl ApplyPatch {
     }
 }
 
-/// Makes one file what the plan says, and adds what the user is shown of it.
+/// Carries out the plan's step for one file, and adds the content that the user sees.
 async fn carry_out(cx: &ToolContext, step: &Step, shown: &mut Vec<ToolContent>) -> Result<String, ToolError> {
     let change = &step.change;
     if step.removes {
@@ -131,7 +132,7 @@ async fn carry_out(cx: &ToolContext, step: &Step, shown: &mut Vec<ToolContent>) 
         return Ok(String::new());
     }
     if let Some(from) = &step.moved_from {
-        // Renamed where there is something on disk, so that the mode and the history of the file go along.
+        // Rename the file on disk, if there is one, so that its mode and history are kept.
         if let Some(folder) = change.path.parent() {
             unless_cancelled(cx, cx.system.create_dir_all(&folder)).await??;
         }
@@ -147,7 +148,7 @@ async fn carry_out(cx: &ToolContext, step: &Step, shown: &mut Vec<ToolContent>) 
 
 async fn remove(cx: &ToolContext, path: &AbsPath) -> Result<(), ToolError> {
     match unless_cancelled(cx, cx.system.remove(path)).await? {
-        // A buffer that was never saved has nothing on disk to remove.
+        // A buffer that was never saved has no file on disk to remove.
         Ok(()) | Err(SystemError::NotFound(_)) => {
             cx.files.forget(path);
             Ok(())

@@ -1,45 +1,45 @@
-//! The patch format, parsed. Pure.
+//! The parser of the patch format. Pure.
 
 mod unified;
 
 use crate::tools::path::GivenPath;
 
-/// What a patch does to one file.
+/// The operation of a patch on one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Operation {
-    /// Creates it with a text.
+    /// Creates the file with a text.
     Add { path: GivenPath, text: String },
-    /// Changes it, and perhaps moves it.
+    /// Changes the file, and moves it if `move_to` is given.
     Update { path: GivenPath, move_to: Option<GivenPath>, hunks: Vec<Hunk> },
-    /// Deletes it.
+    /// Deletes the file.
     Delete { path: GivenPath },
 }
 
-/// A change of neighbouring lines.
+/// A change of adjacent lines.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Hunk {
-    /// Lines that stand, one after another but not side by side, above the change.
+    /// Lines that occur above the change, in this order but not necessarily adjacent.
     pub(super) anchors: Vec<String>,
-    /// The lines, in order.
+    /// The hunk's lines, in order.
     pub(super) lines: Vec<Line>,
     /// Whether the change is at the end of the file.
     pub(super) at_end: bool,
-    /// Whether its `@@` names a line number.
+    /// Whether the hunk's `@@` contains a line number.
     pub(super) numbered: bool,
 }
 
 /// A line of a hunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Line {
-    /// Stays.
+    /// An unchanged line.
     Keep(String),
-    /// Goes.
+    /// A removed line.
     Remove(String),
-    /// Comes.
+    /// An added line.
     Add(String),
 }
 
-/// Why a text is no patch. Lines count from 1, the patch's first line.
+/// The reason why a text is not a valid patch. Line numbers are 1-based within the patch.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum ParseError {
     #[error("Patch cannot be empty.")]
@@ -55,7 +55,7 @@ pub(super) enum ParseError {
 }
 
 impl Operation {
-    /// Every path it names.
+    /// Returns every path that the operation names.
     pub(super) fn paths(&self) -> impl Iterator<Item = &GivenPath> {
         let (path, other) = match self {
             Self::Add { path, .. } | Self::Delete { path } => (path, None),
@@ -65,7 +65,7 @@ impl Operation {
     }
 }
 
-/// Parses a patch, or a unified diff. What models often add around it is passed over.
+/// Parses a patch or a unified diff. Ignores what models often add around it.
 pub(super) fn parse(patch: &str) -> Result<Vec<Operation>, ParseError> {
     if patch.trim().is_empty() {
         return Err(ParseError::Empty);
@@ -102,7 +102,7 @@ impl<'a> Parser<'a> {
         Err(ParseError::Line { line: self.at + 1, what, text })
     }
 
-    /// Takes a line that begins with a marker; what follows the marker, trimmed.
+    /// Consumes a line that begins with a marker, and returns the trimmed rest of the line.
     fn marked(&mut self, marker: &str) -> Option<&'a str> {
         let rest = self.peek()?.trim_end().strip_prefix(marker)?;
         self.at += 1;
@@ -129,7 +129,7 @@ impl<'a> Parser<'a> {
             return self.wrong("expected '*** Add File: ', '*** Update File: ' or '*** Delete File: '");
         };
         let move_to = self.path("*** Move to:")?;
-        // The headers of a unified diff say nothing new here.
+        // The headers of a unified diff add no information here.
         if self.at_file_headers() {
             self.at += 2;
         }
@@ -153,7 +153,7 @@ impl<'a> Parser<'a> {
         for (index, line) in lines.iter().enumerate() {
             match line.strip_prefix('+') {
                 Some(line) => text.push_str(line),
-                // All of it was left unmarked, or the blank lines were.
+                // Either no line is marked with `+`, or only the blank lines are not.
                 None if marked == 0 => text.push_str(line),
                 None if line.trim().is_empty() => {}
                 None => {
@@ -194,7 +194,8 @@ impl<'a> Parser<'a> {
                 self.at += 1;
             }
             let lines = &self.lines[first..self.at - usize::from(hunk.at_end)];
-            // A line without a mark stays, and so do all that have none of the other marks.
+            // A line without a mark is context. If any line has none, a leading blank is taken as
+            // part of the line.
             let unmarked = lines
                 .iter()
                 .any(|line| !line.is_empty() && !line.starts_with([' ', '\u{a0}', '-', '+', '\\']));
@@ -209,7 +210,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// A line of a hunk; `None` for the remark that a file has no final line end.
+/// Parses a line of a hunk; `None` for the marker of a missing final line ending.
 fn line(text: &str, unmarked: bool) -> Option<Line> {
     let rest = || text.chars().skip(1).collect::<String>();
     Some(match text.chars().next() {
@@ -217,12 +218,12 @@ fn line(text: &str, unmarked: bool) -> Option<Line> {
         Some('+') => Line::Add(rest()),
         Some('\\') if text.starts_with("\\ No newline") => return None,
         Some(' ' | '\u{a0}') if !unmarked => Line::Keep(rest()),
-        // Models leave out the blank that stands before an empty line.
+        // Models omit the blank before an empty line.
         _ => Line::Keep(text.to_owned()),
     })
 }
 
-/// Whether an `@@` gives line numbers, and the line that it names.
+/// Returns whether an `@@` line contains line numbers, and the line that it names.
 fn anchor(given: &str) -> (bool, Option<String>) {
     let text = given.trim_end_matches("@@").trim();
     if let Some(rest) =

@@ -1,4 +1,4 @@
-//! What a patch comes to, file by file, all of it checked before the first write.
+//! The plan of a patch: the resulting changes per file, all validated before the first write.
 
 use super::{
     apply::{self, Misfit, Why},
@@ -15,30 +15,30 @@ use crate::{
 use std::fmt::Write as _;
 use system::AbsPath;
 
-/// Every file that a patch changes, each once, in the order they are first named.
+/// Every file that a patch changes, each once, in the order in which they are first named.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) steps: Vec<Step>,
-    /// The files that are renamed, as they were.
+    /// The sources of renames, as they were before the patch.
     sources: Vec<Change>,
-    /// What is said about it: verb and names.
+    /// The summary: verbs with the names of files.
     told: [(&'static str, Vec<String>); 4],
-    /// How hunks were found whose lines do not stand there as they are, each on a line of its own.
+    /// Notes on how hunks were found whose lines do not occur verbatim, each on a line of its own.
     notes: Vec<String>,
 }
 
-/// One file's change.
+/// The change of one file.
 #[derive(Debug)]
 pub(super) struct Step {
     pub(super) change: Change,
-    /// The file it is renamed from.
+    /// The path from which the file is renamed.
     pub(super) moved_from: Option<AbsPath>,
-    /// What stands there before the change is written: for a renamed file, the text that came with
-    /// it.
+    /// The text at the path before the change is written; for a renamed file, the text that the
+    /// rename brings along.
     pub(super) was: Option<String>,
-    /// The file goes; the change's text after is of no matter.
+    /// Whether the file is removed; the change's `after` is then meaningless.
     pub(super) removes: bool,
-    /// Parts of the patch that touched it so far ended with a file here.
+    /// Whether the file exists after the parts of the patch planned so far.
     exists: bool,
 }
 
@@ -48,7 +48,8 @@ const MOVED: usize = 2;
 const DELETED: usize = 3;
 
 impl Plan {
-    /// Reads every file and checks every part. Parts see what those before them did.
+    /// Reads every file and validates every part. Each part applies to the results of the previous
+    /// ones.
     pub(super) async fn make(cx: &ToolContext, operations: &[Operation]) -> Result<Self, ToolError> {
         let told = [("added", vec![]), ("updated", vec![]), ("moved", vec![]), ("deleted", vec![])];
         let mut plan = Self { steps: Vec::new(), sources: Vec::new(), told, notes: Vec::new() };
@@ -65,7 +66,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Refuses when a file is no longer what the user was asked about.
+    /// Rejects the plan if a file changed while the user was asked for permission.
     pub(super) async fn still_fits(&self, cx: &ToolContext) -> Result<(), ToolError> {
         for change in self.sources.iter().chain(self.steps.iter().map(|step| &step.change)) {
             change.still_fits(cx).await?;
@@ -73,7 +74,7 @@ impl Plan {
         Ok(())
     }
 
-    /// The changes as the user sees them.
+    /// Returns the changes as diffs for the user.
     pub(super) fn diffs(&self) -> Vec<ToolContent> {
         let diff = |step: &Step| match step.removes {
             true => write_through::diff(&step.change.path, step.change.before.clone(), None),
@@ -82,12 +83,13 @@ impl Plan {
         self.gone().chain(self.steps.iter().map(diff)).collect()
     }
 
-    /// The renamed files' old places, as the user sees them.
+    /// Returns the removals of renamed files from their old paths, as diffs for the user.
     pub(super) fn gone(&self) -> impl Iterator<Item = ToolContent> {
         self.sources.iter().map(|source| write_through::diff(&source.path, source.before.clone(), None))
     }
 
-    /// `Patch applied: added 1 file(s), …`, then the files by what was done to them.
+    /// Returns `Patch applied: added 1 file(s), …`, followed by the names of the files, grouped by
+    /// operation.
     pub(super) fn summary(&self) -> String {
         let counts: Vec<_> =
             self.done().map(|(verb, names)| format!("{verb} {} file(s)", names.len())).collect();
@@ -99,7 +101,7 @@ impl Plan {
         text
     }
 
-    /// What to say of files that were not as the model had seen them.
+    /// Returns a note for the model on files that had changed since the model saw them.
     pub(super) fn changed_note(&self) -> String {
         let changed = self.steps.iter().filter(|step| step.change.freshness == Freshness::Changed);
         let names: Vec<_> = changed.map(|step| step.change.name.as_str()).collect();
@@ -112,12 +114,13 @@ impl Plan {
         }
     }
 
-    /// Leaves what is to be done: nothing for a file that came and went within the patch, and no removal of one that is renamed.
+    /// Removes what need not be done: steps for files that are both created and deleted by the
+    /// patch, and the removal of files that are renamed.
     fn settle(&mut self) {
         let kept: Vec<AbsPath> =
             self.steps.iter().filter(|step| !step.removes).map(|step| step.change.path.clone()).collect();
         for step in &mut self.steps {
-            // Something new stands where it was: that must not be carried off by the rename.
+            // The patch puts a new file at the source path, which the rename must not move away.
             step.moved_from = step.moved_from.take().filter(|from| !kept.contains(from));
             if step.moved_from.is_none() {
                 step.was.clone_from(&step.change.before);
@@ -223,7 +226,7 @@ impl Plan {
         Ok(())
     }
 
-    /// What is planned for a file so far; read when it is named first.
+    /// Returns the planned step of a file. Reads the file when it is first named.
     async fn step(&mut self, cx: &ToolContext, given: &GivenPath) -> Result<&mut Step, ToolError> {
         let path = given.at(&cx.cwd);
         let index = match self.steps.iter().position(|step| step.change.path == path) {
@@ -245,7 +248,7 @@ impl Plan {
 }
 
 impl Step {
-    /// Whether the model knows all of the text that will be there.
+    /// Whether the model knows the whole resulting text.
     pub(super) fn known_whole(&self) -> bool {
         self.change.freshness == Freshness::Fresh
     }

@@ -1,8 +1,9 @@
-//! What models put around a patch, taken off: a code fence, a shell command, indentation.
+//! Removes what models put around a patch: a code fence, a shell command, indentation.
 
 use crate::tools::edit;
 
-/// The lines of a patch without what is around them. What cannot be told from the patch stays.
+/// Returns the patch without its wrapping. Lines that cannot be distinguished from the patch are
+/// kept.
 pub(super) fn unwrap(patch: &str) -> String {
     let patch = match super::patch_of_command(patch) {
         Some(inner) => inner,

@@ -1,4 +1,4 @@
-//! `glob`: files by their paths.
+//! `glob`: finds files by path.
 
 use super::{
     page::Page,
@@ -33,13 +33,13 @@ pub(in crate::tools) struct Glob {
     offset: Option<u64>,
 }
 
-/// In which order the paths come.
+/// The order of the paths.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Sort {
     #[default]
     Path,
-    /// The file that was changed last comes first.
+    /// Most recently modified first.
     #[serde(alias = "mtime", alias = "time")]
     Modified,
 }
@@ -115,7 +115,7 @@ impl Glob {
     }
 }
 
-/// The files with the one first that was changed last. One of which nothing is known comes last.
+/// Sorts files by modification time, newest first; files with an unknown time come last.
 async fn newest_first(cx: &ToolContext, files: Vec<AbsPath>) -> Result<Vec<AbsPath>, ToolError> {
     let known = unless_cancelled(cx, cx.system.metadata_of(&files)).await?;
     let times = known.into_iter().map(|found| found.ok().and_then(|found| found.modified));
@@ -124,7 +124,7 @@ async fn newest_first(cx: &ToolContext, files: Vec<AbsPath>) -> Result<Vec<AbsPa
     Ok(timed.into_iter().map(|(_, file)| file).collect())
 }
 
-/// The folder or file that a search was pointed at.
+/// Returns the directory or file to search.
 pub(super) fn root(given: Option<&GivenPath>, cwd: &AbsPath) -> AbsPath {
     given.map_or_else(|| cwd.clone(), |given| given.at(cwd))
 }

@@ -1,4 +1,4 @@
-//! `grep`: lines by a regular expression.
+//! `grep`: finds lines by regular expression.
 
 use super::{
     Files,
@@ -31,8 +31,8 @@ use std::{
 use system::{AbsPath, Route, SystemError};
 use tokio::time::Instant;
 
-/// Finds lines that match a regular expression. The further names are those that other tools of
-/// this kind have for the same.
+/// Finds lines that match a regular expression. The argument aliases are the names that other
+/// agents' search tools use for the same arguments.
 #[derive(Debug, serde::Deserialize)]
 pub(in crate::tools) struct Grep {
     pattern: String,
@@ -40,7 +40,7 @@ pub(in crate::tools) struct Grep {
     path: Option<GivenPath>,
     #[serde(default, deserialize_with = "args::optional", alias = "include")]
     glob: Option<String>,
-    /// A kind of file, by its extension.
+    /// A file type: the name of a language or an extension.
     #[serde(default, rename = "type", deserialize_with = "args::optional")]
     file_type: Option<String>,
     #[serde(default, alias = "output_mode")]
@@ -61,17 +61,17 @@ pub(in crate::tools) struct Grep {
     offset: Option<u64>,
 }
 
-/// What is returned of the matches.
+/// The form of the result.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Mode {
-    /// The lines.
+    /// The matching lines.
     #[default]
     Content,
-    /// The files that have any.
+    /// The files with at least one match.
     #[serde(alias = "files")]
     FilesWithMatches,
-    /// How many each file has.
+    /// The number of matches per file.
     Count,
 }
 
@@ -141,12 +141,12 @@ impl Tool for Grep {
     }
 }
 
-/// What a search found.
+/// The results of a search.
 #[derive(Default)]
 struct Found {
     /// The lines of the result.
     lines: Vec<String>,
-    /// Matches, or files with matches, in all, as far as they were counted.
+    /// The number of matches, or of files with matches, as far as counted.
     matches: usize,
     /// Whether there are more than were counted.
     uncounted: bool,
@@ -158,7 +158,7 @@ impl Grep {
         Page::new(self.offset, self.limit, GREP_MATCHES, GREP_MATCHES_MAX)
     }
 
-    /// Lines before and after each match.
+    /// Returns the numbers of context lines before and after each match.
     fn context(&self) -> (usize, usize) {
         let lines = |own: Option<u64>| {
             let lines = own.or(self.context).unwrap_or(0);
@@ -170,7 +170,7 @@ impl Grep {
         }
     }
 
-    /// Matches that are looked for in one file.
+    /// Returns the maximum number of matches to search for in one file.
     fn most(&self) -> usize {
         match self.mode {
             Mode::FilesWithMatches => 1,
@@ -190,7 +190,8 @@ impl Grep {
         Ok(files)
     }
 
-    /// Whether a file shows only its first matches: only where nobody asked for a number of them.
+    /// Whether only the first matches of each file are shown: only if the call asks for no
+    /// particular number of matches.
     fn caps_files(&self, files: &Files) -> bool {
         self.limit.is_none() && self.offset.is_none() && files.paths.len() > 1
     }
@@ -208,7 +209,8 @@ impl Grep {
             found.notes.push(format!("only the first {WALK_FILES} files were looked at; pass a deeper path"));
         }
         let asked = AtomicUsize::new(0);
-        // Several at a time, since an editor takes a while to answer; in their order all the same.
+        // Several files concurrently, because an editor takes a while to answer; results keep the
+        // files' order.
         let entries =
             (0..files.paths.len()).map(|at| entries(cx, searching, &files.paths[at], files, &asked));
         let mut entries = std::pin::pin!(stream::iter(entries).buffered(EDITOR_READS));
@@ -259,7 +261,8 @@ impl Grep {
         Ok(found)
     }
 
-    /// Takes what one file has into the result; whether it has more matches than `most`.
+    /// Adds the entries of one file to the result; returns whether the file has more matches than
+    /// `most`.
     fn take(&self, found: &mut Found, name: &str, entries: &[Entry], most: usize) -> bool {
         let page = self.page();
         let count = entries.iter().filter(|entry| entry.kind == Kind::Match).count();
@@ -277,7 +280,7 @@ impl Grep {
             }
             Mode::Content => {
                 let shown = entries_of_page(found.matches, page, entries, most, self.context().0);
-                // Matches of another file are apart from these.
+                // A separator keeps matches of different files apart.
                 let apart = entries.iter().any(|entry| entry.kind != Kind::Match) && !found.lines.is_empty();
                 if apart && !shown.is_empty() {
                     found.lines.push("--".to_owned());
@@ -314,8 +317,9 @@ impl Grep {
     }
 }
 
-/// The entries of one file that a page shows: its matches on the page with the lines around them.
-/// `before` counts the matches of the files before it; at most `most` matches of this one count.
+/// Returns the entries of one file that belong on a page: matches with their context lines.
+/// `before` is the number of matches in the preceding files; at most `most` matches of this file
+/// count.
 fn entries_of_page(
     before: usize,
     page: Page,
@@ -324,7 +328,7 @@ fn entries_of_page(
     lines_before: usize,
 ) -> Vec<&Entry> {
     let (mut shown, mut matches, mut on_page) = (Vec::new(), 0, false);
-    // What stands between two matches, and belongs to the second where it is near enough.
+    // Lines between two matches; they belong to the second match if they are near enough to it.
     let mut between: Vec<&Entry> = Vec::new();
     for entry in entries {
         match entry.kind {
@@ -348,7 +352,7 @@ fn entries_of_page(
     shown
 }
 
-/// The entries of the editor's text; none when the editor does not tell.
+/// Returns the entries of the editor's text; `None` if the editor does not provide it.
 async fn held(
     cx: &ToolContext,
     searching: &Searching,
@@ -360,8 +364,9 @@ async fn held(
     Ok(text.map(|text| searching.entries(text.as_bytes())))
 }
 
-/// What a file has: in the editor's text where the editor may hold another than the disk; none when
-/// it cannot be read. `asked` counts the files with matches on disk.
+/// Returns the entries of a file, from the editor's text where it may differ from the disk; `None`
+/// if the file cannot be read. `asked` counts the files with matches on disk, to limit requests to
+/// the editor.
 async fn entries(
     cx: &ToolContext,
     searching: &Searching,
@@ -376,11 +381,11 @@ async fn entries(
     }
     let entries = match unless_cancelled(cx, cx.system.read(file)).await? {
         Ok(bytes) => searching.entries(&bytes),
-        // One that is gone by now is empty.
+        // A file that was removed in the meantime has no entries.
         Err(SystemError::NotFound(_)) => Vec::new(),
         Err(_) => return Ok(None),
     };
-    // The work between two reads holds the thread; others get their turn here.
+    // The search between two reads blocks the thread, so other tasks get a turn here.
     tokio::task::yield_now().await;
     let by_editor = cx.system.routes().read_text == Route::Client;
     if entries.is_empty() || !by_editor || asked.fetch_add(1, Ordering::Relaxed) >= GREP_EDITOR_FILES {

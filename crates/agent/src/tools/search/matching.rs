@@ -1,4 +1,4 @@
-//! One file's matches with the lines around them.
+//! Searches one file and collects its matches with their context lines.
 
 use crate::{
     limits::{BINARY_PROBE_BYTES, GREP_LINE_CHARS},
@@ -10,40 +10,40 @@ use grep_searcher::{
 };
 use std::{borrow::Cow, io};
 
-/// How files are searched.
+/// The parameters of a search.
 pub(super) struct Searching {
     pub(super) matcher: RegexMatcher,
     pub(super) multiline: bool,
-    /// Lines before and after each match.
+    /// The numbers of context lines before and after each match.
     pub(super) before: usize,
     pub(super) after: usize,
-    /// Matches that are looked for in one file.
+    /// The maximum number of matches to search for in one file.
     pub(super) most: usize,
 }
 
-/// A line of a file that a search tells of.
+/// A line of a file in a search result.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) kind: Kind,
-    /// The line's number, from 1; 0 for a break.
+    /// The 1-based line number; 0 for a break.
     pub(super) number: u64,
     text: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A match begins in it.
+    /// A match begins in the line.
     Match,
-    /// It stands before a match.
+    /// Context before a match.
     Before,
-    /// It stands after a match, or a match goes on in it.
+    /// Context after a match, or the continuation of a match.
     After,
-    /// Lines are left out here.
+    /// Lines are omitted here.
     Break,
 }
 
 impl Entry {
-    /// The line as it is shown: `path:1:text` for a match, `path-1-text` beside one.
+    /// Formats the line: `path:1:text` for a match, `path-1-text` for context.
     pub(super) fn line(&self, name: &str) -> String {
         match self.kind {
             Kind::Match => format!("{name}:{}:{}", self.number, self.text),
@@ -54,7 +54,7 @@ impl Entry {
 }
 
 impl Searching {
-    /// What a file has. Binary files have nothing.
+    /// Searches a file's contents. Binary files have no entries.
     pub(super) fn entries(&self, bytes: &[u8]) -> Vec<Entry> {
         if bytes[..bytes.len().min(BINARY_PROBE_BYTES)].contains(&0) {
             return Vec::new();
@@ -80,7 +80,7 @@ impl Searching {
     }
 }
 
-/// Collects what a searcher finds.
+/// A sink that collects the searcher's results.
 #[derive(Default)]
 struct Entries(Vec<Entry>);
 
@@ -120,7 +120,8 @@ impl Sink for &mut Entries {
     }
 }
 
-/// The bytes with `\n` for every `\r\n`: an editor shows `\n` where the disk has `\r\n`, and `$` must mean the same in both.
+/// Replaces every `\r\n` with `\n`: an editor shows `\n` where the disk has `\r\n`, and `$` must
+/// mean the same for both.
 fn unified(bytes: &[u8]) -> Cow<'_, [u8]> {
     if !bytes.windows(2).any(|pair| pair == b"\r\n") {
         return bytes.into();

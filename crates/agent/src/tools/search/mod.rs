@@ -1,4 +1,5 @@
-//! What `glob` and `grep` share: which files there are below a folder, on disk and in the editor.
+//! The part that `glob` and `grep` share: enumerates the files below a directory, on disk and in
+//! the editor.
 
 mod glob;
 mod grep;
@@ -15,21 +16,23 @@ use crate::{ToolContext, ToolError, limits::WALK_FILES};
 use std::collections::BTreeSet;
 use system::{AbsPath, FileKind, Route, SystemError, WalkOptions};
 
-/// The files to look at.
+/// The files to search.
 struct Files {
-    /// All of them, sorted.
+    /// All files, sorted.
     paths: Vec<AbsPath>,
-    /// Those whose text is the editor's, not the disk's.
+    /// The files whose text comes from the editor, not the disk.
     overlaid: BTreeSet<AbsPath>,
-    /// The folder that patterns are relative to.
+    /// The directory to which patterns are relative.
     base: AbsPath,
-    /// There were more files than one walk visits.
+    /// Whether there were more files than one walk visits.
     partial: bool,
 }
 
-/// The files below `root`, or `root` itself when it is a file. Where text reads are delegated, the
-/// files that this session has read, written or been told of count with the editor's text, also
-/// those that are on no disk yet; and so does `root` itself.
+/// Returns the files below `root`, or `root` itself if it is a file.
+///
+/// Where text reads are delegated, `root` itself and the files that this session has read or
+/// written, or that were named in it, have the editor's text; this includes files that are not on
+/// disk yet.
 async fn files(cx: &ToolContext, root: &AbsPath, include_ignored: bool) -> Result<Files, ToolError> {
     let mut overlaid = overlay(cx, root);
     let (walked, base) = match unless_cancelled(cx, cx.system.metadata(root)).await? {
@@ -43,7 +46,7 @@ async fn files(cx: &ToolContext, root: &AbsPath, include_ignored: bool) -> Resul
             }
             (vec![root.clone()], root.parent().unwrap_or_else(|| root.clone()))
         }
-        // It may be a buffer, or a folder that only buffers are in.
+        // It may be a buffer, or a directory that contains only buffers.
         Err(SystemError::NotFound(_)) if overlaid.contains(root) => {
             (Vec::new(), root.parent().unwrap_or_else(|| root.clone()))
         }
@@ -76,8 +79,8 @@ fn overlay(cx: &ToolContext, root: &AbsPath) -> BTreeSet<AbsPath> {
     }
 }
 
-/// Whether a path that is on no disk is a file of the editor's. Some editors show every such path
-/// as an empty file.
+/// Whether a path that is not on disk is a file in the editor. Some editors present every such path
+/// as an empty file, so empty text does not count.
 async fn is_buffer(cx: &ToolContext, path: &AbsPath) -> Result<bool, ToolError> {
     if cx.system.routes().read_text != Route::Client {
         return Ok(false);
@@ -86,7 +89,8 @@ async fn is_buffer(cx: &ToolContext, path: &AbsPath) -> Result<bool, ToolError> 
     Ok(read.is_ok_and(|text| !text.is_empty()))
 }
 
-/// Whether a file that the walk did not meet exists as a buffer only. One that is on disk was passed over because it is ignored.
+/// Whether a file that the walk did not visit exists only as a buffer. A file that is on disk was
+/// skipped because it is ignored.
 async fn only_buffer(
     cx: &ToolContext,
     file: &AbsPath,

@@ -1,6 +1,6 @@
-//! A page of a list: what `offset` and `limit` ask for.
+//! Pagination by `offset` and `limit`.
 
-/// Which items of a list are shown.
+/// The range of a list's items to show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Page {
     offset: usize,
@@ -8,10 +8,10 @@ pub(super) struct Page {
 }
 
 impl Page {
-    /// `usual` items where nobody says how many, and never more than `most`.
+    /// Creates a page with `usual` items if no limit is given, and never more than `most`.
     pub(super) fn new(offset: Option<u64>, limit: Option<u64>, usual: usize, most: usize) -> Self {
         let number = |given: Option<u64>| given.map(|given| usize::try_from(given).unwrap_or(usize::MAX));
-        // A limit of 0 is how some ask for all there is.
+        // Some models use a limit of 0 to request everything.
         let limit = match number(limit) {
             None => usual,
             Some(0) => most,
@@ -32,7 +32,7 @@ impl Page {
         self.limit
     }
 
-    /// The first item behind it.
+    /// Returns the index after the page's last item.
     pub(super) fn end(self) -> usize {
         self.offset + self.limit
     }

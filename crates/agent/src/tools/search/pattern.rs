@@ -1,10 +1,10 @@
-//! Patterns for paths.
+//! Glob patterns for paths.
 
 use crate::ToolError;
 use globset::{GlobBuilder, GlobMatcher};
 use system::AbsPath;
 
-/// Names of types of files, and the extensions that they have. Another name is an extension.
+/// The names of file types and their extensions. Any other name is taken as an extension.
 const TYPES: &[(&[&str], &str)] = &[
     (&["rust"], "rs"),
     (&["python", "py"], "py,pyi"),
@@ -22,13 +22,14 @@ const TYPES: &[(&[&str], &str)] = &[
     (&["shell", "sh", "bash"], "sh,bash"),
 ];
 
-/// A pattern for paths below a folder. `*` stays within a folder, `**` does not; without a slash it is a pattern for names at any depth.
+/// A pattern for paths below a directory. `*` does not cross directories, `**` does. A pattern
+/// without a slash matches file names at any depth.
 #[derive(Debug)]
 pub(super) struct Pattern {
     matcher: GlobMatcher,
     by_name: bool,
     negated: bool,
-    /// Whether it names hidden or ignored files, so that they are to be walked.
+    /// Whether the pattern names hidden or ignored files, so that the walk must include them.
     pub(super) include_ignored: bool,
 }
 
@@ -58,7 +59,7 @@ impl Pattern {
         })
     }
 
-    /// A pattern for the files of a type: the name of a language or an extension.
+    /// Creates a pattern for the files of a type: the name of a language or an extension.
     pub(super) fn of_type(given: &str) -> Result<Self, ToolError> {
         let name = given.trim().trim_start_matches('.').to_ascii_lowercase();
         let known = TYPES.iter().find(|(names, _)| names.contains(&name.as_str()));
@@ -75,7 +76,8 @@ impl Pattern {
     }
 }
 
-/// Splits an absolute pattern into the folder it begins in and the rest; a relative one has no such folder.
+/// Splits an absolute pattern into its literal directory and the rest; a relative pattern has no
+/// such directory.
 pub(super) fn split_absolute(given: &str) -> (Option<&str>, &str) {
     if !given.starts_with('/') {
         return (None, given);

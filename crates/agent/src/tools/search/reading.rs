@@ -1,25 +1,26 @@
-//! How a pattern is read: as it stands, and otherwise as what it evidently means.
+//! Interpretations of a search pattern: as written, or else as it was evidently meant.
 
 use super::matching::Searching;
 use crate::ToolError;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 
-/// One way to read a pattern.
+/// One interpretation of a pattern.
 pub(super) struct Reading {
     pub(super) matcher: RegexMatcher,
     pub(super) multiline: bool,
-    /// What is said of it; nothing where it is read as it stands.
+    /// A note on the interpretation for the model; empty if the pattern is read as written.
     pub(super) note: String,
-    /// Whether that is worth saying only where it finds something.
+    /// Whether to show the note only if this interpretation finds something.
     pub(super) is_guess: bool,
 }
 
-/// The ways to read a pattern, the next for where the one before finds nothing.
+/// Returns the interpretations of a pattern, in order; each is tried if the previous one finds
+/// nothing.
 ///
 /// # Errors
-/// For the model, where there is no sensible way.
+/// A message for the model if the pattern has no sensible interpretation.
 pub(super) fn read(pattern: &str, ignore_case: bool, multiline: bool) -> Result<Vec<Reading>, ToolError> {
-    // A pattern that names a line end is about several lines.
+    // A pattern that contains a line ending spans several lines.
     let multiline = multiline || pattern.contains("\\n") || pattern.contains('\n');
     let build = |pattern: &str, note: String| {
         let is_guess = false;
@@ -31,7 +32,7 @@ pub(super) fn read(pattern: &str, ignore_case: bool, multiline: bool) -> Result<
     });
     let error = match build(pattern, String::new()) {
         Ok(reading) => {
-            // `a[0]` is no text that the expression `a[0]` finds.
+            // For example, the expression `a[0]` does not match the text `a[0]`.
             let finds_itself = finds(&reading, pattern);
             let note = format!("nothing matches '{pattern}' as a regular expression: searched as plain text");
             let plain =
@@ -66,7 +67,7 @@ pub(super) fn read(pattern: &str, ignore_case: bool, multiline: bool) -> Result<
         .map_err(|_| ToolError::message(format!("Invalid regular expression '{pattern}': {error}")))
 }
 
-/// Whether a pattern, read so, finds a text.
+/// Whether an interpretation of a pattern matches a text.
 fn finds(reading: &Reading, text: &str) -> bool {
     let (matcher, multiline) = (reading.matcher.clone(), reading.multiline);
     let searching = Searching { matcher, multiline, before: 0, after: 0, most: 1 };
@@ -83,8 +84,8 @@ fn matcher(pattern: &str, ignore_case: bool, multiline: bool) -> Result<RegexMat
     builder.build(pattern).map_err(|error| error.to_string())
 }
 
-/// The pattern as basic regular expressions mean it, where it has `\|`: what `grep` without `-E`
-/// reads. There `( ) { } + ?` are plain characters, and special behind a backslash.
+/// Converts a pattern from the basic regular expression syntax of `grep` without `-E`, if it
+/// contains `\|`. In that syntax, `( ) { } + ?` are literal, and special after a backslash.
 fn basic(pattern: &str) -> Option<String> {
     if !pattern.contains(r"\|") {
         return None;
@@ -110,8 +111,8 @@ fn basic(pattern: &str) -> Option<String> {
     Some(out)
 }
 
-/// The pattern without its look-around, which matches all that it matches and perhaps more, and what
-/// was taken out.
+/// Returns the pattern without its look-around groups, which matches at least as much, and the
+/// removed groups.
 fn without_look_around(pattern: &str) -> Option<(String, String)> {
     let (mut kept, mut left_out) = (String::new(), Vec::new());
     let mut rest = pattern;
@@ -125,7 +126,7 @@ fn without_look_around(pattern: &str) -> Option<(String, String)> {
     (!left_out.is_empty() && !kept.is_empty()).then(|| (kept, left_out.join(" ")))
 }
 
-/// Where the group that a text begins with ends.
+/// Returns the end of the group that a text begins with.
 fn group_end(text: &str) -> Option<usize> {
     let (mut depth, mut escaped, mut in_class) = (0usize, false, false);
     for (at, c) in text.char_indices() {
@@ -147,7 +148,7 @@ fn group_end(text: &str) -> Option<usize> {
     None
 }
 
-/// The pattern with every special character plain.
+/// Escapes every special character of a pattern.
 fn escaped(pattern: &str) -> String {
     let mut out = String::with_capacity(pattern.len() * 2);
     for c in pattern.chars() {

@@ -1,4 +1,4 @@
-//! `task_create`: one task, or several at once.
+//! `task_create`: creates one task or several.
 
 use crate::{
     Access, Description, Effect, Task, TaskStatus, Tool, ToolContext, ToolError, ToolOutput, limits::TASKS,
@@ -13,7 +13,7 @@ use system::AbsPath;
 pub(in crate::tools) struct TaskCreate {
     #[serde(flatten)]
     one: NewTask,
-    /// A list, or its JSON text.
+    /// A list, or a list as JSON in a string.
     #[serde(default)]
     tasks: Value,
 }
@@ -67,7 +67,7 @@ impl Tool for TaskCreate {
         let batch = batch(&self.tasks)?;
         cx.tasks.with(|tasks| {
             let news = batch.as_deref().unwrap_or(std::slice::from_ref(&self.one));
-            // All are checked before the first is added.
+            // All tasks are validated before the first is added.
             let added = added(tasks, news)?;
             let said = match (&batch, added.as_slice()) {
                 (None, [task]) => format!("Created task {}: {}", task.id, task.subject),
@@ -82,7 +82,7 @@ impl Tool for TaskCreate {
     }
 }
 
-/// The tasks of a batch; none when there is no batch.
+/// Parses the tasks of a batch; `None` if the call contains no batch.
 fn batch(given: &Value) -> Result<Option<Vec<NewTask>>, ToolError> {
     let list = match given {
         Value::Null => return Ok(None),
@@ -123,7 +123,7 @@ fn added(tasks: &[Task], news: &[NewTask]) -> Result<Vec<Task>, ToolError> {
     Ok(added)
 }
 
-/// Eight hexadecimal digits that no task has yet: the random end of a UUID.
+/// Returns an unused task id: eight hexadecimal digits, from the random end of a UUID.
 pub(super) fn fresh_id(taken: impl Fn(&str) -> bool) -> String {
     loop {
         let id = uuid::Uuid::now_v7().simple().to_string().split_off(24);

@@ -1,4 +1,4 @@
-//! `task_get`: all about one task.
+//! `task_get`: shows all details of one task.
 
 use crate::{
     Access, Description, Effect, Task, Tool, ToolContext, ToolError, ToolOutput,

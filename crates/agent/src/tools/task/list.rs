@@ -1,4 +1,4 @@
-//! `task_list`: all tasks.
+//! `task_list`: shows all tasks.
 
 use crate::{
     Access, Description, Effect, Tool, ToolContext, ToolError, ToolOutput, task,
@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use system::AbsPath;
 
-/// Shows the list.
+/// Shows the task list.
 #[derive(Debug, serde::Deserialize)]
 pub(in crate::tools) struct TaskList {}
 

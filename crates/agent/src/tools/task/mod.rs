@@ -18,7 +18,8 @@ use crate::{
     task, text::cut,
 };
 
-/// The plan is what people look at; the call itself is a thought about it.
+/// Returns a call's description. Users see the change in the plan, so the call itself is shown as
+/// thinking.
 fn description(title: String) -> Description {
     let title = cut::cut(crate::one_line(&title).as_str(), TASK_TITLE_CHARS).into_owned();
     Description { title, kind: ToolKind::Think, locations: Vec::new() }
@@ -28,13 +29,14 @@ fn unknown(id: &str) -> ToolError {
     ToolError::message(format!("Task '{id}' not found. Use task_list to see the ids."))
 }
 
-/// A change of the list: a line about it, the tree as it now is, and the new plan for the client.
+/// Returns the output of a change to the list: a line about the change, the current tree, and the
+/// new plan for the client.
 fn changed(cx: &ToolContext, said: &str, tasks: &[Task]) -> ToolOutput {
     let text = format!("{said}\n{}", task::tree(tasks));
     told(ToolOutput::text(output::cap(text, &cx.limits)), tasks)
 }
 
-/// The same output, which tells the client of the plan as it now is.
+/// Adds an event with the current plan for the client to an output.
 fn told(mut output: ToolOutput, tasks: &[Task]) -> ToolOutput {
     output.events.push(SessionEvent::Plan(task::plan(tasks)));
     output

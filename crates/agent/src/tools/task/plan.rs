@@ -1,4 +1,4 @@
-//! `update_plan`: the whole list at once.
+//! `update_plan`: replaces the whole task list.
 
 use super::create::fresh_id;
 use crate::{
@@ -10,10 +10,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use system::AbsPath;
 
-/// Replaces the list.
+/// Replaces the task list.
 #[derive(Debug, Deserialize)]
 pub(in crate::tools) struct UpdatePlan {
-    /// A list, or its JSON text.
+    /// A list, or a list as JSON in a string.
     #[serde(alias = "todos", alias = "steps")]
     plan: Value,
 }
@@ -81,7 +81,8 @@ impl Tool for UpdatePlan {
     }
 }
 
-/// The list after the steps: a task that was in it under the same words stays the same task.
+/// Returns the list for the given steps. A task of the old list with the same subject is kept as
+/// the same task.
 fn replaced(tasks: &[Task], steps: Vec<Step>) -> Vec<Task> {
     let mut old: Vec<_> = tasks.to_vec();
     let mut new: Vec<Task> = Vec::with_capacity(steps.len());
@@ -100,7 +101,7 @@ fn replaced(tasks: &[Task], steps: Vec<Step>) -> Vec<Task> {
             },
         });
     }
-    // What is left of the list is all that a task can be part of or wait for.
+    // Parents and blockers that are no longer in the list are dropped.
     let ids: Vec<_> = new.iter().map(|task| task.id.clone()).collect();
     for task in &mut new {
         task.parent = task.parent.take().filter(|parent| ids.contains(parent));
@@ -109,7 +110,7 @@ fn replaced(tasks: &[Task], steps: Vec<Step>) -> Vec<Task> {
     new
 }
 
-/// The steps, from objects or plain strings, in a list or its JSON text.
+/// Parses the steps: objects or plain strings, in a list or in a string of JSON.
 fn steps(given: &Value) -> Result<Vec<Step>, ToolError> {
     #[derive(Deserialize)]
     #[serde(untagged)]

@@ -1,4 +1,4 @@
-//! `task_update`: a task's status, words and order.
+//! `task_update`: changes a task's status, texts and dependencies on other tasks.
 
 use crate::{
     Access, Description, Effect, Task, TaskStatus, Tool, ToolContext, ToolError, ToolOutput, task,
@@ -66,7 +66,7 @@ impl Tool for TaskUpdate {
 
     async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         cx.tasks.with(|tasks| {
-            // Worked out on a copy, so that an update that is refused changes nothing.
+            // Computed on a copy, so that a rejected update changes nothing.
             let mut changed = tasks.clone();
             self.apply(&mut changed)?;
             task::complete_parents(&mut changed);
@@ -108,7 +108,7 @@ fn find<'a>(tasks: &'a mut [Task], id: &str) -> Result<&'a mut Task, ToolError> 
     tasks.iter_mut().find(|task| task.id == id).ok_or_else(|| super::unknown(id))
 }
 
-/// Lets one task wait for another.
+/// Makes one task wait for another.
 fn block(tasks: &mut [Task], id: &str, blocker: &str) -> Result<(), ToolError> {
     find(tasks, blocker)?;
     if task::waits_for(tasks, blocker, id) {

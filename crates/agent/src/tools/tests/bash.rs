@@ -1,4 +1,4 @@
-//! Commands: every end, the order of what is shown, and what is kept of the output.
+//! Commands: every way to end, the order of updates, and the kept output.
 
 use super::*;
 use crate::tools::testing::{Script, Step, call};
@@ -67,7 +67,7 @@ async fn tells_every_end() {
 
 #[tokio::test]
 async fn output_is_plain_text_for_the_model_and_for_those_who_watch() {
-    // A sequence, a progress bar and a link, each cut in the middle.
+    // An escape sequence, a progress bar and a link, each split across chunks.
     let steps = [
         "\u{1b}[1;3",
         "2mok\u{1b}[0m\r\n 1",
@@ -85,7 +85,7 @@ async fn output_is_plain_text_for_the_model_and_for_those_who_watch() {
         Some(LiveOutput::Text(text)) => Some(text),
         _ => None,
     });
-    // What was shown before it was written over is told again on a line of its own.
+    // A line that is overwritten after it was shown is shown again on a new line.
     assert_eq!(live.collect::<String>(), "ok\n 1\n100%\nsee\nab\nac");
 }
 
@@ -135,7 +135,7 @@ async fn embeds_the_terminal_before_any_output_and_keeps_it() {
     assert_eq!(shown[0].content, expected);
 }
 
-/// What was shown live, in one, and in how many pieces; every run begins and ends.
+/// Returns the live output as one string, and its number of chunks. Every run must begin and end.
 fn live(shown: &[ToolCallUpdate]) -> (String, usize) {
     let outputs: Vec<_> = shown.iter().map(|update| update.output.clone().unwrap()).collect();
     assert!(matches!(outputs.first(), Some(LiveOutput::Started { .. })), "{outputs:?}");
@@ -239,7 +239,7 @@ async fn cancel_kills_and_tells_what_was_said() {
     assert_eq!(system.world().log.last().map(String::as_str), Some("kill"));
 }
 
-/// A context whose long results are kept in a folder.
+/// Creates a context that keeps long results in a directory.
 fn keeping(system: &Memory) -> ToolContext {
     let (mut cx, _) = context(system);
     cx.outputs = std::sync::Arc::new(crate::Outputs::new(Some(path("/kept"))));
@@ -283,7 +283,7 @@ async fn what_is_kept_of_a_flood_has_an_end_and_its_count_is_right() {
     assert!(kept.contains("bytes are not kept]\n") && shown.contains("More of it is in /kept/tool_0.txt"));
     let lines = shown.lines().count() - 2;
     let told = format!("[output truncated: {} lines", 2_000_001 - lines);
-    // The note in the kept text is a line or two of its own.
+    // The note in the kept text takes up a line or two.
     let (_, rest) = shown.split_once("[output truncated: ").unwrap();
     let count: usize = rest.split(' ').next().unwrap().parse().unwrap();
     assert!(count.abs_diff(2_000_001 - lines) <= 4, "{told} but {count}");

@@ -1,5 +1,5 @@
-//! Editors that answer before they have done it, hold what is on no disk, or decode what is no
-//! text.
+//! Editors that respond before a write is done, that hold files missing on disk, or that decode
+//! bytes that are not text.
 
 use super::*;
 use crate::tools::testing::{Script, Step, call};
@@ -63,7 +63,7 @@ async fn a_write_that_changes_nothing_is_a_failure() {
         assert!(said.contains(&format!("did not take the change of {file}")), "{tool}: {said}");
         assert!(said.starts_with("! ") && before.elapsed().as_secs() < 20, "{tool}: {said}");
         assert!(!said.contains("formatting"), "{said}");
-        // The text that the model knows is still the one that is there.
+        // The text that the model knows is still the current one.
         system.world().late = None;
         assert_eq!(text(&cx, "file_edit", edit("two", "2")).await, "Edited f (-1, +1 lines)", "{tool}");
     }
@@ -108,7 +108,7 @@ async fn a_file_that_is_no_text_on_disk_is_refused_as_it_is_locally() {
                 let system = Memory::default();
                 system.route(read, read);
                 system.world().disk.insert(path("f"), bytes.to_vec());
-                // What an editor shows that decodes with replacement.
+                // The text of an editor that decodes with replacement characters.
                 system.buffer("f", &String::from_utf8_lossy(bytes));
                 let (cx, _) = context(&system);
                 cx.files.saw(&path("f"), &String::from_utf8_lossy(bytes));
@@ -132,14 +132,14 @@ async fn a_search_sees_the_buffers_of_the_files_it_names_or_finds() {
     system.buffer("only.txt", "needle nowhere else\n");
     let (cx, _) = context(&system);
     let grep = |path: &str| json!({"pattern": "needle", "path": path});
-    // A file that is named is asked for, also where it is on no disk.
+    // A named file is requested from the editor, even if it is not on disk.
     assert_eq!(text(&cx, "grep", grep("a.txt")).await, "a.txt:1:needle in the buffer");
     assert_eq!(text(&cx, "grep", grep("only.txt")).await, "only.txt:1:needle nowhere else");
     assert_eq!(text(&cx, "grep", grep("none.txt")).await, "! Path not found: none.txt");
-    // Files with matches on disk are told as the editor shows them.
+    // Files with matches on disk are reported with the editor's text.
     let folder = text(&cx, "grep", grep(".")).await;
     assert_eq!(folder, "c.txt:2:needle\nd.txt:1:needle of the disk alone");
-    // One that the user attached is searched as it is in the editor.
+    // A file that the user attached is searched as it is in the editor.
     cx.files.named(&path("a.txt"));
     cx.files.named(&path("only.txt"));
     let folder = text(&cx, "grep", grep(".")).await;
@@ -174,7 +174,7 @@ async fn a_command_names_the_files_that_the_editor_has_not_saved() {
     system.world().scripts.push_back(listing());
     let said = text(&cx, "bash", json!({"command": "x"})).await;
     assert!(said.starts_with("ok\nExit code: 0\n(The editor holds unsaved changes of: f, new. "), "{said}");
-    // The user sees it beside the terminal.
+    // The user sees the note beside the terminal.
     let terminal = Script { terminal: Some(TerminalId("t".to_owned())), ..listing() };
     system.world().scripts.push_back(terminal);
     let shown = call(&cx, "bash", json!({"command": "x"})).await.unwrap().shown.unwrap();
@@ -182,8 +182,8 @@ async fn a_command_names_the_files_that_the_editor_has_not_saved() {
         panic!("{shown:?}")
     };
     assert!(note.contains("unsaved changes of: f, new"), "{note}");
-    // Saved, as it is or with more that the user typed: nothing is said any more, and nobody is
-    // asked twice.
+    // Saved, either unchanged or with further edits by the user: there is no more note, and the
+    // editor is not queried twice.
     system.disk("f", "two\n").disk("new", "n\nmore\n").buffer("new", "n\nmore\n");
     for _ in 0..2 {
         system.world().scripts.push_back(listing());

@@ -1,4 +1,4 @@
-//! The texts of the file tools, the same on every route.
+//! The texts of the file tools, which are the same on every route.
 
 use super::*;
 use crate::tools::testing::{ROUTES, call};
@@ -6,7 +6,7 @@ use crate::{Diff, ToolContent};
 use serde_json::Value;
 use system::Route;
 
-/// Runs calls one after another on every route and compares each text with what is expected.
+/// Runs calls in order on every route and compares each text with the expected one.
 async fn check(files: &[(&str, &str)], calls: &[(&str, Value, &str)]) {
     for (route, read, write) in ROUTES {
         let system = Memory::default();
@@ -17,7 +17,8 @@ async fn check(files: &[(&str, &str)], calls: &[(&str, Value, &str)]) {
         let (cx, _) = context(&system);
         for (name, arguments, expected) in calls {
             assert_eq!(text(&cx, name, arguments.clone()).await, *expected, "{route}: {name} {arguments}");
-            // An editor that saves what it takes, so that every route sees the same afterwards.
+            // Simulates an editor that saves after every write, so that every route sees the same
+            // state.
             let mut world = system.world();
             let saved: Vec<_> =
                 world.buffers.iter().map(|(file, text)| (file.clone(), text.clone())).collect();
@@ -126,7 +127,7 @@ async fn refuses_bytes_and_keeps_a_page_within_the_limits() {
     );
 }
 
-/// A context over a system that decodes what it reads.
+/// Creates a context over a system that decodes the bytes it reads.
 fn on_fake(files: &[(&str, &[u8])]) -> (crate::ToolContext, std::sync::Arc<system::FakeSystem>) {
     let system = std::sync::Arc::new(system::FakeSystem::new());
     system.add_dir("/w");
@@ -372,7 +373,7 @@ async fn shows_a_diff_and_reports_what_the_editor_made_of_it() {
     );
     let diff = Diff { path: path("f"), old_text: Some("a\n".into()), new_text: Some("x = 1\n".into()) };
     assert_eq!(output.shown, Some(vec![ToolContent::Diff(diff)]));
-    // What the editor made of it is what the model now knows.
+    // The model now knows the editor's version of the text.
     text(&cx, "file_write", json!({"path": "g", "content": "x=1"})).await;
     assert_eq!(text(&cx, "file_write", json!({"path": "g", "content": "y"})).await, "Wrote 1 lines to g");
 }

@@ -1,4 +1,4 @@
-//! No lost edits: every state of buffer, disk and routes, for both ways to change a file.
+//! No edits are lost: every combination of buffer, disk and routes, for each way to change a file.
 
 use super::*;
 use crate::tools::testing::ROUTES;
@@ -18,7 +18,7 @@ enum Since {
     Deleted,
 }
 
-/// What somebody else wrote, where the model has not looked since.
+/// A text that somebody else wrote since the model's last read.
 const THEIRS: &str = "theirs";
 
 #[tokio::test(start_paused = true)]
@@ -70,7 +70,7 @@ async fn row(
     match since {
         Since::Same => {}
         Since::Changed => {
-            // The user types where the user is: in the buffer if the file is open, else the disk changes.
+            // The user edits the buffer if the file is open; otherwise the disk changes.
             match buffer {
                 Buffer::Absent => system.disk("f", &format!("old\n{THEIRS}\n")),
                 _ => system.buffer("f", &format!("old\n{THEIRS}\n")),
@@ -96,7 +96,7 @@ async fn row(
     if !done {
         assert_eq!(now, held, "{name}: refused, and yet it changed: {said}");
     }
-    // A buffer that cannot be read is out of reach: there, what counts is the disk.
+    // A buffer that cannot be read is out of reach, so only the disk counts.
     let reachable = read == Route::Client || buffer == Buffer::Absent;
     let dirty = buffer == Buffer::Dirty && since == Since::Same;
     match (tool, since) {
@@ -132,15 +132,15 @@ async fn row(
     }
 }
 
-/// What happened to the file since the model looked at it, or before it did anything at all.
+/// An event that happened to the file since the model read it, or before the model did anything.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Event {
     Nothing,
-    /// A command of ours changed the disk; the editor has not taken it up.
+    /// A command of the session changed the disk; the editor has not reloaded the file.
     Command,
-    /// Somebody else changed the disk; the editor has not taken it up.
+    /// Another program changed the disk; the editor has not reloaded the file.
     Others,
-    /// The file went from the disk; the editor still shows it, if it was open.
+    /// The file was removed from the disk; the editor still shows it if it was open.
     Gone,
 }
 
@@ -168,7 +168,8 @@ fn arguments(way: &str) -> serde_json::Value {
     }
 }
 
-/// Buffer × what happened × capabilities × way × seen before: text of somebody else's never goes without a word to the model before it.
+/// Buffer × event × capabilities × way × seen before: another author's text is never lost without a
+/// notice to the model first.
 #[tokio::test(start_paused = true)]
 async fn no_way_of_changing_a_file_loses_anything_silently() {
     let mut rows = 0;
@@ -229,7 +230,7 @@ async fn way_row(
         );
         return;
     }
-    // What there will be once the editor has saved: its text, if it took this one or still holds its own.
+    // The content after the editor saves: its text, if it took this one or still holds its own.
     let left = buffer_of(&system)
         .filter(|_| write == Route::Client)
         .or_else(|| disk_of(&system))
@@ -237,7 +238,8 @@ async fn way_row(
     let told = said.contains("differs from the file on disk")
         || said.contains("had changed since")
         || said.contains("Changed since");
-    // A buffer that cannot be read is out of reach, and a model that never looked deletes the file for what it is.
+    // A buffer that cannot be read is out of reach, and a model that never read the file deletes it
+    // as it is.
     let reads = read == Route::Client;
     let deleted = way == "delete by patch";
     let theirs = disk.as_deref().is_some_and(|text| text.contains(THEIRS));
@@ -263,7 +265,8 @@ fn buffer_of(system: &Memory) -> Option<String> {
     system.world().buffers.get(&path("f")).cloned()
 }
 
-/// A command changed a file that the editor shows as it was: the model hears of it before it can write over it.
+/// A command changed a file and the editor still shows the old text: the model learns of the change
+/// before it can overwrite it.
 #[tokio::test]
 async fn a_command_that_changed_a_file_behind_the_editor_is_not_undone() {
     let system = Memory::default();
@@ -280,7 +283,7 @@ async fn a_command_that_changed_a_file_behind_the_editor_is_not_undone() {
     let edited = text(&cx, "file_edit", edit).await;
     assert!(edited.starts_with("Edited f"), "once told, it may decide: {edited}");
 
-    // The editor took the change up: nothing stands in the way.
+    // The editor reloaded the file, so the edit is allowed.
     system.disk("g", "old\n").buffer("g", "old\n");
     text(&cx, "file_read", json!({"path": "g"})).await;
     system.disk("g", "older\n").buffer("g", "older\n");
@@ -303,7 +306,8 @@ async fn a_write_that_the_editor_has_not_saved_is_not_edited_away() {
 
 #[tokio::test]
 async fn a_file_on_disk_that_the_editor_does_not_know_is_not_taken_for_new() {
-    // Reads go to the client first; its "not found" is checked against the disk before anything is overwritten.
+    // Reads go to the client first; its "not found" is checked against the disk before anything is
+    // overwritten.
     let system = Memory::default();
     system.route(Route::Client, Route::Client);
     system.disk("f", "old\n");

@@ -1,4 +1,4 @@
-//! What the tools say and do, over a system in memory.
+//! Texts and effects of the tools, over an in-memory system.
 
 mod bash;
 mod delegated;
@@ -13,7 +13,8 @@ mod task;
 use super::testing::{Memory, context, path, text};
 use serde_json::json;
 
-/// Titles, kinds and effects, as clients and the gate see them; and no schema that could not be sent.
+/// Checks titles, kinds and effects as clients and the gate see them, and that every schema can be
+/// sent.
 #[test]
 fn describes_every_tool() {
     use crate::{Effect, ToolKind};
@@ -71,7 +72,7 @@ fn describes_every_tool() {
     }
 }
 
-/// What models are told of is part of every request of every session.
+/// The listed tools are part of every request of every session.
 #[test]
 fn at_most_twelve_tools_are_listed_and_they_are_short() {
     let sent = |spec: &crate::ToolSpec| json!({"name": spec.name, "description": spec.description, "parameters": spec.parameters});
@@ -92,16 +93,16 @@ fn at_most_twelve_tools_are_listed_and_they_are_short() {
         "update_plan",
         "ask_user",
     ];
-    // With `execute_lua`, which its own crate adds, and one for what servers bring.
+    // `execute_lua`, from its own crate, and one tool for MCP servers come on top.
     assert_eq!(names, expected);
-    // Of 7,000 in all.
+    // The limit for all tools together is 7,000 bytes.
     assert!(bytes(&listed) <= 6_300, "{} bytes of tools", bytes(&listed));
     let small = super::small();
     assert_eq!(small.len(), 6);
     assert!(bytes(&small) <= 1_500, "{} bytes of tools in the small profile", bytes(&small));
 }
 
-/// The small profile tells less of the same tools.
+/// The small profile describes a subset of the same tools' arguments.
 #[test]
 fn the_small_profile_names_arguments_that_its_tools_have() {
     let tools = super::builtin();
@@ -110,13 +111,13 @@ fn the_small_profile_names_arguments_that_its_tools_have() {
         for name in spec.parameters["properties"].as_object().unwrap().keys() {
             assert!(tool.parameters["properties"].get(name).is_some(), "{} has no {name}", spec.name);
         }
-        // It may leave out ways of saying the same, and then require more.
+        // The small profile may omit alternatives and then require more arguments.
         let required = |spec: &crate::ToolSpec| spec.parameters["required"].as_array().unwrap().clone();
         assert!(required(&tool).iter().all(|name| required(&spec).contains(name)), "{}", spec.name);
     }
 }
 
-/// What the contract names can be called whether or not models are told of it.
+/// The contract's tool names can be called whether or not they are listed.
 #[test]
 fn the_names_of_the_contract_can_be_called() {
     let tools = super::offered(true);

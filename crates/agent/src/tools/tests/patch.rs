@@ -8,7 +8,7 @@ fn patch(body: &str) -> Value {
     json!({"patch": format!("*** Begin Patch\n{body}\n*** End Patch")})
 }
 
-/// What is left of a patch on every route: the text, and the files as a person sees them.
+/// Checks the result of a patch on every route: the text, and the files as the user sees them.
 async fn check(body: &str, expected: &str, after: &[(&str, Option<&str>)]) {
     for (route, read, write) in ROUTES {
         let system = Memory::default();
@@ -112,7 +112,7 @@ async fn a_file_that_changed_is_patched_as_it_is_but_not_deleted() {
     assert!(said.contains("\nChanged since you last read them, and patched as they are now: a."), "{said}");
     assert_eq!(system.seen("a").as_deref(), Some("1\ntheirs\n"));
 
-    // Asked about, and the source of a move changed meanwhile: it is not carried off.
+    // The user is asked, and the source of a move changes meanwhile: it is not moved.
     cx.asked = true;
     let tool = crate::tools::builtin().into_iter().find(|tool| tool.spec().name == "apply_patch").unwrap();
     let mut moving = tool.parse(patch("*** Update File: a\n*** Move to: c")).unwrap();

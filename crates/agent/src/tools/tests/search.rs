@@ -1,11 +1,11 @@
-//! Searching by path and by content, over the disk and the editor's buffers.
+//! Searches by path and by content, over the disk and the editor's buffers.
 
 use super::*;
 use crate::tools::testing::ROUTES;
 use serde_json::Value;
 use system::Route;
 
-/// The same files on disk must give the same texts on every route.
+/// Checks that the same files on disk give the same texts on every route.
 async fn check(files: &[(&str, &str)], calls: &[(&str, Value, &str)]) {
     for (route, read, write) in ROUTES {
         let system = Memory::default();
@@ -14,7 +14,8 @@ async fn check(files: &[(&str, &str)], calls: &[(&str, Value, &str)]) {
             system.disk(file, text);
         }
         let (cx, _) = context(&system);
-        // A file that the session has seen is the editor's; it must not matter.
+        // A file that the session has seen is read from the editor, which must not make a
+        // difference.
         text(&cx, "file_read", json!({"path": files[0].0})).await;
         for (name, arguments, expected) in calls {
             assert_eq!(text(&cx, name, arguments.clone()).await, *expected, "{route}: {name} {arguments}");
@@ -118,7 +119,7 @@ async fn sees_what_the_editor_holds() {
         text(&cx, "grep", json!({"pattern": "needle", "path": "sub/new"})).await,
         "sub/new:1:a needle too"
     );
-    // A buffer that was closed without being saved is gone.
+    // A buffer that was closed without being saved no longer exists.
     system.world().buffers.remove(&path("sub/new"));
     assert_eq!(text(&cx, "glob", json!({"pattern": "**/*"})).await, "closed\nopen");
 }
@@ -147,7 +148,7 @@ async fn what_a_pattern_evidently_means_is_searched_and_said() {
         .disk("d.c", "arr[0] = 1;\n");
     let (cx, _) = context(&system);
     for (pattern, path, expected) in [
-        // As basic regular expressions have it, where the literal reading finds nothing.
+        // Read as a basic regular expression if the literal reading finds nothing.
         (
             r"foo\|baz",
             "a.rs",
@@ -164,7 +165,7 @@ async fn what_a_pattern_evidently_means_is_searched_and_said() {
             "a.rs",
             "No matches found for 'none\\|nothing'\n('none\\|nothing' read as 'none|nothing': | ( ) + ? are special without a backslash here)",
         ),
-        // What is no regular expression is plain text.
+        // An invalid regular expression is read as plain text.
         (
             "arr[0]",
             "d.c",
@@ -181,7 +182,7 @@ async fn what_a_pattern_evidently_means_is_searched_and_said() {
             "a.rs",
             "a.rs:1:fn main() {\n('fn main(' is no valid regular expression (unclosed group): searched as plain text)",
         ),
-        // Look-around is left out.
+        // Look-around is removed.
         (
             r"foo(?!bar)",
             "a.rs",

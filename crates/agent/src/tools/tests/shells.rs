@@ -1,4 +1,4 @@
-//! Commands in the background: what is read of them, told them and said of their end.
+//! Background commands: their output, their input and their end.
 
 use super::*;
 use crate::{
@@ -16,7 +16,7 @@ fn exit(code: i64) -> Option<ExitStatus> {
     Some(ExitStatus { code: Some(code), signal: None })
 }
 
-/// Starts commands in the background, one for each script.
+/// Starts one background command per script.
 async fn started(scripts: impl IntoIterator<Item = Script>) -> (Memory, ToolContext, Vec<String>) {
     let system = Memory::default();
     let (cx, _) = context(&system);
@@ -132,7 +132,7 @@ async fn in_the_users_terminal_only_the_user_types() {
     assert_eq!(said, "! sh_1 runs in the user's terminal, where only the user can type: ask the user to.");
 }
 
-/// What a command that runs already is told is judged as a command, where that command runs.
+/// Input to a running command is judged as a command, in that command's directory.
 #[test]
 fn input_is_judged_as_a_command_and_looking_as_nothing() {
     let parse = |name: &str, arguments: serde_json::Value| -> Box<dyn AnyCall> {

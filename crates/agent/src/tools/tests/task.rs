@@ -5,7 +5,8 @@ use crate::tools::testing::call;
 use crate::{PlanStatus, SessionEvent, ToolContext};
 use serde_json::Value;
 
-/// Runs a call, names the tasks' ids by the order of their creation (`#0`, …) and compares the text and the plan.
+/// Runs a call with `#0`, `#1`, … standing for the tasks' ids in the order of their creation, and
+/// compares the text and the plan.
 async fn check(cx: &ToolContext, name: &str, arguments: Value, expected: &str, plan: Option<&[PlanStatus]>) {
     let ids: Vec<String> = cx.tasks.with(|tasks| tasks.iter().map(|task| task.id.clone()).collect());
     let mut arguments = arguments.to_string();

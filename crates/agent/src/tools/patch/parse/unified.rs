@@ -1,10 +1,10 @@
-//! Unified diffs, as `git diff` and `diff -u` write them. Their counts and line numbers say nothing:
-//! models get them wrong.
+//! The parser of unified diffs, as written by `git diff` and `diff -u`. Their counts and line
+//! numbers are ignored, because models get them wrong.
 
 use super::{Line, Operation, ParseError, Parser};
 use crate::tools::path::GivenPath;
 
-/// What the lines before the first hunk say of a file.
+/// The information in the lines before a file's first hunk.
 #[derive(Default)]
 struct Headers<'a> {
     old: Option<&'a str>,
@@ -14,27 +14,27 @@ struct Headers<'a> {
     is_creation: bool,
 }
 
-/// Lines of `git diff` that change nothing of what is done.
+/// Header lines of `git diff` that do not affect the result.
 const PASSED_OVER: [&str; 7] =
     ["index ", "Index: ", "old mode ", "new mode ", "similarity index ", "dissimilarity index ", "====="];
 
 const NOWHERE: &str = "/dev/null";
 
 impl<'a> Parser<'a> {
-    /// Whether a file's part of a unified diff begins here.
+    /// Whether the part of one file in a unified diff begins here.
     pub(super) fn at_unified(&self) -> bool {
         self.at_file_headers()
             || self.peek().is_some_and(|line| line.starts_with("diff --git ") || line.starts_with("Index: "))
     }
 
-    /// Whether the two lines stand here that name the old and the new file.
+    /// Whether the next two lines name the old and the new file.
     pub(super) fn at_file_headers(&self) -> bool {
         let line = |ahead: usize| self.lines.get(self.at + ahead).copied().unwrap_or_default();
         let is_last = line(2).trim().is_empty() || line(2).starts_with("@@") || line(2).starts_with("*** ");
         line(0).starts_with("--- ") && line(1).starts_with("+++ ") && is_last
     }
 
-    /// The part of one file.
+    /// Parses the part of one file.
     pub(super) fn unified(&mut self) -> Result<Option<Operation>, ParseError> {
         let start = self.at;
         let headers = self.headers()?;
@@ -46,7 +46,7 @@ impl<'a> Parser<'a> {
                 return self.wrong("a diff must name its file with '--- ' and '+++ '");
             }
         };
-        // A folder may be called `a`: the letters stand for the sides only where both stand there.
+        // A directory may be called `a`, so the prefixes denote the sides only if both are present.
         let is_old = |path: &str| path.starts_with("a/") || path == NOWHERE;
         let is_new = |path: &str| path.starts_with("b/") || path == NOWHERE;
         let has_sides = is_old(old) && is_new(new);
@@ -70,7 +70,7 @@ impl<'a> Parser<'a> {
         let (old_path, new_path) = (path(old)?, path(new)?);
         let moves = headers.is_rename || old_path != new_path;
         if hunks.is_empty() && !moves {
-            // A change of the mode, say.
+            // For example, only the file's mode changes.
             return Ok(None);
         }
         Ok(Some(Operation::Update { path: old_path, move_to: moves.then_some(new_path), hunks }))
@@ -109,7 +109,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// The path of a header, without the time that may follow it.
+/// Returns the path of a header, without the timestamp that may follow it.
 fn name(header: &str) -> &str {
     header.split('\t').next().unwrap_or_default().trim().trim_matches('"')
 }

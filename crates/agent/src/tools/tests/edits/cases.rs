@@ -1,8 +1,8 @@
-//! One mutation of a source file, and the edit that takes it back.
+//! A mutation of a source file, and the edit that reverts it.
 
 use std::ops::Range;
 
-/// Numbers that are the same for the same seed (splitmix64).
+/// A pseudo-random number generator with reproducible output per seed (splitmix64).
 pub(super) struct Numbers(pub(super) u64);
 
 impl Numbers {
@@ -14,24 +14,24 @@ impl Numbers {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `limit`, which is not 0.
+    /// Returns a number below `limit`, which must not be 0.
     pub(super) fn below(&mut self, limit: usize) -> usize {
         (self.next() % limit as u64) as usize
     }
 }
 
-/// A block of lines that is to become another.
+/// The replacement of a block of lines.
 #[derive(Debug, Clone)]
 pub(super) struct Edit {
-    /// The lines as they stand in the mutated file, with lines around them.
+    /// The lines in the mutated file, with context lines.
     pub(super) old: Vec<String>,
-    /// The lines as they are to be.
+    /// The lines after the edit.
     pub(super) new: Vec<String>,
-    /// Where the old ones stand, from 0.
+    /// The 0-based range of the old lines.
     pub(super) lines: Range<usize>,
 }
 
-/// A mutated file and what takes the mutation back.
+/// A mutated file and the edit that reverts the mutation.
 #[derive(Debug, Clone)]
 pub(super) struct Case {
     pub(super) name: String,
@@ -41,7 +41,7 @@ pub(super) struct Case {
 }
 
 impl Case {
-    /// A mutation of a file; `None` where the place does not lend itself.
+    /// Mutates a file at a random place; `None` if that place cannot be mutated.
     pub(super) fn of(name: &str, original: &str, numbers: &mut Numbers) -> Option<Self> {
         let lines: Vec<String> = original.lines().map(str::to_owned).collect();
         let at = numbers.below(lines.len());
@@ -51,7 +51,7 @@ impl Case {
         let mut mutated = lines.clone();
         mutated.splice(place.clone(), changed.clone());
         let (before, after) = (place.start, mutated.len() - place.start - changed.len());
-        // As many lines around as make the block the only one of its words, and one more.
+        // As many context lines as make the block unique, and one more.
         let mut around = 1;
         let (from, to) = loop {
             let from = before - around.min(before);
@@ -73,14 +73,14 @@ impl Case {
     }
 }
 
-/// How often lines stand side by side in a file, whatever their indentation.
+/// Returns how often the lines occur consecutively in a file, ignoring indentation.
 fn places(file: &[String], lines: &[String]) -> usize {
     file.windows(lines.len())
         .filter(|window| window.iter().zip(lines).all(|(a, b)| a.trim() == b.trim()))
         .count()
 }
 
-/// Other lines in the place of some.
+/// Returns mutated lines in place of `lines`.
 fn mutation(lines: &[String], numbers: &mut Numbers) -> Option<Vec<String>> {
     const SWAPS: [(&str, &str); 12] = [
         ("==", "!="),

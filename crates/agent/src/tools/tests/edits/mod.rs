@@ -1,5 +1,5 @@
-//! The bench of edits: this repository's sources with one mutation each, and a scripted model that takes
-//! it back in every form with every fault. `cargo xtask edits` runs the long form.
+//! The edit benchmark: mutates this repository's sources, and a scripted model reverts each
+//! mutation in every form with every mistake. `cargo xtask edits` runs the long version.
 
 mod cases;
 mod speech;
@@ -11,21 +11,21 @@ use speech::{FORMS, Form, NOISES};
 use std::{collections::BTreeMap, fmt::Write as _};
 use system::{AbsPath, LocalSystem, System as _, WalkOptions};
 
-/// Cases of a run where nobody asks for more.
+/// The default number of cases in a run.
 const CASES: usize = 12;
-/// Files with more bytes are left out: a run is to be short.
+/// Larger files are skipped, to keep a run short.
 const FILE_BYTES: usize = 40_000;
-/// The least share of the edits that must be made just so, in percent.
+/// The minimum share of edits that must be applied exactly, in percent.
 const APPLIED_PERCENT: usize = 90;
 
-/// What came of an edit.
+/// The outcome of an edit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Outcome {
     /// The file is as it was before the mutation.
     Applied,
-    /// It is, but for blanks or look-alikes in the lines of the edit.
+    /// The same, except for blanks or look-alikes in the edited lines.
     Otherwise,
-    /// What the edit gives is there as it is written, fault and all, and that is said.
+    /// The text was written literally, mistake included, and the result reports that.
     AsWritten,
     /// Nothing was changed.
     Refused,
@@ -33,7 +33,7 @@ enum Outcome {
     WrongPlace,
 }
 
-/// A number that the one who runs the bench has set.
+/// Returns a numeric setting of the benchmark from the environment.
 #[expect(clippy::disallowed_methods, reason = "a test has no other way to be told how long it may be")]
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|value| value.parse().unwrap())
@@ -81,7 +81,7 @@ async fn no_edit_lands_at_a_wrong_place_whatever_its_form() {
     assert!(applied * 100 >= total * APPLIED_PERCENT, "only {applied} of {total} edits were made just so");
 }
 
-/// The sources of this repository, by their paths within it.
+/// Returns the sources of this repository with their relative paths.
 async fn sources() -> Vec<(String, String)> {
     let system = LocalSystem::new();
     let root = AbsPath::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).unwrap();
@@ -102,13 +102,14 @@ async fn sources() -> Vec<(String, String)> {
     sources
 }
 
-/// A case, and another in a file with two mutations far from each other.
+/// Returns a case with one mutation, and a case with two mutations far from each other.
 fn two_cases(sources: &[(String, String)], numbers: &mut Numbers) -> ((Case, Vec<Edit>), (Case, Vec<Edit>)) {
     loop {
         let (name, text) = &sources[numbers.below(sources.len())];
         let Some(first) = Case::of(name, text, numbers) else { continue };
         let Some(second) = Case::of(name, &first.mutated, numbers) else { continue };
-        // The second was made in a file with the first, whose block must still be there.
+        // The second mutation was made in the file with the first one, whose block must still
+        // exist.
         let is_apart = second.edit.lines.start > first.edit.lines.end + 20;
         if !is_apart || first.original == second.original {
             continue;
@@ -120,7 +121,7 @@ fn two_cases(sources: &[(String, String)], numbers: &mut Numbers) -> ((Case, Vec
     }
 }
 
-/// Makes an edit as a session does, and compares.
+/// Applies an edit as a session does, and classifies the result.
 async fn outcome(
     case: &Case,
     edits: &[Edit],
@@ -145,7 +146,8 @@ async fn outcome(
     (outcome, said)
 }
 
-/// Whether a file is what it was but for blanks and look-alikes, and only where it was to change.
+/// Whether the file equals the original except for blanks and look-alikes, and changed only where
+/// it should.
 fn is_otherwise(now: &str, case: &Case, edits: &[Edit]) -> bool {
     let folded = |line: &str| {
         let plain = line.chars().filter(|char| !char.is_whitespace());
@@ -166,7 +168,7 @@ fn is_otherwise(now: &str, case: &Case, edits: &[Edit]) -> bool {
             .all(|(now, wanted)| now == wanted || folded(now) == folded(wanted) && changed(wanted))
 }
 
-/// Whether nothing but the lines of the edits changed.
+/// Whether only the lines of the edits changed.
 fn is_only_at(now: &str, case: &Case, edits: &[Edit]) -> bool {
     let mutated: Vec<&str> = case.mutated.lines().collect();
     let now: Vec<&str> = now.lines().collect();
@@ -174,8 +176,8 @@ fn is_only_at(now: &str, case: &Case, edits: &[Edit]) -> bool {
     now.starts_with(&mutated[..first]) && now.ends_with(&mutated[last..])
 }
 
-/// The outcomes by form and fault: made just so / made otherwise / as it is written / refused / at a
-/// wrong place.
+/// Formats the outcomes by form and mistake: applied exactly / otherwise / as written / refused /
+/// at a wrong place.
 fn table(tally: &BTreeMap<(String, String), BTreeMap<Outcome, usize>>) -> String {
     let mut text = format!("{:<16}", "");
     for form in FORMS {

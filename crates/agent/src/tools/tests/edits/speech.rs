@@ -1,4 +1,4 @@
-//! How a scripted model writes an edit: in which form, and with which fault.
+//! The scripted model: writes an edit in a given form with a given mistake.
 
 use super::cases::{Edit, Numbers};
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ pub(super) enum Form {
 pub(super) const FORMS: [Form; 6] =
     [Form::Exact, Form::LineNumbers, Form::UnifiedDiff, Form::Patch, Form::EditsList, Form::OtherIndent];
 
-/// The faults of a text.
+/// The mistakes in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Noise {
     None,
@@ -44,7 +44,7 @@ pub(super) const NOISES: [Noise; 9] = [
     Noise::ShiftedIndent,
 ];
 
-/// The call that a model makes of edits in one form with one fault: the tool and its arguments.
+/// Returns the tool call for edits in one form with one mistake: the tool's name and its arguments.
 pub(super) fn call(
     file: &str,
     edits: &[Edit],
@@ -92,7 +92,7 @@ pub(super) fn call(
     }
 }
 
-/// An edit with faults.
+/// An edit with mistakes.
 struct Said {
     old: Vec<String>,
     new: Vec<String>,
@@ -115,7 +115,7 @@ impl Said {
             let indent = &line[..line.len() - body.len()];
             match with_tabs {
                 true => indent.replace('\t', "    ") + body,
-                // Only what is whole levels can be told in tabs.
+                // Only whole levels can be expressed in tabs.
                 false if all().all(|line| depth(line) % 4 == 0) => indent.replace("    ", "\t") + body,
                 false => line.clone(),
             }
@@ -148,7 +148,7 @@ impl Said {
         Self { old: told(&edit.old), new: told(&edit.new) }
     }
 
-    /// The hunk of a diff, with the lines that both have as context.
+    /// Formats the edit as a hunk of a diff, with the common lines as context.
     fn hunk(&self, head: &str) -> String {
         let same = |pair: &(&String, &String)| pair.0 == pair.1;
         let above = self.old.iter().zip(&self.new).take_while(same).count();
