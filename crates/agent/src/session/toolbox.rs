@@ -6,14 +6,14 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// What can be called in a session.
+/// The tools that can be called in a session.
 pub(crate) struct Toolbox {
-    /// Built in, and of the client that tools act through.
+    /// Built-in tools, and those of the client that tools act through.
     own: Vec<Arc<dyn AnyTool>>,
-    /// These and what the sources offered last.
+    /// `own` and the tools that the sources offered last.
     all: Vec<Arc<dyn AnyTool>>,
     sources: Sources,
-    /// What the model was last told of them.
+    /// The tool specs last listed to the model.
     listing: ToolListing,
 }
 

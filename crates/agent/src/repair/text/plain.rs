@@ -1,9 +1,10 @@
-//! Calls that no template marks: JSON in a code fence or bare, Python, `Action:` lines, tags with the tool's own name.
+//! Calls without a template's mark: JSON in a code fence or bare, Python, `Action:` lines, tags
+//! with the tool's own name.
 
 use super::{TextCall, TextCalls, is_example, object, python};
 use serde_json::{Map, Value};
 
-/// How many lines are tried as the beginning of bare JSON.
+/// Maximum number of lines tried as the beginning of bare JSON.
 const TRIES: usize = 64;
 
 type Fits<'a> = &'a dyn Fn(&TextCall) -> bool;
@@ -26,7 +27,7 @@ struct Fence<'a> {
     body: &'a str,
 }
 
-/// The code fences of a text; one that has no end ends with the text.
+/// Returns the code fences of a text; an unclosed one ends with the text.
 fn fences(text: &str) -> Vec<Fence<'_>> {
     let mut fences = Vec::new();
     let mut open: Option<(usize, &str, usize)> = None;
@@ -55,8 +56,9 @@ fn fences(text: &str) -> Vec<Fence<'_>> {
     fences
 }
 
-/// The calls in code fences, of which the last one ends the text. Where every fence is a call, all of them are; otherwise those that nothing but
-/// blanks parts from the last one.
+/// Returns the calls in code fences, if the last fence ends the text. If every fence is a call,
+/// returns all of them; otherwise only the last one and those separated from it by nothing but
+/// whitespace.
 fn fenced(text: &str, fits: Fits<'_>) -> Option<TextCalls> {
     let fences = fences(text);
     let last = fences.last().filter(|last| text[last.end..].trim().is_empty())?;
@@ -90,7 +92,7 @@ fn fenced(text: &str, fits: Fits<'_>) -> Option<TextCalls> {
     Some(TextCalls { begin, calls })
 }
 
-/// Bare JSON or Python from the beginning of a line to the end of the text.
+/// Parses bare JSON or Python from the beginning of a line to the end of the text.
 fn bare(text: &str, fits: Fits<'_>) -> Option<TextCalls> {
     let mut tries = 0;
     let mut at = 0;
