@@ -164,7 +164,8 @@ fn a_marked_call_that_cannot_be_read_is_one_for_the_model_to_hear_of() {
     }
 }
 
-/// What is shown of a text that comes in pieces of so many characters, and what is held back at its end.
+/// Returns what is shown of a text that arrives in pieces of that many characters, and what is held
+/// back at its end.
 fn streamed(text: &str, pieces: usize, taken: Taken) -> (String, String) {
     let mut hold = Hold::new(Some(taken));
     let chars: Vec<char> = text.chars().collect();
