@@ -12,7 +12,7 @@ use serde_json::Value;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Fitted {
     pub(super) fields: Fields,
-    /// Whether they differ in meaning from what the model wrote.
+    /// Whether they differ from what the model wrote, apart from dropped harmless arguments.
     pub(super) changed: bool,
     /// Notes for the model about how they were read.
     pub(super) notes: Vec<String>,

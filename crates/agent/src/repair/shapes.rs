@@ -145,7 +145,7 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// A timeout in milliseconds, as seconds.
+/// Converts a timeout in milliseconds to seconds.
 fn seconds(given: &mut Fields, done: &mut Reshaped) {
     const MILLISECONDS: [&str; 4] = ["timeout_ms", "timeoutms", "timeout_millis", "timeout_milliseconds"];
     let named = remove(given, &MILLISECONDS, |value| number(value).is_some());
@@ -170,7 +170,7 @@ fn seconds(given: &mut Fields, done: &mut Reshaped) {
     }
 }
 
-/// What other searches have arguments for and a pattern can say.
+/// Expresses options of other search tools through the pattern and the glob.
 fn search(schema: &Schema<'_>, given: &mut Fields, done: &mut Reshaped) -> Result<(), String> {
     let has = |names: &[&str]| names.iter().any(|name| schema.has(name));
     let folded = match remove(given, &["case_sensitive", "casesensitive"], |_| !schema.has("case_sensitive"))

@@ -5,7 +5,7 @@ use super::{TrustRecord, files::Covered};
 /// The kind of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ItemKind {
-    /// The settings of a project that loosen restrictions, without hooks.
+    /// The settings of a project that do more than tighten restrictions, except hooks.
     Settings,
     /// A hook in the project's settings.
     Hook,

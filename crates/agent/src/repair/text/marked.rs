@@ -85,7 +85,8 @@ pub(super) fn may_begin(text: &str) -> bool {
 
 /// Finds the calls that end a text.
 pub(super) fn find(text: &str, fits: &dyn Fn(&TextCall) -> bool) -> Option<TextCalls> {
-    // The bars and blanks of DeepSeek's marks, as everybody else writes them; where they begin does not move.
+    // `calls` reads DeepSeek's marks with plain bars and blanks; `begin` is an offset in the
+    // original text and stays valid.
     let mut from = 0;
     for _ in 0..TRIES {
         let begin = opener(text, from)?;
@@ -269,7 +270,8 @@ fn parameters<'a>(name: &str, text: &'a str, end: &str, opens: &[&str], close: &
     while let Some(inside) = opens.iter().find_map(|open| rest.strip_prefix(open)) {
         let (key, inside) = inside.split_once('>')?;
         let key = key.split_whitespace().next()?.trim_matches(['"', '\'']);
-        // One that has no end ends where its function does; the text may itself hold what looks like a tag.
+        // A value ends at its closing tag, and may contain other tags. Without a closing tag this is
+        // not a call.
         let (value, after) = inside.split_once(close)?;
         let value = value.strip_prefix('\n').unwrap_or(value);
         arguments.insert(key.to_owned(), Value::from(value.strip_suffix('\n').unwrap_or(value)));

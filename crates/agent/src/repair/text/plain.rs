@@ -117,7 +117,7 @@ fn bare(text: &str, fits: Fits<'_>) -> Option<TextCalls> {
     None
 }
 
-/// `Action: NAME` and `Action Input: {…}`; what the model made up as an observation is left out.
+/// Parses `Action: NAME` and `Action Input: {…}`; drops an observation invented by the model.
 fn action(text: &str, fits: Fits<'_>) -> Option<TextCalls> {
     let begin = text.rfind("Action:").filter(|at| *at == 0 || text[..*at].ends_with(['\n', ' ', '*']))?;
     let (name, rest) = text[begin + "Action:".len()..].split_once("Action Input:")?;
@@ -133,7 +133,8 @@ fn action(text: &str, fits: Fits<'_>) -> Option<TextCalls> {
     fits(&call).then(|| TextCalls { begin, calls: vec![call] })
 }
 
-/// Tags with the name of the tool and of its arguments, from the beginning of a line to the end of the text.
+/// Finds tags named after the tool and its arguments, from the beginning of a line to the end of
+/// the text.
 fn tagged(text: &str, fits: Fits<'_>) -> Option<TextCalls> {
     let mut at = 0;
     for line in text.split_inclusive('\n') {
@@ -148,7 +149,7 @@ fn tagged(text: &str, fits: Fits<'_>) -> Option<TextCalls> {
     None
 }
 
-/// `<file_read><path>a.py</path></file_read>`, one or several.
+/// Parses `<file_read><path>a.py</path></file_read>`, once or several times.
 fn tag_calls(text: &str) -> Option<Vec<TextCall>> {
     let mut calls = Vec::new();
     let mut rest = text.trim();
@@ -172,7 +173,7 @@ fn tag_calls(text: &str) -> Option<Vec<TextCall>> {
     (!calls.is_empty()).then_some(calls)
 }
 
-/// An element at the beginning of a text: its name, what is in it, what follows it.
+/// Parses an element at the beginning of a text; returns its name, its content and the rest.
 fn element(text: &str) -> Option<(&str, &str, &str)> {
     let (name, rest) = text.strip_prefix('<')?.split_once('>')?;
     let is_name = !name.is_empty() && name.chars().all(|char| char.is_alphanumeric() || "_-".contains(char));
