@@ -1,17 +1,20 @@
-//! Links in a prompt, turned into what a model can read.
+//! Converts the links of a prompt to content that a model can read.
 
 use crate::Content;
 use std::sync::Arc;
 use system::{AbsPath, System};
 
-/// Bytes of a linked file that go into the prompt; a larger one is only named.
+/// Maximum size of a linked file that is included in the prompt, in bytes; a larger one is only
+/// named.
 const LINKED_BYTES: usize = 100_000;
 
-/// Gives the system to read a path through, by it and where it leads; `None` when it must not be read.
+/// Returns the system for reading a path, given the path and its resolved form; `None` if it must
+/// not be read.
 pub(crate) type Open<'a> = dyn Fn(&AbsPath, &AbsPath) -> Option<Arc<dyn System>> + Send + Sync + 'a;
 
-/// Replaces each link to a text file of the project by its current text (the editor's, where reads are delegated). A link that leads outside, to a
-/// blocked path, or to something that is no text is left as a link: the model is told of it, and may ask to read it.
+/// Replaces each link to a text file of the project by its current text (the editor's, if reads are
+/// delegated). A link that leads outside, to a blocked path, or to something other than text stays
+/// a link: the model sees it and may try to read it.
 pub(crate) async fn expand(content: Vec<Content>, system: &dyn System, open: &Open<'_>) -> Vec<Content> {
     let mut expanded = Vec::with_capacity(content.len());
     for item in content {
@@ -26,7 +29,7 @@ pub(crate) async fn expand(content: Vec<Content>, system: &dyn System, open: &Op
     expanded
 }
 
-/// Whether an address is one of a file that may be read. One that is no file's address may be.
+/// Whether a URI may be read: any URI that is not a file's, and files that `open` permits.
 pub(crate) async fn may_read(uri: &str, system: &dyn System, open: &Open<'_>) -> bool {
     if !uri.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("file:")) {
         return true;
@@ -42,7 +45,7 @@ fn file_path(uri: &str) -> Option<AbsPath> {
     AbsPath::new(percent_decode(uri.strip_prefix("file://")?)?).ok()
 }
 
-/// The files that a prompt's attachments are.
+/// Returns the paths of a prompt's attached files.
 pub(crate) fn files(content: &[Content]) -> Vec<AbsPath> {
     let attached = content.iter().filter_map(|item| match item {
         Content::Resource { uri, .. } => file_path(uri),
@@ -58,7 +61,8 @@ async fn linked_text(uri: &str, system: &dyn System, open: &Open<'_>) -> Option<
     (text.len() <= LINKED_BYTES).then_some(text)
 }
 
-/// What a model reads of a prompt: texts and images; resources as fenced text, links by name.
+/// Converts a prompt for the model: texts and images unchanged, resources as fenced text, links by
+/// name.
 pub(crate) fn for_model(content: &[Content]) -> Vec<Content> {
     content
         .iter()

@@ -1,9 +1,10 @@
-//! Slash commands: prompts that change the session instead of asking the model.
+//! Slash commands: prompts that change the session instead of calling the model.
 
 use crate::{Content, Mode, PermissionMode, RewindTarget, SlashCommand, sources::Sources};
 use std::borrow::Cow;
 
-/// The built-in slash commands and those of a session's sources; a name belongs to whoever comes first.
+/// Returns the built-in slash commands and those of a session's sources; the first command keeps a
+/// name.
 pub(crate) fn all(sources: &Sources) -> Vec<SlashCommand> {
     let mut all = commands().to_vec();
     for command in sources.commands() {
@@ -14,7 +15,7 @@ pub(crate) fn all(sources: &Sources) -> Vec<SlashCommand> {
     all
 }
 
-/// Every built-in slash command.
+/// Returns every built-in slash command.
 pub fn commands() -> &'static [SlashCommand] {
     const fn command(name: &'static str, description: &'static str) -> SlashCommand {
         SlashCommand { name: Cow::Borrowed(name), description: Cow::Borrowed(description), hint: None }
@@ -44,7 +45,7 @@ pub fn commands() -> &'static [SlashCommand] {
     COMMANDS
 }
 
-/// What a slash command asks for.
+/// The action of a slash command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Action {
     PermissionMode(PermissionMode),
@@ -53,13 +54,13 @@ pub(crate) enum Action {
     ListModels,
     ListCheckpoints,
     Rewind(RewindTarget),
-    /// With what is to be kept above all.
+    /// With the user's instructions on what to keep.
     Compact(Option<String>),
     Context,
     Help,
 }
 
-/// The action of a prompt that is a slash command and nothing else.
+/// Returns the action of a prompt that only consists of a slash command.
 pub(crate) fn of(content: &[Content]) -> Option<Action> {
     match content {
         [Content::Text(text)] => parse(text),
@@ -67,7 +68,7 @@ pub(crate) fn of(content: &[Content]) -> Option<Action> {
     }
 }
 
-/// The same of its text.
+/// Like [`of`], for the text of a prompt.
 pub(crate) fn parse(prompt: &str) -> Option<Action> {
     if let Some(("compact", focus)) = named(prompt) {
         return Some(Action::Compact((!focus.is_empty()).then(|| focus.to_owned())));
@@ -91,14 +92,14 @@ pub(crate) fn parse(prompt: &str) -> Option<Action> {
     }
 }
 
-/// What is to be said to the running turn, when a prompt is that and nothing else.
+/// Returns the text for the running turn, if a prompt is only a `/steer` command.
 pub(crate) fn steering(prompt: &str) -> Option<&str> {
     let rest = prompt.trim_start().strip_prefix("/steer")?;
     let text = rest.trim();
     (rest.starts_with(char::is_whitespace) && !text.is_empty()).then_some(text)
 }
 
-/// The name and the rest of a prompt that begins as a slash command does.
+/// Splits a prompt that begins like a slash command into its name and the rest.
 pub(crate) fn named(prompt: &str) -> Option<(&str, &str)> {
     let rest = prompt.trim_start().strip_prefix('/')?;
     let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
@@ -106,7 +107,7 @@ pub(crate) fn named(prompt: &str) -> Option<(&str, &str)> {
     (!name.is_empty()).then(|| (name, arguments.trim()))
 }
 
-/// The command whose name is close to a given one that is none: a typing mistake or two.
+/// Returns the command closest to an unknown name, within one or two typing errors.
 pub(crate) fn nearest(given: &str, commands: &[SlashCommand]) -> Option<String> {
     if !given.starts_with(|first: char| first.is_ascii_alphabetic())
         || commands.iter().any(|known| known.name == given)
@@ -116,12 +117,12 @@ pub(crate) fn nearest(given: &str, commands: &[SlashCommand]) -> Option<String> 
     let given = given.to_ascii_lowercase();
     let distance = |known: &SlashCommand| strsim::damerau_levenshtein(&known.name, &given);
     let nearest = commands.iter().min_by_key(|known| distance(known))?;
-    // Short words are close to everything: `/usr` is no `/ask`.
+    // Short words are close to everything: `/usr` must not suggest `/ask`.
     let most = if given.len() < 5 { 1 } else { 2 };
     (distance(nearest) <= most).then(|| nearest.name.to_string())
 }
 
-/// The answer to `/help`.
+/// Returns the answer to `/help`.
 pub(crate) fn help(commands: &[SlashCommand]) -> String {
     let mut text = String::from("Commands:\n\n");
     for command in commands {

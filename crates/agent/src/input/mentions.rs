@@ -1,4 +1,5 @@
-//! What a prompt mentions of the session's sources: `@NAME:URI` in its text, and links that are no files.
+//! Mentions of a source's resources in a prompt: `@NAME:URI` in its text, and links that are not
+//! files.
 
 use crate::{
     Content, Mention, Refused, input::attachments, input::attachments::Open, limits::MENTIONS,
@@ -6,8 +7,9 @@ use crate::{
 };
 use system::System;
 
-/// Adds to a prompt what it mentions, each after the piece that does; a link is replaced by what it leads to. What cannot be had stays as it was said, and why is told
-/// beside it. A file's address is asked for only where the file may be read.
+/// Attaches the content of each mention after the part of the prompt that contains it; a link is
+/// replaced by its content. A mention without content stays as written, and the problem is
+/// returned. A file URI is only requested if the file may be read.
 pub(crate) async fn attach(
     content: Vec<Content>,
     sources: &Sources,
@@ -46,7 +48,8 @@ pub(crate) async fn attach(
     (attached, problems)
 }
 
-/// What a text mentions: an `@` where a word begins, a name, a colon, and what follows up to white space, without the end of a sentence.
+/// Finds the mentions in a text: an `@` at the beginning of a word, a name, a colon, and everything
+/// up to whitespace without trailing punctuation.
 fn mentioned(text: &str) -> Vec<Mention> {
     let mut mentions = Vec::new();
     for (at, _) in text.match_indices('@') {

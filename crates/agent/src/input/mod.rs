@@ -1,4 +1,4 @@
-//! What a prompt may hold beside text: slash commands, links to files, mentions of what a source has.
+//! Special parts of a prompt: slash commands, links to files, mentions of a source's resources.
 
 pub(crate) mod attachments;
 pub(crate) mod commands;

@@ -1,56 +1,57 @@
-//! What the model is told by Tiller itself, as a part of the conversation: at first all there is to
-//! know, and from then on what has changed.
+//! Briefings: messages of Tiller to the model within the conversation. The first has all facts, the
+//! later ones only those that changed.
 
 use crate::{Briefing, ToolSpec, event::prefix::Known, tools::call_tool};
 use serde_json::json;
 use std::{collections::BTreeMap, fmt::Write as _};
 
-/// How the names of facts about instruction files begin; the file follows.
+/// Prefix of the names of facts about instruction files; the file follows.
 const INSTRUCTIONS: &str = "instructions:";
-/// How the names of facts about tools begin; the tool follows.
+/// Prefix of the names of facts about tools; the tool follows.
 const TOOL: &str = "tool:";
 
-/// One thing to know.
+/// A fact for the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Fact {
     name: String,
-    /// Told again once it is another one; empty for what is no longer there.
+    /// Identifies the state of the fact: a different value is sent again. Empty if the subject is
+    /// gone.
     value: String,
     text: Text,
 }
 
-/// What the model reads of a fact.
+/// How a fact is presented to the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Text {
-    /// A line about where it works.
+    /// A line about its environment.
     Line(String),
-    /// A paragraph of its own.
+    /// A separate paragraph.
     Paragraph(String),
-    /// A tool that can be called from now on, as one line of JSON, and whether `call_tool` is listed.
+    /// A newly available tool as one line of JSON, and whether `call_tool` is listed.
     Tool(String, bool),
-    /// The name of a tool that is gone.
+    /// The name of a removed tool.
     ToolGone(String),
-    /// Nothing: it reads it elsewhere.
+    /// No text: the model has it from elsewhere.
     Nothing,
 }
 
 impl Fact {
-    /// A line about where it works.
+    /// Creates a line about the environment.
     pub(crate) fn line(name: &str, value: impl Into<String>, text: impl Into<String>) -> Self {
         Self { name: name.to_owned(), value: value.into(), text: Text::Line(text.into()) }
     }
 
-    /// A paragraph; `value` stands for what it says.
+    /// Creates a paragraph; `value` identifies its content.
     pub(crate) fn paragraph(name: &str, value: impl Into<String>, text: impl Into<String>) -> Self {
         Self { name: name.to_owned(), value: value.into(), text: Text::Paragraph(text.into()) }
     }
 
-    /// Something that the model reads in the system prompt.
+    /// Creates a fact that the system prompt contains.
     pub(crate) fn in_system_prompt(name: &str, value: impl Into<String>) -> Self {
         Self { name: name.to_owned(), value: value.into(), text: Text::Nothing }
     }
 
-    /// A file of instructions, by its name and a hash of all of it, with what is told of it.
+    /// Creates a fact about an instruction file, with a hash of the whole file and the text shown.
     pub(crate) fn instructions(file: &str, hash: String, text: String) -> Self {
         Self { name: format!("{INSTRUCTIONS}{file}"), value: hash, text: Text::Paragraph(text) }
     }
@@ -62,8 +63,8 @@ impl Fact {
     }
 }
 
-/// What there is to tell of tools: those that came, changed or went since the listed ones were
-/// frozen and the model was told of others.
+/// Returns facts about tools that were added, changed or removed since the prefix was recorded and
+/// since earlier briefings.
 pub(crate) fn of_tools(listed: &[ToolSpec], now: &[ToolSpec], known: &Known) -> Vec<Fact> {
     let listed: BTreeMap<&str, String> =
         listed.iter().map(|spec| (spec.name.as_str(), hash_of(spec))).collect();
@@ -89,7 +90,7 @@ pub(crate) fn of_tools(listed: &[ToolSpec], now: &[ToolSpec], known: &Known) -> 
     facts
 }
 
-/// What there is to tell of instruction files that the model was told of and that are gone.
+/// Returns facts about instruction files that the model knows and that are gone.
 pub(crate) fn of_lost_instructions(now: &[Fact], known: &Known) -> Vec<Fact> {
     let lost = known.iter().filter(|(name, value)| {
         name.starts_with(INSTRUCTIONS) && !value.is_empty() && now.iter().all(|fact| fact.name != **name)
@@ -102,7 +103,7 @@ pub(crate) fn of_lost_instructions(now: &[Fact], known: &Known) -> Vec<Fact> {
     lost.map(|(name, _)| fact(name)).collect()
 }
 
-/// The files of instructions that the model was told of.
+/// Returns the instruction files that the model knows.
 pub(crate) fn instruction_files(known: &Known) -> impl Iterator<Item = &str> {
     let told = known.iter().filter(|(_, value)| !value.is_empty());
     told.filter_map(|(name, _)| name.strip_prefix(INSTRUCTIONS))
@@ -112,16 +113,15 @@ fn hash_of(spec: &ToolSpec) -> String {
     hash(format!("{}\n{}\n{}", spec.name, spec.description, spec.parameters).as_bytes())
 }
 
-/// What stands for a text that is too long to be kept twice.
+/// Returns a short hash, stored in place of a long text.
 pub(crate) fn hash(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex()[..16].to_owned()
 }
 
-/// What the model is to be told now: those of the facts that it does not know; `None` where it knows
-/// all of them.
+/// Returns a briefing with the facts that the model does not know; `None` if it knows all.
 pub(crate) fn news(facts: Vec<Fact>, known: &Known) -> Option<Briefing> {
     let is_tool = |fact: &Fact| matches!(fact.text, Text::Tool(..) | Text::ToolGone(_));
-    // Tools were compared with those that are listed, too.
+    // Facts about tools were already filtered against the listed tools.
     let unknown =
         |fact: &Fact| is_tool(fact) || known.get(&fact.name).map_or("", String::as_str) != fact.value;
     let facts: Vec<_> = facts.into_iter().filter(unknown).collect();

@@ -1,22 +1,23 @@
-//! Where a model works, in lines for the model.
+//! Describes the model's environment in lines of text.
 
 use super::Surroundings;
 use crate::{Mode, prompt::briefing::Fact};
 use system::{AbsPath, Route, ShellProgram, System};
 
-/// Where a model works.
+/// The environment of a model.
 pub(crate) struct Place<'a> {
     pub(crate) cwd: &'a AbsPath,
     pub(crate) additional_directories: &'a [AbsPath],
     pub(crate) mode: Mode,
-    /// Tells the day, the shell, and which machines take part.
+    /// Provides the date, the shell, and the machines involved.
     pub(crate) system: &'a dyn System,
-    /// Where commands run and what confines them there, in words.
+    /// Where commands run and what confines them, in words.
     pub(crate) commands: String,
     pub(crate) surroundings: &'a Surroundings,
 }
 
-/// A line for each thing to know. One with an empty value is told only when it was another before.
+/// Returns a line for each fact. One with an empty value is sent only if it had another value
+/// before.
 pub(crate) fn facts(place: &Place<'_>) -> Vec<Fact> {
     let cwd = place.cwd.as_str();
     let shell = place.system.shell();

@@ -1,5 +1,5 @@
-//! What a project says to agents: files with well-known names, from the root of the repository down to
-//! the session's folder.
+//! A project's instructions for agents: files with well-known names, from the root of the
+//! repository down to the session's directory.
 
 use crate::{
     limits::INSTRUCTIONS_OF_ONE_FILE,
@@ -9,8 +9,8 @@ use crate::{
 use std::collections::HashSet;
 use system::{AbsPath, FileKind, FoundRules, System, read_found};
 
-/// The names, the one that counts most first. Where a folder has several, all that say something else
-/// are told.
+/// File names, highest priority first. If a directory has several files, all with different content
+/// are used.
 const NAMES: [&str; 8] = [
     "AGENTS.md",
     "AGENT.md",
@@ -25,22 +25,22 @@ const NAMES: [&str; 8] = [
 /// The instructions of a project.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Instructions {
-    /// The files, the one that counts most last.
+    /// The files, highest priority last.
     pub(crate) files: Vec<File>,
-    /// Files that are there and are not used, each with the reason.
+    /// Files that exist but are not used, each with the reason.
     pub(crate) unused: Vec<(String, String)>,
 }
 
-/// A file of instructions.
+/// An instruction file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct File {
-    /// As the session's folder names it: relative below it, and absolute above.
+    /// Path relative to the session's directory if below it, otherwise absolute.
     pub(crate) name: String,
     hash: String,
     text: String,
 }
 
-/// Reads the files between the root of the repository and the session's folder.
+/// Reads the files between the root of the repository and the session's directory.
 pub(super) async fn read(
     system: &dyn System,
     root: &AbsPath,
@@ -50,7 +50,7 @@ pub(super) async fn read(
     let folders: Vec<_> = std::iter::successors(Some(cwd.clone()), AbsPath::parent)
         .take_while(|folder| folder.starts_with(root))
         .collect();
-    // The nearest folder counts most.
+    // The nearest directory has the highest priority.
     let paths: Vec<_> =
         folders.iter().flat_map(|folder| NAMES.iter().map(|name| folder.join(name))).collect();
     let there = system.metadata_of(&paths).await;
@@ -78,15 +78,15 @@ pub(super) async fn read(
     instructions
 }
 
-/// Whether a file only says where the instructions are: in another one that is read anyway.
+/// Whether a file only refers to another instruction file, which is read anyway.
 fn refers_to_another(text: &str) -> bool {
     let named = text.strip_prefix('@').map(|name| name.trim_start_matches("./"));
     named.is_some_and(|named| NAMES.contains(&named))
 }
 
 impl Instructions {
-    /// What there is to tell of each file, within so many bytes of text in all. What counts most has
-    /// its room first.
+    /// Returns a fact for each file, within so many bytes of text in total. Files with higher
+    /// priority get their space first.
     pub(crate) fn facts(&self, bytes: usize) -> Vec<Fact> {
         let mut left = bytes;
         let told = self.files.iter().rev().map(|file| {

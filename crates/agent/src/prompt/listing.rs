@@ -1,4 +1,5 @@
-//! The tools of a request: described once for as long as they stay the same, and written once for a wire.
+//! The tool list of requests: cached while the tools stay the same, so that it is serialised only
+//! once per wire format.
 
 use crate::{
     AnyTool, ToolSpecs,
@@ -7,7 +8,7 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// What a session's model was last told of its tools.
+/// The tool list last sent to a session's model.
 #[derive(Default)]
 pub(crate) struct ToolListing {
     shared: Arc<SharedPrefixes>,
@@ -22,20 +23,23 @@ impl ToolListing {
         Self { shared, ..Self::default() }
     }
 
-    /// What is shared with the other sessions of the runtime.
+    /// Returns the prefix parts shared with the other sessions of the runtime.
     pub(crate) fn shared(&self) -> &SharedPrefixes {
         &self.shared
     }
 
-    /// What it is told of these, in their order, the same set as before where they are the same tools, or others that say the same of themselves.
-    /// `apart`: the user's editor works on another machine. `grows`: there may be others later, which are called through `call_tool`.
+    /// Returns the specs of the tools, in order. Returns the previous set if the tools are the same
+    /// or have equal specs.
+    ///
+    /// `apart` means that the user's editor runs on another machine. `grows` means that more tools
+    /// may be added later, which are called through `call_tool`.
     pub(crate) fn of<'a>(
         &mut self,
         tools: impl Iterator<Item = &'a Arc<dyn AnyTool>> + Clone,
         apart: bool,
         grows: bool,
     ) -> ToolSpecs {
-        // They are held here, so that no other tool has the address of one of them.
+        // `self.tools` keeps the tools alive, so that no other tool reuses one of their addresses.
         let address = |tool: &Arc<dyn AnyTool>| Arc::as_ptr(tool).cast::<()>();
         let same = (apart, grows) == (self.apart, self.grows);
         if !same || !tools.clone().map(address).eq(self.tools.iter().map(address)) {

@@ -1,5 +1,5 @@
-//! What a model is told beside the conversation: the prompt and the tools that its requests begin
-//! with, and where it works.
+//! What a model receives beside the conversation: system prompt, tools, and facts about its
+//! environment.
 
 pub(crate) mod briefing;
 mod environment;
@@ -18,16 +18,16 @@ pub(crate) use read_ahead::read_ahead;
 use crate::{AnyTool, Mode, limits::LOOK_AROUND_WAIT, policy};
 use system::{AbsPath, FoundRules, System};
 
-/// What lies around a session's folder, as it was when a turn began.
+/// A snapshot of the project around a session's directory, taken when a turn begins.
 #[derive(Debug, Default)]
 pub(crate) struct Surroundings {
-    /// What git has checked out; empty where that is not known.
+    /// What git has checked out; empty if unknown.
     pub(crate) git: String,
     pub(crate) instructions: Instructions,
 }
 
-/// Looks at what lies around a session's folder, from disk: nobody has asked for it, so no editor is
-/// bothered with it. What takes too long is given up.
+/// Takes the snapshot of a session's directory. It reads from disk: the user has not asked for
+/// these files, so editors receive no requests for them. Gives up after a timeout.
 pub(crate) async fn look_around(system: &dyn System, cwd: &AbsPath, rules: &FoundRules) -> Surroundings {
     let look = async {
         let repository = git::repository(system, cwd, &rules.secrets.shared).await;
@@ -45,12 +45,12 @@ pub(crate) async fn look_around(system: &dyn System, cwd: &AbsPath, rules: &Foun
     })
 }
 
-/// A text of somebody else's that cannot end the block that it stands in.
+/// Escapes untrusted text so that it cannot close the block that contains it.
 pub(crate) fn within(tag: &str, text: &str) -> String {
     text.replace(&format!("</{tag}"), &format!("< /{tag}"))
 }
 
-/// Whether scripts are told of a tool in a mode, and stand-ins for a model.
+/// Whether a tool is listed to scripts, and to stand-ins for a model, in a mode.
 pub(crate) fn offered(tool: &dyn AnyTool, mode: Mode) -> bool {
     tool.is_offered() && available(tool, mode)
 }

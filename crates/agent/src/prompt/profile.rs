@@ -1,24 +1,24 @@
-//! Which system prompt a model gets, and which tools are listed to it.
+//! Chooses the system prompt of a model, and the tools listed to it.
 
 use crate::{ModelInfo, ToolProfile, ToolSpec, limits::INSTRUCTIONS_BYTES, tools};
 
-/// What a model's requests begin with, before a session's tools are known.
+/// The fixed part of a model's requests, before a session's tools are known.
 pub(crate) struct Profile {
-    /// The system prompt. The same in all folders and modes, so that a server's cache of it, and of
-    /// the tools after it, serves all sessions.
+    /// The system prompt. The same in all directories and modes, so that a provider's prompt cache,
+    /// which also covers the tools after it, serves all sessions.
     pub(crate) system: &'static str,
-    /// The tools that are listed in place of the session's own; no others are announced.
+    /// The tools listed in place of the session's own; no others are announced.
     pub(crate) tools: Option<fn() -> Vec<ToolSpec>>,
-    /// Whether it is a language model: its requests begin the same each time, and it is told where
-    /// it works.
+    /// Whether it is a language model: its requests begin with a recorded prefix, and it receives
+    /// briefings.
     pub(crate) is_briefed: bool,
-    /// Whether files that a prompt names or speaks of are read for it.
+    /// Whether the files that a prompt names or refers to are read for it.
     pub(crate) reads_ahead: bool,
-    /// Bytes of instructions of the project that it is told.
+    /// Maximum size of project instructions shown to it, in bytes.
     pub(crate) instructions: usize,
 }
 
-/// The profile for a model: the one place that chooses.
+/// Returns the profile for a model. No other code makes this choice.
 pub(crate) fn profile(model: &ModelInfo) -> Profile {
     // An eighth of the context, at four bytes a token.
     let share = usize::try_from(model.context_size / 2).unwrap_or(usize::MAX);
@@ -38,7 +38,7 @@ pub(crate) fn profile(model: &ModelInfo) -> Profile {
     }
 }
 
-/// For models with little context or ability: each line answers a mistake that they make often.
+/// For models with little context or ability; each line addresses a frequent mistake.
 const SMALL: &str = "\
 You are Tiller, a coding agent. You work on the user's project by calling tools, one call at a time; you get its result before the next.
 - <files> and <file> show the project. A question that they answer needs no call: answer it in one or two sentences.
@@ -98,7 +98,7 @@ mod tests {
         let offered = tools.iter().filter(|tool| tool.is_offered()).map(|tool| tool.spec());
         let tools = ToolSpecs::from_iter(offered).bytes();
         let bytes = SYSTEM.len() + tools + ToolSpecs::from_iter([call_tool::spec()]).bytes();
-        // Scripts have a tool of their own, and where it works is told in a message.
+        // For the scripting tool, and for the environment, which is sent as a message.
         let others = 1_500;
         assert!(bytes + others <= BUDGET, "{} + {tools} bytes are {bytes}", SYSTEM.len());
         assert!(SYSTEM.len() <= 2_500, "{}", SYSTEM.len());

@@ -1,6 +1,6 @@
-//! What a small model is given of a project before it is asked: the names of its files, and the text
-//! of those that a prompt names or speaks of. Such models guess what a file holds; most of their
-//! first calls would read these files, and each round costs them seconds.
+//! Shows a small model parts of the project before its first request: file names, and the text of
+//! files that the prompt names or refers to. Such models guess file contents; most of their first
+//! calls would read these files, and each round costs seconds.
 
 use super::within;
 use crate::{
@@ -11,9 +11,9 @@ use crate::{
 use std::{collections::BTreeSet, fmt::Write as _, sync::Arc};
 use system::{AbsPath, System, WalkOptions};
 
-/// Letters of a word that is looked for in files.
+/// Minimum length of a word that is searched for in files, in bytes.
 const WORD: usize = 4;
-/// Words that say nothing about which file is meant.
+/// Words that do not help to select a file.
 const COMMON: [&str; 36] = [
     "about", "after", "also", "change", "code", "does", "each", "every", "file", "files", "from", "function",
     "have", "into", "line", "make", "must", "name", "named", "only", "project", "rename", "return",
@@ -21,21 +21,21 @@ const COMMON: [&str; 36] = [
     "write",
 ];
 
-/// The last line of a file that is shown in part.
+/// The last line of a truncated file.
 const CUT: &str = "\n[cut here: read the rest with file_read]";
 
-/// What was found for a prompt.
+/// The files found for a prompt.
 #[derive(Debug, Default)]
 pub(crate) struct ReadAhead {
-    /// For the model; empty where there is nothing to tell.
+    /// The text for the model; may be empty.
     pub(crate) text: String,
-    /// The files whose whole text it has.
+    /// The files whose whole text is included.
     pub(crate) whole: Vec<(AbsPath, String)>,
 }
 
-/// Reads ahead for a prompt. `names`: whether the names of files are told too. `is_known` says of a
-/// file's text whether the model has seen it as it is. Only what `open` allows is read; what takes
-/// longer than 5 s is given up.
+/// Reads ahead for a prompt. `names` says whether to include file names. `is_known` says whether
+/// the model has already seen a file's current text. Reads only what `open` permits; gives up after
+/// 5 s.
 pub(crate) async fn read_ahead(
     system: &dyn System,
     cwd: &AbsPath,
@@ -94,17 +94,17 @@ pub(crate) async fn read_ahead(
     tokio::time::timeout(LOOK_AROUND_WAIT, read).await.unwrap_or_default()
 }
 
-/// The files that a text of [`read_ahead`] shows.
+/// The files shown by a text of [`read_ahead`].
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct ShownProject {
     /// The names of files, relative to the working directory.
     pub names: Vec<String>,
-    /// The files whose whole text is shown: the name, and the text without empty lines at its end.
+    /// The files whose whole text is shown: the name, and the text without trailing empty lines.
     pub texts: Vec<(String, String)>,
 }
 
 impl ShownProject {
-    /// Reads the text. Empty if it is anything else.
+    /// Parses the text. Returns an empty value for any other text.
     pub fn parse(text: &str) -> Self {
         let mut shown = Self::default();
         let mut rest = text;
@@ -130,12 +130,12 @@ impl ShownProject {
     }
 }
 
-/// Whether a file, or a folder on the way to it, has a name that begins with a dot.
+/// Whether a file, or one of its parent directories, has a name that begins with a dot.
 fn is_hidden(name: &str) -> bool {
     name.split('/').any(|part| part.starts_with('.'))
 }
 
-/// All files of a project that is small enough to be shown completely; `None` for any other.
+/// Returns all files of a project that is small enough to be shown completely; otherwise `None`.
 async fn all(
     system: &dyn System,
     files: &[(String, AbsPath)],
@@ -154,7 +154,7 @@ async fn all(
     Some(all)
 }
 
-/// The files that a prompt names; if it names none, those in which most of its words occur.
+/// Returns the files that a prompt names; if none, those that contain most of its words.
 async fn chosen(
     system: &dyn System,
     files: &[(String, AbsPath)],
@@ -184,12 +184,12 @@ async fn chosen(
         .iter()
         .flat_map(|word| word.split(['.', '/', '-']))
         .filter(|word| word.len() >= WORD && !COMMON.contains(word))
-        // The singular is in the plural.
+        // Without its ending, a plural also finds the singular.
         .map(|word| word.strip_suffix('s').unwrap_or(word))
         .collect();
     let mut scored = Vec::new();
     for (name, path) in files {
-        // From disk: an editor is not asked for every file of the project.
+        // From disk: an editor must not receive a request for every file of the project.
         let Some(allowed) = readable(system, path, open).await else { continue };
         let Ok(bytes) = allowed.read(path).await else { continue };
         let held = format!("{name}\n{}", String::from_utf8_lossy(&bytes)).to_lowercase();
@@ -207,12 +207,12 @@ async fn chosen(
     chosen
 }
 
-/// The text of a file, from the editor's buffer where reads are delegated.
+/// Returns the text of a file, from the editor's buffer if reads are delegated.
 async fn text(system: &dyn System, path: &AbsPath, open: &Open<'_>) -> Option<String> {
     readable(system, path, open).await?.read_text(path, None).await.ok()
 }
 
-/// The system to read a file through, if it may be read without asking and is not too large.
+/// Returns the system for reading a file, if it may be read without approval and is not too large.
 async fn readable(system: &dyn System, path: &AbsPath, open: &Open<'_>) -> Option<Arc<dyn System>> {
     let canonical = system.resolve(path).await.ok()?;
     let size = system.metadata(path).await.ok()?.size;
@@ -240,7 +240,7 @@ mod tests {
         read_ahead(system.as_ref(), &cwd, prompt, true, &open, &|_, _| false).await
     }
 
-    /// Too long to be shown with the others, and about nothing.
+    /// Too long to be shown with the others, and without words to match.
     const LONG: &str = match str::from_utf8(&[b'-'; AHEAD_BYTES + 1]) {
         Ok(text) => text,
         Err(_) => "",

@@ -1,5 +1,5 @@
-//! The arguments of a call, fitted to the schema of the tool: names and values that other agents use become the tool's own, what is left over is
-//! refused and never ignored.
+//! Fits the arguments of a call to the tool's schema: names and values used by other agents are
+//! translated to the tool's own. Unknown arguments are refused, not ignored.
 
 use super::{
     fields,
@@ -8,17 +8,17 @@ use super::{
 };
 use serde_json::Value;
 
-/// Arguments that fit.
+/// Arguments that fit the schema.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Fitted {
     pub(super) fields: Fields,
-    /// Whether they say something else than what the model wrote.
+    /// Whether they differ from what the model wrote, apart from dropped harmless arguments.
     pub(super) changed: bool,
-    /// What the model is to be told of how they were read.
+    /// Notes for the model about how they were read.
     pub(super) notes: Vec<String>,
 }
 
-/// Fits arguments to a tool. The error says what came, what is wrong and what the tool takes.
+/// Fits arguments to a tool. The error says what was given, what is wrong and what the tool takes.
 pub(super) fn fit(tool: &str, schema: &Schema<'_>, given: Fields) -> Result<Fitted, String> {
     let mut fitting =
         Fitting { tool, schema, out: Fields::new(), unknown: Vec::new(), changed: false, notes: Vec::new() };
@@ -50,7 +50,7 @@ pub(super) fn fit(tool: &str, schema: &Schema<'_>, given: Fields) -> Result<Fitt
     Ok(Fitted { fields: out, changed, notes })
 }
 
-/// What came, in words.
+/// Describes the given arguments.
 pub(super) fn what_came<'a>(names: impl IntoIterator<Item = &'a String>) -> String {
     let names: Vec<_> = names.into_iter().map(|name| format!("{name:?}")).collect();
     match names.is_empty() {
@@ -78,7 +78,7 @@ impl Fitting<'_> {
             return Ok(());
         };
         let property = self.schema.property(&name);
-        // Nothing is what an argument that is left out says, too.
+        // Null means the same as an omitted argument.
         if value.is_null() && !property.takes("null") {
             return Ok(());
         }
@@ -101,7 +101,8 @@ impl Fitting<'_> {
         Ok(())
     }
 
-    /// A value as the schema wants it, where it is plain what is meant; as it came otherwise, for the tool to refuse.
+    /// Converts a value to the schema's type if the meaning is clear; otherwise leaves it for the
+    /// tool to refuse.
     fn value(&mut self, property: &Schema<'_>, name: &str, value: Value) -> Result<Value, String> {
         let read = match value {
             Value::String(text) if !property.takes("string") => from_text(property, text),
@@ -153,7 +154,7 @@ impl Fitting<'_> {
         Value::String(serde_json::to_string_pretty(value).unwrap_or_default())
     }
 
-    /// The elements of a list, each fitted to what the schema says of them.
+    /// Fits each element of a list to the schema's element type.
     fn items(&mut self, property: &Schema<'_>, items: Vec<Value>) -> Result<Value, String> {
         let Some(each) = property.items() else { return Ok(Value::Array(items)) };
         let mut fitted = Vec::with_capacity(items.len());
@@ -185,7 +186,7 @@ impl Fitting<'_> {
                     Value::Object(inner.out)
                 }
                 Value::String(text) if each.has_properties() => match each.required().next() {
-                    // A step of a plan that is nothing but its text.
+                    // A step of a plan that is only its text.
                     Some(name) => {
                         self.changed = true;
                         Value::Object(Fields::from_iter([(name.to_owned(), Value::String(text))]))
@@ -198,7 +199,7 @@ impl Fitting<'_> {
         Ok(Value::Array(fitted))
     }
 
-    /// A text of which the schema names all that it may be.
+    /// Maps a text to one of the schema's enum values.
     fn one_of(&mut self, property: &Schema<'_>, name: &str, text: String) -> Result<String, String> {
         let values = property.values();
         if values.is_empty() || values.contains(&text.as_str()) {
@@ -218,7 +219,7 @@ impl Fitting<'_> {
     }
 }
 
-/// Whether a value is what an argument that is left out would say.
+/// Whether a value means the same as an omitted argument.
 fn says_nothing(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => true,
@@ -229,7 +230,7 @@ fn says_nothing(value: &Value) -> bool {
     }
 }
 
-/// A text where the schema wants something else.
+/// Converts a text to the schema's type, if the schema takes no string.
 fn from_text(property: &Schema<'_>, text: String) -> Value {
     let plain = text.trim().to_lowercase();
     if property.takes("boolean") {

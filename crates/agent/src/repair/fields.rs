@@ -1,7 +1,7 @@
-//! What other agents call the arguments of the same tools: one table.
+//! The table of argument names that other agents use for the same tools.
 //!
-//! A row holds names of one argument. A given name stands for the first name of its row that the tool's schema has, so a row holds for every tool
-//! and for whatever the tool calls the argument itself.
+//! A row lists names of one argument. A given name stands for the first name of its row that the
+//! tool's schema has, so a row works for every tool and every name that the tool uses.
 
 /// The rows for any tool.
 const ANY: &[&[&str]] = &[
@@ -40,14 +40,14 @@ const ANY: &[&[&str]] = &[
     &["reason", "justification"],
 ];
 
-/// The rows of the tools for commands in the background.
+/// The rows of the tools for background commands.
 const SHELL: &[&[&str]] = &[
     &["id", "session_id", "shell_id", "bash_id", "process_id", "terminal_id", "task_id", "pid"],
     &["text", "input", "chars", "stdin", "data"],
     &["wait_ms", "yield_time_ms", "timeout_ms", "wait"],
 ];
 
-/// The rows of each tool; they come before those of any tool.
+/// The rows of each tool, which precede those for any tool.
 const OF_TOOL: &[(&str, &[&[&str]])] = &[
     (
         "file_read",
@@ -304,7 +304,7 @@ const OF_TOOL: &[(&str, &[&[&str]])] = &[
     ("ask_user", &[&["question", "prompt", "message", "text", "query"], &["choices", "options", "answers"]]),
 ];
 
-/// Arguments that other agents' schemas demand and that change nothing here.
+/// Arguments required by other agents' schemas that have no effect here.
 const HARMLESS: &[&str] = &[
     "description",
     "explanation",
@@ -349,7 +349,8 @@ const HARMLESS: &[&str] = &[
     "priority",
 ];
 
-/// Values that go beside a harmless argument: any other is one that would change something.
+/// The values with which a harmless argument really is harmless: any other value would have an
+/// effect.
 const MATTERS: &[(&str, &[&str])] = &[
     ("is_background", &["false"]),
     ("run_in_background", &["false"]),
@@ -366,7 +367,7 @@ const MATTERS: &[(&str, &[&str])] = &[
     ("activeform", &[]),
 ];
 
-/// The file types of ripgrep that models ask for, as patterns of names.
+/// File types of ripgrep that models ask for, as glob patterns.
 const TYPES: &[(&[&str], &str)] = &[
     (&["py", "python"], "*.{py,pyi}"),
     (&["js", "javascript"], "*.{js,jsx,mjs,cjs}"),
@@ -390,7 +391,7 @@ const TYPES: &[(&[&str], &str)] = &[
     (&["txt"], "*.txt"),
 ];
 
-/// The name that stands for each of a set of values.
+/// Synonyms of enum values.
 const VALUES: &[(&str, &[&str])] = &[
     ("completed", &["complete", "done", "finished", "closed", "resolved", "success"]),
     ("in_progress", &["inprogress", "doing", "active", "started", "current", "working", "wip", "running"]),
@@ -404,16 +405,16 @@ const VALUES: &[(&str, &[&str])] = &[
     ("count", &["counts", "countmatches"]),
 ];
 
-/// The name that a tool's schema has for an argument, `known` telling which it has.
+/// Returns the schema's name for an argument; `known` says whether the schema has a name.
 pub(super) fn target(tool: &str, given: &str, known: impl Fn(&str) -> bool) -> Option<&'static str> {
     let given = plain(given);
     let of_tool = OF_TOOL.iter().find(|(name, _)| *name == tool).map_or(&[][..], |(_, rows)| rows);
     let holds = |row: &&&[&str]| row.contains(&given.as_str());
-    // A row of which the tool has nothing says nothing about it.
+    // A row without any of the tool's arguments does not apply.
     of_tool.iter().chain(ANY).filter(holds).find_map(|row| row.iter().copied().find(|name| known(name)))
 }
 
-/// Whether an argument may be left out without a word.
+/// Whether an argument may be dropped silently.
 pub(super) fn is_harmless(given: &str, value: &str) -> bool {
     let given = plain(given);
     match MATTERS.iter().find(|(name, _)| *name == given) {
@@ -422,13 +423,13 @@ pub(super) fn is_harmless(given: &str, value: &str) -> bool {
     }
 }
 
-/// Whether an argument of an element of a list may be left out without a word: numbers and labels of steps.
+/// Whether an argument of a list's element may be dropped silently: numbers and labels of steps.
 pub(super) fn is_label(given: &str) -> bool {
     ["id", "priority", "activeform", "active_form", "description", "explanation", "reason"]
         .contains(&plain(given).as_str())
 }
 
-/// The one of a set of values that is meant.
+/// Returns the enum value that is meant.
 pub(super) fn meant<'a>(given: &str, values: &[&'a str]) -> Option<&'a str> {
     let given = super::names::squashed(given);
     let same = |value: &&&str| super::names::squashed(value) == given;
@@ -438,13 +439,13 @@ pub(super) fn meant<'a>(given: &str, values: &[&'a str]) -> Option<&'a str> {
     values.iter().find(same).or_else(|| values.iter().find(stands)).copied()
 }
 
-/// The pattern of names that a file type of ripgrep stands for.
+/// Returns the glob pattern of a ripgrep file type.
 pub(super) fn file_type(given: &str) -> Option<&'static str> {
     let given = given.trim().trim_start_matches('.').to_lowercase();
     TYPES.iter().find(|(names, _)| names.contains(&given.as_str())).map(|(_, pattern)| *pattern)
 }
 
-/// A name of an argument as the rows have it.
+/// Normalises an argument name to the form of the rows.
 pub(super) fn plain(given: &str) -> String {
     given.trim().trim_start_matches("--").to_lowercase().replace(' ', "_")
 }

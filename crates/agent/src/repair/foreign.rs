@@ -1,4 +1,5 @@
-//! Calls that other agents' models know in another form: arguments inside an envelope, one tool for several, a patch as a command.
+//! Call forms of other agents: arguments inside an envelope, one tool for several, a patch as a
+//! command.
 
 use super::{
     fields, names,
@@ -8,7 +9,7 @@ use crate::{AnyTool, Effect, tools::patch_of_command};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// What stands for all arguments.
+/// Names of an argument that holds all arguments.
 const ENVELOPES: [&str; 10] = [
     "arguments",
     "args",
@@ -21,16 +22,16 @@ const ENVELOPES: [&str; 10] = [
     "inputs",
     "payload",
 ];
-/// What stands beside an envelope.
+/// Names that may occur beside an envelope.
 const BESIDE: [&str; 8] = ["name", "tool", "tool_name", "function", "type", "id", "action", "recipient_name"];
-/// The tools that are several in one, with the step in `command`.
+/// Tools that are several in one, with the operation in `command`.
 const EDITORS: [&str; 5] =
     ["strreplaceeditor", "strreplacebasededittool", "strreplaceedittool", "texteditor", "fileeditor"];
-/// The tools that list a folder.
+/// Tools that list a directory.
 const LISTERS: [&str; 7] =
     ["ls", "dir", "listdir", "listdirectory", "listfiles", "listfolder", "listfilesindirectory"];
 
-/// Arguments out of an envelope such as `{"arguments": {…}}`, and whether there was one.
+/// Unwraps an envelope such as `{"arguments": {…}}`; returns whether there was one.
 pub(super) fn unwrapped(
     tool: &Arc<dyn AnyTool>,
     schema: &Schema<'_>,
@@ -59,7 +60,7 @@ pub(super) fn unwrapped(
         },
         _ => return (given, false),
     };
-    // A server's tool may mean it: only what the schema knows is taken out.
+    // An MCP tool may really have such an argument: unwrap only what its schema knows.
     if !schema.is_closed() && (!schema.has_properties() || !inner.keys().all(|name| schema.has(name))) {
         return (given, false);
     }
@@ -73,15 +74,15 @@ fn names_another(tool: &Arc<dyn AnyTool>, said: &str, given: &Fields) -> bool {
     inside.is_some_and(|inside| inside != said && names::find(inside, &[&*tool.name()]).is_none())
 }
 
-/// What a call means in the tools there are.
+/// The meaning of a call in terms of the available tools.
 pub(super) struct Meant {
-    /// Another tool than the one of its name.
+    /// The tool that is meant, if it differs from the call's.
     pub(super) name: Option<&'static str>,
     pub(super) given: Fields,
     pub(super) changed: bool,
 }
 
-/// Reads the calls of which the arguments tell what tool is meant.
+/// Resolves calls whose arguments determine the tool.
 pub(super) fn meant(tool: &str, said: &str, mut given: Fields, schema: &Schema<'_>) -> Result<Meant, String> {
     let squashed = names::squashed(names::bare(said));
     let another = |name, given| Ok(Meant { name: Some(name), given, changed: true });
@@ -109,7 +110,8 @@ pub(super) fn meant(tool: &str, said: &str, mut given: Fields, schema: &Schema<'
         }
         return Ok(Meant { name: None, given, changed: true });
     }
-    // `shell` may be a tool of its own here, for commands that go on; with a command and nothing else of it, it is `bash`.
+    // `shell` may be a tool of its own here, for background commands; with nothing but a command it
+    // means `bash`.
     let is_command = |name: &&String| fields::target("bash", name, |known| known == "command").is_some();
     let command = given.keys().find(is_command).cloned();
     if let Some(command) = command.filter(|name| tool == "bash" || tool == "shell" && !schema.has(name)) {
@@ -123,7 +125,8 @@ pub(super) fn meant(tool: &str, said: &str, mut given: Fields, schema: &Schema<'
     Ok(Meant { name: None, given, changed: false })
 }
 
-/// Arguments without those of the editor's other commands, which its schema carries along empty.
+/// Removes the empty arguments of the editor tool's other operations, which its schema makes models
+/// send.
 fn without(mut given: Fields, names: &[&str]) -> Fields {
     for name in names {
         let empty = |value: &Value| value.is_null() || value.as_str().is_some_and(str::is_empty);
@@ -137,13 +140,13 @@ fn without(mut given: Fields, names: &[&str]) -> Fields {
 const BEGIN: &str = "*** Begin Patch";
 const END: &str = "*** End Patch";
 
-/// A patch where arguments should be.
+/// Returns a patch given in place of the arguments.
 pub(super) fn bare_patch(tool: &str, raw: &str) -> Option<Fields> {
     let is_patch = tool == "apply_patch" && raw.starts_with(BEGIN) && raw.ends_with(END);
     is_patch.then(|| Fields::from_iter([("patch".to_owned(), Value::from(raw))]))
 }
 
-/// The patch of a command that is nothing but `apply_patch` with one.
+/// Returns the patch of a command that only runs `apply_patch`.
 fn patch_in(command: &Value) -> Option<String> {
     match command {
         Value::String(line) => patch_of_command(line),
@@ -151,7 +154,7 @@ fn patch_in(command: &Value) -> Option<String> {
     }
 }
 
-/// The calls that a list of paths stands for, where the tool only reads.
+/// Splits a list of paths into one call each, for read-only tools.
 pub(super) fn split_paths(tool: &Arc<dyn AnyTool>, schema: &Schema<'_>, given: Fields) -> Vec<Fields> {
     let name = tool.name();
     if tool.effect() != Effect::Reads || !schema.has("path") || schema.property("path").takes("array") {

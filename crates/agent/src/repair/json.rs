@@ -1,43 +1,46 @@
-//! JSON as models write it: read where its meaning is plain, refused where anything would have to be guessed.
+//! A lenient JSON parser for what models write: accepts text with one clear meaning, and refuses
+//! text that would need a guess.
 //!
-//! Taken beyond RFC 8259: a code fence around it, comments, trailing commas, single quotes, keys without quotes, raw line ends in strings,
-//! Python's `True`, `False` and `None`, closing brackets too many, and JSON inside a JSON string. Several values one after the other are several
-//! values. A string without an end is never closed here; brackets that are missing at the very end are reported, for the caller to decide. The JSON5
-//! readers on crates.io know neither raw line ends nor where a text was cut off, which is why this one exists.
+//! Accepted beyond RFC 8259: a surrounding code fence, comments, trailing commas, single quotes,
+//! unquoted keys, raw line breaks in strings, Python's `True`, `False` and `None`, surplus closing
+//! brackets, and JSON inside a JSON string. Consecutive values are returned as several values. An
+//! unterminated string is never closed; brackets missing at the very end are reported to the
+//! caller. The JSON5 parsers on crates.io accept no raw line breaks and do not report truncation,
+//! hence this one.
 
 use serde_json::{Map, Number, Value};
 
-/// Brackets inside each other.
+/// Maximum nesting of brackets.
 const DEPTH: usize = 64;
-/// JSON in a string in JSON in a string.
+/// Maximum nesting of JSON inside JSON strings.
 const LAYERS: usize = 3;
 
-/// What a text holds.
+/// The values in a text.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Found {
-    /// The values, one after the other; at least one.
+    /// The values in order; at least one.
     pub(crate) values: Vec<Value>,
     /// Whether closing brackets were missing after the last value.
     pub(crate) unclosed: bool,
 }
 
-/// Why a text holds no value.
+/// Why a text cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum JsonError {
     /// It ends inside a string, or before a value.
     CutOff,
-    /// Something else is wrong with it, in words.
+    /// It is malformed; holds a description.
     Invalid(String),
 }
 
-/// Reads the values of a text.
+/// Parses the values of a text.
 pub(crate) fn read(text: &str) -> Result<Found, JsonError> {
     let bare = bare(text);
     let found = match serde_json::from_str::<Value>(bare) {
         Ok(value) => Found { values: vec![value], unclosed: false },
         Err(_) => match values(bare) {
             Ok(found) => found,
-            // A whole object that was escaped as if it stood in a string.
+            // A whole object escaped as if it were inside a string.
             Err(error) if bare.starts_with("{\\\"") => serde_json::from_str::<String>(&format!("\"{bare}\""))
                 .ok()
                 .and_then(|inner| serde_json::from_str(&inner).ok())
@@ -49,7 +52,7 @@ pub(crate) fn read(text: &str) -> Result<Found, JsonError> {
     Ok(unwrapped(found, LAYERS))
 }
 
-/// Reads one value at the beginning of a text: it, and how many bytes it takes.
+/// Parses one value at the beginning of a text; returns it with its length in bytes.
 pub(crate) fn prefix(text: &str) -> Result<(Value, usize), JsonError> {
     let mut reader = Reader { text, at: 0, depth: 0, unclosed: false };
     let value = reader.value()?;
@@ -59,7 +62,7 @@ pub(crate) fn prefix(text: &str) -> Result<(Value, usize), JsonError> {
     }
 }
 
-/// Takes JSON out of a string that holds nothing else, and the elements out of a list.
+/// Unwraps a string that only holds JSON, and a list of objects.
 fn unwrapped(found: Found, layers: usize) -> Found {
     let Found { mut values, unclosed } = found;
     match values.as_mut_slice() {
@@ -81,7 +84,7 @@ fn unwrapped(found: Found, layers: usize) -> Found {
     }
 }
 
-/// A text without what models put around JSON: a code fence, the mark of a template's end.
+/// Strips a code fence and the end mark of a template.
 fn bare(text: &str) -> &str {
     let mut text = text.trim_start_matches('\u{feff}').trim();
     while let Some(begin) = text.rfind("<|").filter(|_| text.ends_with("|>")) {
@@ -145,7 +148,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Passes over blanks and comments.
+    /// Skips whitespace and comments.
     fn blank(&mut self) -> Result<(), JsonError> {
         loop {
             let rest = self.rest();
@@ -238,7 +241,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether another element may follow; otherwise the end has been passed over, or is missing.
+    /// Whether another element may follow; otherwise the end was consumed, or is missing.
     fn another(&mut self, end: char) -> Result<bool, JsonError> {
         self.blank()?;
         match self.peek() {
@@ -293,7 +296,7 @@ impl Reader<'_> {
             'f' => text.push('\u{c}'),
             'u' => text.push(self.unicode()?),
             char @ ('"' | '\'' | '\\' | '/' | '`') => text.push(char),
-            // `\d` and `\.` of a regular expression that was not escaped: there is one thing they can mean.
+            // `\d` and `\.` of an unescaped regular expression have only one possible meaning.
             char => text.extend(['\\', char]),
         }
         Ok(())

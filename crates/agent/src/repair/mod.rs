@@ -1,7 +1,8 @@
-//! Calls as models really write them: between an answer and the parsing of its calls.
+//! Repairs tool calls as models really write them, between an answer and the parsing of its calls.
 //!
-//! What is plain is read, and the result tells the model how; what would have to be guessed is refused with what the tool takes. The gate, the hooks,
-//! the events and the tool see a call as it was read; the model gets back what it wrote.
+//! A call with one clear meaning is repaired, and its result tells the model how it was read; a
+//! call that would need a guess is refused with what the tool takes. The gate, the hooks, the
+//! events and the tool see the repaired call; the model gets back what it wrote.
 
 mod arguments;
 mod fields;
@@ -24,42 +25,42 @@ use serde_json::Value;
 pub(crate) use several::Several;
 use std::sync::Arc;
 
-/// How much of arguments that cannot be read the model is shown again, in characters.
+/// Characters of unreadable arguments that are repeated to the model.
 const SHOWN_RAW: usize = 400;
-/// How long a text of an argument may be in a note, in characters.
+/// Maximum length of an argument's text in a note, in characters.
 const SHOWN_VALUE: usize = 60;
 
-/// A call as it was read.
+/// A call, repaired if necessary.
 #[derive(Clone)]
 pub(crate) struct Reading {
-    /// The tool that is meant.
+    /// The tool that is called.
     pub(crate) tool: Arc<dyn AnyTool>,
-    /// The arguments; several, where one call asks for several reads.
+    /// The arguments; several sets if one call asks for several reads.
     pub(crate) arguments: Vec<Value>,
-    /// How it was read, for the model, where that is not what it wrote.
+    /// For the model: how the call was read, if that differs from what it wrote.
     pub(crate) note: Option<String>,
 }
 
 /// Why a call is not run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Refusal {
-    /// The tool's own name, where that is known.
+    /// The tool's own name, if known.
     pub(crate) tool: Option<String>,
     /// For the model: what is wrong and what to do.
     pub(crate) text: String,
 }
 
-/// The tools of a session, and what the model was told of them.
+/// The tools of a session, and those that the model was offered.
 #[derive(Clone, Copy)]
 pub(crate) struct Known<'a> {
-    /// Those that can be called.
+    /// The tools that can be called.
     pub(crate) tools: &'a [Arc<dyn AnyTool>],
-    /// The names of those that the model is offered.
+    /// The names of the tools that the model was offered.
     pub(crate) offered: &'a [&'a str],
 }
 
 impl Known<'_> {
-    /// The tool that a name stands for.
+    /// Returns the tool that a name stands for.
     pub(crate) fn tool(&self, name: &str) -> Option<Arc<dyn AnyTool>> {
         if let Some(tool) = self.tools.iter().find(|tool| tool.is_called(name)) {
             return Some(tool.clone());
@@ -71,7 +72,8 @@ impl Known<'_> {
     }
 }
 
-/// Reads a call. `cut_at`: the answer ended at this many tokens, which was its limit.
+/// Reads a call and repairs it if possible. `cut_at` is the token limit that the answer reached, if
+/// it did.
 pub(crate) fn read(
     known: Known<'_>,
     name: &str,
@@ -107,19 +109,20 @@ pub(crate) fn read(
     Ok(Reading { tool: meant, arguments, note })
 }
 
-/// Why a tool cannot read its arguments, with what came and what it takes.
+/// Returns the error text for arguments that the tool's parser rejects, with the given names and
+/// what the tool takes.
 pub(crate) fn unfit(tool: &dyn AnyTool, came: &[Value], error: &str) -> String {
     let came = arguments::what_came(came.iter().filter_map(Value::as_object).flat_map(Fields::keys));
     format!("{error}; {came}. It takes {}.", Schema(&tool.spec().parameters).short())
 }
 
-/// A call, fitted to its tool.
+/// A call whose arguments are fitted to its tool.
 struct One {
     tool: Arc<dyn AnyTool>,
     fitted: Fitted,
 }
 
-/// The values that arguments hold, and whether more than a parser was needed to see them.
+/// Returns the values in the arguments, and whether they are not plain JSON.
 fn values(
     tool: &dyn AnyTool,
     arguments: &Result<Value, MalformedArguments>,
@@ -137,7 +140,8 @@ fn values(
         Ok(found) if found.unclosed && tool.effect() != Effect::Reads => Err(cut_off(tool, cut_at)),
         Ok(found) => Ok((found.values, true)),
         Err(JsonError::CutOff) => Err(cut_off(tool, cut_at)),
-        // What a limit cut off is never "malformed": the model would send the same again.
+        // Arguments cut off by the token limit are never reported as malformed: the model would
+        // send the same again.
         Err(JsonError::Invalid(_)) if cut_at.is_some() => Err(cut_off(tool, cut_at)),
         Err(JsonError::Invalid(error)) => {
             let spec = tool.spec();
@@ -155,7 +159,7 @@ fn values(
     }
 }
 
-/// What a model is told whose call has no end.
+/// Returns the error text for a truncated call.
 fn cut_off(tool: &dyn AnyTool, cut_at: Option<u64>) -> String {
     let nothing = match tool.effect() {
         Effect::Writes => "nothing was written",
@@ -182,7 +186,7 @@ fn cut_off(tool: &dyn AnyTool, cut_at: Option<u64>) -> String {
     }
 }
 
-/// One value as a call, or as several reads of one list.
+/// Reads one value as a call, or as several reads if it holds a list.
 fn one(known: Known<'_>, tool: Arc<dyn AnyTool>, said: &str, value: Value) -> Result<Vec<One>, String> {
     let spec = tool.spec();
     let schema = Schema(&spec.parameters);
@@ -199,7 +203,7 @@ fn one(known: Known<'_>, tool: Arc<dyn AnyTool>, said: &str, value: Value) -> Re
         None => (tool, spec),
     };
     let schema = Schema(&spec.parameters);
-    // What a server takes is for the server to say.
+    // The arguments of an MCP server's tool are for the server to check.
     if !schema.is_closed() || policy::is_foreign(&spec.name) {
         let fitted = Fitted { fields: given, changed: unwrapped || changed, notes: Vec::new() };
         return Ok(vec![One { tool, fitted }]);
@@ -216,7 +220,7 @@ fn one(known: Known<'_>, tool: Arc<dyn AnyTool>, said: &str, value: Value) -> Re
         .collect()
 }
 
-/// The arguments that a value holds, out of what was put around them.
+/// Extracts the arguments from a value and its envelope, if any.
 fn fields_of(
     tool: &Arc<dyn AnyTool>,
     schema: &Schema<'_>,
@@ -252,7 +256,7 @@ fn not_an_object(tool: &Arc<dyn AnyTool>, schema: &Schema<'_>, what: &str) -> St
     )
 }
 
-/// How calls were read, in a line.
+/// Describes how calls were read, in one line.
 fn note(calls: &[One]) -> String {
     let said = |call: &One| {
         let short: Fields =

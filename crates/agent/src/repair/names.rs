@@ -1,4 +1,5 @@
-//! Names of tools as models say them: in other cases, with the prefixes of their templates, and as other agents call the same tool.
+//! Resolves tool names as models write them: other case, prefixes of templates, names used by other
+//! agents.
 
 /// Prefixes that templates and other programs put before a tool's own name.
 const PREFIXES: [&str; 10] = [
@@ -14,7 +15,7 @@ const PREFIXES: [&str; 10] = [
     "default_api:",
 ];
 
-/// What other agents call a tool, in lower case and without `_` and `-`; and what it is here, the best first.
+/// Names in other agents, squashed (see [`squashed`]), and the tools here, in order of preference.
 const ALIASES: &[(&[&str], &[&str])] = &[
     (
         &[
@@ -161,12 +162,12 @@ const ALIASES: &[(&[&str], &[&str])] = &[
     (&["runlua", "lua"], &["execute_lua"]),
 ];
 
-/// A name as it is compared: letters and digits in lower case.
+/// Reduces a name to its letters and digits in lower case, for comparison.
 pub(super) fn squashed(name: &str) -> String {
     name.chars().filter(|char| char.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// A name without what a template put around it.
+/// Removes what a template put around a name.
 pub(super) fn bare(name: &str) -> &str {
     let name = name.split("<|").next().unwrap_or_default();
     let name = name.trim_matches(|char: char| char.is_whitespace() || "\"'`*:".contains(char));
@@ -185,7 +186,7 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Which of these tools is meant; none where that is not plain.
+/// Returns the tool that is meant, or `None` if that is ambiguous.
 pub(super) fn find<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     if let Some(exact) = known.iter().find(|known| **known == name) {
         return Some(exact);
@@ -197,13 +198,14 @@ pub(super) fn find<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     }
     let mut same = known.iter().filter(|known| squashed(known) == squashed_name);
     if let Some(one) = same.next() {
-        // Two that differ in `_` alone are told apart by their exact name only.
+        // Two names that differ only in `_` are distinguished by the exact name only.
         return same.next().is_none().then_some(*one);
     }
     if let Some(alias) = alias(&squashed_name, known) {
         return Some(alias);
     }
-    // `mcp__tiller__file_read`: our own tool, as another agent that has us as a server would call it.
+    // `mcp__tiller__file_read`: a built-in tool, as named by an agent that uses Tiller as an MCP
+    // server.
     let (_, last) = bare.strip_prefix("mcp_").and_then(|_| bare.rsplit_once("__"))?;
     known.iter().find(|known| **known == last).copied()
 }
@@ -213,7 +215,7 @@ fn alias<'a>(squashed_name: &str, known: &[&'a str]) -> Option<&'a str> {
     meant.iter().find_map(|meant| known.iter().find(|known| *known == meant).copied())
 }
 
-/// The tools that a name may have been meant for, the nearest first; at most three.
+/// Returns at most three tools with a similar name, nearest first.
 pub(super) fn near<'a>(name: &str, known: &[&'a str]) -> Vec<&'a str> {
     let name = squashed(bare(name));
     if name.is_empty() {
@@ -230,7 +232,7 @@ pub(super) fn near<'a>(name: &str, known: &[&'a str]) -> Vec<&'a str> {
     near.into_iter().map(|(_, known)| known).take(3).collect()
 }
 
-/// What a model is told that called a tool there is not.
+/// Returns the error text for a call to an unknown tool.
 pub(super) fn unknown(name: &str, offered: &[&str]) -> String {
     let mut text = format!("Tool '{name}' not found.");
     let near = near(name, offered);

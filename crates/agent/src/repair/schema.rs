@@ -1,4 +1,4 @@
-//! What a tool's JSON Schema says of its arguments, as far as calls are fitted to it.
+//! The parts of a tool's JSON Schema that are needed to fit calls to it.
 
 use super::fields;
 use serde_json::{Map, Value};
@@ -6,11 +6,11 @@ use serde_json::{Map, Value};
 /// The arguments of a call, by name.
 pub(super) type Fields = Map<String, Value>;
 
-/// A schema of an object, or of one value of it.
+/// The schema of an object, or of one of its values.
 pub(super) struct Schema<'a>(pub(super) &'a Value);
 
 impl<'a> Schema<'a> {
-    /// Whether it says that there are no other arguments than those it names.
+    /// Whether it allows only the arguments that it names.
     pub(super) fn is_closed(&self) -> bool {
         self.0.get("additionalProperties") == Some(&Value::Bool(false))
     }
@@ -23,7 +23,7 @@ impl<'a> Schema<'a> {
         self.0["properties"].as_object().is_some_and(|properties| !properties.is_empty())
     }
 
-    /// What it says of one argument.
+    /// Returns the schema of one argument.
     pub(super) fn property(&self, name: &str) -> Self {
         Self(&self.0["properties"][name])
     }
@@ -39,17 +39,17 @@ impl<'a> Schema<'a> {
         self.0["required"].as_array().into_iter().flatten().filter_map(Value::as_str)
     }
 
-    /// What it says of the elements of a list.
+    /// Returns the schema of a list's elements.
     pub(super) fn items(&self) -> Option<Self> {
         self.0.get("items").map(Self)
     }
 
-    /// The values it names, where it names all of them.
+    /// Returns the enum values, if any.
     pub(super) fn values(&self) -> Vec<&'a str> {
         self.0["enum"].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
     }
 
-    /// Whether it takes values of a type of JSON. Where it says nothing of types it takes them all.
+    /// Whether it takes values of a JSON type. A schema without types takes all.
     pub(super) fn takes(&self, kind: &str) -> bool {
         match &self.0["type"] {
             Value::String(only) => only == kind,
@@ -65,7 +65,7 @@ impl<'a> Schema<'a> {
         self.takes("integer") || self.takes("number")
     }
 
-    /// Its own name for an argument that a model gave.
+    /// Returns the schema's name for an argument given by a model.
     pub(super) fn named(&self, tool: &str, given: &str) -> Option<String> {
         if self.has(given) {
             return Some(given.to_owned());
@@ -78,13 +78,14 @@ impl<'a> Schema<'a> {
         })
     }
 
-    /// The argument that a name which is none comes closest to.
+    /// Returns the argument whose name is closest to an unknown one.
     pub(super) fn near(&self, given: &str) -> Option<&'a str> {
         let distance = |name: &&str| strsim::damerau_levenshtein(name, given);
         self.names().min_by_key(distance).filter(|name| distance(name) <= 2)
     }
 
-    /// It in a line, what is required first: `{"path": string, "offset"?: integer}`.
+    /// Describes the schema in a line, required arguments first: `{"path": string, "offset"?:
+    /// integer}`.
     pub(super) fn short(&self) -> String {
         let required: Vec<_> = self.required().collect();
         let name = |name: &str| {

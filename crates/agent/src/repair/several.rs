@@ -1,10 +1,10 @@
-//! One call of a model that asks for several reads: run one after the other, answered as one.
+//! Several reads in one call: run one after the other, answered as one.
 
 use crate::{Access, AnyCall, Description, ToolContent, ToolContext, ToolError, ToolOutput, ToolResult};
 use async_trait::async_trait;
 use system::AbsPath;
 
-/// Reads that came as one call; at least one.
+/// The reads of one call; at least one.
 pub(crate) struct Several(pub(crate) Vec<Box<dyn AnyCall>>);
 
 #[async_trait]
@@ -32,7 +32,8 @@ impl AnyCall for Several {
         Ok(shown)
     }
 
-    /// The results in order, each under the title of its read. It fails where all of them do.
+    /// Returns the results in order, each under the title of its read. Fails only if all of them
+    /// fail.
     async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let mut all =
             ToolOutput { result: ToolResult::error(String::new()), shown: None, events: Vec::new() };

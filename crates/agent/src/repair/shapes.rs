@@ -1,4 +1,5 @@
-//! Arguments of other agents that have no counterpart of their own here, but say something that the tool's arguments can say, too.
+//! Translates arguments of other agents that have no counterpart here, but can be expressed with
+//! the tool's own arguments.
 
 use super::{
     fields,
@@ -6,17 +7,18 @@ use super::{
 };
 use serde_json::Value;
 
-/// A timeout from here on is one in milliseconds: nobody waits three hours for a command, and other agents count so.
+/// Timeouts from this value on are in milliseconds: other agents use them, and hardly any command
+/// is given three hours.
 const MILLISECONDS_FROM: f64 = 10_000.0;
 
-/// What was done to arguments.
+/// The result of reshaping arguments.
 #[derive(Default)]
 pub(super) struct Reshaped {
     pub(super) changed: bool,
     pub(super) notes: Vec<String>,
 }
 
-/// Says in a tool's own arguments what it has no argument for.
+/// Expresses unsupported arguments with the tool's own ones.
 pub(super) fn reshape(tool: &str, schema: &Schema<'_>, given: &mut Fields) -> Result<Reshaped, String> {
     let mut done = Reshaped::default();
     match tool {
@@ -32,7 +34,7 @@ pub(super) fn reshape(tool: &str, schema: &Schema<'_>, given: &mut Fields) -> Re
     Ok(done)
 }
 
-/// A range of lines as a first line and a number of lines.
+/// Converts a range of lines to a first line and a count.
 fn lines(schema: &Schema<'_>, given: &mut Fields, done: &mut Reshaped) -> Result<(), String> {
     const RANGES: [&str; 5] = ["view_range", "line_range", "range", "viewrange", "lines"];
     const ENDS: [&str; 7] =
@@ -82,7 +84,7 @@ fn lines(schema: &Schema<'_>, given: &mut Fields, done: &mut Reshaped) -> Result
     Ok(())
 }
 
-/// A list of one edit, where the tool takes one edit and no list.
+/// Unpacks a list of one edit if the tool takes a single edit.
 fn one_edit(schema: &Schema<'_>, given: &mut Fields, done: &mut Reshaped) {
     if schema.has("edits") {
         return;
@@ -98,7 +100,7 @@ fn one_edit(schema: &Schema<'_>, given: &mut Fields, done: &mut Reshaped) {
     }
 }
 
-/// A command as a list of words, as one line.
+/// Converts a command given as a list of words to one line.
 fn command(given: &mut Fields, done: &mut Reshaped) -> Result<(), String> {
     let names: Vec<String> = given.keys().cloned().collect();
     for name in names {
@@ -117,7 +119,7 @@ fn command(given: &mut Fields, done: &mut Reshaped) -> Result<(), String> {
     Ok(())
 }
 
-/// The command line that a list of words stands for.
+/// Returns the command line for a list of words.
 fn line_of(words: &[&str]) -> String {
     match words {
         [shell, flag, line]
@@ -143,7 +145,7 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// A timeout in milliseconds, as seconds.
+/// Converts a timeout in milliseconds to seconds.
 fn seconds(given: &mut Fields, done: &mut Reshaped) {
     const MILLISECONDS: [&str; 4] = ["timeout_ms", "timeoutms", "timeout_millis", "timeout_milliseconds"];
     let named = remove(given, &MILLISECONDS, |value| number(value).is_some());
@@ -168,7 +170,7 @@ fn seconds(given: &mut Fields, done: &mut Reshaped) {
     }
 }
 
-/// What other searches have arguments for and a pattern can say.
+/// Expresses options of other search tools through the pattern and the glob.
 fn search(schema: &Schema<'_>, given: &mut Fields, done: &mut Reshaped) -> Result<(), String> {
     let has = |names: &[&str]| names.iter().any(|name| schema.has(name));
     let folded = match remove(given, &["case_sensitive", "casesensitive"], |_| !schema.has("case_sensitive"))
@@ -223,7 +225,7 @@ fn search(schema: &Schema<'_>, given: &mut Fields, done: &mut Reshaped) -> Resul
     Ok(())
 }
 
-/// Restricts a search to files, where it is not already.
+/// Restricts a search to files; fails if it is already restricted.
 fn restrict(schema: &Schema<'_>, given: &mut Fields, glob: String) -> Result<(), String> {
     let names = |name: &str| schema.named("grep", name).as_deref() == Some("glob");
     match given.iter().any(|(name, value)| names(name) && !value.is_null()) {
@@ -238,14 +240,14 @@ fn restrict(schema: &Schema<'_>, given: &mut Fields, glob: String) -> Result<(),
     }
 }
 
-/// A text as a regular expression that matches nothing else.
+/// Escapes a text for use in a regular expression.
 fn regex_syntax_escape(text: &str) -> String {
     text.chars()
         .flat_map(|char| r"\.+*?()|[]{}^$#&-~".contains(char).then_some('\\').into_iter().chain([char]))
         .collect()
 }
 
-/// Takes out the first of these arguments that is given and whose value is `wanted`.
+/// Removes the first of these arguments that is given with a `wanted` value.
 fn remove(given: &mut Fields, names: &[&str], wanted: impl Fn(&Value) -> bool) -> Option<(String, Value)> {
     let is_one =
         |(name, value): &(&String, &Value)| names.contains(&fields::plain(name).as_str()) && wanted(value);
@@ -275,7 +277,7 @@ fn is_true(value: &Value) -> Option<bool> {
     }
 }
 
-/// A value as text, without the quotes of a string.
+/// Returns a value as text, without the quotes of a string.
 pub(super) fn said(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

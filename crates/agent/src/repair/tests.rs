@@ -2,7 +2,7 @@ use super::*;
 use crate::tools;
 use serde_json::json;
 
-/// What becomes of a call of the built-in tools; the names that are offered are the first few.
+/// Reads a call with the built-in tools, all of which are offered.
 fn call(name: &str, arguments: Result<Value, &str>) -> Result<(String, Vec<Value>, Option<String>), String> {
     let tools = tools::offered(true);
     let names: Vec<_> = tools.iter().map(|tool| tool.name().into_owned()).collect();
@@ -14,7 +14,7 @@ fn call(name: &str, arguments: Result<Value, &str>) -> Result<(String, Vec<Value
     }
 }
 
-/// Checks that a call is run as `tool` with `expected`, and says so.
+/// Checks that a call is run as `tool` with `expected`, and that a note says so.
 fn runs(name: &str, given: Value, tool: &str, expected: Value) {
     let (run, arguments, note) =
         call(name, Ok(given.clone())).unwrap_or_else(|error| panic!("{name} {given}: {error}"));
@@ -72,7 +72,7 @@ fn commands_in_the_background_are_dealt_with_by_the_names_of_other_agents() {
     runs("write_stdin", json!({"session_id": "sh_1", "chars": "y"}), "shell_write", told);
     let read = json!({"action": "output", "id": "sh_1"});
     runs("shell", json!({"action": "output", "bash_id": "sh_1"}), "shell", read);
-    // What other searches call their arguments.
+    // Argument names of other search tools.
     let found = json!({"pattern": "x", "mode": "count", "ignore_case": true, "after": 2, "limit": 5});
     let given = json!({"pattern": "x", "output_mode": "count", "-i": true, "-A": 2, "head_limit": 5});
     runs("grep", given, "grep", found);

@@ -1,4 +1,4 @@
-//! A session: a value owned by one task, and the handle that sends it messages.
+//! The handle through which clients send messages to a session's task.
 
 use crate::{
     Client, Content, Effort, MessageId, Mode, ModelError, Models, PermissionMode, PromptOutcome, RewindError,
@@ -24,7 +24,7 @@ use std::sync::{
 use system::AbsPath;
 use tokio::sync::{mpsc, oneshot, watch};
 
-/// Sends messages to a session's task. Cheap to clone; the session closes when [`SessionHandle::close`] is called.
+/// Sends messages to a session's task. Cheap to clone; [`SessionHandle::close`] closes the session.
 #[derive(Clone)]
 pub struct SessionHandle {
     id: SessionId,
@@ -40,7 +40,7 @@ pub struct SessionHandle {
     running: Arc<Running>,
 }
 
-/// A prompt that was handed to its session, to be waited for or taken back.
+/// A prompt sent to its session, to be awaited or cancelled.
 pub struct Prompt {
     number: u64,
     inbox: mpsc::UnboundedSender<Message>,
@@ -48,26 +48,26 @@ pub struct Prompt {
     settled: oneshot::Receiver<Result<PromptOutcome, TurnError>>,
 }
 
-/// Why a session could not be made, opened or changed.
+/// Why a session could not be created, opened or changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SessionError {
-    /// The store said no.
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The model said no.
+    /// The model is unavailable.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// The settings of the session's folder do not hold; what is wrong, and where.
+    /// The settings of the session's directory are invalid; holds what is wrong, and where.
     #[error("the session cannot be opened: {0}")]
     Settings(String),
-    /// The folder given is not the session's own.
+    /// The given directory is not the session's own.
     #[error("session {session} belongs to {actual}, not to {given}; pass its own cwd")]
     OtherFolder {
         /// The session.
         session: SessionId,
-        /// Its folder.
+        /// The session's directory.
         actual: AbsPath,
-        /// The folder given.
+        /// The given directory.
         given: AbsPath,
     },
     /// The session was closed.
@@ -76,7 +76,7 @@ pub enum SessionError {
 }
 
 impl SessionHandle {
-    /// The handle of a session whose task takes messages from the other end of `inbox`.
+    /// Creates the handle of a session whose task receives from `inbox`.
     pub(super) fn new(
         session: &Session,
         controls: &Controls,
@@ -99,44 +99,44 @@ impl SessionHandle {
         }
     }
 
-    /// The session's id.
+    /// Returns the session's id.
     pub fn id(&self) -> &SessionId {
         &self.id
     }
 
-    /// The session's folder.
+    /// Returns the session's directory.
     pub fn cwd(&self) -> &AbsPath {
         &self.cwd
     }
 
-    /// What the session is set to now.
+    /// Returns the current state of the session.
     pub fn state(&self) -> SessionState {
         self.state.borrow().clone()
     }
 
-    /// The settings that hold for the session now.
+    /// Returns the settings in force for the session now.
     pub async fn settings(&self) -> Arc<RuntimeOptions> {
         self.settings.look().await
     }
 
-    /// Has the session look at its settings, which may have changed, and tell its clients what has.
+    /// Makes the session reload its settings and notify its clients of changes.
     pub fn settings_changed(&self) {
-        // One whose task has ended has nobody to tell.
+        // A session whose task has ended has no client to notify.
         let _ = self.inbox.send(Message::Settings);
     }
 
-    /// The slash commands that a prompt may be now; the client is told when they become others.
+    /// Returns the current slash commands; the client is notified when they change.
     pub fn commands(&self) -> Vec<SlashCommand> {
         commands::all(&self.sources)
     }
 
-    /// Runs a prompt's turn, after those that wait already, and returns how it ended. Every prompt settles exactly once; dropping the
-    /// future does not cancel the turn.
+    /// Runs a prompt's turn, after those already queued, and returns how it ended. Every prompt
+    /// settles exactly once; dropping the future does not cancel the turn.
     pub async fn prompt(&self, content: Vec<Content>) -> Result<PromptOutcome, TurnError> {
         self.start(content).settled().await
     }
 
-    /// Hands over a prompt, to run after those that wait already.
+    /// Queues a prompt.
     pub fn start(&self, content: Vec<Content>) -> Prompt {
         let steering = match content.as_slice() {
             [Content::Text(text)] => commands::steering(text),
@@ -148,8 +148,9 @@ impl SessionHandle {
         }
     }
 
-    /// Says something to the running turn: it reaches the model before its next request, and is settled as soon as it is part of the
-    /// conversation. Where no turn runs, or the one that does ends before that, it is a prompt like any other.
+    /// Sends a message to the running turn. The model gets it with its next request, and the prompt
+    /// settles as soon as it is part of the conversation. If no turn runs, or the turn ends before
+    /// that, it is queued as an ordinary prompt.
     pub fn steer(&self, content: Vec<Content>) -> Prompt {
         self.send(content, Message::Steer)
     }
@@ -158,110 +159,117 @@ impl SessionHandle {
         let number = self.prompts.fetch_add(1, Ordering::Relaxed);
         let (reply, settled) = oneshot::channel();
         let (recorded, inserted) = oneshot::channel();
-        // A task that is gone drops the reply, which settles the prompt as closed.
+        // A task that has ended drops the reply, which settles the prompt as closed.
         let _ = self.inbox.send(message(Queued { number, content, recorded, reply }));
         Prompt { number, inbox: self.inbox.clone(), inserted, settled }
     }
 
-    /// Runs `then` while the client is told of nothing, and returns the number of the last stored event that it was told of, and what is going
-    /// on beside the stored ones: the text so far of messages that are being streamed, and what running calls show. What is told after it
-    /// follows both.
+    /// Runs `then` while no event is emitted. Returns the number of the last stored event that was
+    /// emitted, and the state of what is in progress: the text so far of streamed messages, and
+    /// what running calls show. Later events follow both.
     pub fn at_rest(&self, then: impl FnOnce()) -> (u64, Vec<SessionEvent>) {
         self.told.at_rest(then)
     }
 
-    /// Lets one more client be told of everything and asked everything from here on. False when the last one has gone: the session is about to be
-    /// closed, and can be opened anew once it is.
+    /// Adds a client, which from now on receives every event and request for approval. Returns
+    /// false if the last client has left: the session is about to be closed, and can be opened
+    /// again after that.
     pub fn join(&self, surface: Surface) -> bool {
         self.told.join(&self.watchers, surface)
     }
 
-    /// Lets a client go; whether others are left. When none is, the session has to be closed. Tools that acted through the one that goes act through
-    /// the next from the next turn on, and what was allowed where they acted is forgotten.
+    /// Removes a client; returns whether any remain. If none remain, the caller must close the
+    /// session. Tools that acted through the removed client act through the next one from the next
+    /// turn on, and the grants are cleared.
     pub fn leave(&self, client: &Arc<dyn Client>) -> bool {
         self.watchers.leave(client)
     }
 
-    /// Whether a client is told of this session.
+    /// Whether a client receives this session's events.
     pub fn tells(&self, client: &Arc<dyn Client>) -> bool {
         self.watchers.includes(client)
     }
 
-    /// Whether more than one client is told of it.
+    /// Whether the session has more than one client.
     pub fn is_shared(&self) -> bool {
         self.watchers.count() > 1
     }
 
-    /// Whether its task has ended.
+    /// Whether the session's task has ended.
     pub(crate) fn is_closed(&self) -> bool {
         self.inbox.is_closed()
     }
 
-    /// Whether both send to the same task.
+    /// Whether both handles send to the same task.
     pub(crate) fn is(&self, other: &Self) -> bool {
         self.inbox.same_channel(&other.inbox)
     }
 
-    /// Whether another process has taken the session over: nothing more can be recorded, and it must be opened anew.
+    /// Whether another process has taken the session over: nothing more can be recorded, and it
+    /// must be opened again.
     pub fn is_lost(&self) -> bool {
         self.told.is_lost()
     }
 
-    /// Cancels the running turn and drops the prompts that wait (they end as cancelled too).
-    /// Nothing happens when none runs. It overtakes what the session has been sent and has not
-    /// taken yet: the running turn hears of it at once.
+    /// Cancels the running turn and the queued prompts; all settle as cancelled. Does nothing if no
+    /// turn runs. It overtakes the messages that the session has not taken yet: the running turn is
+    /// cancelled immediately.
     pub fn cancel(&self) {
         self.running.cancel();
-        // A task that is gone runs nothing that could be cancelled.
+        // A task that has ended runs nothing to cancel.
         let _ = self.inbox.send(Message::Cancel);
     }
 
-    /// Changes the agent mode, for the running turn's next step too. The client is notified; it is recorded.
+    /// Changes the agent mode, from the running turn's next step on. The change is recorded and the
+    /// client is notified.
     pub async fn set_mode(&self, mode: Mode) -> Result<(), SessionError> {
         self.change(|reply| Message::SetMode(mode, reply)).await
     }
 
-    /// Changes the permission mode and forgets the session's grants. The client is notified; it is recorded.
+    /// Changes the permission mode and clears the session's grants. The change is recorded and the
+    /// client is notified.
     pub async fn set_permission_mode(&self, mode: PermissionMode) -> Result<(), SessionError> {
         self.change(|reply| Message::SetPermissionMode(mode, reply)).await
     }
 
-    /// Changes how much the model is to think, from the next request on. The client is notified; it is recorded.
+    /// Changes the reasoning effort, from the next request on. The change is recorded and the
+    /// client is notified.
     pub async fn set_effort(&self, effort: Option<Effort>) -> Result<(), SessionError> {
         self.change(|reply| Message::SetEffort(effort, reply)).await
     }
 
-    /// Gives the session a title; none is ever made up after it. The client is notified; it is recorded.
+    /// Sets the title; no title is generated after that. The change is recorded and the client is
+    /// notified.
     pub async fn set_title(&self, title: String) -> Result<(), SessionError> {
         self.change(|reply| Message::SetTitle(title, reply)).await
     }
 
-    /// Replaces the servers that the client gave, from the next request on. They are not stored.
+    /// Replaces the client's MCP servers, from the next request on. They are not stored.
     pub(crate) fn set_servers(&self, servers: &[ClientServer]) {
         self.sources.set_servers(servers);
     }
 
-    /// Replaces the further folders the session may work in, from the next turn on; they are stored.
+    /// Replaces the additional directories, from the next turn on; they are stored.
     pub async fn set_directories(&self, folders: Vec<AbsPath>) -> Result<(), SessionError> {
         self.change(|reply| Message::SetDirectories(folders, reply)).await
     }
 
-    /// Changes the model, from the next request on. The client is notified; it is recorded. A model that cannot be had is an error,
-    /// and the session stays on the one it was on.
+    /// Changes the model, from the next request on. The change is recorded and the client is
+    /// notified. If the model is unavailable, returns an error and keeps the current model.
     pub async fn set_model(&self, id: &str) -> Result<(), SessionError> {
         get_in_time(self.models.as_ref(), id).await?;
         self.change(|reply| Message::SetModel(id.to_owned(), reply)).await
     }
 
-    /// Takes changes of files back, through the session's own system: the editor's buffers where it has them. Not while a turn runs. It is
-    /// recorded, and can be taken back itself.
+    /// Undoes changes to files through the session's own system, which includes the editor's
+    /// buffers. Fails while a turn runs. The rewind is recorded and can itself be undone.
     pub async fn rewind(&self, target: RewindTarget) -> Result<RewindReport, RewindError> {
         let (reply, done) = oneshot::channel();
         self.inbox.send(Message::Rewind(target, reply)).map_err(|_| RewindError::Closed)?;
         done.await.map_err(|_| RewindError::Closed)?
     }
 
-    /// Cancels what runs, waits for it to settle, gives the lease back and ends the task. Closing twice is fine.
+    /// Cancels what runs, waits for it to settle, releases the lease and ends the task. Idempotent.
     pub async fn close(&self) {
         let (closed, done) = oneshot::channel();
         if self.inbox.send(Message::Close(closed)).is_ok() {
@@ -281,19 +289,21 @@ impl SessionHandle {
 }
 
 impl Prompt {
-    /// Takes back this prompt alone: one that waits never runs, one that runs is cancelled. Either way it settles as cancelled.
+    /// Cancels this prompt alone: a queued one never runs, a running one is cancelled. Either way
+    /// it settles as cancelled.
     pub fn cancel(&self) {
-        // A task that is gone has settled it.
+        // A task that has ended has settled the prompt.
         let _ = self.inbox.send(Message::Withdraw(self.number));
     }
 
-    /// Waits until it is part of the conversation, recorded and told; `None` when it settles without that (it was taken back while it waited,
-    /// say). To be called once.
+    /// Waits until the prompt is part of the conversation, recorded and emitted; `None` if it
+    /// settles without that (cancelled while queued, for example). Call it only once.
     pub async fn inserted(&mut self) -> Option<MessageId> {
         (&mut self.inserted).await.ok()
     }
 
-    /// Waits for the end of its turn. May be called again when the future was dropped before it was done, and not after that.
+    /// Waits for the end of the prompt's turn. May be called again if the future was dropped before
+    /// it completed, but not after it completed.
     pub async fn settled(&mut self) -> Result<PromptOutcome, TurnError> {
         (&mut self.settled).await.unwrap_or(Err(TurnError::Closed))
     }

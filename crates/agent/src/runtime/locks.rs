@@ -1,4 +1,4 @@
-//! One lock for each stored session, held while it is opened, changed or removed.
+//! One lock per stored session, held while it is opened, changed or removed.
 
 use crate::SessionId;
 use std::{
@@ -7,13 +7,13 @@ use std::{
 };
 use tokio::sync::OwnedMutexGuard;
 
-/// Two requests for one session wait for each other, so that they do not fence each other. Requests
-/// for different sessions do not wait.
+/// Serialises requests for the same session, so that they do not fence each other. Requests for
+/// different sessions run concurrently.
 #[derive(Debug, Default)]
 pub(crate) struct SessionLocks(Mutex<HashMap<SessionId, Weak<tokio::sync::Mutex<()>>>>);
 
 impl SessionLocks {
-    /// Waits for the requests for this session that came before.
+    /// Acquires the lock of a session, after the requests that came before.
     pub(crate) async fn lock(&self, id: &SessionId) -> OwnedMutexGuard<()> {
         self.of(id).lock_owned().await
     }
@@ -23,7 +23,7 @@ impl SessionLocks {
         if let Some(lock) = locks.get(id).and_then(Weak::upgrade) {
             return lock;
         }
-        // Those that no request holds or waits for.
+        // Drop the locks that no request holds or waits for.
         locks.retain(|_, lock| lock.strong_count() > 0);
         let lock = Arc::default();
         locks.insert(id.clone(), Arc::downgrade(&lock));

@@ -1,4 +1,4 @@
-//! What every surface starts from: it makes, opens and lists sessions.
+//! The runtime shared by all surfaces: creates, opens and lists sessions.
 
 pub(crate) mod handle;
 pub(crate) mod locks;
@@ -38,44 +38,45 @@ pub struct Runtime {
     tool_providers: ToolProviders,
     open: Mutex<HashMap<SessionId, SessionHandle>>,
     idle: Arc<IdleSessions>,
-    /// Held while a stored session is being opened, changed or removed.
+    /// Held while a stored session is opened, changed or removed.
     locks: SessionLocks,
     prefixes: Arc<SharedPrefixes>,
 }
 
-/// A session to be made.
+/// A session to be created.
 #[derive(Debug, Clone)]
 pub struct CreateSession {
-    /// Its folder.
+    /// The session's directory.
     pub cwd: AbsPath,
-    /// Further folders it may work in.
+    /// Additional directories that it may work in.
     pub additional_directories: Vec<AbsPath>,
-    /// Servers that the client gives it; they are not stored.
+    /// MCP servers provided by the client; they are not stored.
     pub servers: Vec<ClientServer>,
 }
 
 /// How a stored session is opened.
 #[derive(Debug, Clone, Default)]
 pub struct OpenSession {
-    /// Must be the session's own folder when given.
+    /// If given, must be the session's own directory.
     pub cwd: Option<AbsPath>,
-    /// Further folders it may work in, in place of those it had; those stay when `None`.
+    /// Additional directories that it may work in, replacing the stored ones; `None` keeps those.
     pub additional_directories: Option<Vec<AbsPath>>,
-    /// Servers that the client gives it, in place of those that it gave before; those stay when `None`.
+    /// MCP servers provided by the client, replacing those it provided before; `None` keeps those.
     pub servers: Option<Vec<ClientServer>>,
-    /// Whether to take it from another process that holds it. That process is fenced before its next side effect.
+    /// Whether to take the session over from another process that holds it. That process is fenced
+    /// before its next side effect.
     pub take_over: bool,
 }
 
 impl Runtime {
-    /// A runtime over a store and models, with settings that are the same in every folder and never
-    /// change. A store that does not answer in time has failed.
+    /// Creates a runtime with settings that are the same in every directory and never change. A
+    /// store that does not answer within its timeout has failed.
     pub fn new(store: Arc<dyn SessionStore>, models: Arc<dyn Models>, options: RuntimeOptions) -> Arc<Self> {
         let tool_providers = options.tool_providers.clone();
         Self::with_settings(store, models, Arc::new(Fixed(Arc::new(options))), tool_providers)
     }
 
-    /// A runtime whose sessions follow the settings of their folders.
+    /// Creates a runtime whose sessions follow the settings of their directories.
     pub fn with_settings(
         store: Arc<dyn SessionStore>,
         models: Arc<dyn Models>,
@@ -94,17 +95,17 @@ impl Runtime {
         })
     }
 
-    /// The models to choose from.
+    /// Returns the models to choose from.
     pub fn models(&self) -> &Arc<dyn Models> {
         &self.models
     }
 
-    /// The model of new sessions in the folder that the process was started in.
+    /// Returns the model of new sessions in the directory that the process was started in.
     pub async fn default_model(&self) -> String {
         self.default_model_in(None).await
     }
 
-    /// The model of new sessions in a folder. Settings that are wrong say nothing of it.
+    /// Returns the model of new sessions in a directory; invalid settings are ignored.
     pub async fn default_model_in(&self, folder: Option<&AbsPath>) -> String {
         match self.settings.of(folder).await.ok().and_then(|options| options.model.clone()) {
             Some(model) => model,
@@ -112,25 +113,27 @@ impl Runtime {
         }
     }
 
-    /// What holds for a session that would begin in a folder now. The error says what is wrong with
-    /// the settings.
+    /// Returns the settings of a session that would begin in a directory now.
+    ///
+    /// # Errors
+    ///
+    /// Fails with a message that says what is wrong with the settings.
     pub async fn settings_in(&self, folder: &AbsPath) -> Result<Arc<RuntimeOptions>, SessionError> {
         self.settings.of(Some(folder)).await.map_err(SessionError::Settings)
     }
 
-    /// Whether no model is set up or named for new sessions in a folder, as the settings are now:
-    /// they would get one that stands in for a language model.
+    /// Whether the current settings configure and name no model for new sessions in a directory, so
+    /// that they would get a stand-in for a language model.
     pub async fn is_unconfigured(&self, folder: &AbsPath) -> bool {
         if self.settings.of(Some(folder)).await.is_ok_and(|options| options.model.is_some()) {
             return false;
         }
-        // Reads how the models of the process are reached now; what is wrong there says nothing of
-        // them.
+        // Reloads how the process reaches its models; errors in other settings do not matter here.
         let _ = self.settings.of(None).await;
         self.models.is_unconfigured().await
     }
 
-    /// Has every open session look at its settings, which may have changed.
+    /// Makes every open session reload its settings, which may have changed.
     pub fn settings_changed(&self) {
         self.sessions().values().for_each(SessionHandle::settings_changed);
     }
@@ -140,7 +143,7 @@ impl Runtime {
         Ok(Arc::new(Live::new(followed).await))
     }
 
-    /// Makes a session. `attach` gives the surface once the id is known.
+    /// Creates a session. `attach` returns the surface once the id is known.
     pub async fn create(
         self: &Arc<Self>,
         new: CreateSession,
@@ -180,8 +183,11 @@ impl Runtime {
         Ok(self.start(begin, lease, surface))
     }
 
-    /// Opens a stored session and takes its lease; nothing is replayed (see [`Runtime::replay`]). A session that this runtime has open
-    /// already is returned with its running turn and the surfaces it has (`attach` is not called; see [`SessionHandle::join`]), unless another process took it over since.
+    /// Opens a stored session and takes its lease; nothing is replayed (see [`Runtime::replay`]).
+    ///
+    /// A session that this runtime already has open is returned with its running turn and its
+    /// surfaces (`attach` is not called; see [`SessionHandle::join`]), unless another process has
+    /// taken it over.
     pub async fn open(
         self: &Arc<Self>,
         id: &SessionId,
@@ -199,7 +205,7 @@ impl Runtime {
         if let Some(handle) = self.find(id) {
             if !handle.is_lost() {
                 match adopt(&handle, &how).await {
-                    // It is being closed, and can be opened anew once it is.
+                    // The session is being closed, and can be opened again after that.
                     Err(SessionError::Closed) => {}
                     adopted => return adopted.map(|()| handle),
                 }
@@ -212,8 +218,8 @@ impl Runtime {
         self.reopen(record, how.additional_directories, servers, (lease, settings), attach).await
     }
 
-    /// Makes a session that begins with everything another has now, a running turn as far as it came included. `attach` gives the surface
-    /// once the id is known.
+    /// Creates a session that begins with the whole history of another, including a running turn as
+    /// far as it has come. `attach` returns the surface once the id is known.
     pub async fn fork(
         self: &Arc<Self>,
         from: &SessionId,
@@ -241,15 +247,16 @@ impl Runtime {
         }
     }
 
-    /// Gives a lease back after something else has failed, which is what is told.
+    /// Releases a lease after another step failed; the caller reports that step's error.
     async fn give_back(&self, lease: &Lease) {
         if let Err(error) = self.store.release(lease).await {
             tracing::warn!(session = %lease.session, %error, "the lease of a session could not be given back");
         }
     }
 
-    /// Starts a session whose lease was taken. Its log is read no further than that is needed, and the rest before its first turn: a long
-    /// session opens as fast as a short one, and one that is only looked at is not held in memory.
+    /// Starts a session whose lease was taken. Its log is read only as far as needed, and the rest
+    /// before its first turn: a long session opens as fast as a short one, and one that is only
+    /// viewed is not held in memory.
     async fn reopen(
         self: &Arc<Self>,
         record: SessionRecord,
@@ -276,14 +283,14 @@ impl Runtime {
             busy: false,
         };
         let surface = attach(&record.id);
-        // Somebody may have chosen the modes that it comes back with.
+        // The user may have chosen the stored modes, so they do not follow the settings.
         let heeded = Heeded::default();
         let begin = Begin { cwd: record.cwd, state, last, servers, settings, heeded };
         Ok(self.start(begin, lease, surface))
     }
 
-    /// Ends what the log of a session left open, and stores its further folders: how far the log
-    /// goes, and the folders.
+    /// Ends what the log of a session left open, and stores its additional directories. Returns the
+    /// number of the last event, and the directories.
     async fn ready(
         &self,
         record: &SessionRecord,
@@ -291,7 +298,7 @@ impl Runtime {
         lease: &Lease,
     ) -> Result<(u64, Vec<AbsPath>), StoreError> {
         let missing = missing_end(self.store.as_ref(), record).await?;
-        // An append of nothing, too, says how far the log goes.
+        // Even an empty append returns the number of the last event.
         let last = self.store.append(lease, missing).await?;
         match folders {
             Some(folders) if folders != record.additional_directories => {
@@ -302,7 +309,8 @@ impl Runtime {
         }
     }
 
-    /// Removes a session for good, after it has settled if it is open here. One that does not exist is fine.
+    /// Removes a session permanently, after closing it if it is open here. Succeeds if it does not
+    /// exist.
     pub async fn delete(&self, id: &SessionId) -> Result<(), StoreError> {
         let _one_at_a_time = self.locks.lock(id).await;
         if let Some(handle) = self.find(id) {
@@ -311,8 +319,8 @@ impl Runtime {
         self.store.delete(id).await
     }
 
-    /// Gives a session a title, open or not; none is ever made up after it. What could repaint a
-    /// screen or mislead is left out.
+    /// Sets the title of a session, open or not; no title is generated after that. Control
+    /// characters and misleading characters are removed.
     pub async fn set_title(&self, id: &SessionId, title: String) -> Result<(), SessionError> {
         let title = sanitise(&title);
         let _one_at_a_time = self.locks.lock(id).await;
@@ -327,7 +335,8 @@ impl Runtime {
         Ok(self.store.release(&lease).await?)
     }
 
-    /// Puts a session away, after it has settled and closed if it is open here, or takes it out again without opening it. Twice is fine.
+    /// Archives a session, after closing it if it is open here, or unarchives it without opening
+    /// it. Idempotent.
     pub async fn set_archived(&self, id: &SessionId, archived: bool) -> Result<(), StoreError> {
         let _one_at_a_time = self.locks.lock(id).await;
         if let Some(handle) = self.find(id).filter(|_| archived) {
@@ -336,27 +345,28 @@ impl Runtime {
         self.store.set_archived(id, archived).await
     }
 
-    /// What is stored of a session, without its events.
+    /// Returns the stored record of a session, without its events.
     pub async fn record(&self, id: &SessionId) -> Result<SessionRecord, StoreError> {
         self.store.get(id).await
     }
 
-    /// An open session by id.
+    /// Returns an open session by id.
     pub fn find(&self, id: &SessionId) -> Option<SessionHandle> {
         self.sessions().get(id).cloned()
     }
 
-    /// A page of a session's stored events after number `after`, in order, each with its number; none when there are no more.
+    /// Returns a page of a session's stored events after number `after`, in order, each with its
+    /// number; empty at the end.
     pub async fn events(&self, id: &SessionId, after: u64) -> Result<Vec<(u64, SessionEvent)>, StoreError> {
         self.store.events(id, after, EVENTS_PAGE).await
     }
 
-    /// A session's stored events up to number `until`, cleaned for display, a page at a time.
+    /// Returns a session's stored events up to number `until`, sanitised for display, in pages.
     pub fn shown_events(&self, id: &SessionId, until: u64) -> EventPages {
         EventPages::new(self.store.clone(), id.clone(), until)
     }
 
-    /// Every stored event of a session, in order, cleaned for display.
+    /// Calls `each` with every stored event of a session, in order, sanitised for display.
     pub async fn replay(
         &self,
         id: &SessionId,
@@ -372,8 +382,8 @@ impl Runtime {
         }
     }
 
-    /// The same, each with the time at which it was stored, in milliseconds since the epoch: 0 where
-    /// the store does not keep it.
+    /// Like [`Runtime::replay`], with the time at which each event was stored, in milliseconds
+    /// since the epoch; 0 if the store does not keep it.
     pub async fn replay_timed(
         &self,
         id: &SessionId,
@@ -391,12 +401,12 @@ impl Runtime {
         }
     }
 
-    /// The turns of a session in which tools changed files, in order; reads its whole log.
+    /// Returns the turns of a session in which tools changed files, in order. Reads the whole log.
     pub async fn checkpoints(&self, id: &SessionId) -> Result<Vec<Checkpoint>, StoreError> {
         Ok(Timeline::read(self.store.as_ref(), id).await?.checkpoints())
     }
 
-    /// Messages and titles in which words occur, the best first.
+    /// Searches messages and titles for words; the best matches come first.
     pub async fn search(&self, query: SearchQuery) -> Result<Vec<SearchHit>, StoreError> {
         let mut hits = self.store.search(query).await?;
         for hit in &mut hits {
@@ -406,9 +416,11 @@ impl Runtime {
         Ok(hits)
     }
 
-    /// Stores a session that was made elsewhere; it is not opened. All or nothing. What its tools did to files stays behind: the contents are not
-    /// here, and nobody but this machine's own sessions may say what is restored on it. What requests began with, and what the model was told of where it
-    /// worked, is left out as well: neither holds here, and nobody else may say it.
+    /// Stores a session that was created elsewhere, all or nothing; it is not opened.
+    ///
+    /// Changes to files are dropped: their contents are not here, and only this machine's own
+    /// sessions may determine what is restored on it. Prefixes and briefings are dropped as well:
+    /// they describe another machine, and must not come from outside.
     pub async fn import(&self, session: NewSession, events: Vec<SessionEvent>) -> Result<(), StoreError> {
         let lease = self.store.create(session).await?;
         let kept: Vec<_> = events.into_iter().filter(|event| !belongs_to_its_machine(event)).collect();
@@ -421,8 +433,8 @@ impl Runtime {
         self.store.release(&lease).await
     }
 
-    /// Lists stored sessions; needs no model and no open session. Those that were neither prompted
-    /// nor named are left out, unless they are open here.
+    /// Lists stored sessions; needs no model and no open session. Sessions with neither prompt nor
+    /// title are omitted, unless they are open here.
     pub async fn list(&self, mut query: ListQuery) -> Result<SessionPage, StoreError> {
         query.begun_or = Some(self.sessions().keys().cloned().collect());
         let mut page = self.store.list(query).await?;
@@ -430,7 +442,7 @@ impl Runtime {
         Ok(page)
     }
 
-    /// Closes every open session: cancels turns, waits for them to settle, gives the leases back.
+    /// Closes every open session: cancels turns, waits for them to settle, releases the leases.
     pub async fn shutdown(&self) {
         let open: Vec<_> = self.sessions().drain().map(|(_, handle)| handle).collect();
         futures::future::join_all(open.iter().map(SessionHandle::close)).await;
@@ -441,7 +453,7 @@ impl Runtime {
     }
 }
 
-/// Gives an open session the folders and servers that a further client brings.
+/// Applies the directories and servers of an additional client to an open session.
 async fn adopt(handle: &SessionHandle, how: &OpenSession) -> Result<(), SessionError> {
     if handle.is_closed() {
         return Err(SessionError::Closed);
@@ -455,7 +467,7 @@ async fn adopt(handle: &SessionHandle, how: &OpenSession) -> Result<(), SessionE
     Ok(())
 }
 
-/// Whether an event means something on the machine alone that it happened on.
+/// Whether an event is valid only on the machine where it happened.
 fn belongs_to_its_machine(event: &SessionEvent) -> bool {
     matches!(
         event,
@@ -466,7 +478,8 @@ fn belongs_to_its_machine(event: &SessionEvent) -> bool {
     )
 }
 
-/// The stricter of two permission modes: a stored session never comes back looser than the policy of today.
+/// Returns the stricter of two permission modes: a stored session never reopens with a looser mode
+/// than the current settings have.
 fn tighter(stored: PermissionMode, now: PermissionMode) -> PermissionMode {
     let strictness = |mode| match mode {
         PermissionMode::Argus => 0,

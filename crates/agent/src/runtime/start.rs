@@ -1,4 +1,4 @@
-//! How a session is put together, and its task started.
+//! Assembles a session and starts its task.
 
 use super::{Runtime, handle::SessionHandle, task::SessionTask};
 use crate::{
@@ -24,11 +24,11 @@ use std::{panic::AssertUnwindSafe, sync::Arc};
 use system::AbsPath;
 use tokio::sync::{mpsc, watch};
 
-/// What a session begins with.
+/// The initial values of a session.
 pub(super) struct Begin {
     pub(super) cwd: AbsPath,
     pub(super) state: SessionState,
-    /// Of events up to this number its client needs no news.
+    /// Number of the last event that the client does not need to receive.
     pub(super) last: u64,
     pub(super) servers: Vec<ClientServer>,
     pub(super) settings: Arc<Live>,
@@ -47,7 +47,7 @@ impl Runtime {
         let scope = SessionScope { id: id.clone(), cwd: cwd.clone(), servers };
         let sources = self.tool_providers.open(&scope);
         let watchers = Arc::new(Watchers::new(surface.clone()));
-        // A log that says something is read before the first turn.
+        // A log with events is read before the first turn.
         let memory = if last == 0 { Memory::empty() } else { Arc::default() };
         let folders = state.additional_directories.clone();
         let state = watch::Sender::new(state);
@@ -65,10 +65,10 @@ impl Runtime {
         handle
     }
 
-    /// Runs a session's task. When it has ended the session can be opened anew.
+    /// Runs a session's task. Once it has ended, the session can be opened again.
     fn spawn(self: &Arc<Self>, task: SessionTask, started: SessionHandle, sources: Sources) {
         let runtime = self.clone();
-        // It is large, with all that a turn may hold, and on its way into a task it would be moved a dozen times.
+        // Boxed: the future is large, and would be moved many times on its way into the task.
         let running = Box::pin(task.run());
         tokio::spawn(async move {
             let ended = AssertUnwindSafe(running).catch_unwind().await;
@@ -76,13 +76,13 @@ impl Runtime {
             let id = started.id();
             {
                 let mut open = runtime.sessions();
-                // It may have been opened anew since.
+                // The session may have been opened again meanwhile.
                 if open.get(id).is_some_and(|open| open.is(&started)) {
                     open.remove(id);
                 }
             }
             match ended {
-                // Whoever closed it may have stopped waiting.
+                // The receivers may have been dropped.
                 Ok(closing) => closing.into_iter().for_each(|closed| {
                     let _ = closed.send(());
                 }),

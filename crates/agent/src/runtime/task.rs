@@ -1,4 +1,5 @@
-//! The task that owns a session: it takes messages, runs turns one after the other, and is the only one to change anything.
+//! The task that owns a session: it takes messages, runs turns one after the other, and makes all
+//! changes to the session.
 
 use crate::{
     PromptOutcome, RewindError, SessionEvent, TurnError,
@@ -21,12 +22,12 @@ use std::{collections::VecDeque, convert::Infallible, panic::AssertUnwindSafe, s
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-/// The task itself.
+/// The state of a session's task.
 pub(crate) struct SessionTask {
     session: Session,
     controls: Controls,
     watchers: Arc<Watchers>,
-    /// The sessions of the runtime in which no turn runs.
+    /// The runtime's sessions without a running turn.
     idle: Arc<IdleSessions>,
     inbox: mpsc::UnboundedReceiver<Message>,
     waiting: VecDeque<Queued>,
@@ -44,7 +45,8 @@ impl SessionTask {
         Self { session, controls, watchers, idle, inbox, waiting: VecDeque::new(), closing: Vec::new() }
     }
 
-    /// Runs until the session is closed or every handle is gone; whoever waits for the end is to be told of it.
+    /// Runs until the session is closed or every handle is dropped. Returns the senders of those
+    /// waiting for the end.
     pub(crate) async fn run(self) -> Vec<oneshot::Sender<()>> {
         let telling = tell_commands(self.session.toolbox().sources().clone(), self.session.log().clone());
         tokio::select! {
@@ -55,7 +57,8 @@ impl SessionTask {
     }
 
     async fn work(mut self) -> Vec<oneshot::Sender<()>> {
-        // Whoever waits to hear that there is a session hears it first: one round for the answer to become a line, another for the line to go out.
+        // Yield so that the response to session creation is written first: once for serialising it,
+        // once for sending it.
         for _ in 0..2 {
             tokio::task::yield_now().await;
         }
@@ -68,7 +71,7 @@ impl SessionTask {
                         self.session.look_at_settings().await;
                         self.move_on();
                         let state = self.controls.state();
-                        // Whoever asked may have stopped waiting.
+                        // The receiver may have been dropped.
                         let _ = reply.send(Box::pin(rewind(&self.session, &state, target)).await);
                         continue;
                     }
@@ -80,9 +83,9 @@ impl SessionTask {
                 },
             };
             let Queued { number, content, recorded, reply } = prompt;
-            // Boxed: a session without a running turn does not hold the memory of one.
+            // Boxed, so that a session without a running turn does not hold memory for one.
             let result = Box::pin(self.turn(number, turn::Prompted { content, recorded })).await;
-            // Whoever asked may have stopped waiting.
+            // The receiver may have been dropped.
             let _ = reply.send(result);
         }
         self.session.end().await;
@@ -108,11 +111,11 @@ impl SessionTask {
                 turn::run(session, controls, prompt, &cancel).await
             };
             let over = CancellationToken::new();
-            // Beside the turn: what a message waits for, the turn does not.
+            // Runs beside the turn, so that a slow message does not delay the turn.
             let hear = async {
                 while let Some(message) = over.run_until_cancelled(inbox.recv()).await {
                     let Some(message) = message else {
-                        // Nobody is left who could want the result.
+                        // Every handle is gone, so the result has no receiver.
                         cancel.cancel();
                         break;
                     };
@@ -124,13 +127,13 @@ impl SessionTask {
                 over.cancel();
                 result
             };
-            // Heard first, so that a cancel that was sent before the turn began is seen before the
-            // model is asked.
+            // Messages are polled first, so that a cancel sent before the turn began is seen before
+            // the model is called.
             let ((), result) = futures::join!(hear, turn);
             result
         };
         self.controls.end_turn();
-        // What the turn did not live to hear is a prompt like any other, and the next.
+        // Steering messages that the turn did not take become the next prompts.
         self.controls.steering().drain().into_iter().rev().for_each(|prompt| self.waiting.push_front(prompt));
         let memory = self.session.log().memory().clone();
         let result = match result {
@@ -154,7 +157,8 @@ impl SessionTask {
         result
     }
 
-    /// Moves tools to the next surface if theirs has gone. What was allowed was allowed where they ran then.
+    /// Moves tools to the next surface if theirs has gone. The grants applied to the old one and
+    /// are cleared.
     fn move_on(&mut self) {
         let Some(surface) = self.watchers.moved() else { return };
         let spawn = surface.system.routes().spawn;
@@ -167,7 +171,7 @@ impl SessionTask {
     }
 }
 
-/// Tells the client whenever the session's slash commands have become others.
+/// Emits the session's slash commands to the client whenever they change.
 async fn tell_commands(sources: Sources, log: SessionLog) -> Infallible {
     loop {
         sources.commands_changed().await;
@@ -175,7 +179,8 @@ async fn tell_commands(sources: Sources, log: SessionLog) -> Infallible {
     }
 }
 
-/// Takes a message, in a turn (the number of its prompt, and what cancels it) or between turns.
+/// Handles a message, during a turn (`running`: the number of its prompt, and its token) or between
+/// turns.
 async fn take(
     controls: &Controls,
     waiting: &mut VecDeque<Queued>,

@@ -1,4 +1,4 @@
-//! What can be changed of a session at any time.
+//! The parts of a session that can change at any time.
 
 use crate::{
     Effort, Mode, PermissionMode, RuntimeOptions, SessionEvent, SessionState, SettingsNews, StoreError,
@@ -9,19 +9,19 @@ use system::AbsPath;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-/// What cancels the running turn, past the messages that wait in the session's inbox.
+/// Cancels the running turn directly, ahead of the messages queued in the session's inbox.
 #[derive(Debug, Default)]
 pub(crate) struct Running(Mutex<Option<CancellationToken>>);
 
 impl Running {
-    /// Cancels the turn that runs, if one does. Prompts that wait are the inbox's business.
+    /// Cancels the running turn, if any. Queued prompts are cancelled through the inbox.
     pub(crate) fn cancel(&self) {
         if let Some(cancel) = &*self.lock() {
             cancel.cancel();
         }
     }
 
-    /// A turn begins; what cancels it.
+    /// Begins a turn; returns its cancellation token.
     fn begin(&self) -> CancellationToken {
         self.lock().insert(CancellationToken::new()).clone()
     }
@@ -35,7 +35,7 @@ impl Running {
     }
 }
 
-/// The modes that a session has from the settings; `None` once somebody has chosen one for it.
+/// The modes that a session takes from the settings; `None` once the user has chosen one for it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Heeded {
     pub(crate) mode: Option<Mode>,
@@ -43,7 +43,7 @@ pub(crate) struct Heeded {
 }
 
 impl Heeded {
-    /// The modes that the settings have now, where they have become others.
+    /// Returns the modes that have changed in the settings.
     fn news(self, now: &RuntimeOptions) -> (Option<Mode>, Option<PermissionMode>) {
         fn other<T: PartialEq>(had: Option<T>, now: T) -> Option<T> {
             had.is_some_and(|had| had != now).then_some(now)
@@ -52,24 +52,24 @@ impl Heeded {
     }
 }
 
-/// What can be changed of a session at any time, a running turn included.
+/// The parts of a session that can change at any time, even while a turn runs.
 ///
-/// Modes, model, effort and title change by recorded events. What else a client sees of the session's state
-/// ([`SessionState`]) changes here.
+/// Modes, model, effort and title change by recorded events. The other fields of [`SessionState`]
+/// change here.
 pub(crate) struct Controls {
     state: watch::Sender<SessionState>,
     log: SessionLog,
     grants: Arc<Grants>,
-    /// What was said to the running turn and did not reach it yet.
+    /// Steering messages that the running turn has not taken yet.
     steering: Steering,
     settings: Arc<Live>,
-    /// What the session's modes were made from.
+    /// The settings values from which the session's modes were taken.
     heeded: Mutex<Heeded>,
     running: Arc<Running>,
 }
 
 impl Controls {
-    /// The controls of a session. `state` is the sender that `log` applies events to.
+    /// Creates the controls of a session. `state` is the sender that `log` applies events to.
     pub(crate) fn new(
         state: watch::Sender<SessionState>,
         log: SessionLog,
@@ -92,12 +92,12 @@ impl Controls {
         self.state.borrow().clone()
     }
 
-    /// The state, and each that follows.
+    /// Subscribes to the state.
     pub(crate) fn states(&self) -> watch::Receiver<SessionState> {
         self.state.subscribe()
     }
 
-    /// What the user says to the running turn.
+    /// Returns the queue of steering messages for the running turn.
     pub(crate) fn steering(&self) -> &Steering {
         &self.steering
     }
@@ -110,25 +110,26 @@ impl Controls {
         &self.running
     }
 
-    /// Begins a turn: the session is busy, and the result cancels the turn. One turn runs at a time.
+    /// Begins a turn: marks the session busy and returns the token that cancels the turn. One turn
+    /// runs at a time.
     pub(crate) fn begin_turn(&self) -> CancellationToken {
         let cancel = self.running.begin();
         self.update(|state| state.busy = true);
         cancel
     }
 
-    /// Ends the turn: the session is no longer busy, and a cancel finds nothing.
+    /// Ends the turn: the session is no longer busy, and a cancel has no effect.
     pub(crate) fn end_turn(&self) {
         self.running.end();
         self.update(|state| state.busy = false);
     }
 
-    /// Notes where commands run and what confines them.
+    /// Updates where commands run and what confines them.
     pub(crate) fn commands_run(&self, sandbox: String) {
         self.update(|state| state.sandbox = sandbox);
     }
 
-    /// Forgets what was allowed, because tools act somewhere else from now on, where `sandbox` confines commands.
+    /// Clears the grants, because tools now act somewhere else, where `sandbox` confines commands.
     pub(crate) fn moved(&self, sandbox: String) {
         self.commands_run(sandbox);
         self.grants.clear();
@@ -138,8 +139,8 @@ impl Controls {
         self.state.send_modify(change);
     }
 
-    /// Looks at the settings, tells what has become of them, and has the session follow them: a
-    /// mode that nobody has chosen is the settings'.
+    /// Reloads the settings, emits their news, and applies changed modes, unless the user has
+    /// chosen a mode for the session.
     pub(crate) async fn heed_settings(&self) {
         let now = self.settings.look().await;
         for SettingsNews { severity, title, description } in self.settings.news() {
@@ -157,8 +158,8 @@ impl Controls {
             }
             Ok::<_, StoreError>(())
         };
-        // It is tried again with the next look. A store that fails ends the turn at the next thing
-        // that has to be recorded.
+        // The next reload retries this. A store that fails ends the turn at the next event that has
+        // to be recorded.
         if let Err(error) = recorded.await {
             tracing::warn!(%error, "a mode that follows the settings could not be recorded");
         }
@@ -184,7 +185,7 @@ impl Controls {
 
     async fn change_permission_mode(&self, mode: PermissionMode) -> Result<(), StoreError> {
         self.grants.clear();
-        // What is allowed holds at once, recorded or not; no request tells the model of it.
+        // The new mode takes effect immediately, recorded or not; no request shows it to the model.
         self.update(|state| state.permission_mode = mode);
         self.log.record(vec![SessionEvent::PermissionModeChanged(mode)]).await
     }

@@ -1,4 +1,4 @@
-//! What a session's task is told, and the prompts that wait for it.
+//! The messages of a session's task, and its queued prompts.
 
 use crate::{
     Content, Effort, MessageId, Mode, PermissionMode, PromptOutcome, RewindError, RewindReport, RewindTarget,
@@ -7,14 +7,14 @@ use crate::{
 use system::AbsPath;
 use tokio::sync::oneshot;
 
-/// What a handle sends.
+/// A message that a handle sends.
 pub(crate) enum Message {
     Prompt(Queued),
-    /// Like a prompt, but said to the running turn if there is one.
+    /// Like a prompt, but added to the running turn if there is one.
     Steer(Queued),
     Rewind(RewindTarget, oneshot::Sender<Result<RewindReport, RewindError>>),
     Cancel,
-    /// Takes back the prompt with this number.
+    /// Withdraws the prompt with this number.
     Withdraw(u64),
     SetMode(Mode, oneshot::Sender<Result<(), StoreError>>),
     SetPermissionMode(PermissionMode, oneshot::Sender<Result<(), StoreError>>),
@@ -27,26 +27,26 @@ pub(crate) enum Message {
     Close(oneshot::Sender<()>),
 }
 
-/// A prompt that waits for its turn.
+/// A prompt waiting for its turn.
 pub(crate) struct Queued {
-    /// What its handle knows it by.
+    /// Identifies the prompt to its handle.
     pub(crate) number: u64,
     pub(crate) content: Vec<Content>,
-    /// Told the id of its message once that is recorded.
+    /// Receives the id of the prompt's message once that is recorded.
     pub(crate) recorded: oneshot::Sender<MessageId>,
     pub(crate) reply: oneshot::Sender<Result<PromptOutcome, TurnError>>,
 }
 
 impl Queued {
     pub(crate) fn settle(self, result: Result<PromptOutcome, TurnError>) {
-        // Whoever asked may have stopped waiting.
+        // The receiver may have been dropped.
         let _ = self.reply.send(result);
     }
 
-    /// It is part of the running turn's conversation, and nothing more comes of it.
+    /// Settles a prompt that became part of the running turn's conversation.
     pub(crate) fn inserted(self, message: MessageId) {
         let Self { recorded, reply, .. } = self;
-        // Whoever asked may have stopped waiting.
+        // The receivers may have been dropped.
         let _ = recorded.send(message);
         let _ = reply.send(Ok(PromptOutcome::without_turn(StopReason::EndTurn)));
     }

@@ -1,8 +1,9 @@
 //! The state of a session, which its turns work on.
 //!
-//! Architecture Invariant: a session's state is private to this module. It changes by recorded events
-//! ([`SessionLog`]) and by the methods below, each of which says what law it keeps. The module knows
-//! neither the loop of a turn nor the task that runs turns; both stand on it.
+//! Architecture Invariant: a session's state is private to this module. It changes by recorded
+//! events ([`SessionLog`]) and by the methods below, each of which documents the rule that it
+//! keeps. The module depends neither on the turn loop nor on the task that runs turns; both build
+//! on it.
 
 pub(crate) mod controls;
 pub(crate) mod message;
@@ -26,30 +27,30 @@ use system::{AbsPath, System};
 use tokio_util::sync::CancellationToken;
 use toolbox::Toolbox;
 
-/// What a turn works on. It is owned by the session's task.
+/// The state that a turn works on, owned by the session's task.
 pub(crate) struct Session {
     id: SessionId,
     cwd: AbsPath,
     log: SessionLog,
-    /// Stores the beginning of the running turn while the model is being asked.
+    /// The write of the running turn's first events, which overlaps the model request.
     storing: Option<Recording>,
     gate: Gate,
     toolbox: Toolbox,
     models: SessionModels,
     files: Arc<FileTracker>,
     tasks: Arc<TaskList>,
-    /// The commands that run in the background.
+    /// The background commands.
     shells: Arc<Shells>,
-    /// Where long results are kept whole.
+    /// Stores long results in full.
     outputs: Arc<Outputs>,
-    /// The problems that the user was told of.
+    /// The problems already reported to the user.
     reported: HashSet<String>,
-    /// Whether the user was told that the end of the context is near.
+    /// Whether the user was warned that the context is nearly full.
     warned: bool,
 }
 
 impl Session {
-    /// A session in which nothing has happened yet. `gate` bounds it to its folders.
+    /// Creates a session without events. `gate` confines it to its directories.
     pub(crate) fn new(
         id: SessionId,
         cwd: AbsPath,
@@ -80,7 +81,7 @@ impl Session {
         &self.id
     }
 
-    /// The session's folder.
+    /// Returns the session's directory.
     pub(crate) fn cwd(&self) -> &AbsPath {
         &self.cwd
     }
@@ -89,7 +90,7 @@ impl Session {
         &self.gate
     }
 
-    /// Where tools act, before anything was decided about a call.
+    /// Returns the system that tools act on, before any ruling confines it.
     pub(crate) fn system(&self) -> &Arc<dyn System> {
         self.gate.system()
     }
@@ -102,12 +103,12 @@ impl Session {
         &mut self.toolbox
     }
 
-    /// What the model has seen of which file.
+    /// Returns which version of which file the model has seen.
     pub(crate) fn files(&self) -> &FileTracker {
         &self.files
     }
 
-    /// The commands that run in the background.
+    /// Returns the background commands.
     pub(crate) fn shells(&self) -> &Shells {
         &self.shells
     }
@@ -116,17 +117,17 @@ impl Session {
         &self.models
     }
 
-    /// The model with an id, which is the current one from now on.
+    /// Returns the model with an id and makes it the current one.
     pub(crate) async fn model(&mut self, id: &str) -> Result<Arc<dyn LanguageModel>, ModelError> {
         self.models.get(id).await
     }
 
-    /// The settings as they were at the last look.
+    /// Returns the settings as last loaded.
     pub(crate) fn settings(&self) -> Arc<RuntimeOptions> {
         self.gate.settings().seen()
     }
 
-    /// Looks at the settings again.
+    /// Reloads the settings.
     pub(crate) async fn look_at_settings(&self) -> Arc<RuntimeOptions> {
         self.gate.settings().look().await
     }
@@ -135,22 +136,22 @@ impl Session {
         &self.log
     }
 
-    /// What the session's events come to.
+    /// Returns the conversation built from the session's events.
     pub(crate) fn conversation(&self) -> Arc<Conversation> {
         self.log.conversation()
     }
 
-    /// Stores events, then applies them, then tells the client of them. See [`SessionLog::record`].
+    /// Stores events, then applies them, then emits them to the client. See [`SessionLog::record`].
     pub(crate) async fn record(&self, events: Vec<SessionEvent>) -> Result<(), StoreError> {
         self.log.record(events).await
     }
 
-    /// Tells the client of something that is not stored.
+    /// Emits an event to the client that is not stored.
     pub(crate) fn tell(&self, event: SessionEvent) {
         self.log.tell(event);
     }
 
-    /// Waits until the client has room for more, or the turn is cancelled.
+    /// Waits until the client can take more events or the turn is cancelled (backpressure).
     pub(crate) async fn room(&self, cancel: &CancellationToken) {
         tokio::select! {
             biased;
@@ -159,14 +160,15 @@ impl Session {
         }
     }
 
-    /// Begins to store what begins a turn; `then` runs once it is stored. The conversation has the events at once;
-    /// whoever needs them stored awaits [`Session::stored`], and nothing is recorded before that.
+    /// Starts to store the first events of a turn; `then` runs once they are stored. The
+    /// conversation contains the events immediately. Code that needs them stored must await
+    /// [`Session::stored`]; nothing may be recorded before that.
     pub(crate) fn begin_storing(&mut self, events: Vec<SessionEvent>, then: impl FnOnce() + Send + 'static) {
         self.storing = Some(self.log.record_ahead(events, then));
     }
 
-    /// Stores events after those that are being stored, if any are. The conversation has them at
-    /// once; whoever needs them stored awaits [`Session::stored`].
+    /// Stores events after any write in progress. The conversation contains them immediately; code
+    /// that needs them stored must await [`Session::stored`].
     pub(crate) fn store_also(&mut self, events: Vec<SessionEvent>) {
         self.storing = Some(match self.storing.take() {
             Some(before) => self.log.record_after(before, events),
@@ -174,7 +176,7 @@ impl Session {
         });
     }
 
-    /// Completes when what is being stored is stored and told of; at once where nothing is.
+    /// Waits until the write in progress, if any, is stored and emitted.
     pub(crate) async fn stored(&mut self) -> Result<(), StoreError> {
         let Some(storing) = &mut self.storing else { return Ok(()) };
         let stored = storing.await;
@@ -182,8 +184,8 @@ impl Session {
         recorded(stored)
     }
 
-    /// Reads the log, so that the next turn starts from what is really stored, and ends what the log left open. Given
-    /// up half-way, it is done again.
+    /// Rebuilds the conversation from the stored log, and ends what the log left open. Cancel-safe:
+    /// if the future is dropped, the next call starts again.
     pub(crate) async fn recover(&mut self) -> Result<(), StoreError> {
         self.stored().await?;
         let sources = self.toolbox.sources();
@@ -193,12 +195,12 @@ impl Session {
         self.log.record(repairs).await?;
         conversation.files().for_each(|path| self.files.named(path));
         conversation.share_prefixes(self.toolbox.shared());
-        // What was recorded meanwhile were modes, titles and the like: no part of it.
+        // Events recorded meanwhile (modes, titles and the like) are not part of the conversation.
         self.log.memory().hold(conversation);
         Ok(())
     }
 
-    /// The context of a call that was ruled on: it acts through a system that does what the ruling allows.
+    /// Returns the context of a call with a ruling; its system permits only what the ruling allows.
     pub(crate) fn tool_context(
         &self,
         call: &ToolCallId,
@@ -223,7 +225,7 @@ impl Session {
         }
     }
 
-    /// The context of what the user does by himself, outside of any call.
+    /// Returns the context of the user's own actions, outside any call.
     pub(crate) fn own_context(&self, cancel: &CancellationToken) -> ToolContext {
         ToolContext {
             system: self.system().clone(),
@@ -243,15 +245,15 @@ impl Session {
         }
     }
 
-    /// Begins a turn: forgets a model that was made by other settings, and bounds the session to its folder and these
-    /// further ones. Both hold for the whole turn.
+    /// Begins a turn: drops a model created under other settings, and confines the session to its
+    /// directory and the additional ones. Both hold for the whole turn.
     pub(crate) fn begin_turn(&mut self, additional_directories: Vec<AbsPath>) {
         self.models.follow(self.settings());
         self.gate.work_in(&self.cwd, additional_directories);
     }
 
-    /// Moves tools to another surface. Whoever calls this forgets what was allowed: it was allowed where tools ran
-    /// then.
+    /// Moves tools to another surface. The caller must clear the grants, which apply to the old
+    /// one.
     pub(crate) fn move_to(&mut self, surface: Surface) {
         let mut own = tools::offered(self.log.client().takes_questions());
         own.extend(surface.client.tools());
@@ -259,19 +261,19 @@ impl Session {
         self.gate.move_to(surface.system);
     }
 
-    /// Notes that the user is told of a problem; whether that is the first time. Each is told once.
+    /// Marks a problem as reported; returns whether this is the first time.
     pub(crate) fn reports(&mut self, problem: &str) -> bool {
         self.reported.insert(problem.to_owned())
     }
 
-    /// Notes whether the end of the context is near; whether the user is to be told so. That is told once until it is
-    /// no longer near.
+    /// Updates whether the context is nearly full; returns whether to warn the user. The warning is
+    /// repeated only after the context has shrunk in between.
     pub(crate) fn warns(&mut self, is_near: bool) -> bool {
         let was_near = std::mem::replace(&mut self.warned, is_near);
         is_near && !was_near
     }
 
-    /// Ends the commands in the background and gives the lease back.
+    /// Ends the background commands and releases the lease.
     pub(crate) async fn end(&self) {
         self.shells.end().await;
         if let Err(error) = self.log.release().await {

@@ -1,13 +1,13 @@
-//! The models of a session, and the one that its turns run on.
+//! The models of a session, and the one that its turns use.
 
 use crate::{LanguageModel, ModelError, ModelInfo, Models, RuntimeOptions, model::get_in_time};
 use std::sync::Arc;
 
-/// Where a session gets its models from. The one in use is kept between requests.
+/// The source of a session's models. The model in use is cached between requests.
 pub(crate) struct SessionModels {
     models: Arc<dyn Models>,
     current: Option<(String, Arc<dyn LanguageModel>)>,
-    /// The settings that the current model was made by.
+    /// The settings under which the current model was created.
     made_by: Option<Arc<RuntimeOptions>>,
 }
 
@@ -16,7 +16,7 @@ impl SessionModels {
         Self { models, current: None, made_by: None }
     }
 
-    /// The model with an id, which is the current one from now on. One that cannot be had changes nothing.
+    /// Returns the model with an id and makes it the current one. On error the current model stays.
     pub(super) async fn get(&mut self, id: &str) -> Result<Arc<dyn LanguageModel>, ModelError> {
         if let Some((held, model)) = &self.current
             && held == id
@@ -28,7 +28,7 @@ impl SessionModels {
         Ok(model)
     }
 
-    /// Forgets a model that was made by other settings than these.
+    /// Drops a model that was created under other settings.
     pub(super) fn follow(&mut self, now: Arc<RuntimeOptions>) {
         if !self.made_by.as_ref().is_some_and(|then| Arc::ptr_eq(then, &now)) {
             self.current = None;
@@ -36,7 +36,7 @@ impl SessionModels {
         }
     }
 
-    /// The models to choose from.
+    /// Returns the models to choose from.
     pub(crate) fn list(&self) -> Vec<ModelInfo> {
         self.models.list()
     }

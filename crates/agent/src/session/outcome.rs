@@ -1,72 +1,72 @@
-//! How a turn ended, and a rewind.
+//! The outcomes of turns and rewinds.
 
 use crate::{ModelError, StopReason, StoreError, Usage};
 use std::fmt;
 use system::AbsPath;
 
-/// How a prompt's turn ended in order.
+/// How the turn of a prompt ended without failure.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PromptOutcome {
     /// Why it stopped.
     pub stop_reason: StopReason,
-    /// Tokens this turn used.
+    /// Tokens used by this turn.
     pub usage: Usage,
-    /// Tokens the session has used, this turn included; none of a prompt that had no turn.
+    /// Tokens used by the session, including this turn; zero if the prompt had no turn.
     pub total: Usage,
-    /// Model requests this turn made.
+    /// Model requests made by this turn.
     pub requests: u32,
 }
 
 impl PromptOutcome {
-    /// Of a prompt that no turn was made for.
+    /// The outcome of a prompt without a turn of its own.
     pub(crate) fn without_turn(stop_reason: StopReason) -> Self {
         Self { stop_reason, usage: Usage::default(), total: Usage::default(), requests: 0 }
     }
 
-    /// Of a prompt that was taken back before anything was done about it.
+    /// The outcome of a prompt withdrawn before it ran.
     pub(crate) fn cancelled() -> Self {
         Self::without_turn(StopReason::Cancelled)
     }
 }
 
-/// Why a turn failed. For the client: what happened and what to do.
+/// Why a turn failed. The messages are for the client: what happened and what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TurnError {
-    /// The model did not answer.
+    /// The model request failed.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// What happened could not be recorded; the turn stopped before its next side effect.
+    /// An event could not be recorded; the turn stopped before its next side effect.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The prompt holds nothing, or something this session cannot take.
+    /// The prompt is empty or contains something that this session cannot accept.
     #[error("{0}")]
     BadPrompt(String),
-    /// Too many prompts wait already.
+    /// The queue of prompts is full.
     #[error("{0} prompts are waiting already; wait for one to end, or cancel")]
     QueueFull(usize),
     /// The session was closed while the prompt waited or ran.
     #[error("the session is closed")]
     Closed,
-    /// A defect: the turn panicked. The session goes on.
+    /// The turn panicked, which is a bug. The session stays usable.
     #[error("internal error in the turn: {0}; this is a defect in tiller, please report it")]
     Panicked(String),
 }
 
-/// What came of a rewind.
+/// The result of a rewind.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RewindReport {
-    /// Files that are again as they were.
+    /// Files restored to their earlier content.
     pub restored: Vec<AbsPath>,
-    /// Files that are again as they were but for what somebody else has changed in other lines since.
+    /// Files restored by a merge that keeps changes made by others in other lines.
     pub merged: Vec<AbsPath>,
-    /// Files that were left as they are, and why.
+    /// Files left unchanged, with the reason.
     pub left: Vec<(AbsPath, String)>,
 }
 
-/// Why nothing was taken back.
+/// Why a rewind changed nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RewindError {
-    /// The store said no.
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// A turn is running.
@@ -75,15 +75,15 @@ pub enum RewindError {
     /// There is no such turn.
     #[error("there is no turn {turn}; the last one is {last}")]
     NoTurn {
-        /// The turn asked for.
+        /// The requested turn.
         turn: u64,
-        /// The last there is.
+        /// The last turn.
         last: u64,
     },
-    /// No rewind is left that could be taken back.
+    /// There is no rewind to undo.
     #[error("there is no rewind to take back")]
     NothingToRedo,
-    /// It was cancelled before anything was changed.
+    /// The rewind was cancelled before anything changed.
     #[error("cancelled; nothing was changed")]
     Cancelled,
     /// The session was closed.
@@ -92,7 +92,7 @@ pub enum RewindError {
 }
 
 impl fmt::Display for RewindReport {
-    /// A line for each file; for people.
+    /// Writes a line for each file, for the user.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.restored.is_empty() && self.merged.is_empty() && self.left.is_empty() {
             return writeln!(f, "Nothing was to be restored.");

@@ -1,4 +1,4 @@
-//! What the user says to a turn while it runs.
+//! Messages from the user to a running turn.
 
 use crate::session::message::Queued;
 use std::{
@@ -6,7 +6,8 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-/// Waits between the session's task, which hears the user, and the turn, which tells the model.
+/// The queue between the session's task, which receives steering messages, and the turn, which
+/// takes them.
 #[derive(Default)]
 pub(crate) struct Steering(Mutex<VecDeque<Queued>>);
 
@@ -15,19 +16,19 @@ impl Steering {
         self.lock().push_back(prompt);
     }
 
-    /// Takes what is to be said next.
+    /// Takes the next message.
     pub(crate) fn next(&self) -> Option<Queued> {
         self.lock().pop_front()
     }
 
-    /// Takes one back that was not said.
+    /// Removes a message that the turn has not taken.
     pub(crate) fn remove(&self, number: u64) -> Option<Queued> {
         let mut waiting = self.lock();
         let at = waiting.iter().position(|prompt| prompt.number == number)?;
         waiting.remove(at)
     }
 
-    /// Takes all that was not said.
+    /// Takes all messages that the turn has not taken.
     pub(crate) fn drain(&self) -> Vec<Queued> {
         self.lock().drain(..).collect()
     }

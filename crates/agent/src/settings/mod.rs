@@ -1,5 +1,5 @@
-//! The settings of sessions as they are now. A session keeps no copy of its own: it follows its
-//! folder's, and reads them at each decision.
+//! The current settings of sessions. A session keeps no copy of its own: it follows the settings of
+//! its directory and reads them before each decision.
 
 pub(crate) mod options;
 
@@ -8,16 +8,22 @@ use async_trait::async_trait;
 use std::sync::{Arc, Mutex, PoisonError};
 use system::AbsPath;
 
-/// The source of the settings of every folder.
+/// The source of the settings of every directory.
 #[async_trait]
 pub trait Settings: Send + Sync {
-    /// What holds now for a session that would begin in a folder; of the folder that the process
-    /// was started in when there is none. The error says what is wrong with the settings, and
-    /// where.
+    /// Returns the settings of a session that would begin in a directory now; `None` means the
+    /// directory that the process was started in.
+    ///
+    /// # Errors
+    ///
+    /// The message says what is wrong with the settings, and where.
     async fn of(&self, folder: Option<&AbsPath>) -> Result<Arc<RuntimeOptions>, String>;
 
-    /// Follows the settings of a folder for a session of it, for as long as the result lives. Fails
-    /// as [`Settings::of`] does.
+    /// Follows the settings of a directory for one of its sessions, as long as the result lives.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`Settings::of`] does.
     async fn follow(
         &self,
         session: &SessionId,
@@ -28,27 +34,27 @@ pub trait Settings: Send + Sync {
 /// The settings of one session.
 #[async_trait]
 pub trait FollowedSettings: Send + Sync {
-    /// What holds now. Asked before each decision, so it is fast where nothing has changed, and the
-    /// same `Arc` then. Settings that cannot be read, or are wrong, change nothing.
+    /// Returns the current settings. Called before each decision, so it must be fast, and return
+    /// the same `Arc`, if nothing has changed. Unreadable or invalid settings change nothing.
     async fn now(&self) -> Arc<RuntimeOptions>;
 
-    /// What is to be told to the session's user about the settings since this was last asked.
+    /// Returns the news about the settings since the last call, for the session's user.
     fn news(&self) -> Vec<SettingsNews>;
 
-    /// The models of the session, where they are not the runtime's.
+    /// Returns the models of the session, if they differ from the runtime's.
     fn models(&self) -> Option<Arc<dyn Models>> {
         None
     }
 }
 
-/// Something about the settings of a running session that its user should know.
+/// News about the settings of a running session, for its user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettingsNews {
-    /// How much it matters.
+    /// How severe it is.
     pub severity: Severity,
-    /// What has happened, in one line.
+    /// What happened, in one line.
     pub title: String,
-    /// More of it.
+    /// Details.
     pub description: Option<String>,
 }
 
@@ -81,7 +87,7 @@ impl FollowedSettings for Fixed {
     }
 }
 
-/// A session's settings, and how they were when they were last looked at.
+/// A session's settings, with the values last loaded.
 pub(crate) struct Live {
     followed: Arc<dyn FollowedSettings>,
     seen: Mutex<Arc<RuntimeOptions>>,
@@ -93,19 +99,19 @@ impl Live {
         Self { followed, seen: Mutex::new(now) }
     }
 
-    /// As they were at the last look. Look again before a decision.
+    /// Returns the values last loaded. Call [`Live::look`] before a decision.
     pub(crate) fn seen(&self) -> Arc<RuntimeOptions> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Looks at them.
+    /// Reloads and returns the settings.
     pub(crate) async fn look(&self) -> Arc<RuntimeOptions> {
         let now = self.followed.now().await;
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&now);
         now
     }
 
-    /// What is to be told of them.
+    /// Returns the news for the user.
     pub(crate) fn news(&self) -> Vec<SettingsNews> {
         self.followed.news()
     }

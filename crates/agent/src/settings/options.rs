@@ -1,48 +1,48 @@
-//! What the settings of a folder come to at one moment.
+//! The settings of a directory, resolved at one moment.
 
 use crate::{Hooks, Limits, Mode, PermissionMode, PermissionRules, SandboxOptions, ToolProviders};
 use system::AbsPath;
 
-/// How the sessions of a folder behave unless they say otherwise: what their settings come to at
-/// one moment.
+/// The resolved settings of a directory at one moment: the defaults of its sessions.
 #[derive(Debug, Clone, Default)]
 pub struct RuntimeOptions {
     /// The agent mode of new sessions.
     pub mode: Mode,
-    /// The permission mode of new sessions, and the loosest that a loaded session may come back with.
+    /// The permission mode of new sessions, and the loosest with which a stored session may reopen.
     pub permission_mode: PermissionMode,
     /// The model of new sessions; the default of [`Models`] when `None`.
     pub model: Option<String>,
     /// Text added to the system prompt.
     pub append_system_prompt: Option<String>,
-    /// Paths outside the project that are not asked about (temporary and configuration folders).
+    /// Paths outside the project that need no approval (temporary and configuration directories).
     pub allowed_paths: Vec<AbsPath>,
     /// Path patterns that are denied in every mode, beside the built-in ones.
     pub blocked_paths: Vec<String>,
     /// Tools that are denied in every mode.
     pub denied_tools: Vec<String>,
-    /// Rules from the settings, of all layers.
+    /// Permission rules of all settings layers.
     pub rules: PermissionRules,
     /// How commands are confined.
     pub sandbox: SandboxOptions,
-    /// The user's commands around calls, prompts and turns.
+    /// The user's hooks for calls, prompts and turns.
     pub hooks: Hooks,
-    /// What gives sessions further tools, where the settings are [fixed](Runtime::new).
+    /// Providers of further tools, if the settings are [fixed](Runtime::new).
     pub tool_providers: ToolProviders,
     /// The limits.
     pub limits: Limits,
-    /// Whether calls that a model writes into its text are calls.
+    /// Whether calls written as text are run.
     pub calls_as_text: CallsAsText,
 }
 
-/// Whether calls that a model writes into the text of its answer are run as calls.
+/// Whether calls that a model writes into the text of its answer are run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CallsAsText {
-    /// Those of models that are not known to call tools natively; of all others only what the mark of a template makes unmistakable.
+    /// Run those of models not known to call tools natively; of other models, only those with the
+    /// unmistakable mark of a template.
     #[default]
     Auto,
-    /// Those of all models, in every form.
+    /// Run those of all models, in every form.
     On,
-    /// None: text is text.
+    /// Run none: text is text.
     Off,
 }

@@ -1,6 +1,5 @@
-//! The commands that a session runs in the background: servers, watchers, programs that are talked
-//! to. They belong to the session and end with it, and with the process; a turn that is cancelled
-//! leaves them running.
+//! The background commands of a session: servers, watchers, interactive programs. They belong to
+//! the session and end with it or with the process; cancelling a turn leaves them running.
 
 mod shell;
 
@@ -16,12 +15,12 @@ use std::{
 use system::{ExitStatus, Process};
 use tokio::time::timeout;
 
-/// What begins the id of a command that runs where the session's commands run.
+/// Id prefix of a command that runs where the session's commands run.
 const INSIDE: &str = "sh_";
-/// What begins the id of a command that was started outside of the sandbox.
+/// Id prefix of a command that was started outside the sandbox.
 const OUTSIDE: &str = "out_";
 
-/// The commands of one session. Dropping it kills them.
+/// The background commands of one session. Dropping it kills them.
 #[derive(Default)]
 pub struct Shells {
     state: Mutex<State>,
@@ -29,26 +28,26 @@ pub struct Shells {
 
 #[derive(Default)]
 struct State {
-    /// How many there have been.
+    /// Number of commands started so far.
     begun: u32,
     /// In the order in which they were started.
     shells: Vec<Arc<Shell>>,
 }
 
-/// A command that is to run in the background.
+/// A command to run in the background.
 pub(crate) struct NewShell {
-    /// Its line.
+    /// The command line.
     pub(crate) line: String,
-    /// Whether a sandbox holds it.
+    /// Whether it runs in a sandbox.
     pub(crate) confined: bool,
-    /// Whether it was started outside of the sandbox because the call asked for it.
+    /// Whether it was started outside the sandbox because the call asked for that.
     pub(crate) lifted: bool,
-    /// When it is ended, if it has not by then.
+    /// Timeout after which it is stopped.
     pub(crate) limit: Option<Duration>,
 }
 
 impl Shells {
-    /// Whether there is room for another; the error is for the model.
+    /// Checks that another command may be started; the error is for the model.
     pub(crate) fn expect_room(&self) -> Result<(), String> {
         let running: Vec<_> = self.lock().shells.iter().filter(|shell| shell.is_running()).cloned().collect();
         match running.len() < SHELLS {
@@ -60,7 +59,7 @@ impl Shells {
         }
     }
 
-    /// Takes a process that has just been started.
+    /// Adds a process that has just been started.
     pub(crate) fn add(&self, new: NewShell, process: Box<dyn Process>) -> Arc<Shell> {
         let mut state = self.lock();
         state.begun += 1;
@@ -76,7 +75,7 @@ impl Shells {
         shell
     }
 
-    /// One of them by its id; the error is for the model.
+    /// Finds a command by its id; the error is for the model.
     pub(crate) fn find(&self, id: &str) -> Result<Arc<Shell>, String> {
         let state = self.lock();
         if let Some(shell) = state.shells.iter().find(|shell| shell.id() == id) {
@@ -91,7 +90,7 @@ impl Shells {
         })
     }
 
-    /// A line for each of them.
+    /// Lists the commands, one per line.
     pub(crate) fn list(&self) -> String {
         let state = self.lock();
         let line = |shell: &Arc<Shell>| {
@@ -103,15 +102,15 @@ impl Shells {
         }
     }
 
-    /// What the model has not been told of commands that have ended by themselves since this was
-    /// last asked, each once; `None` where there is nothing.
+    /// Returns the news about commands that ended by themselves and whose end the model does not
+    /// know, each once; `None` if there is none.
     pub(crate) fn take_news(&self) -> Option<String> {
         let shells = self.lock().shells.clone();
         let news: Vec<_> = shells.iter().filter_map(|shell| news(shell)).collect();
         (!news.is_empty()).then(|| news.join("\n"))
     }
 
-    /// Ends all of them and waits for that, for a bounded time.
+    /// Stops all commands and waits for them, with a timeout.
     pub(crate) async fn end(&self) {
         let shells = std::mem::take(&mut self.lock().shells);
         let ends = shells.iter().filter(|shell| shell.is_running()).map(|shell| shell.stop());
@@ -125,13 +124,13 @@ impl Shells {
     }
 }
 
-/// Whether an id is that of a command outside of the sandbox: what is said to it is judged as what
-/// runs there.
+/// Whether an id is that of a command outside the sandbox: the gate rules on input to it as on
+/// commands that run there.
 pub(crate) fn is_outside(id: &str) -> bool {
     id.starts_with(OUTSIDE)
 }
 
-/// How a process ended, in words.
+/// Describes how a process ended.
 pub(crate) fn ending(status: &ExitStatus) -> String {
     match (&status.signal, status.code) {
         (Some(signal), _) => format!("Killed by signal: {signal}"),
@@ -144,7 +143,7 @@ fn names(shells: &[Arc<Shell>]) -> String {
     shells.iter().map(|shell| shell.id().to_owned()).collect::<Vec<_>>().join(", ")
 }
 
-/// What is told of a command that has ended, with the end of the output that nobody has read.
+/// Returns the news about a command that has ended, with the end of its unread output.
 fn news(shell: &Shell) -> Option<String> {
     let (end, unread) = shell.take_news()?;
     let mut text =

@@ -1,5 +1,4 @@
-//! One command in the background: its task takes the output as it comes, gives it its input and
-//! ends it.
+//! One background command: its task reads the output as it arrives, writes its input and ends it.
 
 use super::{NewShell, ending};
 use crate::{
@@ -19,21 +18,21 @@ use tokio::{
     time::{Instant, sleep_until, timeout, timeout_at},
 };
 
-/// How a command in the background ended.
+/// How a background command ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ShellEnd {
-    /// By itself.
+    /// It exited by itself.
     Exited(ExitStatus),
     /// It was stopped by a call, or by the end of the session.
     Stopped,
-    /// Its time was up.
+    /// It reached its timeout.
     TimedOut,
-    /// It never ran: it could not be confined where it was to run.
+    /// It never ran: the required sandbox was not available.
     NotConfined(String),
 }
 
 impl ShellEnd {
-    /// In words, as the last line of a result.
+    /// Describes the end, for the last line of a result.
     pub(crate) fn words(&self) -> String {
         match self {
             Self::Exited(status) => ending(status),
@@ -44,16 +43,16 @@ impl ShellEnd {
     }
 }
 
-/// Output that was taken, and how the command ended if it has.
+/// Output that was read, and how the command ended, if it has.
 #[derive(Debug)]
 pub(crate) struct Taken {
-    /// What was said since it was last taken, as plain text.
+    /// The output since the last read, as plain text.
     pub(crate) said: String,
     /// How it ended.
     pub(crate) end: Option<ShellEnd>,
 }
 
-/// A command in the background. Dropping the last copy kills it.
+/// A background command. Dropping the last copy kills it.
 pub(crate) struct Shell {
     id: String,
     line: String,
@@ -65,7 +64,7 @@ pub(crate) struct Shell {
     task: AbortHandle,
 }
 
-/// What the task and the session share.
+/// The state shared by the task and the session.
 #[derive(Default)]
 struct Shared {
     state: Mutex<State>,
@@ -74,13 +73,13 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    /// What nobody has read, the newest of it.
+    /// The most recent unread output.
     unread: String,
-    /// The line that has not ended.
+    /// The last, incomplete line.
     unfinished: String,
-    /// What was read of that line already.
+    /// The part of that line that was already read.
     ahead: String,
-    /// Bytes of output that were dropped before anybody read them.
+    /// Bytes of output dropped before they were read.
     dropped: usize,
     end: Option<ShellEnd>,
     /// Whether the model knows of the end.
@@ -107,17 +106,17 @@ impl Shell {
         &self.id
     }
 
-    /// Its line in one line, so many characters of it.
+    /// Returns the command line on one line, truncated to that many characters.
     pub(crate) fn line(&self, chars: usize) -> String {
         cut::cut(&crate::one_line(&self.line), chars).into_owned()
     }
 
-    /// Whether a sandbox holds it.
+    /// Whether it runs in a sandbox.
     pub(crate) fn is_confined(&self) -> bool {
         self.confined
     }
 
-    /// The terminal in which a client shows it.
+    /// Returns the terminal in which a client shows it.
     pub(crate) fn terminal(&self) -> Option<&TerminalId> {
         self.terminal.as_ref()
     }
@@ -126,7 +125,7 @@ impl Shell {
         self.shared.lock().end.is_none()
     }
 
-    /// Whether it runs and for how long, or how it ended.
+    /// Describes how long it has been running, or how it ended.
     pub(super) fn state_words(&self) -> String {
         match &self.shared.lock().end {
             None => format!("runs for {} s", self.began.elapsed().as_secs()),
@@ -134,10 +133,11 @@ impl Shell {
         }
     }
 
-    /// Gives it input.
+    /// Writes to its input.
     ///
     /// # Errors
-    /// For the model, when the command does not take it.
+    ///
+    /// Fails with a message for the model if the command does not accept the input.
     pub(crate) async fn write(&self, text: String) -> Result<(), String> {
         let (reply, answer) = oneshot::channel();
         let ended = || format!("{} has ended and takes no input.", self.id);
@@ -153,32 +153,32 @@ impl Shell {
         }
     }
 
-    /// Ends it and waits until it has ended.
+    /// Stops the command and waits until it has ended.
     pub(crate) async fn stop(&self) {
-        // It has ended where nobody takes the order.
+        // If the receiver is gone, the command has ended.
         let _ = self.orders.send(Order::Stop).await;
         self.until(|state| state.end.is_some()).await;
     }
 
-    /// Waits until it has ended, for so long.
+    /// Waits until the command has ended, with a timeout.
     pub(crate) async fn ended_within(&self, wait: Duration) {
         let _ = timeout(wait, self.until(|state| state.end.is_some())).await;
     }
 
-    /// Waits until there is output that nobody has read, or it has ended, for so long.
+    /// Waits until there is unread output or the command has ended, with a timeout.
     pub(crate) async fn heard_within(&self, wait: Duration) {
         let _ = timeout(wait, self.until(|state| state.has_news() || state.end.is_some())).await;
     }
 
-    /// Takes what was said since the last time. Whoever is told of the end this way knows of it.
+    /// Takes the output since the last read. The end, if included, counts as known to the model.
     pub(crate) fn take(&self) -> Taken {
         let mut state = self.shared.lock();
         state.told |= state.end.is_some();
         Taken { said: state.take_unread(), end: state.end.clone() }
     }
 
-    /// How it ended by itself, and what nobody has read, if nobody was told of the end yet. What was
-    /// not read stays.
+    /// Returns how the command ended by itself, with the unread output, unless the end is already
+    /// known to the model. The output stays unread.
     pub(super) fn take_news(&self) -> Option<(String, String)> {
         let mut state = self.shared.lock();
         let end = state.end.as_ref().filter(|_| !state.told)?.words();
@@ -190,7 +190,7 @@ impl Shell {
         loop {
             let changed = self.shared.changed.notified();
             let mut changed = std::pin::pin!(changed);
-            // Registered before the look, so that no change is missed.
+            // Registered before the check, so that no change is missed.
             changed.as_mut().enable();
             if reached(&self.shared.lock()) {
                 return;
@@ -211,7 +211,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes text that ended, and the line that has not.
+    /// Takes completed text, and the incomplete last line.
     fn say(&self, ended: &str, unfinished: Option<String>) {
         self.lock().say(ended, unfinished.unwrap_or_default());
         self.changed.notify_waiters();
@@ -229,7 +229,7 @@ impl State {
             let ahead = std::mem::take(&mut self.ahead);
             match ended.strip_prefix(&ahead) {
                 Some(more) => self.unread.push_str(more),
-                // Written over since it was read: the line is told again.
+                // The line was overwritten since it was read, so it is reported again.
                 None => self.unread.extend(["\n", ended]),
             }
         }
@@ -280,7 +280,7 @@ async fn carry(
                 Some(Order::Input(text, reply)) => {
                     let until = Instant::now() + SHELL_INPUT_WAIT;
                     let written = timeout_at(until, process.write_input(&text)).await;
-                    // Whoever gave it may have stopped waiting.
+                    // The receiver may have been dropped.
                     let _ = reply.send(written.unwrap_or(Err(SystemError::NoInput)));
                 }
                 Some(Order::Stop) | None => break Some(ShellEnd::Stopped),

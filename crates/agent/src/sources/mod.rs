@@ -1,7 +1,8 @@
-//! The seam to tools that come from elsewhere: servers, scripts, integrations.
+//! The interface to external tools: MCP servers, scripts, integrations.
 //!
-//! A [`ToolProvider`] belongs to the runtime and makes a [`ToolSource`] for each session. The session asks its sources before each request to the
-//! model, so tools can come and go while it runs. What they give goes through the same gate as everything else.
+//! A [`ToolProvider`] belongs to the runtime and opens a [`ToolSource`] for each session. The
+//! session queries its sources before each request to the model, so tools can come and go while it
+//! runs. Their tools pass the same gate as all others.
 
 pub(crate) mod server;
 
@@ -17,37 +18,39 @@ use futures::{
 use std::{collections::HashSet, panic::AssertUnwindSafe, sync::Arc};
 use system::AbsPath;
 
-/// Gives sessions further tools, beside the built-in ones and those of their client.
+/// Provides sessions with tools beside the built-in ones and those of their client.
 pub trait ToolProvider: Send + Sync {
-    /// What a session that is being made or opened gets its tools from. Returns at once: whatever takes time happens behind it.
+    /// Opens the source of a session that is created or opened. Must return without blocking: slow
+    /// work runs in the background.
     fn open(&self, session: &SessionScope) -> Arc<dyn ToolSource>;
 }
 
-/// Further tools of one session.
+/// The external tools of one session.
 #[async_trait]
 pub trait ToolSource: Send + Sync {
-    /// The tools that are there now, and what is new about them. Asked before each request to the model; may wait for tools that are about to
-    /// be there, and is given up on after 5 s. Cancel-safe.
+    /// Returns the current tools, and notices about them. Called before each request to the model.
+    /// May wait for tools that are about to be ready, with a timeout of 5 s. Cancel-safe.
     async fn offer(&self) -> Offer;
 
-    /// Whether it may come to have other tools than those that it has now.
+    /// Whether the set of tools may still change.
     fn grows(&self) -> bool {
         true
     }
 
-    /// The slash commands that it has now. One with a name that is taken already is left out.
+    /// Returns the current slash commands. A command whose name is taken is left out.
     fn commands(&self) -> Vec<SlashCommand> {
         Vec::new()
     }
 
-    /// Completes when [`ToolSource::commands`] has become another list. Waited for by one at a time; cancel-safe.
+    /// Completes when [`ToolSource::commands`] has changed. Has a single waiter at a time;
+    /// cancel-safe.
     async fn commands_changed(&self) {
         std::future::pending().await
     }
 
-    /// What the user says to the model with one of its commands; the error is for the user. `None`
-    /// where it has no such command: the prompt then goes to the model as it is. `refused` is asked
-    /// before a command that it has is carried out.
+    /// Expands one of the source's commands to the content for the model; the error is for the
+    /// user. `None` if the source has no such command: the prompt then goes to the model unchanged.
+    /// `refused` is called before a known command is executed.
     async fn say(
         &self,
         _command: &str,
@@ -57,8 +60,9 @@ pub trait ToolSource: Send + Sync {
         None
     }
 
-    /// What a prompt mentions, to be attached to it; the error is for the user. `None` where it has no such thing. `refused` says of a function why it
-    /// must not be called, if it must not.
+    /// Returns the content of a mention, to be attached to the prompt; the error is for the user.
+    /// `None` if the source does not have it. `refused` returns why a function must not be called,
+    /// if so.
     async fn attach(
         &self,
         _mention: &Mention,
@@ -67,47 +71,47 @@ pub trait ToolSource: Send + Sync {
         None
     }
 
-    /// The client opened the session again, with these servers in place of those that it gave before.
+    /// Replaces the client's servers, when the client opens the session again.
     fn set_servers(&self, _servers: Vec<ClientServer>) {}
 
-    /// A call of the session ended well, with this text as its result: told of each, in order,
-    /// whenever the session's log is read. For a source whose offer depends on what was called
-    /// before.
+    /// Replays a successful call of the session with its result: called for each, in order,
+    /// whenever the session's log is read. For a source whose offer depends on earlier calls.
     fn recall(&self, _tool: &str, _result: &str) {}
 
-    /// The session has ended: ends what was started for it. Called once.
+    /// Releases what was started for the session, once it has ended. Called once.
     async fn close(&self) {}
 }
 
-/// Says of a function why it must not be called, if it must not.
+/// Returns why a function must not be called, if so.
 pub type Refused<'a> = dyn Fn(&str) -> Option<String> + Send + Sync + 'a;
 
-/// Something that a prompt mentions and a source may have.
+/// A reference in a prompt to something that a source may have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mention {
-    /// Who is said to have it; anybody, where nobody is named.
+    /// The name of the source; `None` means any source.
     pub of: Option<String>,
-    /// Its address.
+    /// Its URI.
     pub uri: String,
 }
 
-/// What a source has for a session.
+/// The tools and notices of a source.
 #[derive(Default)]
 pub struct Offer {
-    /// The tools, in the order models are told of them. One with a name that is taken already is left out.
+    /// The tools, in the order in which they are listed to models. A tool whose name is taken is
+    /// left out.
     pub tools: Vec<Arc<dyn AnyTool>>,
-    /// What the user is to be told, each once.
+    /// Notices for the user, each returned once.
     pub notices: Vec<SourceNotice>,
 }
 
-/// Something that the user should know of a source.
+/// A notice about a source, for the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceNotice {
-    /// How much it matters.
+    /// How severe it is.
     pub severity: Severity,
     /// One line.
     pub title: String,
-    /// The rest, if any.
+    /// Details, if any.
     pub description: Option<String>,
 }
 
@@ -116,13 +120,13 @@ pub struct SourceNotice {
 pub struct SessionScope {
     /// Its id.
     pub id: SessionId,
-    /// Its folder.
+    /// Its directory.
     pub cwd: AbsPath,
-    /// The servers that its client gave, for this session alone.
+    /// The MCP servers that its client provides for this session alone.
     pub servers: Vec<ClientServer>,
 }
 
-/// Every provider of a runtime.
+/// All providers of a runtime.
 #[derive(Clone, Default)]
 pub struct ToolProviders(Arc<[Arc<dyn ToolProvider>]>);
 
@@ -153,7 +157,7 @@ impl Sources {
         self.0.is_empty()
     }
 
-    /// What all of them have now. One that panics or takes too long has nothing, and harms nobody.
+    /// Returns the offers of all sources. A source that panics or times out contributes nothing.
     pub(crate) async fn offer(&self) -> Offer {
         let offers = self.0.iter().map(async |source| {
             let offer = AssertUnwindSafe(source.offer()).catch_unwind();
@@ -178,7 +182,7 @@ impl Sources {
         all
     }
 
-    /// Whether one of them may come to have other tools than those that it has now.
+    /// Whether the set of tools may still change.
     pub(crate) fn grows(&self) -> bool {
         self.0.iter().any(|source| source.grows())
     }
@@ -187,7 +191,7 @@ impl Sources {
         self.0.iter().flat_map(|source| source.commands()).collect()
     }
 
-    /// Completes when the commands of one of them are others. Cancel-safe.
+    /// Completes when the commands of a source have changed. Cancel-safe.
     pub(crate) async fn commands_changed(&self) {
         match self.0.is_empty() {
             true => std::future::pending().await,
@@ -195,7 +199,7 @@ impl Sources {
         }
     }
 
-    /// What the first that has a command makes of it.
+    /// Expands a command through the first source that has it.
     pub(crate) async fn say(
         &self,
         command: &str,
@@ -210,7 +214,7 @@ impl Sources {
         None
     }
 
-    /// What the first that has what is mentioned gives.
+    /// Returns the content of a mention from the first source that has it.
     pub(crate) async fn attach(
         &self,
         mention: &Mention,
@@ -228,7 +232,7 @@ impl Sources {
         self.0.iter().for_each(|source| source.set_servers(servers.to_vec()));
     }
 
-    /// Tells the sources of a call that ended well, if the event says so of one.
+    /// Passes an event to the sources if it is a successful call.
     pub(crate) fn recall(&self, event: &SessionEvent) {
         if let SessionEvent::ToolCall(ToolCallUpdate {
             name,
@@ -246,7 +250,7 @@ impl Sources {
     }
 }
 
-/// A session's own tools and those of its sources; a name belongs to whoever comes first.
+/// Merges a session's own tools with those of its sources; the first tool keeps a name.
 pub(crate) fn merge(own: &[Arc<dyn AnyTool>], offered: Vec<Arc<dyn AnyTool>>) -> Vec<Arc<dyn AnyTool>> {
     let mut names: HashSet<_> = own.iter().map(|tool| tool.name()).collect();
     let mut kept = Vec::with_capacity(own.len() + offered.len());

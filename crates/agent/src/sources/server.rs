@@ -1,38 +1,38 @@
-//! Servers that the client brings along for one session.
+//! MCP servers that a client provides for one session.
 
 use std::fmt;
 
-/// An MCP server as the client describes it.
+/// An MCP server as described by the client.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ClientServer {
-    /// What the client calls it.
+    /// The client's name for it.
     pub name: String,
-    /// How it is reached.
+    /// Its transport.
     pub how: ClientServerKind,
 }
 
-/// How a server is reached.
+/// The transport of an MCP server.
 #[derive(Clone, PartialEq, Eq)]
 pub enum ClientServerKind {
-    /// A program of this machine that is spoken to over its standard streams.
+    /// A program on this machine, connected through its standard streams.
     Stdio {
         /// The program.
         command: String,
         /// Its arguments.
         args: Vec<String>,
-        /// Variables of its environment; values may be secret.
+        /// Its environment variables; values may be secret.
         env: Vec<(String, String)>,
     },
     /// Streamable HTTP.
     Http {
-        /// The address.
+        /// The URL.
         url: String,
         /// Headers of every request; values may be secret.
         headers: Vec<(String, String)>,
     },
-    /// HTTP with server-sent events, the transport before streamable HTTP.
+    /// HTTP with server-sent events, the predecessor of streamable HTTP.
     Sse {
-        /// The address.
+        /// The URL.
         url: String,
         /// Headers of every request; values may be secret.
         headers: Vec<(String, String)>,
@@ -45,7 +45,7 @@ impl fmt::Debug for ClientServer {
     }
 }
 
-/// Names, and no values.
+/// Prints the names of headers and variables without their values, which may be secret.
 impl fmt::Debug for ClientServerKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = |pairs: &[(String, String)]| -> Vec<String> {

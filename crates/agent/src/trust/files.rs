@@ -8,23 +8,24 @@ use crate::{
 use std::collections::{BTreeMap, BTreeSet};
 use system::{AbsPath, FileKind, FoundRules, Metadata, System};
 
-/// Names relative to the folder, and what the files hold.
+/// File names relative to the directory, with their contents.
 pub(super) type Covered = BTreeMap<String, Vec<u8>>;
 
-/// Folders of helpers. An item that mentions one may load anything in it, so all of it belongs to the item.
+/// Helper directories. An item that mentions one may load anything in it, so all of it belongs to
+/// the item.
 const HELPERS: [&str; 3] = [".tiller", ".agents", ".claude/skills"];
 
-/// Of a folder of helpers, what belongs to no item: its settings are items of their own.
+/// Belongs to no item, although in a helper directory: its settings are items of their own.
 const NO_HELPER: &str = ".tiller/config.toml";
 
-/// What separates names from what else is in a word: `--require=./x.js`, `sh -c '. ./x; y'`, `a:b`.
+/// Characters that separate names within a word: `--require=./x.js`, `sh -c '. ./x; y'`, `a:b`.
 const SEPARATORS: &str = " \t\r\n'\"`=;|&()<>,:{}$@";
 
-/// Where files look regular and are not.
+/// Places where special files look like regular ones.
 const NO_DISK: [&str; 3] = ["/proc", "/sys", "/dev"];
 
-/// What a file of a folder holds that is read because it lies there; `None` when there is none. Links are
-/// followed, and lead to a regular file of the folder.
+/// Reads a file found in a directory; `None` if it does not exist. Links are followed, and must
+/// lead to a regular file inside the directory.
 pub(super) async fn read(
     system: &dyn System,
     folder: &AbsPath,
@@ -61,15 +62,15 @@ async fn read_regular(
     }
 }
 
-/// The files that belong to an item: those that its words name, and every file of a folder of helpers that they mention. One of them that
-/// cannot be read is an error.
+/// Returns the files that belong to an item: those that its words name, and every file of a helper
+/// directory that they mention. Fails if one of them cannot be read.
 pub(super) async fn of_item(
     system: &dyn System,
     folder: &AbsPath,
     item: &TrustItem,
 ) -> Result<Covered, String> {
     let mut covered = Covered::new();
-    // An absolute path may name the folder with its links, or without.
+    // An absolute path may name the directory with its links resolved or not.
     let real = system.resolve(folder).await.unwrap_or_else(|_| folder.clone());
     let named: Vec<_> = named(folder, &real, &item.words)?.into_iter().collect();
     let mut bytes = 0;
@@ -79,7 +80,7 @@ pub(super) async fn of_item(
             Err(error) if error.is_not_found() => continue,
             Err(error) => return Err(error.to_string()),
         };
-        // What lies in a folder is covered only where the folder is one of helpers.
+        // The contents of a directory belong to the item only if it is a helper directory.
         if found.kind == FileKind::Directory {
             continue;
         }
@@ -102,23 +103,23 @@ pub(super) async fn of_item(
     Ok(covered)
 }
 
-/// Whether a word holds a folder's name, in any spelling that a file system takes for it.
+/// Whether a word contains a directory's name, in any spelling that a file system accepts for it.
 fn mentions(word: &str, folder: &str) -> bool {
     system::pattern_matches(&format!("*{folder}*"), word)
 }
 
-/// The paths inside a folder that words may mean.
+/// Returns the paths inside a directory that words may refer to.
 fn named(folder: &AbsPath, real: &AbsPath, words: &[String]) -> Result<BTreeSet<AbsPath>, String> {
     let mut paths = BTreeSet::new();
     let inside = |path: &AbsPath| {
         [folder, real].iter().any(|base| path.relative_to(base).is_some_and(|name| !name.is_empty()))
     };
-    // What no file can be called names none.
+    // Skip names that no file can have.
     let possible = |name: &&str| !name.contains('\0') && name.split('/').all(|part| part.len() <= 255);
     for word in words {
         let pieces = word.split(|c| SEPARATORS.contains(c));
         for piece in pieces.chain([word.as_str()]).filter(|piece| !piece.is_empty()) {
-            // Of `$PWD/x.js` and `${workspaceFolder}/x.js` the rest is what counts.
+            // In `$PWD/x.js` and `${workspaceFolder}/x.js` the part after the slash is the name.
             let rest = piece.split_once('/').map(|(_, rest)| rest);
             for name in [Some(piece), rest].into_iter().flatten().filter(possible) {
                 paths.extend(Some(folder.join(name)).filter(inside));
@@ -131,7 +132,7 @@ fn named(folder: &AbsPath, real: &AbsPath, words: &[String]) -> Result<BTreeSet<
     Ok(paths)
 }
 
-/// Every file of a folder.
+/// Returns every file of a directory.
 async fn all_of(system: &dyn System, folder: &AbsPath, place: &str) -> Result<Covered, String> {
     let mut covered = Covered::new();
     let mut bytes = 0;

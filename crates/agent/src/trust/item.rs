@@ -1,20 +1,20 @@
-//! What trust is given to.
+//! The items that trust is given to.
 
 use super::{TrustRecord, files::Covered};
 
-/// What kind of thing an item is.
+/// The kind of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ItemKind {
-    /// The settings of a project that do more than tighten, but for hooks.
+    /// The settings of a project that do more than tighten restrictions, except hooks.
     Settings,
-    /// A hook of the project's settings.
+    /// A hook in the project's settings.
     Hook,
-    /// An MCP server of a file of the project.
+    /// An MCP server in a file of the project.
     Server,
 }
 
 impl ItemKind {
-    /// Its word.
+    /// Returns the name of the kind.
     pub fn word(self) -> &'static str {
         match self {
             Self::Settings => "settings",
@@ -24,25 +24,26 @@ impl ItemKind {
     }
 }
 
-/// Something of a project that can execute or redirect.
+/// A part of a project that can execute or redirect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrustItem {
-    /// What it is.
+    /// Its kind.
     pub kind: ItemKind,
-    /// The file that describes it, relative to the folder.
+    /// The file that describes it, relative to the directory.
     pub source: String,
-    /// Its name among those of its kind in that file.
+    /// Its name, unique for its kind in that file.
     pub name: String,
-    /// All of its description that decides what it does.
+    /// All parts of its description that determine its effect.
     pub parts: Vec<String>,
-    /// The words of it that may name files of the project; such files belong to it.
+    /// Its words that may name files of the project; such files belong to it.
     pub words: Vec<String>,
-    /// Its description as a person is shown it, line by line; not yet cleaned for a terminal.
+    /// Its description for the user, line by line; not yet sanitised for a terminal.
     pub shown: Vec<String>,
 }
 
 impl TrustItem {
-    /// What it is called in records and by programs: the same for as long as its kind, file and name are.
+    /// Returns the identifier used in records and by programs; it depends only on kind, file and
+    /// name.
     pub fn id(&self) -> String {
         format!("{}:{}#{}", self.kind.word(), self.source, self.name)
     }
@@ -65,21 +66,21 @@ impl TrustItem {
     }
 }
 
-/// What is to be said of an item.
+/// The trust state of an item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TrustState {
-    /// It is what was trusted.
+    /// It matches what was trusted.
     Trusted,
-    /// It was never trusted, or is not any more.
+    /// It was never trusted, or its trust was revoked.
     Untrusted,
-    /// It was trusted when it was another.
+    /// It has changed since it was trusted.
     Changed,
-    /// It cannot be told what it would do; why, in words.
+    /// Its effect cannot be determined; holds the reason.
     Unknown(String),
 }
 
 impl TrustState {
-    /// Its word.
+    /// Returns the name of the state.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Trusted => "trusted",
@@ -89,7 +90,7 @@ impl TrustState {
         }
     }
 
-    /// What stands in the way, in a few words; `None` when nothing does.
+    /// Returns why the item is not usable, in a few words; `None` if it is trusted.
     pub fn problem(&self) -> Option<String> {
         match self {
             Self::Trusted => None,
@@ -100,16 +101,16 @@ impl TrustState {
     }
 }
 
-/// An item as it is now, and what is to be said of it.
+/// An item with its current trust state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Judged {
     /// The item.
     pub item: TrustItem,
-    /// The files of the project that belong to it, with their sizes in bytes.
+    /// The project files that belong to it, with their sizes in bytes.
     pub files: Vec<(String, usize)>,
-    /// What trust would be given to; `None` when that cannot be told.
+    /// The hash that trust would be given to; `None` if it cannot be computed.
     pub hash: Option<String>,
-    /// What is to be said of it.
+    /// The trust state.
     pub state: TrustState,
 }
 

@@ -1,7 +1,9 @@
-//! Whether what a project brings may execute and redirect: each of its servers, each of its hooks, and the settings that loosen.
+//! Decides whether a project's own files may execute and redirect: each of its servers, each of its
+//! hooks, and the settings that loosen restrictions.
 //!
-//! Trust is given to an item: its name together with a hash of all that decides what it does. One changed byte of that and the item is as
-//! good as unknown again; the other items keep their trust. Whoever is about to use an item asks here, each time.
+//! Trust is given to an item: its name together with a hash of everything that determines its
+//! effect. If one byte of that changes, the item is no longer trusted; the other items are
+//! unaffected. Code that is about to use an item must check its trust here, each time.
 
 mod files;
 mod item;
@@ -13,24 +15,25 @@ use async_trait::async_trait;
 use std::{collections::BTreeMap, sync::Arc};
 use system::{AbsPath, System};
 
-/// Where it is kept what is trusted.
+/// The storage of trust records.
 #[async_trait]
 pub trait TrustRecords: Send + Sync {
-    /// What was trusted in a folder (its path has no links). The error says why that cannot be told.
+    /// Returns the trust record of a directory (a path without links). The error says why it cannot
+    /// be read.
     async fn trusted(&self, folder: &AbsPath) -> Result<TrustRecord, String>;
 }
 
-/// What was trusted in a folder.
+/// What was trusted in a directory.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TrustRecord {
     /// The hash of each trusted item, by the item's id.
     pub items: BTreeMap<String, String>,
-    /// The hash that older versions kept, of all files that could execute or redirect. Every item is trusted for as long as it still is
-    /// the folder's hash.
+    /// A hash kept by older versions, of all files that could execute or redirect. As long as it
+    /// matches the directory, every item is trusted.
     pub whole: Option<String>,
 }
 
-/// Tells of items whether they are trusted. Cheap to clone; looks each time.
+/// Decides whether items are trusted. Cheap to clone; caches nothing.
 #[derive(Clone)]
 pub struct FolderTrust {
     system: Arc<dyn System>,
@@ -38,19 +41,21 @@ pub struct FolderTrust {
 }
 
 impl FolderTrust {
-    /// Looks at folders through `system`, which must read the disk of this machine.
+    /// Creates a checker that reads directories through `system`, which must read the disk of this
+    /// machine.
     pub fn new(system: Arc<dyn System>, records: Arc<dyn TrustRecords>) -> Self {
         Self { system, records }
     }
 
-    /// What a file of a folder holds, by its name relative to the folder. An empty file holds nothing and is as good as none, and so is one
-    /// that merely holds a name free. The error says why it cannot be told.
+    /// Returns the content of a file, by its name relative to the directory. An empty file counts
+    /// as missing, and so does a placeholder that only reserves a name. The error says why it
+    /// cannot be read.
     pub async fn file(&self, folder: &AbsPath, name: &str) -> Result<Option<Vec<u8>>, String> {
         let bytes = files::read(self.system.as_ref(), folder, name).await?;
         Ok(bytes.filter(|bytes| !bytes.is_empty()))
     }
 
-    /// What is to be said of items of a folder as they are now.
+    /// Returns the trust states of a directory's items as they are now.
     pub async fn judge(&self, folder: &AbsPath, items: Vec<TrustItem>) -> Vec<Judged> {
         if items.is_empty() {
             return Vec::new();
@@ -69,19 +74,19 @@ impl FolderTrust {
         futures::future::join_all(judged).await
     }
 
-    /// What is to be said of one item.
+    /// Returns the trust state of one item.
     pub async fn state(&self, folder: &AbsPath, item: &TrustItem) -> TrustState {
         let judged = self.judge(folder, vec![item.clone()]).await.pop();
         judged.map_or(TrustState::Untrusted, |judged| judged.state)
     }
 
     async fn record(&self, folder: &AbsPath) -> Result<TrustRecord, String> {
-        // A link to a folder is that folder.
+        // A link to a directory stands for that directory.
         let folder = self.system.resolve(folder).await.unwrap_or_else(|_| folder.clone());
         self.records.trusted(&folder).await
     }
 
-    /// Whether the hash that an older version kept is still the folder's.
+    /// Whether the hash of an older version still matches the directory.
     async fn counts_whole(&self, folder: &AbsPath, record: &TrustRecord) -> bool {
         let Some(whole) = &record.whole else { return false };
         whole::hash(self.system.as_ref(), folder).await.is_ok_and(|now| now == *whole)

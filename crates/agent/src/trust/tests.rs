@@ -65,7 +65,7 @@ async fn p13_one_item_is_trusted_and_no_other() {
     stage.give(&a).await;
     assert_eq!(stage.state(&a).await, TrustState::Trusted);
     assert_eq!(stage.state(&b).await, TrustState::Untrusted);
-    // The same name with another command, or of another file.
+    // The same name with another command, or from another file.
     assert_eq!(stage.state(&server("a", &["run", "more"])).await, TrustState::Changed);
     let elsewhere = TrustItem { source: ".vscode/mcp.json".to_owned(), ..a.clone() };
     assert_eq!(stage.state(&elsewhere).await, TrustState::Untrusted);
@@ -85,7 +85,7 @@ async fn s07_p13_one_changed_byte_of_a_file_ends_the_trust_of_the_items_it_belon
         (&["node", "$PWD/s.js"], "s.js"),
         (&["node", "${workspaceFolder}/s.js"], "s.js"),
         (&["sh", "/w/abs.sh"], "abs.sh"),
-        // Whatever lies in a folder of helpers belongs to who mentions it.
+        // Every file in a helper directory belongs to an item that mentions the directory.
         (&["sh", ".tiller/hooks/check.sh"], ".tiller/hooks/lib/other.sh"),
         (&["sh", ".TILLER/hooks/check.sh"], ".tiller/hooks/lib/other.sh"),
         (&["sh", "-c", "for f in .tiller/*; do . $f; done"], ".tiller/b"),
@@ -100,13 +100,13 @@ async fn s07_p13_one_changed_byte_of_a_file_ends_the_trust_of_the_items_it_belon
         assert_eq!(stage.state(&item).await, TrustState::Changed, "{words:?}");
         assert_eq!(stage.state(&other).await, TrustState::Trusted, "{words:?}");
     }
-    // One that was not there when trust was given, and comes.
+    // A file that did not exist when trust was given, and appears later.
     let stage = Stage::new();
     let item = server("a", &["./run"]);
     stage.give(&item).await;
     stage.system.add_file("/w/run", "evil");
     assert_eq!(stage.state(&item).await, TrustState::Changed);
-    // Settings are items of their own, and what no item names may change.
+    // Settings are separate items, and files that no item names may change.
     let hook = server("h", &["sh", ".tiller/h.sh"]);
     stage.give(&hook).await;
     stage.system.add_file("/w/.tiller/config.toml", "x");

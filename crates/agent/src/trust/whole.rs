@@ -1,4 +1,5 @@
-//! The hash that older versions gave trust to: of all that could execute or redirect in a folder, as one.
+//! The hash that older versions of Tiller trusted: one for everything that could execute or
+//! redirect in a directory.
 
 use crate::{
     found_rules,
@@ -7,7 +8,7 @@ use crate::{
 use std::collections::BTreeMap;
 use system::{AbsPath, FileKind, FoundRules, System, read_found, resolve_inside};
 
-/// What counted, relative to the folder: files, and folders with all in them.
+/// The hashed paths, relative to the directory: files, and directories with all their contents.
 const PLACES: [&str; 8] = [
     ".tiller",
     ".mcp.json",
@@ -19,7 +20,8 @@ const PLACES: [&str; 8] = [
     ".claude/skills",
 ];
 
-/// The hash of what a folder holds now. The error says what cannot be read, or that there is too much of it.
+/// Returns the hash of a directory's current content. The error says what cannot be read, or that
+/// there is too much of it.
 pub(super) async fn hash(system: &dyn System, folder: &AbsPath) -> Result<String, String> {
     Ok(Content::read(system, folder).await?.hash())
 }
@@ -32,16 +34,16 @@ struct Content {
 impl Content {
     async fn read(system: &dyn System, folder: &AbsPath) -> Result<Self, String> {
         let mut content = Self::default();
-        // Nothing of these is shown or sent: `.env` is only compared with what it was.
+        // These contents are neither shown nor sent: `.env` is only compared with its old state.
         let rules = FoundRules { any_name: true, ..found_rules(folder, &[], TRUST_BYTES) };
         let mut bytes = 0;
         let mut level: Vec<_> = PLACES.iter().map(|place| folder.join(place)).collect();
         for depth in 0.. {
-            // One look at all of a level: most folders have nothing of this at all.
+            // One batch per level: most directories have none of these files.
             let looks = system.metadata_of(&level).await;
             let mut below = Vec::new();
             for (at, (path, found)) in level.iter().zip(looks).enumerate() {
-                // Links are followed: what counts is what would be executed.
+                // Links are followed, because the hash covers what would be executed.
                 let kind = match found {
                     Ok(found) => found.kind,
                     Err(error) if error.is_not_found() => continue,

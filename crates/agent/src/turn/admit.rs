@@ -1,4 +1,4 @@
-//! What a turn begins with: the prompt, what is looked up for it before it is recorded, and what becomes of it.
+//! The start of a turn: expands the prompt, records it, and decides whether the model is called.
 
 use super::Turn;
 use crate::{
@@ -13,23 +13,24 @@ use crate::{
 use serde_json::json;
 use tokio::sync::oneshot;
 
-/// What a turn begins with.
+/// The input of a turn.
 pub(crate) struct Prompted {
     pub(crate) content: Vec<Content>,
-    /// Told the id of its message once that is recorded.
+    /// Receives the id of the prompt's message once that is recorded.
     pub(crate) recorded: oneshot::Sender<MessageId>,
 }
 
-/// What becomes of a prompt.
+/// The outcome of admitting a prompt.
 pub(super) enum Admitted {
-    /// It is for the model; its texts.
+    /// The prompt goes to the model; holds its text.
     Asks(String),
-    /// It was a command, or a hook refused it: the turn ends without a request.
+    /// The prompt was a command, or a hook refused it: the turn ends without a request.
     Answered(StopReason),
 }
 
 impl Turn<'_> {
-    /// Looks up what a prompt names, asks the hooks, and begins to store it. A slash command is carried out.
+    /// Expands what a prompt refers to, runs the hooks, and starts to store it. A slash command is
+    /// executed.
     pub(super) async fn admit(&mut self, turn: &TurnId, prompt: Prompted) -> Result<Admitted, TurnError> {
         let Prompted { content, recorded } = prompt;
         let content = {
@@ -40,7 +41,7 @@ impl Turn<'_> {
                 () = self.cancel.cancelled() => None,
                 looked = tokio::time::timeout(LOOK_WAIT, looking) => looked.ok(),
             };
-            // What was said is kept whatever becomes of what it names.
+            // The prompt is kept even if what it refers to cannot be read.
             looked.unwrap_or(content)
         };
         let command = commands::of(&content);
@@ -59,7 +60,7 @@ impl Turn<'_> {
             events.push(SessionEvent::Phase(Phase::Thinking));
         }
         self.session.begin_storing(events, move || {
-            // Most clients only wait for the end.
+            // Most clients ignore the id and only wait for the end.
             let _ = recorded.send(message);
         });
         if let Some(action) = command {
@@ -74,13 +75,13 @@ impl Turn<'_> {
         Ok(Admitted::Asks(words(&content)))
     }
 
-    /// A prompt with what it links to and mentions.
+    /// Returns a prompt with its links and mentions expanded.
     async fn look_at(&self, content: Vec<Content>, state: &SessionState) -> Vec<Content> {
         let system = self.session.system().as_ref();
         let open = |path: &_, canonical: &_| self.session.gate().attaching(state, path, canonical);
         let content = attachments::expand(content, system, &open).await;
         for path in attachments::files(&content) {
-            // Searches ask the editor for it, as far as the tools may read it.
+            // Searches take this file's content from the editor, as far as the tools may read it.
             let canonical = system.resolve(&path).await;
             if canonical.is_ok_and(|canonical| open(&path, &canonical).is_some()) {
                 self.session.files().named(&path);
@@ -98,8 +99,9 @@ impl Turn<'_> {
         content
     }
 
-    /// A prompt that is a command of a source, with what the user says with it; and why that cannot
-    /// be, if it cannot. A prompt that begins with `/` and is no command is left as it is.
+    /// Expands a prompt that is a command of a source, together with the text after it; also
+    /// returns the reason if that fails. A prompt that begins with `/` and is no command is left as
+    /// it is.
     async fn say_command(
         &self,
         mut content: Vec<Content>,
@@ -123,7 +125,7 @@ impl Turn<'_> {
         }
     }
 
-    /// A notice that names the command which a prompt looks like, where it is close to one.
+    /// Returns a notice naming the closest command, if the prompt looks like a mistyped one.
     fn command_hint(&self, content: &[Content]) -> Option<SourceNotice> {
         let Some(Content::Text(text)) = content.first() else { return None };
         let (given, _) = commands::named(text)?;
@@ -135,7 +137,8 @@ impl Turn<'_> {
         })
     }
 
-    /// What hooks make of a prompt: it with their notes, and why it must not be, if it must not.
+    /// Runs the hooks on a prompt. Returns the prompt with their notes, and the reason if one
+    /// denied it.
     pub(super) async fn ask_hooks(&self, mut content: Vec<Content>) -> (Vec<Content>, Option<String>) {
         let about = || json!({ "prompt": words(&content) });
         let hooks = self.session.look_at_settings().await.hooks.clone();
@@ -145,7 +148,7 @@ impl Turn<'_> {
     }
 }
 
-/// What begins a turn.
+/// Returns the events that begin a turn.
 fn prompt_events(
     controls: &Controls,
     turn: &TurnId,
@@ -164,7 +167,7 @@ fn prompt_events(
     events
 }
 
-/// The texts of a prompt.
+/// Joins the texts of a prompt.
 fn words(content: &[Content]) -> String {
     let text = |item: &Content| match item {
         Content::Text(text) => Some(text.clone()),

@@ -1,4 +1,4 @@
-//! One answer of the model: it is asked, and what it says is passed on while it says it.
+//! Calls the model once and streams its answer to the client.
 
 use super::{gathered::Gathered, text_calls::Watch};
 use crate::{
@@ -9,7 +9,7 @@ use futures::{StreamExt as _, stream::BoxStream};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// What a model answered, as far as it came.
+/// An answer of the model, as far as it was received.
 pub(super) struct Answer {
     pub(super) response: ModelResponse,
     pub(super) usage: Usage,
@@ -17,15 +17,16 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// Whether it is no answer at all, because the conversation does not fit into the model's context.
+    /// Whether the request failed because the conversation exceeds the model's context, with no
+    /// part of an answer.
     pub(super) fn overflows(&self) -> bool {
         matches!(self.stop, Err(ModelError::ContextOverflow(_))) && self.response.items.is_empty()
     }
 }
 
-/// Asks the model and passes on what it says while it says it. A cancelled, broken or cut-off
-/// answer keeps its text and loses its calls. While the client has too much to read, the model is
-/// not read.
+/// Calls the model and streams its answer to the client. A cancelled, broken or cut-off answer
+/// keeps its text and loses its calls. While the client is behind, the model's stream is not read
+/// (backpressure).
 pub(super) async fn ask(
     session: &mut Session,
     model: &dyn LanguageModel,
@@ -39,7 +40,8 @@ pub(super) async fn ask(
     let mut watch = Watch::new(model.info(), session.settings().calls_as_text);
     let offered = request.tools.clone();
     let mut stream = bounded::ask(model, request);
-    // The model reads the prompt while the disk writes it; nothing of the answer is passed on before the prompt is safe.
+    // The request overlaps the disk write; no part of the answer is emitted before the prompt is
+    // stored.
     let (stored, first) = futures::join!(session.stored(), next(&mut stream, cancel));
     stored?;
     if let Some(disclosure) = disclosure(session, model.info()) {
@@ -115,14 +117,14 @@ pub(super) async fn ask(
     Ok(Answer { response, usage, stop })
 }
 
-/// Shows more of the answer, if there is more.
+/// Emits a piece of the answer, unless it is empty.
 fn tell_text(session: &Session, id: &MessageId, text: String) {
     if !text.is_empty() {
         session.tell(SessionEvent::MessageDelta { id: id.clone(), text });
     }
 }
 
-/// Tells that an answer was cut off; the mark that its text ends with.
+/// Emits a notice that an answer was cut off; returns the mark at the end of its text.
 fn cut_off(session: &Session) -> String {
     let most = ANSWER_BYTES >> 20;
     session.tell(SessionEvent::Notice {
@@ -137,7 +139,7 @@ fn cut_off(session: &Session) -> String {
     format!("[cut off here: an answer may have {most} MiB]")
 }
 
-/// The next thing the model says; an end, when it was cancelled.
+/// Returns the next event of the stream; a stop if cancelled.
 pub(super) async fn next(
     stream: &mut BoxStream<'_, Result<ModelEvent, ModelError>>,
     cancel: &CancellationToken,
@@ -149,7 +151,7 @@ pub(super) async fn next(
     }
 }
 
-/// What the user is told while a request is tried again.
+/// Returns the notice shown while a request is retried.
 pub(super) fn retrying(attempt: u32, after: Duration, reason: String) -> SessionEvent {
     SessionEvent::Notice {
         severity: Severity::Warning,
@@ -158,7 +160,8 @@ pub(super) fn retrying(attempt: u32, after: Duration, reason: String) -> Session
     }
 }
 
-/// What a stand-in for a language model must say first, once per session and model.
+/// Returns the disclosure that a stand-in for a language model must show once per session and
+/// model.
 fn disclosure(session: &Session, info: &ModelInfo) -> Option<String> {
     let disclosure = info.disclosure.as_ref()?;
     (!session.conversation().has_answered(&info.id)).then(|| format!("{disclosure}\n\n"))

@@ -1,4 +1,4 @@
-//! A turn that asks no model: a slash command is done and answered.
+//! Turns that call no model: a slash command is executed and answered.
 
 use super::{
     Turn,
@@ -14,7 +14,7 @@ use crate::{
 };
 
 impl Turn<'_> {
-    /// Does what a slash command asks for.
+    /// Executes a slash command.
     pub(super) async fn command(&mut self, action: Action) -> Result<StopReason, TurnError> {
         let mut rewound = None;
         let text = match action {
@@ -52,12 +52,13 @@ impl Turn<'_> {
             Action::Help => commands::help(&commands::all(self.session.toolbox().sources())),
         };
         let stop = self.say(text);
-        // What was done to files comes after the answer: it is news to the model, which sees neither the command nor its answer.
+        // The rewind event follows the answer: it informs the model, which sees neither the command
+        // nor its answer.
         self.progress.last.extend(rewound.map(SessionEvent::Rewound));
         Ok(stop)
     }
 
-    /// Says something that no model said, and ends the turn.
+    /// Answers with text of the runtime's own, and ends the turn.
     pub(super) fn say(&mut self, text: String) -> StopReason {
         let (id, thought_id) = self.session.conversation().next_answer();
         self.session.tell(SessionEvent::MessageDelta { id: id.clone(), text: text.clone() });
@@ -66,7 +67,8 @@ impl Turn<'_> {
         StopReason::EndTurn
     }
 
-    /// Sums up the conversation because the user wants it; what is said about that, and nothing when it was cancelled.
+    /// Summarises the conversation at the user's request. Returns the answer, or `None` if
+    /// cancelled.
     async fn compact(&mut self, focus: Option<&str>) -> Result<Option<String>, TurnError> {
         let state = self.controls.state();
         let model = self.session.model(&state.model).await?;
@@ -91,7 +93,7 @@ impl Turn<'_> {
         }))
     }
 
-    /// How full the context is.
+    /// Describes how full the context is.
     async fn context_text(&mut self) -> Result<String, TurnError> {
         let state = self.controls.state();
         let model = self.session.model(&state.model).await?;

@@ -1,24 +1,24 @@
-//! The items of an answer, as they come.
+//! Collects the items of an answer as they arrive.
 
 use crate::{
     Item, Reasoning, Text, ToolCallRequest,
     event::item::{Paragraphs, calls_of, text_of},
 };
 
-/// What came of an answer so far.
+/// The items of an answer received so far.
 #[derive(Debug, Default)]
 pub(super) struct Gathered {
     items: Vec<Item<ToolCallRequest>>,
-    /// The place of the text that is not complete: further pieces belong to it.
+    /// Index of the incomplete text item, to which further pieces are appended.
     open_text: Option<usize>,
-    /// Reasoning whose block is not complete.
+    /// Text of an incomplete reasoning block.
     open_reasoning: String,
     texts: Paragraphs,
     thoughts: Paragraphs,
 }
 
 impl Gathered {
-    /// Takes a piece of text; what a person reads of it, with the gap that makes it a paragraph.
+    /// Takes a piece of text; returns it as shown, with the gap that separates paragraphs.
     pub(super) fn text(&mut self, piece: String) -> String {
         if piece.is_empty() {
             return piece;
@@ -35,7 +35,7 @@ impl Gathered {
         shown
     }
 
-    /// The text is complete. One of which no piece came is an item all the same.
+    /// Ends the text item. With opaque data, an item is kept even if it has no text.
     pub(super) fn end_text(&mut self, opaque: Option<String>) {
         self.texts.end();
         match self.open_text.take().map(|at| &mut self.items[at]) {
@@ -45,7 +45,7 @@ impl Gathered {
         }
     }
 
-    /// Adds a text of our own; what a person reads of it.
+    /// Adds a text of the runtime's own; returns it as shown.
     pub(super) fn whole_text(&mut self, text: &str) -> String {
         self.end_text(None);
         let shown = self.text(text.to_owned());
@@ -53,14 +53,14 @@ impl Gathered {
         shown
     }
 
-    /// Takes a piece of reasoning; what a person reads of it.
+    /// Takes a piece of reasoning; returns it as shown.
     pub(super) fn reasoning(&mut self, piece: String) -> String {
         self.open_reasoning.push_str(&piece);
         let gap = self.thoughts.push(&piece);
         if gap.is_empty() { piece } else { format!("{gap}{piece}") }
     }
 
-    /// A block of reasoning is complete.
+    /// Ends a block of reasoning.
     pub(super) fn end_reasoning(&mut self, reasoning: Reasoning) {
         self.thoughts.end();
         self.open_reasoning.clear();
@@ -72,17 +72,17 @@ impl Gathered {
         self.items.push(Item::Call(call));
     }
 
-    /// How many calls came.
+    /// Returns the number of calls received.
     pub(super) fn calls(&self) -> usize {
         calls_of(&self.items).count()
     }
 
-    /// The text as a person reads it.
+    /// Returns the text as shown.
     pub(super) fn shown_text(&self) -> String {
         text_of(&self.items)
     }
 
-    /// The text at the end of the answer.
+    /// Returns the last text item.
     pub(super) fn last_text(&self) -> Option<&str> {
         match self.items.iter().rev().find(|item| matches!(item, Item::Text(_)))? {
             Item::Text(Text { text, .. }) => Some(text),
@@ -90,7 +90,7 @@ impl Gathered {
         }
     }
 
-    /// What was thought last.
+    /// Returns the last reasoning, complete or not.
     pub(super) fn last_thought(&self) -> Option<String> {
         if !self.open_reasoning.is_empty() {
             return Some(self.open_reasoning.clone());
@@ -101,8 +101,8 @@ impl Gathered {
         })
     }
 
-    /// Keeps so many bytes of the last text. It is no longer what the model wrote, so its wire's own form goes; one without words goes
-    /// altogether.
+    /// Truncates the last text to `end` bytes. It then differs from what the model wrote, so its
+    /// opaque wire data is dropped; a blank text is removed.
     pub(super) fn cut_last_text(&mut self, end: usize) {
         self.open_text = None;
         let Some(at) = self.items.iter().rposition(|item| matches!(item, Item::Text(_))) else { return };
@@ -115,18 +115,18 @@ impl Gathered {
         }
     }
 
-    /// Adds an item that means nothing outside its wire.
+    /// Adds an item that has a meaning only in the provider's wire format.
     pub(super) fn other(&mut self, opaque: String) {
         self.items.push(Item::Other(opaque));
     }
 
-    /// The answer broke off: its calls are not run.
+    /// Drops the calls of a broken answer, which are not run.
     pub(super) fn drop_calls(&mut self) {
         self.items.retain(|item| !matches!(item, Item::Call(_)));
         self.open_text = None;
     }
 
-    /// What came, in order.
+    /// Returns the items in order.
     pub(super) fn into_items(mut self) -> Vec<Item<ToolCallRequest>> {
         if !self.open_reasoning.is_empty() {
             self.items.push(Item::Reasoning(Reasoning { text: self.open_reasoning, opaque: None }));

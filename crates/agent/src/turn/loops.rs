@@ -1,10 +1,11 @@
-//! Rounds that repeat each other: the same calls with the same results, one after the other or in a sequence of several rounds.
+//! Detects rounds that repeat: the same calls with the same results, alone or as a sequence of
+//! several rounds.
 
 use crate::{AnsweredCall, ToolCallRequest};
 
-/// The longest sequence of rounds that is seen to repeat.
+/// The longest sequence of rounds that is detected.
 const PERIOD: usize = 8;
-/// How many times before the end the model is warned.
+/// How many repetitions before the limit the model is warned.
 const WARNED_BEFORE: u32 = 2;
 
 /// The rounds of a turn.
@@ -16,12 +17,13 @@ pub(super) struct Loops {
 #[derive(PartialEq)]
 struct Round {
     calls: String,
-    /// Without the digits: a time or a count in a result makes no other result of it.
+    /// Results without digits, so that a time or a count does not make them differ.
     results: String,
 }
 
 impl Loops {
-    /// How often the sequence that these calls end has then been run through, with the same results before.
+    /// Returns how many times the sequence that these calls complete has run, with equal results so
+    /// far.
     pub(super) fn times<'a>(&self, calls: impl Iterator<Item = &'a ToolCallRequest>) -> u32 {
         let now = signature(calls);
         (1..=PERIOD).map(|period| self.times_of(period, &now)).max().unwrap_or(1)
@@ -43,7 +45,7 @@ impl Loops {
         u32::try_from(same / period).unwrap_or(u32::MAX)
     }
 
-    /// The calls were run; `told` is what this module had to say in their results.
+    /// Records a round that was run; `told` is the warning that this module added to the results.
     pub(super) fn ran<'a>(
         &mut self,
         calls: impl Iterator<Item = &'a ToolCallRequest>,
@@ -64,7 +66,8 @@ fn signature<'a>(calls: impl Iterator<Item = &'a ToolCallRequest>) -> String {
     calls.map(|call| format!("{} {:?}\n", call.name, call.arguments)).collect()
 }
 
-/// What the model is told of a repetition, if anything: a warning before the end, and the end.
+/// Returns the text for the model about a repetition, if any: a warning before the limit, or the
+/// end.
 pub(super) fn warning(times: u32, limit: u32) -> Option<String> {
     if times >= limit {
         return Some(format!(
@@ -91,7 +94,7 @@ mod tests {
         ToolCallRequest::new(ToolCallId("1".into()), call)
     }
 
-    /// How often each round was seen, where a round is a call and its result.
+    /// Returns the count seen in each round; a round is a call and its result.
     fn times(rounds: &[(&str, &str)]) -> Vec<u32> {
         let mut loops = Loops::default();
         let play = |(name, result): &(&str, &str)| {

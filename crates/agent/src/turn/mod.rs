@@ -1,8 +1,9 @@
-//! One turn, top to bottom: a prompt goes in, the model is asked, its calls are run, until it has no more to say.
+//! The turn loop: takes a prompt, calls the model, runs its tool calls, and repeats until an answer
+//! has no calls.
 //!
-//! `run` is the frame: whatever happens, the end of the turn is recorded. Within it a prompt is admitted (`admit`), and
-//! then rounds are run (`round`): a request is put together (`request`), the model is asked (`answer`), and the calls of
-//! its answer are run (`calls`).
+//! `run` is the outermost function: it records the end of the turn on every path. Within it the
+//! prompt is admitted (`admit`) and rounds are run (`round`): a round builds a request (`request`),
+//! calls the model (`answer`) and runs the calls of its answer (`calls`).
 
 mod admit;
 mod answer;
@@ -32,7 +33,7 @@ use serde_json::json;
 use std::mem::take;
 use tokio_util::sync::CancellationToken;
 
-/// Runs a prompt's turn and records how it ended.
+/// Runs the turn of a prompt and records how it ended.
 pub(crate) async fn run(
     session: &mut Session,
     controls: &Controls,
@@ -53,7 +54,7 @@ pub(crate) async fn run(
         failed => failed,
     };
     let recorded = match &end {
-        // Nothing more can be stored, the end of the turn included.
+        // The store has failed, so the end of the turn cannot be stored either.
         Err(TurnError::Store(error)) => Err(error.clone()),
         Ok(stop) => turn.record_end(id, TurnEnd::Stopped(*stop)).await,
         Err(error) => turn.record_end(id, TurnEnd::Failed(error.to_string())).await,
@@ -71,32 +72,32 @@ pub(crate) async fn run(
     })
 }
 
-/// A running turn: what it works on, and how far it has come.
+/// The state of a running turn.
 struct Turn<'a> {
     session: &'a mut Session,
     controls: &'a Controls,
     cancel: &'a CancellationToken,
     progress: Progress,
-    /// What lies around the session's folder, as it was when the turn began.
+    /// Snapshot of the project around the session's directory, taken when the turn began.
     surroundings: Surroundings,
     loops: Loops,
 }
 
-/// How far a turn has come.
+/// The counters and flags of a turn.
 #[derive(Default)]
 struct Progress {
     usage: Usage,
     requests: u32,
-    /// Tokens in the model's context, as was told last; they do not become fewer unless something
-    /// is left out.
+    /// Size of the model's context in tokens, as last reported. It only grows, unless something was
+    /// left out of the history.
     context: u64,
-    /// The provider has said that the conversation is too long.
+    /// Whether the provider has rejected a request because the conversation is too long.
     overflowed: bool,
-    /// The model has answered nothing in this turn, and was asked again.
+    /// Whether the model has already given an empty answer in this turn and was called again.
     was_silent: bool,
-    /// What the model is told with the next request.
+    /// Text added for the model to the next request.
     nudge: Option<&'static str>,
-    /// What is stored together with the end of the turn: one flush to the disk for both.
+    /// Events stored together with the end of the turn, so that both take one flush to disk.
     last: Vec<SessionEvent>,
 }
 
@@ -126,7 +127,7 @@ impl Turn<'_> {
         }
     }
 
-    /// Tells hooks that the turn stops. They may take their time: the answer is stored before.
+    /// Runs the Stop hooks. They may be slow, so the answer is stored first.
     async fn tell_stop(&mut self, stop: StopReason) -> Result<StopReason, TurnError> {
         if self.session.look_at_settings().await.hooks.hear(HookEvent::Stop) {
             self.record_last().await?;
@@ -135,7 +136,7 @@ impl Turn<'_> {
         Ok(stop)
     }
 
-    /// Tells hooks that the turn is over; what they say is shown.
+    /// Runs the Stop hooks and shows their output as notices.
     async fn tell_hooks(&self, stop: StopReason) {
         let about = || json!({ "stop_reason": stop.id() });
         let hooks = self.session.settings().hooks.clone();
@@ -145,19 +146,20 @@ impl Turn<'_> {
         }
     }
 
-    /// Records what was kept to be stored together with the end of the turn.
+    /// Records the events kept back for the end of the turn.
     async fn record_last(&mut self) -> Result<(), StoreError> {
         let last = take(&mut self.progress.last);
         self.session.record(last).await
     }
 
-    /// Records what is left to store, and the end.
+    /// Records the remaining events and the end of the turn.
     async fn record_end(&mut self, turn: TurnId, end: TurnEnd) -> Result<(), StoreError> {
         self.progress.last.extend([SessionEvent::Phase(Phase::Idle), SessionEvent::TurnEnded { turn, end }]);
         self.record_last().await
     }
 
-    /// Tells what is new about sources of tools, as a part of the turn: after its beginning, which is told once it is stored.
+    /// Emits notices about tool sources. They belong to the turn, so they follow its first event,
+    /// which is emitted once it is stored.
     async fn tell_notices(&mut self, notices: Vec<SourceNotice>) -> Result<(), StoreError> {
         if !notices.is_empty() {
             self.session.stored().await?;

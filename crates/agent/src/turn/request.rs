@@ -1,5 +1,5 @@
-//! What a request to the model is made of beside the conversation: how it begins, which is settled
-//! once, and what has changed since, which is told as a part of the conversation.
+//! The parts of a request beside the conversation: the prefix, which is fixed once per model, and
+//! briefings about later changes, which are messages of the conversation.
 
 use super::Turn;
 use crate::{
@@ -15,8 +15,8 @@ use crate::{
 use std::sync::Arc;
 
 impl Turn<'_> {
-    /// Asks the sources of tools what they have now, and looks around the folder where a turn begins;
-    /// returns what is new about the sources.
+    /// Collects the current tools of the sources, and takes a snapshot of the project at the start
+    /// of a turn. Returns notices about the sources.
     pub(super) async fn gather(&mut self, turn_begins: bool) -> Vec<SourceNotice> {
         let sources = self.session.toolbox().sources().clone();
         let around = async {
@@ -34,7 +34,7 @@ impl Turn<'_> {
         notices
     }
 
-    /// A request to a model, but for the conversation.
+    /// Returns a request to a model without the conversation.
     pub(super) fn frame(&mut self, model: &ModelInfo, state: &SessionState) -> ModelRequest {
         let prefix = self.prefix(model, state);
         ModelRequest {
@@ -48,7 +48,8 @@ impl Turn<'_> {
         }
     }
 
-    /// What requests to a model begin with: what is settled, or what would be if it were settled now.
+    /// Returns the prefix of requests to a model: the recorded one, or else one built from the
+    /// current state.
     fn prefix(&mut self, model: &ModelInfo, state: &SessionState) -> Arc<Prefix> {
         if let Some(prefix) = self.session.conversation().prefix(&model.id) {
             return prefix.clone();
@@ -73,15 +74,15 @@ impl Turn<'_> {
         self.session.toolbox_mut().listed(apart)
     }
 
-    /// The tools that the model may call by name: those that are listed to it, and those that it was told
-    /// of since.
+    /// Returns the tools that the model may call by name: those of the request, and those announced
+    /// in briefings since.
     pub(super) fn callable(&mut self, model: &ModelInfo, request: &ModelRequest) -> ToolSpecs {
         let profile = prompt::profile(model);
         if profile.tools.is_some() || !profile.is_briefed { request.tools.clone() } else { self.listed() }
     }
 
-    /// Settles what requests to a model begin with, and tells the model what it does not know yet.
-    /// Both are stored while it is asked.
+    /// Records the prefix of requests to a model, and briefs the model on what it does not know
+    /// yet. Both are stored while the model is called.
     pub(super) async fn brief(&mut self, model: &ModelInfo, state: &SessionState) {
         let mut events = self.unused_instructions();
         let profile = prompt::profile(model);
@@ -93,7 +94,8 @@ impl Turn<'_> {
         }
     }
 
-    /// Tells a model that would not look for them itself of the files that a prompt names or speaks of.
+    /// Adds the files that a prompt names or refers to, for a model that would not read them
+    /// itself.
     pub(super) async fn read_ahead(&mut self, model: &ModelInfo, prompt: &str, state: &SessionState) {
         if !prompt::profile(model).reads_ahead {
             return;
@@ -150,7 +152,7 @@ impl Turn<'_> {
         events
     }
 
-    /// What the user is told of instruction files that cannot be used, each once.
+    /// Returns notices about instruction files that cannot be used, each once per session.
     fn unused_instructions(&mut self) -> Vec<SessionEvent> {
         let mut notices = Vec::new();
         for (file, why) in std::mem::take(&mut self.surroundings.instructions.unused) {
@@ -164,7 +166,7 @@ impl Turn<'_> {
         notices
     }
 
-    /// All that the model should know now.
+    /// Returns all facts that the model should know now.
     async fn facts(
         &mut self,
         profile: &Profile,
@@ -193,8 +195,8 @@ impl Turn<'_> {
     }
 }
 
-/// What there is to tell of what the user's settings add to the system prompt: nothing, as long as it
-/// stands in there.
+/// Returns the fact about the user's addition to the system prompt: it has no text while the system
+/// prompt contains the addition.
 fn of_append(append: Option<String>, prefix: &Prefix, known: &Known) -> Fact {
     const NAME: &str = "append";
     let Some(append) = append else {
@@ -209,7 +211,7 @@ fn of_append(append: Option<String>, prefix: &Prefix, known: &Known) -> Fact {
     Fact::paragraph(NAME, value, format!("The user's settings say from now on:\n{append}"))
 }
 
-/// What the user's settings add to the system prompt.
+/// Returns the user's addition to the system prompt, from the settings.
 fn appended(session: &Session) -> Option<String> {
     let append = session.settings().append_system_prompt.as_deref()?.trim().to_owned();
     (!append.is_empty()).then_some(append)

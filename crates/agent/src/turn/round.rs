@@ -1,4 +1,4 @@
-//! A round of a turn: one request to the model, its answer, and the calls of it.
+//! A round of a turn: one request to the model, its answer, and the answer's calls.
 
 use super::{
     Turn,
@@ -23,8 +23,8 @@ struct Request {
 }
 
 impl Turn<'_> {
-    /// Asks the model once and runs the calls of its answer. Why the turn ends, if it does. `prompt` is what the user
-    /// said, for the first round.
+    /// Calls the model once and runs the calls of its answer. Returns why the turn ends, if it
+    /// does. `prompt` is the user's text, for the first round.
     pub(super) async fn round(&mut self, prompt: &str) -> Result<Option<StopReason>, TurnError> {
         if self.cancel.is_cancelled() {
             return Ok(Some(StopReason::Cancelled));
@@ -46,7 +46,8 @@ impl Turn<'_> {
             self.progress.overflowed = true;
             let with = Summing { model: model.as_ref(), around };
             let shorter = self.make_room_by_all_means(&with).await?;
-            // Whoever cancels meanwhile is told that, and not of an answer that was none.
+            // If the user cancelled meanwhile, the turn ends as cancelled, not with the overflow
+            // error.
             if shorter || self.cancel.is_cancelled() {
                 return Ok(None);
             }
@@ -66,8 +67,8 @@ impl Turn<'_> {
         self.run_calls(&model, candidates, &requested, events).await
     }
 
-    /// Puts the next request together; `None` when the turn was cancelled. Makes room for the answer, and stores what
-    /// the model is told by the way.
+    /// Builds the next request; `None` if the turn was cancelled. Makes room for the answer, and
+    /// stores the briefings that the request adds.
     async fn request(&mut self, prompt: &str) -> Result<Option<Request>, TurnError> {
         let is_first = self.progress.requests == 1;
         let cancel = self.cancel;
@@ -95,7 +96,7 @@ impl Turn<'_> {
             return Ok(None);
         }
         if self.session.conversation().history().messages().len() < messages {
-            // What was summed up may have said where the model works.
+            // The summarised part may have held the facts about the model's environment.
             self.brief(model.info(), &self.controls.state()).await;
         }
         if let Some(text) = self.progress.nudge.take() {
@@ -106,7 +107,8 @@ impl Turn<'_> {
         Ok(Some(Request { model, request, around }))
     }
 
-    /// The model calls nothing: the turn ends, unless the user has said something to it or the answer is empty.
+    /// Ends the turn after an answer without calls, unless a steering message is waiting or the
+    /// answer is empty.
     async fn answered(
         &mut self,
         model: &dyn LanguageModel,
@@ -135,7 +137,8 @@ impl Turn<'_> {
         Ok(Some(stop_reason(stop)))
     }
 
-    /// Records the answer and runs its calls. The turn ends when it was cancelled, or when the model repeats itself.
+    /// Records the answer and runs its calls. Returns a reason if the turn was cancelled or the
+    /// model repeats itself.
     async fn run_calls(
         &mut self,
         model: &Arc<dyn LanguageModel>,
@@ -177,10 +180,10 @@ impl Turn<'_> {
         Ok(None)
     }
 
-    /// What the user has said to the running turn becomes part of the conversation before the model is asked again. Said is what is recorded: each
-    /// is settled then.
+    /// Adds waiting steering messages to the conversation before the next request. Each is settled
+    /// once it is recorded, or rejected if a hook denies it.
     async fn take_steering(&mut self) -> Result<(), TurnError> {
-        // The task that owns this turn hears what has come in by now.
+        // Let the task that owns this turn process the messages received by now.
         tokio::task::yield_now().await;
         while let Some(said) = self.controls.steering().next() {
             self.session.stored().await?;

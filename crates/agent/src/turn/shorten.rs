@@ -1,4 +1,5 @@
-//! Room is made for the next request: results are left out, the conversation is summed up, or its beginning is left out.
+//! Makes room for the next request: drops old results, summarises the conversation, or drops its
+//! beginning.
 
 use super::{
     Turn,
@@ -16,20 +17,20 @@ use crate::{
     model::bounded,
 };
 
-/// What came of an attempt to sum up a conversation.
+/// The outcome of an attempt to summarise a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Summed {
-    /// It is shorter now: tokens before and after, about.
+    /// The conversation is shorter; estimated tokens before and after.
     Shorter { before: u64, after: u64 },
-    /// There is too little to sum up.
+    /// There is too little to summarise.
     Nothing,
-    /// The model did not do it; why.
+    /// The model failed; holds the reason.
     Failed(String),
     /// The turn was cancelled.
     Cancelled,
 }
 
-/// What a summary is made with.
+/// What is needed to make a summary.
 pub(super) struct Summing<'a> {
     pub(super) model: &'a dyn LanguageModel,
     /// Tokens of the system prompt and the tools.
@@ -37,7 +38,8 @@ pub(super) struct Summing<'a> {
 }
 
 impl Turn<'_> {
-    /// Sees to it that the next request leaves room for its answer. What that takes of the model counts for the turn.
+    /// Ensures that the next request leaves room for its answer. Model usage counts towards the
+    /// turn.
     pub(super) async fn make_room(&mut self, with: &Summing<'_>) -> Result<(), TurnError> {
         let limits = self.session.settings().limits.context.clone();
         let Some(room) = Room::of(with.model.info(), &limits) else { return Ok(()) };
@@ -63,8 +65,8 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// The provider says that the conversation is too long, whatever was believed of its context: makes it shorter by all means. False where
-    /// nothing can be taken away.
+    /// Shortens the conversation after the provider rejected it as too long, whatever context size
+    /// was assumed. Returns false if nothing can be removed.
     pub(super) async fn make_room_by_all_means(&mut self, with: &Summing<'_>) -> Result<bool, TurnError> {
         self.session.stored().await?;
         let used = self.session.conversation().used(with.around);
@@ -80,7 +82,8 @@ impl Turn<'_> {
         Ok(shorter)
     }
 
-    /// Sums up all but the last turns, and stores the summary. `focus` is what the user wants to be kept above all.
+    /// Summarises all but the last turns, and stores the summary. `focus` is what the user wants to
+    /// be kept above all.
     pub(super) async fn sum_up(
         &mut self,
         with: &Summing<'_>,
@@ -89,7 +92,7 @@ impl Turn<'_> {
     ) -> Result<Summed, StoreError> {
         let conversation = self.session.conversation();
         let history = conversation.history();
-        // It must save more than it costs.
+        // A summary must save more than it costs.
         let least = room.summary().max(COMPACTION_LEAST_TOKENS);
         let first = split(history, room.tail(with.around), least).filter(|_| can_sum_up(with.model));
         let Some(first) = first else { return Ok(Summed::Nothing) };
@@ -120,8 +123,8 @@ impl Turn<'_> {
         Ok(summed)
     }
 
-    /// Stores what stands for the beginning from now on, and how full the context is then. `cost`
-    /// is what the summary took of the model.
+    /// Stores the replacement for the beginning of the conversation, and the context size after it.
+    /// `cost` is the usage of the summary.
     async fn shorten(
         &mut self,
         id: &CompactionId,
@@ -139,7 +142,8 @@ impl Turn<'_> {
         Ok(after)
     }
 
-    /// Leaves the beginning of the conversation out, so that about `tokens` stay. False where there is nothing before the last prompt.
+    /// Drops the beginning of the conversation so that about `tokens` remain. Returns false if
+    /// there is nothing before the last prompt.
     async fn leave_beginning_out(&mut self, with: &Summing<'_>, tokens: u64) -> Result<bool, StoreError> {
         let conversation = self.session.conversation();
         let history = conversation.history();
@@ -181,7 +185,8 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// Tells the user once that the end is near, and sends nothing once it is reached.
+    /// Warns the user once that the limit is near; fails once it is reached, so that nothing is
+    /// sent.
     fn warn(&mut self, room: Room, around: u64) -> Result<(), TurnError> {
         let (used, size) = (self.session.conversation().used(around), room.window);
         if used >= room.block_at {
@@ -200,7 +205,7 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// Has the model write a summary; what it wrote, and the tokens that took.
+    /// Has the model write a summary; returns it with the usage.
     async fn write_summary(
         &self,
         with: &Summing<'_>,
@@ -224,13 +229,13 @@ impl Turn<'_> {
                 Some(Ok(ModelEvent::Stop(_))) if text.trim().is_empty() => {
                     break Written::Failed("the model wrote no summary".to_owned());
                 }
-                // A summary that was cut off is better than none.
+                // A truncated summary is better than none.
                 Some(Ok(ModelEvent::Stop(_))) => break Written::Whole(text),
                 Some(Ok(ModelEvent::TextDone(_))) => paragraphs.end(),
                 Some(Ok(ModelEvent::Text(more))) => {
                     text.push_str(paragraphs.push(&more));
                     text.push_str(&more);
-                    // A line at a time: nobody reads along word by word.
+                    // Emits whole lines: a summary needs no word-by-word streaming.
                     if let Some(end) = text.rfind('\n').filter(|end| *end >= told) {
                         self.session.tell(step(id, CompactionStep::Text(text[told..=end].to_owned())));
                         told = end + 1;
@@ -240,7 +245,7 @@ impl Turn<'_> {
                 Some(Ok(ModelEvent::Retrying { attempt, after, reason })) => {
                     self.session.tell(retrying(attempt, after, reason));
                 }
-                // It was given no tools, and how it thinks is of no use to anybody.
+                // The request has no tools, and the reasoning is not shown.
                 Some(Ok(
                     ModelEvent::ToolCall(_)
                     | ModelEvent::Reasoning(_)
@@ -255,7 +260,7 @@ impl Turn<'_> {
     }
 }
 
-/// A summary, as far as it came.
+/// A summary, as far as it was received.
 enum Written {
     Whole(String),
     Failed(String),
@@ -266,7 +271,7 @@ fn step(id: &CompactionId, step: CompactionStep) -> SessionEvent {
     SessionEvent::Compaction(Compaction { id: id.clone(), step })
 }
 
-/// A stand-in for a language model cannot sum anything up.
+/// Whether the model can summarise; a stand-in for a language model cannot.
 pub(super) fn can_sum_up(model: &dyn LanguageModel) -> bool {
     model.info().disclosure.is_none()
 }

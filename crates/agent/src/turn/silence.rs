@@ -1,24 +1,25 @@
-//! Answers without a word and without a call.
+//! Handles answers that have neither text nor calls.
 
 use super::Turn;
 use crate::{ModelError, ModelStop, SessionEvent, Severity};
 
-/// What a model is told that answered without a word and without a call.
+/// Sent to a model that gave an answer with neither text nor calls.
 const NUDGE: &str =
     "Your last answer was empty. Go on with the task: call a tool, or answer the user in words.";
 
-/// What is done about an answer without a word and without a call.
+/// How an answer with neither text nor calls is handled.
 pub(super) enum Silence {
-    /// The model is asked once more, and told why.
+    /// Call the model once more, with a message that says why.
     AskAgain,
-    /// It said nothing a second time.
+    /// The turn fails: this was the second empty answer.
     Fail(ModelError),
-    /// It ended for a reason that the user is told.
+    /// The turn ends normally, for a reason that is shown to the user.
     Accept,
 }
 
 impl Turn<'_> {
-    /// Decides what is done about an empty answer. `cut_at`: it ended at this many tokens, which was its limit.
+    /// Decides how an empty answer is handled. `cut_at` is the token limit that the answer reached,
+    /// if it did.
     pub(super) fn silence(&mut self, stop: ModelStop, cut_at: Option<u64>) -> Silence {
         match stop {
             ModelStop::Refusal => Silence::Accept,

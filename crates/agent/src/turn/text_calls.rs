@@ -1,4 +1,4 @@
-//! Calls that a model wrote into its answer's text become calls of the answer.
+//! Turns tool calls that a model wrote as text into calls of the answer.
 
 use super::gathered::Gathered;
 use crate::{
@@ -10,14 +10,15 @@ use crate::{
     session::Session,
 };
 
-/// The text of an answer on its way to the client, and what of it may be a call.
+/// Filters an answer's text on its way to the client and holds back the parts that may be a call.
 pub(super) struct Watch {
     taken: Option<Taken>,
     hold: Hold,
 }
 
 impl Watch {
-    /// Watches an answer of a model. What only stands in for one writes no calls into its text.
+    /// Creates the filter for an answer of a model. A stand-in for a language model writes no calls
+    /// as text.
     pub(super) fn new(info: &ModelInfo, setting: CallsAsText) -> Self {
         let taken = match setting {
             _ if info.disclosure.is_some() => None,
@@ -29,13 +30,13 @@ impl Watch {
         Self { taken, hold: Hold::new(taken) }
     }
 
-    /// Takes more of what a person is to read; what can be shown of it now.
+    /// Takes a piece of visible text; returns the part that can be shown now.
     pub(super) fn push(&mut self, text: &str) -> String {
         self.hold.push(text)
     }
 
-    /// The answer has ended without a call: makes calls of those in its text, or else in its reasoning. What is still to be
-    /// shown.
+    /// Ends an answer that has no native calls: converts calls found in its text, or else in its
+    /// reasoning. Returns the text still to be shown.
     pub(super) fn settle(&self, session: &Session, offered: &[&str], gathered: &mut Gathered) -> String {
         let Some(taken) = self.taken else { return self.rest(usize::MAX) };
         let known = Known { tools: session.toolbox().all(), offered };
@@ -43,7 +44,7 @@ impl Watch {
         let whole = gathered.shown_text();
         let found = gathered.last_text().and_then(|text| Some((text.len(), find(text, taken, &fits)?)));
         if let Some((length, TextCalls { begin, calls })) = found {
-            // What was shown already stays text.
+            // Text already shown stays text.
             let before = whole.len() - length;
             let end = (before + begin).max(self.hold.released());
             gathered.cut_last_text(end - before);
@@ -59,7 +60,7 @@ impl Watch {
         self.rest(usize::MAX)
     }
 
-    /// What is still held back, up to a place in the whole text.
+    /// Returns the text still held back, up to a byte offset in the whole text.
     pub(super) fn rest(&self, end: usize) -> String {
         self.hold.rest(end).to_owned()
     }
@@ -73,7 +74,8 @@ fn add(session: &Session, gathered: &mut Gathered, calls: Vec<TextCall>) {
     }
 }
 
-/// Whether a call is one of a tool that there is, with arguments that it takes. One that has no end is one of a read alone.
+/// Whether a call names an existing tool and has arguments that the tool accepts. A truncated call
+/// is accepted only if its tool is read-only.
 fn fits(known: Known<'_>, call: &TextCall) -> bool {
     let arguments = crate::read_arguments(&call.arguments);
     let Ok(reading) = repair::read(known, &call.name, &arguments, None) else { return false };

@@ -1,10 +1,10 @@
-//! What a turn uses of its model, as it is recorded.
+//! Token usage of a turn, as recorded.
 
 use super::Turn;
 use crate::{LanguageModel, SessionEvent, StoreError, Usage, UsageUpdate};
 
 impl Turn<'_> {
-    /// What an answer took, and how full the model's context is after it.
+    /// Returns the usage of an answer, and how full the model's context is after it.
     pub(super) fn answer_usage(
         &mut self,
         model: &dyn LanguageModel,
@@ -12,7 +12,7 @@ impl Turn<'_> {
         around: u64,
     ) -> UsageUpdate {
         let conversation = self.session.conversation();
-        // An answer that ended before anything was counted is estimated.
+        // The usage of an answer that ended before the provider counted is estimated.
         let counted = (last.input > 0).then_some(last.input);
         let context = match counted {
             None => conversation.used(around).max(conversation.context_used()),
@@ -24,7 +24,7 @@ impl Turn<'_> {
         UsageUpdate { counted, ..self.usage_update(model, self.progress.context, last) }
     }
 
-    /// Records what servers used of the model in a round of calls, if anything.
+    /// Records the tokens used by MCP sampling in a round of calls, if any.
     pub(super) async fn record_sampled(
         &mut self,
         model: &dyn LanguageModel,
@@ -38,8 +38,8 @@ impl Turn<'_> {
         self.session.record(vec![SessionEvent::Usage(usage)]).await
     }
 
-    /// The tokens of the session so far, with what was just used of them; `context` are in the
-    /// model's context.
+    /// Returns the session's total usage including `used`; `context` is the size of the model's
+    /// context in tokens.
     pub(super) fn usage_update(&self, model: &dyn LanguageModel, context: u64, used: Usage) -> UsageUpdate {
         let mut total = self.session.conversation().usage();
         total += used;

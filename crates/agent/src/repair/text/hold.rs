@@ -1,13 +1,15 @@
-//! Text that may turn out to be a call is held back while it streams, so that no markup is shown as an answer.
+//! Holds back streamed text that may turn out to be a call, so that no markup is shown as an
+//! answer.
 
 use super::{Taken, marked};
 
-/// The most that is held back, in bytes; a longer text is shown as it comes, and still read as a call at its end.
+/// Maximum size of held text in bytes; longer text is shown as it arrives, and its end is still
+/// checked for calls.
 const MOST: usize = 256 * 1024;
-/// How long the first line of a code fence or the first key of an object may be, in bytes.
+/// Maximum length of a code fence's first line or an object's first key, in bytes.
 const SHORT: usize = 64;
 
-/// The keys that a call in JSON begins with.
+/// Keys that a call in JSON begins with.
 const KEYS: [&str; 14] = [
     "name",
     "tool",
@@ -25,29 +27,29 @@ const KEYS: [&str; 14] = [
     "thought",
 ];
 
-/// A stream of text, of which what may be a call is kept back.
+/// A filter on a text stream that holds back what may be a call.
 pub(crate) struct Hold {
     taken: Taken,
     held: String,
-    /// Bytes handed on.
+    /// Bytes released.
     released: usize,
-    /// Whether only blanks stand before, on the same line.
+    /// Whether only whitespace precedes on the same line.
     line_begins: bool,
-    /// Whether what was handed on last belongs to a word.
+    /// Whether the last released character belongs to a word.
     in_word: bool,
-    /// Inside a code fence that is no call.
+    /// Inside a code fence that is not a call.
     in_code: bool,
     /// Nothing is held back any more.
     off: bool,
 }
 
-/// What to do with what is held.
+/// How to handle the held text.
 enum Step {
-    /// Hand on that many bytes.
+    /// Release that many bytes.
     Release(usize),
     /// Wait for more.
     Wait,
-    /// Hand on all, now and from now on.
+    /// Release everything, now and from now on.
     Off,
 }
 
@@ -64,7 +66,7 @@ impl Hold {
         }
     }
 
-    /// Takes more of the text; gives what can be shown of all that came.
+    /// Takes more text; returns what can be shown now.
     pub(crate) fn push(&mut self, text: &str) -> String {
         self.held.push_str(text);
         let mut out = String::new();
@@ -82,12 +84,12 @@ impl Hold {
         }
     }
 
-    /// How many bytes were handed on.
+    /// Returns the number of bytes released.
     pub(crate) fn released(&self) -> usize {
         self.released
     }
 
-    /// What is still held, up to this many bytes of the whole text.
+    /// Returns the held text, up to this offset in the whole text.
     pub(crate) fn rest(&self, end: usize) -> &str {
         self.held.get(..end.saturating_sub(self.released)).unwrap_or(&self.held)
     }
@@ -115,7 +117,7 @@ impl Hold {
         }
     }
 
-    /// Inside a code fence: line by line until its end.
+    /// Handles text in a code fence: line by line until its end.
     fn code(&mut self) -> Step {
         let line = self.held.find('\n').map(|at| at + 1);
         if self.line_begins && begins(&self.held, "```") {
@@ -131,7 +133,7 @@ impl Hold {
         Step::Release(line.unwrap_or(self.held.len()))
     }
 
-    /// Where the first thing stands that may begin a call.
+    /// Returns the offset of the first possible beginning of a call.
     fn candidate(&self) -> Option<usize> {
         let (mut line_begins, mut in_word) = (self.line_begins, self.in_word);
         for (at, char) in self.held.char_indices() {
@@ -148,7 +150,7 @@ impl Hold {
         None
     }
 
-    /// What becomes of held text that begins with a candidate.
+    /// Decides on held text that begins with a possible call.
     fn judge(&mut self) -> Step {
         let held = self.held.as_str();
         if held.len() > MOST {
@@ -190,7 +192,7 @@ impl Hold {
             self.in_code = true;
             return Step::Release(line);
         }
-        // Words after the end of the fence: it was a quotation, or one call of several among words.
+        // Words after the end of the fence: a quotation, or one of several calls between words.
         let end = body.find("\n```").map(|at| line + at + 4);
         match end.map(|end| (end, held[end..].trim_start())) {
             Some((end, after)) if !after.is_empty() && !begins(after, "```") && !marked::may_begin(after) => {
@@ -201,12 +203,13 @@ impl Hold {
     }
 }
 
-/// Whether a text begins with a mark, or may when more of it has come.
+/// Whether a text begins with a mark, or may do so once more of it has arrived.
 fn begins(text: &str, mark: &str) -> bool {
     text.starts_with(mark) || mark.starts_with(text)
 }
 
-/// Whether the first key of an object, or of the first object of a list, is one of a call. `None`: not yet known.
+/// Whether the first key of an object, or of a list's first object, belongs to a call. `None` if
+/// not yet known.
 fn first_key_is_of_a_call(text: &str) -> Option<bool> {
     let text = text.trim_start();
     let text = text.strip_prefix('[').unwrap_or(text).trim_start();

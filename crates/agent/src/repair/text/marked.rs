@@ -1,14 +1,18 @@
-//! The marks that templates put around calls. They are read where a server left them in the text.
+//! Parses the marks that templates put around calls, where a server left them in the text.
 //!
-//! Hermes, Qwen and GLM: `<tool_call>`; Llama: `<function=NAME>`, `<|python_tag|>`; Claude, MiniMax and DeepSeek 3.2: `<invoke name="NAME">`;
-//! Mistral: `[TOOL_CALLS]`; DeepSeek and Kimi: `<|tool_call_begin|>` (with their own bars and blanks); Granite and Phi: `<|tool_call|>`;
-//! GPT-OSS: `to=functions.NAME`, and `functions.NAME({…})`.
+//! - Hermes, Qwen and GLM: `<tool_call>`
+//! - Llama: `<function=NAME>`, `<|python_tag|>`
+//! - Claude, MiniMax and DeepSeek 3.2: `<invoke name="NAME">`
+//! - Mistral: `[TOOL_CALLS]`
+//! - DeepSeek and Kimi: `<|tool_call_begin|>` (with their own bars and blanks)
+//! - Granite and Phi: `<|tool_call|>`
+//! - GPT-OSS: `to=functions.NAME`, and `functions.NAME({…})`
 
 use super::{TextCall, TextCalls, is_example, object, python};
 use crate::repair::json;
 use serde_json::{Map, Value};
 
-/// What begins a call.
+/// Marks that begin a call.
 const OPENERS: [&str; 23] = [
     "<tool_call",
     "<tool_calls>",
@@ -34,9 +38,9 @@ const OPENERS: [&str; 23] = [
     "<invoke ",
     "<function_calls>",
 ];
-/// DeepSeek's, with its own bars and blanks.
+/// DeepSeek's marks, with its own bars and blanks.
 const WIDE: [&str; 2] = ["<｜tool▁call", "<｜DSML｜"];
-/// What may stand between calls and after them.
+/// Marks that may occur between calls and after them.
 const BETWEEN: [&str; 31] = [
     "<tool_calls>",
     "</tool_calls>",
@@ -71,17 +75,18 @@ const BETWEEN: [&str; 31] = [
     "</function_calls>",
 ];
 
-/// How many marks are tried as the beginning of the calls.
+/// Maximum number of marks tried as the beginning of the calls.
 const TRIES: usize = 64;
 
-/// Whether a text begins with a mark, or may when more of it has come.
+/// Whether a text begins with a mark, or may do so once more of it has arrived.
 pub(super) fn may_begin(text: &str) -> bool {
     OPENERS.iter().chain(&WIDE).any(|mark| text.starts_with(mark) || mark.starts_with(text))
 }
 
 /// Finds the calls that end a text.
 pub(super) fn find(text: &str, fits: &dyn Fn(&TextCall) -> bool) -> Option<TextCalls> {
-    // The bars and blanks of DeepSeek's marks, as everybody else writes them; where they begin does not move.
+    // `calls` reads DeepSeek's marks with plain bars and blanks; `begin` is an offset in the
+    // original text and stays valid.
     let mut from = 0;
     for _ in 0..TRIES {
         let begin = opener(text, from)?;
@@ -98,7 +103,8 @@ pub(super) fn find(text: &str, fits: &dyn Fn(&TextCall) -> bool) -> Option<TextC
     None
 }
 
-/// Where the next mark begins: at the beginning of a word, so that a name with `functions.` in it is none.
+/// Finds the next mark. It must not continue a word, so that a name containing `functions.` is not
+/// one.
 fn opener(text: &str, from: usize) -> Option<usize> {
     let from = (from..=text.len()).find(|at| text.is_char_boundary(*at))?;
     let rest = &text[from..];
@@ -115,7 +121,7 @@ fn opener(text: &str, from: usize) -> Option<usize> {
     }
 }
 
-/// The code fence that marks stand in, where nothing else does.
+/// Returns the start of the code fence directly before the marks, if any, and whether there is one.
 fn fence_before(text: &str, begin: usize) -> (usize, bool) {
     let before = text[..begin].trim_end();
     let line = before.rfind('\n').map_or(0, |at| at + 1);
@@ -126,13 +132,13 @@ fn fence_before(text: &str, begin: usize) -> (usize, bool) {
     }
 }
 
-/// The calls of a text that is marked calls and nothing else.
+/// Parses a text that only holds marked calls.
 fn calls(text: &str) -> Option<Vec<TextCall>> {
     let mut calls = Vec::new();
     let mut rest = text;
     loop {
         rest = rest.trim_start();
-        // Not the beginning of a harmony message, which names the call.
+        // The beginning of a harmony message is not skipped: it names the call.
         if let Some(after) = BETWEEN.iter().find_map(|mark| rest.strip_prefix(mark)) {
             rest = after;
             continue;
@@ -140,7 +146,7 @@ fn calls(text: &str) -> Option<Vec<TextCall>> {
         if rest.is_empty() {
             break;
         }
-        // What the model made up as the result of its call.
+        // The model invented a result for its call.
         if !calls.is_empty()
             && ["<tool_response>", "<function_results>", "<|tool_response|>"]
                 .iter()
@@ -167,7 +173,7 @@ fn one(text: &str) -> Option<Read<'_>> {
         .or_else(|| namespaced(text))
 }
 
-/// `<tool_call>…</tool_call>` and its kin, with whatever the model's family puts inside.
+/// Parses `<tool_call>…</tool_call>` and similar tags, with the content of any model family.
 fn element(text: &str) -> Option<Read<'_>> {
     const TAGS: [&str; 7] =
         ["tool_call", "function_call", "tool_use", "tools", "TOOLCALL", "toolcall", "|tool_call|"];
@@ -191,7 +197,7 @@ fn body_calls(body: &str) -> Option<Vec<TextCall>> {
         return calls(body);
     }
     if body.starts_with(['{', '[', '`']) {
-        // A call that cannot be read is one all the same: the model is told what is wrong with it.
+        // A call that cannot be parsed still counts, so that the model receives an error message.
         let name = object::name_in(body)?;
         return Some(vec![TextCall {
             name: name.to_owned(),
@@ -214,13 +220,13 @@ fn body_calls(body: &str) -> Option<Vec<TextCall>> {
     python::read(body)
 }
 
-/// The arguments within the text of a call that cannot be read.
+/// Returns the arguments in the text of a call that cannot be parsed.
 fn broken_arguments(body: &str) -> &str {
     let at = ["\"arguments\"", "\"parameters\""].iter().find_map(|key| Some(body.find(key)? + key.len()));
     at.map_or(body, |at| body[at..].trim_start().trim_start_matches(':').trim())
 }
 
-/// GLM's `<arg_key>K</arg_key><arg_value>V</arg_value>`.
+/// Parses GLM's `<arg_key>K</arg_key><arg_value>V</arg_value>`.
 fn pairs(text: &str) -> Option<Map<String, Value>> {
     let mut arguments = Map::new();
     let mut rest = text.trim();
@@ -233,7 +239,7 @@ fn pairs(text: &str) -> Option<Map<String, Value>> {
     Some(arguments)
 }
 
-/// `<function=NAME>…</function>`, with JSON or parameters inside.
+/// Parses `<function=NAME>…</function>`, with JSON or parameters inside.
 fn function(text: &str) -> Option<Read<'_>> {
     let rest = text.strip_prefix("<function=").or_else(|| text.strip_prefix("<function name="))?;
     let (name, rest) = rest.split_once('>')?;
@@ -241,7 +247,7 @@ fn function(text: &str) -> Option<Read<'_>> {
     parameters(name, rest, "</function>", &["<parameter=", "<parameter name="], "</parameter>")
 }
 
-/// `<invoke name="NAME">…</invoke>`, whatever stands before `invoke`.
+/// Parses `<invoke name="NAME">…</invoke>`, with a known namespace before `invoke`.
 fn invoke(text: &str) -> Option<Read<'_>> {
     let (space, rest) = text.strip_prefix('<')?.split_once("invoke name=")?;
     if !["", "antml:", "|DSML|", "minimax:"].contains(&space) {
@@ -253,7 +259,7 @@ fn invoke(text: &str) -> Option<Read<'_>> {
     parameters(name, rest, &format!("</{space}invoke>"), &[&open], &close)
 }
 
-/// What stands in a function: JSON, or parameters with their names.
+/// Parses the content of a function: JSON, or named parameters.
 fn parameters<'a>(name: &str, text: &'a str, end: &str, opens: &[&str], close: &str) -> Option<Read<'a>> {
     let mut rest = text.trim_start();
     if rest.starts_with('{') {
@@ -264,7 +270,8 @@ fn parameters<'a>(name: &str, text: &'a str, end: &str, opens: &[&str], close: &
     while let Some(inside) = opens.iter().find_map(|open| rest.strip_prefix(open)) {
         let (key, inside) = inside.split_once('>')?;
         let key = key.split_whitespace().next()?.trim_matches(['"', '\'']);
-        // One that has no end ends where its function does; the text may itself hold what looks like a tag.
+        // A value ends at its closing tag, and may contain other tags. Without a closing tag this is
+        // not a call.
         let (value, after) = inside.split_once(close)?;
         let value = value.strip_prefix('\n').unwrap_or(value);
         arguments.insert(key.to_owned(), Value::from(value.strip_suffix('\n').unwrap_or(value)));
@@ -278,11 +285,11 @@ fn parameters<'a>(name: &str, text: &'a str, end: &str, opens: &[&str], close: &
     Some((vec![TextCall::new(name, &Value::Object(arguments))], after))
 }
 
-/// A call whose arguments are the JSON that a text begins with.
+/// Parses a call whose arguments are the JSON at the beginning of a text.
 fn json_call<'a>(name: &str, text: &'a str) -> Option<(TextCall, &'a str)> {
     match json::prefix(text) {
         Ok((arguments, length)) => Some((TextCall::new(name, &arguments), &text[length..])),
-        // It has no end: it is told so, and never closed.
+        // Truncated: marked as incomplete, and never closed.
         Err(_) => {
             let end = text.find("</").or_else(|| text.find("<|")).unwrap_or(text.len());
             Some((
@@ -293,7 +300,7 @@ fn json_call<'a>(name: &str, text: &'a str) -> Option<(TextCall, &'a str)> {
     }
 }
 
-/// `<|tool_call_begin|>…<|tool_call_end|>`, DeepSeek's and Kimi's.
+/// Parses `<|tool_call_begin|>…<|tool_call_end|>` of DeepSeek and Kimi.
 fn begun(text: &str) -> Option<Read<'_>> {
     let rest = text.strip_prefix("<|tool_call_begin|>")?;
     let (head, rest) =
@@ -307,7 +314,8 @@ fn begun(text: &str) -> Option<Read<'_>> {
     Some((vec![call], rest.trim_start().trim_start_matches("```")))
 }
 
-/// `[TOOL_CALLS]` with a list, or with names; `<|python_tag|>` and `<|tool_call|>` with JSON.
+/// Parses `[TOOL_CALLS]` with a list, or with names; `<|python_tag|>` and `<|tool_call|>` with
+/// JSON.
 fn listed(text: &str) -> Option<Read<'_>> {
     let mark = ["[TOOL_CALLS]", "<|python_tag|>", "<|tool_call|>"]
         .into_iter()
@@ -331,7 +339,8 @@ fn listed(text: &str) -> Option<Read<'_>> {
     Some((vec![call], after))
 }
 
-/// `<|channel|>commentary to=functions.NAME <|constrain|>json<|message|>{…}<|call|>`, with or without its marks.
+/// Parses `<|channel|>commentary to=functions.NAME <|constrain|>json<|message|>{…}<|call|>`, with
+/// or without its marks.
 fn harmony(text: &str) -> Option<Read<'_>> {
     let rest = text.strip_prefix("<|channel|>").unwrap_or(text);
     let rest = rest.strip_prefix("commentary").or_else(|| rest.strip_prefix("analysis")).unwrap_or(rest);
@@ -344,7 +353,7 @@ fn harmony(text: &str) -> Option<Read<'_>> {
     Some((vec![call], after))
 }
 
-/// `functions.NAME({…})` and `functions.NAME {…}`.
+/// Parses `functions.NAME({…})` and `functions.NAME {…}`.
 fn namespaced(text: &str) -> Option<Read<'_>> {
     if !text.starts_with("functions.") {
         return None;

@@ -1,8 +1,10 @@
-//! Calls that a model wrote into its text, because its server or its template did not make calls of them.
+//! Finds calls that a model wrote into its text, because its server or its template did not turn
+//! them into calls.
 //!
-//! An answer is a call where all of it, or all from some point to its end, is calls. What has words after it is a quotation and stays text. The marks
-//! that templates use are unmistakable and taken wherever they end an answer; JSON, Python and `Action:` lines are taken only where they call a tool
-//! that there is, with arguments that it takes, and only of models that are not known to call tools natively.
+//! Only calls that extend to the end of the answer count; with words after them they are a
+//! quotation and stay text. The marks of templates are unmistakable and accepted wherever they end
+//! an answer. JSON, Python and `Action:` lines are accepted only if they call an existing tool with
+//! valid arguments, and only from models not known to call tools natively.
 
 mod hold;
 mod marked;
@@ -19,11 +21,11 @@ use serde_json::Value;
 /// A call in a text.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct TextCall {
-    /// The name as it was written.
+    /// The name as written.
     pub(crate) name: String,
-    /// The arguments, as JSON text; as they were written where they are no JSON.
+    /// The arguments as JSON text, or as written if they are not JSON.
     pub(crate) arguments: String,
-    /// Whether the arguments came to their end.
+    /// Whether the arguments are complete.
     pub(crate) whole: bool,
 }
 
@@ -36,22 +38,23 @@ impl TextCall {
 /// The calls that end a text.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct TextCalls {
-    /// Where they begin: what stands before is text, in bytes.
+    /// Byte offset of the first call; the part before it is text.
     pub(crate) begin: usize,
-    /// They, in order; at least one.
+    /// The calls in order; at least one.
     pub(crate) calls: Vec<TextCall>,
 }
 
-/// What is taken for a call.
+/// Which forms count as a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Taken {
-    /// What templates mark as one.
+    /// Only those with a template's mark.
     Marked,
-    /// JSON, Python and `Action:` lines, too.
+    /// Also JSON, Python and `Action:` lines.
     Any,
 }
 
-/// Finds the calls that end a text. `fits` says whether a call is one of a tool that there is, with arguments that it takes.
+/// Finds the calls that end a text. `fits` says whether a call names an existing tool and has valid
+/// arguments.
 pub(crate) fn find(text: &str, taken: Taken, fits: &dyn Fn(&TextCall) -> bool) -> Option<TextCalls> {
     let text = without_end_marks(text);
     marked::find(text, fits).or_else(|| match taken {
@@ -60,7 +63,7 @@ pub(crate) fn find(text: &str, taken: Taken, fits: &dyn Fn(&TextCall) -> bool) -
     })
 }
 
-/// A text without the marks that end a template's message.
+/// Strips the marks that end a template's message.
 fn without_end_marks(text: &str) -> &str {
     const ENDS: [&str; 8] = [
         "<|im_end|>",

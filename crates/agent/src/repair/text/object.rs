@@ -1,4 +1,4 @@
-//! Calls as JSON objects, in the shapes that models give them.
+//! Calls as JSON objects, in the shapes that models write.
 
 use super::TextCall;
 use crate::repair::json;
@@ -17,10 +17,10 @@ const ARGUMENTS: [&str; 9] = [
     "kwargs",
     "function_args",
 ];
-/// What may stand beside a name and arguments without being an argument.
+/// Keys beside the name and the arguments that are not arguments.
 const BESIDE: [&str; 8] = ["id", "type", "call_id", "thought", "thoughts", "reasoning", "status", "index"];
 
-/// The calls of a text that is JSON and nothing else; all of its values must be calls.
+/// Parses a text that is only JSON; every value must be a call.
 pub(super) fn read(text: &str) -> Option<Vec<TextCall>> {
     if let Some(inner) = within_double_braces(text) {
         return of(&inner);
@@ -36,7 +36,7 @@ pub(super) fn read(text: &str) -> Option<Vec<TextCall>> {
     (!calls.is_empty()).then_some(calls)
 }
 
-/// The object in `{{…}}`: some models copy the braces of their template's source.
+/// Returns the object in `{{…}}`: some models copy the doubled braces of their template's source.
 fn within_double_braces(text: &str) -> Option<Value> {
     let inner = text.trim().strip_prefix('{')?.trim_start();
     if !inner.starts_with('{') {
@@ -46,7 +46,7 @@ fn within_double_braces(text: &str) -> Option<Value> {
     inner[end..].chars().all(|c| c == '}' || c.is_whitespace()).then_some(value)
 }
 
-/// The calls that a value is.
+/// Returns the calls in a value.
 pub(super) fn of(value: &Value) -> Option<Vec<TextCall>> {
     match value {
         Value::Array(items) => items
@@ -76,7 +76,7 @@ fn of_fields(fields: &Map<String, Value>) -> Option<Vec<TextCall>> {
             _ => Value::String(text.clone()),
         },
         Some(arguments) => arguments.clone(),
-        // The arguments stand beside the name.
+        // The arguments are at the same level as the name.
         None => {
             let beside = |(other, _): &(&String, &Value)| *other != key && !BESIDE.contains(&other.as_str());
             Value::Object(
@@ -87,7 +87,7 @@ fn of_fields(fields: &Map<String, Value>) -> Option<Vec<TextCall>> {
     Some(vec![TextCall::new(name, &arguments)])
 }
 
-/// `{"file_read": {"path": "a.py"}}`.
+/// Reads `{"file_read": {"path": "a.py"}}`.
 fn of_single(fields: &Map<String, Value>) -> Option<Vec<TextCall>> {
     let mut entries = fields.iter();
     match (entries.next(), entries.next()) {
@@ -96,7 +96,7 @@ fn of_single(fields: &Map<String, Value>) -> Option<Vec<TextCall>> {
     }
 }
 
-/// The name in a call that cannot be read.
+/// Returns the tool name in a call that cannot be parsed.
 pub(super) fn name_in(broken: &str) -> Option<&str> {
     let after = NAMES.iter().filter_map(|key| {
         let at = broken.find(&format!("\"{key}\""))?;

@@ -1,9 +1,10 @@
-//! Calls that no template marks: JSON in a code fence or bare, Python, `Action:` lines, tags with the tool's own name.
+//! Calls without a template's mark: JSON in a code fence or bare, Python, `Action:` lines, tags
+//! with the tool's own name.
 
 use super::{TextCall, TextCalls, is_example, object, python};
 use serde_json::{Map, Value};
 
-/// How many lines are tried as the beginning of bare JSON.
+/// Maximum number of lines tried as the beginning of bare JSON.
 const TRIES: usize = 64;
 
 type Fits<'a> = &'a dyn Fn(&TextCall) -> bool;
@@ -26,7 +27,7 @@ struct Fence<'a> {
     body: &'a str,
 }
 
-/// The code fences of a text; one that has no end ends with the text.
+/// Returns the code fences of a text; an unclosed one ends with the text.
 fn fences(text: &str) -> Vec<Fence<'_>> {
     let mut fences = Vec::new();
     let mut open: Option<(usize, &str, usize)> = None;
@@ -55,8 +56,9 @@ fn fences(text: &str) -> Vec<Fence<'_>> {
     fences
 }
 
-/// The calls in code fences, of which the last one ends the text. Where every fence is a call, all of them are; otherwise those that nothing but
-/// blanks parts from the last one.
+/// Returns the calls in code fences, if the last fence ends the text. If every fence is a call,
+/// returns all of them; otherwise only the last one and those separated from it by nothing but
+/// whitespace.
 fn fenced(text: &str, fits: Fits<'_>) -> Option<TextCalls> {
     let fences = fences(text);
     let last = fences.last().filter(|last| text[last.end..].trim().is_empty())?;
@@ -90,7 +92,7 @@ fn fenced(text: &str, fits: Fits<'_>) -> Option<TextCalls> {
     Some(TextCalls { begin, calls })
 }
 
-/// Bare JSON or Python from the beginning of a line to the end of the text.
+/// Parses bare JSON or Python from the beginning of a line to the end of the text.
 fn bare(text: &str, fits: Fits<'_>) -> Option<TextCalls> {
     let mut tries = 0;
     let mut at = 0;
@@ -115,7 +117,7 @@ fn bare(text: &str, fits: Fits<'_>) -> Option<TextCalls> {
     None
 }
 
-/// `Action: NAME` and `Action Input: {…}`; what the model made up as an observation is left out.
+/// Parses `Action: NAME` and `Action Input: {…}`; drops an observation invented by the model.
 fn action(text: &str, fits: Fits<'_>) -> Option<TextCalls> {
     let begin = text.rfind("Action:").filter(|at| *at == 0 || text[..*at].ends_with(['\n', ' ', '*']))?;
     let (name, rest) = text[begin + "Action:".len()..].split_once("Action Input:")?;
@@ -131,7 +133,8 @@ fn action(text: &str, fits: Fits<'_>) -> Option<TextCalls> {
     fits(&call).then(|| TextCalls { begin, calls: vec![call] })
 }
 
-/// Tags with the name of the tool and of its arguments, from the beginning of a line to the end of the text.
+/// Finds tags named after the tool and its arguments, from the beginning of a line to the end of
+/// the text.
 fn tagged(text: &str, fits: Fits<'_>) -> Option<TextCalls> {
     let mut at = 0;
     for line in text.split_inclusive('\n') {
@@ -146,7 +149,7 @@ fn tagged(text: &str, fits: Fits<'_>) -> Option<TextCalls> {
     None
 }
 
-/// `<file_read><path>a.py</path></file_read>`, one or several.
+/// Parses `<file_read><path>a.py</path></file_read>`, once or several times.
 fn tag_calls(text: &str) -> Option<Vec<TextCall>> {
     let mut calls = Vec::new();
     let mut rest = text.trim();
@@ -170,7 +173,7 @@ fn tag_calls(text: &str) -> Option<Vec<TextCall>> {
     (!calls.is_empty()).then_some(calls)
 }
 
-/// An element at the beginning of a text: its name, what is in it, what follows it.
+/// Parses an element at the beginning of a text; returns its name, its content and the rest.
 fn element(text: &str) -> Option<(&str, &str, &str)> {
     let (name, rest) = text.strip_prefix('<')?.split_once('>')?;
     let is_name = !name.is_empty() && name.chars().all(|char| char.is_alphanumeric() || "_-".contains(char));

@@ -1,10 +1,11 @@
-//! Calls as Python writes them: `file_read(path="a.py")`, alone, in `print(…)`, several on their lines or in a list.
+//! Calls in Python syntax: `file_read(path="a.py")`, alone, in `print(…)`, on several lines or in a
+//! list.
 
 use super::TextCall;
 use crate::repair::json;
 use serde_json::{Map, Value};
 
-/// The calls of a text that is calls and nothing else.
+/// Parses a text that only holds calls.
 pub(super) fn read(text: &str) -> Option<Vec<TextCall>> {
     let mut rest = text.trim();
     if let Some(list) = rest.strip_prefix('[').and_then(|list| list.strip_suffix(']')) {
@@ -19,7 +20,7 @@ pub(super) fn read(text: &str) -> Option<Vec<TextCall>> {
     (!calls.is_empty()).then_some(calls)
 }
 
-/// One call at the beginning of a text, and what follows it.
+/// Parses one call at the beginning of a text; returns it and the rest.
 pub(super) fn call(text: &str) -> Option<(TextCall, &str)> {
     if let Some(inner) = text.strip_prefix("print(") {
         let (call, rest) = call(inner.trim_start())?;
@@ -58,7 +59,7 @@ pub(super) fn call(text: &str) -> Option<(TextCall, &str)> {
     Some((TextCall::new(name, &arguments), &rest[1..]))
 }
 
-/// The name of an argument, if it has one.
+/// Returns the name of a keyword argument, if any, and the text after it.
 fn key(text: &str) -> (Option<&str>, &str) {
     let length = text.find(|char: char| !char.is_alphanumeric() && char != '_').unwrap_or(text.len());
     match text[length..].trim_start().strip_prefix('=') {
@@ -71,7 +72,7 @@ fn value(text: &str) -> Option<(Value, usize)> {
     for quotes in ["\"\"\"", "'''"] {
         if let Some(inner) = text.strip_prefix(quotes) {
             let end = inner.find(quotes)?;
-            // With an escape in it, it is not the text that it looks like.
+            // With an escape, the value is not the literal text, so it is refused.
             return (!inner[..end].contains('\\')).then(|| (Value::from(&inner[..end]), end + 6));
         }
     }

@@ -1,7 +1,7 @@
 use super::*;
 use serde_json::json;
 
-/// Tools that there are, with their one argument.
+/// Whether a call is valid for the test tools, each with one argument.
 fn fits(call: &TextCall) -> bool {
     let arguments: Value = serde_json::from_str(&call.arguments).unwrap_or_default();
     match call.name.as_str() {
@@ -21,7 +21,7 @@ fn found(text: &str, taken: Taken) -> Option<(String, Vec<(String, Value)>)> {
     Some((text[..begin].trim().to_owned(), calls.collect()))
 }
 
-/// Checks that a text is one `file_read` of `a.py`, whatever the name is written like.
+/// Checks that a text is one `file_read` of `a.py`, with any spelling of the name.
 fn reads(text: &str, taken: Taken) {
     let (before, calls) = found(text, taken).unwrap_or_else(|| panic!("no call: {text}"));
     assert_eq!(before, "", "{text}");
@@ -164,7 +164,8 @@ fn a_marked_call_that_cannot_be_read_is_one_for_the_model_to_hear_of() {
     }
 }
 
-/// What is shown of a text that comes in pieces of so many characters, and what is held back at its end.
+/// Returns what is shown of a text that arrives in pieces of that many characters, and what is held
+/// back at its end.
 fn streamed(text: &str, pieces: usize, taken: Taken) -> (String, String) {
     let mut hold = Hold::new(Some(taken));
     let chars: Vec<char> = text.chars().collect();

@@ -1,4 +1,4 @@
-//! One call by itself: ruled on, shown to hooks, asked about, run, recorded.
+//! The path of a single call: permission ruling, hooks, approval, execution, recording.
 
 use super::{Calls, Candidate};
 use crate::{
@@ -19,7 +19,7 @@ use system::SystemError;
 use tokio_util::sync::CancellationToken;
 
 impl Calls<'_> {
-    /// One call by itself, with all that may stand in its way. The flag says that the user wants the turn to end.
+    /// Runs a single call through all checks. The flag is true if the user wants the turn to end.
     pub(super) async fn run_alone(
         &self,
         mut candidate: Candidate,
@@ -28,7 +28,8 @@ impl Calls<'_> {
     ) -> Result<(ToolResult, bool), StoreError> {
         let id = candidate.id().clone();
         let mut dismissed = false;
-        // What was decided without a question is recorded with what comes of it: one wait for the disk less.
+        // Decisions made without a prompt are recorded together with the result, which saves a
+        // flush.
         let mut decided = Vec::new();
         let mut recorder = None;
         let (outcome, content) = 'outcome: {
@@ -56,7 +57,8 @@ impl Calls<'_> {
                 let applicant = candidate.applicant().expect("checked above");
                 match self.session.gate().ask(&ruling, &applicant, content.clone(), cancel).await? {
                     Answer::Allowed => {
-                        // A question may stay open for long: what was approved must still be what would happen.
+                        // The prompt may have been open for long: what was approved must still be
+                        // what would happen.
                         let now = match self.rule(&applicant, None, cancel).await {
                             Ok(now) => now,
                             Err(error) => break 'outcome (Err(error), content),
@@ -89,12 +91,12 @@ impl Calls<'_> {
                 && let Some(Ok(ruling)) = self.rule_on(&mut candidate, cancel).await
                 && !ruling.is_confined()
             {
-                // Nothing has run. It is decided again, as a command that nothing confines.
+                // Nothing has run yet. The call is ruled on again, as an unconfined command.
                 return Box::pin(self.run_alone(candidate, Some(ruling), cancel)).await;
             }
             (self.tell_hooks(&mut candidate, outcome, cancel).await, content)
         };
-        // Whatever came of the call: what it did to files is recorded with its end.
+        // Changes to files are recorded with the end of the call, whatever its outcome.
         decided.extend(recorder.iter().flat_map(|recorder| recorder.events()));
         let (result, events) = candidate.ended(outcome, content, &self.session.settings().limits.tools);
         decided.extend(events);
@@ -102,7 +104,7 @@ impl Calls<'_> {
         Ok((result, dismissed))
     }
 
-    /// What the gate says of a call; nothing, if it cannot run at all.
+    /// Returns the gate's ruling on a call; `None` if the call cannot run at all.
     pub(super) async fn rule_on(
         &self,
         candidate: &mut Candidate,
@@ -112,14 +114,14 @@ impl Calls<'_> {
         Some(self.rule(&candidate.applicant()?, looked, cancel).await)
     }
 
-    /// What the gate says of a call; the looks at files that it takes have an end.
+    /// Returns the gate's ruling on a call. The file lookups that it needs have a timeout.
     async fn rule(
         &self,
         applicant: &Applicant<'_>,
         looked: Option<Vec<Resolved>>,
         cancel: &CancellationToken,
     ) -> Result<Ruling, ToolError> {
-        // What holds at this moment decides, whoever changed it last.
+        // The settings in force now decide, whichever client or file changed them last.
         self.controls.heed_settings().await;
         let state = self.controls.state();
         let ruling = async {
@@ -130,7 +132,7 @@ impl Calls<'_> {
             Ok(self.session.gate().rule(&state, applicant, accesses).await)
         };
         let ruling = guarded(ruling, cancel, LOOK_WAIT).await?;
-        // What this machine gives is known now.
+        // The sandbox available on this machine is now known.
         if let Some(place) = ruling.place()
             && place != state.sandbox
         {
@@ -144,7 +146,7 @@ impl Calls<'_> {
         Ok(ruling)
     }
 
-    /// Runs a call, and what it calls in turn.
+    /// Runs a call and serves its nested calls.
     pub(super) async fn execute(
         &self,
         candidate: &mut Candidate,
@@ -170,7 +172,7 @@ impl Calls<'_> {
             outcome = &mut running => outcome,
             served = &mut serving => {
                 served?;
-                // The turn was cancelled; the call is about to see it.
+                // The turn was cancelled; the call is about to notice.
                 return Ok(running.await);
             }
         };
@@ -179,7 +181,7 @@ impl Calls<'_> {
         Ok(outcome)
     }
 
-    /// Asks the hooks that run before calls; they can only deny, and add notes.
+    /// Runs the BeforeTool hooks, which can only deny the call and add notes.
     pub(super) async fn ask_hooks(
         &self,
         candidate: &mut Candidate,
@@ -197,7 +199,7 @@ impl Calls<'_> {
         }
     }
 
-    /// Tells the hooks that run after calls what came of it.
+    /// Runs the AfterTool hooks with the result of the call.
     pub(super) async fn tell_hooks(
         &self,
         candidate: &mut Candidate,
@@ -220,7 +222,7 @@ impl Calls<'_> {
     }
 }
 
-/// Does what a call does before the user is asked about it.
+/// Runs the step of a call that precedes the approval prompt.
 async fn prepare(
     candidate: &mut Candidate,
     cx: &ToolContext,
@@ -230,7 +232,7 @@ async fn prepare(
     guarded(call.prepare(cx), cancel, wait(effect)).await
 }
 
-/// How long a step of a call may take.
+/// Returns the timeout of one step of a call.
 fn wait(effect: Effect) -> Duration {
     match effect {
         Effect::Reads => FILES_WAIT,
@@ -239,7 +241,8 @@ fn wait(effect: Effect) -> Duration {
     }
 }
 
-/// Runs a step of a tool so that neither a panic nor a tool that never ends or ignores the cancellation reaches the turn.
+/// Runs one step of a tool and shields the turn from a panic, from a tool that never ends, and from
+/// one that ignores cancellation.
 async fn guarded<T>(
     step: impl Future<Output = Result<T, ToolError>>,
     cancel: &CancellationToken,

@@ -1,4 +1,4 @@
-//! One call on its way: what was asked for, what it was understood as, and how it is told of.
+//! One call in progress: the request, its parsed form, and its updates for clients.
 
 use crate::{
     AnyCall, AnyTool, Content, Description, Effect, Location, SessionEvent, ToolCallId, ToolCallRequest,
@@ -11,17 +11,18 @@ use crate::{
 use serde_json::{Value, json};
 use system::{AbsPath, Route};
 
-/// A call of an answer, parsed as far as it could be.
+/// A call of an answer, parsed as far as possible.
 pub(in crate::turn) struct Candidate {
     request: ToolCallRequest,
     description: Description,
     arguments: Value,
     parsed: Result<Parsed, String>,
-    /// What it is about, looked at while the answer was stored. Good for one decision, and only while nothing else has run since.
+    /// Accesses resolved while the answer was stored. Valid for one ruling, and only if no other
+    /// call has run since.
     looked: Option<Vec<Resolved>>,
-    /// What hooks had to say, for the model.
+    /// Notes of hooks, for the model.
     notes: Vec<String>,
-    /// Whether another call makes it.
+    /// Whether another call made it.
     nested: bool,
 }
 
@@ -36,7 +37,7 @@ impl Parsed {
         Self::several(tool, std::slice::from_ref(arguments))
     }
 
-    /// A call that stands for several, where there are several arguments.
+    /// Parses one call, or several that are run as one if there are several argument sets.
     fn several(tool: &dyn AnyTool, arguments: &[Value]) -> Result<Self, String> {
         let parse = |arguments: &Value| tool.parse(arguments.clone()).map_err(|error| error.to_string());
         let mut calls = arguments.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
@@ -49,7 +50,7 @@ impl Parsed {
 }
 
 impl Candidate {
-    /// The request becomes what was meant by it; what the model wrote stays in it beside that.
+    /// Replaces the request by its repaired form; the request also keeps what the model wrote.
     pub(super) fn new(
         cwd: &AbsPath,
         known: Known<'_>,
@@ -87,7 +88,7 @@ impl Candidate {
         }
     }
 
-    /// A call that another call makes.
+    /// Creates a call made by another call.
     pub(super) fn nested(cwd: &AbsPath, request: &ToolCallRequest, tool: &dyn AnyTool) -> Self {
         let arguments = request.arguments.clone().unwrap_or_default();
         let parsed = Parsed::new(tool, &arguments);
@@ -119,7 +120,7 @@ impl Candidate {
         }
     }
 
-    /// What tells of it before anything is done about it.
+    /// Returns the update that announces the call, before anything is done.
     pub(super) fn announcement(&self) -> ToolCallUpdate {
         let mut update = self.update(ToolStatus::Pending);
         update.title = Some(self.description.title.clone());
@@ -129,22 +130,22 @@ impl Candidate {
         update
     }
 
-    /// Adds something that the model is told with the result.
+    /// Adds a note that the model gets with the result.
     pub(in crate::turn) fn add_note(&mut self, note: String) {
         self.notes.push(note);
     }
 
-    /// Why it cannot run at all, if it cannot.
+    /// Returns why it cannot run at all, if so.
     pub(super) fn problem(&self) -> Option<String> {
         self.parsed.as_ref().err().cloned()
     }
 
-    /// Adds what hooks had to say, for the model.
+    /// Adds notes of hooks, for the model.
     pub(super) fn add_notes(&mut self, notes: impl IntoIterator<Item = String>) {
         self.notes.extend(notes);
     }
 
-    /// The call is not run; why, for the model.
+    /// Prevents the call from running; `why` is the result for the model.
     pub(super) fn refuse(&mut self, why: String) {
         self.parsed = Err(why);
     }
@@ -157,39 +158,39 @@ impl Candidate {
         &self.request.name
     }
 
-    /// Whether another call makes it.
+    /// Whether another call made it.
     pub(super) fn is_nested(&self) -> bool {
         self.nested
     }
 
-    /// What it does to the world; nothing, if it cannot run at all.
+    /// Returns the effect of its tool; `None` if it cannot run at all.
     pub(super) fn effect(&self) -> Option<Effect> {
         Some(self.parsed.as_ref().ok()?.effect)
     }
 
-    /// The call itself, and what it does to the world.
+    /// Returns the call and the effect of its tool.
     pub(super) fn call(&mut self) -> (&mut dyn AnyCall, Effect) {
         let parsed = self.parsed.as_mut().expect("only parsed calls are prepared and run");
         (parsed.call.as_mut(), parsed.effect)
     }
 
-    /// Where it works.
+    /// Returns the files that it works on.
     pub(super) fn locations(&self) -> &[Location] {
         &self.description.locations
     }
 
-    /// Keeps what was looked up for the decision about it. Good for one decision, and only while nothing else has run
-    /// since.
+    /// Keeps accesses resolved for its ruling. Valid for one ruling, and only if no other call has
+    /// run since.
     pub(super) fn looked(&mut self, accesses: Option<Vec<Resolved>>) {
         self.looked = accesses;
     }
 
-    /// Takes what was looked up for the decision about it.
+    /// Takes the accesses resolved for its ruling.
     pub(super) fn take_looked(&mut self) -> Option<Vec<Resolved>> {
         self.looked.take()
     }
 
-    /// The call as the gate sees it; nothing, if it cannot run at all.
+    /// Returns the call as the gate's input; `None` if it cannot run at all.
     pub(super) fn applicant(&self) -> Option<Applicant<'_>> {
         let parsed = self.parsed.as_ref().ok()?;
         Some(Applicant {
@@ -207,13 +208,14 @@ impl Candidate {
         ToolCallUpdate::of(self.request.id.clone(), self.request.name.clone()).status(status)
     }
 
-    /// What hooks are told of it.
+    /// Returns the description of the call for hooks.
     pub(super) fn about(&self) -> Value {
         json!({ "tool": self.request.name, "call": self.request.id.to_string(), "arguments": self.arguments })
     }
 
-    /// The result for the model, or for the call that made this one, and the events that end the call. Those keep within the limits: what a script
-    /// gets may be longer than what people are shown and what is stored.
+    /// Returns the result for the model or for the outer call, and the events that end the call.
+    /// The events keep within the limits: a script may get a longer result than is shown and
+    /// stored.
     pub(super) fn ended(
         &self,
         outcome: Result<ToolOutput, ToolError>,
@@ -233,7 +235,7 @@ impl Candidate {
                 (ToolStatus::Cancelled, ToolResult::error(text), None, Vec::new())
             }
             Err(error) => {
-                // What was going to be written stays in sight beside the reason why it was not.
+                // The diff that was going to be written stays visible beside the error.
                 let text = error.to_string();
                 let (mut shown, rest): (Vec<_>, Vec<_>) =
                     content.into_iter().partition(|content| matches!(content, ToolContent::Diff(_)));
@@ -259,7 +261,7 @@ impl Candidate {
     }
 }
 
-/// What is shown of a call that another one made.
+/// Caps what is shown of a nested call.
 fn keep_within(content: &mut ToolContent, limits: &ToolLimits) {
     if let ToolContent::Content(Content::Text(text)) = content {
         *text = cap(std::mem::take(text), limits);

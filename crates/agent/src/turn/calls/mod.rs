@@ -1,9 +1,10 @@
-//! The tool calls of one answer: announced, passed through the gate, run, recorded.
+//! The tool calls of one answer: announced, ruled on by the gate, run, recorded.
 //!
-//! Reads that need no question run side by side; writes and commands run one after the other, in the order the model
-//! gave them. A call is recorded as started before it runs and as ended after it, each before the next side effect.
+//! Read-only calls that need no approval run in parallel; writes and commands run one after the
+//! other, in the model's order. The start of a call is recorded before it runs and its end after
+//! it, each before the next side effect.
 //!
-//! A call may make further calls (`nested`), which take the same way (`alone`): that is one recursion.
+//! A call may make nested calls (`nested`), which take the same path (`alone`) recursively.
 
 mod alone;
 mod candidate;
@@ -30,9 +31,9 @@ use tokio_util::sync::CancellationToken;
 pub(super) struct Calls<'a> {
     session: &'a Session,
     controls: &'a Controls,
-    /// The model that the turn runs on.
+    /// The model of the turn.
     model: &'a Arc<dyn LanguageModel>,
-    /// Tokens that servers used of it.
+    /// Tokens used by MCP sampling.
     sampled: Spent,
 }
 
@@ -47,13 +48,13 @@ impl<'a> Calls<'a> {
 }
 
 impl Calls<'_> {
-    /// Tokens that servers used of the model so far.
+    /// Returns the tokens used by MCP sampling so far.
     pub(super) fn sampled(&self) -> Usage {
         *self.sampled.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs the calls. Every call gets a result, whatever happens, and it is recorded. Returns whether
-    /// the turn is to end: it was cancelled, or the user dismissed a question.
+    /// Runs the calls. Every call gets a result on every path, and the result is recorded. Returns
+    /// whether the turn must end: it was cancelled, or the user dismissed an approval prompt.
     pub(in crate::turn) async fn run(
         &self,
         candidates: Vec<Candidate>,
@@ -120,8 +121,9 @@ impl Calls<'_> {
     }
 }
 
-/// Parses the calls of an answer. The events announce them; they are recorded together with the answer. `offered`: the
-/// tools that the model was told of. `cut_at`: the answer ended at this many tokens, which was its limit.
+/// Parses the calls of an answer. The events announce them and are recorded together with the
+/// answer. `offered` are the tools in the request; `cut_at` is the token limit that the answer
+/// reached, if it did.
 pub(super) fn announce(
     session: &Session,
     response: &mut ModelResponse,
@@ -154,8 +156,9 @@ pub(super) fn announce(
     (candidates, events)
 }
 
-/// Stores the answer that made the calls, and looks meanwhile at what the first of them is about: nothing can change that before it runs but what
-/// could change it afterwards as well. A look that takes longer is left for the decision.
+/// Stores the answer that made the calls, and meanwhile resolves the accesses of the first call.
+/// Until that call runs, only something that could also change them afterwards can change them. A
+/// lookup that takes longer than the store is left for the ruling.
 pub(super) async fn record_and_look(
     session: &Session,
     candidates: &mut [Candidate],
@@ -177,7 +180,7 @@ pub(super) async fn record_and_look(
             }
         }
     };
-    // A look that panicked does it again where that is reported.
+    // A lookup that panicked is repeated by the ruling, which reports the panic.
     candidates[0].looked(looked.and_then(Result::ok));
     stored
 }

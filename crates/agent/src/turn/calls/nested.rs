@@ -1,8 +1,10 @@
-//! Calls from within a call: a script's, which go through the same gate as the model's own.
+//! Nested calls: calls made by a script, which pass the same gate as the model's own.
 //!
-//! A call that runs sends what it wants (`NestedRequest`); whoever runs the call, and holds the session, carries it out. Nobody is asked on its way: a call
-//! that would have to ask is refused. It is announced, recorded and shown as a call of its own, and the model sees nothing of it but what the
-//! script makes of it. What a server wants of the model goes the same way, and is the one thing that the user is asked about.
+//! A running call sends a `NestedRequest`; the task that runs the call and owns the session serves
+//! it. There is no approval prompt: a call that would need one is refused. A nested call is
+//! announced, recorded and shown as a call of its own, and the model sees only what the script
+//! makes of its result. MCP sampling takes the same path and is the only request that prompts the
+//! user.
 
 use super::{Calls, Candidate, sampling::Sampling};
 use crate::{
@@ -17,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 type Performed = Result<Result<ToolResult, InnerError>, StoreError>;
 
-/// A call, and whether the user is asked about it where the policy wants that.
+/// A nested call, and whether it may prompt the user for approval.
 struct NestedCall {
     id: ToolCallId,
     name: String,
@@ -27,7 +29,8 @@ struct NestedCall {
 }
 
 impl Calls<'_> {
-    /// Carries out what a call asks for, one thing after the other, until the call is over. Then what is being done is cancelled, and still recorded.
+    /// Serves the requests of a call one after the other until the call is over. Then the request
+    /// in progress is cancelled, and still recorded.
     pub(super) async fn serve(
         &self,
         outer: &ToolCallId,
@@ -41,7 +44,7 @@ impl Calls<'_> {
                 () = over.cancelled() => return Ok(()),
                 request = requests.recv() => request,
             };
-            // Whoever asked may have stopped waiting.
+            // The requester may have stopped waiting, so send errors are ignored.
             match request {
                 None => {
                     over.cancelled().await;
@@ -49,7 +52,7 @@ impl Calls<'_> {
                 }
                 Some(NestedRequest::Tools(reply)) => {
                     let mode = self.controls.state().mode;
-                    // A server's tool that the model has to search for is not kept from a script.
+                    // Scripts may use MCP tools that the model would have to search for first.
                     let known = |tool: &Arc<dyn AnyTool>| match policy::is_of_server(&tool.name()) {
                         true => prompt::available(tool.as_ref(), mode),
                         false => prompt::offered(tool.as_ref(), mode),
@@ -88,7 +91,7 @@ impl Calls<'_> {
         }
     }
 
-    /// Asks the turn's model for a server.
+    /// Serves an MCP sampling request with the turn's model.
     async fn sample(
         &self,
         id: ToolCallId,
@@ -103,7 +106,7 @@ impl Calls<'_> {
         Ok(performed.and_then(|result| sampling.take().ok_or(InnerError::Denied(result.text))))
     }
 
-    /// Boxed: a call from within a call is a call.
+    /// Boxed, because nested calls make this recursive.
     fn perform<'a>(&'a self, call: NestedCall, cancel: &'a CancellationToken) -> BoxFuture<'a, Performed> {
         Box::pin(async move {
             let NestedCall { id, name, tool, arguments, may_ask } = call;
@@ -146,7 +149,7 @@ impl Calls<'_> {
     }
 }
 
-/// The tool that is called, and its name.
+/// Resolves the callee to a tool and its name.
 fn found(tools: &[Arc<dyn AnyTool>], callee: Callee) -> Result<(String, Arc<dyn AnyTool>), InnerError> {
     match callee {
         Callee::Tool(tool) => Ok((tool.name().into_owned(), tool)),

@@ -1,4 +1,5 @@
-//! What a server wants of the session's model while one of its tools is called: asked about, shown and recorded like a call.
+//! MCP sampling: a server's request to the session's model during one of its calls. It is approved,
+//! shown and recorded like a call.
 
 use crate::{
     Access, AnyCall, AnyTool, Content, Description, Effect, LanguageModel, Message, ModelEvent, ModelRequest,
@@ -14,13 +15,13 @@ use std::{
 };
 use system::AbsPath;
 
-/// Characters of what is asked that a title shows.
+/// Characters of the request's text in a title.
 const TITLE_CHARS: usize = 80;
 
-/// Tokens that servers used of the running round.
+/// Tokens used by MCP sampling in the running round.
 pub(crate) type Spent = Arc<Mutex<Usage>>;
 
-/// A request as a tool, and as its call.
+/// A sampling request, both as a tool and as its call.
 #[derive(Clone)]
 pub(crate) struct Sampling {
     request: Arc<SampleRequest>,
@@ -36,12 +37,12 @@ impl Sampling {
         Self { request: Arc::new(request), function, model, spent, answer: Arc::default() }
     }
 
-    /// What those who watch are told that it was called with.
+    /// Returns the arguments that are shown to clients.
     pub(crate) fn arguments(&self) -> Value {
         json!({ "server": self.request.server, "max_tokens": self.request.max_output })
     }
 
-    /// The answer, once the call is over and went well.
+    /// Takes the answer, once the call has succeeded.
     pub(crate) fn take(&self) -> Option<Sampled> {
         self.answer.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -70,7 +71,7 @@ impl Sampling {
                     sampled.text.push_str(&text);
                 }
                 Some(Ok(ModelEvent::Usage(now))) => usage = now,
-                // It has no tools to call, and what it thinks is not for servers.
+                // The model has no tools to call, and its reasoning is not for servers.
                 Some(Ok(_)) => {}
             }
         };
@@ -80,7 +81,7 @@ impl Sampling {
     }
 }
 
-/// A message without images, where the model takes none.
+/// Replaces the images of a message by text if the model takes none.
 fn told(message: &Message, images: bool) -> Message {
     match message {
         Message::User(content) if !images => {
@@ -94,7 +95,7 @@ fn told(message: &Message, images: bool) -> Message {
     }
 }
 
-/// A message as people read it.
+/// Renders a message for the user.
 fn shown(message: &Message) -> String {
     match message {
         Message::Assistant(answer) => format!("[as the assistant] {}", answer.text()),
@@ -137,7 +138,7 @@ impl AnyCall for Sampling {
     }
 
     fn accesses(&self, _cwd: &AbsPath) -> Vec<Access> {
-        // It costs the user tokens: no reading.
+        // Not read-only: it costs the user tokens.
         vec![Access::Call { function: self.function.clone(), read_only: false }]
     }
 
