@@ -121,10 +121,11 @@ pub struct ModelInfo {
 /// How many tools a model can be given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ToolProfile {
-    /// All that are listed.
+    /// All available tools.
     #[default]
     Full,
-    /// The few most needed, with short descriptions: for models of few parameters or little context.
+    /// Only the most needed tools, with short descriptions: for models with few parameters or a
+    /// small context.
     Small,
     /// Like [`ToolProfile::Small`], and the implementation guides the model: it gives it one narrow
     /// task after the other and makes the calls itself. For models with very few parameters, which
@@ -252,7 +253,7 @@ pub enum ModelEvent {
     /// A complete tool call. It may come before the answer ends; calls of an answer that broke off
     /// are not run.
     ToolCall(ModelCall),
-    /// An item that means nothing outside its wire, in the wire's own form.
+    /// An item that only its wire protocol understands, in its opaque form.
     Other(String),
     /// Tokens used by this request so far; the last such event counts. Implementations leave the
     /// cost out: it is added from [`ModelInfo::price`].
