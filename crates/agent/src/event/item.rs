@@ -17,11 +17,11 @@ use serde_json::{Map, Value};
 pub enum Item<C> {
     /// Text for the user.
     Text(Text),
-    /// What the model thought.
+    /// Reasoning of the model.
     Reasoning(Reasoning),
     /// A tool call.
     Call(C),
-    /// Something that means nothing outside its wire: its opaque form. Nobody is shown it.
+    /// An item that only its wire protocol understands, in its opaque form. It is not displayed.
     Other(String),
 }
 

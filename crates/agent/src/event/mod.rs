@@ -40,7 +40,7 @@ pub enum SessionEvent {
     UserMessage {
         /// The message.
         id: MessageId,
-        /// What it says.
+        /// Its content.
         content: Vec<Content>,
     },
     /// More of the assistant's text. Live only: the whole text is in
@@ -48,7 +48,7 @@ pub enum SessionEvent {
     MessageDelta {
         /// The message it belongs to.
         id: MessageId,
-        /// What follows.
+        /// The text to append.
         text: String,
     },
     /// More of the model's reasoning. Live only.

@@ -34,7 +34,8 @@ struct Inner {
 }
 
 impl ToolSpecs {
-    /// What a wire makes of them: made when it is first asked for, and kept until another type is asked for. Each wire has a type of its own.
+    /// Returns the encoding for a wire. It is made on first use and cached until another type is
+    /// requested. Each wire has its own type `T`.
     pub fn form<T: Any + Send + Sync>(&self, make: impl FnOnce(&[ToolSpec]) -> T) -> Arc<T> {
         let mut kept = self.0.form.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(form) = kept.clone().and_then(|form| form.downcast().ok()) {

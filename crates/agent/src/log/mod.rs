@@ -56,7 +56,7 @@ pub(crate) fn recorded(ended: Result<Result<(), StoreError>, JoinError>) -> Resu
 /// What the client was notified of.
 #[derive(Debug, Default)]
 pub(crate) struct Notified {
-    /// What it was told. Held while it is told of something.
+    /// The last notification. Locked while the client is notified.
     state: Mutex<State>,
     /// Another process has taken the session over.
     lost: AtomicBool,
