@@ -84,9 +84,9 @@ impl ToolCallRequest {
 pub struct AnsweredCall {
     /// The provider's id of the call.
     pub provider_id: String,
-    /// The tool that was run.
+    /// The tool that the call is for.
     pub name: String,
-    /// The arguments that were used, or the raw text if it was not a JSON object.
+    /// The arguments to use, or the raw text if it was not a JSON object.
     pub arguments: Result<Value, MalformedArguments>,
     /// The call as the model wrote it.
     pub written: Written,
