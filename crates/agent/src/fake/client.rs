@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 
 /// A client that records its notifications. It fails the test when a call is updated before it is
 /// announced or after it ended, when a call is still open at the end of a turn, when an event that
-/// belongs into a turn comes outside one, and when a permission request comes that the script does
+/// belongs in a turn comes outside one, and when a permission request comes that the script does
 /// not expect.
 #[derive(Default)]
 pub struct FakeClient {

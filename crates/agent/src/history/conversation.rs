@@ -215,7 +215,7 @@ impl Conversation {
         self.answered.insert(response.model.clone());
         self.fill.answered(self.history.messages().len());
         for call in response.calls() {
-            // Older versions skipped numbers.
+            // Older versions skipped numbers, so the number is read from the id.
             let number = call.id.as_str().strip_prefix("tool_").and_then(|number| number.parse().ok());
             self.calls = self.calls.max(number.unwrap_or(0)).saturating_add(1);
         }

@@ -164,8 +164,8 @@ pub struct ModelRequest {
     pub reasoning_effort: Option<String>,
     /// A stable key for the provider's prompt cache: the session's id.
     pub cache_key: Option<String>,
-    /// JSON Schema, an object, that the text of the answer should follow. A server that does not
-    /// support schemas ignores it, so callers must accept an answer of any form.
+    /// JSON Schema, an object, that the text of the answer should follow. It has no effect on
+    /// servers without schema support, so callers must accept an answer of any form.
     pub answer_schema: Option<Value>,
 }
 

@@ -29,8 +29,8 @@ const CANCELLED: Duration = Duration::from_secs(61);
 /// The prompts that lead to a whole turn; the others lead only to its last call and text.
 const WHOLE: [&str; 2] = ["1", "9"];
 
-/// Two reads, a write, an edit, a command, a tool of a source, and text. Each changes a file with
-/// the prompt's number in its name.
+/// Two reads, a write, an edit, a command, a tool of a source, and text. What each of them changes
+/// has the prompt's number in its name.
 fn turn(number: &str, said: usize) -> Vec<ModelEvent> {
     let said = if WHOLE.contains(&number) { said } else { said + 4 };
     let one = |name: &str, arguments| vec![call(&format!("p{number}-{said}"), name, arguments)];

@@ -193,8 +193,8 @@ async fn open_long(
 async fn a_long_session_opens_by_its_end_and_is_read_before_its_first_turn() {
     let (store, counted) = long(4000, Vec::new()).await;
     let (_runtime, model, session) = open_long(store, vec![Reply::text("On.")]).await;
-    // Reads of the record, the lease, the last page, the empty page after it, and the end of the
-    // log.
+    // The record, the lease, the last page, the empty page after it, and the empty append that
+    // returns the number of the last event.
     assert_eq!(counted.count(), 5);
     session.prompt(vec![agent::Content::text("and?")]).await.unwrap();
     assert_eq!(model.requests()[0].messages.len(), 4001);

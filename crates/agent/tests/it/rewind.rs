@@ -22,7 +22,7 @@ fn patch(patch: &str) -> (&'static str, Value) {
     ("apply_patch", json!({"patch": format!("*** Begin Patch\n{patch}\n*** End Patch")}))
 }
 
-/// A session with one turn per call, after a command that changed a file of its own.
+/// A session with one turn per call, after a turn with a command whose changes are not recorded.
 async fn turns(calls: &[(&str, Value)]) -> Stage {
     let mut script = vec![Reply::calls(&[("bash", json!({"command": "touch"}))]), Reply::text("ok")];
     for call in calls {

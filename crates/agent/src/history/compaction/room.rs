@@ -11,7 +11,7 @@ pub(crate) struct Room {
     pub(crate) compact_at: u64,
     /// From here on the user is warned, unless it is compacted automatically.
     pub(crate) warn_at: u64,
-    /// From here on no request is sent uncompacted.
+    /// From here on the oldest part is left out, if the conversation was not made shorter by then.
     pub(crate) block_at: u64,
 }
 

@@ -70,7 +70,7 @@ fn what_a_session_does_next_follows_from_its_log(script: Script) -> Result<(), T
     Err(TestCaseError::fail(format!("running: {}\nresumed: {}", shown(&running), shown(&resumed))))
 }
 
-/// Renders the result without instructions and tools, which are long and rarely differ.
+/// Renders the result without the tools and with only the length of the system prompts.
 fn shown(next: &Next) -> String {
     let requests: Vec<_> = next.requests.iter().map(|request| &request.messages).collect();
     let events: Vec<_> = next.events.iter().rev().take(8).collect();
