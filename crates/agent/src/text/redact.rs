@@ -31,7 +31,8 @@ impl Redactor {
             if !is_secret_value(value) {
                 continue;
             }
-            // Both the plain value and its spelling inside a JSON string.
+            // Both the plain value and its spelling inside a JSON string. Callers register the same
+            // values repeatedly, so known ones are skipped.
             let json = Value::from(value).to_string();
             for spelling in [value, &json[1..json.len() - 1]] {
                 if !known.iter().any(|known| known == spelling) {
