@@ -1,16 +1,17 @@
-//! Two changes of one text put together, line by line. Pure.
+//! Merges two changes of one text line by line. Performs no IO.
 
 use imara_diff::{Algorithm, Diff, InternedInput};
 use std::ops::Range;
 
-/// Some lines of the base, and what stands in their place.
+/// A range of lines of the base and the text that replaces it.
 #[derive(Debug, PartialEq, Eq)]
 struct Hunk {
     lines: Range<usize>,
     text: String,
 }
 
-/// The base with both changes made; `None` where both change the same or adjoining lines, each in its own way.
+/// Returns the base with both changes applied; `None` if both change the same or adjoining lines in
+/// different ways.
 pub(super) fn merge(base: &str, ours: &str, theirs: &str) -> Option<String> {
     let (ours, theirs) = (hunks(base, ours), hunks(base, theirs));
     let (mut ours, mut theirs) = (ours.iter().peekable(), theirs.iter().peekable());
@@ -44,7 +45,7 @@ impl Hunk {
     }
 }
 
-/// What makes one text of the other, in order; no two of them adjoin.
+/// Returns the hunks that turn `base` into `other`, in order; no two of them adjoin.
 fn hunks(base: &str, other: &str) -> Vec<Hunk> {
     let input = InternedInput::new(base, other);
     let range = |range: Range<u32>| range.start as usize..range.end as usize;
@@ -89,7 +90,8 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// Whatever is changed: with nothing on the other side, a change is made as it is.
+        /// If only one side changes the text, or both make the same change, the result is that
+        /// change.
         #[test]
         fn a_change_alone_is_made_as_it_is(base in "[ab\n]{0,20}", changed in "[ab\n]{0,20}") {
             proptest::prop_assert_eq!(merge(&base, &changed, &base), Some(changed.clone()));

@@ -1,7 +1,8 @@
-//! What tools did to files, turn by turn, and how the user takes it back.
+//! Records the changes that tools make to files, turn by turn, and rewinds them for the user.
 //!
-//! Architecture Invariant: only files that a tool of this session wrote are ever restored, and only as far as nobody has changed the same lines
-//! since. What commands did to files is not known and not touched.
+//! Architecture Invariant: only files that a tool of this session wrote are ever restored, and only
+//! as far as no one else has changed the same lines since. Changes that commands made to files are
+//! unknown and never reverted.
 
 mod merge;
 mod recorder;

@@ -1,4 +1,4 @@
-//! A system that notes what becomes of files.
+//! A `System` wrapper that records changes of files.
 
 use crate::{FileChange, SessionEvent, Snapshot};
 use async_trait::async_trait;
@@ -11,38 +11,39 @@ use system::{
     ShellProgram, System, SystemError, TextRange, WalkOptions,
 };
 
-/// Passes everything on, and notes each change of a file with what was there before. For one call: what the call has read is not read again
-/// for it.
+/// Forwards all operations, and records each change of a file with its content before. Made for one
+/// call; what the call has read is cached, so that it is not read again.
 pub(crate) struct Recorder {
     inner: Arc<dyn System>,
-    /// Where files lead that were decided about: as declared, and with links resolved.
+    /// The resolved paths of files that the gate decided about: as declared, and with links
+    /// resolved.
     places: Vec<(AbsPath, AbsPath)>,
     noted: Mutex<Noted>,
 }
 
 #[derive(Default)]
 struct Noted {
-    /// Texts as the system, the editor perhaps, gave them last.
+    /// Texts as the system last returned them, perhaps from the editor.
     held: HashMap<AbsPath, String>,
-    /// Texts as they were on disk last.
+    /// Texts as last read from disk; `None` for no file.
     on_disk: HashMap<AbsPath, Option<String>>,
     changes: Vec<FileChange>,
 }
 
 impl Recorder {
-    /// Notes what is done through it. What `places` tells of a file is not looked up again.
+    /// Creates a recorder. Paths in `places` are not resolved again.
     pub(crate) fn new(inner: Arc<dyn System>, places: Vec<(AbsPath, AbsPath)>) -> Arc<Self> {
         Arc::new(Self { inner, places, noted: Mutex::default() })
     }
 
-    /// What was done, a file once.
+    /// Takes the recorded changes, one per file, without those that changed nothing.
     pub(crate) fn changes(&self) -> Vec<FileChange> {
         let mut changes = std::mem::take(&mut self.noted().changes);
         changes.retain(|change| change.before != change.after);
         changes
     }
 
-    /// What was done, as events.
+    /// Takes the recorded changes as events.
     pub(crate) fn events(&self) -> Vec<SessionEvent> {
         self.changes().into_iter().map(SessionEvent::FileChanged).collect()
     }
@@ -51,7 +52,10 @@ impl Recorder {
         self.noted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What a file holds before it is changed, where the change will be made; an error when that cannot be told.
+    /// Returns the content of a file before a change, read from where the change will be made.
+    ///
+    /// # Errors
+    /// If the content cannot be read.
     async fn before(&self, path: &AbsPath) -> Result<Option<Snapshot>, SystemError> {
         let by_client = self.inner.routes().write_text == Route::Client;
         let known = {
@@ -75,8 +79,9 @@ impl Recorder {
         Ok(text.map(|text| Snapshot::of(text.as_bytes())))
     }
 
-    /// Does something that makes a file what `after` says. Noted before it is done: if it is given up half-way, nobody knows whether it
-    /// happened, and what the file holds then will tell.
+    /// Runs `effect`, which makes the content of a file `after`. The change is recorded before it
+    /// is made: if it is dropped half-way, its outcome is unknown, and a rewind compares with what
+    /// the file holds then.
     async fn change(
         &self,
         path: &AbsPath,
@@ -130,7 +135,7 @@ impl System for Recorder {
         if range.is_none() {
             let mut noted = self.noted();
             match noted.changes.iter_mut().find(|change| change.path == *path) {
-                // Read back: an editor may have made something else of what it took.
+                // Read back after the write: an editor may have altered the text.
                 Some(change) => change.after = Some(Snapshot::of(text.as_bytes())),
                 None => drop(noted.held.insert(path.clone(), text.clone())),
             }

@@ -1,4 +1,4 @@
-//! Making files again what they were, through the session's own system.
+//! Restores files to an earlier state, through the session's own system.
 
 use super::{
     Recorder, Timeline,
@@ -13,7 +13,7 @@ use crate::{
 use system::{AbsPath, SystemError};
 use tokio_util::sync::CancellationToken;
 
-/// What is to become of a file.
+/// The planned restoration of a file.
 struct Step {
     path: AbsPath,
     now: Option<String>,
@@ -21,7 +21,7 @@ struct Step {
     merged: bool,
 }
 
-/// Takes changes back between turns, and records it.
+/// Undoes changes between turns, and records the rewind.
 pub(crate) async fn rewind(
     session: &Session,
     state: &SessionState,
@@ -34,8 +34,9 @@ pub(crate) async fn rewind(
     Ok(report)
 }
 
-/// Takes changes back, and returns what is to be recorded of it, if any file changed. Everything is decided before the first file is touched; one
-/// that cannot be restored does not keep the others from it.
+/// Undoes changes, and returns the event to record if any file changed. Everything is decided
+/// before the first file is changed; a file that cannot be restored does not prevent the others
+/// from being restored.
 pub(crate) async fn restore(
     session: &Session,
     state: &SessionState,
@@ -72,7 +73,8 @@ pub(crate) async fn restore(
     Ok((report, (!files.is_empty()).then_some(Rewound { to, files })))
 }
 
-/// What is to become of a file, if anything; or why it is left alone.
+/// Decides how to restore a file: `Ok(None)` if it needs no change, `Err` with the reason if it is
+/// left unchanged.
 async fn decide(
     session: &Session,
     state: &SessionState,
@@ -80,7 +82,7 @@ async fn decide(
     path: &AbsPath,
     changes: &[FileChange],
 ) -> Result<Result<Option<Step>, String>, StoreError> {
-    // A link that has come to stand in the way must not lead the restored text, or the removal, elsewhere.
+    // A link created since must not redirect the write or the removal to another file.
     match cx.system.resolve(path).await {
         Ok(real) if changes.iter().all(|change| change.real == real) => {}
         Ok(real) => return Ok(Err(format!("the path leads to {real} now"))),
@@ -103,7 +105,7 @@ async fn decide(
 async fn carry_out(cx: &ToolContext, step: &Step) -> Result<(), ToolError> {
     let Some(text) = &step.to else {
         match cx.system.remove(&step.path).await {
-            // A buffer that was never saved has nothing on disk to remove.
+            // An editor buffer that was never saved has no file on disk to remove.
             Ok(()) | Err(SystemError::NotFound(_)) => {}
             Err(error) => return Err(error.into()),
         }
@@ -118,7 +120,7 @@ async fn carry_out(cx: &ToolContext, step: &Step) -> Result<(), ToolError> {
         freshness: Freshness::Fresh,
         unsaved: false,
     };
-    // The model has not seen what is there now.
+    // The model has not read the file's current content.
     change.write(cx, false).await.map(drop)
 }
 

@@ -1,4 +1,4 @@
-//! The changes of a session's files in the order in which they were made, with the turns they belong to.
+//! The changes of a session's files in the order they were made, with their turns.
 
 use crate::{
     Content, FileChange, RewindError, RewindTarget, Rewound, SessionEvent, SessionId, SessionStore,
@@ -20,12 +20,12 @@ pub struct Checkpoint {
     pub files: Vec<AbsPath>,
 }
 
-/// What a log tells of files.
+/// The changes of files that a log contains.
 #[derive(Debug, Default)]
 pub(crate) struct Timeline {
     /// The number of the last turn.
     last: u64,
-    /// Whether that turn has not ended.
+    /// Whether that turn is still running.
     open: bool,
     prompts: BTreeMap<u64, String>,
     entries: Vec<Entry>,
@@ -33,14 +33,14 @@ pub(crate) struct Timeline {
 
 #[derive(Debug)]
 struct Entry {
-    /// The last turn that had ended then.
+    /// The last turn that had ended at that time.
     ended: u64,
     rewound: Option<Option<u64>>,
     changes: Vec<FileChange>,
 }
 
 impl Timeline {
-    /// Reads it from a session's log.
+    /// Reads the timeline from a session's log.
     pub(crate) async fn read(store: &dyn SessionStore, id: &SessionId) -> Result<Self, StoreError> {
         let (mut timeline, mut after) = (Self::default(), 0);
         loop {
@@ -72,7 +72,7 @@ impl Timeline {
         }
     }
 
-    /// The turns in which tools changed files, in order.
+    /// Returns the turns in which tools changed files, in order.
     pub(crate) fn checkpoints(&self) -> Vec<Checkpoint> {
         let mut files: BTreeMap<u64, Vec<AbsPath>> = BTreeMap::new();
         for entry in self.entries.iter().filter(|entry| entry.rewound.is_none()) {
@@ -89,7 +89,10 @@ impl Timeline {
             .collect()
     }
 
-    /// The changes that are to be taken back, by file, each file's in order.
+    /// Returns the changes to undo, by file, each file's in order.
+    ///
+    /// # Errors
+    /// If the target turn does not exist, or there is no rewind to redo.
     pub(super) fn to_undo(
         &self,
         target: RewindTarget,
@@ -108,7 +111,7 @@ impl Timeline {
         Ok(files)
     }
 
-    /// The last rewind that no redo has taken back.
+    /// Returns the last rewind that no redo has undone.
     fn last_rewind(&self) -> Option<&Entry> {
         let mut standing = Vec::new();
         for entry in &self.entries {

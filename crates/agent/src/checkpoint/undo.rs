@@ -1,27 +1,29 @@
-//! One file's changes taken back, the last first, each as far as nobody else has changed the same lines since.
+//! Undoes the changes of one file, the last first, as far as no one else changed the same lines
+//! since.
 
 use super::merge::merge;
 use crate::{ContentHash, FileChange, Snapshot, StoreError};
 use std::collections::HashMap;
 
-/// What a file is to become.
+/// The result of undoing a file's changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Undone {
-    /// It is so already.
+    /// The file is already as it should be.
     Nothing,
-    /// This text, or no file. The flag says that something of somebody else's is kept in it.
+    /// The file becomes this text, or is removed. The flag is set if changes of others are kept in
+    /// it.
     To(Option<String>, bool),
-    /// It is left as it is, for this reason.
+    /// The file is left unchanged, for this reason.
     Left(String),
 }
 
-/// Where the contents of a session are.
+/// Access to the stored contents of a session.
 pub(super) trait Contents {
-    /// One of them, or `None` when it is not kept.
+    /// Returns a content, or `None` if it is not stored.
     async fn content(&self, hash: &ContentHash) -> Result<Option<Vec<u8>>, StoreError>;
 }
 
-/// Takes back the changes of one file, which are in the order in which they were made, from what it holds now.
+/// Undoes the changes of one file, given in the order they were made, starting from its text now.
 pub(super) async fn undo(
     changes: &[FileChange],
     now: Option<&str>,
@@ -79,7 +81,7 @@ fn hash(snapshot: &Snapshot) -> ContentHash {
     snapshot.hash.clone()
 }
 
-/// Texts by their hashes; got from the store when they are needed.
+/// Texts by their hashes, loaded from the store when needed.
 struct Texts<'a, C> {
     contents: &'a C,
     known: HashMap<ContentHash, String>,
@@ -130,7 +132,7 @@ mod tests {
             (vec![change(a, b), change(b, c)], c, to(a, false)),
             (vec![change(a, b)], a, Undone::Nothing),
             (vec![change(a, b), change(b, c)], a, Undone::Nothing),
-            // Somebody added a line since, or in between.
+            // Someone added a line after the change, or in between.
             (vec![change(a, b)], Some("one\n2\n3\n4\n"), to(Some("1\n2\n3\n4\n"), true)),
             (
                 vec![change(a, b), change(Some("one\n2\n3\n4\n5\n"), Some("one\n2\n3\n4\nV\n"))],
@@ -138,7 +140,7 @@ mod tests {
                 to(Some("1\n2\n3\n4\n5\n"), true),
             ),
             (vec![change(a, b)], Some("ONE\n2\n3\n"), conflict()),
-            // A file that was made, or removed.
+            // A file that was created or removed.
             (vec![change(None, b)], b, to(None, false)),
             (vec![change(None, b)], None, Undone::Nothing),
             (vec![change(a, None)], None, to(a, false)),

@@ -1,39 +1,39 @@
-//! Summaries that stand for the beginning of a conversation.
+//! Compaction: summaries that replace the beginning of a conversation.
 
 use super::ids::CompactionId;
 
-/// What is new about the summing up of a conversation.
+/// Progress of a compaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Compaction {
-    /// Which one, unique in its session.
+    /// Its id, unique in its session.
     pub id: CompactionId,
-    /// What happened.
+    /// The new state.
     pub step: CompactionStep,
 }
 
-/// A step of summing up a conversation.
+/// A step of a compaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CompactionStep {
     /// It began. Live only.
     Started,
     /// More of the summary. Live only.
     Text(String),
-    /// It is done: models are sent the summary in place of all but the last messages.
+    /// It succeeded: models are sent the summary in place of all but the last messages.
     Completed {
-        /// What stands for the part that is no longer sent, as the model reads it.
+        /// The text that replaces the messages, as the model reads it.
         summary: String,
-        /// How many of the messages before this event are still sent as they were, the last ones. A message is a prompt, or an answer with
-        /// the results of its calls.
+        /// How many of the messages before this event, counted from the last, are still sent
+        /// unchanged. A message is a prompt, or an answer with the results of its calls.
         kept: u64,
     },
-    /// It did not work; the conversation stays as it was. Why, in words.
+    /// It failed, for this reason; the conversation is unchanged.
     Failed(String),
-    /// The turn was cancelled; the conversation stays as it was.
+    /// The turn was cancelled; the conversation is unchanged.
     Cancelled,
 }
 
 impl CompactionStep {
-    /// Whether nothing more will happen.
+    /// Returns whether the compaction has ended.
     pub fn is_final(&self) -> bool {
         !matches!(self, Self::Started | Self::Text(_))
     }

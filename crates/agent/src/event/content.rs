@@ -1,4 +1,4 @@
-//! What prompts, messages and tool results are made of.
+//! The content of prompts, messages and tool results.
 
 /// A piece of a prompt or of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,18 +12,18 @@ pub enum Content {
         /// The bytes in base64.
         data: String,
     },
-    /// A file or other thing that the client names without its content.
+    /// A file or other resource that the client references without its content.
     ResourceLink {
-        /// Where it is, usually `file://…`.
+        /// Its URI, usually `file://…`.
         uri: String,
-        /// What the client calls it.
+        /// Its name, from the client.
         name: String,
     },
     /// A resource embedded with its text.
     Resource {
-        /// Where it comes from.
+        /// Its URI.
         uri: String,
-        /// Its media type, if told.
+        /// Its media type, if known.
         mime_type: Option<String>,
         /// Its text.
         text: String,
@@ -31,13 +31,13 @@ pub enum Content {
 }
 
 impl Content {
-    /// Plain text content.
+    /// Creates plain text content.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(text.into())
     }
 }
 
-/// A change of one file, as the user sees it.
+/// A change of one file, for display.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diff {
     /// The file, absolute.
@@ -48,7 +48,7 @@ pub struct Diff {
     pub new_text: Option<String>,
 }
 
-/// What a tool call shows to the user.
+/// Content that a tool call shows to the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToolContent {
     /// Text or an image.
@@ -59,11 +59,11 @@ pub enum ToolContent {
     Terminal(system::TerminalId),
 }
 
-/// A place a tool call works on, for clients that follow along.
+/// A location that a tool call works on, for clients that follow along.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Location {
-    /// The file or folder, absolute.
+    /// The file or directory, absolute.
     pub path: system::AbsPath,
-    /// The 1-based line, if one matters.
+    /// The 1-based line, if relevant.
     pub line: Option<usize>,
 }

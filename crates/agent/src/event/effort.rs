@@ -1,28 +1,28 @@
-//! How much a model is to think before it answers.
+//! The reasoning effort of a model.
 
 use crate::UnknownMode;
 use std::str::FromStr;
 
-/// How much a model is to think. A model that cannot be told takes no notice.
+/// How much a model reasons before it answers. Models without such a setting ignore it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effort {
     /// Little: quick and cheap.
     Low,
-    /// Somewhat.
+    /// Moderate.
     Medium,
     /// A lot.
     High,
-    /// More than that, where the model has such a level.
+    /// More than `High`, if the model has such a level.
     Xhigh,
-    /// As much as the vendor allows, where the model has such a level.
+    /// The vendor's maximum, if the model has such a level.
     Max,
 }
 
 impl Effort {
-    /// All levels, the least first.
+    /// All levels, the lowest first.
     pub const ALL: [Self; 5] = [Self::Low, Self::Medium, Self::High, Self::Xhigh, Self::Max];
 
-    /// The level's id on every wire.
+    /// Returns the level's id, used on every wire.
     pub fn id(self) -> &'static str {
         match self {
             Self::Low => "low",
@@ -33,15 +33,15 @@ impl Effort {
         }
     }
 
-    /// The levels that a model can be asked for, the least first: those of `efforts`
-    /// ([`ModelInfo::efforts`](crate::ModelInfo::efforts)), or up to `high` where it names none.
+    /// Returns the levels that a model offers, the lowest first: those in `efforts`
+    /// ([`ModelInfo::efforts`](crate::ModelInfo::efforts)), or `low` to `high` if it contains none.
     pub fn offered(efforts: &[String]) -> Vec<Self> {
         let known = |effort: &Self| efforts.iter().any(|id| id == effort.id());
         let offered: Vec<_> = Self::ALL.into_iter().filter(known).collect();
         if offered.is_empty() { vec![Self::Low, Self::Medium, Self::High] } else { offered }
     }
 
-    /// The level's name for people.
+    /// Returns the level's display name.
     pub fn label(self) -> &'static str {
         match self {
             Self::Low => "Low",

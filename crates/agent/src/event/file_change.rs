@@ -1,62 +1,65 @@
-//! What became of files.
+//! Changes of files, and rewinds of them.
 
 use crate::limits::CHECKPOINT_FILE_BYTES;
 use std::{str::FromStr, sync::Arc};
 use system::AbsPath;
 
-/// The hash of a file's content, as hexadecimal digits.
+/// The hash of a file's content, in hexadecimal.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ContentHash(pub String);
 
-/// A file's content at some time.
+/// A file's content at one time.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
-    /// What it is known by.
+    /// The hash of the content.
     pub hash: ContentHash,
-    /// Bytes of it.
+    /// Its size in bytes.
     pub size: u64,
-    /// The content itself on its way to the store; `None` when it came from there ([`crate::SessionStore::content`]), or is too large to be kept.
+    /// The content itself, on its way to the store; `None` if the snapshot was read from the store
+    /// (see [`crate::SessionStore::content`]) or the content is too large to be kept.
     pub bytes: Option<Arc<[u8]>>,
 }
 
-/// What a tool made of a file.
+/// A change of a file by a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileChange {
     /// The file.
     pub path: AbsPath,
-    /// Where the path led then. Where it leads elsewhere now, the file is not restored.
+    /// The path with links resolved at that time. If it resolves differently now, the file is not
+    /// restored.
     pub real: AbsPath,
-    /// Before; `None` when there was no such file.
+    /// The content before; `None` if the file did not exist.
     pub before: Option<Snapshot>,
-    /// After; `None` when it was removed.
+    /// The content after; `None` if the file was removed.
     pub after: Option<Snapshot>,
 }
 
-/// Changes that were taken back.
+/// A rewind: changes that were undone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rewound {
-    /// How far; `None` for a redo, which takes back the last rewind that was not taken back yet.
+    /// The turn to which files were rewound; `None` for a redo, which undoes the last rewind that
+    /// is still in effect.
     pub to: Option<u64>,
-    /// What that made of files.
+    /// The changes that the rewind itself made to files.
     pub files: Vec<FileChange>,
 }
 
 impl ContentHash {
-    /// The hash of a content.
+    /// Computes the hash of a content.
     pub fn of(bytes: &[u8]) -> Self {
         Self(blake3::hash(bytes).to_hex().to_string())
     }
 }
 
 impl Snapshot {
-    /// Of a content; one that is too large is known by its hash alone.
+    /// Creates a snapshot of a content; if it is too large, only its hash and size are kept.
     pub fn of(bytes: &[u8]) -> Self {
         let kept = bytes.len() <= CHECKPOINT_FILE_BYTES;
         Self { hash: ContentHash::of(bytes), size: bytes.len() as u64, bytes: kept.then(|| Arc::from(bytes)) }
     }
 }
 
-/// The same content is the same snapshot, whether it is at hand or not.
+/// Snapshots of the same content are equal, whether they carry the bytes or not.
 impl PartialEq for Snapshot {
     fn eq(&self, other: &Self) -> bool {
         (&self.hash, self.size) == (&other.hash, other.size)
@@ -66,14 +69,14 @@ impl PartialEq for Snapshot {
 impl Eq for Snapshot {}
 
 impl FileChange {
-    /// Both its snapshots, as far as it has them.
+    /// Returns its snapshots: before and after, as far as they exist.
     pub fn snapshots_mut(&mut self) -> impl Iterator<Item = &mut Snapshot> {
         self.before.iter_mut().chain(&mut self.after)
     }
 }
 
 impl Rewound {
-    /// What the model is told of it; `None` when no file changed.
+    /// Returns a note for the model about the rewind; `None` if no file changed.
     pub(crate) fn note(&self) -> Option<String> {
         let names: Vec<&str> = self.files.iter().map(|change| change.path.as_str()).collect();
         let how = match self.to {
@@ -86,19 +89,19 @@ impl Rewound {
     }
 }
 
-/// How far changes are to be taken back.
+/// The target of a rewind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RewindTarget {
-    /// To how files were when the turn with this number had ended; 0 is before the first.
+    /// The files as they were at the end of the turn with this number; 0 is before the first.
     Turn(u64),
-    /// To how they were before the last rewind.
+    /// The files as they were before the last rewind.
     Redo,
 }
 
 impl FromStr for RewindTarget {
     type Err = String;
 
-    /// `3` or `run_3`, or `redo`.
+    /// Parses `3`, `run_3` or `redo`.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         match text {
             "redo" => Ok(Self::Redo),

@@ -1,4 +1,4 @@
-//! The ids of the protocol, each a type of its own so that they cannot be mixed up.
+//! The ids of the protocol, each with its own type so that they cannot be mixed up.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ macro_rules! id {
         pub struct $name(pub String);
 
         impl $name {
-            /// The id as text.
+            /// Returns the id as text.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -30,29 +30,29 @@ macro_rules! id {
 }
 
 id!(
-    /// A session: a UUIDv7 as text, shared by every surface.
+    /// A session: a UUIDv7 as text, the same in every protocol and interface.
     SessionId
 );
 id!(
-    /// A message, unique in its session: what streams under one id is one message.
+    /// A message, unique in its session: all deltas under one id belong to one message.
     MessageId
 );
 id!(
-    /// A tool call, unique in its session (`tool_0`, `tool_1`, …). Never the id a provider chose.
+    /// A tool call, unique in its session (`tool_0`, `tool_1`, …). Never the provider's id.
     ToolCallId
 );
 id!(
-    /// One prompt's turn, counted per session from `run_1`.
+    /// The turn of one prompt, counted per session from `run_1`.
     TurnId
 );
 
 id!(
-    /// The summing up of a conversation, counted per session from `compaction_1`.
+    /// A compaction of a conversation, counted per session from `compaction_1`.
     CompactionId
 );
 
 impl SessionId {
-    /// A new id; later ones sort after earlier ones.
+    /// Creates a new id; later ids sort after earlier ones.
     pub fn fresh() -> Self {
         Self(uuid::Uuid::now_v7().to_string())
     }

@@ -1,27 +1,27 @@
-//! What an answer of a model is made of: items, in the order in which the model gave them.
+//! The items of a model's answer, in the model's order.
 //!
-//! Architecture Invariant: what a model wrote is kept as it wrote it. Vendors sign and encrypt parts of
-//! an answer and refuse it when it comes back in another order or with other bytes, so nothing but the
-//! wire that read an item takes it apart or puts it together.
+//! Architecture Invariant: what a model wrote is kept unchanged. Vendors sign and encrypt parts of
+//! an answer and reject it if it comes back in another order or with other bytes, so only the wire
+//! protocol that parsed an item takes it apart or reassembles it.
 
 use super::{content::Content, ids::ToolCallId};
 use serde_json::{Map, Value};
 
-/// One item of an answer. `C` is how its calls are held: [`ToolCallRequest`] in events,
-/// [`AnsweredCall`] with the results in a conversation.
+/// One item of an answer. `C` is the type of its calls: [`ToolCallRequest`] in events,
+/// [`AnsweredCall`], which includes the results, in a conversation.
 ///
-/// `opaque` is the wire's own form of an item, or of what only the wire knows of it, as JSON text. It is
-/// kept byte for byte and goes back to the model that wrote it over the wire that it came from. A wire
-/// recognises its own form by what stands in it, and passes over any other.
+/// `opaque` is the wire protocol's own form of an item, or of the part that only this wire protocol
+/// understands, as JSON text. It is kept byte for byte and sent back to the model that wrote it,
+/// over the same wire. A wire recognises its own form by its content and ignores any other.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Item<C> {
     /// Text for the user.
     Text(Text),
-    /// What the model thought.
+    /// Reasoning of the model.
     Reasoning(Reasoning),
     /// A tool call.
     Call(C),
-    /// Something that means nothing outside its wire: its opaque form. Nobody is shown it.
+    /// An item that only its wire protocol understands, in its opaque form. It is not displayed.
     Other(String),
 }
 
@@ -30,12 +30,12 @@ pub enum Item<C> {
 pub struct Text {
     /// The text; may be blank.
     pub text: String,
-    /// The wire's own form, where the text alone does not say all.
+    /// The opaque form, if the text alone is not enough.
     pub opaque: Option<String>,
 }
 
 impl Text {
-    /// A text without anything else.
+    /// Creates a text without an opaque form.
     pub fn plain(text: impl Into<String>) -> Self {
         Self { text: text.into(), opaque: None }
     }
@@ -44,29 +44,29 @@ impl Text {
 /// A piece of reasoning.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Reasoning {
-    /// What a person may read; may be empty.
+    /// The text for display; may be empty.
     pub text: String,
-    /// The wire's own form: a signature, an encrypted item, the name of a field.
+    /// The opaque form: a signature, an encrypted item, the name of a field.
     pub opaque: Option<String>,
 }
 
-/// A tool call as the model asked for it.
+/// A tool call that a model asked for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolCallRequest {
-    /// Our id.
+    /// Tiller's id of the call.
     pub id: ToolCallId,
-    /// The provider's id, to be sent back with the result.
+    /// The provider's id, sent back with the result.
     pub provider_id: String,
-    /// The tool that is meant. What is judged, run and sent to other models.
+    /// The tool to run. The permission check, the execution and other models use this name.
     pub name: String,
-    /// The arguments that are meant, or the raw text that was no JSON object.
+    /// The arguments to use, or the raw text if it is not a JSON object.
     pub arguments: Result<Value, MalformedArguments>,
-    /// The call as the model wrote it. What is sent back to that model.
+    /// The call as the model wrote it, which is sent back to that model.
     pub written: Written,
 }
 
 impl ToolCallRequest {
-    /// A call that means what it says.
+    /// Creates a request whose name and arguments are those that the model wrote.
     pub fn new(id: ToolCallId, call: ModelCall) -> Self {
         let ModelCall { provider_id, name, arguments, opaque } = call;
         Self {
@@ -84,9 +84,9 @@ impl ToolCallRequest {
 pub struct AnsweredCall {
     /// The provider's id of the call.
     pub provider_id: String,
-    /// The tool that was meant.
+    /// The tool that the call is for.
     pub name: String,
-    /// The arguments that were meant; the raw text when they were no JSON object.
+    /// The arguments to use, or the raw text if it was not a JSON object.
     pub arguments: Result<Value, MalformedArguments>,
     /// The call as the model wrote it.
     pub written: Written,
@@ -95,71 +95,73 @@ pub struct AnsweredCall {
 }
 
 impl AnsweredCall {
-    /// A call with its result.
+    /// Combines a call with its result.
     pub fn new(call: ToolCallRequest, result: ToolResult) -> Self {
         let ToolCallRequest { id: _, provider_id, name, arguments, written } = call;
         Self { provider_id, name, arguments, written, result }
     }
 }
 
-/// The name and the arguments of a call as a model wrote them.
+/// A call's name and arguments as a model wrote them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Written {
     /// The name.
     pub name: String,
-    /// The text of the arguments; blank where there were none.
+    /// The text of the arguments; blank if there were none.
     pub arguments: String,
-    /// The wire's own form, where name and arguments do not say all.
+    /// The opaque form, if name and arguments are not enough.
     pub opaque: Option<String>,
 }
 
-/// A whole tool call as a wire reads it from an answer. Nothing in it is checked.
+/// A complete tool call as a wire parsed it from an answer. Nothing in it is validated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelCall {
-    /// The provider's id; made up when the provider gave none.
+    /// The provider's id; generated if the provider gave none.
     pub provider_id: String,
     /// The tool's name, as written.
     pub name: String,
-    /// The text of the arguments, as written; blank where there were none.
+    /// The text of the arguments, as written; blank if there were none.
     pub arguments: String,
-    /// The wire's own form, where the rest does not say all.
+    /// The opaque form, if the other fields are not enough.
     pub opaque: Option<String>,
 }
 
-/// Arguments that are no JSON object. Such a call is never run; the model is told.
+/// Arguments that are not a JSON object. Such a call is never run; the model receives an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MalformedArguments {
     /// What the model sent.
     pub raw: String,
-    /// What is wrong with it.
+    /// Why it is invalid.
     pub error: String,
 }
 
-/// What a call gives back to the model.
+/// The result of a call for the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolResult {
     /// The text the model reads.
     pub text: String,
-    /// Images the model sees beside it.
+    /// Images for the model beside the text.
     pub images: Vec<Content>,
-    /// Whether the call failed (refused and cancelled calls fail too).
+    /// Whether the call failed; refused and cancelled calls count as failed.
     pub is_error: bool,
 }
 
 impl ToolResult {
-    /// A success.
+    /// Creates the result of a successful call.
     pub fn ok(text: impl Into<String>) -> Self {
         Self { text: text.into(), images: Vec::new(), is_error: false }
     }
 
-    /// A failure.
+    /// Creates the result of a failed call.
     pub fn error(text: impl Into<String>) -> Self {
         Self { text: text.into(), images: Vec::new(), is_error: true }
     }
 }
 
-/// Reads the arguments of a call. A blank text means no arguments; anything but an object is given back
-/// as it came.
+/// Parses the arguments of a call. Blank text means no arguments.
+///
+/// # Errors
+/// Anything but a JSON object is returned unchanged, with the reason.
 pub fn read_arguments(text: &str) -> Result<Value, MalformedArguments> {
     if text.trim().is_empty() {
         return Ok(Value::Object(Map::new()));
@@ -172,7 +174,7 @@ pub fn read_arguments(text: &str) -> Result<Value, MalformedArguments> {
     Err(MalformedArguments { raw: text.to_owned(), error })
 }
 
-/// The texts of an answer as a person reads them: each begins a paragraph of its own.
+/// Returns the texts of an answer for display; each item begins its own paragraph.
 pub(crate) fn text_of<C>(items: &[Item<C>]) -> String {
     paragraphs(items.iter().filter_map(|item| match item {
         Item::Text(Text { text, .. }) => Some(text),
@@ -180,7 +182,7 @@ pub(crate) fn text_of<C>(items: &[Item<C>]) -> String {
     }))
 }
 
-/// What was thought as a person reads it: each piece is a paragraph of its own.
+/// Returns the reasoning of an answer for display; each item is its own paragraph.
 pub(crate) fn thoughts_of<C>(items: &[Item<C>]) -> String {
     paragraphs(items.iter().filter_map(|item| match item {
         Item::Reasoning(Reasoning { text, .. }) => Some(text),
@@ -198,7 +200,7 @@ fn paragraphs<'a>(texts: impl Iterator<Item = &'a String>) -> String {
     whole
 }
 
-/// The calls of an answer, in order.
+/// Returns the calls of an answer, in order.
 pub(crate) fn calls_of<C>(items: &[Item<C>]) -> impl DoubleEndedIterator<Item = &C> {
     items.iter().filter_map(|item| match item {
         Item::Call(call) => Some(call),
@@ -206,19 +208,19 @@ pub(crate) fn calls_of<C>(items: &[Item<C>]) -> impl DoubleEndedIterator<Item = 
     })
 }
 
-/// Texts that come in pieces, each of which begins a paragraph of its own.
+/// Joins streamed texts, each of which begins its own paragraph.
 #[derive(Debug, Default)]
 pub(crate) struct Paragraphs {
     /// Whether a text has begun and not ended.
     open: bool,
-    /// Whether anything but blanks came so far.
+    /// Whether any non-blank text came so far.
     said: bool,
-    /// How many line ends came last.
+    /// The number of line ends that the text so far ends with.
     line_ends: usize,
 }
 
 impl Paragraphs {
-    /// Takes the next piece of a text; what stands between it and what came before.
+    /// Takes the next piece of a text and returns the separator to put before it.
     pub(crate) fn push(&mut self, piece: &str) -> &'static str {
         if piece.is_empty() {
             return "";
@@ -236,13 +238,13 @@ impl Paragraphs {
         gap
     }
 
-    /// The text is over.
+    /// Ends the current text.
     pub(crate) fn end(&mut self) {
         self.open = false;
     }
 }
 
-/// Bytes of an item's own form.
+/// Returns the size of an opaque form in bytes; 0 if there is none.
 pub(crate) fn opaque_bytes(opaque: Option<&String>) -> usize {
     opaque.map_or(0, String::len)
 }

@@ -1,8 +1,9 @@
-//! What happens in a session, as one stream of events.
+//! Everything that happens in a session, as one stream of events.
 //!
-//! Architecture Invariant: the same events feed the client, the native layer, the headless output and the store. Each of those is a
-//! projection; none is a second source. Events are shaped like the protocol's second version: upserts by id, so that the whole
-//! state follows from the log.
+//! Architecture Invariant: the same events feed the client, the native layer, the headless output
+//! and the store. Each of those is a projection; none is a second source. Events are shaped like
+//! those of the second version of the Agent Client Protocol: upserts by id, so that the whole state
+//! follows from the log.
 
 pub(crate) mod compaction;
 pub(crate) mod content;
@@ -26,7 +27,7 @@ use crate::{
     TurnId, Usage,
 };
 
-/// Something that happened in a session.
+/// An event of a session.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SessionEvent {
     /// A prompt's turn began.
@@ -34,99 +35,102 @@ pub enum SessionEvent {
         /// The turn.
         turn: TurnId,
     },
-    /// The user (or whoever drives the session) said something. Durable before anything is done about it.
+    /// A message of the user, or of another driver of the session. Stored before anything is done
+    /// about it.
     UserMessage {
         /// The message.
         id: MessageId,
-        /// What it says.
+        /// Its content.
         content: Vec<Content>,
     },
-    /// More of the assistant's text. Live only: the whole text is in [`SessionEvent::ModelResponse`].
+    /// More of the assistant's text. Live only: the whole text is in
+    /// [`SessionEvent::ModelResponse`].
     MessageDelta {
         /// The message it belongs to.
         id: MessageId,
-        /// What follows.
+        /// The text to append.
         text: String,
     },
     /// More of the model's reasoning. Live only.
     ThoughtDelta {
         /// The thought it belongs to.
         id: MessageId,
-        /// What follows.
+        /// The text to append.
         text: String,
     },
-    /// A whole answer of the model: reasoning, text and the calls it asks for. Durable before a call runs.
+    /// A complete answer of the model: reasoning, text and the calls it makes. Stored before a call
+    /// runs.
     ModelResponse(ModelResponse),
-    /// A tool call as it now is: created, started, changed, ended. Only the fields that are set change.
+    /// A tool call was created, started, changed or ended. Only the fields that are set change.
     ToolCall(ToolCallUpdate),
-    /// A permission is being asked for.
+    /// A permission is being requested.
     PermissionRequested {
         /// The call it is for.
         id: ToolCallId,
-        /// The question, in words.
+        /// The question, for display.
         question: String,
     },
-    /// A permission was given or refused.
+    /// A permission was granted or refused.
     PermissionResolved {
         /// The call it was for.
         id: ToolCallId,
         /// The answer.
         outcome: crate::PermissionOutcome,
-        /// The rule, or the answer's source, that decided: `user`, `SessionGrant`, ….
+        /// The rule or source that decided: `user`, `SessionGrant`, ….
         rule: String,
     },
-    /// The plan as it now is; replaces the one before.
+    /// The current plan; replaces the one before.
     Plan(Vec<PlanEntry>),
-    /// Tokens used, after each answer of the model.
+    /// Tokens used; sent after each answer of the model.
     Usage(UsageUpdate),
     /// The agent mode changed.
     ModeChanged(Mode),
     /// The permission mode changed.
     PermissionModeChanged(PermissionMode),
-    /// The model changed; its full id.
+    /// The model changed; the value is its full id.
     ModelChanged(String),
-    /// How much the model is to think changed; `None` leaves it to the model.
+    /// The reasoning effort changed; `None` leaves it to the model.
     EffortChanged(Option<Effort>),
     /// The session's title changed.
     TitleChanged(String),
-    /// Something the user should know that is no part of the conversation. Live only.
+    /// Information for the user that is not part of the conversation. Live only.
     Notice {
-        /// How much it matters.
+        /// Its severity.
         severity: Severity,
         /// One line.
         title: String,
         /// The rest, if any.
         description: Option<String>,
     },
-    /// What the turn is busy with. Live only.
+    /// The current activity of the turn. Live only.
     Phase(Phase),
-    /// The slash commands have become others: all there are now. Live only.
+    /// The available slash commands changed; the value is all of them. Live only.
     Commands(Vec<SlashCommand>),
-    /// Something changed among the subagents. Live only.
+    /// The state of the subagents changed. Live only.
     Swarm(SwarmEvent),
-    /// A tool changed a file. Durable together with the end of its call.
+    /// A tool changed a file. Stored together with the end of its call.
     FileChanged(FileChange),
-    /// The user took changes of files back.
+    /// The user rewound changes of files.
     Rewound(Rewound),
-    /// The conversation is being summed up, or was.
+    /// The conversation is being compacted, or was.
     Compaction(Compaction),
     /// Results of calls are no longer sent to models.
     ResultsLeftOut(ResultsLeftOut),
-    /// What requests to a model begin with from now on, in this session.
+    /// The fixed beginning of requests to a model, from now on in this session.
     Prefix(Prefix),
-    /// The model is told something by Tiller itself.
+    /// Tiller itself sent a message to the model.
     Briefing(Briefing),
     /// The turn ended.
     TurnEnded {
         /// The turn.
         turn: TurnId,
-        /// How.
+        /// How it ended.
         end: TurnEnd,
     },
 }
 
 impl SessionEvent {
-    /// Whether the store keeps it.
+    /// Returns whether the store keeps the event.
     pub fn is_durable(&self) -> bool {
         match self {
             Self::MessageDelta { .. }
@@ -135,14 +139,15 @@ impl SessionEvent {
             | Self::Phase(_)
             | Self::Commands(_)
             | Self::Swarm(_) => false,
-            // Progress of a running call is for those who watch; its creation, start and end are kept.
+            // Progress of a running call is for subscribers only; its creation, start and end are
+            // stored.
             Self::ToolCall(update) => update.status.is_some(),
             Self::Compaction(compaction) => compaction.step.is_final(),
             _ => true,
         }
     }
 
-    /// The contents of files that it brings along for the store, or that it names.
+    /// Returns the snapshots of files in the event.
     pub fn snapshots_mut(&mut self) -> impl Iterator<Item = &mut Snapshot> {
         let changes = match self {
             Self::FileChanged(change) => std::slice::from_mut(change),
@@ -153,21 +158,21 @@ impl SessionEvent {
     }
 }
 
-/// A whole answer of the model.
+/// A complete answer of the model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelResponse {
-    /// The message's id, the one its deltas carried.
+    /// The message's id, as in its deltas.
     pub id: MessageId,
-    /// The id that the reasoning's deltas carried.
+    /// The id of the reasoning, as in its deltas.
     pub thought_id: MessageId,
     /// The model that answered.
     pub model: String,
-    /// What it is made of, in the order in which the model gave it.
+    /// Its items, in the model's order.
     pub items: Vec<Item<ToolCallRequest>>,
 }
 
 impl ModelResponse {
-    /// An answer that is one text.
+    /// Creates an answer of a single text.
     pub fn said(
         id: MessageId,
         thought_id: MessageId,
@@ -177,55 +182,55 @@ impl ModelResponse {
         Self { id, thought_id, model: model.into(), items: vec![Item::Text(Text::plain(text))] }
     }
 
-    /// Its text, as a person reads it; may be empty.
+    /// Returns its text for display; may be empty.
     pub fn text(&self) -> String {
         item::text_of(&self.items)
     }
 
-    /// Its reasoning, as a person reads it; may be empty.
+    /// Returns its reasoning for display; may be empty.
     pub fn thoughts(&self) -> String {
         item::thoughts_of(&self.items)
     }
 
-    /// The tool calls it asks for, in order.
+    /// Returns its tool calls, in order.
     pub fn calls(&self) -> impl DoubleEndedIterator<Item = &ToolCallRequest> {
         item::calls_of(&self.items)
     }
 
-    /// Whether it asks for tool calls.
+    /// Returns whether it has tool calls.
     pub fn has_calls(&self) -> bool {
         self.calls().next().is_some()
     }
 }
 
-/// Results of calls that are no longer sent to models, to make room. The log keeps them.
+/// Call results that are no longer sent to models, to make room. The log keeps them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResultsLeftOut {
-    /// The calls. A call that is not among the messages that are sent is passed over.
+    /// The calls. Calls that are not in the conversation any more are ignored.
     pub calls: Vec<ToolCallId>,
-    /// What models read in place of each result.
+    /// The text that replaces each result.
     pub instead: String,
 }
 
-/// Tokens and money, for the session so far.
+/// Tokens and cost of the session so far.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UsageUpdate {
     /// The model.
     pub model: String,
-    /// Tokens now in the model's context.
+    /// Tokens in the model's context now.
     pub context_used: u64,
     /// The context's size in tokens.
     pub context_size: u64,
     /// All tokens of the session so far.
     pub total: Usage,
-    /// Of those, the running turn's. Not stored: nothing where the event comes from the store.
+    /// The running turn's share of `total`. Not stored: zero if the event comes from the store.
     pub turn: Usage,
-    /// Tokens of the request that the last answer was to, as the provider counted them; `None`
-    /// where it counted none, or the event follows no answer.
+    /// The provider's token count for the last answered request; `None` if the provider sent none,
+    /// or the event does not follow an answer.
     pub counted: Option<u64>,
 }
 
-/// How much a notice matters.
+/// The severity of a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the protocol's own words")]
 pub enum Severity {
@@ -234,10 +239,10 @@ pub enum Severity {
     Error,
 }
 
-/// What a turn is busy with.
+/// The current activity of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// Waiting for the model, or reading its answer.
+    /// Waiting for the model or reading its answer.
     Thinking,
     /// Running tools.
     Tools,
@@ -248,16 +253,16 @@ pub enum Phase {
 /// How a turn ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TurnEnd {
-    /// In order.
+    /// Normally.
     Stopped(StopReason),
-    /// With an error; the message the client got.
+    /// With an error; the value is the message sent to the client.
     Failed(String),
 }
 
 /// Why a turn stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopReason {
-    /// The model had no more to say.
+    /// The model finished its answer.
     EndTurn,
     /// The model's output limit was reached.
     MaxTokens,
@@ -270,7 +275,7 @@ pub enum StopReason {
 }
 
 impl StopReason {
-    /// Its word for programs.
+    /// Returns the reason as an id for programs.
     pub fn id(self) -> &'static str {
         match self {
             Self::EndTurn => "end_turn",

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-/// What the agent may do at all: which tools exist.
+/// The agent mode: which tools are available.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Mode {
     /// All tools.
@@ -14,19 +14,19 @@ pub enum Mode {
     Ask,
 }
 
-/// How much is asked before a tool acts.
+/// The permission mode: which operations need approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum PermissionMode {
-    /// Safe operations pass, risky ones ask.
+    /// Safe operations are allowed, risky ones need approval.
     #[default]
     Guardian,
-    /// Every governed operation asks.
+    /// Every governed operation needs approval.
     Argus,
-    /// Nothing asks; hard denials still hold.
+    /// No operation needs approval; hard denials still apply.
     Prometheus,
 }
 
-/// A name that is none of the modes.
+/// An unknown mode name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown {kind} {given:?}; use one of {expected}")]
 pub struct UnknownMode {
@@ -39,7 +39,7 @@ impl Mode {
     /// All modes, in the order they are offered.
     pub const ALL: [Self; 3] = [Self::Edit, Self::Plan, Self::Ask];
 
-    /// The mode's id on every wire and in settings.
+    /// Returns the mode's id, used on every wire and in settings.
     pub fn id(self) -> &'static str {
         match self {
             Self::Edit => "edit",
@@ -48,7 +48,7 @@ impl Mode {
         }
     }
 
-    /// The mode's name for people.
+    /// Returns the mode's display name.
     pub fn label(self) -> &'static str {
         match self {
             Self::Edit => "Edit",
@@ -57,7 +57,7 @@ impl Mode {
         }
     }
 
-    /// What it means, in a few words.
+    /// Returns a short description for users.
     pub fn description(self) -> &'static str {
         match self {
             Self::Edit => "Full coding access",
@@ -83,7 +83,7 @@ impl PermissionMode {
     /// All permission modes, in the order they are offered.
     pub const ALL: [Self; 3] = [Self::Guardian, Self::Argus, Self::Prometheus];
 
-    /// The mode's id on every wire and in settings.
+    /// Returns the mode's id, used on every wire and in settings.
     pub fn id(self) -> &'static str {
         match self {
             Self::Guardian => "guardian",
@@ -92,7 +92,7 @@ impl PermissionMode {
         }
     }
 
-    /// The mode's name for people.
+    /// Returns the mode's display name.
     pub fn label(self) -> &'static str {
         match self {
             Self::Guardian => "Guardian",
@@ -101,7 +101,7 @@ impl PermissionMode {
         }
     }
 
-    /// What it means, in a few words.
+    /// Returns a short description for users.
     pub fn description(self) -> &'static str {
         match self {
             Self::Guardian => "Safe operations pass, risky ones ask",

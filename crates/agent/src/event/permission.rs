@@ -1,22 +1,22 @@
-//! The user's answer to a question about a call.
+//! The user's answer to a permission request.
 
 /// The answer to a permission request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PermissionOutcome {
-    /// This once.
+    /// Allow this call.
     AllowOnce,
-    /// This and its like, for the session.
+    /// Allow this call and similar ones, for the session.
     AllowAlways,
-    /// Not this once.
+    /// Reject this call.
     RejectOnce,
-    /// Neither this nor its like, for the session.
+    /// Reject this call and similar ones, for the session.
     RejectAlways,
-    /// Nobody answered: the request was dismissed, or the turn cancelled.
+    /// There was no answer: the request was dismissed, or the turn was cancelled.
     Cancelled,
 }
 
 impl PermissionOutcome {
-    /// Whether the call may run.
+    /// Returns whether the call may run.
     pub fn allows(self) -> bool {
         matches!(self, Self::AllowOnce | Self::AllowAlways)
     }

@@ -1,17 +1,17 @@
-//! A plan as clients are shown it.
+//! The plan that clients display.
 
 /// A step of the plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanEntry {
-    /// What is to be done.
+    /// The step's text.
     pub content: String,
-    /// How much it matters.
+    /// Its priority.
     pub priority: PlanPriority,
-    /// How far it is.
+    /// Its status.
     pub status: PlanStatus,
 }
 
-/// How much a step matters.
+/// The priority of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the protocol's own words")]
 pub enum PlanPriority {
@@ -20,7 +20,7 @@ pub enum PlanPriority {
     Low,
 }
 
-/// How far a step is.
+/// The status of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the protocol's own words")]
 pub enum PlanStatus {

@@ -1,5 +1,5 @@
-//! What requests to a model begin with. It is made once for a session and a model and never changes
-//! after that: providers keep what they have read of it, and some bind what a model thought to it.
+//! The fixed beginning of requests to a model. It is made once per session and model and never
+//! changes after that: providers cache it, and some bind the model's reasoning to it.
 
 use crate::event::specs::{LastSpecs, ToolSpecs};
 use std::{
@@ -14,25 +14,26 @@ pub struct Prefix {
     pub model: String,
     /// The system prompt.
     pub system: Arc<str>,
-    /// The tools that are listed.
+    /// The tools that the model is offered.
     pub tools: ToolSpecs,
 }
 
-/// Something that the model is told by Tiller itself, as a part of the conversation.
+/// A message of Tiller itself to the model, as part of the conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Briefing {
-    /// What the model reads.
+    /// The text of the message.
     pub text: String,
-    /// What it says, by name: what is told again only once it is another value. Empty for what is
-    /// no longer there.
+    /// The facts that the text states, by name. A fact is sent again only when its value changes.
+    /// An empty value means that the fact no longer holds.
     pub facts: BTreeMap<String, String>,
 }
 
-/// What the model was told, by name; an empty value for what it was told is gone.
+/// The facts that were sent to the model, by name; an empty value means that the model was informed
+/// that the fact no longer holds.
 pub(crate) type Known = BTreeMap<String, String>;
 
-/// The system prompt and the set of tools that a session of a runtime made last, for the other
-/// sessions that have the same.
+/// The last system prompt and tool set made in a runtime, for reuse by other sessions that have
+/// equal ones.
 #[derive(Default)]
 pub(crate) struct SharedPrefixes {
     tools: LastSpecs,
@@ -49,12 +50,12 @@ impl SharedPrefixes {
         text
     }
 
-    /// The same set of tools where an equal one is in use.
+    /// Returns the last tool set if it is equal and in use, else the given one.
     pub(crate) fn tools(&self, specs: ToolSpecs) -> ToolSpecs {
         self.tools.shared(specs)
     }
 
-    /// The same, in parts that other sessions have too where they are equal.
+    /// Returns an equal prefix that shares its parts with other sessions where they are equal.
     pub(crate) fn prefix(&self, prefix: Prefix) -> Prefix {
         let Prefix { model, system, tools } = prefix;
         Prefix { model, system: self.system(system), tools: self.tools.shared(tools) }

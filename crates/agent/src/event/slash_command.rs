@@ -1,4 +1,4 @@
-//! A slash command as clients list it.
+//! Slash commands as clients list them.
 
 use std::borrow::Cow;
 
@@ -9,6 +9,6 @@ pub struct SlashCommand {
     pub name: Cow<'static, str>,
     /// What it does.
     pub description: Cow<'static, str>,
-    /// What may follow it, if anything.
+    /// A placeholder for its argument, if it takes one.
     pub hint: Option<Cow<'static, str>>,
 }

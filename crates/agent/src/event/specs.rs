@@ -1,4 +1,4 @@
-//! The tools of a request: described once for as long as they stay the same, and written once for a wire.
+//! The tools of a request: specified once while they stay the same, and encoded once for a wire.
 
 use crate::text::json_bytes::estimated_bytes;
 use serde_json::Value;
@@ -14,27 +14,28 @@ use std::{
 pub struct ToolSpec {
     /// Its name.
     pub name: String,
-    /// What it does and how to use it.
+    /// Its purpose and usage, for the model.
     pub description: String,
     /// JSON Schema of its arguments, an object.
     pub parameters: Value,
 }
 
-/// The tools that a request offers. A copy is the same set: what one wire made of it is kept for all of them.
+/// The tools that a request offers. Clones share the set and its cached encoding.
 #[derive(Clone, Default)]
 pub struct ToolSpecs(Arc<Inner>);
 
 #[derive(Default)]
 struct Inner {
     specs: Vec<ToolSpec>,
-    /// About how long they are as JSON text.
+    /// Their approximate size as JSON text.
     bytes: usize,
-    /// What the last wire that was asked made of them.
+    /// The encoding for the wire that used the set last.
     form: Mutex<Option<Arc<dyn Any + Send + Sync>>>,
 }
 
 impl ToolSpecs {
-    /// What a wire makes of them: made when it is first asked for, and kept until another type is asked for. Each wire has a type of its own.
+    /// Returns the encoding for a wire. It is made on first use and cached until another type is
+    /// requested. Each wire has its own type `T`.
     pub fn form<T: Any + Send + Sync>(&self, make: impl FnOnce(&[ToolSpec]) -> T) -> Arc<T> {
         let mut kept = self.0.form.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(form) = kept.clone().and_then(|form| form.downcast().ok()) {
@@ -45,12 +46,12 @@ impl ToolSpecs {
         form
     }
 
-    /// Whether both are one set, and not only equal.
+    /// Returns whether both share one set, not only equal ones.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// About how many bytes they are as JSON text.
+    /// Returns their approximate size as JSON text, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.0.bytes
     }
@@ -88,12 +89,12 @@ impl fmt::Debug for ToolSpecs {
     }
 }
 
-/// The set that was made last, for whoever makes an equal one.
+/// The set that was made last, for reuse in place of equal ones.
 #[derive(Default)]
 pub(crate) struct LastSpecs(Mutex<Weak<Inner>>);
 
 impl LastSpecs {
-    /// The set that was made last where it is equal and still in use, else the given one.
+    /// Returns the set that was made last if it is equal and still in use, else the given one.
     pub(crate) fn shared(&self, specs: ToolSpecs) -> ToolSpecs {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(same) = last.upgrade().filter(|last| last.specs == *specs) {
@@ -104,7 +105,7 @@ impl LastSpecs {
     }
 }
 
-/// About how long a tool is as JSON text.
+/// Returns the approximate size of a tool as JSON text, in bytes.
 fn tool_bytes(tool: &ToolSpec) -> usize {
     tool.name.len() + tool.description.len() + estimated_bytes(&tool.parameters)
 }

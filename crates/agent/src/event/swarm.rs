@@ -1,4 +1,5 @@
-//! What happens among a session's subagents, as far as whoever watches the session is told. Live only: each subagent has a log of its own.
+//! Events about a session's subagents, for its subscribers. Live only: each subagent has a log of
+//! its own.
 
 use crate::ToolCallId;
 use serde_json::Value;
@@ -6,52 +7,53 @@ use serde_json::Value;
 /// A change among the subagents.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SwarmEvent {
-    /// Subagents were asked for.
+    /// Subagents were requested.
     Spawned(Vec<SubagentCall>),
-    /// Those that were asked for run, or wait for a place.
+    /// The requested subagents run, or wait for a free slot.
     Running(Vec<SubagentCall>),
     /// Subagents ended.
     Completed(Vec<SubagentEnd>),
-    /// Something about any of them changed: all of them as they now are.
+    /// The state of any subagent changed; the value is the state of all of them.
     State(SwarmState),
 }
 
-/// A call that asks for a subagent.
+/// A call that requests a subagent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SubagentCall {
     /// The call.
     pub id: ToolCallId,
-    /// Its arguments, with the subagent's id where the model gave none.
+    /// Its arguments, with a generated id for the subagent if the model gave none.
     pub args: Value,
 }
 
 /// The end of a subagent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SubagentEnd {
-    /// The arguments it was asked for with.
+    /// The arguments of the call that requested it.
     pub args: Value,
-    /// What it answered, or why it could not.
+    /// Its answer, or why it failed.
     pub result: String,
-    /// Whether it did what it was asked.
+    /// Whether it succeeded.
     pub success: bool,
-    /// Whether nobody waited for it: its answer is said to the session as a message.
+    /// Whether it ran in the background: no call waited for it, and its answer is sent to the
+    /// session as a message.
     pub background: bool,
-    /// The subagent at its end.
+    /// Its final state.
     pub state: SubagentState,
-    /// Those that it asked for itself, and theirs.
+    /// The subagents that it requested itself, and their descendants.
     pub descendants: Vec<SubagentState>,
 }
 
 /// All subagents of a session at one moment.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SwarmState {
-    /// The moment, in milliseconds since the epoch.
+    /// The time of this snapshot, in milliseconds since the epoch.
     pub at: i64,
     /// The model of the session.
     pub model: String,
-    /// The subagents, in the order they were asked for.
+    /// The subagents, in the order they were requested.
     pub agents: Vec<SubagentState>,
-    /// Tokens in the contexts of those that run.
+    /// Tokens in the contexts of the running ones.
     pub context_tokens: u64,
     /// How full the fullest of those contexts is, from 0 to 100.
     pub max_context_percent: f64,
@@ -59,98 +61,98 @@ pub struct SwarmState {
     pub cache_read: u64,
     /// Tokens written to it.
     pub cache_write: u64,
-    /// How often results were taken out of a context to make room.
+    /// How often results were removed from a context to make room.
     pub prunes: u64,
-    /// How often a context was summed up.
+    /// How often a context was summarised.
     pub compactions: u64,
-    /// What all of it cost, in US dollars, where the prices are known.
+    /// The total cost in US dollars, where the prices are known.
     pub cost: Option<f64>,
 }
 
-/// A subagent as it now is. Times are in milliseconds since the epoch.
+/// The current state of a subagent. Times are in milliseconds since the epoch.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SubagentState {
     /// Its id, unique in its session.
     pub id: String,
-    /// Whoever asked for it, when that is a subagent.
+    /// The subagent that requested it; `None` if the session did.
     pub parent: Option<String>,
-    /// How far below the session it is; 1 for those that the session asked for.
+    /// Its depth below the session; 1 for those that the session requested.
     pub depth: u32,
-    /// What kind of agent it is: `explore`, `plan`, ….
+    /// Its kind: `explore`, `plan`, ….
     pub kind: String,
-    /// What it is to do.
+    /// Its task.
     pub task: String,
     /// `await` or `background`.
     pub mode: String,
-    /// Those of one group run one after the other.
+    /// Its group. Subagents of one group run one after the other.
     pub group: Option<String>,
-    /// Those that must be done before it.
+    /// The subagents that must finish before it starts.
     pub depends_on: Vec<String>,
-    /// Where it stands.
+    /// Its status.
     pub status: SubagentStatus,
     /// Why it waits.
     pub queue_reason: Option<String>,
     /// Why it failed.
     pub error: Option<String>,
-    /// How often it was tried again.
+    /// How often it was retried.
     pub retries: u32,
-    /// When it is tried again.
+    /// When the next retry starts.
     pub next_retry_at: Option<i64>,
-    /// The tool calls it made.
+    /// The number of tool calls it made.
     pub tool_calls: u64,
     /// The last tool it called.
     pub last_tool: Option<String>,
-    /// The beginning of what it said last.
+    /// The beginning of its last message.
     pub last_message: Option<String>,
     /// Tokens it sent.
     pub tokens_in: u64,
-    /// Tokens it got.
+    /// Tokens it received.
     pub tokens_out: u64,
     /// When it began.
     pub started_at: Option<i64>,
     /// When it ended.
     pub ended_at: Option<i64>,
-    /// When it last did anything.
+    /// When it was last active.
     pub active_at: Option<i64>,
-    /// Where its whole answer is kept, when it is too long to be told.
+    /// Where its whole answer is stored, if it is too long to be sent.
     pub output: Option<KeptOutput>,
 }
 
-/// An answer that is kept elsewhere.
+/// An answer that is stored elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptOutput {
-    /// What it is known by.
+    /// The key that it is stored under.
     pub reference: String,
-    /// Its size.
+    /// Its size in bytes.
     pub bytes: u64,
     /// Its beginning.
     pub preview: String,
 }
 
-/// Where a subagent stands, in the order in which those that need attention come first.
+/// The status of a subagent. The order puts those that need attention first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum SubagentStatus {
-    /// It failed, and is tried again.
+    /// It failed and will be retried.
     Retrying,
-    /// It works.
+    /// It is running.
     Running,
-    /// It failed for good.
+    /// It failed and will not be retried.
     Failed,
     /// It was cancelled.
     Cancelled,
-    /// It waits for those that must be done before it.
+    /// It waits for the subagents that it depends on.
     Waiting,
-    /// It waits for a place among all subagents of this process.
+    /// It waits for a free slot; the limit is for all subagents of this process.
     QueuedGlobal,
     /// It waits for its group.
     #[default]
     Queued,
-    /// It ended well.
+    /// It succeeded.
     Done,
 }
 
 impl SubagentStatus {
-    /// Its word for programs.
+    /// Returns the status as an id for programs.
     pub fn id(self) -> &'static str {
         match self {
             Self::Retrying => "retrying",

@@ -1,4 +1,4 @@
-//! A tool call as clients follow it: upserts by id.
+//! The state of a tool call as clients see it: upserts by id.
 
 use super::{
     content::{Location, ToolContent},
@@ -8,47 +8,48 @@ use super::{
 use serde_json::Value;
 use system::{AbsPath, ExitStatus};
 
-/// What is new about a tool call.
+/// A change of a tool call. Only the fields that are set change.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolCallUpdate {
     /// The call.
     pub id: ToolCallId,
     /// The tool's name.
     pub name: String,
-    /// One line for people.
+    /// A one-line title for display.
     pub title: Option<String>,
-    /// What kind of thing it does.
+    /// The kind of tool.
     pub kind: Option<ToolKind>,
-    /// Where it stands.
+    /// The status.
     pub status: Option<ToolStatus>,
-    /// What it shows; replaces what it showed before.
+    /// The displayed content; replaces all earlier content.
     pub content: Option<Vec<ToolContent>>,
-    /// Where it works; replaces the places before.
+    /// The locations it works on; replaces all earlier ones.
     pub locations: Option<Vec<Location>>,
     /// The arguments.
     pub raw_input: Option<Value>,
-    /// What the model gets; set exactly once, with the status that ends the call.
+    /// The result for the model; set exactly once, with the status that ends the call.
     pub result: Option<ToolResult>,
-    /// What its command has just done, where no client's terminal shows it. Live only.
+    /// New output of its command, if no terminal of the client shows it. Live only.
     pub output: Option<LiveOutput>,
 }
 
-/// What a running command has just done.
+/// An event of a running command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LiveOutput {
-    /// It was started in this folder.
+    /// It was started in this directory.
     Started {
-        /// Where it runs.
+        /// Its working directory.
         cwd: AbsPath,
     },
-    /// It said this, after all that came before. Where it says too much, some is left out and a line tells so.
+    /// It wrote this output, after all that came before. If there is too much, some is left out and
+    /// a line states so.
     Text(String),
     /// It ended.
     Ended(ExitStatus),
 }
 
 impl ToolCallUpdate {
-    /// An update that changes nothing yet.
+    /// Creates an update that changes nothing yet.
     pub fn of(id: ToolCallId, name: impl Into<String>) -> Self {
         Self {
             id,
@@ -77,7 +78,7 @@ impl ToolCallUpdate {
     }
 }
 
-/// What kind of thing a tool does, for the client's icon.
+/// The kind of a tool, for the client's icon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the protocol's own words")]
 pub enum ToolKind {
@@ -93,25 +94,25 @@ pub enum ToolKind {
     Other,
 }
 
-/// Where a tool call stands.
+/// The status of a tool call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolStatus {
-    /// Announced; not decided or not begun.
+    /// Announced; not yet decided or begun.
     Pending,
     /// Started: its effects may exist from here on, and it is never run again.
     InProgress,
-    /// Ended well.
+    /// Succeeded.
     Completed,
-    /// Ended badly, or was refused.
+    /// Failed or was refused.
     Failed,
-    /// Ended because the turn was cancelled.
+    /// Cancelled together with its turn.
     Cancelled,
-    /// The process ended while it ran; nobody knows what it did. Never run again.
+    /// The process ended while it ran; its effects are unknown. Never run again.
     Interrupted,
 }
 
 impl ToolStatus {
-    /// Whether nothing more will happen to the call.
+    /// Returns whether the call has ended.
     pub fn is_final(self) -> bool {
         !matches!(self, Self::Pending | Self::InProgress)
     }

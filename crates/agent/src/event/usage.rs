@@ -1,24 +1,24 @@
-//! Tokens that were used, and what they cost.
+//! Token usage and its cost.
 
-/// Tokens, and what they cost.
+/// Tokens used and their cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Usage {
-    /// Tokens in, those from the cache included.
+    /// Input tokens, including cached ones.
     pub input: u64,
-    /// Tokens out, reasoning included.
+    /// Output tokens, including reasoning.
     pub output: u64,
-    /// Of the tokens in, those read from the provider's cache.
+    /// The input tokens that were read from the provider's cache.
     pub cache_read: u64,
-    /// Of the tokens in, those written to the provider's cache.
+    /// The input tokens that were written to the provider's cache.
     pub cache_write: u64,
-    /// What the tokens cost whose price is known; `None` where that is none of them.
+    /// The cost of the tokens whose price is known; `None` if no price is known.
     pub cost: Option<Cost>,
-    /// Tokens whose price is not known, in and out: [`Usage::cost`] leaves them out.
+    /// Input and output tokens whose price is not known; [`Usage::cost`] leaves them out.
     pub unpriced: u64,
 }
 
 impl Usage {
-    /// The same tokens of one request with what they cost; without a price they count as unpriced.
+    /// Returns the tokens of one request with their cost; without a price they count as unpriced.
     #[must_use]
     pub fn priced(self, price: Option<&Price>) -> Self {
         match price {
@@ -27,12 +27,12 @@ impl Usage {
         }
     }
 
-    /// All tokens, each once.
+    /// Returns the number of all tokens; cached ones count once.
     pub fn all(self) -> u64 {
         self.input.saturating_add(self.output)
     }
 
-    /// Tokens in that had nothing to do with the provider's cache.
+    /// Returns the input tokens that were neither read from nor written to the provider's cache.
     pub fn fresh_input(self) -> u64 {
         self.input.saturating_sub(self.cache_read).saturating_sub(self.cache_write)
     }
@@ -52,48 +52,48 @@ impl std::ops::AddAssign for Usage {
     }
 }
 
-/// What a model's tokens cost.
+/// The price of a model's tokens.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Price {
-    /// The usual rates.
+    /// The standard rates.
     pub rates: Rates,
-    /// The rates of requests with a long prompt, where the vendor has such.
+    /// The rates for requests with a long prompt, if the vendor has any.
     pub long: Option<LongPrompt>,
 }
 
-/// US dollars for a million tokens.
+/// Rates in US dollars per million tokens.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rates {
-    /// Tokens in that had nothing to do with the cache.
+    /// Input tokens that did not use the cache.
     pub input: f64,
-    /// Tokens out, reasoning included.
+    /// Output tokens, including reasoning.
     pub output: f64,
-    /// Tokens in that were read from the cache; they cost what others do when `None`.
+    /// Input tokens read from the cache; `None` means the normal input rate.
     pub cache_read: Option<f64>,
-    /// Tokens in that were written to the cache; they cost what others do when `None`.
+    /// Input tokens written to the cache; `None` means the normal input rate.
     pub cache_write: Option<f64>,
 }
 
-/// Other rates for requests with a long prompt, for all of their tokens.
+/// Rates for requests with a long prompt; they apply to all tokens of the request.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LongPrompt {
     /// A prompt is long when it has more tokens than this.
     pub above: u64,
-    /// What its request costs.
+    /// The rates of such a request.
     pub rates: Rates,
 }
 
-/// An amount of money: whole US picodollars, so that sums are exact.
+/// An amount of money in whole US picodollars, so that sums are exact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Cost(pub u64);
 
 /// Picodollars in a dollar.
 const PICO: f64 = 1e12;
-/// Tokens that rates are for.
+/// The number of tokens that a rate is for.
 const MILLION: f64 = 1e6;
 
 impl Price {
-    /// What one request costs.
+    /// Returns the cost of one request.
     pub fn of(&self, used: Usage) -> Cost {
         let rates = match self.long {
             Some(long) if used.input > long.above => long.rates,
@@ -110,7 +110,7 @@ impl Price {
 }
 
 impl Cost {
-    /// The cost of tokens at a rate in dollars for a million.
+    /// Returns the cost of tokens at a rate in dollars per million.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_precision_loss,
@@ -121,13 +121,13 @@ impl Cost {
         Self((tokens as f64 * rate * (PICO / MILLION)).round() as u64)
     }
 
-    /// Both together.
+    /// Returns the sum of both, saturating.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
 
-    /// In US dollars, for people and for wires.
+    /// Returns the amount in US dollars, for display and for wires.
     #[expect(clippy::cast_precision_loss, reason = "sums beyond 9,000 dollars lose picodollars")]
     pub fn dollars(self) -> f64 {
         self.0 as f64 / PICO

@@ -1,4 +1,4 @@
-//! A client that answers from a script and fails the test on a story that does not hold together.
+//! A scripted client that fails the test on an inconsistent sequence of events.
 
 use crate::{Client, PermissionOutcome, PermissionRequest, SessionEvent, ToolCallId, ToolStatus};
 use async_trait::async_trait;
@@ -8,9 +8,10 @@ use std::{
 };
 use tokio::sync::Notify;
 
-/// A client that remembers what it was told. It fails the test when a call is updated before it is announced or after it ended, when a call is
-/// still open at the end of a turn, when something happens outside a turn that belongs into one, and when a permission is asked for
-/// that the script does not expect.
+/// A client that records its notifications. It fails the test when a call is updated before it is
+/// announced or after it ended, when a call is still open at the end of a turn, when an event that
+/// belongs in a turn comes outside one, and when a permission request comes that the script does
+/// not expect.
 #[derive(Default)]
 pub struct FakeClient {
     state: Mutex<State>,
@@ -27,24 +28,25 @@ struct State {
 }
 
 impl FakeClient {
-    /// A client that answers permission requests in this order; `None` never answers.
+    /// Creates a client that answers permission requests with these outcomes in order; `None` never
+    /// answers.
     pub fn new(answers: impl IntoIterator<Item = Option<PermissionOutcome>>) -> Arc<Self> {
         let client = Self::default();
         client.lock().answers = answers.into_iter().collect();
         Arc::new(client)
     }
 
-    /// What it was told so far.
+    /// Returns the notifications so far.
     pub fn events(&self) -> Vec<SessionEvent> {
         self.lock().events.clone()
     }
 
-    /// What it was asked so far.
+    /// Returns the permission requests so far.
     pub fn requests(&self) -> Vec<PermissionRequest> {
         self.lock().requests.clone()
     }
 
-    /// The assistant's text so far, all messages joined.
+    /// Returns the assistant's text so far, all messages joined.
     pub fn text(&self) -> String {
         let deltas = self.events().into_iter().filter_map(|event| match event {
             SessionEvent::MessageDelta { text, .. } => Some(text),
@@ -53,7 +55,8 @@ impl FakeClient {
         deltas.collect()
     }
 
-    /// Waits until it was told, or asked, something that fits.
+    /// Waits until the condition holds; it is checked after each notification and permission
+    /// request.
     pub async fn until(&self, fits: impl Fn(&Self) -> bool) {
         loop {
             let told = self.told.notified();

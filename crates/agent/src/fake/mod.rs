@@ -1,4 +1,5 @@
-//! Stand-ins for the seams, stricter than the real things, for tests of this crate and of those around it.
+//! Fakes for the interfaces of this crate, stricter than the real implementations, for tests here
+//! and in other crates.
 
 mod client;
 mod model;

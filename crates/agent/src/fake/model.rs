@@ -1,4 +1,4 @@
-//! A model that plays a script and fails the test on a conversation no provider would take.
+//! A scripted model that fails the test on a conversation that no provider would accept.
 
 use crate::{
     Content, LanguageModel, Message, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelStop, Models,
@@ -15,21 +15,21 @@ use std::{
 /// One answer of the script.
 #[derive(Debug, Clone)]
 pub enum Reply {
-    /// These events, one after the other.
+    /// Yields these events in order.
     Events(Vec<Result<ModelEvent, ModelError>>),
-    /// These events, and then nothing, for ever.
+    /// Yields these events, then never completes.
     Hang(Vec<ModelEvent>),
-    /// A panic, as a defect would.
+    /// Panics, as a bug would.
     Panic,
 }
 
 impl Reply {
-    /// Says a text and stops.
+    /// Creates an answer of one text that ends the turn.
     pub fn text(text: &str) -> Self {
         Self::ok(vec![ModelEvent::Text(text.to_owned()), Self::usage(), ModelEvent::Stop(ModelStop::EndTurn)])
     }
 
-    /// Calls tools, in one answer.
+    /// Creates an answer that calls these tools.
     pub fn calls(calls: &[(&str, Value)]) -> Self {
         let calls = calls
             .iter()
@@ -38,12 +38,12 @@ impl Reply {
         Self::ok(calls.chain([Self::usage(), ModelEvent::Stop(ModelStop::ToolCalls)]).collect())
     }
 
-    /// Fails.
+    /// Creates an answer that fails.
     pub fn error(error: ModelError) -> Self {
         Self::Events(vec![Err(error)])
     }
 
-    /// These events, all of them in order.
+    /// Creates an answer of these events, in order.
     pub fn ok(events: Vec<ModelEvent>) -> Self {
         Self::Events(events.into_iter().map(Ok).collect())
     }
@@ -53,8 +53,8 @@ impl Reply {
     }
 }
 
-/// A model that plays a script. Asking it more often than the script says fails the test; so does an illegal conversation, and dropping it
-/// with answers left.
+/// A scripted model. It fails the test if it is asked more often than the script has answers, if a
+/// conversation is illegal, or if it is dropped with answers left.
 pub struct FakeModel {
     info: ModelInfo,
     script: Mutex<VecDeque<Reply>>,
@@ -62,7 +62,7 @@ pub struct FakeModel {
 }
 
 impl FakeModel {
-    /// A model called `fake/model`.
+    /// Creates a model with the id `fake/model`.
     pub fn new(script: impl IntoIterator<Item = Reply>) -> Arc<Self> {
         Self::with_info(
             ModelInfo {
@@ -79,12 +79,12 @@ impl FakeModel {
         )
     }
 
-    /// A model that is called something else, or has something to disclose.
+    /// Creates a model with these properties, such as another id or a disclosure.
     pub fn with_info(info: ModelInfo, script: impl IntoIterator<Item = Reply>) -> Arc<Self> {
         Arc::new(Self { info, script: Mutex::new(script.into_iter().collect()), requests: Mutex::default() })
     }
 
-    /// What it was asked so far.
+    /// Returns the requests so far.
     pub fn requests(&self) -> Vec<ModelRequest> {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -123,10 +123,10 @@ impl Drop for FakeModel {
     }
 }
 
-/// What providers insist on, and what this project insists on beyond that.
+/// Checks what providers require of a request, and what this project requires beyond that.
 ///
 /// # Panics
-/// When a conversation is none that a provider takes.
+/// If a provider would reject the conversation.
 pub fn check_request(request: &ModelRequest) {
     assert!(
         matches!(request.messages.first(), Some(Message::User(_))),
@@ -150,7 +150,7 @@ pub fn check_request(request: &ModelRequest) {
     assert_eq!(names.len(), request.tools.len(), "tool names are unique");
 }
 
-/// What the user said of a message: without what Tiller itself tells the model.
+/// Returns the user's part of a message, without the briefings that Tiller puts before it.
 pub fn said(content: &[Content]) -> &[Content] {
     const TOLD: [&str; 6] = [
         "<environment>",
@@ -167,7 +167,7 @@ pub fn said(content: &[Content]) -> &[Content] {
     &content[content.iter().take_while(is_told).count()..]
 }
 
-/// One model, as all there are.
+/// A source of models with a single model.
 pub struct FakeModels(pub Arc<dyn LanguageModel>);
 
 #[async_trait]

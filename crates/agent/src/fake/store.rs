@@ -1,4 +1,4 @@
-//! A store in memory: for tests, and for sessions that are not to be kept.
+//! An in-memory store, for tests and for sessions that are not to be kept.
 
 use crate::{
     ContentHash, Lease, LeaseHolder, ListQuery, NewSession, SearchHit, SearchQuery, SessionEvent, SessionId,
@@ -12,17 +12,17 @@ use std::{
 use system::AbsPath;
 use tokio::sync::watch;
 
-/// A store in memory, with the same leases and the same fencing as the real one. A lease lives as
-/// long as the store that took it.
+/// An in-memory store with the same leases and fencing as the real one. A lease lives as long as
+/// the store that acquired it.
 #[derive(Default)]
 pub struct MemoryStore {
     state: Arc<Mutex<State>>,
     process: Arc<Alive>,
-    /// Whether appends wait.
+    /// Whether appends block.
     paused: Arc<watch::Sender<bool>>,
 }
 
-/// Lives as long as the store that stands for a process.
+/// Stands for a process: it lives as long as the stores of that process.
 #[derive(Default)]
 struct Alive;
 
@@ -35,12 +35,12 @@ struct State {
     late: bool,
 }
 
-/// One append that is not acknowledged.
+/// An append that is not acknowledged.
 #[derive(Clone, Copy)]
 struct Trip {
-    /// How many appends go well before it.
+    /// The number of appends that succeed before it.
     after: usize,
-    /// Whether what it appends is there all the same.
+    /// Whether its events are stored nevertheless.
     stored: bool,
 }
 
@@ -54,17 +54,17 @@ struct Held {
 }
 
 impl MemoryStore {
-    /// Lets so many more appends pass, and fails those after them, as a full disk would.
+    /// Lets this many more appends succeed and fails those after them, as a full disk would.
     pub fn fail_after(&self, appends: usize) {
         self.lock().fail_after = Some(appends);
     }
 
-    /// The same sessions as another process sees them.
+    /// Returns a store with the same sessions, as another process sees them.
     pub fn as_another_process(&self) -> Self {
         Self { state: Arc::clone(&self.state), process: Arc::default(), paused: Arc::clone(&self.paused) }
     }
 
-    /// Refuses while another process that lives holds the session.
+    /// Returns [`StoreError::Held`] while another live process holds the session.
     fn refuse_while_held(&self, held: &Held) -> Result<(), StoreError> {
         let holder = held.holder.as_ref().and_then(Weak::upgrade);
         if holder.is_none_or(|holder| Arc::ptr_eq(&holder, &self.process)) {
@@ -75,32 +75,32 @@ impl MemoryStore {
         Err(StoreError::Held { session: held.record.id.clone(), holder })
     }
 
-    /// Lets so many more appends pass, and acknowledges the one after them not, whether it was
-    /// stored or not.
+    /// Lets this many more appends succeed and does not acknowledge the next one, which is stored
+    /// or not as `stored` says.
     pub fn trip_after(&self, appends: usize, stored: bool) {
         self.lock().trip = Some(Trip { after: appends, stored });
     }
 
-    /// Has the next append answer after those that begin while it waits.
+    /// Makes the next append return after those that begin while it waits.
     pub fn answer_late(&self) {
         self.lock().late = true;
     }
 
-    /// Lets every append pass again.
+    /// Lets every append succeed again.
     pub fn heal(&self) {
         let mut state = self.lock();
         (state.fail_after, state.trip) = (None, None);
     }
 
-    /// A store of its own that holds what this one holds now, leases among it: it stands for the
-    /// same process.
+    /// Returns an independent copy of this store with its current data, including the leases: it
+    /// stands for the same process.
     pub fn copy(&self) -> Self {
         let state = State { fail_after: None, trip: None, late: false, ..self.lock().clone() };
         let (state, process) = (Arc::new(Mutex::new(state)), Arc::clone(&self.process));
         Self { state, process, paused: Arc::default() }
     }
 
-    /// Makes appends wait, as a slow disk would, or lets them go on.
+    /// Blocks appends, as a slow disk would, or unblocks them.
     pub fn pause(&self, paused: bool) {
         self.paused.send_replace(paused);
     }
@@ -110,7 +110,7 @@ impl MemoryStore {
     }
 }
 
-/// How often an append that answers late lets others go first.
+/// How often an append that answers late yields to other tasks.
 const LATE_ROUNDS: usize = 100;
 
 impl MemoryStore {
@@ -231,7 +231,7 @@ impl SessionStore for MemoryStore {
     }
 
     async fn append(&self, lease: &Lease, events: Vec<SessionEvent>) -> Result<u64, StoreError> {
-        // The sender is ours, so the channel cannot close while we wait.
+        // This store owns the sender, so the channel cannot close during the wait.
         let _ = self.paused.subscribe().wait_for(|paused| !paused).await;
         let late = std::mem::take(&mut self.lock().late);
         let appended = self.append_now(lease, events);
@@ -314,7 +314,8 @@ impl SessionStore for MemoryStore {
             state.sessions.values().filter(listed).map(|held| held.record.clone()).collect();
         sessions.retain(|record| query.cwd.as_ref().is_none_or(|cwd| *cwd == record.cwd));
         sessions.retain(|record| query.archived.lists(record.archived));
-        // The clock ticks with every change, so that the time alone orders the sessions and marks where a page ended.
+        // The clock ticks with every change, so the time alone orders the sessions and identifies
+        // the end of a page.
         sessions.sort_by_key(|record| std::cmp::Reverse(record.updated_at));
         if let Some(cursor) = &query.cursor {
             let before: i64 = cursor.parse().map_err(|_| StoreError::BadCursor(cursor.clone()))?;

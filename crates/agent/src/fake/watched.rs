@@ -1,4 +1,4 @@
-//! A model that plays a script and tells how much of it was taken.
+//! A scripted model that reports how much of its answers was read.
 
 use super::{FakeModel, Reply};
 use crate::{LanguageModel, ModelError, ModelEvent, ModelInfo, ModelRequest};
@@ -7,17 +7,17 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-/// A [`FakeModel`] that tells how many of its events were taken, and when an answer was dropped.
+/// A [`FakeModel`] that reports how many of its events were read, and when an answer was dropped.
 pub struct WatchedModel {
     inner: Arc<FakeModel>,
-    /// Events that were taken, of all answers together.
+    /// The number of events read, over all answers.
     pub taken: watch::Sender<usize>,
-    /// Cancelled when the first answer is over or dropped.
+    /// Cancelled when the first answer ended or was dropped.
     pub dropped: CancellationToken,
 }
 
 impl WatchedModel {
-    /// A model called `fake/model`.
+    /// Creates a model with the id `fake/model`.
     pub fn new(script: impl IntoIterator<Item = Reply>) -> Arc<Self> {
         let (taken, dropped) = (watch::Sender::default(), CancellationToken::new());
         Arc::new(Self { inner: FakeModel::new(script), taken, dropped })

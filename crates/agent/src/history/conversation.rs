@@ -1,8 +1,8 @@
-//! What a session's stored events come to.
+//! Rebuilds a session's conversation from its stored events.
 //!
-//! Architecture Invariant: this is the only place that says what an event means for what models are
-//! sent. The running session takes each event as it is recorded, a session that is opened takes the
-//! same events from the log, and nothing else changes a conversation.
+//! Architecture Invariant: this is the only place that decides how an event changes what models are
+//! sent. The running session applies each event as it is recorded, a session that is opened applies
+//! the same events from the log, and nothing else changes a conversation.
 
 use crate::{
     Briefing, CompactionId, CompactionStep, Content, History, MessageId, ModelResponse, Prefix, SessionEvent,
@@ -17,67 +17,69 @@ use std::{
 };
 use system::AbsPath;
 
-/// What a call that was running when the process ended gives the model.
+/// The result sent to the model for a call that was running when the process ended.
 const INTERRUPTED: &str = "The process ended while this call was running. It may have had an effect or not; it was not run again. \
                            Check before you repeat it.";
-/// What a call that had not begun when the process ended gives the model.
+/// The result sent to the model for a call that had not begun when the process ended.
 const NEVER_RAN: &str = "This call was not run: the process ended before it began.";
 
-/// The tools whose places are files that the session works on.
+/// The tools whose locations are files that the session works on.
 const FILE_TOOLS: [&str; 4] = ["file_read", "file_write", "file_edit", "apply_patch"];
 
-/// A session as its events tell it, as far as the next request to the model depends on it.
+/// The state of a session derived from its events, as far as the next model request depends on it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Conversation {
     history: History,
-    /// How many turns, calls, messages and attempts to sum up there were: what the next one is
-    /// called.
+    /// Counters of turns, calls, messages and compactions so far, from which the next ids are made.
     turns: u64,
     calls: u64,
     messages: u64,
     compactions: u64,
-    /// How often in a row it could not be summed up. It is not tried for ever.
+    /// Consecutive compaction failures. After a limited number, compaction is no longer tried
+    /// automatically.
     failures: u32,
-    /// Tokens so far.
+    /// Tokens used so far.
     usage: Usage,
     /// How full the model's context is.
     fill: Fill,
-    /// Tokens in the model's context as was told last.
+    /// Tokens in the model's context, from the last usage event.
     context_used: u64,
     /// The models that have answered.
     answered: BTreeSet<String>,
     /// The files that were attached, read or written.
     files: BTreeSet<AbsPath>,
-    /// What requests to each model begin with.
+    /// The fixed beginning of the requests, by model id.
     prefixes: BTreeMap<String, Arc<Prefix>>,
-    /// What the model was told by Tiller itself, each with the message that says it.
+    /// The facts that Tiller itself sent to the model, each with the index of the message that
+    /// holds them.
     told: Vec<(usize, Known)>,
     /// The running turn.
     turn: Option<TurnId>,
-    /// What of the running turn was last.
+    /// The last entry of the running turn.
     last: Last,
-    /// The answer whose calls have not all ended.
+    /// The last response, while some of its calls have no result.
     pending: Option<Pending>,
-    /// Calls that began and were not settled: those of the last answer, and those that they made.
+    /// Calls that began and were not settled: those of the last response and the nested calls they
+    /// made.
     begun: BTreeMap<ToolCallId, (String, ToolStatus)>,
-    /// Where calls that have not ended work.
+    /// The locations of calls that have not ended.
     places: HashMap<ToolCallId, Vec<AbsPath>>,
 }
 
-/// What an answer without a model is an answer to.
+/// What a response without a model answers.
 #[derive(Debug, Clone, Default)]
 enum Last {
-    /// The turn began, and nothing was said yet.
+    /// The turn began and has no message yet.
     Beginning,
-    /// A slash command, which is no part of the conversation with the model.
+    /// A slash command, which is not part of the conversation with the model.
     Command(Vec<Content>),
-    /// What the user said is the last message.
+    /// A prompt of the user is the last message.
     Prompt,
     #[default]
     Other,
 }
 
-/// An answer, and the results of its calls so far.
+/// A response and the results of its calls so far.
 #[derive(Debug, Clone)]
 struct Pending {
     response: ModelResponse,
@@ -85,7 +87,7 @@ struct Pending {
 }
 
 impl Conversation {
-    /// Takes the next event. What is not stored changes nothing.
+    /// Applies the next event. Live events, which are not stored, change nothing.
     pub(crate) fn apply(&mut self, event: &SessionEvent) {
         if !event.is_durable() {
             return;
@@ -145,12 +147,12 @@ impl Conversation {
     fn take_message(&mut self, content: &[Content]) {
         self.settle();
         self.messages += 1;
-        // What is said to a running turn goes to the model, whatever it looks like.
+        // A message sent to a running turn goes to the model, even if it looks like a command.
         let command = commands::of(content).filter(|_| matches!(self.last, Last::Beginning));
         match command {
             None => self.push_prompt(content),
             Some(command) => {
-                // What a user asks for is tried again, however often it failed.
+                // A compaction that the user asks for is tried regardless of earlier failures.
                 if matches!(command, commands::Action::Compact(_)) {
                     self.failures = 0;
                 }
@@ -165,10 +167,10 @@ impl Conversation {
         self.last = Last::Prompt;
     }
 
-    /// What was told before the prompt is sent stands before it; what is told later, after all else.
+    /// Adds a briefing: before the prompt if the prompt was not sent yet, otherwise at the end.
     fn take_briefing(&mut self, briefing: &Briefing) {
         self.settle();
-        // It was no command to the program that recorded it.
+        // The program that recorded the message did not treat it as a command.
         if let Last::Command(content) = &self.last {
             self.push_prompt(&content.clone());
         }
@@ -180,8 +182,8 @@ impl Conversation {
         self.told.push((message, briefing.facts.clone()));
     }
 
-    /// Puts a text in place of all but the last `kept` messages. What was told in the others is told
-    /// no more.
+    /// Replaces all but the last `kept` messages with a text, and drops the facts that the replaced
+    /// messages held.
     fn shorten(&mut self, text: String, kept: usize) {
         let first = self.history.messages().len().saturating_sub(kept);
         self.history.shorten(text, kept);
@@ -196,7 +198,8 @@ impl Conversation {
         self.settle();
         self.messages += 2;
         let last = std::mem::take(&mut self.last);
-        // What no model said is no part of the conversation, and what it was said to neither.
+        // A response that no model gave is not part of the conversation, nor is the prompt it
+        // answers.
         if response.model.is_empty() {
             if matches!(last, Last::Prompt) {
                 self.history.pop();
@@ -204,7 +207,7 @@ impl Conversation {
             }
             return;
         }
-        // It was no command to the program that recorded it.
+        // The program that recorded the message did not treat it as a command.
         if let Last::Command(content) = last {
             self.push_prompt(&content);
             self.last = Last::Other;
@@ -212,7 +215,7 @@ impl Conversation {
         self.answered.insert(response.model.clone());
         self.fill.answered(self.history.messages().len());
         for call in response.calls() {
-            // Older programs left numbers out.
+            // Older versions skipped numbers, so the number is read from the id.
             let number = call.id.as_str().strip_prefix("tool_").and_then(|number| number.parse().ok());
             self.calls = self.calls.max(number.unwrap_or(0)).saturating_add(1);
         }
@@ -233,7 +236,7 @@ impl Conversation {
         }
     }
 
-    /// Notes the files of calls that did what they were to do.
+    /// Records the files of calls that succeeded.
     fn place(&mut self, update: &ToolCallUpdate) {
         if !FILE_TOOLS.contains(&update.name.as_str()) {
             return;
@@ -251,7 +254,7 @@ impl Conversation {
         }
     }
 
-    /// An answer enters the conversation once each of its calls has a result.
+    /// Moves the pending response into the history once each of its calls has a result.
     fn complete(&mut self) {
         let whole = |pending: &mut Pending| {
             pending.response.calls().all(|call| pending.results.contains_key(&call.id))
@@ -261,7 +264,7 @@ impl Conversation {
         self.history.push_response(response, results);
     }
 
-    /// Something begins that comes after all calls so far.
+    /// Closes all open calls. Called before an event that must follow them.
     fn settle(&mut self) {
         for repair in self.open_calls() {
             self.take_call(&repair);
@@ -270,7 +273,7 @@ impl Conversation {
         self.places.clear();
     }
 
-    /// What must be added to the log because the process ended in the middle of a turn.
+    /// Returns the events to append to the log because the process ended in the middle of a turn.
     pub(crate) fn repairs(&self) -> Vec<SessionEvent> {
         let mut repairs: Vec<_> = self.open_calls().into_iter().map(SessionEvent::ToolCall).collect();
         if let Some(turn) = &self.turn {
@@ -280,7 +283,7 @@ impl Conversation {
         repairs
     }
 
-    /// The ends of calls that have none.
+    /// Returns closing updates for the calls that have not ended.
     fn open_calls(&self) -> Vec<ToolCallUpdate> {
         let end = |id: &ToolCallId, name: &str, result: &str| {
             let mut update = ToolCallUpdate::of(id.clone(), name).status(ToolStatus::Interrupted);
@@ -294,11 +297,13 @@ impl Conversation {
         for call in asked {
             let begun = self.begun.get(&call.id);
             let began = begun.is_some_and(|(_, status)| *status == ToolStatus::InProgress);
-            // What was announced may be what the call stands for.
+            // An announced call may have another name than the model wrote: the call that it stands
+            // for.
             let name = begun.map_or(call.name.as_str(), |(name, _)| name.as_str());
             ends.push(end(&call.id, name, if began { INTERRUPTED } else { NEVER_RAN }));
         }
-        // What a call had called is of no use to the model, but nobody may take it for running.
+        // The model does not need results of nested calls, but the log must not show them as
+        // running.
         for (id, (name, status)) in &self.begun {
             if !status.is_final() && ends.iter().all(|end| end.id != *id) {
                 ends.push(end(id, name, INTERRUPTED));
@@ -308,23 +313,23 @@ impl Conversation {
     }
 }
 
-/// What is asked of it.
+/// Queries.
 impl Conversation {
     pub(crate) fn history(&self) -> &History {
         &self.history
     }
 
-    /// What requests to a model begin with, once that is settled.
+    /// Returns the fixed beginning of the requests to a model, once it is settled.
     pub(crate) fn prefix(&self, model: &str) -> Option<&Arc<Prefix>> {
         self.prefixes.get(model)
     }
 
-    /// What the model was told by Tiller itself and is still sent.
+    /// Returns the facts that Tiller sent to the model and that are still in the conversation.
     pub(crate) fn known(&self) -> Known {
         self.told.iter().flat_map(|(_, facts)| facts.clone()).collect()
     }
 
-    /// Has what requests begin with in common with other sessions, where it is the same.
+    /// Shares equal prefixes with other sessions, to save memory.
     pub(crate) fn share_prefixes(&mut self, shared: &SharedPrefixes) {
         self.prefixes
             .values_mut()
@@ -335,38 +340,39 @@ impl Conversation {
         self.usage
     }
 
-    /// How often in a row it could not be summed up.
+    /// Returns the number of consecutive compaction failures.
     pub(crate) fn failures(&self) -> u32 {
         self.failures
     }
 
-    /// Tokens in the model's context as was told last.
+    /// Returns the tokens in the model's context, from the last usage event.
     pub(crate) fn context_used(&self) -> u64 {
         self.context_used
     }
 
-    /// Whether nothing is known of what a request takes now: nothing was counted yet, or it has
-    /// become less since.
+    /// Returns whether the size of a request is only estimated: the provider counted none yet, or
+    /// the conversation was shortened since.
     pub(crate) fn is_uncounted(&self) -> bool {
         self.fill.is_unknown()
     }
 
-    /// Tokens that a request takes now. `around` is what goes with it each time.
+    /// Returns the tokens that a request takes now. `around` is the size of the system prompt and
+    /// the tools, which go with each request.
     pub(crate) fn used(&self, around: u64) -> u64 {
         self.fill.used(&self.history, around)
     }
 
-    /// Whether a model has answered before.
+    /// Returns whether this model has answered before.
     pub(crate) fn has_answered(&self, model: &str) -> bool {
         self.answered.contains(model)
     }
 
-    /// Whether any model has answered before.
+    /// Returns whether any model has answered before.
     pub(crate) fn has_been_answered(&self) -> bool {
         !self.answered.is_empty()
     }
 
-    /// The files that were attached, read or written.
+    /// Returns the files that were attached, read or written.
     pub(crate) fn files(&self) -> impl Iterator<Item = &AbsPath> {
         self.files.iter()
     }
@@ -379,12 +385,12 @@ impl Conversation {
         MessageId(format!("msg_{}", self.messages + 1))
     }
 
-    /// Of the next answer and of what is thought before it.
+    /// Returns the ids of the next answer and of the reasoning before it.
     pub(crate) fn next_answer(&self) -> (MessageId, MessageId) {
         (self.next_message(), MessageId(format!("msg_{}", self.messages + 2)))
     }
 
-    /// Of a call of the next answer, counted from 0.
+    /// Returns the id of a call of the next answer; `index` counts from 0.
     pub(crate) fn next_call(&self, index: usize) -> ToolCallId {
         ToolCallId(format!("tool_{}", self.calls + index as u64))
     }
@@ -394,16 +400,16 @@ impl Conversation {
     }
 }
 
-/// What must be added to a log because the process ended in the middle of a turn, as the end of the
-/// log tells: events from the last at which a turn began or ended. What was cut off before it was
-/// closed when the session was opened then.
+/// Returns the events to append to a log because the process ended in the middle of a turn. `tail`
+/// is the end of the log, from the last event at which a turn began or ended. Turns that were cut
+/// off earlier were closed when the session was next opened.
 pub(crate) fn repairs(tail: &[SessionEvent]) -> Vec<SessionEvent> {
     let mut conversation = Conversation::default();
     tail.iter().for_each(|event| conversation.apply(event));
     conversation.repairs()
 }
 
-/// Whether all that happened after an event can be told from that event on.
+/// Returns whether the events from this one on suffice to compute [`repairs`].
 pub(crate) fn begins_anew(event: &SessionEvent) -> bool {
     matches!(event, SessionEvent::TurnStarted { .. } | SessionEvent::TurnEnded { .. })
 }

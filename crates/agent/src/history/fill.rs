@@ -1,44 +1,47 @@
-//! How full a model's context is. What the provider counted is the truth; what came since is estimated.
+//! Tracks how full a model's context is. The provider's count is authoritative; what was added
+//! since is estimated.
 
 use super::{History, measure::message};
 
-/// How full the context is, as far as is known.
+/// How full the context is, as far as it is known.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Fill {
-    /// How many messages were in the request that was answered last.
+    /// The number of messages in the last request that was answered.
     asked: usize,
-    /// What the provider counted for a request, and how many messages were in it.
+    /// The provider's count for a request, and the number of messages in that request.
     counted: Option<(u64, usize)>,
 }
 
 impl Fill {
-    /// A request with that many messages was answered.
+    /// Records that a request with this many messages was answered.
     pub(crate) fn answered(&mut self, messages: usize) {
         self.asked = messages;
     }
 
-    /// Takes what the provider counted of the request that was answered last.
+    /// Records the provider's count for the last request that was answered.
     pub(crate) fn count(&mut self, tokens: u64) {
         self.counted = Some((tokens, self.asked));
     }
 
-    /// Whether nothing is known of what is sent now: nothing was counted yet, or it has become less
-    /// since.
+    /// Returns whether the count is missing: the provider counted none yet, or the conversation was
+    /// shortened since.
     pub(crate) fn is_unknown(self) -> bool {
         self.counted.is_none()
     }
 
-    /// What was counted is no longer what is sent.
+    /// Discards the count, because the conversation it was for is no longer sent.
     pub(crate) fn forget(&mut self) {
         self.counted = None;
     }
 
-    /// Tokens that a request with this conversation takes. `around` is what goes with it each time: the system prompt and the tools.
+    /// Returns the tokens that a request with this conversation takes. `around` is the size of what
+    /// goes with each request: the system prompt and the tools.
     pub(crate) fn used(self, history: &History, around: u64) -> u64 {
         let messages = history.messages();
         let estimate = around + messages.iter().map(message).sum::<u64>();
         match self.counted {
-            // Some servers count only what they had not read before; so what was counted is not taken below half of what it must be.
+            // Some servers count only the tokens that are not in their cache, so the result is
+            // never less than half of the estimate.
             Some((tokens, known)) => {
                 let since = messages.get(known..).unwrap_or_default().iter().map(message).sum::<u64>();
                 (tokens + since).max(estimate / 2)

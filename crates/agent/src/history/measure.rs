@@ -1,4 +1,4 @@
-//! How much of a model's context a conversation takes. What the provider counted is the truth; what came since is estimated.
+//! Estimates how much of a model's context a conversation takes.
 
 use crate::{
     AnsweredCall, Content, Item, Message, ModelRequest, Reasoning, Text, Written,
@@ -7,7 +7,7 @@ use crate::{
     text::json_bytes::estimated_bytes,
 };
 
-/// About how many bytes of text, images and arguments a message holds.
+/// Returns the approximate size of a message in memory: bytes of text, images and arguments.
 pub(crate) fn bytes(message: &Message) -> usize {
     match message {
         Message::User(said) => said.iter().map(content_bytes).sum(),
@@ -42,12 +42,12 @@ fn content_bytes(content: &Content) -> usize {
     }
 }
 
-/// An estimate of the tokens of a text.
+/// Estimates the tokens of a text.
 pub(super) fn text(text: &str) -> u64 {
     tokens(text.len())
 }
 
-/// An estimate of the tokens of a message.
+/// Estimates the tokens of a message.
 pub(super) fn message(message: &Message) -> u64 {
     match message {
         Message::User(content) => content.iter().map(piece).sum(),
@@ -55,8 +55,8 @@ pub(super) fn message(message: &Message) -> u64 {
     }
 }
 
-/// What goes back to the model that wrote it is its own form where there is one; that of a text repeats
-/// the text.
+/// Estimates the tokens of an item. Reasoning goes back to its model in its opaque form if it has
+/// one; the opaque form of a text repeats the text, so it is not counted.
 fn item_tokens(item: &Item<AnsweredCall>) -> u64 {
     match item {
         Item::Text(said) => text(&said.text),
@@ -73,7 +73,7 @@ fn item_tokens(item: &Item<AnsweredCall>) -> u64 {
     }
 }
 
-/// An estimate of the tokens of all that goes with a conversation.
+/// Estimates the tokens of all that a request sends beside the conversation.
 pub(crate) fn around(request: &ModelRequest) -> u64 {
     tokens(request.system.len() + request.tools.bytes())
 }

@@ -1,5 +1,5 @@
-//! What is held in memory of sessions' conversations. The log has all of it, so that any of it may
-//! be dropped between turns.
+//! Caches the conversations of sessions. The log has all of them, so any may be dropped between
+//! turns.
 
 use crate::{SessionEvent, history::conversation::Conversation, limits::IDLE_BYTES};
 use std::{
@@ -7,52 +7,52 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
-/// The conversation of one session.
+/// The cached conversation of one session.
 #[derive(Debug, Default)]
 pub(crate) struct Memory(Mutex<Held>);
 
 #[derive(Debug, Default)]
 struct Held {
-    /// `None` where the log was not read yet, or what was read was dropped.
+    /// `None` if the log was not read yet, or the conversation was dropped.
     conversation: Option<Arc<Conversation>>,
-    /// Something failed half-way: the log may say something else.
+    /// Set when recording failed or was given up: the log may differ from the conversation.
     doubtful: bool,
 }
 
 impl Memory {
-    /// Of a session whose log is empty.
+    /// Creates the cache of a session whose log is empty.
     pub(crate) fn empty() -> Arc<Self> {
         let memory = Self::default();
         memory.hold(Conversation::default());
         Arc::new(memory)
     }
 
-    /// What is held; `None` where the log must be read first.
+    /// Returns the conversation, or `None` if the log must be read first.
     pub(crate) fn conversation(&self) -> Option<Arc<Conversation>> {
         self.lock().conversation.clone()
     }
 
-    /// Whether a turn may begin without reading the log.
+    /// Returns whether a turn may begin without reading the log.
     pub(crate) fn is_certain(&self) -> bool {
         let held = self.lock();
         held.conversation.is_some() && !held.doubtful
     }
 
-    /// Takes events, if anything is held that they could change.
+    /// Applies events to the conversation, if it is cached.
     pub(crate) fn apply(&self, events: &[SessionEvent]) {
         if let Some(conversation) = &mut self.lock().conversation {
-            // Whoever still looks at it as it was keeps that.
+            // Copy on write: readers keep the snapshot they hold.
             let conversation = Arc::make_mut(conversation);
             events.iter().for_each(|event| conversation.apply(event));
         }
     }
 
-    /// Holds what was read from the log.
+    /// Caches a conversation that was read from the log.
     pub(crate) fn hold(&self, conversation: Conversation) {
         *self.lock() = Held { conversation: Some(Arc::new(conversation)), doubtful: false };
     }
 
-    /// The log is to be read before the next turn.
+    /// Requires that the log is read before the next turn.
     pub(crate) fn doubt(&self) {
         self.lock().doubtful = true;
     }
@@ -70,9 +70,9 @@ impl Memory {
     }
 }
 
-/// The sessions of a runtime in which no turn runs. Beside the conversation that was idle last,
-/// [`IDLE_BYTES`] of others are held; those that were idle longest are dropped, and read again
-/// before their next turn.
+/// The sessions of a runtime in which no turn runs. Beside the conversation that became idle last,
+/// at most [`IDLE_BYTES`] of others stay cached; those that have been idle longest are dropped, and
+/// read again before their next turn.
 #[derive(Debug, Default)]
 pub(crate) struct IdleSessions(Mutex<VecDeque<Idle>>);
 
@@ -83,12 +83,12 @@ struct Idle {
 }
 
 impl IdleSessions {
-    /// A turn begins.
+    /// Removes a session when its turn begins.
     pub(crate) fn wake(&self, memory: &Arc<Memory>) {
         self.lock().retain(|idle| idle.memory.as_ptr() != Arc::as_ptr(memory));
     }
 
-    /// A turn has ended.
+    /// Adds a session when its turn has ended, and drops the conversations beyond the limit.
     pub(crate) fn rest(&self, memory: &Arc<Memory>) {
         let mut idle = self.lock();
         idle.retain(|idle| idle.memory.strong_count() > 0 && idle.memory.as_ptr() != Arc::as_ptr(memory));
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
     use crate::{Content, MessageId};
 
-    /// A session with a prompt of so many bytes.
+    /// A session with a prompt of this many bytes.
     fn session(bytes: usize) -> Arc<Memory> {
         let memory = Memory::empty();
         let content = vec![Content::text("x".repeat(bytes))];

@@ -1,7 +1,7 @@
 //! The conversation as models see it.
 //!
-//! Architecture Invariant: an illegal conversation cannot be expressed. A call enters together with its result, so every call has exactly
-//! one, whatever was cancelled, refused or interrupted.
+//! Architecture Invariant: an illegal conversation cannot be expressed. A call enters together with
+//! its result, so every call has exactly one, even if it was cancelled, refused or interrupted.
 
 pub(crate) mod compaction;
 pub(crate) mod conversation;
@@ -16,16 +16,16 @@ use crate::{AnsweredCall, AssistantMessage, Content, Item, Message, ModelRespons
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct History {
     messages: Vec<Message>,
-    /// The ids of each message's calls, in their order.
+    /// The ids of each message's calls, in the order of the calls.
     calls: Vec<Vec<ToolCallId>>,
-    /// Who each message is from.
+    /// The author of each message.
     from: Vec<Speaker>,
 }
 
-/// Who a message is from.
+/// The author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Speaker {
-    /// The user; the first pieces of it are briefings.
+    /// The user. The first `briefings` pieces of the content are briefings.
     User { briefings: usize },
     /// Tiller itself.
     Tiller,
@@ -34,38 +34,38 @@ enum Speaker {
 }
 
 impl History {
-    /// The conversation so far.
+    /// Returns the conversation so far.
     pub fn messages(&self) -> &[Message] {
         &self.messages
     }
 
-    /// The ids of the calls of each message, in the order of the calls.
+    /// Returns the ids of each message's calls, in the order of the calls.
     pub(crate) fn calls(&self) -> &[Vec<ToolCallId>] {
         &self.calls
     }
 
-    /// About how many bytes it takes in memory.
+    /// Returns its approximate size in memory, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.messages.iter().map(measure::bytes).sum()
     }
 
-    /// Whether the user said a message.
+    /// Returns whether the message at this index is from the user.
     pub(crate) fn is_prompt(&self, at: usize) -> bool {
         matches!(self.from[at], Speaker::User { .. })
     }
 
-    /// The messages before one, as they were said: without briefings.
+    /// Returns the messages before an index, without briefings.
     pub(crate) fn said_before(&self, end: usize) -> Vec<Message> {
         (0..end).filter_map(|at| self.said(at)).collect()
     }
 
-    /// What the user said last, where that is before a message.
+    /// Returns the last prompt of the user if it is before the message at `end`, else `None`.
     pub(crate) fn last_prompt_before(&self, end: usize) -> Option<Message> {
         let last = (0..self.messages.len()).rfind(|at| self.is_prompt(*at))?;
         if last < end { self.said(last) } else { None }
     }
 
-    /// A message without briefings; `None` where it is nothing else.
+    /// Returns a message without its briefings; `None` if it consists of a briefing only.
     fn said(&self, at: usize) -> Option<Message> {
         match (self.from[at], &self.messages[at]) {
             (Speaker::Tiller, _) => None,
@@ -76,8 +76,8 @@ impl History {
         }
     }
 
-    /// Puts a text in place of all but the last `kept` messages, whose answers were written after
-    /// something else then.
+    /// Replaces all but the last `kept` messages with a text. The answers among those that stay are
+    /// marked: they were written after another beginning.
     pub(crate) fn shorten(&mut self, text: String, kept: usize) {
         let first = self.messages.len().saturating_sub(kept);
         self.messages.splice(..first, [Message::User(vec![Content::text(text)])]);
@@ -86,7 +86,7 @@ impl History {
         prefix_changed(&mut self.messages[1..]);
     }
 
-    /// Puts a text in place of the results of these calls.
+    /// Replaces the results of these calls with a text.
     pub(crate) fn leave_results_out(&mut self, calls: &[ToolCallId], instead: &str) {
         let mut first_changed = None;
         for (at, (message, ids)) in self.messages.iter_mut().zip(&self.calls).enumerate() {
@@ -99,24 +99,24 @@ impl History {
                 }
             }
         }
-        // The results follow the whole answer that asked for them: what it thought stands before them.
+        // The results follow the whole answer that made the calls, so its own reasoning stands
+        // before them and is not affected.
         if let Some(at) = first_changed {
             prefix_changed(&mut self.messages[at + 1..]);
         }
     }
 
-    /// Adds what the user said.
+    /// Adds a message of the user.
     pub fn push_user(&mut self, content: Vec<Content>) {
         self.push(Message::User(content), Vec::new(), Speaker::User { briefings: 0 });
     }
 
-    /// Adds what the model is told by Tiller itself.
+    /// Adds a message of Tiller itself.
     pub(crate) fn push_briefing(&mut self, text: String) {
         self.push(Message::User(vec![Content::text(text)]), Vec::new(), Speaker::Tiller);
     }
 
-    /// Puts what the model is told by Tiller itself before what the user said last, which is the
-    /// last message.
+    /// Inserts a message of Tiller itself before the last prompt, which must be the last message.
     pub(crate) fn brief_before_prompt(&mut self, text: String) {
         if let (Some(Message::User(content)), Some(Speaker::User { briefings })) =
             (self.messages.last_mut(), self.from.last_mut())
@@ -126,22 +126,25 @@ impl History {
         }
     }
 
-    /// Adds what the model must know of what the user did, if anything.
+    /// Adds a note for the model on something the user did, if there is one.
     pub(crate) fn push_note(&mut self, note: Option<String>) {
         if let Some(note) = note {
             self.push_user(vec![Content::text(note)]);
         }
     }
 
-    /// Takes the last message away.
+    /// Removes the last message.
     pub(crate) fn pop(&mut self) {
         self.messages.pop();
         self.calls.pop();
         self.from.pop();
     }
 
-    /// Adds an answer of the model with one result for each of its calls, in the order of the calls. An
-    /// answer of nothing at all is left out: no provider takes it back.
+    /// Adds an answer of the model with one result for each of its calls, in the order of the
+    /// calls. An empty answer is dropped: no provider accepts one in a conversation.
+    ///
+    /// # Panics
+    /// If the number of results differs from the number of calls.
     pub(crate) fn push_response(&mut self, response: ModelResponse, results: Vec<ToolResult>) {
         assert_eq!(response.calls().count(), results.len(), "every call has exactly one result");
         let ids = response.calls().map(|call| call.id.clone()).collect();
@@ -172,7 +175,7 @@ impl History {
     }
 }
 
-/// Marks answers: something that stood before them is sent in another form from now on.
+/// Marks answers after a change: a message before them is sent in another form from now on.
 fn prefix_changed(messages: &mut [Message]) {
     for message in messages {
         if let Message::Assistant(answer) = message {

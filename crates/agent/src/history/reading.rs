@@ -1,5 +1,4 @@
-//! Reading a session's log: all of it before a turn, and no more than its end when the session is
-//! opened.
+//! Reads a session's log: all of it before a turn, and only its end when the session is opened.
 
 use crate::{
     SessionEvent, SessionId, SessionRecord, SessionStore, StoreError,
@@ -7,7 +6,7 @@ use crate::{
     limits::{EVENTS_PAGE, TAIL_EVENTS},
 };
 
-/// Reads a session's log to its end, a page at a time, and shows each event to `each`.
+/// Reads a session's log to its end, page by page, and passes each event to `each`.
 pub(crate) async fn read_log(
     store: &dyn SessionStore,
     id: &SessionId,
@@ -26,8 +25,8 @@ pub(crate) async fn read_log(
     }
 }
 
-/// What a session's log lacks because the process ended in the middle of a turn. Reads no more than
-/// the end of the log.
+/// Returns the events that a session's log lacks because the process ended in the middle of a turn.
+/// Reads only the end of the log.
 pub(crate) async fn missing_end(
     store: &dyn SessionStore,
     record: &SessionRecord,

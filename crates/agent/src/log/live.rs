@@ -1,5 +1,6 @@
-//! What is going on: the running turn, the text of a message that is being streamed, what running calls show, and open questions. Whoever
-//! begins to watch in the middle is told of it after the stored events.
+//! The live state of a session: the running turn, the text of a message that is being streamed, the
+//! output of running calls, and open permission requests. A client that joins in the middle
+//! receives it after the stored events.
 
 use crate::{
     Compaction, CompactionStep, LiveOutput, MessageId, SessionEvent, ToolCallUpdate, ToolStatus,
@@ -7,17 +8,17 @@ use crate::{
 };
 use system::{AbsPath, ExitStatus};
 
-/// Follows a session's events and keeps what is going on.
+/// Follows a session's events and keeps the live state.
 #[derive(Debug, Default)]
 pub(crate) struct Live {
-    /// The beginning of the turn that runs.
+    /// The event that began the running turn.
     turn: Option<SessionEvent>,
-    /// The permissions that are being asked for.
+    /// The open permission requests.
     asked: Vec<SessionEvent>,
-    /// The deltas of each message so far as one.
+    /// The deltas of each message so far, joined.
     texts: Vec<SessionEvent>,
     calls: Vec<Running>,
-    /// The conversation is being summed up.
+    /// The event that began the running compaction.
     summing: Option<SessionEvent>,
 }
 
@@ -25,15 +26,15 @@ pub(crate) struct Live {
 #[derive(Debug)]
 struct Running {
     call: ToolCallUpdate,
-    /// Where its command was started, while its output is told.
+    /// The working directory of its command, if the output is sent live.
     cwd: Option<AbsPath>,
-    /// The last of that output.
+    /// The end of that output, limited in size.
     output: String,
     ended: Option<ExitStatus>,
 }
 
 impl Live {
-    /// Takes note of an event that is being told.
+    /// Applies an event that is being sent.
     pub(crate) fn note(&mut self, event: &SessionEvent) {
         match event {
             SessionEvent::MessageDelta { id, text } | SessionEvent::ThoughtDelta { id, text } => {
@@ -52,14 +53,14 @@ impl Live {
                 self.summing = Some(event.clone());
             }
             SessionEvent::Compaction(compaction) if compaction.step.is_final() => self.summing = None,
-            // What a turn left open when it broke is not going on any more.
+            // A turn that broke may have left state behind; it is discarded.
             SessionEvent::TurnStarted { .. } => *self = Self { turn: Some(event.clone()), ..Self::default() },
             SessionEvent::TurnEnded { .. } => *self = Self::default(),
             _ => {}
         }
     }
 
-    /// What is going on, as events that follow the stored ones.
+    /// Returns the live state as events that follow the stored ones.
     pub(crate) fn events(&self) -> Vec<SessionEvent> {
         let mut events: Vec<_> = self.turn.iter().chain(&self.texts).cloned().collect();
         for running in &self.calls {
@@ -107,7 +108,7 @@ impl Live {
     }
 }
 
-/// The text of the deltas of a message.
+/// Returns the text of an event if it is a delta of this message.
 fn text_of<'a>(event: &'a mut SessionEvent, message: &MessageId) -> Option<&'a mut String> {
     match event {
         SessionEvent::MessageDelta { id, text } | SessionEvent::ThoughtDelta { id, text }
@@ -119,7 +120,7 @@ fn text_of<'a>(event: &'a mut SessionEvent, message: &MessageId) -> Option<&'a m
     }
 }
 
-/// Only the fields that are set change.
+/// Applies the fields that are set.
 fn merge(call: &mut ToolCallUpdate, update: &ToolCallUpdate) {
     fn set<T: Clone>(field: &mut Option<T>, new: &Option<T>) {
         if new.is_some() {

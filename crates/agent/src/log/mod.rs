@@ -1,5 +1,5 @@
-//! A session's way to its store and its client: what is durable is stored first, then applied, then
-//! told.
+//! The path of a session's events to its store and its client: durable events are stored first,
+//! then applied, then sent to the client.
 
 pub(crate) mod live;
 pub(crate) mod state;
@@ -27,10 +27,10 @@ use tokio::{
     task::{JoinError, JoinHandle},
 };
 
-/// Records events and tells the client of them.
+/// Records events and sends them to the client.
 ///
-/// Architecture Invariant: what a session knows of itself changes by the events that are recorded
-/// here, and by nothing else.
+/// Architecture Invariant: a session's own state changes only through the events that are recorded
+/// here.
 #[derive(Clone)]
 pub(crate) struct SessionLog {
     store: Arc<dyn SessionStore>,
@@ -40,67 +40,68 @@ pub(crate) struct SessionLog {
     cleaner: Arc<Cleaner>,
     memory: Arc<Memory>,
     state: watch::Sender<SessionState>,
-    /// Held from before events are stored until they are told.
+    /// Locked from before events are stored until the client was notified of them.
     order: Arc<tokio::sync::Mutex<()>>,
 }
 
-/// Events that are being recorded.
+/// A task that is recording events.
 pub(crate) type Recording = JoinHandle<Result<(), StoreError>>;
 
-/// What came of events that were being recorded.
+/// Returns the result of a recording; resumes its panic if it panicked.
 pub(crate) fn recorded(ended: Result<Result<(), StoreError>, JoinError>) -> Result<(), StoreError> {
-    // Nobody aborts it, so what it can end with beside its result is a panic.
+    // The task is never aborted, so a join error is a panic.
     ended.unwrap_or_else(|error| resume_unwind(error.into_panic()))
 }
 
-/// How far the client was told.
+/// What the client was notified of.
 #[derive(Debug, Default)]
 pub(crate) struct Notified {
-    /// What it was told. Held while it is told of something.
+    /// The last notification. Locked while the client is notified.
     state: Mutex<State>,
-    /// Somebody else has taken the session over.
+    /// Another process has taken the session over.
     lost: AtomicBool,
-    /// Something may have been stored that nobody was told of.
+    /// Events may have been stored without a notification.
     missed: AtomicBool,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// The number of the last stored event.
+    /// The number of the last stored event that the client was notified of.
     last: u64,
-    /// What is not stored.
+    /// The state that is not stored.
     live: Live,
 }
 
 impl Notified {
-    /// Runs `then` while nothing is told; the number of the last stored event that was, and what was told that is not stored.
+    /// Runs `then` while no event is sent. Returns the number of the last stored event that was
+    /// sent, and the live events that were sent and are not stored.
     pub(crate) fn at_rest(&self, then: impl FnOnce()) -> (u64, Vec<SessionEvent>) {
         let state = self.lock();
         then();
         (state.last, state.live.events())
     }
 
-    /// Lets one more client be told from here on; false when the session is over.
+    /// Adds a client that is notified from here on; returns false if the session is over.
     pub(crate) fn join(&self, watchers: &Watchers, surface: Surface) -> bool {
         let state = self.lock();
         surface.client.catch_up(&state.live.events());
         watchers.join(surface)
     }
 
-    /// Whether somebody else has taken the session over.
+    /// Returns whether another process has taken the session over.
     pub(crate) fn is_lost(&self) -> bool {
         self.lost.load(Ordering::Acquire)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // A client that panicked was told all the same.
+        // If a client panicked, the event still counts as sent.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl SessionLog {
-    /// A log whose events up to number `last` are no news to the client. What is recorded is
-    /// applied to the memory and the state.
+    /// Creates a log. The client knows the events up to number `last`. Recorded events are applied
+    /// to the memory and the state.
     pub(crate) fn new(
         store: Arc<dyn SessionStore>,
         lease: Lease,
@@ -117,18 +118,19 @@ impl SessionLog {
         Self { store, lease, client, told, cleaner: Arc::default(), memory, state, order: Arc::default() }
     }
 
-    /// Stores the durable ones among the events, all or none, then applies them, and then tells the
-    /// client of each of them, in order. When storing fails the client is told of nothing: what it
-    /// saw would not be there after a restart. Events that are recorded at the same time are
-    /// stored, applied and told one recording after the other. When it fails or is given up
-    /// half-way, the log is read again before the next turn.
+    /// Stores the durable events, all or none, then applies all events, and then sends each of them
+    /// to the client, in order.
+    ///
+    /// If storing fails, the client receives none of them: it would show something that is gone
+    /// after a restart. Concurrent recordings are stored, applied and sent one after the other. If
+    /// it fails or is dropped half-way, the log is read again before the next turn.
     pub(crate) async fn record(&self, events: Vec<SessionEvent>) -> Result<(), StoreError> {
         self.record_in_order(events, true).await
     }
 
-    /// Like [`SessionLog::record`], but the conversation has the events at once, while they are
-    /// being stored; `then` runs when they are. Nothing else may be recorded of the turn before
-    /// that. When it fails, the log is read again before the next turn.
+    /// Like [`SessionLog::record`], but applies the events to the conversation immediately, while
+    /// they are being stored; `then` runs when they are stored. Until then nothing else of the turn
+    /// may be recorded. If it fails, the log is read again before the next turn.
     pub(crate) fn record_ahead(
         &self,
         events: Vec<SessionEvent>,
@@ -139,7 +141,8 @@ impl SessionLog {
         tokio::spawn(async move { log.record_in_order(events, false).await.map(|()| then()) })
     }
 
-    /// The same for events that follow others which are still being stored, and fail with them.
+    /// Like [`SessionLog::record_ahead`], for events that follow others which are still being
+    /// stored, and that fail with them.
     pub(crate) fn record_after(&self, before: Recording, events: Vec<SessionEvent>) -> Recording {
         self.memory.apply(&events);
         let log = self.clone();
@@ -165,8 +168,8 @@ impl SessionLog {
         Ok(())
     }
 
-    /// Tells of what was stored without being acknowledged. The conversation is read anew before
-    /// the next turn.
+    /// Sends events that were stored without being acknowledged. The conversation is read again
+    /// before the next turn.
     async fn tell_missed(&self) -> Result<(), StoreError> {
         loop {
             let after = self.told.lock().last;
@@ -188,12 +191,15 @@ impl SessionLog {
         self.notify(told, event);
     }
 
-    /// What the log comes to. To be asked for by turns alone: they begin when it was read.
+    /// Returns the conversation of the log. For turns only: the log is read before they begin.
+    ///
+    /// # Panics
+    /// If the log was not read.
     pub(crate) fn conversation(&self) -> Arc<Conversation> {
         self.memory.conversation().expect("the log is read before a turn begins")
     }
 
-    /// Where the log is stored, to be read. What is written goes through [`SessionLog::record`].
+    /// Returns the store, for reading. Writes go through [`SessionLog::record`].
     pub(crate) fn store(&self) -> &dyn SessionStore {
         self.store.as_ref()
     }
@@ -202,7 +208,7 @@ impl SessionLog {
         &self.memory
     }
 
-    /// Tells the client of something that is not stored.
+    /// Sends the client an event that is not stored.
     pub(crate) fn tell(&self, event: SessionEvent) {
         debug_assert!(!event.is_durable(), "a durable event must be recorded: {event:?}");
         self.notify(&mut self.told.lock(), &event);
@@ -214,12 +220,12 @@ impl SessionLog {
         self.client.notify(&shown);
     }
 
-    /// Asks the client; what it shows is cleaned as events are.
+    /// Sends a permission request to the client, sanitised for display as events are.
     pub(crate) async fn ask(&self, request: PermissionRequest) -> PermissionOutcome {
         self.client.request_permission(display::request(request)).await
     }
 
-    /// Stores the further folders.
+    /// Stores the additional directories.
     pub(crate) async fn set_directories(&self, folders: Vec<AbsPath>) -> Result<(), StoreError> {
         self.noting_loss(self.store.set_directories(&self.lease, folders).await)
     }
@@ -251,7 +257,7 @@ impl SessionLog {
     }
 }
 
-/// Whatever keeps an append from being acknowledged: the events may be stored or not.
+/// Marks events as possibly stored when dropped, unless the append was acknowledged.
 struct Doubt<'a>(Option<&'a SessionLog>);
 
 impl Drop for Doubt<'_> {

@@ -1,9 +1,9 @@
-//! What a client may show and change of a session, as its events tell it.
+//! The part of a session's state that a client may display and change, derived from its events.
 
 use crate::{Effort, Mode, PermissionMode, SessionEvent};
 use system::AbsPath;
 
-/// What a client may show and change of a session.
+/// The part of a session's state that a client may display and change.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionState {
     /// The agent mode.
@@ -12,20 +12,21 @@ pub struct SessionState {
     pub permission_mode: PermissionMode,
     /// The model's full id.
     pub model: String,
-    /// How much the model is to think; `None` leaves it to the model.
+    /// The reasoning effort; `None` leaves it to the model.
     pub effort: Option<Effort>,
     /// The title, once there is one.
     pub title: Option<String>,
-    /// Further folders the session may work in; a running turn keeps those it began with.
+    /// Further directories the session may work in; a running turn keeps those it began with.
     pub additional_directories: Vec<AbsPath>,
-    /// Where commands run and what confines them, in words; as far as it is known before the first one.
+    /// A description of where commands run and what confines them, as far as it is known before the
+    /// first one.
     pub sandbox: String,
     /// Whether a turn is running.
     pub busy: bool,
 }
 
 impl SessionState {
-    /// Takes what an event changes of it; whether that is anything.
+    /// Applies an event; returns whether the event belongs to this state.
     pub(crate) fn apply(&mut self, event: &SessionEvent) -> bool {
         match event {
             SessionEvent::ModeChanged(mode) => self.mode = *mode,

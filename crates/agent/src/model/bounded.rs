@@ -1,4 +1,4 @@
-//! Asks a model for an answer of a bounded size: what a runaway model says beyond it is not read.
+//! Limits the size of a model's answer: what a runaway model sends beyond the limit is not read.
 
 use crate::{
     LanguageModel, ModelCall, ModelError, ModelEvent, ModelInfo, ModelRequest, Price,
@@ -9,15 +9,16 @@ use crate::{
 use futures::{StreamExt as _, stream, stream::BoxStream};
 use std::time::Duration;
 
-/// Asks a model. The stream ends with [`ModelError::AnswerTooLong`] where the answer would become
-/// longer than [`ANSWER_BYTES`]: text, reasoning, the arguments of calls and the wire's own forms
-/// together. What came
-/// before, it yields; the request is dropped.
+/// Sends a request to a model.
 ///
-/// A model whose events are always ready does not keep the thread to itself: the stream lets other
-/// tasks run after every [`ANSWER_EVENTS_AT_ONCE`] events. One that gives no event for too long ends
-/// with [`ModelError::Transport`]; [`ModelEvent::Alive`] counts for that and is not passed on. What
-/// the tokens cost is added to [`ModelEvent::Usage`].
+/// The stream ends with [`ModelError::AnswerTooLong`] if the answer exceeds [`ANSWER_BYTES`]: text,
+/// reasoning, call arguments and opaque wire forms together. What came before the limit is yielded;
+/// the request is dropped.
+///
+/// A model whose events are always ready cannot monopolise the thread: the stream yields to other
+/// tasks after every [`ANSWER_EVENTS_AT_ONCE`] events. A model that sends no event for too long
+/// ends with [`ModelError::Transport`]; [`ModelEvent::Alive`] resets that timeout and is not passed
+/// on. The cost of the tokens is added to [`ModelEvent::Usage`].
 pub(crate) fn ask(
     model: &dyn LanguageModel,
     request: ModelRequest,
@@ -36,20 +37,21 @@ pub(crate) fn ask(
 }
 
 struct Bounded {
-    /// The model's own stream; none once the answer is cut off.
+    /// The model's own stream; `None` once the answer is cut off.
     inner: Option<BoxStream<'static, Result<ModelEvent, ModelError>>>,
-    /// Bytes that may still come.
+    /// Bytes that may still be read.
     left: usize,
-    /// The answer is cut off, and that is still to be said.
+    /// The answer was cut off and the error is still to be yielded.
     over: bool,
-    /// Events since other tasks could run.
+    /// Events since other tasks last ran.
     events: u32,
-    /// How long the next event may take.
+    /// The timeout for the next event.
     silence: Duration,
     price: Option<Price>,
 }
 
-/// How long a model may give no event. One that watches its server itself ends earlier by that.
+/// Returns the timeout for an event. An implementation that watches its server itself has a shorter
+/// timeout of its own, so it ends first.
 fn silence(info: &ModelInfo) -> Duration {
     info.silence.map_or(MODEL_SILENCE, |own| own.saturating_add(SILENCE_GRACE))
 }
@@ -80,7 +82,7 @@ impl Bounded {
         Some(Ok(event))
     }
 
-    /// The next event but for signs of life.
+    /// Returns the next event other than [`ModelEvent::Alive`].
     async fn heard(&mut self) -> Option<Result<ModelEvent, ModelError>> {
         let inner = self.inner.as_mut()?;
         loop {
@@ -97,8 +99,8 @@ impl Bounded {
     }
 }
 
-/// Bytes of an answer that an event holds. The text of a block came before, in pieces; the wire's own
-/// form of it counts.
+/// Returns how many bytes of the answer an event holds. The text of a finished block was counted in
+/// its deltas, so only its opaque form counts here.
 fn size(event: &ModelEvent) -> usize {
     match event {
         ModelEvent::Text(text) | ModelEvent::Reasoning(text) => text.len(),
@@ -116,7 +118,7 @@ fn size(event: &ModelEvent) -> usize {
     }
 }
 
-/// The beginning of an event, as far as it can be cut.
+/// Returns the first `most` bytes of an event; `None` if it cannot be cut or nothing would be left.
 fn cut(event: ModelEvent, most: usize) -> Option<ModelEvent> {
     let head = |mut text: String| {
         text.truncate(floor(&text, most));
@@ -153,7 +155,7 @@ mod tests {
         ModelEvent::ToolCall(ModelCall { provider_id, name, arguments, opaque: None })
     }
 
-    /// A model that gives an event every so many seconds, and then nothing.
+    /// A model that yields its events at this interval in seconds, and then hangs.
     struct Slow {
         info: ModelInfo,
         every: u64,

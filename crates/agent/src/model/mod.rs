@@ -1,4 +1,4 @@
-//! The seam to language models: a request in, a stream of events out.
+//! The interface to language models: a request in, a stream of events out.
 
 pub(crate) mod bounded;
 
@@ -11,45 +11,52 @@ use futures::stream::BoxStream;
 use serde_json::Value;
 use std::{sync::Arc, time::Duration};
 
-/// A language model behind a wire, or something that stands in for one.
+/// A language model behind a wire protocol, or a stand-in for one.
 ///
-/// Contract: the stream yields events in the order the model produced them and ends after [`ModelEvent::Stop`] or an error. Retries of
-/// requests that failed before the first event are the implementation's; it tells of each with [`ModelEvent::Retrying`]. Dropping
-/// the stream cancels the request. An item is yielded only when whole, but for text and reasoning, which come in pieces.
+/// Contract: the stream yields events in the order the model produced them and ends after
+/// [`ModelEvent::Stop`] or an error. The implementation retries requests that failed before the
+/// first event and reports each retry with [`ModelEvent::Retrying`]. Dropping the stream cancels
+/// the request. Items are yielded only when complete, except text and reasoning, which come in
+/// deltas.
 pub trait LanguageModel: Send + Sync {
-    /// What is known of the model.
+    /// Returns the properties of the model.
     fn info(&self) -> &ModelInfo;
 
-    /// Asks the model.
+    /// Sends a request to the model.
     fn stream(&self, request: ModelRequest) -> BoxStream<'static, Result<ModelEvent, ModelError>>;
 }
 
-/// Where models come from: every configured provider, loopback servers, the built-in pilot.
+/// The source of models: every configured provider, loopback servers, the built-in pilot.
 #[async_trait]
 pub trait Models: Send + Sync {
-    /// The models that can be chosen now, the default first. Never fails and never waits for a network.
+    /// Returns the models that can be chosen now, the default first. Never fails and never waits
+    /// for the network.
     fn list(&self) -> Vec<ModelInfo>;
 
-    /// The id of the model for a session that names none. May wait a bounded, short time for loopback servers to be found.
+    /// Returns the model id for a session that names none. May wait a bounded, short time while
+    /// loopback servers are looked for.
     async fn default_id(&self) -> String;
 
-    /// Whether nobody has set a model up, so that [`Models::default_id`] is one that stands in for
-    /// a language model. May wait as that does.
+    /// Returns whether no model is configured, so that [`Models::default_id`] is a stand-in for a
+    /// language model. May wait as long as that method.
     async fn is_unconfigured(&self) -> bool {
         false
     }
 
-    /// The model with an id such as `openai/gpt-5`, `anthropic/claude-…`, `local/…`, `offline/pilot`, `replay/FILE`. An id that
-    /// is not listed still works when its provider is known: providers have more models than any list.
+    /// Returns the model with an id such as `openai/gpt-5`, `anthropic/claude-…`, `local/…`,
+    /// `offline/pilot` or `replay/FILE`. An unlisted id works as well if its provider is known:
+    /// providers have more models than any list.
     async fn get(&self, id: &str) -> Result<Arc<dyn LanguageModel>, ModelError>;
 
-    /// Whether a model's provider would let us in, as far as the settings tell; asks nobody and waits for nothing.
+    /// Returns whether credentials for a model's provider are configured. Reads the settings only;
+    /// sends no request and does not wait.
     fn credentials(&self, _id: &str) -> Credentials {
         Credentials::NotNeeded
     }
 }
 
-/// [`Models::get`] with a limit: a model that cannot be got at must not hold up whoever wants it.
+/// Calls [`Models::get`] with a timeout, so that a model that cannot be reached does not block the
+/// caller.
 pub(crate) async fn get_in_time(models: &dyn Models, id: &str) -> Result<Arc<dyn LanguageModel>, ModelError> {
     tokio::time::timeout(MODEL_WAIT, models.get(id)).await.unwrap_or_else(|_| {
         let seconds = MODEL_WAIT.as_secs();
@@ -59,74 +66,79 @@ pub(crate) async fn get_in_time(models: &dyn Models, id: &str) -> Result<Arc<dyn
     })
 }
 
-/// How we stand with a model's provider.
+/// Whether there are credentials for a model's provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Credentials {
-    /// It asks for none: the built-in model, a recording, a server on this machine or behind an address of the user's own.
+    /// None are needed: the built-in model, a recording, a server on this machine or at an address
+    /// that the user configured.
     NotNeeded,
-    /// There is a key for it. Whether the provider takes it shows at the first request.
+    /// There is a key. Whether the provider accepts it shows at the first request.
     Present,
-    /// It wants a key and there is none.
+    /// A key is needed and there is none.
     Missing,
 }
 
-/// What is known of a model. New fields come over time: make one with `..ModelInfo::default()`.
+/// The properties of a model. Fields are added over time: construct it with
+/// `..ModelInfo::default()`.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ModelInfo {
     /// The full id, `provider/name`.
     pub id: String,
-    /// Its name for people.
+    /// Its display name.
     pub name: String,
-    /// What a person should know before choosing it, in a sentence; the pilot says here that it is no language model.
+    /// What users should know before they choose it, in one sentence; the pilot states here that it
+    /// is not a language model.
     pub description: Option<String>,
-    /// Tokens of context.
+    /// The size of its context in tokens.
     pub context_size: u64,
-    /// The most tokens of one answer.
+    /// The maximum size of one answer in tokens.
     pub max_output: u64,
-    /// Whether it takes images.
+    /// Whether it accepts images.
     pub images: bool,
-    /// A line a session on this model begins its first answer with: set for stand-ins that are no language model.
+    /// A line with which a session on this model begins its first answer; set for stand-ins that
+    /// are not language models.
     pub disclosure: Option<String>,
-    /// What its tokens cost; `None` where that is not known, as for servers of the user's own.
+    /// The price of its tokens; `None` if not known, as for the user's own servers.
     pub price: Option<Price>,
-    /// The efforts it can be asked for, by the vendor's ids (`none`, `minimal`, `low`, `medium`, `high`,
-    /// `xhigh`, `max`), the lowest first; empty where it has none or none are known.
+    /// The reasoning efforts it supports, by the vendor's ids (`none`, `minimal`, `low`, `medium`,
+    /// `high`, `xhigh`, `max`), the lowest first; empty if it has none or none are known.
     pub efforts: Vec<String>,
-    /// The field of a Chat Completions message that its reasoning stands in and goes back in, such as
-    /// `reasoning_content` or `reasoning_details`; `None` where it has none or it is not known.
+    /// The field of a Chat Completions message that holds its reasoning, in both directions, such
+    /// as `reasoning_content` or `reasoning_details`; `None` if it has none or it is not known.
     pub reasoning_field: Option<String>,
-    /// Whether it is known to make tool calls the way its wire has them. `false` where that is not
-    /// known: small models on this machine often write calls as text.
+    /// Whether it is known to make tool calls in the native form of its wire protocol. `false` if
+    /// not known: small local models often write calls as text.
     pub native_calls: bool,
-    /// How many tools, with how long descriptions, it can be given.
+    /// How many tools it can be given, and with how long descriptions.
     pub profile: ToolProfile,
-    /// Its size in parameters, where the server or the name tells.
+    /// Its number of parameters, if the server or the name states it.
     pub parameters: Option<u64>,
-    /// How long its server may send nothing before the implementation ends the stream with an error;
-    /// `None` where the implementation does not watch that itself.
+    /// How long its server may send nothing before the implementation ends the stream with an
+    /// error; `None` if the implementation has no such timeout.
     pub silence: Option<Duration>,
 }
 
 /// How many tools a model can be given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ToolProfile {
-    /// All that are listed.
+    /// All available tools.
     #[default]
     Full,
-    /// The few most needed, with short descriptions: for models of few parameters or little context.
+    /// Only the most needed tools, with short descriptions: for models with few parameters or a
+    /// small context.
     Small,
-    /// The same as [`ToolProfile::Small`], and the implementation guides the model: it asks for one
-    /// narrow task after the other and makes the calls itself. For models of very few parameters,
-    /// which cannot use tools on their own.
+    /// Like [`ToolProfile::Small`], and the implementation guides the model: it gives it one narrow
+    /// task after the other and makes the calls itself. For models with very few parameters, which
+    /// cannot use tools on their own.
     Guided,
 }
 
 impl ToolProfile {
-    /// All profiles, with their names in settings.
+    /// All profiles, with their ids in settings.
     pub const ALL: [(&'static str, Self); 3] =
         [("full", Self::Full), ("small", Self::Small), ("guided", Self::Guided)];
 
-    /// Its word in settings.
+    /// Returns its id in settings.
     pub fn id(self) -> &'static str {
         match self {
             Self::Full => "full",
@@ -136,7 +148,7 @@ impl ToolProfile {
     }
 }
 
-/// A request to a model. The whole conversation goes along each time.
+/// A request to a model. Each request carries the whole conversation.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ModelRequest {
     /// The system prompt.
@@ -145,64 +157,64 @@ pub struct ModelRequest {
     pub messages: Vec<Message>,
     /// The tools it may call.
     pub tools: ToolSpecs,
-    /// The most tokens of the answer; the model's own limit when `None`.
+    /// The maximum size of the answer in tokens; `None` means the model's own limit.
     pub max_output: Option<u64>,
-    /// How hard it should think: `low`, `medium`, `high`, `xhigh`, `max`; the provider's default when `None`. A level that the model
-    /// does not have becomes the highest below it that it has.
+    /// The reasoning effort: `low`, `medium`, `high`, `xhigh` or `max`; `None` means the provider's
+    /// default. A level that the model does not have becomes its highest level below that.
     pub reasoning_effort: Option<String>,
     /// A stable key for the provider's prompt cache: the session's id.
     pub cache_key: Option<String>,
-    /// JSON Schema, an object, that the text of the answer should follow. Where the server does not
-    /// take one, the answer comes without it: whoever asks must bear an answer of any form.
+    /// JSON Schema, an object, that the text of the answer should follow. It has no effect on
+    /// servers without schema support, so callers must accept an answer of any form.
     pub answer_schema: Option<Value>,
 }
 
 /// A message of the conversation, as models see it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Message {
-    /// From the user. Texts, images; resources are already turned into text.
+    /// From the user: texts and images; resources are already turned into text.
     User(Vec<Content>),
-    /// From the model, with each call's result: a call without one cannot be expressed.
+    /// From the model, with each call's result: a call without a result cannot be expressed.
     Assistant(AssistantMessage),
 }
 
 /// An answer of the model with the results of its calls.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct AssistantMessage {
-    /// The model that made it: it alone is sent back what only it understands.
+    /// The model that made it. Opaque parts are sent back to this model only.
     pub model: String,
-    /// What it is made of, in the order in which the model gave it, each call with its result.
+    /// Its items in the model's order, each call with its result.
     pub items: Vec<Item<AnsweredCall>>,
-    /// Whether something before it is no longer sent as it was when the model wrote it: a summary
-    /// stands there now, or results were left out. Some vendors bind reasoning to all that stood
-    /// before it and refuse it anywhere else.
+    /// Whether a message before it is no longer sent as it was when the model wrote this answer: it
+    /// was replaced by a summary, or results were left out. Some vendors bind reasoning to
+    /// everything before it and reject it otherwise.
     pub prefix_changed: bool,
 }
 
 impl AssistantMessage {
-    /// An answer that is one text.
+    /// Creates an answer of a single text.
     pub fn said(model: impl Into<String>, text: impl Into<String>) -> Self {
         let items = vec![Item::Text(Text::plain(text))];
         Self { model: model.into(), items, prefix_changed: false }
     }
 
-    /// An answer that is nothing but calls.
+    /// Creates an answer that has only calls.
     pub fn called(model: impl Into<String>, calls: impl IntoIterator<Item = AnsweredCall>) -> Self {
         let items = calls.into_iter().map(Item::Call).collect();
         Self { model: model.into(), items, prefix_changed: false }
     }
 
-    /// Its text, as a person reads it; may be empty.
+    /// Returns its text for display; may be empty.
     pub fn text(&self) -> String {
         item::text_of(&self.items)
     }
 
-    /// Its calls, each with its result, in order.
+    /// Returns its calls, each with its result, in order.
     pub fn calls(&self) -> impl DoubleEndedIterator<Item = &AnsweredCall> {
         item::calls_of(&self.items)
     }
 
-    /// Its calls, to be changed.
+    /// Returns its calls for modification.
     pub(crate) fn calls_mut(&mut self) -> impl Iterator<Item = &mut AnsweredCall> {
         self.items.iter_mut().filter_map(|item| match item {
             Item::Call(call) => Some(call),
@@ -210,53 +222,54 @@ impl AssistantMessage {
         })
     }
 
-    /// Whether it has calls.
+    /// Returns whether it has calls.
     pub fn has_calls(&self) -> bool {
         self.calls().next().is_some()
     }
 }
 
-/// What a model sends back.
+/// An event of a model's answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ModelEvent {
-    /// The request failed before an answer began and is tried again.
+    /// The request failed before an answer began and is retried.
     Retrying {
-        /// Which try comes next, from 2.
+        /// The number of the next attempt, from 2.
         attempt: u32,
-        /// After how long.
+        /// The delay before it.
         after: Duration,
-        /// Why, in words.
+        /// The reason, for display.
         reason: String,
     },
     /// More text.
     Text(String),
-    /// The text that came since the last one was complete is an item of its own, with the wire's own
-    /// form of it. What follows begins another paragraph. Without it all text is one item, which
-    /// stands where it began.
+    /// The text since the last completed one is an item of its own; the value is its opaque form.
+    /// The text that follows begins another paragraph. Without this event all text is one item, at
+    /// the position where it began.
     TextDone(Option<String>),
-    /// More reasoning for people to read.
+    /// More reasoning, for display.
     Reasoning(String),
-    /// A block of reasoning is complete; its text repeats what was streamed.
+    /// A block of reasoning is complete; its text repeats the deltas.
     ReasoningDone(Reasoning),
-    /// A whole tool call. It may come before the answer is over; calls of an answer that broke off are
-    /// not run.
+    /// A complete tool call. It may come before the answer ends; calls of an answer that broke off
+    /// are not run.
     ToolCall(ModelCall),
-    /// An item that means nothing outside its wire, in the wire's own form.
+    /// An item that only its wire protocol understands, in its opaque form.
     Other(String),
-    /// Tokens used by this request so far; the last one counts. Wires leave its money out: it is
-    /// added from [`ModelInfo::price`].
+    /// Tokens used by this request so far; the last such event counts. Implementations leave the
+    /// cost out: it is added from [`ModelInfo::price`].
     Usage(Usage),
-    /// The server sent something that is no part of the answer, such as a ping: it is still at work.
+    /// The server sent something that is not part of the answer, such as a ping: it is still
+    /// working.
     Alive,
-    /// What the provider has to say to the user beside the answer, such as why it refused: a whole
-    /// sentence. It is no part of the conversation.
+    /// A message of the provider to the user beside the answer, such as why it refused: a whole
+    /// sentence. Not part of the conversation.
     Notice(String),
     /// The answer is complete.
     Stop(ModelStop),
 }
 
 impl ModelEvent {
-    /// A whole tool call with these arguments.
+    /// Creates a complete tool call with these arguments.
     pub fn call(provider_id: impl Into<String>, name: impl Into<String>, arguments: &Value) -> Self {
         Self::ToolCall(ModelCall {
             provider_id: provider_id.into(),
@@ -270,41 +283,41 @@ impl ModelEvent {
 /// Why a model stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ModelStop {
-    /// It had no more to say.
+    /// The answer is complete.
     EndTurn,
     /// It waits for the results of its calls.
     ToolCalls,
     /// The output limit was reached.
     MaxTokens,
-    /// It refused, or a filter did.
+    /// The model or a content filter refused.
     Refusal,
 }
 
-/// Why a model did not answer. Messages say what to do next and never hold a key.
+/// Why a model did not answer. Messages state what to do next and never contain a key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
-    /// No provider or model of that name, or its settings do not suffice.
+    /// There is no such provider or model, or its settings are insufficient.
     #[error("{0}")]
     NotConfigured(String),
-    /// There are no credentials, or none that can be sent, or the provider refused them (401, 403).
+    /// Credentials are missing, cannot be sent, or were rejected by the provider (401, 403).
     #[error("{0}")]
     Auth(String),
-    /// The request itself is wrong (400, 404, 413, 422); trying again does not help.
+    /// The request is invalid (400, 404, 413, 422); a retry does not help.
     #[error("{0}")]
     BadRequest(String),
     /// The conversation is longer than the model's context.
     #[error("{0}")]
     ContextOverflow(String),
-    /// Too many requests, or overloaded, for longer than the retries lasted.
+    /// Rate limited or overloaded for longer than the retries lasted.
     #[error("{0}")]
     Overloaded(String),
-    /// The connection failed, was cut in the middle of an answer, or was idle for too long.
+    /// The connection failed, broke off during an answer, or was idle for too long.
     #[error("{0}")]
     Transport(String),
-    /// The provider answered with something that is no answer.
+    /// The provider's response is not a valid answer.
     #[error("{0}")]
     BadResponse(String),
-    /// The answer grew past [`ANSWER_BYTES`](crate::ANSWER_BYTES); what came before is the answer.
+    /// The answer exceeded [`ANSWER_BYTES`](crate::ANSWER_BYTES); what came before is the answer.
     #[error("the answer is longer than {} MiB and was cut off; ask for less at a time", crate::ANSWER_BYTES >> 20)]
     AnswerTooLong,
 }

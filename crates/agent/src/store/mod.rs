@@ -1,4 +1,4 @@
-//! The seam to where sessions are kept: an append-only log of events for each.
+//! The interface to session storage: an append-only event log per session.
 
 pub(crate) mod search;
 pub(crate) mod timed;
@@ -8,29 +8,32 @@ use async_trait::async_trait;
 use std::fmt;
 use system::AbsPath;
 
-/// Where sessions are kept.
+/// The storage of sessions.
 ///
-/// Contract: what [`SessionStore::append`] acknowledged is on disk. Events of a session are numbered from 1 without gaps. Every append carries the
-/// lease's epoch; an owner whose lease was taken over is fenced ([`StoreError::Fenced`]) and writes nothing.
+/// Contract: events acknowledged by [`SessionStore::append`] are on disk. Events of a session are
+/// numbered from 1 without gaps. Every append carries the lease's epoch; an owner whose lease was
+/// taken over is fenced ([`StoreError::Fenced`]) and writes nothing.
 #[async_trait]
 pub trait SessionStore: Send + Sync {
-    /// Creates a session and takes its lease.
+    /// Creates a session and acquires its lease.
     async fn create(&self, session: NewSession) -> Result<Lease, StoreError>;
 
-    /// What is known of a session, without its events.
+    /// Returns the record of a session, without its events.
     async fn get(&self, id: &SessionId) -> Result<SessionRecord, StoreError>;
 
-    /// Takes the lease of a session that nobody holds, or whose holder is gone. A live holder elsewhere is
-    /// [`StoreError::Held`] unless `take_over` is set.
+    /// Acquires the lease of a session if it is free or its holder is gone. A live holder in
+    /// another process is [`StoreError::Held`] unless `take_over` is set.
     async fn acquire(&self, id: &SessionId, take_over: bool) -> Result<Lease, StoreError>;
 
-    /// Gives the lease back; one that was lost already is fine.
+    /// Releases a lease. Releasing a lost lease is not an error.
     async fn release(&self, lease: &Lease) -> Result<(), StoreError>;
 
-    /// Appends events with the contents of files that they bring along, all or none, and returns the number of the last one.
+    /// Appends events and the file contents they carry, all or none, and returns the number of the
+    /// last event.
     async fn append(&self, lease: &Lease, events: Vec<SessionEvent>) -> Result<u64, StoreError>;
 
-    /// The events after number `after`, at most `limit`, in order; fewer where they are large. There are no more only when there are none.
+    /// Returns at most `limit` events after number `after`, in order; fewer if they are large. Only
+    /// an empty page means that there are no more.
     async fn events(
         &self,
         id: &SessionId,
@@ -38,34 +41,36 @@ pub trait SessionStore: Send + Sync {
         limit: usize,
     ) -> Result<Vec<(u64, SessionEvent)>, StoreError>;
 
-    /// When each event of a session was stored, by its number, in milliseconds since the epoch. Empty
-    /// where the store does not keep it.
+    /// Returns when each event of a session was stored, by event number, in milliseconds since the
+    /// epoch. Empty if the store does not record it.
     async fn event_times(&self, _id: &SessionId) -> Result<Vec<(u64, i64)>, StoreError> {
         Ok(Vec::new())
     }
 
-    /// The content of a file that an event of the session names; `None` when it is not kept (any more).
+    /// Returns the content of a file that an event of the session refers to; `None` if it is not
+    /// stored, or not any more.
     async fn content(&self, id: &SessionId, hash: &ContentHash) -> Result<Option<Vec<u8>>, StoreError>;
 
-    /// Replaces the further folders of a session. They are no event: each opening names them anew.
+    /// Replaces the additional directories of a session. They are not recorded as an event: each
+    /// opening of the session sets them again.
     async fn set_directories(&self, lease: &Lease, folders: Vec<AbsPath>) -> Result<(), StoreError>;
 
-    /// Creates a session that begins with all events that another has now, and with its title, and takes its lease. All or nothing; the other
-    /// stays as it is, whoever holds it.
+    /// Creates a session that begins with all current events and the title of another, and acquires
+    /// its lease. All or nothing; the other session is not changed, and its lease does not matter.
     async fn fork(&self, from: &SessionId, session: NewSession) -> Result<Lease, StoreError>;
 
-    /// Removes a session and its events for good. One that does not exist is fine. A live holder elsewhere is [`StoreError::Held`]; a holder in this
-    /// process is fenced.
+    /// Deletes a session and its events permanently. A missing session is not an error. A live
+    /// holder in another process is [`StoreError::Held`]; a holder in this process is fenced.
     async fn delete(&self, id: &SessionId) -> Result<(), StoreError>;
 
-    /// Puts a session away, or takes it out again; twice is fine. Its events, its place in the list and its lease stay as they are. A live holder
-    /// elsewhere is [`StoreError::Held`].
+    /// Archives or unarchives a session; idempotent. Its events, its position in the list and its
+    /// lease do not change. A live holder in another process is [`StoreError::Held`].
     async fn set_archived(&self, id: &SessionId, archived: bool) -> Result<(), StoreError>;
 
-    /// Sessions, the last used first, optionally of one folder, after a cursor.
+    /// Returns a page of sessions after a cursor, the last used first, optionally of one directory.
     async fn list(&self, query: ListQuery) -> Result<SessionPage, StoreError>;
 
-    /// Messages and titles in which words occur, the best first.
+    /// Returns messages and titles that contain the words, the best match first.
     async fn search(&self, query: SearchQuery) -> Result<Vec<SearchHit>, StoreError>;
 }
 
@@ -74,9 +79,9 @@ pub trait SessionStore: Send + Sync {
 pub struct NewSession {
     /// Its id.
     pub id: SessionId,
-    /// Its folder.
+    /// Its working directory.
     pub cwd: AbsPath,
-    /// Further folders it may work in.
+    /// Further directories it may work in.
     pub additional_directories: Vec<AbsPath>,
     /// The model's full id.
     pub model: String,
@@ -86,22 +91,22 @@ pub struct NewSession {
     pub permission_mode: PermissionMode,
 }
 
-/// What is known of a session.
+/// The record of a session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionRecord {
     /// Its id.
     pub id: SessionId,
-    /// Its folder.
+    /// Its working directory.
     pub cwd: AbsPath,
-    /// Further folders it may work in.
+    /// Further directories it may work in.
     pub additional_directories: Vec<AbsPath>,
-    /// The model it was last on.
+    /// The model it last used.
     pub model: String,
     /// The agent mode it was last in.
     pub mode: Mode,
     /// The permission mode it was last in.
     pub permission_mode: PermissionMode,
-    /// How much the model was last to think; `None` leaves it to the model.
+    /// The last reasoning effort; `None` leaves it to the model.
     pub effort: Option<Effort>,
     /// Its title, once it has one.
     pub title: Option<String>,
@@ -111,27 +116,27 @@ pub struct SessionRecord {
     pub updated_at: i64,
     /// The number of its last event; 0 when it has none.
     pub last_seq: u64,
-    /// Whether it was put away.
+    /// Whether it is archived.
     pub archived: bool,
 }
 
-/// The right to append to a session.
+/// The right to append to a session, held by one owner at a time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
     /// The session.
     pub session: SessionId,
-    /// Grows with every change of owner.
+    /// Increases with every change of owner.
     pub epoch: u64,
 }
 
-/// Who holds a session.
+/// The process that holds a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeaseHolder {
-    /// The process's id.
+    /// The process id.
     pub pid: u32,
     /// The host it runs on.
     pub host: String,
-    /// Since when, as RFC 3339 in UTC.
+    /// When it acquired the lease, as RFC 3339 in UTC.
     pub since: String,
 }
 
@@ -141,35 +146,35 @@ impl fmt::Display for LeaseHolder {
     }
 }
 
-/// Which sessions to list.
+/// The filter and the page of a session list.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ListQuery {
-    /// Only those of this folder.
+    /// Only sessions of this directory.
     pub cwd: Option<AbsPath>,
-    /// Whether those that were put away are among them.
+    /// Whether archived sessions are listed.
     pub archived: Archived,
-    /// Only those that were prompted or named, and these; `None`: all.
+    /// Only sessions that were prompted or have a title, and these; `None` lists all.
     pub begun_or: Option<Vec<SessionId>>,
-    /// Where the last page ended.
+    /// The end of the previous page, from [`SessionPage::next_cursor`].
     pub cursor: Option<String>,
-    /// The most to return.
+    /// The maximum number of sessions.
     pub limit: usize,
 }
 
-/// What becomes of sessions that were put away. The page after a cursor is asked for with the same.
+/// How a list treats archived sessions. All pages of one listing must use the same value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Archived {
-    /// They are left out.
+    /// Archived sessions are left out.
     #[default]
     Exclude,
-    /// They are among the others.
+    /// Archived sessions are included.
     Include,
-    /// Nothing but them.
+    /// Only archived sessions are listed.
     Only,
 }
 
 impl Archived {
-    /// Whether a session that was put away, or was not, is to be listed.
+    /// Returns whether to list a session, given whether it is archived.
     pub fn lists(self, archived: bool) -> bool {
         match self {
             Self::Exclude => !archived,
@@ -184,11 +189,11 @@ impl Archived {
 pub struct SessionPage {
     /// The sessions.
     pub sessions: Vec<SessionRecord>,
-    /// Where the next page begins, if there is one.
+    /// The cursor of the next page, if there is one.
     pub next_cursor: Option<String>,
 }
 
-/// Why the store did not do it. Nothing is half written.
+/// Why a store operation failed. Nothing is partially written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
     /// There is no such session.
@@ -199,22 +204,22 @@ pub enum StoreError {
     Held {
         /// The session.
         session: SessionId,
-        /// Who holds it.
+        /// The process that holds it.
         holder: LeaseHolder,
     },
     /// The lease was taken over; this owner must not write any more.
     #[error("session {0} was taken over by another process; this one no longer writes to it")]
     Fenced(SessionId),
-    /// A cursor that is none of ours.
+    /// A cursor that this store did not issue.
     #[error("bad cursor {0:?}: pass the nextCursor of the page before, unchanged")]
     BadCursor(String),
-    /// The file's format is newer than this program, or it is none of ours.
+    /// The file's format is newer than this program supports, or not the format of a session store.
     #[error("{0}")]
     Format(String),
-    /// The file is damaged. What can be read of it is kept when it is opened anew.
+    /// The file is damaged. The readable part is recovered when it is opened again.
     #[error("{0}")]
     Damaged(String),
-    /// The disk is full, the file is locked for too long, and the like.
+    /// An I/O failure, such as a full disk or a file that stays locked.
     #[error("the session store failed: {0}")]
     Io(String),
 }

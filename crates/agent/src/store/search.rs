@@ -1,23 +1,24 @@
-//! Finding words in what was said.
+//! Full-text search in the messages and titles of sessions.
 
 use crate::{Content, SessionEvent, SessionRecord, limits::EXCERPT_CHARS};
 use system::AbsPath;
 
-/// What to look for.
+/// A search request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SearchQuery {
-    /// Words that must all occur in one message, each whole or as the beginning of one; letter case and accents do not count.
+    /// Words that must all occur in one message, each as a whole word or a prefix; case and accents
+    /// are ignored.
     pub text: String,
-    /// Only in sessions of this folder.
+    /// Only search sessions of this directory.
     pub cwd: Option<AbsPath>,
-    /// The most to return.
+    /// The maximum number of hits.
     pub limit: usize,
 }
 
-/// A message, or a title, in which the words occur.
+/// A message or title that contains the words.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SearchHit {
-    /// Its session.
+    /// The session it belongs to.
     pub session: SessionRecord,
     /// The number of its event.
     pub seq: u64,
@@ -25,7 +26,7 @@ pub struct SearchHit {
     pub excerpt: String,
 }
 
-/// The text of an event that can be searched: what was said by either side, and titles.
+/// Returns the searchable text of an event: messages of the user and the model, and titles.
 pub fn searched_text(event: &SessionEvent) -> Option<String> {
     let text = match event {
         SessionEvent::UserMessage { content, .. } => {
@@ -45,16 +46,17 @@ pub fn searched_text(event: &SessionEvent) -> Option<String> {
     (!text.trim().is_empty()).then_some(text)
 }
 
-/// The words of a query: runs of letters and digits.
+/// Splits a query into lower-case words: runs of letters and digits.
 pub fn words(query: &str) -> Vec<String> {
     let words = query.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     words.map(str::to_lowercase).collect()
 }
 
-/// The text around the longest of the words in it, on one line; its beginning when none is found.
+/// Returns the text around the longest word that occurs in it, on one line; the beginning if none
+/// occurs.
 pub fn excerpt(text: &str, words: &[String]) -> String {
     let chars: Vec<char> = text.split_whitespace().collect::<Vec<_>>().join(" ").chars().collect();
-    // The longest says most about what was meant.
+    // The longest word is the most specific.
     let mut words: Vec<&String> = words.iter().collect();
     words.sort_by_key(|word| std::cmp::Reverse(word.len()));
     let found = words.iter().find_map(|word| {

@@ -1,4 +1,4 @@
-//! A store that always answers: what takes too long counts as failed.
+//! A store with timeouts: an operation that takes too long fails.
 
 use crate::{
     ContentHash, Lease, ListQuery, NewSession, SearchHit, SearchQuery, SessionEvent, SessionId, SessionPage,
@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use std::sync::Arc;
 use system::AbsPath;
 
-/// Puts a limit on each operation of a store. One that is given up may still happen.
+/// Adds a timeout to each operation of a store. An operation that timed out may still take effect.
 pub(crate) struct TimedStore(pub(crate) Arc<dyn SessionStore>);
 
 async fn timed<T>(operation: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {

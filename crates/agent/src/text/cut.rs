@@ -1,17 +1,17 @@
-//! Texts cut at a limit, always between two characters.
+//! Cuts texts at a limit, always at a character boundary.
 
-/// How every note begins that stands where text was left out.
+/// The beginning of every note that marks truncated output.
 pub(crate) const TRUNCATED: &str = "[output truncated";
 
-/// Where output was lost before it could be read.
+/// The note for output that was lost before it could be read.
 pub(crate) const LOST: &str = "[output truncated]";
 
-/// The last of a text: at most so many lines and bytes, without line ends at the end.
+/// Returns the last lines of a text within limits of lines and bytes, without trailing whitespace.
 pub(crate) fn last_lines(text: &str, lines: usize, bytes: usize) -> &str {
     tail(text.trim_end(), lines, bytes)
 }
 
-/// At most so much of the beginning, whole lines where it has any.
+/// Returns the beginning of a text within both limits, cut after a whole line if there is one.
 pub(crate) fn head(text: &str, lines: usize, bytes: usize) -> &str {
     let by_lines = match lines {
         0 => 0,
@@ -24,7 +24,7 @@ pub(crate) fn head(text: &str, lines: usize, bytes: usize) -> &str {
     cut.rfind('\n').map_or(cut, |end| &cut[..=end])
 }
 
-/// At most so much of the end, whole lines where it has any.
+/// Returns the end of a text within both limits, cut before a whole line if there is one.
 pub(crate) fn tail(text: &str, lines: usize, bytes: usize) -> &str {
     let body = text.strip_suffix('\n').unwrap_or(text);
     let by_lines = match lines {
@@ -40,7 +40,7 @@ pub(crate) fn tail(text: &str, lines: usize, bytes: usize) -> &str {
     inner.find('\n').map_or(cut, |end| &cut[end + 1..])
 }
 
-/// The first `chars` characters of a line, with `...` when something was cut.
+/// Returns the first `chars` characters of a line, with `...` if it was longer.
 pub(crate) fn cut(line: &str, chars: usize) -> std::borrow::Cow<'_, str> {
     match line.char_indices().nth(chars) {
         Some((at, _)) => format!("{}...", &line[..at]).into(),
@@ -48,12 +48,12 @@ pub(crate) fn cut(line: &str, chars: usize) -> std::borrow::Cow<'_, str> {
     }
 }
 
-/// The last character boundary at or before a byte.
+/// Returns the last character boundary at or before a byte index.
 pub(crate) fn floor(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
 }
 
-/// The first character boundary at or after a byte.
+/// Returns the first character boundary at or after a byte index.
 pub(crate) fn ceil(text: &str, at: usize) -> usize {
     (at..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len())
 }

@@ -1,16 +1,16 @@
-//! Halves of UTF-16 pairs in JSON: `"\ud83d"` alone is no character.
+//! Replaces lone UTF-16 surrogates in JSON: `"\ud83d"` by itself is not a character.
 //!
-//! `JSON.stringify("a😀".slice(0, 2))` makes such a text, and so does a client that cuts output at
-//! an index of UTF-16. JSON's parser refuses the whole line for it; as with bytes that are no
-//! UTF-8, the character is replaced and the rest is served.
+//! `JSON.stringify("a😀".slice(0, 2))` produces such a text, and so does a client that cuts output
+//! at a UTF-16 index. The JSON parser rejects the whole line because of it. As with invalid UTF-8,
+//! the character is replaced and the rest is processed.
 
 use std::borrow::Cow;
 
-/// What stands for half a pair.
+/// Replaces a lone surrogate.
 const REPLACEMENT: &str = "\\ufffd";
 
-/// JSON text with every lone half replaced by U+FFFD, in keys too. Borrowed where there is none;
-/// text without an escape that can be a half is not looked at closely.
+/// Replaces every lone surrogate in a JSON text with U+FFFD, also in keys. Returns the text itself
+/// if there is none; text without an escape that can be a surrogate is not parsed.
 pub fn without_halves(json: &str) -> Cow<'_, str> {
     match may_hold_any(json) {
         true => replaced(json),
@@ -20,7 +20,7 @@ pub fn without_halves(json: &str) -> Cow<'_, str> {
 
 fn replaced(line: &str) -> Cow<'_, str> {
     let mut out: Option<String> = None;
-    // Up to here the line is in `out`.
+    // The text before this index is already in `out`.
     let mut copied = 0;
     let mut at = 0;
     while let Some(found) = memchr::memchr(b'\\', &line.as_bytes()[at..]) {
@@ -47,7 +47,7 @@ fn replaced(line: &str) -> Cow<'_, str> {
     }
 }
 
-/// A quick look that is right when it says no.
+/// Returns whether surrogates may occur; a fast check without false negatives.
 fn may_hold_any(line: &str) -> bool {
     memchr::memmem::find(line.as_bytes(), b"\\ud").is_some()
         || memchr::memmem::find(line.as_bytes(), b"\\uD").is_some()
@@ -59,7 +59,7 @@ enum Half {
     Low,
 }
 
-/// The half that an escape at a position is.
+/// Returns the surrogate that the escape at a position encodes, if it does.
 fn half(line: &str, at: usize) -> Option<Half> {
     let escape = line.as_bytes().get(at..at + 6)?;
     let [b'\\', b'u', b'd' | b'D', kind, third, fourth] = escape else { return None };
@@ -73,7 +73,7 @@ fn half(line: &str, at: usize) -> Option<Half> {
     }
 }
 
-/// The position behind a backslash and the character that it escapes.
+/// Returns the position after a backslash and the character that it escapes.
 fn next(line: &str, at: usize) -> usize {
     line[at + 1..].chars().next().map_or(line.len(), |escaped| at + 1 + escaped.len_utf8())
 }
@@ -102,7 +102,7 @@ mod tests {
             (r#"{"\ud83d":"\u00fc"}"#, r#"{"\ufffd":"\u00fc"}"#),
             (r#""\ud7ff\ue000""#, r#""\ud7ff\ue000""#),
             (r#""ü\ud83d""#, r#""ü\ufffd""#),
-            // No JSON: left to the parser.
+            // Not JSON: left to the parser.
             (r#""\ud8"#, r#""\ud8"#),
             (r#""\ud8zz""#, r#""\ud8zz""#),
             ("\"\\", "\"\\"),
@@ -114,8 +114,8 @@ mod tests {
     }
 
     proptest! {
-        /// Any mixture of halves, pairs, escapes and text is JSON afterwards, and what was JSON
-        /// before is not touched.
+        /// Any mixture of surrogates, pairs, escapes and text becomes valid JSON, and text that was
+        /// valid is not changed.
         #[test]
         fn every_string_of_escapes_becomes_json(pieces in prop::collection::vec(
             prop::sample::select(vec![r"\ud83d", r"\uDBFF", r"\ude00", r"\uDC00", r"\\", r"\n", r"\u00fc", "u", "ud83d", "ü", "d", "🦀"]), 0..12)) {

@@ -1,10 +1,10 @@
-//! How long a value is as JSON, without writing it anywhere.
+//! Measures the length of values as JSON without storing the text.
 
 use serde::Serialize;
 use serde_json::Value;
 use std::io;
 
-/// Bytes of a value as JSON; 0 of what cannot be JSON.
+/// Returns the length of a value as JSON in bytes; 0 if it cannot be serialised.
 pub fn json_bytes(value: &impl Serialize) -> usize {
     let mut count = Count(0);
     match serde_json::to_writer(&mut count, value) {
@@ -26,7 +26,7 @@ impl io::Write for Count {
     }
 }
 
-/// About how long a value is as JSON text.
+/// Estimates the length of a value as JSON text, in bytes.
 pub(crate) fn estimated_bytes(value: &Value) -> usize {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => 5,

@@ -1,4 +1,4 @@
-//! Text and JSON: cleaned for display, cut at a limit, measured.
+//! Text and JSON: sanitising for display, truncation, measuring.
 
 pub(crate) mod cut;
 pub(crate) mod halves;

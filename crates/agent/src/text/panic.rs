@@ -1,6 +1,6 @@
 //! The text of a panic.
 
-/// What a panic said.
+/// Returns the message of a panic payload.
 pub(crate) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     panic
         .downcast_ref::<&str>()

@@ -1,26 +1,26 @@
-//! A command's output as plain text: what its lines would show in a terminal in the end. Sequences
-//! are taken out; carriage returns, backspaces and moves of the cursor within a line are applied,
-//! so that of a progress bar its last state is left.
+//! Converts the output of a command to plain text: what its lines finally show in a terminal.
+//! Escape sequences are removed; carriage returns, backspaces and cursor moves within a line are
+//! applied, so that only the last state of a progress bar remains.
 
 use crate::{
     limits::PLAIN_LINE_CHARS,
     text::sanitise::{Scanner, Seen, is_plain},
 };
 
-/// The text of one command's output, which comes in pieces that may be cut anywhere.
+/// Converts the output of one command, which arrives in chunks that may be split anywhere.
 #[derive(Debug, Default)]
 pub(crate) struct PlainOutput {
     scanner: Scanner,
-    /// The line that has not ended.
+    /// The current line, which has not ended.
     line: Vec<char>,
-    /// Where in the line the next character goes.
+    /// The cursor: the index in the line where the next character goes.
     at: usize,
-    /// Whether something of the line may have been written over.
+    /// Whether part of the line may have been overwritten.
     rewritten: bool,
 }
 
 impl PlainOutput {
-    /// Takes a piece of output; the text of the lines that it ends.
+    /// Takes a chunk of output and returns the text of the lines that it completes.
     pub(crate) fn push(&mut self, piece: &str) -> String {
         let mut ended = String::with_capacity(piece.len());
         for line in piece.split_inclusive('\n') {
@@ -41,13 +41,12 @@ impl PlainOutput {
         ended
     }
 
-    /// The line that has not ended, unless something of it was written over: then it may still
-    /// change.
+    /// Returns the current line, unless part of it was overwritten: then it may still change.
     pub(crate) fn unfinished(&self) -> Option<String> {
         (!self.line.is_empty() && !self.rewritten).then(|| self.line.iter().collect())
     }
 
-    /// The text of the line that has not ended. What comes next begins a line.
+    /// Takes the text of the current line. The next chunk begins a new line.
     pub(crate) fn rest(&mut self) -> String {
         let mut rest = String::new();
         self.end_line(&mut rest);
@@ -87,8 +86,8 @@ impl PlainOutput {
         self.rewritten = true;
     }
 
-    /// Obeys what moves the cursor within the line or erases some of it; what else there is has no
-    /// meaning without a screen.
+    /// Applies control sequences that move the cursor within the line or erase part of it. Others
+    /// have no meaning without a screen and are ignored.
     fn control(&mut self, last: char, number: Option<usize>) {
         let times = number.unwrap_or(1).max(1);
         match (last, number.unwrap_or(0)) {
@@ -114,7 +113,7 @@ impl PlainOutput {
 
     fn end_line(&mut self, ended: &mut String) {
         if self.rewritten {
-            // Blanks that wiped out what was longer.
+            // Trailing spaces that overwrote longer text.
             let kept = self.line.iter().rposition(|c| *c != ' ').map_or(0, |last| last + 1);
             self.line.truncate(kept);
         }

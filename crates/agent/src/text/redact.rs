@@ -1,14 +1,15 @@
-//! Secrets taken out of what leaves: logs and exports.
+//! Removes secrets from text that leaves the process: logs and exports.
 
 use crate::text::sanitise::{escaped_json, sanitise};
 use serde_json::Value;
 use std::sync::{Arc, PoisonError, RwLock};
 use system::{is_secret_value, secrets_in};
 
-/// What stands in place of a secret.
+/// Replaces a secret.
 const MARK: &str = "[secret]";
 
-/// Takes secrets out of texts: those it was told of by their value, and those that look like one. Clones share what they are told.
+/// Removes secrets from texts: registered values, and text that looks like a secret. Clones share
+/// the registered values.
 #[derive(Clone, Default)]
 pub struct Redactor {
     values: Arc<RwLock<Vec<String>>>,
@@ -21,16 +22,17 @@ impl std::fmt::Debug for Redactor {
 }
 
 impl Redactor {
-    /// Tells it of secrets. Values that are no secret to search for ([`is_secret_value`]) are left: they would be found everywhere.
+    /// Registers secrets. Values that are not secrets to search for ([`is_secret_value`]) are
+    /// ignored: they would match everywhere.
     pub fn learn(&self, values: impl IntoIterator<Item = String>) {
         let mut known = self.values.write().unwrap_or_else(PoisonError::into_inner);
         for value in values {
             let value = value.trim();
-            // Many are told again and again.
             if !is_secret_value(value) {
                 continue;
             }
-            // As it is, and as it stands in text that somebody has written as JSON.
+            // Both the plain value and its spelling inside a JSON string. Callers register the same
+            // values repeatedly, so known ones are skipped.
             let json = Value::from(value).to_string();
             for spelling in [value, &json[1..json.len() - 1]] {
                 if !known.iter().any(|known| known == spelling) {
@@ -38,11 +40,11 @@ impl Redactor {
                 }
             }
         }
-        // The longest first: one may be a part of another.
+        // The longest first: one secret may be part of another.
         known.sort_by_key(|value| std::cmp::Reverse(value.len()));
     }
 
-    /// A text without its secrets.
+    /// Returns a text without its secrets.
     pub fn redact(&self, text: &str) -> String {
         let mut out = text.to_owned();
         for value in self.values.read().unwrap_or_else(PoisonError::into_inner).iter() {
@@ -56,18 +58,20 @@ impl Redactor {
         out
     }
 
-    /// A text as a person may see it: without sequences and hidden characters, then without its secrets, which what was hidden could have cut in two.
+    /// Returns a text for display: escape sequences and hidden characters are removed first,
+    /// because they could split a secret; then the secrets are removed.
     pub fn shown(&self, text: &str) -> String {
         self.redact(&sanitise(text))
     }
 
-    /// A value as one line of JSON that may be seen: without its secrets, and with what would repaint or hide written as an escape of JSON. Secrets are
-    /// looked for before the text is encoded, since an escape joins what stands beside it.
+    /// Renders a value as one line of JSON for display: secrets are removed, and characters that
+    /// would repaint or hide are written as JSON escapes. Secrets are searched before the text is
+    /// encoded, because an escape would join the characters next to it.
     pub fn json_line(&self, value: Value) -> String {
         escaped_json(&self.redact_value(value).to_string())
     }
 
-    /// A value without the secrets in its texts.
+    /// Returns a value without the secrets in its strings and keys.
     pub fn redact_value(&self, value: Value) -> Value {
         match value {
             Value::String(text) => Value::String(self.redact(&text)),

@@ -1,16 +1,17 @@
-//! Text that others wrote, made safe to show.
+//! Makes untrusted text safe to display.
 //!
-//! A tool's output, a file's name or a command can hold sequences that repaint a terminal, write the clipboard, hide what they say or turn it
-//! around. What is shown to people passes here; what the model reads does not change.
+//! The output of a tool, a file name or a command can contain escape sequences and characters that
+//! repaint a terminal, write to the clipboard, hide text or reverse its direction. Text for display
+//! is sanitised here; what the model reads is not changed.
 
-/// Takes sequences out of a stream of pieces; one that begins in a piece may end in another.
+/// Removes escape sequences from a stream of chunks; a sequence may be split between chunks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sanitiser {
     scanner: Scanner,
 }
 
-/// Tells a stream's text from its sequences. A sequence may begin in one piece of the stream and
-/// end in another.
+/// Separates the text of a stream from its escape sequences. A sequence may be split between
+/// chunks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Scanner {
     state: State,
@@ -20,16 +21,16 @@ pub(crate) struct Scanner {
     counted: bool,
 }
 
-/// What a character of a stream completes.
+/// What a character of a stream completed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Seen {
-    /// A character of the text; control characters outside of sequences are among them.
+    /// A character of the text, including control characters outside of sequences.
     Text(char),
     /// A control sequence.
     Control {
-        /// Its last character, which says what it does.
+        /// Its final character, which determines its function.
         last: char,
-        /// Its first number, if it has one.
+        /// Its first parameter, if it has one.
         number: Option<usize>,
     },
 }
@@ -40,23 +41,23 @@ enum State {
     Text,
     /// After ESC.
     Escape,
-    /// After ESC and an intermediate character, before the last one.
+    /// After ESC and an intermediate character, before the final one.
     Intermediate,
-    /// In a control sequence, before its last character.
+    /// In a control sequence, before its final character.
     Control,
-    /// In a string (title, clipboard, link, …), before its end.
+    /// In a string sequence (title, clipboard, link, …), before its end.
     String,
-    /// In a string, after an ESC that may end it.
+    /// In a string sequence, after an ESC that may end it.
     StringEscape,
 }
 
-/// What begins a sequence.
+/// Introduces an escape sequence.
 const ESC: char = '\u{1b}';
-/// A number of a sequence is not taken to be greater.
+/// The maximum value of a parameter; greater ones are clamped.
 const NUMBER_MAX: usize = 9_999;
 
 impl Sanitiser {
-    /// What may be shown of a piece.
+    /// Returns the displayable text of a chunk.
     pub fn push(&mut self, piece: &str) -> String {
         let mut out = String::with_capacity(piece.len());
         for c in piece.chars() {
@@ -71,14 +72,15 @@ impl Sanitiser {
 }
 
 impl Scanner {
-    /// Whether the next character belongs to no sequence that has begun.
+    /// Returns whether no escape sequence is open.
     pub(crate) fn is_in_text(&self) -> bool {
         self.state == State::Text
     }
 
-    /// Takes the next character of the stream; what is complete with it.
+    /// Takes the next character of the stream and returns what it completes, if anything.
     pub(crate) fn next(&mut self, c: char) -> Option<Seen> {
-        // A line break ends whatever it stands in, so that a sequence cannot swallow an output.
+        // A line break ends any sequence, so that an unterminated one cannot hide the rest of the
+        // output.
         if c == '\n' {
             self.state = State::Text;
             return Some(Seen::Text(c));
@@ -128,25 +130,26 @@ impl Scanner {
     }
 }
 
-/// What may be shown of a whole text.
+/// Returns the displayable part of a complete text.
 pub fn sanitise(text: &str) -> String {
     Sanitiser::default().push(text)
 }
 
-/// A title or a name: one line of at most `most` characters, and nothing in it that is not shown.
-/// Empty where nothing is left.
+/// Cleans a title or a name: one line of at most `most` characters, all of them visible. May be
+/// empty.
 pub fn label(text: &str, most: usize) -> String {
     let text = sanitise(text).replace(['\n', '\t'], " ");
     text.trim().chars().take(most).collect::<String>().trim_end().to_owned()
 }
 
-/// The longest run of spaces that is shown as it is.
+/// The longest run of spaces that is shown unchanged.
 const RUN: usize = 8;
 
-/// The widest indentation that is shown as it is.
+/// The deepest indentation that is shown unchanged.
 const INDENT: usize = 40;
 
-/// What may be shown on one line: line breaks and tabs are marked, and so is a run of spaces that would push the rest out of sight.
+/// Renders a text on one line: line breaks and tabs become symbols, characters that would repaint
+/// or hide become escapes, and a run of spaces that would push the rest out of sight is marked.
 pub fn one_line(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut spaces = 0;
@@ -157,7 +160,8 @@ pub fn one_line(text: &str) -> String {
         }
         *spaces = 0;
     };
-    // Not by the stream's rules: a command is shown with what it holds, escaped.
+    // Unlike `sanitise`, this removes no sequences: a command is shown with all it contains,
+    // escaped.
     for c in text.chars() {
         if c == ' ' {
             spaces += 1;
@@ -175,8 +179,9 @@ pub fn one_line(text: &str) -> String {
     out
 }
 
-/// A text of several lines that somebody is asked about: what would hide is written as an escape, and a run of spaces that would push the rest out of
-/// sight is marked, as in [`one_line`]. Line breaks, tabs and indentation stay.
+/// Renders a text of several lines for a permission request: characters that would repaint or hide
+/// are written as escapes, and a run of spaces that would push the rest out of sight is marked, as
+/// in [`one_line`]. Line breaks, tabs and indentation stay.
 pub fn escaped(text: &str) -> String {
     if text.bytes().all(is_plain) && !text.contains(&" ".repeat(RUN + 1)) {
         return text.to_owned();
@@ -192,7 +197,7 @@ pub fn escaped(text: &str) -> String {
     lines.join("\n")
 }
 
-/// A text with escapes in place of what would repaint or hide, and nothing else changed.
+/// Escapes characters that would repaint or hide, and changes nothing else.
 pub(crate) fn escape_only(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -204,7 +209,8 @@ pub(crate) fn escape_only(text: &str) -> String {
     out
 }
 
-/// JSON text in which every character that would repaint or hide is an escape; it means the same.
+/// Escapes every character of a JSON text that would repaint or hide; the JSON value stays the
+/// same.
 pub fn escaped_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
@@ -218,16 +224,16 @@ pub fn escaped_json(json: &str) -> String {
     out
 }
 
-/// Whether a byte is one of text that holds nothing to take out.
+/// Returns whether a byte is harmless by itself: printable ASCII, a line feed or a tab.
 pub(crate) fn is_plain(byte: u8) -> bool {
     byte == b'\n' || byte == b'\t' || (b' '..0x7f).contains(&byte)
 }
 
-/// Whether a character shows what it is: no control, no change of direction, nothing without width, no tag.
+/// Returns whether a character is visible: no control, bidirectional, zero-width or tag character.
 fn is_shown(c: char) -> bool {
     match c {
         '\n' | '\t' => true,
-        // A carriage return lets a line be written over; with its line feed the line feed is enough.
+        // A lone carriage return lets a line be overwritten; before a line feed it is not needed.
         '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}' => false,
         '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' => false,
         '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}' => false,

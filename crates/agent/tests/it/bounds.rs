@@ -1,4 +1,4 @@
-//! What grows with what a model says has a bound, and a cancel waits for none of it.
+//! Everything that grows with a model's output has a limit, and a cancel never waits for it.
 
 use crate::stage::{Setting, Stage, stage};
 use agent::fake::{FakeClient, FakeModels, MemoryStore, Reply, WatchedModel};
@@ -14,7 +14,7 @@ use tokio::sync::Semaphore;
 
 const MIB: usize = 1024 * 1024;
 
-/// The answers that a session has stored: text, reasoning and the number of calls.
+/// Returns the stored answers of a session: text, reasoning and the number of calls.
 async fn answers(stage: &Stage) -> Vec<(String, String, usize)> {
     let events = stage.stored().await.into_iter().filter_map(|event| match event {
         SessionEvent::ModelResponse(response) => {
@@ -48,7 +48,7 @@ async fn a_runaway_answer_is_cut_off_kept_and_marked() {
     }
 }
 
-/// A client that takes as much as it is given room for.
+/// A client that accepts only as many events as it has permits for.
 struct Slow {
     inner: Arc<FakeClient>,
     room: Semaphore,
@@ -76,7 +76,7 @@ struct Scene {
     session: SessionHandle,
 }
 
-/// A session whose client has room so many times.
+/// A session whose client has this many permits.
 async fn scene(reply: Reply, room: usize) -> Scene {
     let client = Arc::new(Slow { inner: FakeClient::new([]), room: Semaphore::new(room) });
     let model = WatchedModel::new([reply]);
@@ -102,7 +102,7 @@ async fn a_model_is_not_read_while_the_client_has_no_room() {
     let mut taken = model.taken.subscribe();
     client.inner.until(|client| !client.events().is_empty()).await;
     assert_eq!(*taken.borrow_and_update(), 0, "not even asked");
-    // The first event comes with the answer; each room is for one more.
+    // The first event comes with the answer; each permit is for one more.
     for room in 1..10 {
         client.room.add_permits(1);
         taken.wait_for(|taken| *taken == room).await.unwrap();
@@ -135,10 +135,10 @@ async fn a_cancel_overtakes_what_the_session_was_sent_before() {
     store.pause(true);
     let changes = futures::future::join_all([Mode::Ask, Mode::Plan].map(|mode| session.set_mode(mode)));
     let checked = async {
-        // The first change waits for the store by now, the second for the first.
+        // By now the first change waits for the store, and the second for the first.
         tokio::task::yield_now().await;
         session.cancel();
-        // The answer is given up although neither has ended.
+        // The answer is dropped although neither change has ended.
         tokio::time::timeout(Duration::from_secs(1), model.dropped.cancelled()).await.unwrap();
         store.pause(false);
     };

@@ -1,4 +1,4 @@
-//! Cancel, in every state a turn can be in.
+//! Cancellation in every state of a turn.
 
 use crate::stage::{Setting, stage};
 use agent::fake::Reply;
@@ -148,7 +148,7 @@ async fn one_prompt_too_many_is_refused_and_those_that_wait_are_not() {
     let mut running = stage.session.start(said("running"));
     running.inserted().await.unwrap();
     let mut waiting = vec![stage.session.start(said("1")), stage.session.start(said("2"))];
-    // What is said to the running turn waits as well.
+    // Messages to the running turn count toward the queue as well.
     waiting.push(stage.session.steer(said("3")));
     let refused = stage.session.start(said("4")).settled().await;
     assert_eq!(refused, Err(TurnError::QueueFull(3)));

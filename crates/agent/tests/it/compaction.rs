@@ -1,4 +1,5 @@
-//! A conversation outgrows its model's context: results are left out, the rest is summed up, and nothing of the log is lost.
+//! A conversation outgrows its model's context: results are left out, the rest is summarised, and
+//! the log keeps everything.
 
 use crate::stage::{Setting, Stage, stage_on};
 use agent::fake::{FakeClient, FakeModel, FakeModels, Reply, said};
@@ -13,17 +14,17 @@ use system::FakeSystem;
 
 const WINDOW: u64 = 40_000;
 
-/// A text of about so many tokens.
+/// A text of about this many tokens.
 fn long(tokens: usize) -> String {
     "word".repeat(tokens)
 }
 
-/// Says a text; the provider counts nothing, so that all is estimated.
+/// An answer of one text; the provider counts no tokens, so the context size is estimated.
 fn says(text: &str) -> Reply {
     Reply::ok(vec![ModelEvent::Text(text.to_owned()), ModelEvent::Stop(ModelStop::EndTurn)])
 }
 
-/// Reads a long file; the provider counts nothing.
+/// An answer that reads a long file; the provider counts no tokens.
 fn reads() -> Reply {
     let call = ModelEvent::call("p", "file_read", &json!({ "path": "long.txt" }));
     Reply::ok(vec![call, ModelEvent::Stop(ModelStop::ToolCalls)])
@@ -108,7 +109,7 @@ async fn a_long_conversation_is_summed_up_and_goes_on_after_a_restart() {
         .collect();
     assert!(used[2] < WINDOW / 2, "how full it is then: {used:?}");
 
-    // All that was said is still there, and the next process sends what this one would have sent.
+    // All messages are still stored, and the next process sends the same as this one would.
     let stored = stage.stored().await;
     let said = |text: &str| {
         stored.iter().any(|event| matches!(event, SessionEvent::UserMessage { content, .. } if matches!(&content[0], Content::Text(said) if said.starts_with(text))))
@@ -170,7 +171,7 @@ async fn a_provider_that_says_it_is_too_long_is_asked_again_with_less_and_once_o
         vec![says("A."), too_long(), says("Summary."), says("B."), too_long(), says("Again."), too_long()];
     let stage = small(script, ContextLimits::default()).await;
     stage.prompt(&long(9_000)).await.unwrap();
-    // What it believed of the context's size was wrong; the user notices nothing but a summary.
+    // The assumed context size was wrong; the user notices only a summary.
     stage.prompt(&format!("second {}", long(2_000))).await.unwrap();
     assert!(first(&stage.model.requests()[3]).contains("Summary."));
     let ids = |event: &SessionEvent| match event {
@@ -200,7 +201,7 @@ async fn what_cannot_be_summed_up_is_left_out_in_the_end_and_the_user_is_told() 
             .count(),
         3
     );
-    // The model is not bothered any more, and what no longer fits goes.
+    // The model is not asked for a summary any more; the oldest part is left out.
     stage.prompt(&long(6_000)).await.unwrap();
     let last = stage.model.requests().last().unwrap().clone();
     assert!(first(&last).contains("left out, because it no longer fits"), "{}", first(&last));

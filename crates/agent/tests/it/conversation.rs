@@ -1,4 +1,4 @@
-//! Prompts, answers, calls, in order.
+//! Prompts, answers and calls in the normal order.
 
 use crate::stage::{Setting, stage, stage_on};
 use agent::fake::{FakeModel, Reply};

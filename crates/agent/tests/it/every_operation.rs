@@ -1,6 +1,6 @@
-//! One counter over all seams: the N-th operation of the store, the system with its processes, the
-//! model with its stream, the client or a source of tools goes wrong, for every N of a session with
-//! everything in it. After each, the promises are checked.
+//! One counter over all interfaces: the N-th operation of the store, the system with its processes,
+//! the model with its stream, the client or a tool source fails, for every N of a session that uses
+//! all of them. After each run the guarantees are checked.
 
 use crate::faulty::{Fault, FaultyClient, FaultyModel, FaultyStore, FaultySystem, Plan, call, told_whole};
 use agent::fake::MemoryStore;
@@ -20,17 +20,17 @@ use std::{
 };
 use system::{AbsPath, FakeSystem, fake::Script};
 
-/// The longest that anything may take before it has failed: a question to the user has the longest.
+/// The longest time until anything has failed; a permission request has the longest timeout.
 const DEADLINE: Duration = Duration::from_secs(7 * 60 * 60);
-/// The longest that a cancelled prompt may take: a store that hangs is given up on after 30 s,
-/// twice where its end cannot be stored either.
+/// The longest time that a cancelled prompt may take: a store that hangs times out after 30 s,
+/// twice if its end cannot be stored either.
 const CANCELLED: Duration = Duration::from_secs(61);
 
-/// The prompts that lead to a whole turn; the others lead to its last call and words.
+/// The prompts that lead to a whole turn; the others lead only to its last call and text.
 const WHOLE: [&str; 2] = ["1", "9"];
 
-/// Two reads, a write, an edit, a command, a tool of a source, some words: each changes what has
-/// the prompt's number in its name.
+/// Two reads, a write, an edit, a command, a tool of a source, and text. What each of them changes
+/// has the prompt's number in its name.
 fn turn(number: &str, said: usize) -> Vec<ModelEvent> {
     let said = if WHOLE.contains(&number) { said } else { said + 4 };
     let one = |name: &str, arguments| vec![call(&format!("p{number}-{said}"), name, arguments)];
@@ -55,7 +55,7 @@ fn turn(number: &str, said: usize) -> Vec<ModelEvent> {
 
 const ACT: &str = "mcp__far__act";
 
-/// A tool of a server that is far away: what it did stays done.
+/// A tool of a remote server: its effects survive the process.
 #[derive(Clone)]
 struct Act {
     plan: Arc<Plan>,
@@ -109,7 +109,7 @@ impl AnyCall for Act {
 #[async_trait]
 impl ToolSource for Act {
     async fn offer(&self) -> Offer {
-        // What fails here is a source that has nothing for now, or that is given up on.
+        // A source that fails here has no tools for now, or times out.
         let there = self.plan.through(async { Ok(()) }, || ()).await.is_ok();
         let tools = if there { vec![Arc::new(self.clone()) as Arc<dyn AnyTool>] } else { Vec::new() };
         Offer { tools, notices: Vec::new() }
@@ -122,7 +122,7 @@ impl ToolProvider for Act {
     }
 }
 
-/// All that one run works with. A second runtime over the same store and files is a second process.
+/// The environment of one run. A second runtime over the same store and files is a second process.
 struct World {
     plan: Arc<Plan>,
     stored: Arc<MemoryStore>,
@@ -148,7 +148,7 @@ impl World {
         }
     }
 
-    /// A process over what is stored, with the plan in all its seams.
+    /// Creates a process over the stored sessions, with the plan in all its interfaces.
     fn runtime(&self, plan: &Arc<Plan>) -> Arc<Runtime> {
         let target = Some((None, plan.clone()));
         let store = Arc::new(FaultyStore { inner: self.stored.clone(), victim: Mutex::new(target.clone()) });
@@ -169,7 +169,7 @@ impl World {
         Surface { client: Arc::new(client), system: Arc::new(system) }
     }
 
-    /// What was done to the world, and how often.
+    /// Returns the effects on the world, each with its count.
     fn effects(&self) -> BTreeMap<String, usize> {
         let changes = ["write", "write_text", "remove", "rename", "spawn"];
         let calls = self.files.calls().into_iter().filter(|call| changes.contains(&call.operation));
@@ -191,7 +191,7 @@ async fn settled(session: &SessionHandle, text: &str) -> Result<StopReason, Turn
     settled.map(|outcome| outcome.stop_reason)
 }
 
-/// What can be told apart of a stored event.
+/// Returns a text that identifies a stored event.
 fn mark(event: &SessionEvent) -> Option<String> {
     Some(match event {
         SessionEvent::TurnStarted { turn } => format!("{turn} began"),
@@ -206,7 +206,7 @@ fn mark(event: &SessionEvent) -> Option<String> {
     })
 }
 
-/// Every call of every answer has exactly one result.
+/// Checks that every call of every answer has exactly one result.
 fn one_result_each(events: &[SessionEvent], when: &str) {
     let mut results: HashMap<String, usize> = HashMap::new();
     for event in events {
@@ -225,8 +225,8 @@ fn one_result_each(events: &[SessionEvent], when: &str) {
     }
 }
 
-/// What was acknowledged is stored, in order: everything that the client was told of as stored, and
-/// each prompt that was answered.
+/// Checks that everything acknowledged is stored, in order: all durable events that the client
+/// received, and each prompt that was answered.
 fn kept(world: &World, events: &[SessionEvent], answered: &[String], when: &str) {
     let stored: Vec<_> = events.iter().filter_map(mark).collect();
     let mut rest = stored.iter();
@@ -239,8 +239,8 @@ fn kept(world: &World, events: &[SessionEvent], answered: &[String], when: &str)
     }
 }
 
-/// A session from its making to its closing, in which an operation goes wrong. The texts of the
-/// prompts that were answered, and its id.
+/// Runs a session from its creation to its closing while an operation fails. Returns its id and the
+/// texts of the prompts that were answered.
 async fn live(world: &World, cancels: bool, when: &str) -> (SessionId, Vec<String>) {
     let plan = &world.plan;
     let runtime = world.runtime(plan);
@@ -287,7 +287,7 @@ async fn live(world: &World, cancels: bool, when: &str) -> (SessionId, Vec<Strin
     }
     for text in ["/compact", "go 2", "go 3", "go 4"] {
         let healthy = plan.came();
-        // What failed in the last prompt is mended by one more.
+        // One more prompt repairs what failed in the last one.
         if text == "go 4" && !(healthy && answered.last().is_none_or(|last| last != "go 3")) {
             continue;
         }
@@ -304,7 +304,7 @@ async fn live(world: &World, cancels: bool, when: &str) -> (SessionId, Vec<Strin
     (id, answered)
 }
 
-/// One session with a fault, and the next process; whether the fault was reached.
+/// Runs one session with a fault, and the next process; returns whether the fault was reached.
 async fn run(fault: Fault, cancels: bool, at: usize) -> bool {
     let plan = Plan::new(fault, at);
     let world = World::new(plan.clone());
@@ -335,7 +335,7 @@ async fn run(fault: Fault, cancels: bool, at: usize) -> bool {
     reached
 }
 
-/// What the session has in it where nothing goes wrong: every seam takes part.
+/// Checks that the session uses every interface if nothing fails.
 fn whole_session(events: &[SessionEvent], effects: &BTreeMap<String, usize>) {
     assert_eq!(effects.len(), 10, "four of each whole turn and one of the others: {effects:?}");
     let summed = |event: &SessionEvent| {
@@ -349,7 +349,7 @@ fn whole_session(events: &[SessionEvent], effects: &BTreeMap<String, usize>) {
     assert_eq!(events.iter().filter(ended).count(), 4, "what was steered was part of the first turn");
 }
 
-/// Plays the session with the fault at every operation, and says how many there were.
+/// Runs the session with the fault at every operation and prints how many there were.
 async fn at_every_operation(fault: Fault, cancels: bool) {
     let mut at = 1;
     while run(fault, cancels, at).await {

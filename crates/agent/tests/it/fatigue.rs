@@ -1,4 +1,4 @@
-//! How often a long piece of work asks.
+//! How many permission requests a long task causes.
 
 use agent::fake::{FakeClient, FakeModel, FakeModels, MemoryStore, Reply};
 use agent::{
@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use std::{collections::HashSet, sync::Arc};
 use system::{AbsPath, FakeSystem, SandboxSupport, fake::Script};
 
-/// What somebody does who adds a feature with its tests: 60 calls, a commit in the middle and one at the end.
+/// The calls of a typical task, a feature with its tests: 60 calls, a commit in the middle and one
+/// at the end.
 fn calls() -> Vec<(&'static str, Value)> {
     let run = |command: &str| ("bash", json!({ "command": command }));
     let file = |index: usize| format!("src/f{index}.rs");

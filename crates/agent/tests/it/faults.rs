@@ -1,4 +1,5 @@
-//! A fault at every operation: each prompt settles, the next one works, nothing is done that could not be recorded.
+//! A fault at every operation: each prompt settles, the next one works, and no effect happens that
+//! could not be recorded.
 
 use crate::stage::{Setting, stage};
 use agent::fake::Reply;
@@ -14,7 +15,7 @@ fn script() -> Vec<Reply> {
     ]
 }
 
-/// As [`script`], for turns that end early: a model that may be left with answers.
+/// Like [`script`], for turns that end early: the model may be left with answers.
 async fn run(
     fail_store: Option<usize>,
     fail_system: Option<usize>,
@@ -31,7 +32,8 @@ async fn run(
     let result = stage.prompt("go").await.map(|outcome| outcome.stop_reason);
     let wrote = stage.system.text_of("/w/a.txt").as_deref() == Some("1\ntwo\n");
     let reached = stage.system.calls().len() - before;
-    // Use up what is left of the script, so that the fake's own check stays meaningful for the turns that get that far.
+    // Use up the rest of the script, so that the fake's own check stays meaningful for turns that
+    // get that far.
     while stage.model.requests().len() < 4 {
         let request = stage.model.requests()[0].clone();
         drop(agent::LanguageModel::stream(stage.model.as_ref(), request));
@@ -50,7 +52,8 @@ async fn a_store_that_fails_stops_the_turn_before_its_next_side_effect() {
             }
             Err(error) => {
                 assert!(matches!(error, TurnError::Store(_)), "{error:?}");
-                // The write is the second call: prompt, answer, start, end, answer, start; only then may it happen.
+                // The write is the second call: prompt, answer, start, end, answer, start; only
+                // then may it happen.
                 assert!(!wrote || n >= 6, "written although append {n} had failed");
             }
         }

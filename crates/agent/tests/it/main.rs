@@ -1,4 +1,4 @@
-//! Whole turns over fakes: a scripted model, a scripted client, a system in memory, a store in memory.
+//! Whole turns over fakes: a scripted model, a scripted client, an in-memory system and store.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![expect(clippy::print_stdout, reason = "`cargo xtask faults` reads how many operations there were")]

@@ -1,4 +1,4 @@
-//! What is asked, what is not, and what follows from the answer.
+//! Which operations need approval, which do not, and the effects of the answer.
 
 use crate::stage::{Setting, Stage, stage};
 use agent::fake::Reply;
@@ -122,7 +122,7 @@ async fn a_question_nobody_answers_is_a_refusal_in_the_end() {
     assert_eq!(stage.statuses(), [("tool_0".to_owned(), ToolStatus::Failed)]);
 }
 
-/// Says yes, after it has put a link where a folder was.
+/// A client that approves, but first replaces a directory with a link.
 struct Meddler(Arc<FakeSystem>);
 
 #[async_trait::async_trait]

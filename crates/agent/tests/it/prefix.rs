@@ -1,5 +1,5 @@
-//! What requests to a model begin with never changes in a session: the system prompt and the tools
-//! stay, and each answer still stands after all that it was an answer to.
+//! The beginning of requests to a model never changes in a session: the system prompt and the tools
+//! stay the same, and each answer still follows everything that it was an answer to.
 
 mod script;
 mod stage;
@@ -9,8 +9,8 @@ use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use script::{Act, Answer, scripts};
 use stage::{Asked, Stage};
 
-/// Whether the oracle holds for every request: what the model was sent when it gave an answer is what
-/// stands before that answer, as long as nothing was summed up or left out since.
+/// Checks the oracle for every request: the messages that the model was sent when it gave an answer
+/// are the messages before that answer, unless something was summarised or left out since.
 fn append_only(asked: &[Asked]) -> Result<(), TestCaseError> {
     for (number, now) in asked.iter().enumerate() {
         for then in asked[..number].iter().filter(|then| then.model == now.model) {
@@ -34,7 +34,7 @@ fn append_only(asked: &[Asked]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Which request an answer was to.
+/// Returns the number of the request that an answer belongs to.
 fn answer_number(text: &str) -> Option<usize> {
     text.strip_prefix("answer ")?.split(' ').next()?.parse().ok()
 }
@@ -75,8 +75,8 @@ fn the_oracle_sees_a_prefix_that_changes() {
     }));
 }
 
-/// Thirty rounds with changes of the mode, the day, the tools, the project's instructions and the
-/// process, and one summary.
+/// Thirty rounds with changes of the mode, the date, the tools, the project's instructions and the
+/// process, and one compaction.
 #[test]
 fn thirty_rounds_begin_the_same() {
     let round = |number: usize| -> Vec<Act> {
@@ -152,7 +152,7 @@ fn what_is_told_stands_before_what_the_user_says() {
     assert_eq!(texts(2), ["prompt"], "nothing is told twice");
 }
 
-/// Whether something is no longer sent as it was.
+/// Returns whether an event changes how earlier messages are sent.
 fn shortens(event: &SessionEvent) -> bool {
     matches!(
         event,

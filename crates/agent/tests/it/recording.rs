@@ -1,5 +1,4 @@
-//! What happens is stored, applied and told in one order, and of sessions that are idle no more is
-//! held than may be.
+//! Events are stored, applied and sent in one order, and the memory for idle sessions is limited.
 
 use crate::faulty::{FaultyStore, Plan};
 use crate::stage::{Setting, Stage, stage};
@@ -11,7 +10,7 @@ use agent::{
 use std::sync::{Arc, Mutex};
 use system::{AbsPath, FakeSystem};
 
-/// What the client was told of what is stored.
+/// Returns the durable events that the client received.
 fn told(stage: &Stage) -> Vec<SessionEvent> {
     stage.client.events().into_iter().filter(SessionEvent::is_durable).collect()
 }
@@ -24,7 +23,7 @@ async fn events_that_are_recorded_at_the_same_time_are_told_in_the_order_of_thei
     while stage.runtime.record(stage.session.id()).await.unwrap().last_seq == 0 {
         tokio::task::yield_now().await;
     }
-    // The prompt is stored by now, and the store has not said so.
+    // The prompt is stored by now, but the store has not acknowledged it.
     stage.session.set_title("Mine".to_owned()).await.unwrap();
     prompt.inserted().await.unwrap();
     assert_eq!(told(&stage), stage.stored().await);
@@ -60,7 +59,7 @@ async fn a_mode_that_could_not_be_recorded_is_not_in_force() {
     assert!(request.contains("Mode: Edit") && !request.contains("Mode: Plan"), "{request}");
 }
 
-/// Sessions in one runtime, over a store that counts what it is asked for.
+/// Sessions in one runtime, over a store that counts its operations.
 struct Many {
     store: Arc<FaultyStore>,
     model: Arc<FakeModel>,
@@ -86,8 +85,8 @@ impl Many {
         self.runtime.create(new, |_| surface).await.unwrap()
     }
 
-    /// Runs a turn; how often the store was asked for something, and how many messages the model
-    /// was sent.
+    /// Runs a turn; returns the number of store operations and the number of messages sent to the
+    /// model.
     async fn turn(&self, session: &SessionHandle, content: Content) -> (usize, usize) {
         let counted = Plan::none();
         *self.store.victim.lock().unwrap() = Some((Some(session.id().clone()), counted.clone()));
@@ -104,8 +103,8 @@ async fn the_conversation_of_a_session_that_was_idle_longest_is_dropped_and_read
     let warm = many.turn(&first, image()).await.0;
     assert_eq!(many.turn(&second, image()).await, (warm, 1));
     assert_eq!(many.turn(&third, Content::text("small")).await, (warm, 1));
-    // The two large ones are more than what may be held of idle sessions; the one that was idle
-    // longest went.
+    // The two large conversations exceed the memory limit for idle sessions; the one that was idle
+    // longest was dropped.
     let (asked, sent) = many.turn(&first, Content::text("and?")).await;
     assert!(asked > warm && sent == 3, "the log is read again: {asked} {warm} {sent}");
     assert_eq!(

@@ -1,5 +1,5 @@
-//! What the next request to the model is made from follows from the stored events alone: the
-//! running session and one that another process opens over the same log send the same.
+//! The next model request depends on the stored events alone: the running session and one that
+//! another process opens over the same log send the same request.
 
 use crate::stage::{Setting, Stage, stage_on};
 use agent::fake::{FakeClient, FakeModel, FakeModels, Reply, said};
@@ -24,17 +24,17 @@ fn info() -> ModelInfo {
     }
 }
 
-/// Says a text; the provider counts nothing, so that all is estimated.
+/// An answer of one text; the provider counts no tokens, so the context size is estimated.
 fn says(text: &str) -> Reply {
     Reply::ok(vec![ModelEvent::Text(text.to_owned()), ModelEvent::Stop(ModelStop::EndTurn)])
 }
 
-/// A text of about so many tokens.
+/// A text of about this many tokens.
 fn long(tokens: usize) -> String {
     "word".repeat(tokens)
 }
 
-/// What is left out is left out early.
+/// Limits with which results are left out early.
 fn limits() -> Limits {
     let context = ContextLimits { prune_protect: 1, prune_min_savings: 5_000, ..ContextLimits::default() };
     Limits { context, ..Limits::default() }
@@ -45,8 +45,8 @@ async fn on(script: Vec<Reply>) -> Stage {
     stage_on(FakeModel::with_info(info(), script), answers, permission_mode, limits(), store).await
 }
 
-/// What the model is asked next: by the running session, and by one that is opened over a copy of
-/// the log.
+/// Returns the next model request of the running session, and of a session that is opened over a
+/// copy of the log.
 async fn next_requests(stage: &Stage) -> (ModelRequest, ModelRequest) {
     let model = FakeModel::with_info(info(), vec![says("Next.")]);
     let store = Arc::new(stage.store.copy());
@@ -103,8 +103,8 @@ async fn results_that_were_left_out_are_left_out_by_the_next_process_too() {
         Reply::ok(vec![call, ModelEvent::Stop(ModelStop::ToolCalls)])
     };
     let long = || read("long.txt");
-    // The last long result stays: it was the newest when room was made, and is no more when the
-    // next process begins.
+    // The last long result stays: it was the newest when room was made. It is no longer the newest
+    // when the next process begins.
     let stage = on(vec![long(), long(), long(), read("a.txt"), says("Done."), says("Next.")]).await;
     stage.system.add_file("/w/long.txt", "a line of text of some length\n".repeat(1_600));
     stage.prompt("look at long.txt").await.unwrap();

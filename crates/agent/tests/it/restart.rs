@@ -1,4 +1,4 @@
-//! A process ends, in order or not, and another one opens the session.
+//! A process ends, cleanly or not, and another one opens the session.
 
 use crate::faulty::{Fault, FaultyStore, Plan};
 use crate::stage::{Setting, Stage, stage};
@@ -149,7 +149,8 @@ async fn a_session_that_was_taken_over_can_be_opened_again() {
     again.prompt(vec![agent::Content::text("x")]).await.unwrap();
 }
 
-/// A store with one session of this many turns, and then these events; what it is asked for is counted.
+/// A store with one session of this many turns, followed by these events, and a counter of the
+/// operations on it.
 async fn long(turns: usize, end: Vec<SessionEvent>) -> (Arc<FaultyStore>, Arc<Plan>) {
     let inner = MemoryStore::default();
     let new = NewSession {
@@ -192,7 +193,8 @@ async fn open_long(
 async fn a_long_session_opens_by_its_end_and_is_read_before_its_first_turn() {
     let (store, counted) = long(4000, Vec::new()).await;
     let (_runtime, model, session) = open_long(store, vec![Reply::text("On.")]).await;
-    // What it is, the lease, the last page, that it was the last, how far it goes.
+    // The record, the lease, the last page, the empty page after it, and the empty append that
+    // returns the number of the last event.
     assert_eq!(counted.count(), 5);
     session.prompt(vec![agent::Content::text("and?")]).await.unwrap();
     assert_eq!(model.requests()[0].messages.len(), 4001);

@@ -1,4 +1,4 @@
-//! What tools did to files, taken back by the user.
+//! Rewinds: the user undoes changes that tools made to files.
 
 use crate::stage::{Setting, Stage, stage};
 use agent::fake::{FakeClient, FakeModel, FakeModels, Reply};
@@ -22,7 +22,7 @@ fn patch(patch: &str) -> (&'static str, Value) {
     ("apply_patch", json!({"patch": format!("*** Begin Patch\n{patch}\n*** End Patch")}))
 }
 
-/// A session in which each of these calls was a turn, with a command before them that changed a file of its own.
+/// A session with one turn per call, after a turn with a command whose changes are not recorded.
 async fn turns(calls: &[(&str, Value)]) -> Stage {
     let mut script = vec![Reply::calls(&[("bash", json!({"command": "touch"}))]), Reply::text("ok")];
     for call in calls {
@@ -39,7 +39,7 @@ async fn turns(calls: &[(&str, Value)]) -> Stage {
     stage
 }
 
-/// Says the last word, so that the model is asked once more.
+/// Sends one more prompt and returns the messages of the request that follows.
 async fn end(stage: &Stage) -> Vec<Message> {
     stage.prompt("on").await.unwrap();
     stage.model.requests().last().unwrap().messages.clone()
@@ -127,7 +127,7 @@ async fn what_the_user_changed_since_stays_and_conflicts_are_told() {
     assert!(report.left[0].0.as_str() == "/w/a.txt" && report.left[0].1.contains("same lines"), "{report:?}");
     assert_eq!(stage.system.text_of("/w/new.txt").as_deref(), Some("1\n2\n3\n4\n5\nsix\n"));
     assert_eq!(stage.system.text_of("/w/a.txt").as_deref(), Some("mine\ntwo\n"));
-    // A file that tools made and the user changed is not removed.
+    // A file that tools created and the user changed is not removed.
     let report = rewind(&stage, 0).await;
     assert!(
         report.left.iter().any(|(path, reason)| path.as_str() == "/w/new.txt" && reason.contains("by hand"))
@@ -165,7 +165,7 @@ async fn the_slash_command_rewinds_and_is_no_news_to_the_model_but_its_effect_is
     assert!(stage.client.text().contains("Nothing was changed: there is no turn 99"));
     stage.runtime.shutdown().await;
 
-    // The same from the log, by another process.
+    // The same, read from the log by another process.
     let model = FakeModel::new([Reply::text("on")]);
     let models = Arc::new(FakeModels(model.clone()));
     let runtime = Runtime::new(stage.store.clone(), models, RuntimeOptions::default());
@@ -193,7 +193,8 @@ async fn the_slash_command_rewinds_and_is_no_news_to_the_model_but_its_effect_is
     unused.await.unwrap().prompt(vec![Content::text("on")]).await.unwrap();
 }
 
-/// A patch of two files of which the operation with this number fails, and how many operations there were.
+/// Applies a patch of two files in which the operation with this number fails; returns the
+/// operations.
 async fn patched(failing: Option<usize>) -> (Stage, Vec<&'static str>) {
     let both = patch("*** Update File: a.txt\n@@\n-one\n+ONE\n*** Update File: b.txt\n@@\n-three\n+THREE");
     let script = vec![Reply::calls(&[both]), Reply::text("ok")];

@@ -1,4 +1,5 @@
-//! Whatever fails, and however: each prompt settles once and in time, the next one works, and other sessions do not notice.
+//! After any fault, each prompt settles once and in time, the next one works, and other sessions
+//! are not affected.
 
 use crate::faulty::{
     Fault, FaultyClient, FaultyModel, FaultyStore, FaultySystem, Plan, short_turn, told_whole,
@@ -13,7 +14,8 @@ use std::{
 };
 use system::{AbsPath, FakeSystem, System, fake::Script};
 
-/// The longest that anything may take before it has failed, and a bit: a question to the user has the longest.
+/// The longest time until anything has failed, with a margin; a permission request has the longest
+/// timeout.
 const DEADLINE: Duration = Duration::from_secs(7 * 60 * 60);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +41,7 @@ impl World {
         Self { runtime, store, model }
     }
 
-    /// A session of its own folder whose client and system follow these plans.
+    /// A session in its own directory whose client and system follow these plans.
     async fn session(&self, client: Arc<Plan>, system: Arc<Plan>) -> (SessionHandle, Arc<FaultyClient>) {
         let inner = FakeSystem::new();
         inner.add_file("/w/a.txt", "one\n");
@@ -69,14 +71,14 @@ async fn prompt(session: &SessionHandle) -> Result<StopReason, agent::TurnError>
     settled.map(|outcome| outcome.stop_reason)
 }
 
-/// One run with a fault; whether it came at all.
+/// Runs once with a fault; returns whether the fault was reached.
 async fn run(seam: Seam, fault: Fault, at: usize) -> bool {
     let world = World::new();
     let plan = Plan::new(fault, at);
     let of = |one: Seam| if one == seam { plan.clone() } else { Plan::none() };
     let (victim, client) = world.session(of(Seam::Client), Plan::none()).await;
     let (victim, client) = match seam {
-        // Its folder is looked at while it is made, too: that may fail as well, and must end.
+        // Creating a session inspects its directory as well: that may fail too, and must end.
         Seam::System => {
             let making = tokio::time::timeout(DEADLINE, world.session(Plan::none(), of(Seam::System)));
             if fault == Fault::Panic && at <= 2 {
@@ -103,7 +105,7 @@ async fn run(seam: Seam, fault: Fault, at: usize) -> bool {
         assert_eq!(faulted, Ok(StopReason::EndTurn));
         return false;
     }
-    // A second one at most, while the log is read again; then all is well.
+    // At most a second prompt fails, while the log is read again; after that all work.
     let again = prompt(&victim).await;
     if again.is_err() {
         assert_eq!(seam, Seam::Store);
@@ -131,11 +133,12 @@ async fn every_prompt_settles_whatever_fails() {
     }
 }
 
-/// The disk that stores the answer and the disk that holds the file are waited for together; but nothing is done before the answer is stored.
+/// The disk that stores the answer and the disk that holds the file are accessed in parallel, but
+/// nothing is executed before the answer is stored.
 #[tokio::test(start_paused = true)]
 async fn what_a_call_is_about_is_looked_at_while_the_answer_is_stored() {
     let world = World::new();
-    // The prompt, how requests begin, and then the answer.
+    // The prompt, the prefix, and then the answer.
     let storing = Plan::new(Fault::Hang, 3);
     let system = Arc::new(FakeSystem::new());
     system.add_file("/w/a.txt", "one\n");
@@ -178,7 +181,7 @@ async fn a_session_that_waits_for_its_user_delays_nobody() {
     assert_eq!(stuck.settled().await.unwrap().stop_reason, StopReason::Cancelled);
 }
 
-/// Cancels a turn once an operation hangs; whether one did.
+/// Cancels a turn once an operation hangs; returns whether one did.
 async fn cancel_in(seam: Seam, at: usize) -> bool {
     let world = World::new();
     let plan = Plan::new(Fault::Hang, at);
@@ -196,8 +199,7 @@ async fn cancel_in(seam: Seam, at: usize) -> bool {
     tokio::select! {
         ended = turn.settled() => {
             assert_eq!(ended.unwrap().stop_reason, StopReason::EndTurn);
-            // What is looked at while the answer is stored is looked at again where that takes too
-            // long.
+            // An inspection that runs while the answer is stored is repeated if it takes too long.
             return plan.came();
         }
         () = hung => {}

@@ -1,4 +1,5 @@
-//! Commands of a session: in the background, in another folder, with more output than a result holds.
+//! Commands of a session: in the background, in another directory, with more output than a result
+//! holds.
 
 use crate::stage::{Setting, Stage, stage};
 use agent::{
@@ -55,7 +56,7 @@ async fn the_next_request_tells_of_a_background_command_that_ended() {
     tokio::time::sleep(Duration::from_secs(60)).await;
     for prompt in ["go on", "and now?"] {
         session.prompt(vec![Content::text(prompt)]).await.unwrap();
-        // Once, and from then on as a part of the conversation.
+        // Once, and from then on as part of the conversation.
         let said = format!("{:?}", model.requests().last().unwrap().messages);
         let news = "The background command sh_1 (npm run dev) has ended. Stopped: its time was up";
         assert_eq!(said.matches(news).count(), 1, "{said}");
@@ -83,7 +84,7 @@ async fn a_command_in_a_folder_outside_of_the_project_asks_and_one_inside_does_n
     assert!(said.contains("/w/sub\\nExit code: 0"), "{said}");
 }
 
-/// A model that follows the path in the result of its first call.
+/// A model that reads the path in the result of its first call.
 struct Follows {
     info: ModelInfo,
     requests: Mutex<Vec<String>>,
@@ -129,7 +130,7 @@ async fn what_a_long_result_leaves_out_is_read_and_searched_without_a_question()
     };
     let models = Arc::new(FakeModels(model.clone() as Arc<dyn LanguageModel>));
     let runtime = Runtime::new(Arc::new(MemoryStore::default()), models, options);
-    // Nobody answers a question here: there must be none.
+    // The client answers no permission request: there must be none.
     let surface = Surface { client: FakeClient::new([]), system: system.clone() };
     let cwd = AbsPath::new("/w").unwrap();
     let new = CreateSession { cwd, additional_directories: Vec::new(), servers: Vec::new() };

@@ -1,4 +1,4 @@
-//! Tools that come and go while a session runs.
+//! Tools that are added and removed while a session runs.
 
 use agent::fake::{FakeClient, FakeModel, FakeModels, MemoryStore, Reply};
 use agent::{
@@ -56,7 +56,7 @@ impl AnyCall for Echo {
     }
 }
 
-/// Offers one set of tools a round, the last one from then on.
+/// Offers one set of tools per round, and the last set from then on.
 #[derive(Default)]
 struct Rounds {
     rounds: Mutex<VecDeque<Vec<&'static str>>>,
@@ -122,7 +122,7 @@ async fn tools_join_and_leave_between_rounds_and_a_broken_source_harms_nobody() 
     ]);
     let rounds = Arc::new(Rounds::default());
     rounds.rounds.lock().unwrap().extend([
-        // A name that is taken stays with whoever has it.
+        // A name that is taken stays with the tool that has it.
         vec!["mcp__a__gone", "bash"],
         vec!["mcp__a__late"],
     ]);
@@ -175,7 +175,7 @@ async fn tools_join_and_leave_between_rounds_and_a_broken_source_harms_nobody() 
     assert_eq!(*rounds.closed.lock().unwrap(), 1);
 }
 
-/// Offers a second tool once the first was called, in this process or before.
+/// Offers a second tool once the first was called, in this process or an earlier one.
 #[derive(Default)]
 struct Reveals {
     called: Mutex<bool>,

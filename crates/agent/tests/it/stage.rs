@@ -1,4 +1,4 @@
-//! A session with a fake on every side.
+//! A session with a fake for every interface.
 
 use agent::fake::{FakeClient, FakeModel, FakeModels, MemoryStore, Reply};
 use agent::{
@@ -61,7 +61,7 @@ impl Stage {
         self.session.prompt(vec![Content::text(text)]).await
     }
 
-    /// The last status of each call, in the order they were announced.
+    /// Returns the last status of each call, in the order they were announced.
     pub(crate) fn statuses(&self) -> Vec<(String, ToolStatus)> {
         let mut calls: Vec<(String, ToolStatus)> = Vec::new();
         for event in self.client.events() {
@@ -78,7 +78,7 @@ impl Stage {
         calls
     }
 
-    /// The results that the model was given in its last request.
+    /// Returns the call results in the model's last request.
     pub(crate) fn results(&self) -> Vec<String> {
         let requests = self.model.requests();
         match requests.last().and_then(|request| request.messages.last()) {
@@ -89,7 +89,7 @@ impl Stage {
         }
     }
 
-    /// The stored events.
+    /// Returns the stored events.
     pub(crate) async fn stored(&self) -> Vec<SessionEvent> {
         let mut events = Vec::new();
         self.runtime.replay(self.session.id(), &mut |event| events.push(event.clone())).await.unwrap();

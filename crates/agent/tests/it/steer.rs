@@ -1,4 +1,4 @@
-//! What the user says to a turn while it runs.
+//! Messages of the user to a running turn.
 
 use crate::stage::{Setting, Stage, stage};
 use agent::fake::{Reply, said};
@@ -7,7 +7,7 @@ use serde_json::json;
 use std::sync::{Arc, Mutex};
 use system::fake::Script;
 
-/// A stage whose first command is the moment at which the user says these things to the running turn.
+/// A stage during whose first command the user sends these messages to the running turn.
 async fn steered(script: Vec<Reply>, said: &'static [&'static str]) -> (Stage, Arc<Mutex<Vec<Prompt>>>) {
     let permission_mode = PermissionMode::Prometheus;
     let stage = stage(Setting { script, permission_mode, ..Setting::default() }).await;
@@ -62,7 +62,7 @@ async fn steering_that_comes_with_the_last_word_is_answered_too() {
     let script = vec![Reply::text("Done."), Reply::text("With tabs.")];
     let stage = stage(Setting { script, ..Setting::default() }).await;
     let mut first = stage.session.start(vec![Content::text("go")]);
-    // Sent before the turn has run at all: it is heard while the turn runs.
+    // Sent before the turn has begun to run: it is delivered while the turn runs.
     let mut steering = stage.session.steer(vec![Content::text("use tabs")]);
     assert_eq!(steering.settled().await.unwrap().requests, 0);
     let outcome = first.settled().await.unwrap();
@@ -84,7 +84,7 @@ async fn steering_without_a_turn_is_a_prompt() {
 
 #[tokio::test]
 async fn steering_that_is_cancelled_or_comes_too_late_is_settled_all_the_same() {
-    // The turn fails before it asks the model again; what was said to it is a prompt then.
+    // The turn fails before the next model request; the message to it then becomes a prompt.
     let script =
         vec![command(), Reply::error(agent::ModelError::Overloaded("x".into())), Reply::text("Tabs.")];
     let (stage, prompts) = steered(script, &[]).await;

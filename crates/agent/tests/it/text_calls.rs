@@ -1,4 +1,4 @@
-//! Answers that are calls without being ones, and answers that are nothing.
+//! Answers that write tool calls as text, and empty answers.
 
 use crate::stage::{Setting, Stage, stage, stage_on};
 use agent::fake::{FakeModel, MemoryStore, Reply};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 const CALL: &str = r#"{"name": "file_read", "arguments": {"path": "a.txt"}}"#;
 
-/// A session whose model says these texts in turn, in pieces.
+/// A session whose model answers with these texts in turn, each streamed in pieces.
 async fn says(texts: &[&str]) -> Stage {
     stage(Setting { script: texts.iter().map(|text| in_pieces(text)).collect(), ..Setting::default() }).await
 }

@@ -1,10 +1,10 @@
-//! What is sent of a conversation that outgrows its model's context.
+//! Chooses what is sent of a conversation that outgrows its model's context.
 //!
-//! Nothing is touched before room is needed. Then, from the cheapest to the dearest: results that
-//! were read anew since and old results are left out; what lies further back is summed up by the
-//! model itself; and where no model can do that, the oldest part is left out. The log keeps
-//! everything: what is left out is left out of requests alone, and each step is an event, so that
-//! the next process sends what this one sends.
+//! Nothing changes before room is needed. Then, from the cheapest step to the most expensive:
+//! results of repeated reads and old results are left out; earlier messages are summarised by the
+//! model itself; and if no model can do that, the oldest part is left out. The log keeps
+//! everything: only requests become shorter, and each step is an event, so that the next process
+//! sends the same as this one.
 
 pub(crate) mod prune;
 pub(crate) mod room;

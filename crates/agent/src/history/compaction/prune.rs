@@ -1,4 +1,5 @@
-//! Which results of calls are no longer sent: those of files that were read again since, and old ones.
+//! Chooses the call results that are no longer sent: reads of files that were read again since, and
+//! old results.
 
 use crate::history::measure;
 use crate::{
@@ -6,24 +7,24 @@ use crate::{
 };
 use std::collections::HashSet;
 
-/// What stands for the result of a read that was repeated.
+/// Replaces the result of a read that was repeated later.
 const READ_AGAIN: &str = "(Left out to make room: the same was read again later.)";
-/// What stands for an old result.
+/// Replaces an old result.
 const OLD: &str = "(Left out to make room. Make the call again if the result is needed.)";
 
-/// What is to be left out.
+/// The results to leave out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Pruned {
-    /// How many results.
+    /// The number of results.
     pub(crate) results: usize,
-    /// About how many tokens they have.
+    /// Their estimated size in tokens.
     pub(crate) tokens: u64,
-    /// Which, by what stands for them.
+    /// Their calls, grouped by replacement text.
     pub(crate) left_out: Vec<ResultsLeftOut>,
 }
 
-/// The results to leave out, if that saves enough to be worth it. The newest results stay, whatever
-/// they are.
+/// Returns the results to leave out, or `None` if that saves fewer than `least` tokens. The newest
+/// results are always kept.
 pub(crate) fn prune(history: &History, limits: &ContextLimits, least: u64) -> Option<Pruned> {
     let candidates = candidates(history.messages(), limits.prune_protect);
     let tokens = candidates.iter().map(|candidate| candidate.saves).sum();
@@ -68,7 +69,8 @@ fn candidates(messages: &[Message], protect: u64) -> Vec<Candidate> {
     candidates
 }
 
-/// What a call read of a file, if it did.
+/// Returns the arguments of a successful file read, which identify what was read; `None` for other
+/// calls.
 fn read_of(call: &AnsweredCall) -> Option<String> {
     let read = call.name == "file_read" && !call.result.is_error;
     call.arguments.as_ref().ok().filter(|_| read).map(ToString::to_string)
@@ -80,7 +82,8 @@ mod tests {
     use crate::{Item, MessageId, ModelCall, ModelResponse, ToolCallRequest, ToolResult};
     use serde_json::json;
 
-    /// A conversation of calls, each in an answer of its own: the tool, the file, and bytes of the result.
+    /// A conversation of calls, each in its own answer: the tool, the file, and the bytes of the
+    /// result.
     fn calls(calls: &[(&str, &str, usize)]) -> History {
         let mut history = History::default();
         for (number, (tool, path, bytes)) in calls.iter().enumerate() {
@@ -124,7 +127,8 @@ mod tests {
             ("bash", "a", 8_000),
             ("bash", "a", 40),
         ];
-        // What is newer than the protected tokens stays, and so does the result in which they end.
+        // Results newer than the protected tokens stay, and so does the result in which the
+        // protected tokens end.
         for (protect, least, expected) in [
             (4_011, 1_000, ["old", "again", "whole", "whole", "whole", "whole"]),
             (2_011, 1_000, ["old", "again", "old", "whole", "whole", "whole"]),

@@ -1,32 +1,33 @@
-//! How much of a model's context may be used before something is done about it.
+//! Thresholds for the use of a model's context.
 
 use crate::{ContextLimits, ModelInfo, limits::COMPACTION_OUTPUT_TOKENS};
 
-/// The marks in a model's context, in tokens of a request.
+/// The thresholds of a model's context, in tokens of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Room {
     /// The context's size.
     pub(crate) window: u64,
-    /// From here on the conversation is made shorter.
+    /// From here on the conversation is compacted.
     pub(crate) compact_at: u64,
-    /// From here on the user is told, where it is not made shorter by itself.
+    /// From here on the user is warned, unless it is compacted automatically.
     pub(crate) warn_at: u64,
-    /// From here on nothing is sent as it is.
+    /// From here on the oldest part is left out, if the conversation was not made shorter by then.
     pub(crate) block_at: u64,
 }
 
 impl Room {
-    /// The marks for a model; none for one of whose context nothing is known.
+    /// Returns the thresholds for a model, or `None` if the size of its context is not known.
     pub(crate) fn of(model: &ModelInfo, limits: &ContextLimits) -> Option<Self> {
         (model.context_size > 0).then(|| Self::within(model.context_size, limits))
     }
 
-    /// The marks for a context that turned out to be smaller than what was sent.
+    /// Returns the thresholds for a context that turned out to be smaller than the request sent.
     pub(crate) fn below(sent: u64, limits: &ContextLimits) -> Self {
         Self::within((sent / 3 * 2).max(1), limits)
     }
 
-    /// What is kept free is for large contexts; of a small one it is a part.
+    /// The configured reserves are meant for large contexts; in a small one they are limited to a
+    /// fraction of it.
     fn within(window: u64, limits: &ContextLimits) -> Self {
         let usable = window - limits.reserve_output.min(window / 4);
         let before_end = |buffer: u64, part: u64| usable - buffer.min(usable / part);
@@ -40,7 +41,7 @@ impl Room {
         }
     }
 
-    /// Where in it a conversation stands, in words.
+    /// Describes for the user how full the context is and what happens next.
     pub(crate) fn described(self, used: u64, by_itself: bool, can_sum_up: bool) -> String {
         let percent = used.saturating_mul(100) / self.window.max(1);
         let then = match (can_sum_up, by_itself) {
@@ -53,12 +54,14 @@ impl Room {
         format!(" That is {percent} % of its {} tokens. {then}", self.window)
     }
 
-    /// Tokens of the end of the conversation that stay as they were, so that it is not too long again at once. `around` goes with each request.
+    /// Returns how many tokens of the end of the conversation stay unchanged, chosen so that the
+    /// conversation is not immediately too long again. `around` is the size of what goes with each
+    /// request.
     pub(crate) fn tail(self, around: u64) -> u64 {
         (self.compact_at.saturating_sub(around) / 2).min(self.window / 4)
     }
 
-    /// The most tokens of a summary.
+    /// Returns the maximum size of a summary in tokens.
     pub(crate) fn summary(self) -> u64 {
         (self.window / 8).clamp(1, COMPACTION_OUTPUT_TOKENS)
     }

@@ -1,16 +1,17 @@
-//! Where a conversation is cut in two: what lies before is summed up, what follows is sent as it is.
+//! Splits a conversation in two: the part before is summarised, the part after is sent unchanged.
 
 use crate::history::measure;
 use crate::{History, Message, limits::COMPACTION_TURNS};
 
-/// The first message that stays: those of the last turns, as many of them as take no more than `tail` tokens. `None` where what lies before
-/// has fewer than `least` tokens, and is not worth it.
+/// Returns the index of the first message that stays. The last turns stay, as many of their
+/// messages as fit into `tail` tokens. Returns `None` if the part before has fewer than `least`
+/// tokens and is not worth a summary.
 pub(crate) fn split(history: &History, tail: u64, least: u64) -> Option<usize> {
     let messages = history.messages();
     let (mut first, mut kept, mut turns) = (messages.len(), 0, 0);
     while let Some(before) = first.checked_sub(1) {
         kept += measure::message(&messages[before]);
-        // A prompt that was not answered yet stays, however long it is: it is what is to be done.
+        // An unanswered prompt stays, however long it is: it is the task at hand.
         let asks = first == messages.len() && matches!(messages[before], Message::User(_));
         if turns == COMPACTION_TURNS || (kept > tail && !asks) {
             break;
@@ -27,7 +28,8 @@ mod tests {
     use super::*;
     use crate::{Content, MessageId, ModelResponse};
 
-    /// A conversation: `u`, `a` and `b` are a prompt, an answer and a briefing of 1,000 tokens each, in capitals of 10,000.
+    /// A conversation: `u`, `a` and `b` are a prompt, an answer and a briefing of 1,000 tokens
+    /// each; capitals have 10,000.
     fn conversation(script: &str) -> History {
         let mut history = History::default();
         for kind in script.chars() {
@@ -48,19 +50,19 @@ mod tests {
     #[test]
     fn the_last_turns_stay_as_far_as_they_fit() {
         for (script, tail, first, prompt_is_cut) in [
-            // Three turns at the most, the running one among them.
+            // At most three turns, including the running one.
             ("uauauauau", 1_000_000, Some(4), false),
             // As many messages as fit.
             ("uauauauau", 3_000, Some(6), false),
-            // A long turn is cut in the middle, and what was asked is before it.
+            // A long turn is cut in the middle; its prompt is before the cut.
             ("uaUaaaaaa", 4_000, Some(5), true),
-            // A prompt that waits for its answer stays, however long.
+            // A prompt without an answer stays, however long it is.
             ("uauaU", 3_000, Some(4), false),
             ("uauaaA", 3_000, Some(6), true),
-            // A briefing begins no turn, and is not what was asked.
+            // A briefing begins no turn and does not count as a prompt.
             ("uauabuabu", 1_000_000, Some(2), false),
             ("uaUaaaab", 3_000, Some(5), true),
-            // Too little to be worth a request.
+            // Too small to be worth a request.
             ("uau", 1_000_000, None, false),
             ("U", 10, None, false),
             ("", 10, None, false),

@@ -1,4 +1,4 @@
-//! The words around a summary: what a model is asked for one with, and what the next request begins with.
+//! The texts around a summary: the request for one, and the beginning of the next conversation.
 
 use super::room::Room;
 use crate::{
@@ -21,10 +21,10 @@ const SECTIONS: &str = "Write a summary in Markdown with these sections, and lea
      ## Next\nThe next steps.\n\n\
      Be exact with paths, names, numbers and messages. Do not make anything up.";
 
-/// What stands in place of a part that could not be summed up.
+/// Replaces a part that could not be summarised.
 pub(crate) const LEFT_OUT: &str = "(The beginning of this conversation was left out, because it no longer fits. Look at the files, or ask, where you need to know more.)";
 
-/// The request for a summary. Half of the context is for the transcript.
+/// Builds the request for a summary. The transcript takes at most half of the context.
 pub(crate) fn request(
     messages: &[Message],
     room: Room,
@@ -45,7 +45,8 @@ pub(crate) fn request(
     }
 }
 
-/// What the next request begins with: the summary, and what was asked where that is not sent otherwise.
+/// Returns the beginning of the next request: the summary, and the last prompt if it is not sent
+/// otherwise.
 pub(crate) fn continued(summary: &str, unanswered: Option<&Message>) -> String {
     let mut text = format!(
         "What happened in this conversation so far, summed up because the whole of it no longer fits:\n\n{}",
@@ -64,7 +65,7 @@ fn said(message: &Message) -> String {
     head(text, COMPACTION_PROMPT_CHARS)
 }
 
-/// A conversation as text. Of one that is too long, the middle is left out.
+/// Renders a conversation as text. If it is longer than `bytes`, the middle is left out.
 fn transcript(messages: &[Message], bytes: usize) -> String {
     let mut text = String::new();
     messages.iter().for_each(|message| write_message(&mut text, message));
@@ -106,7 +107,7 @@ fn write_call(text: &mut String, call: &AnsweredCall) {
     let _ = writeln!(text, "## Call of {} {arguments}\n{kind}:\n{result}", call.name);
 }
 
-/// The first characters of a text.
+/// Returns the first `chars` characters of a text, with a mark if some were cut.
 fn head(text: &str, chars: usize) -> String {
     match text.char_indices().nth(chars) {
         Some((end, _)) => format!("{} (…)", &text[..end]),

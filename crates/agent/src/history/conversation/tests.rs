@@ -133,8 +133,8 @@ fn slash_commands_and_refused_prompts_are_no_part_of_the_conversation() {
         let events = [before.clone(), vec![began("r")], events, vec![ended("r")]].concat();
         assert_eq!(texts(&reduced(&events)), ["one", "two"], "{what}");
     }
-    // What is said to a running turn is said to the model, and so is what was no command when it
-    // was said.
+    // A message sent to a running turn goes to the model, and so does one that was not a command
+    // when it was sent.
     let steered = [before.clone(), vec![began("r"), said("three"), said("/help")]].concat();
     assert_eq!(texts(&reduced(&steered)), ["one", "two", "three", "/help"]);
     let other = [before, vec![began("r"), said("/help"), response("x/y", "four", &[])]].concat();

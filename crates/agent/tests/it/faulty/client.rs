@@ -1,4 +1,4 @@
-//! A client that fails, and what a client was told.
+//! A client that fails, and checks of the events that a client received.
 
 use super::{Fault, Plan};
 use agent::{Client, PermissionOutcome, PermissionRequest, SessionEvent, ToolStatus};
@@ -8,7 +8,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-/// A client that allows everything and remembers what it was told; it fails when it is asked.
+/// A client that allows everything and records its notifications; it fails on permission requests.
 pub(crate) struct FaultyClient {
     pub(crate) plan: Arc<Plan>,
     pub(crate) events: Arc<Mutex<Vec<SessionEvent>>>,
@@ -20,7 +20,7 @@ impl FaultyClient {
     }
 }
 
-/// Every call that was announced ended once, and every turn that began ended once.
+/// Checks that every announced call ended once, and every turn that began ended once.
 pub(crate) fn told_whole(events: &[SessionEvent], when: &str) {
     let mut calls: HashMap<String, ToolStatus> = HashMap::new();
     let mut turn = None;

@@ -1,5 +1,5 @@
-//! Seams that fail once: the N-th operation, with an error before or after it was done, by never
-//! ending, or by a panic.
+//! Interfaces that fail once: the N-th operation returns an error before or after its effect, never
+//! completes, or panics.
 
 mod client;
 mod model;
@@ -18,18 +18,18 @@ use std::sync::{
 };
 use tokio::sync::Notify;
 
-/// How an operation goes wrong.
+/// How an operation fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// An error, and nothing was done.
+    /// An error without an effect.
     Error,
-    /// It was done, and all that comes back is an error.
+    /// The operation takes effect, but returns an error.
     Late,
     Hang,
     Panic,
 }
 
-/// What goes wrong, and when: the operation with this number, counted from 1 over all seams that
+/// The fault and its time: the operation with this number, counted from 1 over all interfaces that
 /// share the plan.
 #[derive(Debug)]
 pub(crate) struct Plan {
@@ -44,28 +44,28 @@ impl Plan {
         Arc::new(Self { fault, at, seen: AtomicUsize::new(0), reached: Notify::new() })
     }
 
-    /// One that never comes.
+    /// Creates a plan without a fault.
     pub(crate) fn none() -> Arc<Self> {
         Self::new(Fault::Error, usize::MAX)
     }
 
-    /// Whether it has come.
+    /// Returns whether the fault was reached.
     pub(crate) fn came(&self) -> bool {
         self.seen.load(Ordering::SeqCst) >= self.at
     }
 
-    /// Completes when it comes; for one waiter.
+    /// Completes when the fault is reached; supports one waiter.
     pub(crate) async fn coming(&self) {
         self.reached.notified().await;
     }
 
-    /// How many operations there were.
+    /// Returns the number of operations so far.
     pub(crate) fn count(&self) -> usize {
         self.seen.load(Ordering::SeqCst)
     }
 
-    /// Before an operation: the error that it is to end with, if it is. Hangs and panics happen
-    /// here.
+    /// Counts an operation and returns its fault, if it is the one that fails. Hangs and panics
+    /// happen here.
     async fn step(&self) -> Option<Fault> {
         if self.seen.fetch_add(1, Ordering::SeqCst) + 1 != self.at {
             return None;
@@ -78,7 +78,7 @@ impl Plan {
         }
     }
 
-    /// One operation: done, or failed before it began, or done and reported as failed.
+    /// Runs one operation: normally, failed before it began, or run and reported as failed.
     pub(crate) async fn through<T, E>(
         &self,
         operation: impl Future<Output = Result<T, E>>,
@@ -92,7 +92,7 @@ impl Plan {
     }
 }
 
-/// The session that a fault is for, or all of them, with the fault.
+/// A fault and the session that it is for; `None` means all sessions.
 pub(crate) type Target = Option<(Option<SessionId>, Arc<Plan>)>;
 type Victim = Mutex<Target>;
 

@@ -10,15 +10,15 @@ use futures::{StreamExt as _, stream::BoxStream};
 use serde_json::json;
 use std::sync::Arc;
 
-/// What the model does: by the number that the prompt `go NUMBER` has, and how many answers
-/// followed that prompt.
+/// The model's script: a function of the number in the prompt `go NUMBER` and the number of answers
+/// since that prompt.
 pub(crate) type ModelScript = fn(&str, usize) -> Vec<ModelEvent>;
 
 pub(crate) fn call(id: &str, name: &str, arguments: serde_json::Value) -> ModelEvent {
     ModelEvent::call(id, name, &arguments)
 }
 
-/// Reads, writes, runs a command and says so.
+/// Reads, writes, runs a command and ends with a text.
 pub(crate) fn short_turn(_: &str, said: usize) -> Vec<ModelEvent> {
     let id = format!("p{said}");
     let call = match said {
@@ -30,8 +30,8 @@ pub(crate) fn short_turn(_: &str, said: usize) -> Vec<ModelEvent> {
     vec![call, ModelEvent::Stop(ModelStop::ToolCalls)]
 }
 
-/// A model that goes on from wherever the conversation is, and fails for one session, or for all.
-/// It holds the test to conversations that providers take.
+/// A model that continues from the state of the conversation, and fails for one session or for all.
+/// It rejects conversations that no provider would accept.
 #[derive(Clone)]
 pub(crate) struct FaultyModel {
     pub(crate) info: ModelInfo,

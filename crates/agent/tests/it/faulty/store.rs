@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use std::sync::Arc;
 use system::AbsPath;
 
-/// A store that fails for one session, or for all.
+/// A store that fails for one session or for all.
 pub(crate) struct FaultyStore {
     pub(crate) inner: Arc<MemoryStore>,
     pub(crate) victim: Victim,

@@ -8,7 +8,7 @@ use system::{
     TerminalId, TextRange, WalkOptions,
 };
 
-/// A system that fails, and whose processes do.
+/// A system whose operations and processes fail.
 pub(crate) struct FaultySystem {
     pub(crate) inner: Arc<FakeSystem>,
     pub(crate) plan: Arc<Plan>,
@@ -57,7 +57,7 @@ failing! {
     read_text_on_disk(path: &AbsPath) -> Option<String>;
 }
 
-/// A process whose output ends early, or whose end is not told.
+/// A process whose output ends early, or whose exit is not reported.
 struct FaultyProcess {
     inner: Box<dyn Process>,
     plan: Arc<Plan>,
@@ -79,7 +79,7 @@ impl Process for FaultyProcess {
         self.plan.through(self.inner.wait(), || broken(&any_path())).await
     }
 
-    /// Returns in any case, as is promised of it.
+    /// Always returns, as the interface requires.
     async fn kill(&mut self) {
         self.inner.kill().await;
     }

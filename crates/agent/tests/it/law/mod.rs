@@ -1,6 +1,6 @@
-//! The law of sessions: whatever happens to one, what it does next follows from its stored events.
-//! For scripts that are made up at random, the running session and one that another process opens
-//! over the same log ask the model the same, byte for byte, and record the same.
+//! The law of sessions: what a session does next depends on its stored events alone. For random
+//! scripts, the running session and one that another process opens over the same log send the same
+//! model requests, byte for byte, and record the same events.
 
 mod model;
 mod script;
@@ -18,19 +18,19 @@ use std::{
 };
 use world::{Next, World};
 
-/// Scripts of all parts together.
+/// The number of scripts in all parts together.
 const SCRIPTS: u32 = 10_000;
-/// The parts, which run side by side.
+/// The number of parts, which run in parallel.
 const PARTS: u32 = 25;
 
-/// A number that the one who runs the tests has set.
+/// Reads a number from an environment variable.
 #[expect(clippy::disallowed_methods, reason = "a test has no other way to be told a seed")]
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|value| value.parse().unwrap())
 }
 
-/// Plays one part of the scripts. `TILLER_SCRIPTS_SEED` plays those of a run that failed again,
-/// `TILLER_SCRIPTS` another number of them.
+/// Runs one part of the scripts. `TILLER_SCRIPTS_SEED` repeats the scripts of a failed run,
+/// `TILLER_SCRIPTS` sets their number.
 fn part(part: u8) {
     let seed = number("TILLER_SCRIPTS_SEED").unwrap_or_else(|| RandomState::new().build_hasher().finish());
     let scripts_in_all = number("TILLER_SCRIPTS").map_or(SCRIPTS, |count| u32::try_from(count).unwrap());
@@ -49,8 +49,8 @@ fn part(part: u8) {
     }
 }
 
-/// Plays a script; what comes next in the running session, and in one that is opened over the same
-/// log.
+/// Plays a script; returns what the running session does next, and what a session does that is
+/// opened over the same log.
 fn played(script: Script) -> (Next, Next) {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
@@ -61,7 +61,7 @@ fn played(script: Script) -> (Next, Next) {
     })
 }
 
-/// Whether both do the same next.
+/// Checks that both do the same next.
 fn what_a_session_does_next_follows_from_its_log(script: Script) -> Result<(), TestCaseError> {
     let (running, resumed) = played(script);
     if running == resumed {
@@ -70,7 +70,7 @@ fn what_a_session_does_next_follows_from_its_log(script: Script) -> Result<(), T
     Err(TestCaseError::fail(format!("running: {}\nresumed: {}", shown(&running), shown(&resumed))))
 }
 
-/// Without the instructions and tools, which say the same each time where they are the same.
+/// Renders the result without the tools and with only the length of the system prompts.
 fn shown(next: &Next) -> String {
     let requests: Vec<_> = next.requests.iter().map(|request| &request.messages).collect();
     let events: Vec<_> = next.events.iter().rev().take(8).collect();
@@ -78,7 +78,7 @@ fn shown(next: &Next) -> String {
     format!("{requests:?}\nsystems of {systems:?} bytes, {:?} tokens, last events {events:?}", next.total)
 }
 
-/// What is worth reaching, by name.
+/// Returns the names of the notable situations that the events contain.
 fn reached(events: &[SessionEvent]) -> impl Iterator<Item = &'static str> {
     let mut steered = false;
     let mut reached = Vec::new();
@@ -130,7 +130,7 @@ fn the_scripts_reach_all_that_the_law_is_about() {
     assert!(counts.values().all(|count| *count >= 4), "{counts:?}");
 }
 
-/// The parts as tests of their own, so that they run side by side.
+/// Makes each part a test of its own, so that they run in parallel.
 macro_rules! parts {
     ($($name:ident $part:literal)*) => {
         $(

@@ -1,4 +1,4 @@
-//! A model that plays a script, and in it the user who says and cancels things while the model
+//! A model that plays a script, including the user who sends messages and cancels while the model
 //! answers.
 
 use super::script::{Answer, Call, Course, Meanwhile, Step, Summary};
@@ -16,16 +16,16 @@ use std::{
 };
 use tokio::task::JoinHandle;
 
-/// What the models of a script have still to do, and what they were asked.
+/// The remaining steps of a script's models, and the requests so far.
 #[derive(Default)]
 pub(super) struct Play {
     steps: VecDeque<Step>,
     summaries: VecDeque<Summary>,
-    /// The session that the user is in.
+    /// The session of the user.
     session: Option<SessionHandle>,
-    /// What was said while the model answered.
+    /// Messages that were sent while the model answered.
     pub(super) said: Vec<Prompt>,
-    /// What was set while the model answered.
+    /// Settings that were changed while the model answered.
     pub(super) set: Vec<JoinHandle<()>>,
     pub(super) requests: Vec<ModelRequest>,
 }
@@ -43,7 +43,7 @@ impl Play {
             Meanwhile::Steer(text) => self.said.push(session.steer(vec![Content::text(text)])),
             Meanwhile::Queue => self.said.push(session.start(vec![Content::text("queued")])),
             Meanwhile::Mode(mode) => self.set.push(tokio::spawn(async move {
-                // A store that fails is part of the play.
+                // A failing store is part of the script.
                 let _ = session.set_mode(mode).await;
             })),
             Meanwhile::Effort(effort) => self.set.push(tokio::spawn(async move {
@@ -107,7 +107,7 @@ fn says(text: &str, counted: Option<u64>) -> Events {
     events
 }
 
-/// A summary's events, and whether the user cancels after them.
+/// Returns a summary's events, and whether the user cancels after them.
 fn summary(summary: Summary) -> (Events, bool) {
     match summary {
         Summary::Whole => (says("## Goal\nTo go on.", Some(900)), false),
@@ -117,7 +117,7 @@ fn summary(summary: Summary) -> (Events, bool) {
     }
 }
 
-/// An answer's events, and whether the user cancels after them.
+/// Returns an answer's events, and whether the user cancels after them.
 fn answer(answer: Answer) -> (Events, bool) {
     let broken = || Err(ModelError::Transport("cut".to_owned()));
     let reasoning = || {
@@ -176,7 +176,7 @@ fn call(at: usize, call: Call) -> ModelEvent {
     })
 }
 
-/// The two models there are.
+/// The two available models.
 pub(super) struct Cast(pub(super) [Arc<Actor>; 2]);
 
 impl Cast {

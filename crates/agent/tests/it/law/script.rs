@@ -1,20 +1,19 @@
-//! What may happen to a session: scripts that are made up at random, and made smaller once one
-//! fails.
+//! Random scripts of what can happen to a session; proptest shrinks a script that fails.
 
 use agent::{Effort, Mode, PermissionOutcome, RewindTarget};
 use proptest::{collection::vec, prelude::*, sample::select};
 
-/// A session's whole life.
+/// The whole life of a session.
 #[derive(Debug, Clone)]
 pub(super) struct Script {
     pub(super) acts: Vec<Act>,
-    /// How permissions are answered, over and over.
+    /// The answers to permission requests, in a cycle.
     pub(super) outcomes: Vec<PermissionOutcome>,
-    /// Whether it is summed up by itself.
+    /// Whether compaction is automatic.
     pub(super) auto_compact: bool,
 }
 
-/// Something that is done to a session, up to its end.
+/// An action on a session, awaited to its end.
 #[derive(Debug, Clone)]
 pub(super) enum Act {
     Prompt(Course),
@@ -23,31 +22,31 @@ pub(super) enum Act {
     Mode(Mode),
     Effort(Option<Effort>),
     Title,
-    /// Another model, or the first one again.
+    /// Switches to the other model, or back to the first.
     Model(bool),
     Rewind(RewindTarget),
-    /// The process ends in order, and another one opens the session.
+    /// The process ends cleanly, and another one opens the session.
     Restart,
-    /// The session goes on as a copy of it.
+    /// The session continues in a fork of it.
     Fork,
-    /// Of the appends of a prompt's turn so many pass. Then the process is gone, and another one
+    /// This many appends of a prompt's turn succeed. Then the process crashes, and another one
     /// opens the session.
     Crash(usize, Course),
     /// One append of a prompt's turn is not acknowledged: its number, and whether it was stored.
-    /// The process goes on.
+    /// The process continues.
     Trip(usize, bool, Course),
 }
 
-/// A prompt, and what the model does about it.
+/// A prompt and the model's steps in response.
 #[derive(Debug, Clone)]
 pub(super) struct Course {
-    /// How long it is, in tokens.
+    /// The length of the prompt in tokens.
     pub(super) tokens: usize,
     pub(super) steps: Vec<Step>,
     pub(super) summaries: Vec<Summary>,
 }
 
-/// An answer, and what somebody does when it is asked for.
+/// An answer, and an action while the model is asked for it.
 #[derive(Debug, Clone)]
 pub(super) struct Step {
     pub(super) meanwhile: Option<Meanwhile>,
@@ -64,21 +63,21 @@ pub(super) enum Meanwhile {
 
 #[derive(Debug, Clone)]
 pub(super) enum Answer {
-    /// A text of so many tokens; whether the provider counts them.
+    /// A text of this many tokens, and whether the provider counts tokens.
     Says(usize, bool),
-    /// Calls, and whether the provider counts.
+    /// Calls, and whether the provider counts tokens.
     Calls(Vec<Call>, bool),
-    /// Reasoning, and a text that the output limit cuts off.
+    /// Reasoning, and a text that the output limit truncates.
     CutOff,
-    /// Nothing at all.
+    /// An empty answer.
     Nothing,
-    /// Trying again, and then a text.
+    /// A retry, then a text.
     Retries,
-    /// Text and a call, and then the connection breaks.
+    /// Text and a call, then the connection breaks.
     Breaks,
     /// The conversation is too long.
     Overflows,
-    /// Some text, and then the user cancels.
+    /// Some text, then the user cancels.
     Cancelled,
 }
 
@@ -94,7 +93,7 @@ pub(super) enum Call {
     Malformed,
 }
 
-/// What becomes of a summary.
+/// The outcome of a summary request.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Summary {
     Whole,
@@ -192,7 +191,7 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
-/// Any life of a session.
+/// Generates random scripts.
 pub(super) fn scripts() -> impl Strategy<Value = Script> {
     let outcome = select(vec![
         PermissionOutcome::AllowOnce,

@@ -1,4 +1,4 @@
-//! A script is played: on a session, over the processes that it lives in.
+//! Plays a script on a session, across the processes that open it.
 
 use super::{
     model::{Cast, Play},
@@ -22,7 +22,7 @@ use std::{
 };
 use system::{AbsPath, FakeSystem, fake};
 
-/// A user who answers what he is asked, over and over the same.
+/// A user who answers permission requests with these outcomes in a cycle.
 struct User {
     outcomes: Vec<PermissionOutcome>,
     asked: AtomicUsize,
@@ -41,7 +41,7 @@ impl Client for User {
     }
 }
 
-/// A tool that asks the session's model.
+/// A tool that sends a request to the session's model.
 #[derive(Clone)]
 struct AskModel;
 
@@ -92,7 +92,7 @@ impl AnyCall for AskModel {
     }
 }
 
-/// A process, and the session that it has open.
+/// A process with its open session.
 struct Process {
     runtime: Arc<Runtime>,
     session: SessionHandle,
@@ -103,11 +103,11 @@ pub(super) struct World {
     script: Script,
     store: Arc<MemoryStore>,
     system: Arc<FakeSystem>,
-    /// Those that ended without a word, too: they still run, and must not be heard.
+    /// Includes processes that crashed: their tasks still run, and must have no effect.
     processes: Vec<Process>,
 }
 
-/// What a session does about the same prompt.
+/// How a session reacts to one more prompt.
 #[derive(Debug, PartialEq)]
 pub(super) struct Next {
     pub(super) requests: Vec<ModelRequest>,
@@ -172,7 +172,8 @@ impl World {
     /// Plays the script to its end.
     pub(super) async fn play(&mut self) {
         for (number, act) in self.script.acts.clone().into_iter().enumerate() {
-            // What a store that fails, or a refusal, comes to is for the law alone to say.
+            // Errors of a failing store and refusals are ignored here; the law is checked at the
+            // end.
             match act {
                 Act::Prompt(course) => self.prompt(number, &course).await,
                 Act::Command(text, summaries) => {
@@ -211,7 +212,7 @@ impl World {
         self.say(&format!("prompt {number} {}", "word".repeat(course.tokens)), course).await;
     }
 
-    /// Says something, and waits until nothing more comes of it.
+    /// Sends a prompt and waits until all its effects are done.
     async fn say(&self, text: &str, course: &Course) {
         let Process { session, play, .. } = self.now();
         play.lock().unwrap().begin(session, course);
@@ -245,8 +246,8 @@ impl World {
         self.processes.push(Process { runtime, session, play });
     }
 
-    /// What the running session does about one more prompt, and what one that another process opens
-    /// over a copy of the log does.
+    /// Returns how the running session reacts to one more prompt, and how a session does that
+    /// another process opens over a copy of the log.
     pub(super) async fn next(&mut self) -> (Next, Next) {
         let copy = Arc::new(self.store.copy());
         let id = self.now().session.id().clone();

@@ -1,28 +1,28 @@
-//! What may happen to a session between two requests.
+//! Random scripts of what happens to a session between two requests.
 
 use agent::Mode;
 use proptest::{collection::vec, prelude::*, sample::select};
 
-/// Something that is done to a session.
+/// An action on a session.
 #[derive(Debug, Clone)]
 pub(super) enum Act {
-    /// A prompt, and what the model answers to it, one request after the other.
+    /// A prompt and the model's answers to it, one per request.
     Prompt(Vec<Answer>),
     Mode(Mode),
-    /// It is another day.
+    /// The date changes.
     Day(&'static str),
-    /// What a server has from now on.
+    /// The tools of a server from now on.
     Tools(Vec<&'static str>),
-    /// What the project says to agents from now on.
+    /// The project's instructions for agents from now on.
     Instructions(&'static str),
-    /// The other model, or the first one again.
+    /// Switches to the other model, or back to the first.
     Model(bool),
-    /// What may be worked in beside the session's folder.
+    /// Whether an additional directory is set.
     Further(bool),
     Compact,
     /// The process ends, and another one opens the session.
     Restart,
-    /// A new session in another folder.
+    /// Creates a new session in another directory.
     Folder(String),
 }
 
@@ -30,17 +30,17 @@ pub(super) enum Act {
 pub(super) enum Answer {
     Says,
     Reads,
-    /// Calls with arguments that are no JSON, of a tool that nobody has, and through `call_tool`.
+    /// Calls with arguments that are not JSON, of an unknown tool, and through `call_tool`.
     Misspelt,
     /// Two calls of the server's tools.
     Calls,
-    /// Half an answer, and then the user cancels.
+    /// Half an answer, then the user cancels.
     Cancelled,
-    /// Half an answer, and then the connection breaks.
+    /// Half an answer, then the connection breaks.
     Breaks,
-    /// The conversation is too long, says the provider.
+    /// The provider rejects the conversation as too long.
     Overflows,
-    /// Says something, and the mode changes meanwhile.
+    /// A text, while the mode changes.
     Switches(Mode),
 }
 
@@ -81,7 +81,7 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
-/// Any life of a session.
+/// Generates random sequences of actions.
 pub(super) fn scripts() -> impl Strategy<Value = Vec<Act>> {
     vec(act(), 2..14)
 }

@@ -1,4 +1,4 @@
-//! A session with two models that say which request they answer.
+//! A session with two models whose answers name the number of the request.
 
 use super::{
     script::{Act, Answer},
@@ -28,7 +28,7 @@ pub(super) struct Asked {
     pub(super) shortened: usize,
 }
 
-/// What the models have still to answer, and what they were asked.
+/// The answers that the models have yet to give, and the requests so far.
 #[derive(Default)]
 struct Play {
     answers: VecDeque<Answer>,
@@ -85,7 +85,7 @@ impl Stage {
         match act {
             Act::Prompt(answers) => {
                 self.play.lock().unwrap().answers = answers.into();
-                // What a cancel or a failure comes to is not what this is about.
+                // The outcome of a cancelled or failed prompt is not part of this test.
                 let _ = self.session().prompt(vec![Content::text("prompt")]).await;
             }
             Act::Mode(mode) => self.session().set_mode(mode).await.unwrap(),
@@ -145,7 +145,7 @@ fn runtime(
     Runtime::new(store.clone(), models, options)
 }
 
-/// A server whose tools come and go.
+/// A server whose tools change.
 struct Server(Arc<Mutex<Vec<&'static str>>>);
 
 impl ToolProvider for Server {
