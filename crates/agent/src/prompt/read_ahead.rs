@@ -94,7 +94,7 @@ pub(crate) async fn read_ahead(
     tokio::time::timeout(LOOK_AROUND_WAIT, read).await.unwrap_or_default()
 }
 
-/// The files shown by a text of [`read_ahead`].
+/// The files shown by a text of `read_ahead`.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct ShownProject {
     /// The names of files, relative to the working directory.

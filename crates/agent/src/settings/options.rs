@@ -10,7 +10,7 @@ pub struct RuntimeOptions {
     pub mode: Mode,
     /// The permission mode of new sessions, and the loosest with which a stored session may reopen.
     pub permission_mode: PermissionMode,
-    /// The model of new sessions; the default of [`Models`] when `None`.
+    /// The model of new sessions; the default of [`Models`](crate::Models) when `None`.
     pub model: Option<String>,
     /// Text added to the system prompt.
     pub append_system_prompt: Option<String>,
@@ -26,7 +26,7 @@ pub struct RuntimeOptions {
     pub sandbox: SandboxOptions,
     /// The user's hooks for calls, prompts and turns.
     pub hooks: Hooks,
-    /// Providers of further tools, if the settings are [fixed](Runtime::new).
+    /// Providers of further tools, if the settings are [fixed](crate::Runtime::new).
     pub tool_providers: ToolProviders,
     /// The limits.
     pub limits: Limits,

@@ -233,7 +233,7 @@ struct Page {
 }
 
 /// Returns the numbered lines that fit the limits, and how to continue. Cut here and not by
-/// [`output::cap`], because the tracker records which lines were shown.
+/// `output::cap`, because the tracker records which lines were shown.
 fn page(lines: &[&str], first: usize, limit: usize, cx: &ToolContext) -> Page {
     // Leaves room for the closing note.
     let bytes = cx.limits.output_bytes.saturating_sub(300);

@@ -73,7 +73,7 @@ impl Watch {
         self.rename_forbidden(found)
     }
 
-    /// Renames all watched names that exist now. Returns the same as [`Watch::take`].
+    /// Renames all watched names that exist now. Returns the same as [`Watch::handle_events`].
     pub(super) fn check_all(&mut self) -> (Vec<String>, bool) {
         let names = self.names.clone();
         self.rename_forbidden(names)
