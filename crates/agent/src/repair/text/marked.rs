@@ -270,8 +270,8 @@ fn parameters<'a>(name: &str, text: &'a str, end: &str, opens: &[&str], close: &
     while let Some(inside) = opens.iter().find_map(|open| rest.strip_prefix(open)) {
         let (key, inside) = inside.split_once('>')?;
         let key = key.split_whitespace().next()?.trim_matches(['"', '\'']);
-        // A value ends at its closing tag, and may contain other tags. Without a closing tag this is
-        // not a call.
+        // A value ends at its closing tag, and may contain other tags. Without a closing tag this
+        // is not a call.
         let (value, after) = inside.split_once(close)?;
         let value = value.strip_prefix('\n').unwrap_or(value);
         arguments.insert(key.to_owned(), Value::from(value.strip_suffix('\n').unwrap_or(value)));

@@ -18,7 +18,7 @@ enum Since {
     Deleted,
 }
 
-/// A text that somebody else wrote since the model's last read.
+/// A text that another program wrote since the model's last read.
 const THEIRS: &str = "theirs";
 
 #[tokio::test(start_paused = true)]
