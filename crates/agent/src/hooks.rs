@@ -265,11 +265,7 @@ impl Answer {
 }
 
 fn cut(text: &str) -> &str {
-    let mut end = text.len().min(HOOK_NOTE_BYTES);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
+    &text[..crate::floor_char_boundary(text, HOOK_NOTE_BYTES)]
 }
 
 #[cfg(test)]

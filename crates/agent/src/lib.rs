@@ -98,6 +98,7 @@ pub use store::{
     Archived, Lease, LeaseHolder, ListQuery, NewSession, SessionPage, SessionRecord, SessionStore, StoreError,
 };
 pub use task::{Task, TaskList, TaskStatus};
+pub use text::cut::{ceil_char_boundary, floor_char_boundary};
 pub use text::halves::without_halves;
 pub use text::json_bytes::json_bytes;
 pub use text::redact::Redactor;

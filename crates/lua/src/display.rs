@@ -16,11 +16,7 @@ pub(crate) fn format_value(value: &Value) -> mlua::Result<String> {
     let mut shown = Formatter { text: String::new(), open: HashSet::new() };
     shown.value(value, 0)?;
     if shown.is_full() {
-        let mut end = SHOWN_BYTES.min(shown.text.len());
-        while !shown.text.is_char_boundary(end) {
-            end -= 1;
-        }
-        shown.text.truncate(end);
+        shown.text.truncate(agent::floor_char_boundary(&shown.text, SHOWN_BYTES));
         shown.text.push_str("… (cut)");
     }
     Ok(shown.text)

@@ -68,8 +68,7 @@ pub(crate) fn attachments(contents: Vec<ResourceContents>, redactor: &Redactor) 
 fn truncated(mut text: String) -> String {
     if text.len() > ATTACHED_BYTES {
         let bytes = text.len();
-        let end = (0..=ATTACHED_BYTES).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-        text.truncate(end);
+        text.truncate(agent::floor_char_boundary(&text, ATTACHED_BYTES));
         text.push_str(&format!("\n[… cut; the whole has {bytes} bytes]"));
     }
     text

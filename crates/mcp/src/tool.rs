@@ -47,8 +47,7 @@ impl Definition {
         }
         let mut description = agent::sanitise(&description);
         if description.len() > DESCRIPTION_BYTES {
-            let end = (0..=DESCRIPTION_BYTES).rev().find(|at| description.is_char_boundary(*at)).unwrap_or(0);
-            description.truncate(end);
+            description.truncate(agent::floor_char_boundary(&description, DESCRIPTION_BYTES));
             description.push_str(" […]");
         }
         let title = title.or_else(|| annotations.and_then(|hints| hints.title));

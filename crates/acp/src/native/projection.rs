@@ -129,7 +129,7 @@ impl Projection {
                 self.text.push_str(&response.text());
                 // Keep the end of a very long text.
                 let over = self.text.len().saturating_sub(ANSWER_BYTES);
-                let cut = (over..).find(|at| self.text.is_char_boundary(*at)).unwrap_or_default();
+                let cut = agent::ceil_char_boundary(&self.text, over);
                 self.text.drain(..cut);
                 Vec::new()
             }

@@ -1,6 +1,7 @@
 //! Tests of the native events of subagents, with prepared swarm states.
 
 use super::*;
+use crate::native::schema::sorted;
 use agent::{KeptOutput, SubagentState, SubagentStatus, SwarmState};
 use serde_json::Value;
 
@@ -181,19 +182,6 @@ fn events_of_subagents_are_as_documented() {
     }
     let documented = include_str!("../../../../docs/native-layer.md");
     assert!(documented.contains(&text), "docs/native-layer.md is to have this:\n{text}");
-}
-
-/// Sorts members by name: features of other crates can change the order.
-fn sorted(value: Value) -> Value {
-    match value {
-        Value::Object(members) => {
-            let mut members: Vec<_> = members.into_iter().map(|(key, value)| (key, sorted(value))).collect();
-            members.sort_by(|a, b| a.0.cmp(&b.0));
-            Value::Object(members.into_iter().collect())
-        }
-        Value::Array(items) => items.into_iter().map(sorted).collect(),
-        plain => plain,
-    }
 }
 
 /// The end of a turn contains the turn's text; of very long text, its end.

@@ -178,8 +178,7 @@ impl AcpProcess {
             && last.len() > self.output_limit
         {
             let excess = last.len() - self.output_limit;
-            let cut = (excess..=last.len()).find(|at| last.is_char_boundary(*at)).unwrap_or(last.len());
-            let kept = last.split_off(cut);
+            let kept = last.split_off(agent::ceil_char_boundary(last, excess));
             self.pending = VecDeque::from([Output::Gap, Output::Text(kept)]);
         }
     }

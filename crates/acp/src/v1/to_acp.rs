@@ -235,8 +235,8 @@ impl Projection {
             LiveOutput::Text(text) => {
                 let tail = &mut shown.tail;
                 tail.push_str(text);
-                let cut = tail.len().saturating_sub(LIVE_TEXT_BYTES);
-                let cut = (cut..tail.len()).find(|at| tail.is_char_boundary(*at)).unwrap_or(tail.len());
+                let excess = tail.len().saturating_sub(LIVE_TEXT_BYTES);
+                let cut = agent::ceil_char_boundary(tail, excess);
                 tail.drain(..cut);
                 shown.anything = true;
                 let content = vec![acp::ToolCallContent::from(tail.clone())];

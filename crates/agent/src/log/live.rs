@@ -98,8 +98,8 @@ impl Live {
             Some(LiveOutput::Started { cwd }) => running.cwd = Some(cwd.clone()),
             Some(LiveOutput::Text(text)) => {
                 running.output.push_str(text);
-                let cut = running.output.len().saturating_sub(LIVE_KEPT_BYTES);
-                let cut = (cut..).find(|at| running.output.is_char_boundary(*at)).unwrap_or_default();
+                let excess = running.output.len().saturating_sub(LIVE_KEPT_BYTES);
+                let cut = crate::ceil_char_boundary(&running.output, excess);
                 running.output.drain(..cut);
             }
             Some(LiveOutput::Ended(status)) => running.ended = Some(status.clone()),

@@ -4,7 +4,7 @@ use crate::{
     LanguageModel, ModelCall, ModelError, ModelEvent, ModelInfo, ModelRequest, Price,
     event::item::opaque_bytes,
     limits::{ANSWER_BYTES, ANSWER_EVENTS_AT_ONCE, MODEL_SILENCE, SILENCE_GRACE},
-    text::cut::floor,
+    text::cut::floor_char_boundary,
 };
 use futures::{StreamExt as _, stream, stream::BoxStream};
 use std::time::Duration;
@@ -121,7 +121,7 @@ fn size(event: &ModelEvent) -> usize {
 /// Returns the first `most` bytes of an event; `None` if it cannot be cut or nothing would be left.
 fn cut(event: ModelEvent, most: usize) -> Option<ModelEvent> {
     let head = |mut text: String| {
-        text.truncate(floor(&text, most));
+        text.truncate(floor_char_boundary(&text, most));
         (!text.is_empty()).then_some(text)
     };
     match event {

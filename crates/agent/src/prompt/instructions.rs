@@ -4,7 +4,7 @@
 use crate::{
     limits::INSTRUCTIONS_OF_ONE_FILE,
     prompt::briefing::{Fact, hash},
-    text::cut::floor,
+    text::cut::floor_char_boundary,
 };
 use std::collections::HashSet;
 use system::{AbsPath, FileKind, FoundRules, System, read_found};
@@ -90,7 +90,7 @@ impl Instructions {
     pub(crate) fn facts(&self, bytes: usize) -> Vec<Fact> {
         let mut left = bytes;
         let told = self.files.iter().rev().map(|file| {
-            let shown = floor(&file.text, left.min(INSTRUCTIONS_OF_ONE_FILE));
+            let shown = floor_char_boundary(&file.text, left.min(INSTRUCTIONS_OF_ONE_FILE));
             left -= shown;
             file.fact(shown)
         });

@@ -6,7 +6,7 @@ use super::within;
 use crate::{
     input::attachments::Open,
     limits::{AHEAD_BYTES, AHEAD_FILES, AHEAD_NAMES, AHEAD_SEARCHED, AHEAD_SEARCHED_BYTES, LOOK_AROUND_WAIT},
-    text::cut::floor,
+    text::cut::floor_char_boundary,
 };
 use std::{collections::BTreeSet, fmt::Write as _, sync::Arc};
 use system::{AbsPath, System, WalkOptions};
@@ -72,7 +72,7 @@ pub(crate) async fn read_ahead(
             if is_known(&path, &text) || left == 0 {
                 continue;
             }
-            let end = floor(&text, left);
+            let end = floor_char_boundary(&text, left);
             let (shown, note) = match end == text.len() {
                 true => (text.as_str(), ""),
                 false => (&text[..end], CUT),

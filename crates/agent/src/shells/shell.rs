@@ -235,7 +235,7 @@ impl State {
         }
         self.unfinished = unfinished;
         if self.unread.len() > SHELL_BYTES {
-            let at = cut::ceil(&self.unread, self.unread.len() - SHELL_BYTES / 2);
+            let at = cut::ceil_char_boundary(&self.unread, self.unread.len() - SHELL_BYTES / 2);
             self.unread.drain(..at);
             self.dropped += at;
         }

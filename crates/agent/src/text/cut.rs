@@ -20,7 +20,7 @@ pub(crate) fn head(text: &str, lines: usize, bytes: usize) -> &str {
     if by_lines <= bytes {
         return &text[..by_lines];
     }
-    let cut = &text[..floor(text, bytes)];
+    let cut = &text[..floor_char_boundary(text, bytes)];
     cut.rfind('\n').map_or(cut, |end| &cut[..=end])
 }
 
@@ -34,7 +34,7 @@ pub(crate) fn tail(text: &str, lines: usize, bytes: usize) -> &str {
     if text.len() - by_lines <= bytes {
         return &text[by_lines..];
     }
-    let from = ceil(text, text.len().saturating_sub(bytes));
+    let from = ceil_char_boundary(text, text.len().saturating_sub(bytes));
     let cut = &text[from..];
     let inner = cut.strip_suffix('\n').unwrap_or(cut);
     inner.find('\n').map_or(cut, |end| &cut[end + 1..])
@@ -48,13 +48,14 @@ pub(crate) fn cut(line: &str, chars: usize) -> std::borrow::Cow<'_, str> {
     }
 }
 
-/// Returns the last character boundary at or before a byte index.
-pub(crate) fn floor(text: &str, at: usize) -> usize {
+/// Returns the last character boundary at or before a byte index, like `str::floor_char_boundary`
+/// of newer compilers than the oldest supported one.
+pub fn floor_char_boundary(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
 }
 
-/// Returns the first character boundary at or after a byte index.
-pub(crate) fn ceil(text: &str, at: usize) -> usize {
+/// Returns the first character boundary at or after a byte index, like `str::ceil_char_boundary`.
+pub fn ceil_char_boundary(text: &str, at: usize) -> usize {
     (at..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len())
 }
 

@@ -223,7 +223,7 @@ impl Kept {
     fn push(&mut self, text: &str) {
         let mut rest = text;
         if self.tail.is_empty() && self.head.len() < self.half {
-            let at = cut::floor(text, self.half - self.head.len());
+            let at = cut::floor_char_boundary(text, self.half - self.head.len());
             self.head.push_str(&text[..at]);
             rest = &text[at..];
         }
@@ -244,7 +244,7 @@ impl Kept {
 
     fn cut(&mut self) {
         if self.tail.len() > self.half {
-            let at = cut::ceil(&self.tail, self.tail.len() - self.half);
+            let at = cut::ceil_char_boundary(&self.tail, self.tail.len() - self.half);
             let cut = &self.tail[..at];
             self.lost.lines += cut.bytes().filter(|byte| *byte == b'\n').count();
             self.lost.bytes += cut.len();
@@ -321,7 +321,7 @@ impl<'a> Live<'a> {
             self.ahead.push_str(more);
         }
         if self.pending.len() > LIVE_PENDING_BYTES {
-            let cut = cut::ceil(&self.pending, self.pending.len() - LIVE_PENDING_BYTES / 2);
+            let cut = cut::ceil_char_boundary(&self.pending, self.pending.len() - LIVE_PENDING_BYTES / 2);
             let rest = self.pending.split_off(cut);
             self.pending.clear();
             self.gap();

@@ -2,7 +2,7 @@
 
 use crate::{
     Content, ToolContent, ToolContext, ToolLimits, ToolOutput,
-    text::cut::{TRUNCATED, floor, head, tail},
+    text::cut::{TRUNCATED, floor_char_boundary, head, tail},
 };
 use std::fmt::Write as _;
 use system::AbsPath;
@@ -107,7 +107,7 @@ fn shorten(text: &str, lost: Lost, limits: &ToolLimits, whole: Option<&AbsPath>)
     let breaks = if head.is_empty() || head.ends_with('\n') { "" } else { "\n" };
     let mut short = format!("{head}{breaks}{note}\n{tail}");
     // The limits may be too small even for the note.
-    short.truncate(floor(&short, limits.output_bytes));
+    short.truncate(floor_char_boundary(&short, limits.output_bytes));
     short
 }
 

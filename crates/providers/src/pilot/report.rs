@@ -96,14 +96,12 @@ pub(crate) fn hello() -> String {
 /// Formats a tool's text as a code block, truncated at the end.
 pub(crate) fn block(text: &str) -> String {
     let text = text.trim_end();
-    let mut end = text
+    let end = text
         .match_indices('\n')
         .nth(REPORT_LINES - 1)
         .map_or(text.len(), |(index, _)| index)
         .min(REPORT_BYTES);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
+    let end = agent::floor_char_boundary(text, end);
     let left = text[end..].trim_start_matches('\n').lines().count();
     let note = if left > 0 { format!("\n({left} more line(s) are in the tool call)") } else { String::new() };
     fenced(&text[..end]) + &note
@@ -113,11 +111,8 @@ pub(crate) fn block(text: &str) -> String {
 /// at the end.
 pub(crate) fn block_end(text: &str) -> String {
     let text = text.trim_end();
-    let mut start = text.rmatch_indices('\n').nth(REPORT_LINES - 1).map_or(0, |(index, _)| index + 1);
-    start = start.max(text.len().saturating_sub(REPORT_BYTES));
-    while !text.is_char_boundary(start) {
-        start += 1;
-    }
+    let start = text.rmatch_indices('\n').nth(REPORT_LINES - 1).map_or(0, |(index, _)| index + 1);
+    let start = agent::ceil_char_boundary(text, start.max(text.len().saturating_sub(REPORT_BYTES)));
     let left = text[..start].lines().count();
     let note =
         if left > 0 { format!("({left} line(s) before are in the tool call)\n") } else { String::new() };

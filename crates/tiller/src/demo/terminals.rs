@@ -108,9 +108,7 @@ impl Terminals {
         terminal.output.push_str(text);
         let excess = terminal.output.len().saturating_sub(terminal.limit);
         if excess > 0 {
-            let boundary = |at: &usize| terminal.output.is_char_boundary(*at);
-            let cut = (excess..=terminal.output.len()).find(boundary).unwrap_or_default();
-            terminal.output.drain(..cut);
+            terminal.output.drain(..agent::ceil_char_boundary(&terminal.output, excess));
             terminal.truncated = true;
         }
     }

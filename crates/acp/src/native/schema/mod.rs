@@ -135,8 +135,8 @@ const METHODS: &[Method] = &[
     own::<params::Nothing, results::Report>("doctor", "Checks the environment and the configuration."),
 ];
 
-/// Sorts members by name: features of other crates can change the order.
-fn sorted(value: Value) -> Value {
+/// Sorts the members of all objects by name: features of other crates can change their order.
+pub(crate) fn sorted(value: Value) -> Value {
     match value {
         Value::Object(map) => {
             let mut members: Vec<_> = map.into_iter().map(|(key, value)| (key, sorted(value))).collect();

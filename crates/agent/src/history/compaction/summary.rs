@@ -4,7 +4,7 @@ use super::room::Room;
 use crate::{
     AnsweredCall, Content, Message, ModelInfo, ModelRequest, ToolSpecs,
     limits::{BYTES_PER_TOKEN, COMPACTION_ARGUMENT_CHARS, COMPACTION_PROMPT_CHARS, COMPACTION_RESULT_CHARS},
-    text::cut::floor,
+    text::cut::floor_char_boundary,
 };
 use std::fmt::Write as _;
 
@@ -72,7 +72,8 @@ fn transcript(messages: &[Message], bytes: usize) -> String {
     if text.len() <= bytes {
         return text;
     }
-    let (begin, end) = (floor(&text, bytes / 4), floor(&text, text.len() - bytes / 4 * 3));
+    let (begin, end) =
+        (floor_char_boundary(&text, bytes / 4), floor_char_boundary(&text, text.len() - bytes / 4 * 3));
     format!("{}\n\n(… a part is left out here …)\n\n{}", &text[..begin], &text[end..])
 }
 
