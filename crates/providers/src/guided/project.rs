@@ -39,7 +39,7 @@ impl Project {
                     }
                 }
                 Message::Assistant(answer) => {
-                    for call in answer.calls().filter(|call| !call.result.is_error) {
+                    for call in answer.calls() {
                         project.apply(call);
                     }
                 }
@@ -64,10 +64,15 @@ impl Project {
         }
     }
 
-    /// Applies a successful call. A command may have changed any file that it names.
+    /// Applies a call. After a failed write the text is unknown: the file may have changed since it
+    /// was shown. A command, also one that failed, may have changed any file that it names.
     fn apply(&mut self, call: &AnsweredCall) {
         let Ok(arguments) = &call.arguments else { return };
         let argument = |name: &str| arguments.get(name).and_then(Value::as_str);
+        if call.result.is_error && call.name != "bash" {
+            self.texts.remove(argument("path").unwrap_or_default());
+            return;
+        }
         match (call.name.as_str(), argument("path")) {
             ("file_write", Some(path)) => {
                 if let Some(content) = argument("content") {

@@ -93,6 +93,8 @@ pub(super) struct Guide {
     /// The tokens of finished requests.
     spent: Usage,
     calls: usize,
+    /// Why the answer ends if it makes no calls.
+    stop: ModelStop,
 }
 
 impl Guide {
@@ -101,7 +103,7 @@ impl Guide {
         request: ModelRequest,
         events: UnboundedSender<Result<ModelEvent, ModelError>>,
     ) -> Self {
-        Self { model, request, events, spent: Usage::default(), calls: 0 }
+        Self { model, request, events, spent: Usage::default(), calls: 0, stop: ModelStop::EndTurn }
     }
 
     /// Produces the answer. Errors of the model end it.
@@ -112,7 +114,7 @@ impl Guide {
         };
         let end = match result {
             Ok(()) if self.calls > 0 => Ok(ModelEvent::Stop(ModelStop::ToolCalls)),
-            Ok(()) => Ok(ModelEvent::Stop(ModelStop::EndTurn)),
+            Ok(()) => Ok(ModelEvent::Stop(self.stop)),
             Err(error) => Err(error),
         };
         self.emit(end);
@@ -302,7 +304,9 @@ impl Guide {
         match failed {
             Some(call) if corrections <= CORRECTIONS && !written.is_empty() => {
                 let command = argument(call, "command").unwrap_or_default();
-                let output = end_of(&call.result.text, OUTPUT_BYTES);
+                let output = &call.result.text;
+                let start = agent::ceil_char_boundary(output, output.len().saturating_sub(OUTPUT_BYTES));
+                let output = &output[start..];
                 self.write_files(situation, &written, Some(&format!("`{command}` fails:\n{output}"))).await
             }
             _ => {
@@ -403,6 +407,7 @@ impl Guide {
                     all += used;
                     self.emit(Ok(ModelEvent::Usage(all)));
                 }
+                ModelEvent::Stop(stop) if passes_text_on => self.stop = stop,
                 event @ (ModelEvent::Alive
                 | ModelEvent::Retrying { .. }
                 | ModelEvent::Notice(_)
@@ -459,11 +464,4 @@ fn has_failed(call: &AnsweredCall) -> bool {
 
 fn quoted_list(names: &[String]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
-}
-
-/// The last `most` bytes of a text, in whole characters.
-fn end_of(text: &str, most: usize) -> &str {
-    let start = text.len().saturating_sub(most);
-    let start = (start..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
-    &text[start..]
 }

@@ -17,6 +17,7 @@ struct Scripted {
     info: ModelInfo,
     answers: Mutex<VecDeque<&'static str>>,
     requests: Mutex<Vec<ModelRequest>>,
+    stop: ModelStop,
 }
 
 impl LanguageModel for Scripted {
@@ -31,7 +32,7 @@ impl LanguageModel for Scripted {
         stream::iter([
             Ok(ModelEvent::Text(answer.into())),
             Ok(ModelEvent::Usage(usage)),
-            Ok(ModelEvent::Stop(ModelStop::EndTurn)),
+            Ok(ModelEvent::Stop(self.stop)),
         ])
         .boxed()
     }
@@ -85,10 +86,20 @@ fn request(messages: Vec<Message>) -> ModelRequest {
 
 /// Runs one answer of a guided model that answers as prepared.
 async fn run(messages: Vec<Message>, answers: &[&'static str]) -> (Answer, Vec<ModelRequest>) {
+    run_until(ModelStop::EndTurn, messages, answers).await
+}
+
+/// The same, where the model's answers end for this reason.
+async fn run_until(
+    stop: ModelStop,
+    messages: Vec<Message>,
+    answers: &[&'static str],
+) -> (Answer, Vec<ModelRequest>) {
     let model = Arc::new(Scripted {
         info: ModelInfo { max_output: 4_096, ..ModelInfo::default() },
         answers: Mutex::new(answers.iter().copied().collect()),
         requests: Mutex::default(),
+        stop,
     });
     let mut answer = Answer::default();
     let mut stream = GuidedModel::new(model.clone()).stream(request(messages));
@@ -118,6 +129,13 @@ async fn a_question_is_answered_in_words() {
     assert_eq!((answer.usage.input, answer.usage.output), (20, 2), "both requests count");
     assert!(requests.iter().all(|request| request.tools.is_empty()));
     assert!(requests[0].answer_schema.is_some() && requests[1].answer_schema.is_none());
+}
+
+#[tokio::test]
+async fn a_cut_off_answer_to_a_question_ends_as_cut_off() {
+    let answers = [r#"{"kind":"question"}"#, "It prints"];
+    let (answer, _) = run_until(ModelStop::MaxTokens, vec![prompt("What is printed?")], &answers).await;
+    assert_eq!((answer.text.as_str(), answer.stop), ("It prints", Some(ModelStop::MaxTokens)));
 }
 
 #[tokio::test]
@@ -211,6 +229,18 @@ async fn a_refused_write_ends_the_turn_with_its_reason() {
     ];
     let (answer, _) = run(messages, &[]).await;
     assert_eq!(answer.text, "Not done: The user rejected this call.");
+}
+
+#[tokio::test]
+async fn a_file_is_read_again_after_its_write_failed() {
+    let refused = ToolResult::error("greet.py has changed since it was read.");
+    let messages = vec![
+        prompt("Print Bye."),
+        round(&[("file_write", json!({ "path": "greet.py", "content": "x\n" }), refused)]),
+        Message::User(vec![Content::text("Try again: print Bye.")]),
+    ];
+    let (answer, _) = run(messages, &[r#"{"kind":"work"}"#, r#"{"files":["greet.py"]}"#]).await;
+    assert_eq!(answer.calls, [("file_read".into(), json!({ "path": "greet.py" }))]);
 }
 
 #[tokio::test]
