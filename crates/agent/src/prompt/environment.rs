@@ -81,3 +81,29 @@ pub(crate) fn facts(place: &Place<'_>) -> Vec<Fact> {
     ));
     facts
 }
+
+/// Returns the mode that a briefing announces. `None` for any other text, and for a briefing on
+/// other facts.
+pub fn announced_mode(text: &str) -> Option<Mode> {
+    let lines = text.strip_prefix("<environment")?.split("</environment").next()?;
+    let line = lines.lines().find_map(|line| line.strip_prefix("Mode: "))?;
+    Mode::ALL
+        .into_iter()
+        .find(|mode| line.strip_prefix(mode.label()).is_some_and(|rest| rest.starts_with('.')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::announced_mode;
+    use crate::Mode;
+
+    #[test]
+    fn a_briefing_announces_the_mode() {
+        let update =
+            "<environment_update>\nGit: branch main\nMode: Plan. Change nothing\n</environment_update>";
+        assert_eq!(announced_mode(update), Some(Mode::Plan));
+        assert_eq!(announced_mode("<environment>\nMode: Edit. You may\n</environment>"), Some(Mode::Edit));
+        assert_eq!(announced_mode("<environment>\nDate: today\n</environment>\nMode: Ask."), None);
+        assert_eq!(announced_mode("Mode: Ask. Please"), None);
+    }
+}

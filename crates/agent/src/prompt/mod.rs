@@ -9,6 +9,7 @@ pub(crate) mod listing;
 mod profile;
 mod read_ahead;
 
+pub use environment::announced_mode;
 pub(crate) use environment::{Place, facts};
 pub(crate) use instructions::Instructions;
 pub(crate) use profile::{Profile, profile};

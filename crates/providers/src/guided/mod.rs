@@ -15,6 +15,9 @@ mod kind;
 mod messages;
 mod project;
 mod rename;
+mod requests;
+mod sections;
+mod situation;
 mod steps;
 
 use agent::{LanguageModel, ModelError, ModelEvent, ModelInfo, ModelRequest};
@@ -24,6 +27,8 @@ use futures::{
     future,
     stream::{self, BoxStream},
 };
+use requests::Requests;
+use situation::Situation;
 use std::sync::Arc;
 use steps::Guide;
 
@@ -45,11 +50,11 @@ impl LanguageModel for GuidedModel {
     }
 
     fn stream(&self, request: ModelRequest) -> BoxStream<'static, Result<ModelEvent, ModelError>> {
-        let Some(situation) = steps::situation(&request) else { return self.model.stream(request) };
+        let Some(situation) = Situation::of(&request) else { return self.model.stream(request) };
         let (events, received) = mpsc::unbounded();
-        let guide = Guide::new(self.model.clone(), request, events);
+        let guide = Guide::new(Requests::new(self.model.clone(), request, events), situation);
         // The guide runs as part of the stream, so dropping the stream cancels its requests.
-        let guide = stream::once(guide.run(situation)).filter_map(|()| future::ready(None));
+        let guide = stream::once(guide.run()).filter_map(|()| future::ready(None));
         stream::select(received, guide).boxed()
     }
 }

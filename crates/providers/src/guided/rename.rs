@@ -29,8 +29,7 @@ pub(super) fn schema() -> Value {
 
 /// Reads the old and the new name. `None` unless both are identifiers that the prompt contains and
 /// that differ.
-pub(super) fn read(answer: &str, prompt: &str) -> Option<(String, String)> {
-    let answer: Value = serde_json::from_str(answer).ok()?;
+pub(super) fn read(answer: &Value, prompt: &str) -> Option<(String, String)> {
     let name = |key: &str| {
         let name = answer.get(key)?.as_str()?;
         let is_name = !name.is_empty()
@@ -82,10 +81,11 @@ mod tests {
     #[test]
     fn names_that_the_prompt_does_not_contain_are_refused() {
         let prompt = "Rename `put` to `stack_push`";
-        let read = |answer: &str| read(answer, prompt);
+        let read = |answer: &str| read(&serde_json::from_str(answer).unwrap(), prompt);
         let names = Some(("put".to_owned(), "stack_push".to_owned()));
         assert_eq!(read(r#"{"old": "put", "new": "stack_push"}"#), names);
-        for wrong in [r#"{"old": "get", "new": "put"}"#, r#"{"old": "put", "new": "put"}"#, "{}", "put"] {
+        for wrong in [r#"{"old": "get", "new": "put"}"#, r#"{"old": "put", "new": "put"}"#, "{}", r#""put""#]
+        {
             assert_eq!(read(wrong), None, "{wrong}");
         }
     }

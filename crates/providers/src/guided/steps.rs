@@ -1,80 +1,43 @@
 //! The tasks that a prompt is split into.
 
 use super::{
-    block, commands, kind,
-    kind::Kind,
+    block, commands,
+    kind::{self, Kind},
     messages::{answer, user},
-    project::Project,
     rename,
+    requests::{Requests, SYSTEM, object},
+    sections::{Section, sections},
+    situation::{Situation, argument, end_of_output, has_failed},
 };
-use agent::{
-    AnsweredCall, Content, LanguageModel, Message, ModelError, ModelEvent, ModelRequest, ModelStop, Usage,
-};
-use futures::{StreamExt, channel::mpsc::UnboundedSender};
-use serde_json::{Value, json};
-use std::{collections::BTreeSet, fmt::Write as _, sync::Arc};
+use agent::{AnsweredCall, Message, Mode, ModelError};
+use serde_json::json;
+use std::{collections::BTreeSet, fmt::Write as _};
 
 /// The most files that one prompt changes.
 const FILES: usize = 6;
+/// The most files that are read for one question.
+const READ_FILES: usize = 3;
+/// Lines of a file that are read for a question. A read with this limit is one for a question.
+const QUESTION_LINES: u64 = 400;
 /// The most commands that one prompt runs.
 const COMMANDS: usize = 3;
 /// How often files are corrected after a command has failed.
 const CORRECTIONS: usize = 1;
-/// Bytes of a file that a model can be expected to rewrite.
+/// Bytes of a file that a model can be expected to rewrite. Of longer files it rewrites a section.
 const REWRITE_BYTES: usize = 8 * 1024;
+/// Bytes of the longest file of which a section is rewritten.
+const LONG_FILE_BYTES: usize = 64 * 1024;
 /// Lines of the project that are quoted with a question.
 const NAMED_LINES: usize = 16;
-/// Tokens of an answer that chooses from a list.
-const CHOICE_TOKENS: u64 = 256;
 /// Tokens of an answer to a question.
 const ANSWER_TOKENS: u64 = 1_024;
-/// Bytes of a command's output that are quoted back; the end, where failures are.
-const OUTPUT_BYTES: usize = 1_500;
 
-const SYSTEM: &str =
-    "You are Tiller, a coding agent. You work on the user's project. <files> and <file> show it.\n";
-const EXPLAIN: &str = "Answer in a few sentences. First quote the lines that decide it and name their file, then follow step by step what the code does, then give the answer.";
+const EXPLAIN: &str = "First quote the lines that decide it, word for word, with their file. Then go through these lines one by one and say what each does. Then answer in one sentence.";
+const PLAN: &str = "Nothing may be changed now. Say which files must be changed for this, and what must be different in each.";
+const REPORT: &str = "Answer in one or two sentences, from this output.";
 const CHOOSE_FILES: &str = "Which files must be changed or created for this? {\"files\": [path, ...]}";
-
-/// Where a turn stands.
-#[derive(Debug)]
-pub(super) struct Situation {
-    /// What the user wrote.
-    prompt: String,
-    /// The messages up to and including the prompt.
-    base: usize,
-    project: Project,
-    /// The calls since the prompt, in order, each round in a list of its own.
-    rounds: Vec<Vec<AnsweredCall>>,
-}
-
-/// Returns where the turn of a request stands, or `None` if the request cannot be guided: it is not
-/// part of a turn, its answer has a prescribed form, or no file of the project is shown.
-pub(super) fn situation(request: &ModelRequest) -> Option<Situation> {
-    let can_write = request.tools.iter().any(|tool| tool.name == "file_write");
-    if !can_write || request.answer_schema.is_some() {
-        return None;
-    }
-    let last = request.messages.iter().rposition(|message| matches!(message, Message::User(_)))?;
-    let Message::User(parts) = &request.messages[last] else { return None };
-    let texts = parts.iter().filter_map(|part| match part {
-        Content::Text(text) => Some(text.as_str()),
-        _ => None,
-    });
-    // Blocks that begin with a tag are briefings, not the user's words.
-    let prompt: Vec<&str> = texts.filter(|text| !text.trim_start().starts_with('<')).collect();
-    let prompt = prompt.join("\n");
-    let rounds = request.messages[last + 1..]
-        .iter()
-        .filter_map(|message| match message {
-            Message::Assistant(answer) => Some(answer.calls().cloned().collect()),
-            Message::User(_) => None,
-        })
-        .collect();
-    let project = Project::of(&request.messages);
-    let is_known = !project.texts.is_empty() || !project.new_names(&prompt).is_empty();
-    (is_known && !prompt.trim().is_empty()).then_some(Situation { prompt, base: last + 1, project, rounds })
-}
+const CHOOSE_READ: &str = "Which files must be read to answer this? {\"read\": [path, ...]}";
+const CHOOSE_COMMAND: &str = "Which command line does this ask to run in the shell? {\"command\": \"...\"}";
 
 /// How the new text of a file is asked for.
 #[derive(Debug, Clone, Copy)]
@@ -87,379 +50,327 @@ enum Rewrite {
 
 /// Guides a model through one answer of a turn.
 pub(super) struct Guide {
-    model: Arc<dyn LanguageModel>,
-    request: ModelRequest,
-    events: UnboundedSender<Result<ModelEvent, ModelError>>,
-    /// The tokens of finished requests.
-    spent: Usage,
-    calls: usize,
-    /// Why the answer ends if it makes no calls.
-    stop: ModelStop,
+    requests: Requests,
+    situation: Situation,
 }
 
 impl Guide {
-    pub(super) fn new(
-        model: Arc<dyn LanguageModel>,
-        request: ModelRequest,
-        events: UnboundedSender<Result<ModelEvent, ModelError>>,
-    ) -> Self {
-        Self { model, request, events, spent: Usage::default(), calls: 0, stop: ModelStop::EndTurn }
+    pub(super) fn new(requests: Requests, situation: Situation) -> Self {
+        Self { requests, situation }
     }
 
     /// Produces the answer. Errors of the model end it.
-    pub(super) async fn run(mut self, situation: Situation) {
-        let result = match situation.rounds.last() {
-            None => self.begin(&situation).await,
-            Some(calls) => self.proceed(&situation, calls).await,
+    pub(super) async fn run(mut self) {
+        let result = match self.situation.rounds.last().cloned() {
+            None => self.begin().await,
+            Some(calls) => self.proceed(&calls).await,
         };
-        let end = match result {
-            Ok(()) if self.calls > 0 => Ok(ModelEvent::Stop(ModelStop::ToolCalls)),
-            Ok(()) => Ok(ModelEvent::Stop(self.stop)),
-            Err(error) => Err(error),
-        };
-        self.emit(end);
+        self.requests.end(result);
     }
 
-    async fn begin(&mut self, situation: &Situation) -> Result<(), ModelError> {
-        let asked = kind::messages(&situation.prompt);
-        let kind = self.ask(kind::SYSTEM, asked, Some(kind::schema()), CHOICE_TOKENS).await?;
-        match kind::read(&kind) {
-            Kind::Question => self.explain(situation).await,
-            Kind::Rename => self.rename(situation).await,
-            Kind::Work => self.choose_files(situation).await,
+    async fn begin(&mut self) -> Result<(), ModelError> {
+        let asked = kind::messages(&self.situation.prompt);
+        let kind = self.requests.ask_json(kind::SYSTEM, asked, kind::schema()).await?;
+        match (kind::read(kind.as_ref()), self.situation.mode) {
+            (Kind::Question, _) => self.read_for_question().await,
+            (Kind::Run, _) => self.run_request().await,
+            (Kind::Rename | Kind::Work, Mode::Plan | Mode::Ask) => self.respond(PLAN.to_owned()).await,
+            (Kind::Rename, Mode::Edit) => self.rename().await,
+            (Kind::Work, Mode::Edit) => self.choose_files().await,
         }
+    }
+
+    /// Goes on after calls of this turn.
+    async fn proceed(&mut self, calls: &[AnsweredCall]) -> Result<(), ModelError> {
+        if let Some(failed) = calls.iter().find(|call| call.result.is_error && call.name != "bash") {
+            // The user or a rule refused it, or the file cannot be changed.
+            let problem = failed.result.text.lines().next().unwrap_or_default();
+            self.requests.say(format!("Not done: {problem}"));
+            return Ok(());
+        }
+        match calls.last().map_or("", |call| call.name.as_str()) {
+            "file_read" if calls.iter().all(is_for_question) => self.explain().await,
+            "file_read" => {
+                let read: Vec<String> = calls.iter().filter_map(|call| argument(call, "path")).collect();
+                self.write_files(&read, self.situation.failure().as_deref()).await
+            }
+            "file_write" => self.run_commands().await,
+            "bash" => self.after_commands(calls).await,
+            _ => self.explain().await,
+        }
+    }
+
+    /// Reads files that are not shown and that the model wants to see, and answers otherwise.
+    async fn read_for_question(&mut self) -> Result<(), ModelError> {
+        let project = &self.situation.project;
+        if project.names.iter().all(|name| project.texts.contains_key(name)) {
+            return self.explain().await;
+        }
+        let mut messages = self.conversation();
+        messages.push(user(CHOOSE_READ));
+        let chosen = self.requests.choose(messages, "read", &project.names, READ_FILES).await?;
+        for name in chosen.iter().filter(|name| !project.texts.contains_key(*name)) {
+            self.requests.call("file_read", &json!({ "path": name, "limit": QUESTION_LINES }));
+        }
+        if self.requests.calls() == 0 { self.explain().await } else { Ok(()) }
+    }
+
+    /// Answers a question.
+    async fn explain(&mut self) -> Result<(), ModelError> {
+        let lines = self.situation.project.lines_with_names(&self.situation.prompt, NAMED_LINES);
+        // The question comes last, because a small model forgets what it was asked above its files.
+        let mut how = format!("{}\n{EXPLAIN}", self.situation.prompt.trim());
+        if !lines.is_empty() {
+            how = format!("These lines have the names of the question:\n{}\n{how}", lines.join("\n"));
+        }
+        self.respond(how).await
+    }
+
+    /// Answers in words.
+    async fn respond(&mut self, how: String) -> Result<(), ModelError> {
+        let mut messages = self.requests.messages().to_vec();
+        messages.push(user(how));
+        self.requests.stream_answer(messages, ANSWER_TOKENS).await
     }
 
     /// Replaces a name in all files that are shown. Work like any other if the two names cannot be
     /// read, or if there are files that are not shown.
-    async fn rename(&mut self, situation: &Situation) -> Result<(), ModelError> {
-        let project = &situation.project;
-        let asked = rename::messages(&situation.prompt);
-        let names = self.ask(rename::SYSTEM, asked, Some(rename::schema()), CHOICE_TOKENS).await?;
+    async fn rename(&mut self) -> Result<(), ModelError> {
+        let project = &self.situation.project;
+        let asked = rename::messages(&self.situation.prompt);
+        let names = self.requests.ask_json(rename::SYSTEM, asked, rename::schema()).await?;
         let is_shown = |name: &String| project.texts.contains_key(name);
-        if let Some((old, new)) = rename::read(&names, &situation.prompt)
+        if let Some((old, new)) = names.and_then(|names| rename::read(&names, &self.situation.prompt))
             && project.names.iter().all(is_shown)
         {
             for (name, text) in &project.texts {
                 if let Some(text) = rename::replaced(text, &old, &new) {
-                    self.call("file_write", &json!({ "path": name, "content": text }));
+                    self.requests.call("file_write", &json!({ "path": name, "content": text }));
                 }
             }
         }
-        if self.calls == 0 { self.choose_files(situation).await } else { Ok(()) }
+        if self.requests.calls() == 0 { self.choose_files().await } else { Ok(()) }
     }
 
-    /// Answers a question. The text is passed on as it comes.
-    async fn explain(&mut self, situation: &Situation) -> Result<(), ModelError> {
-        let mut messages = self.request.messages.clone();
-        let lines = situation.project.lines_with_names(&situation.prompt, NAMED_LINES);
-        let mut how = EXPLAIN.to_owned();
-        if !lines.is_empty() {
-            how = format!("These lines have the names of the question:\n{}\n{EXPLAIN}", lines.join("\n"));
-        }
-        messages.push(user(how));
-        self.request(SYSTEM, messages, None, ANSWER_TOKENS, true).await.map(drop)
-    }
-
-    async fn choose_files(&mut self, situation: &Situation) -> Result<(), ModelError> {
-        let project = &situation.project;
-        let mut messages = self.base(situation);
+    async fn choose_files(&mut self) -> Result<(), ModelError> {
+        let project = &self.situation.project;
+        let mut messages = self.conversation();
         messages.push(user(CHOOSE_FILES));
-        let new = project.new_names(&situation.prompt);
+        let new = project.new_names(&self.situation.prompt);
         let names: Vec<String> = project.names.iter().chain(&new).cloned().collect();
-        let mut chosen = self.choose(messages, "files", &names, FILES).await?;
+        let mut chosen = self.requests.choose(messages, "files", &names, FILES).await?;
         // Small models forget them.
         chosen.extend(new.into_iter().filter(|name| !chosen.contains(name)).collect::<Vec<_>>());
         let unseen = |name: &&String| project.names.contains(name) && !project.texts.contains_key(*name);
         let unseen: Vec<&String> = chosen.iter().filter(unseen).collect();
         if unseen.is_empty() {
-            return self.write_files(situation, &chosen, None).await;
+            return self.write_files(&chosen, None).await;
         }
         for name in unseen {
-            self.call("file_read", &json!({ "path": name }));
+            self.requests.call("file_read", &json!({ "path": name }));
         }
         Ok(())
-    }
-
-    /// Goes on after calls of this turn.
-    async fn proceed(&mut self, situation: &Situation, calls: &[AnsweredCall]) -> Result<(), ModelError> {
-        if let Some(failed) = calls.iter().find(|call| call.result.is_error && call.name != "bash") {
-            // The user or a rule refused it, or the file cannot be changed.
-            let problem = failed.result.text.lines().next().unwrap_or_default();
-            self.emit(Ok(ModelEvent::Text(format!("Not done: {problem}"))));
-            return Ok(());
-        }
-        match calls.last().map_or("", |call| call.name.as_str()) {
-            "file_read" => {
-                let read: Vec<String> = calls.iter().filter_map(|call| argument(call, "path")).collect();
-                self.write_files(situation, &read, None).await
-            }
-            "file_write" => self.run_commands(situation).await,
-            "bash" => self.after_commands(situation, calls).await,
-            _ => self.explain(situation).await,
-        }
     }
 
     /// Has each file rewritten and calls `file_write` for those that changed. `failure` is the
     /// output of a command that has to succeed.
-    async fn write_files(
-        &mut self,
-        situation: &Situation,
-        names: &[String],
-        failure: Option<&str>,
-    ) -> Result<(), ModelError> {
-        let mut messages = self.base(situation);
-        if let Some(failure) = failure {
-            messages.push(user(format!("The request was: {}\n{failure}", situation.prompt)));
-        }
-        let is_long = |name: &&String| {
-            situation.project.texts.get(*name).is_some_and(|text| text.len() > REWRITE_BYTES)
-        };
-        let (long, names): (Vec<&String>, Vec<&String>) = names.iter().partition(is_long);
+    async fn write_files(&mut self, names: &[String], failure: Option<&str>) -> Result<(), ModelError> {
         for how in [Rewrite::Explained, Rewrite::Plain] {
-            for name in &names {
-                self.rewrite(situation, name, how, failure.is_some(), &mut messages).await?;
+            let mut messages = self.conversation();
+            if let Some(failure) = failure {
+                messages.push(user(format!("The request was: {}\n{failure}", self.situation.prompt)));
             }
-            if self.calls > 0 {
+            for name in names {
+                self.rewrite(name, how, failure.is_some(), &mut messages).await?;
+            }
+            if self.requests.calls() > 0 {
                 return Ok(());
             }
             // Another way to ask, without the useless answers.
-            messages = self.base(situation);
         }
-        for name in long {
-            self.emit(Ok(ModelEvent::Text(format!("`{name}` is too long for this model to rewrite. "))));
-        }
-        let nothing = "Nothing was changed: the model gave no usable new text.";
-        self.emit(Ok(ModelEvent::Text(nothing.to_owned())));
+        self.requests.say("Nothing was changed: the model gave no usable new text.");
         Ok(())
     }
 
-    /// Asks for the new text of a file, and calls `file_write` if the answer has one that differs.
+    /// Asks for the new text of a file, or of a section of it, and calls `file_write` if the answer
+    /// has one that differs.
     async fn rewrite(
         &mut self,
-        situation: &Situation,
         name: &str,
         how: Rewrite,
         is_correction: bool,
         messages: &mut Vec<Message>,
     ) -> Result<(), ModelError> {
-        let old = situation.project.texts.get(name).map(String::as_str);
+        let old = self.situation.project.texts.get(name).cloned();
+        let section = match &old {
+            None if self.situation.project.names.iter().any(|known| known == name) => {
+                self.requests.say(format!("`{name}` could not be read completely. "));
+                return Ok(());
+            }
+            Some(text) if text.len() > LONG_FILE_BYTES => {
+                self.requests.say(format!("`{name}` is too long for this model. "));
+                return Ok(());
+            }
+            Some(text) if text.len() > REWRITE_BYTES => {
+                let Some(section) = self.choose_section(name, text, messages).await? else { return Ok(()) };
+                Some(section)
+            }
+            _ => None,
+        };
         let reason = if is_correction { "what is still wrong" } else { "what must be different" };
-        messages.push(user(match (old, how) {
+        let part = section.as_ref().map_or_else(|| name.to_owned(), |section| section.title(name));
+        let asked = match (&old, how) {
             (None, _) => format!("Write the whole text of the new file {name}, in a fenced block."),
             (Some(_), Rewrite::Explained) => format!(
-                "Say in one sentence {reason} in {name}. Then write the whole new text of {name}, in a fenced block."
+                "Say in one sentence {reason} in {part}. Then write the whole new text of {part}, in a fenced block."
             ),
-            (Some(_), Rewrite::Plain) => format!("Write the whole new text of {name}, in a fenced block."),
+            (Some(_), Rewrite::Plain) => format!("Write the whole new text of {part}, in a fenced block."),
+        };
+        let before = section.as_ref().map(|section| section.text.as_str()).or(old.as_deref());
+        let is_shown = section.is_none() && self.situation.before.texts.get(name) == old.as_ref();
+        messages.push(user(match before {
+            Some(text) if !is_shown => format!("{part} is now:\n<file>\n{text}</file>\n{asked}"),
+            _ => asked,
         }));
-        let text = self.ask(SYSTEM, messages.clone(), None, self.model.info().max_output).await?;
+        let text = self.requests.ask(messages.clone()).await?;
         messages.push(answer(&text));
-        let Some(new) = block::rewritten(&text).filter(|new| block::is_usable(old, &new.text)) else {
+        let Some(new) = block::rewritten(&text).filter(|new| block::is_usable(before, &new.text)) else {
             return Ok(());
         };
         if !new.introduction.is_empty() {
-            self.emit(Ok(ModelEvent::Text(format!("{}\n\n", new.introduction))));
+            self.requests.say(format!("{}\n\n", new.introduction));
         }
-        self.call("file_write", &json!({ "path": name, "content": new.text }));
+        let content = match (&section, &old) {
+            (Some(section), Some(old)) => section.replaced(old, &new.text),
+            _ => new.text,
+        };
+        self.requests.call("file_write", &json!({ "path": name, "content": content }));
         Ok(())
+    }
+
+    /// Has the model choose the section of a long file that must change.
+    async fn choose_section(
+        &mut self,
+        name: &str,
+        text: &str,
+        messages: &[Message],
+    ) -> Result<Option<Section>, ModelError> {
+        let sections = sections(text);
+        let labels: Vec<String> = sections.iter().map(Section::label).collect();
+        let mut messages = messages.to_vec();
+        messages.push(user(format!(
+            "{name} has these sections:\n{}\nWhich one must be changed for this? {{\"section\": [...]}}",
+            labels.join("\n")
+        )));
+        let chosen = self.requests.choose(messages, "section", &labels, 1).await?;
+        Ok(sections.into_iter().find(|section| chosen.contains(&section.label())))
+    }
+
+    /// Runs what the prompt asks to run.
+    async fn run_request(&mut self) -> Result<(), ModelError> {
+        let quoted = commands::quoted(&self.situation.prompt);
+        let chosen = if quoted.is_empty() {
+            let mut messages = self.conversation();
+            messages.push(user(CHOOSE_COMMAND));
+            let schema = object("command", json!({ "type": "string" }));
+            let read = self.requests.ask_json(SYSTEM, messages, schema).await?;
+            let command = read.as_ref().and_then(|read| read.get("command")?.as_str()).unwrap_or_default();
+            Vec::from_iter((!command.trim().is_empty()).then(|| command.trim().to_owned()))
+        } else {
+            self.choose_commands(&quoted).await?
+        };
+        for command in &chosen {
+            self.requests.call("bash", &json!({ "command": command }));
+        }
+        if chosen.is_empty() { self.explain().await } else { Ok(()) }
     }
 
     /// Runs the commands that the prompt quotes and asks for.
-    async fn run_commands(&mut self, situation: &Situation) -> Result<(), ModelError> {
-        let ran: BTreeSet<String> = situation.ran().collect();
-        let chosen = if ran.is_empty() {
-            let quoted = commands::quoted(&situation.prompt);
-            if quoted.is_empty() {
-                Vec::new()
-            } else {
-                let mut messages = self.request.messages.clone();
-                let list = json!({ "run": quoted });
-                messages.push(user(format!(
-                    "The request was: {}\nWhich of these commands does it ask to run? {list}",
-                    situation.prompt
-                )));
-                self.choose(messages, "run", &quoted, COMMANDS).await?
-            }
-        } else {
+    async fn run_commands(&mut self) -> Result<(), ModelError> {
+        let ran: BTreeSet<String> = self.situation.commands().collect();
+        let quoted = commands::quoted(&self.situation.prompt);
+        let chosen = match (ran.is_empty(), quoted.is_empty()) {
             // After a correction.
-            ran.into_iter().collect()
+            (false, _) => ran.into_iter().collect(),
+            (true, true) => Vec::new(),
+            (true, false) => self.choose_commands(&quoted).await?,
         };
         for command in &chosen {
-            self.call("bash", &json!({ "command": command }));
+            self.requests.call("bash", &json!({ "command": command }));
         }
         if chosen.is_empty() {
-            self.conclude(situation);
+            self.conclude();
         }
         Ok(())
     }
 
-    async fn after_commands(
-        &mut self,
-        situation: &Situation,
-        calls: &[AnsweredCall],
-    ) -> Result<(), ModelError> {
-        let failed = calls.iter().find(|call| has_failed(call));
-        let corrections = situation.rounds.iter().filter(|calls| calls.iter().any(has_failed)).count();
-        let written = situation.written();
-        match failed {
-            Some(call) if corrections <= CORRECTIONS && !written.is_empty() => {
-                let command = argument(call, "command").unwrap_or_default();
-                let output = &call.result.text;
-                let start = agent::ceil_char_boundary(output, output.len().saturating_sub(OUTPUT_BYTES));
-                let output = &output[start..];
-                self.write_files(situation, &written, Some(&format!("`{command}` fails:\n{output}"))).await
-            }
-            _ => {
-                self.conclude(situation);
-                Ok(())
-            }
+    async fn choose_commands(&mut self, quoted: &[String]) -> Result<Vec<String>, ModelError> {
+        let mut messages = self.requests.messages().to_vec();
+        let list = json!({ "run": quoted });
+        messages.push(user(format!(
+            "The request was: {}\nWhich of these commands does it ask to run? {list}",
+            self.situation.prompt
+        )));
+        self.requests.choose(messages, "run", quoted, COMMANDS).await
+    }
+
+    async fn after_commands(&mut self, calls: &[AnsweredCall]) -> Result<(), ModelError> {
+        let written = self.situation.written();
+        if written.is_empty() {
+            return self.report(calls).await;
         }
+        match self.situation.failure() {
+            Some(failure) if self.situation.failures() <= CORRECTIONS => {
+                // The command may have changed files that it names.
+                if written.iter().all(|name| self.situation.project.texts.contains_key(name)) {
+                    return self.write_files(&written, Some(&failure)).await;
+                }
+                for name in &written {
+                    self.requests.call("file_read", &json!({ "path": name }));
+                }
+            }
+            _ => self.conclude(),
+        }
+        Ok(())
+    }
+
+    /// Answers from the output of commands that the prompt asked to run.
+    async fn report(&mut self, calls: &[AnsweredCall]) -> Result<(), ModelError> {
+        let mut messages = self.conversation();
+        let mut output = String::new();
+        for call in calls {
+            let command = argument(call, "command").unwrap_or_default();
+            let _ = writeln!(output, "`{command}` printed:\n{}", end_of_output(call));
+        }
+        messages.push(user(format!("{output}{REPORT}")));
+        self.requests.stream_answer(messages, ANSWER_TOKENS).await
     }
 
     /// States what was done. The model is not asked: it would claim more.
-    fn conclude(&mut self, situation: &Situation) {
+    fn conclude(&mut self) {
         let mut text = String::new();
-        let written = situation.written();
+        let written = self.situation.written();
         if !written.is_empty() {
             let _ = write!(text, "Changed {}.", quoted_list(&written));
         }
-        for call in situation.rounds.last().into_iter().flatten().filter(|call| call.name == "bash") {
+        for call in self.situation.rounds.last().into_iter().flatten().filter(|call| call.name == "bash") {
             let command = argument(call, "command").unwrap_or_default();
             let outcome = if has_failed(call) { "failed" } else { "succeeded" };
             let _ = write!(text, " `{command}` {outcome}.");
         }
-        self.emit(Ok(ModelEvent::Text(text.trim_start().to_owned())));
+        self.requests.say(text.trim_start());
     }
 
     /// The conversation up to the prompt.
-    fn base(&self, situation: &Situation) -> Vec<Message> {
-        self.request.messages[..situation.base].to_vec()
-    }
-
-    /// Has the model choose from a list. Empty if its answer cannot be read.
-    async fn choose(
-        &mut self,
-        messages: Vec<Message>,
-        key: &str,
-        choices: &[String],
-        most: usize,
-    ) -> Result<Vec<String>, ModelError> {
-        let items = json!({ "type": "array", "items": { "enum": choices }, "minItems": 1, "maxItems": most });
-        let schema = json!({
-            "type": "object",
-            "properties": { key: items },
-            "required": [key],
-            "additionalProperties": false,
-        });
-        let text = self.ask(SYSTEM, messages, Some(schema), CHOICE_TOKENS).await?;
-        let read: Option<Value> = serde_json::from_str(&text).ok();
-        let list = read.as_ref().and_then(|read| read.get(key)?.as_array().cloned()).unwrap_or_default();
-        let mut chosen: Vec<String> = Vec::new();
-        for name in list.iter().filter_map(Value::as_str) {
-            // A server that ignores schemas lets the model write anything.
-            if choices.iter().any(|choice| choice == name) && !chosen.iter().any(|known| known == name) {
-                chosen.push(name.to_owned());
-            }
-        }
-        Ok(chosen)
-    }
-
-    /// Asks the model and returns its whole answer.
-    async fn ask(
-        &mut self,
-        system: &str,
-        messages: Vec<Message>,
-        schema: Option<Value>,
-        most: u64,
-    ) -> Result<String, ModelError> {
-        self.request(system, messages, schema, most, false).await
-    }
-
-    async fn request(
-        &mut self,
-        system: &str,
-        messages: Vec<Message>,
-        schema: Option<Value>,
-        most: u64,
-        passes_text_on: bool,
-    ) -> Result<String, ModelError> {
-        let request = ModelRequest {
-            system: system.to_owned(),
-            messages,
-            tools: agent::ToolSpecs::default(),
-            max_output: Some(self.request.max_output.unwrap_or(u64::MAX).min(most)),
-            answer_schema: schema,
-            ..self.request.clone()
-        };
-        let mut answer = String::new();
-        let mut used = Usage::default();
-        let mut stream = self.model.stream(request);
-        while let Some(event) = stream.next().await {
-            match event? {
-                ModelEvent::Text(text) => {
-                    answer.push_str(&text);
-                    let event = if passes_text_on { ModelEvent::Text(text) } else { ModelEvent::Alive };
-                    self.emit(Ok(event));
-                }
-                ModelEvent::Usage(usage) => {
-                    used = usage;
-                    let mut all = self.spent;
-                    all += used;
-                    self.emit(Ok(ModelEvent::Usage(all)));
-                }
-                ModelEvent::Stop(stop) if passes_text_on => self.stop = stop,
-                event @ (ModelEvent::Alive
-                | ModelEvent::Retrying { .. }
-                | ModelEvent::Notice(_)
-                | ModelEvent::Reasoning(_)) => self.emit(Ok(event)),
-                // Without tools there are no calls, and other models' items are of no use here.
-                _ => {}
-            }
-        }
-        self.spent += used;
-        Ok(answer)
-    }
-
-    fn call(&mut self, name: &str, arguments: &Value) {
-        self.calls += 1;
-        self.emit(Ok(ModelEvent::call(format!("guided-{}", self.calls), name, arguments)));
-    }
-
-    fn emit(&self, event: Result<ModelEvent, ModelError>) {
-        // The receiver is gone only if the stream is dropped, and then this is, too.
-        let _ = self.events.unbounded_send(event);
+    fn conversation(&self) -> Vec<Message> {
+        self.situation.conversation(self.requests.messages()).to_vec()
     }
 }
 
-impl Situation {
-    fn calls(&self) -> impl Iterator<Item = &AnsweredCall> {
-        self.rounds.iter().flatten()
-    }
-
-    /// The files written in this turn, each once.
-    fn written(&self) -> Vec<String> {
-        let mut written: Vec<String> = Vec::new();
-        for call in self.calls().filter(|call| call.name == "file_write" && !call.result.is_error) {
-            if let Some(path) = argument(call, "path").filter(|path| !written.contains(path)) {
-                written.push(path);
-            }
-        }
-        written
-    }
-
-    /// The commands run in this turn.
-    fn ran(&self) -> impl Iterator<Item = String> {
-        self.calls().filter(|call| call.name == "bash").filter_map(|call| argument(call, "command"))
-    }
-}
-
-fn argument(call: &AnsweredCall, name: &str) -> Option<String> {
-    call.arguments.as_ref().ok()?.get(name)?.as_str().map(str::to_owned)
-}
-
-/// Whether a command failed or was refused.
-fn has_failed(call: &AnsweredCall) -> bool {
-    call.name == "bash" && call.result.is_error
+/// Whether a file was read to answer a question: then only its beginning is read.
+fn is_for_question(call: &AnsweredCall) -> bool {
+    let limit = call.arguments.as_ref().ok().and_then(|arguments| arguments.get("limit")?.as_u64());
+    limit == Some(QUESTION_LINES)
 }
 
 fn quoted_list(names: &[String]) -> String {

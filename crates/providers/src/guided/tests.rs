@@ -119,6 +119,20 @@ async fn run_until(
     (answer, requests)
 }
 
+/// The text of a message of the user.
+fn asked(request: &ModelRequest, at: usize) -> &str {
+    let users: Vec<_> = request
+        .messages
+        .iter()
+        .filter_map(|message| match message {
+            Message::User(parts) => Some(parts),
+            Message::Assistant(_) => None,
+        })
+        .collect();
+    let Content::Text(text) = &users[at][0] else { panic!("a text") };
+    text
+}
+
 #[tokio::test]
 async fn a_question_is_answered_in_words() {
     let answers = [r#"{"kind":"question"}"#, "It prints Hello."];
@@ -188,8 +202,82 @@ async fn a_file_that_is_not_shown_is_read_first() {
     assert_eq!(answer.calls, [("file_read".into(), json!({ "path": "b.py" }))]);
 
     messages.push(round(&[("file_read", json!({ "path": "b.py" }), ToolResult::ok("1\t2\n"))]));
-    let (answer, _) = run(messages, &["```\n3\n```"]).await;
+    let (answer, requests) = run(messages, &["```\n3\n```"]).await;
     assert_eq!(answer.calls, [("file_write".into(), json!({ "path": "b.py", "content": "3\n" }))]);
+    assert!(asked(&requests[0], 1).starts_with("b.py is now:\n<file>\n2\n</file>\n"));
+}
+
+#[tokio::test]
+async fn a_file_that_was_not_read_completely_is_not_written() {
+    let known = "<files>\na.py\nb.py\n</files>\n<file path=\"a.py\">\n1\n</file>";
+    let cut = ToolResult::ok("1\t2\n[The file has 9000 lines.]");
+    let messages = vec![
+        Message::User(vec![Content::text(known), Content::text("Change b to 3.")]),
+        round(&[("file_read", json!({ "path": "b.py" }), cut)]),
+    ];
+    let (answer, _) = run(messages, &[]).await;
+    assert!(answer.calls.is_empty());
+    assert!(answer.text.contains("`b.py` could not be read completely"), "{}", answer.text);
+}
+
+#[tokio::test]
+async fn of_a_long_file_one_section_is_rewritten() {
+    let text = |body: &str| {
+        let function = |n: usize| format!("def f{n}():\n{}\n", body.repeat(100));
+        (0..8).map(function).collect::<String>()
+    };
+    let long = text("    print(1)\n");
+    let numbered: String = (1..).zip(long.lines()).map(|(n, line)| format!("{n}\t{line}\n")).collect();
+    let known = "<files>\na.py\nb.py\n</files>\n<file path=\"a.py\">\n1\n</file>";
+    let messages = vec![
+        Message::User(vec![Content::text(known), Content::text("Make f1 print nothing.")]),
+        round(&[("file_read", json!({ "path": "b.py" }), ToolResult::ok(numbered))]),
+    ];
+    let answers = [r#"{"section":["lines 205-408: def f2():"]}"#, "```\ndef f2(): pass\n```"];
+    let (answer, requests) = run(messages, &answers).await;
+    let offered = &requests[0].answer_schema.as_ref().unwrap()["properties"]["section"]["items"]["enum"];
+    assert_eq!(offered[1], "lines 205-408: def f2():");
+    assert!(asked(&requests[1], 1).starts_with("lines 205-408 of b.py is now:\n<file>\ndef f2():\n"));
+    let content = answer.calls[0].1["content"].as_str().unwrap();
+    assert!(content.starts_with("def f0():\n") && content.contains("\n\ndef f2(): pass\ndef f4():\n"));
+}
+
+#[tokio::test]
+async fn a_command_is_run_and_its_output_reported() {
+    let mut messages = vec![prompt("commit this")];
+    let answers = [r#"{"kind":"run"}"#, r#"{"command":"git commit -am hello"}"#];
+    let (answer, _) = run(messages.clone(), &answers).await;
+    assert_eq!(answer.calls, [("bash".into(), json!({ "command": "git commit -am hello" }))]);
+
+    let failed = ToolResult::error("nothing to commit\nExit code 1");
+    messages.push(round(&[("bash", json!({ "command": "git commit -am hello" }), failed)]));
+    let (answer, requests) = run(messages, &["There was nothing to commit."]).await;
+    assert_eq!(answer.text, "There was nothing to commit.");
+    assert!(asked(&requests[0], 1).starts_with("`git commit -am hello` printed:\nnothing to commit\n"));
+}
+
+#[tokio::test]
+async fn in_plan_mode_a_change_is_described() {
+    let Message::User(mut parts) = prompt("Print Bye.") else { unreachable!() };
+    parts.insert(2, Content::text("<environment_update>\nMode: Plan. Change nothing\n</environment_update>"));
+    let answers = [r#"{"kind":"work"}"#, "greet.py must print Bye."];
+    let (answer, _) = run(vec![Message::User(parts)], &answers).await;
+    assert!(answer.calls.is_empty());
+    assert_eq!(answer.text, "greet.py must print Bye.");
+}
+
+#[tokio::test]
+async fn files_that_are_not_shown_are_read_for_a_question() {
+    let known = "<files>\na.py\nb.py\n</files>\n<file path=\"a.py\">\n1\n</file>";
+    let mut messages = vec![Message::User(vec![Content::text(known), Content::text("What is in b?")])];
+    let answers = [r#"{"kind":"question"}"#, r#"{"read":["a.py","b.py"]}"#];
+    let (answer, _) = run(messages.clone(), &answers).await;
+    let read = json!({ "path": "b.py", "limit": 400 });
+    assert_eq!(answer.calls, [("file_read".into(), read.clone())]);
+
+    messages.push(round(&[("file_read", read, ToolResult::ok("1\t2\n"))]));
+    let (answer, _) = run(messages, &["It is 2."]).await;
+    assert_eq!(answer.text, "It is 2.");
 }
 
 #[tokio::test]
@@ -208,10 +296,18 @@ async fn a_quoted_command_is_run_after_the_change_and_its_failure_is_corrected_o
     assert_eq!(answer.calls, [("bash".into(), json!({ "command": "python3 greet.py" }))]);
 
     messages.push(run_fails());
+    let (answer, _) = run(messages.clone(), &[]).await;
+    assert_eq!(answer.calls, [("file_read".into(), json!({ "path": "greet.py" }))], "it may have changed");
+
+    messages.push(round(&[("file_read", json!({ "path": "greet.py" }), ToolResult::ok("1\tx\n"))]));
     let (answer, requests) = run(messages.clone(), &["x is undefined.\n```\nprint('Bye')\n```"]).await;
     assert_eq!(answer.calls[0].1["content"], "print('Bye')\n");
-    let Some(Message::User(parts)) = requests[0].messages.get(1) else { panic!("the failure is quoted") };
-    assert!(matches!(&parts[0], Content::Text(text) if text.contains("NameError: x")));
+    assert!(asked(&requests[0], 1).contains("NameError: x"));
+    assert!(asked(&requests[0], 2).starts_with("greet.py is now:\n<file>\nx\n</file>\n"));
+
+    let answers = ["I do not know.", "```\nprint('Bye')\n```"];
+    let (_, requests) = run(messages.clone(), &answers).await;
+    assert!(asked(&requests[1], 1).contains("NameError: x"), "the second way of asking quotes it, too");
 
     messages.push(written());
     messages.push(run_fails());

@@ -1,0 +1,127 @@
+//! Where a turn stands, derived from its request.
+
+use super::project::Project;
+use agent::{AnsweredCall, Content, Message, Mode, ModelRequest};
+
+/// Bytes of a command's output that are quoted.
+const OUTPUT_BYTES: usize = 1_500;
+
+/// Where a turn stands.
+#[derive(Debug)]
+pub(super) struct Situation {
+    /// What the user wrote.
+    pub(super) prompt: String,
+    /// The mode that was last announced to the model.
+    pub(super) mode: Mode,
+    /// The files as they are now.
+    pub(super) project: Project,
+    /// The files as the conversation up to the prompt shows them.
+    pub(super) before: Project,
+    /// The calls since the prompt, in order, each round in a list of its own.
+    pub(super) rounds: Vec<Vec<AnsweredCall>>,
+    /// The number of messages up to and including the prompt.
+    base: usize,
+}
+
+impl Situation {
+    /// Returns where the turn of a request stands, or `None` if the request cannot be guided: it is
+    /// not part of a turn, its answer has a prescribed form, or no file of the project is shown.
+    pub(super) fn of(request: &ModelRequest) -> Option<Self> {
+        let can_write = request.tools.iter().any(|tool| tool.name == "file_write");
+        if !can_write || request.answer_schema.is_some() {
+            return None;
+        }
+        let last = request.messages.iter().rposition(|message| matches!(message, Message::User(_)))?;
+        let Message::User(parts) = &request.messages[last] else { return None };
+        // Blocks that begin with a tag are briefings, not the user's words.
+        let is_prompt = |text: &&str| !text.trim_start().starts_with('<');
+        let prompt: Vec<&str> = texts(parts).filter(is_prompt).collect();
+        let prompt = prompt.join("\n");
+        let base = last + 1;
+        let rounds = request.messages[base..]
+            .iter()
+            .filter_map(|message| match message {
+                Message::Assistant(answer) => Some(answer.calls().cloned().collect()),
+                Message::User(_) => None,
+            })
+            .collect();
+        let project = Project::of(&request.messages);
+        let is_known = !project.texts.is_empty() || !project.new_names(&prompt).is_empty();
+        (is_known && !prompt.trim().is_empty()).then(|| Self {
+            prompt,
+            mode: mode(&request.messages),
+            project,
+            before: Project::of(&request.messages[..base]),
+            rounds,
+            base,
+        })
+    }
+
+    /// Returns the conversation up to the prompt.
+    pub(super) fn conversation<'a>(&self, messages: &'a [Message]) -> &'a [Message] {
+        &messages[..self.base]
+    }
+
+    /// Returns the files written in this turn, each once.
+    pub(super) fn written(&self) -> Vec<String> {
+        let mut written: Vec<String> = Vec::new();
+        for call in self.calls().filter(|call| call.name == "file_write" && !call.result.is_error) {
+            if let Some(path) = argument(call, "path").filter(|path| !written.contains(path)) {
+                written.push(path);
+            }
+        }
+        written
+    }
+
+    /// Returns the commands run in this turn.
+    pub(super) fn commands(&self) -> impl Iterator<Item = String> {
+        self.calls().filter(|call| call.name == "bash").filter_map(|call| argument(call, "command"))
+    }
+
+    /// Describes the failure of the last round in which a command failed.
+    pub(super) fn failure(&self) -> Option<String> {
+        let call = self.rounds.iter().rev().find_map(|calls| calls.iter().find(|call| has_failed(call)))?;
+        let command = argument(call, "command").unwrap_or_default();
+        Some(format!("`{command}` fails:\n{}", end_of_output(call)))
+    }
+
+    /// Counts the rounds of this turn in which a command failed.
+    pub(super) fn failures(&self) -> usize {
+        self.rounds.iter().filter(|calls| calls.iter().any(has_failed)).count()
+    }
+
+    fn calls(&self) -> impl Iterator<Item = &AnsweredCall> {
+        self.rounds.iter().flatten()
+    }
+}
+
+/// Returns an argument that is a string.
+pub(super) fn argument(call: &AnsweredCall, name: &str) -> Option<String> {
+    call.arguments.as_ref().ok()?.get(name)?.as_str().map(str::to_owned)
+}
+
+/// Whether a command failed or was refused.
+pub(super) fn has_failed(call: &AnsweredCall) -> bool {
+    call.name == "bash" && call.result.is_error
+}
+
+/// The end of a result, where the failures of a command are.
+pub(super) fn end_of_output(call: &AnsweredCall) -> &str {
+    let output = &call.result.text;
+    &output[agent::ceil_char_boundary(output, output.len().saturating_sub(OUTPUT_BYTES))..]
+}
+
+fn mode(messages: &[Message]) -> Mode {
+    let announced = messages.iter().rev().find_map(|message| match message {
+        Message::User(parts) => texts(parts).filter_map(agent::announced_mode).last(),
+        Message::Assistant(_) => None,
+    });
+    announced.unwrap_or_default()
+}
+
+fn texts(parts: &[Content]) -> impl Iterator<Item = &str> {
+    parts.iter().filter_map(|part| match part {
+        Content::Text(text) => Some(text.as_str()),
+        _ => None,
+    })
+}
