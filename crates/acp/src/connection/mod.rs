@@ -8,31 +8,42 @@ mod coalesce;
 pub(crate) mod content;
 mod dispatch;
 pub(crate) mod errors;
+mod login;
+mod open;
 mod open_claims;
 mod outbox;
+mod params;
+mod projection;
 mod replay;
 mod reply;
 mod rewind;
 mod servers;
 mod sessions;
+pub(crate) mod set_option;
 pub(crate) mod settings;
 mod tasks;
 mod time;
+mod tool_set;
 pub(crate) mod unpriced;
 mod update;
+mod version;
 mod wire;
 
-pub(crate) use client::{AcpClient, SessionParts};
+pub(crate) use client::AcpClient;
 #[cfg(test)]
 pub(crate) use coalesce::{Coalescer, QueuedUpdate};
 pub(crate) use dispatch::{AnyConnection, Dispatcher, unknown};
 pub(crate) use outbox::Outbox;
+pub(crate) use params::params;
+pub(crate) use projection::Projection;
 pub(crate) use replay::Replay;
 pub(crate) use reply::Reply;
 pub(crate) use sessions::HeldUpdates;
 pub(crate) use time::rfc3339;
+pub(crate) use tool_set::ToolSet;
 pub(crate) use update::{ChunkKind, Update};
-pub(crate) use wire::{Projection, Wire};
+pub(crate) use version::{SessionParts, Version};
+pub(crate) use wire::Wire;
 
 use crate::{
     AcpOptions,
@@ -42,8 +53,6 @@ use crate::{
 use agent::{Client, ModelInfo, Runtime, SessionHandle, SessionId};
 use agent_client_protocol::{Client as ClientRole, ConnectionTo, Error};
 use reply::InFlight;
-use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, atomic::AtomicBool},
@@ -198,11 +207,4 @@ impl<W: Wire> Connection<W> {
     fn sessions(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<AcpClient<W>>>> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Decodes the parameters of a request.
-pub(crate) fn params<T: DeserializeOwned>(method: &str, params: Value) -> Result<T, Error> {
-    let params = if params.is_null() { Value::Object(Map::new()) } else { params };
-    serde_json::from_value(params)
-        .map_err(|error| errors::invalid_params(format!("invalid params of {method}: {error}")))
 }

@@ -227,7 +227,7 @@ impl<W: Wire> Outbox<W> {
             Update::Chunk { kind, text, .. } => prefix.map(|prefix| (prefix, native::delta(*kind, text))),
             _ => None,
         };
-        match update.into_wire::<W>() {
+        match W::update(update) {
             Some(update) => self.send(session, update, bytes),
             None => self.backpressure.remove(bytes),
         }

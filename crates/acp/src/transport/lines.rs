@@ -7,25 +7,15 @@
 //! others, and there is only one output path.
 
 use super::{
-    ids,
+    ids::{self, SECRET},
     message_head::{IdKind, MessageHead, Scanner},
 };
 use crate::limits::{JSON_DEPTH, KEPT_LINE_BYTES, READ_BYTES};
 use futures::{Stream, stream};
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
-use std::{
-    borrow::Cow,
-    hash::{BuildHasher, RandomState},
-    io,
-    sync::LazyLock,
-};
+use std::{borrow::Cow, io, sync::LazyLock};
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
-
-/// A random word of this process, unknown to clients. It marks the methods that this reader
-/// generates.
-pub(super) static SECRET: LazyLock<String> =
-    LazyLock::new(|| format!("{:016x}", RandomState::new().hash_one("a line of our own")));
 
 /// The method of requests that replace rejected lines. A client cannot call it, because it does not
 /// know the name.

@@ -3,7 +3,7 @@
 
 use super::{display, settings::config_options};
 use crate::{
-    connection::{self, ChunkKind, settings::Settings, unpriced},
+    connection::{self, ChunkKind, auth::AuthState, settings::Settings, unpriced},
     limits::LIVE_TEXT_BYTES,
 };
 use agent::{
@@ -379,6 +379,15 @@ pub(crate) fn stop_reason(reason: StopReason) -> acp::StopReason {
         StopReason::MaxTurnRequests => acp::StopReason::MaxTurnRequests,
         StopReason::Refusal => acp::StopReason::Refusal,
         StopReason::Cancelled => acp::StopReason::Cancelled,
+    }
+}
+
+/// Converts the login state to the wire type.
+pub(crate) fn auth_state(state: AuthState) -> acp::AuthState {
+    match state {
+        AuthState::NotRequired => acp::AuthState::NotRequired,
+        AuthState::Authenticated => acp::AuthState::Authenticated,
+        AuthState::Unauthenticated => acp::AuthState::Unauthenticated,
     }
 }
 

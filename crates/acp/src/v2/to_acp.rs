@@ -2,7 +2,7 @@
 //! types.
 
 use super::{patch, settings::config_options};
-use crate::connection::{self, ChunkKind, settings::Settings, unpriced};
+use crate::connection::{self, ChunkKind, auth::AuthState, settings::Settings, unpriced};
 use agent::{
     Compaction, CompactionStep, Content, LiveOutput, Location, MessageId, ModelInfo, ModelResponse,
     PlanEntry, PlanPriority, PlanStatus, SessionEvent, Severity, SlashCommand, StopReason, ToolCallId,
@@ -385,6 +385,15 @@ pub(crate) fn available_commands(commands: &[SlashCommand]) -> Vec<acp::Availabl
         acp::AvailableCommand::Command(acp::Command::new(&*command.name, &*command.description).input(hint))
     };
     commands.iter().map(command).collect()
+}
+
+/// Converts the login state to the wire type.
+pub(crate) fn auth_state(state: AuthState) -> acp::AuthState {
+    match state {
+        AuthState::NotRequired => acp::AuthState::NotRequired,
+        AuthState::Authenticated => acp::AuthState::Authenticated,
+        AuthState::Unauthenticated => acp::AuthState::Unauthenticated,
+    }
 }
 
 /// Converts the kind of a tool.

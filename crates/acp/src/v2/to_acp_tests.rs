@@ -1,12 +1,12 @@
 use super::{super::V2, *};
-use crate::connection::Projection as _;
+use crate::connection::{Projection as _, Wire};
 use agent::{Mode, PermissionMode, PermissionOutcome, ToolResult, TurnId, Usage, UsageUpdate};
 use serde_json::{Value, json};
 use system::AbsPath;
 
 fn wire(projection: &mut Projection, event: SessionEvent) -> Value {
     let updates = projection.updates(&event, Vec::new).into_iter();
-    updates.map(|update| serde_json::to_value(update.into_wire::<V2>().unwrap()).unwrap()).collect()
+    updates.map(|update| serde_json::to_value(V2::update(update).unwrap()).unwrap()).collect()
 }
 
 fn check(projection: &mut Projection, event: SessionEvent, expected: Value) {

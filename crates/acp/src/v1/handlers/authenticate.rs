@@ -1,12 +1,8 @@
 //! `authenticate`, `logout` and `auth/status`.
 
 use crate::{
-    connection::{
-        Reply,
-        auth::{AuthState, METHOD},
-        params,
-    },
-    v1::{Connection, Peer},
+    connection::{Reply, auth::METHOD, params},
+    v1::{Connection, Peer, to_acp},
 };
 use agent_client_protocol::v1::schema as acp;
 use serde_json::{Value, json};
@@ -42,14 +38,5 @@ pub(crate) async fn logout(connection: &Connection, peer: &Peer, reply: Reply) {
 
 /// Returns whether the model for new sessions is usable. Never fails.
 pub(crate) async fn auth_status(connection: &Connection) -> acp::AuthStatusResponse {
-    acp::AuthStatusResponse::new(auth_state_to_acp(connection.auth_state().await))
-}
-
-/// Converts the login state to the wire type.
-pub(crate) fn auth_state_to_acp(state: AuthState) -> acp::AuthState {
-    match state {
-        AuthState::NotRequired => acp::AuthState::NotRequired,
-        AuthState::Authenticated => acp::AuthState::Authenticated,
-        AuthState::Unauthenticated => acp::AuthState::Unauthenticated,
-    }
+    acp::AuthStatusResponse::new(to_acp::auth_state(connection.auth_state().await))
 }

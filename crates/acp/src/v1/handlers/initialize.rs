@@ -11,8 +11,12 @@ use crate::{
         errors,
     },
     native,
-    system::{Advertised, ClientBehaviour, UsedCapabilities},
-    v1::{ClientTraits, Connection, to_acp::OptionalUpdates},
+    v1::{
+        Connection,
+        system::{Advertised, ClientBehaviour, UsedCapabilities},
+        to_acp::OptionalUpdates,
+        wire::ClientTraits,
+    },
 };
 use agent_client_protocol::{Client, ConnectionTo, Error, schema::ProtocolVersion, v1::schema as acp};
 use serde_json::{Value, json};
