@@ -1,6 +1,6 @@
 //! The `Client` of a session: an editor at the other end of the connection.
 
-use super::{Connection, Outbox, Peer, Projection, ToolSet, Update, Wire, settings::Settings};
+use super::{Connection, Outbox, Peer, Projection, ToolSet, Update, Wire, elicitation, settings::Settings};
 use crate::native::{self, Event, EventsSwitch, Step};
 use agent::{
     AnyTool, Client, Models, PermissionOutcome, PermissionRequest, Question, QuestionOutcome, SessionEvent,
@@ -193,7 +193,8 @@ impl<W: Wire> Client for AcpClient<W> {
         let _waiting = OpenQuestion::new(self);
         self.outbox.flush(&self.session);
         // Dropping the request (the turn was cancelled) sends the client a cancellation.
-        W::ask(&self.connection, &self.session, question).await.unwrap_or_else(|error| {
+        let answer = elicitation::ask::<W::FormAnswer>(&self.connection, &self.session, &question).await;
+        answer.unwrap_or_else(|error| {
             tracing::warn!(%error, "the client failed to answer a question; treated as dismissed");
             QuestionOutcome::Unavailable
         })

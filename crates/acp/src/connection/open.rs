@@ -21,7 +21,7 @@ struct SessionParams {
 impl<W: Version> Connection<W> {
     /// Creates a session.
     ///
-    /// Its updates are held until [`Outbox::release`](super::Outbox::release): some clients hang on an update of a session
+    /// Its updates are held until `Outbox::release`: some clients hang on an update of a session
     /// that they do not know yet. If the request is cancelled meanwhile, the session is deleted.
     pub(crate) async fn create(
         &self,
@@ -48,7 +48,7 @@ impl<W: Version> Connection<W> {
     /// Opens the stored session named in the parameters of `method`, or joins its subscribers in
     /// this process.
     ///
-    /// Its updates are held until [`Outbox::release`](super::Outbox::release), unless this client is subscribed already.
+    /// Its updates are held until `Outbox::release`, unless this client is subscribed already.
     /// Before responding, call [`Connection::mark_open`], or [`Connection::leave_cancelled`] if the
     /// response is an error.
     pub(crate) async fn open(
@@ -96,7 +96,7 @@ impl<W: Version> Connection<W> {
     }
 
     /// Creates a session that starts with a copy of another session's history. Its updates are held
-    /// until [`Outbox::release`](super::Outbox::release).
+    /// until `Outbox::release`.
     pub(crate) async fn fork(
         &self,
         peer: &Peer<W>,

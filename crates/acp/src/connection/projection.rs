@@ -24,6 +24,14 @@ pub(crate) trait Projection<U>: Send {
         Vec::new()
     }
 
+    /// Switches a replay from stored events to those in progress.
+    fn catch_up(&mut self) {}
+
+    /// Returns the updates that end a replay, in order.
+    fn end_of_replay(&self) -> Vec<Update<U>> {
+        Vec::new()
+    }
+
     /// Stores the session's current settings, so that later changes can be reported in full.
     fn set_settings(&mut self, settings: Settings);
 }

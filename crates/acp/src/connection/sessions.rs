@@ -1,14 +1,12 @@
 //! Operations on existing sessions, shared by all protocol versions: they decode parameters and
 //! call the runtime.
 
-use super::{
-    Connection, Outbox, Peer, ToolSet, Wire, errors, params, set_option::change, settings::Settings,
-};
+use super::{Connection, Peer, ToolSet, Wire, errors, params, set_option::change, settings::Settings};
 use crate::{
     ClientTools,
     limits::{KOSMOKRATOR_LIST_PAGE, LIST_PAGE, TITLE_CHARS},
 };
-use agent::{Archived, Client, ListQuery, SessionError, SessionEvent, SessionHandle, SessionId, SessionPage};
+use agent::{Archived, Client, ListQuery, SessionError, SessionHandle, SessionId, SessionPage};
 use agent_client_protocol::Error;
 use serde::Deserialize;
 use serde_json::Value;
@@ -22,25 +20,6 @@ pub(super) struct SessionParam {
     pub(super) session_id: String,
     #[serde(rename = "_meta", default)]
     pub(super) meta: Value,
-}
-
-/// Holds live updates of a session during its replay; releases them when dropped.
-pub(crate) struct HeldUpdates<'a, W: Wire> {
-    outbox: &'a Outbox<W>,
-    session: &'a SessionId,
-}
-
-impl<'a, W: Wire> HeldUpdates<'a, W> {
-    /// Adopts a session held by [`Connection::hold`].
-    pub(crate) fn new(peer: &'a Peer<W>, handle: &'a SessionHandle) -> Self {
-        Self { outbox: &peer.outbox, session: handle.id() }
-    }
-}
-
-impl<W: Wire> Drop for HeldUpdates<'_, W> {
-    fn drop(&mut self) {
-        self.outbox.release(self.session);
-    }
 }
 
 impl<W: Wire> Connection<W> {
@@ -226,12 +205,6 @@ impl<W: Wire> Connection<W> {
         // the same value, drops them.
         handle.set_permission_mode(handle.state().permission_mode).await?;
         Ok(true)
-    }
-
-    /// Holds a session's updates until [`Outbox::release`]. Returns the number of the last stored
-    /// event already reported to the client, and the events in progress that are not stored.
-    pub(crate) fn hold(&self, peer: &Peer<W>, handle: &SessionHandle) -> (u64, Vec<SessionEvent>) {
-        handle.at_rest(|| peer.outbox.hold_for_replay(handle.id()))
     }
 
     /// Drops the state of a closed session.

@@ -1,7 +1,7 @@
 //! The session settings that a client can change.
 
 use crate::ClientTools;
-use agent::{Effort, Mode, ModelInfo, PermissionMode, SessionState};
+use agent::{Effort, Mode, ModelInfo, PermissionMode, SessionEvent, SessionState};
 
 /// The current settings of a session.
 #[derive(Debug, Clone, PartialEq)]
@@ -74,6 +74,17 @@ impl From<SessionState> for Settings {
 }
 
 impl Settings {
+    /// Applies an event that changes a setting; other events change nothing.
+    pub(crate) fn apply(&mut self, event: &SessionEvent) {
+        match event {
+            SessionEvent::ModeChanged(mode) => self.mode = *mode,
+            SessionEvent::PermissionModeChanged(mode) => self.permission_mode = *mode,
+            SessionEvent::ModelChanged(model) => self.model.clone_from(model),
+            SessionEvent::EffortChanged(effort) => self.effort = *effort,
+            _ => {}
+        }
+    }
+
     /// Returns all options with their current values.
     pub(crate) fn all(&self, models: &[ModelInfo]) -> Vec<Setting> {
         let mode = Setting {

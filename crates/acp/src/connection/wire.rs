@@ -5,20 +5,21 @@ use super::{
     projection::Projection,
     update::{ChunkKind, Update},
 };
-use agent::{
-    MessageId, PermissionOutcome, PermissionRequest, Question, QuestionOutcome, SessionId, ToolCallId,
-};
+use agent::{MessageId, PermissionOutcome, PermissionRequest, SessionId, ToolCallId};
 use agent_client_protocol::{Client, ConnectionTo, Error};
+use serde::{Serialize, de::DeserializeOwned};
 
 /// The messages of a version of the protocol. [`Version`](super::Version) adds its methods;
 /// everything else about a connection is shared.
 pub(crate) trait Wire: Send + Sync + Sized + 'static {
     /// A session update in this version.
-    type Update: serde::Serialize + Send + 'static;
+    type Update: Serialize + Send + 'static;
     /// Converts a session's events to updates.
     type Projection: Projection<Self::Update>;
     /// Properties that clients declare in this version only.
     type ClientTraits: Send + Sync;
+    /// An answer to a form.
+    type FormAnswer: Serialize + DeserializeOwned;
 
     /// Returns the update for a piece of a message.
     fn chunk(kind: ChunkKind, id: &MessageId, text: String) -> Self::Update;
@@ -57,11 +58,4 @@ pub(crate) trait Wire: Send + Sync + Sized + 'static {
         session: &SessionId,
         request: PermissionRequest,
     ) -> impl Future<Output = Result<PermissionOutcome, Error>> + Send;
-
-    /// Sends a question for the user to the client.
-    fn ask(
-        connection: &ConnectionTo<Client>,
-        session: &SessionId,
-        question: Question,
-    ) -> impl Future<Output = Result<QuestionOutcome, Error>> + Send;
 }

@@ -265,13 +265,8 @@ impl Projection {
     }
 
     fn note_setting(&mut self, event: &SessionEvent) {
-        let Some(settings) = &mut self.settings else { return };
-        match event {
-            SessionEvent::ModeChanged(mode) => settings.mode = *mode,
-            SessionEvent::PermissionModeChanged(mode) => settings.permission_mode = *mode,
-            SessionEvent::ModelChanged(model) => settings.model.clone_from(model),
-            SessionEvent::EffortChanged(effort) => settings.effort = *effort,
-            _ => {}
+        if let Some(settings) = &mut self.settings {
+            settings.apply(event);
         }
     }
 }

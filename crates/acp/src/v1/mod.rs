@@ -2,7 +2,6 @@
 
 mod dispatch;
 mod display;
-mod elicitation;
 mod from_acp;
 mod handlers;
 #[cfg(test)]

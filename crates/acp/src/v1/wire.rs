@@ -1,13 +1,11 @@
 //! The messages of version 1, and what its clients declare.
 
-use super::{display, elicitation, permission, system::UsedCapabilities, to_acp};
+use super::{display, permission, system::UsedCapabilities, to_acp};
 use crate::{
     client_facts::ClientFacts,
     connection::{self, ChunkKind, Wire, auth::AuthState},
 };
-use agent::{
-    MessageId, PermissionOutcome, PermissionRequest, Question, QuestionOutcome, SessionId, ToolCallId,
-};
+use agent::{MessageId, PermissionOutcome, PermissionRequest, SessionId, ToolCallId};
 use agent_client_protocol::{Client, ConnectionTo, Error, v1::schema as acp};
 
 pub(super) type Connection = connection::Connection<V1>;
@@ -37,6 +35,7 @@ impl ClientTraits {
 impl Wire for V1 {
     type Update = acp::SessionUpdate;
     type Projection = to_acp::Projection;
+    type FormAnswer = acp::CreateElicitationResponse;
     type ClientTraits = ClientTraits;
 
     fn chunk(kind: ChunkKind, id: &MessageId, text: String) -> acp::SessionUpdate {
@@ -76,15 +75,5 @@ impl Wire for V1 {
         let request = permission::request(session, request);
         let response = connection.send_request(request).block_task().await?;
         Ok(permission::outcome(&response.outcome))
-    }
-
-    async fn ask(
-        connection: &ConnectionTo<Client>,
-        session: &SessionId,
-        question: Question,
-    ) -> Result<QuestionOutcome, Error> {
-        let request = elicitation::request(session, &question);
-        let response = connection.send_request(request).block_task().await?;
-        Ok(elicitation::outcome(response.action, &question))
     }
 }

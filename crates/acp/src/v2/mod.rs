@@ -2,7 +2,6 @@
 //! the agent's machine, and the output of commands is shown in terminals owned by the agent.
 
 mod dispatch;
-mod elicitation;
 mod from_acp;
 mod handlers;
 mod patch;

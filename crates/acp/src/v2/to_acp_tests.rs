@@ -84,7 +84,9 @@ fn messages_are_streamed_or_whole() {
     check(&mut now, delta(), json!([chunk]));
     check(&mut now, response(), json!([thought]));
     check(&mut Projection::replay(), response(), json!([thought, whole]));
-    check(&mut Projection::replay().catch_up(), delta(), json!([whole]));
+    let mut in_progress = Projection::replay();
+    in_progress.catch_up();
+    check(&mut in_progress, delta(), json!([whole]));
     check(
         &mut now,
         SessionEvent::UserMessage { id: "u".into(), content: vec![Content::text("hello")] },

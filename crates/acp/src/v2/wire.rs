@@ -1,10 +1,8 @@
 //! The messages of version 2.
 
-use super::{elicitation, permission, to_acp};
+use super::{permission, to_acp};
 use crate::connection::{self, ChunkKind, Wire, auth::AuthState};
-use agent::{
-    MessageId, PermissionOutcome, PermissionRequest, Question, QuestionOutcome, SessionId, ToolCallId,
-};
+use agent::{MessageId, PermissionOutcome, PermissionRequest, SessionId, ToolCallId};
 use agent_client_protocol::{Client, ConnectionTo, Error, UntypedMessage};
 use agent_client_protocol_schema::v2 as acp;
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -20,6 +18,7 @@ pub(crate) struct V2;
 impl Wire for V2 {
     type Update = acp::SessionUpdate;
     type Projection = to_acp::Projection;
+    type FormAnswer = acp::CreateElicitationResponse;
     type ClientTraits = ();
 
     fn chunk(kind: ChunkKind, id: &MessageId, text: String) -> acp::SessionUpdate {
@@ -59,16 +58,6 @@ impl Wire for V2 {
         let response: acp::RequestPermissionResponse =
             ask(connection, "session/request_permission", request).await?;
         Ok(permission::outcome(&response.outcome))
-    }
-
-    async fn ask(
-        connection: &ConnectionTo<Client>,
-        session: &SessionId,
-        question: Question,
-    ) -> Result<QuestionOutcome, Error> {
-        let request = elicitation::request(session, &question);
-        let response: acp::CreateElicitationResponse = ask(connection, "elicitation/create", request).await?;
-        Ok(elicitation::outcome(response.action, &question))
     }
 }
 

@@ -9,24 +9,14 @@ use serde_json::Value;
 
 /// Logs in with one of the offered methods; repeated calls succeed.
 pub(crate) async fn login(connection: &Connection, peer: &Peer, given: Value, reply: Reply) {
-    let done = match params::<acp::LoginAuthRequest>("auth/login", given) {
-        Ok(request) => connection.log_in(&request.method_id.0).await,
-        Err(error) => Err(error),
-    };
-    let changed = done.as_ref().is_ok_and(|changed| *changed);
-    reply.send(done.map(|_| acp::LoginAuthResponse::new()));
-    if changed {
-        connection.notify_auth(peer).await;
-    }
+    let method =
+        params("auth/login", given).map(|request: acp::LoginAuthRequest| request.method_id.0.to_string());
+    connection.answer_login(peer, method, reply, acp::LoginAuthResponse::new()).await;
 }
 
 /// Stops using credentials for this client.
 pub(crate) async fn logout(connection: &Connection, peer: &Peer, reply: Reply) {
-    let changed = connection.log_out();
-    reply.send(Ok(acp::LogoutAuthResponse::new()));
-    if changed {
-        connection.notify_auth(peer).await;
-    }
+    connection.answer_logout(peer, reply, acp::LogoutAuthResponse::new()).await;
 }
 
 /// Returns whether the model for new sessions is usable. Never fails.
