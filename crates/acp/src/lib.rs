@@ -4,10 +4,11 @@
 //! `transport` splits bytes into lines; the SDK parses lines into messages. The first line
 //! (`dialect`) selects `v1` or `v2`, whose dispatcher finds the handler; the handler delegates to
 //! the [`agent::Runtime`]. Session events reach the client through `connection::client` and
-//! `connection::outbox`. A protocol version is a `connection::Wire`: its conversions and its
-//! methods. `connection` holds the code that the versions share, `native` the events and requests
-//! for programs that are not editors, and `legacy` an older dialect. Where the client offers files
-//! or terminals, sessions use them through `system`, an implementation of `system::System`.
+//! `connection::outbox`. A protocol version is a `connection::Wire`, its messages, and a
+//! `connection::Version`, its sessions and methods. `connection` holds the code that the versions
+//! share, `native` the events and requests for programs that are not editors, and `legacy` an older
+//! dialect. Where a client of version 1 offers files or terminals, sessions use them through
+//! `v1::system`, an implementation of `system::System`.
 //!
 //! Architecture Invariant: no wire type leaves this crate, and no handler waits for the client or
 //! the model inside the dispatch loop.
@@ -20,7 +21,6 @@ mod limits;
 pub mod native;
 mod options;
 mod serve;
-mod system;
 pub mod testing;
 mod transport;
 mod v1;

@@ -66,13 +66,13 @@ mod tests {
             "name.starts_with(\"house.\")",
             "\"House.Two\"",
         ] {
-            assert_eq!(found("crates/acp/src/system/mod.rs", text), 1, "{text}");
+            assert_eq!(found("crates/acp/src/v1/system/mod.rs", text), 1, "{text}");
             assert_eq!(found("crates/acp/src/client_facts/more.rs", text), 0, "{text}");
             assert_eq!(found("crates/acp/tests/it/a.rs", text), 0, "{text}");
-            assert_eq!(found("crates/acp/src/system/tests/a.rs", text), 0, "{text}");
+            assert_eq!(found("crates/acp/src/v1/system/tests/a.rs", text), 0, "{text}");
         }
         for text in ["awesome-editors", "some_editor", "the house", "\".some-editor\""] {
-            assert_eq!(found("crates/acp/src/system/mod.rs", text), 0, "{text}");
+            assert_eq!(found("crates/acp/src/v1/system/mod.rs", text), 0, "{text}");
         }
     }
 

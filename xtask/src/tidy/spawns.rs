@@ -9,7 +9,7 @@ const PLACES: [(&str, &str); 7] = [
     ("crates/system/src/local/start.rs", "the one spawn function: what it starts is watched before it runs"),
     ("crates/system/src/local/watchdog.rs", "who watches has nobody who watches it"),
     ("crates/system/src/local/sandbox/", "the stages of the launcher"),
-    ("crates/acp/src/system/tests/shells.rs", "the tests start what an editor's terminal starts"),
+    ("crates/acp/src/v1/system/tests/shells.rs", "the tests start what an editor's terminal starts"),
     ("crates/tiller/src/demo", "the demo plays the editor, and an editor starts its agent"),
     ("crates/tiller/tests/", "the end-to-end tests start the real binary"),
     ("xtask/", "the project's own commands start cargo, and the benchmark its child"),

@@ -1,10 +1,7 @@
 //! The `Client` of a session: an editor at the other end of the connection.
 
-use super::{Connection, Outbox, Peer, Projection, Update, Wire, settings::Settings};
-use crate::{
-    native::{self, Event, EventsSwitch, Step},
-    system::ToolSet,
-};
+use super::{Connection, Outbox, Peer, Projection, ToolSet, Update, Wire, elicitation, settings::Settings};
+use crate::native::{self, Event, EventsSwitch, Step};
 use agent::{
     AnyTool, Client, Models, PermissionOutcome, PermissionRequest, Question, QuestionOutcome, SessionEvent,
     SessionId, TurnError,
@@ -14,18 +11,9 @@ use agent_client_protocol::{
 };
 use async_trait::async_trait;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use system::System;
 use tokio_util::sync::CancellationToken;
 #[cfg(feature = "v2")]
 use {agent::MessageId, agent_client_protocol::Error};
-
-/// The client and the system of a session.
-pub(crate) struct SessionParts<W: Wire> {
-    /// The client that receives events and answers questions.
-    pub(crate) client: AcpClient<W>,
-    /// The system on which tools act.
-    pub(crate) system: Arc<dyn System>,
-}
 
 /// The projections of a session's events: to updates of the protocol, and to native events if the
 /// client asked for them.
@@ -205,7 +193,8 @@ impl<W: Wire> Client for AcpClient<W> {
         let _waiting = OpenQuestion::new(self);
         self.outbox.flush(&self.session);
         // Dropping the request (the turn was cancelled) sends the client a cancellation.
-        W::ask(&self.connection, &self.session, question).await.unwrap_or_else(|error| {
+        let answer = elicitation::ask::<W::FormAnswer>(&self.connection, &self.session, &question).await;
+        answer.unwrap_or_else(|error| {
             tracing::warn!(%error, "the client failed to answer a question; treated as dismissed");
             QuestionOutcome::Unavailable
         })

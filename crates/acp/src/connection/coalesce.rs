@@ -25,8 +25,6 @@ pub(crate) struct QueuedUpdate<U> {
 #[derive(Debug)]
 pub(crate) struct Coalescer<U> {
     pending: VecDeque<QueuedUpdate<U>>,
-    /// The number of urgent updates in `pending`.
-    urgent: usize,
     /// When the last chunk was queued.
     chunk_queued: Option<Instant>,
     /// When the last chunk was sent.
@@ -65,7 +63,6 @@ impl<U> Default for Coalescer<U> {
     fn default() -> Self {
         Self {
             pending: VecDeque::new(),
-            urgent: 0,
             chunk_queued: None,
             chunk_sent: None,
             at_reading_speed: false,
@@ -122,9 +119,8 @@ impl<U> Coalescer<U> {
                 self.states.retain(|(waiting, _)| *waiting != kind);
                 self.states.push((kind, frame));
             }
-            urgent @ (Update::Urgent(_) | Update::Native(_)) => {
-                self.urgent += 1;
-                self.pending.push_back(QueuedUpdate { update: urgent, bytes });
+            update @ (Update::Urgent(_) | Update::Native(_)) => {
+                self.pending.push_back(QueuedUpdate { update, bytes });
             }
         }
         replaced
@@ -182,7 +178,6 @@ impl<U> Coalescer<U> {
     /// Takes all queued updates, in order, regardless of time; except states, on which nothing
     /// depends.
     pub(crate) fn flush(&mut self) -> Vec<QueuedUpdate<U>> {
-        self.urgent = 0;
         self.at_reading_speed = false;
         self.pending.drain(..).collect()
     }
@@ -259,8 +254,7 @@ impl<U> Coalescer<U> {
                 self.output_sent.entry(call.clone()).or_insert(OutputTimes { first: now, last: now }).last =
                     now;
             }
-            Some(Update::Urgent(_) | Update::Native(_)) => self.urgent -= 1,
-            Some(Update::State(..)) | None => {}
+            Some(Update::Urgent(_) | Update::Native(_) | Update::State(..)) | None => {}
         }
         waiting
     }

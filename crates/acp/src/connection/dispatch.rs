@@ -1,6 +1,6 @@
 //! Routes every message from the client to the protocol version it speaks.
 
-use super::{Connection, Wire, errors, params, reply::Reply};
+use super::{Connection, Version, errors, params, reply::Reply};
 use crate::transport::is_bad_line;
 use agent_client_protocol::{
     Client, ConnectionTo, Dispatch, Error, ErrorCode, HandleDispatchFrom, Handled, Responder, UntypedMessage,
@@ -61,7 +61,7 @@ impl HandleDispatchFrom<Client> for Dispatcher {
 }
 
 #[async_trait]
-impl<W: Wire> AnyConnection for Connection<W> {
+impl<W: Version> AnyConnection for Connection<W> {
     async fn request(
         self: Arc<Self>,
         request: UntypedMessage,

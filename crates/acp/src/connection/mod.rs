@@ -1,38 +1,51 @@
 //! A client's connection in any protocol version: its sessions, its running requests and its
 //! output.
 
-pub(crate) mod answers;
 pub(crate) mod auth;
 mod client;
 mod coalesce;
 pub(crate) mod content;
 mod dispatch;
+mod elicitation;
 pub(crate) mod errors;
+mod login;
+mod open;
 mod open_claims;
 mod outbox;
+mod params;
+pub(crate) mod permission_options;
+mod projection;
 mod replay;
 mod reply;
 mod rewind;
 mod servers;
 mod sessions;
+pub(crate) mod set_option;
 pub(crate) mod settings;
+mod streamed;
 mod tasks;
 mod time;
+mod tool_set;
 pub(crate) mod unpriced;
 mod update;
+mod version;
 mod wire;
 
-pub(crate) use client::{AcpClient, SessionParts};
+pub(crate) use client::AcpClient;
 #[cfg(test)]
 pub(crate) use coalesce::{Coalescer, QueuedUpdate};
 pub(crate) use dispatch::{AnyConnection, Dispatcher, unknown};
 pub(crate) use outbox::Outbox;
-pub(crate) use replay::Replay;
+pub(crate) use params::params;
+pub(crate) use projection::Projection;
+pub(crate) use replay::{HeldUpdates, ReplayFrom};
 pub(crate) use reply::Reply;
-pub(crate) use sessions::HeldUpdates;
+pub(crate) use streamed::StreamedMessages;
 pub(crate) use time::rfc3339;
+pub(crate) use tool_set::ToolSet;
 pub(crate) use update::{ChunkKind, Update};
-pub(crate) use wire::{Projection, Wire};
+pub(crate) use version::{SessionParts, Version};
+pub(crate) use wire::Wire;
 
 use crate::{
     AcpOptions,
@@ -41,12 +54,11 @@ use crate::{
 };
 use agent::{Client, ModelInfo, Runtime, SessionHandle, SessionId};
 use agent_client_protocol::{Client as ClientRole, ConnectionTo, Error};
+use login::Login;
 use reply::InFlight;
-use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, atomic::AtomicBool},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 use tasks::Tasks;
 use tokio_util::sync::CancellationToken;
@@ -58,19 +70,15 @@ pub(crate) struct Connection<W: Wire> {
     /// The server's options.
     pub(crate) options: AcpOptions,
     /// The running requests.
-    pub(crate) tasks: Tasks,
+    tasks: Tasks,
     /// Cancelled when the client disconnects.
     pub(crate) gone: CancellationToken,
     /// The unanswered requests.
-    pub(crate) in_flight: InFlight,
+    in_flight: InFlight,
     /// Whether native events are sent.
     pub(crate) native: Arc<EventsSwitch>,
-    /// Whether the client has logged out and not authenticated since.
-    pub(crate) logged_out: AtomicBool,
-    /// Whether the client lets its user authenticate when a session is refused for lack of it.
-    pub(crate) shows_login: AtomicBool,
-    /// Whether the user chose to continue without a language model, until one is configured.
-    pub(crate) without_model: AtomicBool,
+    /// What the client and its user have decided about credentials.
+    pub(crate) login: Login,
     backpressure: Arc<Backpressure>,
     /// Translates request ids between the client and the SDK.
     pub(crate) ids: Arc<Ids>,
@@ -115,9 +123,7 @@ impl<W: Wire> Connection<W> {
             tasks: Tasks::default(),
             in_flight: InFlight::default(),
             gone: CancellationToken::new(),
-            logged_out: AtomicBool::new(false),
-            shows_login: AtomicBool::new(false),
-            without_model: AtomicBool::new(false),
+            login: Login::default(),
             backpressure,
             ids,
             peer: OnceLock::new(),
@@ -198,11 +204,4 @@ impl<W: Wire> Connection<W> {
     fn sessions(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<AcpClient<W>>>> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Decodes the parameters of a request.
-pub(crate) fn params<T: DeserializeOwned>(method: &str, params: Value) -> Result<T, Error> {
-    let params = if params.is_null() { Value::Object(Map::new()) } else { params };
-    serde_json::from_value(params)
-        .map_err(|error| errors::invalid_params(format!("invalid params of {method}: {error}")))
 }

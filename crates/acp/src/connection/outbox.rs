@@ -132,16 +132,6 @@ impl<W: Wire> Outbox<W> {
     }
 
     /// Sends an update directly, bypassing the held lane, once the client has read most of the
-    /// previous ones. For replays.
-    #[cfg(feature = "v2")]
-    pub(crate) async fn send_paced(&self, session: &SessionId, update: W::Update) {
-        self.backpressure.below(UPDATES_IN_FLIGHT).await;
-        let bytes = agent::json_bytes(&update);
-        self.backpressure.add(bytes);
-        self.send(session, update, bytes);
-    }
-
-    /// Sends an update directly, bypassing the held lane, once the client has read most of the
     /// previous ones. Text is sent again as a native event of the turn `run`. For replays.
     pub(crate) async fn send_replayed(
         &self,
@@ -227,7 +217,7 @@ impl<W: Wire> Outbox<W> {
             Update::Chunk { kind, text, .. } => prefix.map(|prefix| (prefix, native::delta(*kind, text))),
             _ => None,
         };
-        match update.into_wire::<W>() {
+        match W::update(update) {
             Some(update) => self.send(session, update, bytes),
             None => self.backpressure.remove(bytes),
         }

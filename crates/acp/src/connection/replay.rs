@@ -1,16 +1,87 @@
 //! Replays a session's history to the client: updates of the protocol, and native events if the
 //! client asked for them.
 
-use super::{Connection, Outbox, Peer, Update, Wire};
+use super::{Connection, Outbox, Peer, Projection as _, Update, Wire, errors};
 use crate::native;
-use agent::{ModelInfo, Models, SessionEvent, SessionHandle, TurnId};
+use agent::{EventPages, ModelInfo, Models, SessionEvent, SessionHandle, SessionId, StoreError, TurnId};
+use agent_client_protocol::{Error, RequestCancellation};
 use std::sync::Arc;
 
+/// From where a session's stored events are replayed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ReplayFrom {
+    /// The first stored event.
+    Start,
+    /// Now: no stored event is replayed.
+    #[cfg(feature = "v2")]
+    Now,
+}
+
+/// Holds live updates of a session during its replay; releases them when dropped.
+pub(crate) struct HeldUpdates<'a, W: Wire> {
+    outbox: &'a Outbox<W>,
+    session: &'a SessionId,
+}
+
+impl<'a, W: Wire> HeldUpdates<'a, W> {
+    /// Adopts a session whose updates are held.
+    pub(crate) fn new(peer: &'a Peer<W>, handle: &'a SessionHandle) -> Self {
+        Self { outbox: &peer.outbox, session: handle.id() }
+    }
+}
+
+impl<W: Wire> Drop for HeldUpdates<'_, W> {
+    fn drop(&mut self) {
+        self.outbox.release(self.session);
+    }
+}
+
+impl<W: Wire> Connection<W> {
+    /// Replays a session that a request has opened: its stored events, no faster than the client
+    /// reads, then the events in progress that are not stored.
+    ///
+    /// Returns the updates held meanwhile, which must be dropped after the response, and whether
+    /// the replay is complete: the session is then marked as open. After an error it is left,
+    /// unless the client has it open otherwise. The error is that of the store, or of a request
+    /// that was cancelled or whose client disconnected.
+    pub(crate) async fn replay<'a>(
+        &self,
+        peer: &'a Peer<W>,
+        handle: &'a SessionHandle,
+        cancellation: &RequestCancellation,
+        from: ReplayFrom,
+        projection: W::Projection,
+    ) -> (HeldUpdates<'a, W>, Result<(), Error>) {
+        let (last, in_progress) = handle.at_rest(|| peer.outbox.hold_for_replay(handle.id()));
+        let held = HeldUpdates::new(peer, handle);
+        let until = match from {
+            ReplayFrom::Start => last,
+            #[cfg(feature = "v2")]
+            ReplayFrom::Now => 0,
+        };
+        let stored = self.runtime.shown_events(handle.id(), until);
+        let replay = Replay::new(self, peer, handle, projection);
+        let played = tokio::select! {
+            biased;
+            () = cancellation.cancelled() => Err(errors::request_cancelled()),
+            () = self.gone.cancelled() => Err(errors::request_cancelled()),
+            played = replay.run(stored, in_progress) => played.map_err(|error| errors::store(&error)),
+        };
+        // After an error response, the client does not consider the session open.
+        match &played {
+            Ok(()) => self.mark_open(handle.id()),
+            Err(_) => self.leave_cancelled(peer, handle.id()).await,
+        }
+        (held, played)
+    }
+}
+
 /// Replays a session's history, no faster than the client reads.
-pub(crate) struct Replay<'a, W: Wire> {
+struct Replay<'a, W: Wire> {
     outbox: &'a Outbox<W>,
     handle: &'a SessionHandle,
     models: Arc<dyn Models>,
+    projection: W::Projection,
     /// The native projection, if the client receives native events.
     native: Option<native::Projection>,
     /// The turn of the text being replayed.
@@ -18,23 +89,60 @@ pub(crate) struct Replay<'a, W: Wire> {
 }
 
 impl<'a, W: Wire> Replay<'a, W> {
-    pub(crate) fn new(connection: &Connection<W>, peer: &'a Peer<W>, handle: &'a SessionHandle) -> Self {
+    fn new(
+        connection: &Connection<W>,
+        peer: &'a Peer<W>,
+        handle: &'a SessionHandle,
+        projection: W::Projection,
+    ) -> Self {
         Self {
             outbox: &peer.outbox,
             handle,
             models: connection.runtime.models().clone(),
+            projection,
             native: connection.native.prefix().map(|_| native::Projection::default()),
             run: None,
         }
     }
 
+    /// Sends the stored events page by page, then those in progress. Of title and usage events,
+    /// only the last is sent.
+    async fn run(mut self, mut stored: EventPages, in_progress: Vec<SessionEvent>) -> Result<(), StoreError> {
+        let (mut title, mut usage) = (None, None);
+        loop {
+            let page = stored.next().await?;
+            if page.is_empty() {
+                break;
+            }
+            for event in page {
+                match event {
+                    SessionEvent::TitleChanged(_) => title = Some(event),
+                    SessionEvent::Usage(_) => usage = Some(event),
+                    event => self.send_event(&event).await,
+                }
+            }
+        }
+        self.projection.catch_up();
+        for event in in_progress.into_iter().chain(title).chain(usage) {
+            self.send_event(&event).await;
+        }
+        let last = self.projection.end_of_replay();
+        self.send(last).await;
+        Ok(())
+    }
+
     /// Sends the updates of an event, and its native events.
-    pub(crate) async fn send(&mut self, event: &SessionEvent, updates: Vec<Update<W::Update>>) {
+    async fn send_event(&mut self, event: &SessionEvent) {
+        let updates = self.projection.project(event, &Vec::new);
         let models = || -> Vec<ModelInfo> { self.models.list() };
         let updates = match &mut self.native {
             Some(native) if is_replayed(event) => native.with_updates(event, updates, &models),
             _ => updates,
         };
+        self.send(updates).await;
+    }
+
+    async fn send(&mut self, updates: Vec<Update<W::Update>>) {
         for update in updates {
             self.outbox.send_replayed(self.handle.id(), &mut self.run, update).await;
         }

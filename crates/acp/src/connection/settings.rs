@@ -1,10 +1,7 @@
 //! The session settings that a client can change.
 
-use super::{Connection, Wire, errors};
 use crate::ClientTools;
-use agent::{Effort, Mode, ModelInfo, PermissionMode, SessionHandle, SessionState};
-use agent_client_protocol::Error;
-use serde_json::Value;
+use agent::{Effort, Mode, ModelInfo, PermissionMode, SessionEvent, SessionState};
 
 /// The current settings of a session.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,13 +52,13 @@ pub(crate) struct Choice {
     pub(crate) description: Option<String>,
 }
 
-const MODE: &str = "mode";
-const MODEL: &str = "model";
-const PERMISSION_MODE: &str = "permission_mode";
-const THOUGHT_LEVEL: &str = "thought_level";
+pub(super) const MODE: &str = "mode";
+pub(super) const MODEL: &str = "model";
+pub(super) const PERMISSION_MODE: &str = "permission_mode";
+pub(super) const THOUGHT_LEVEL: &str = "thought_level";
 /// The thought level that leaves the decision to the model.
 const DEFAULT_LEVEL: &str = "default";
-const CLIENT_TOOLS: &str = "client_tools";
+pub(super) const CLIENT_TOOLS: &str = "client_tools";
 
 impl From<SessionState> for Settings {
     fn from(state: SessionState) -> Self {
@@ -77,6 +74,17 @@ impl From<SessionState> for Settings {
 }
 
 impl Settings {
+    /// Applies an event that changes a setting; other events change nothing.
+    pub(crate) fn apply(&mut self, event: &SessionEvent) {
+        match event {
+            SessionEvent::ModeChanged(mode) => self.mode = *mode,
+            SessionEvent::PermissionModeChanged(mode) => self.permission_mode = *mode,
+            SessionEvent::ModelChanged(model) => self.model.clone_from(model),
+            SessionEvent::EffortChanged(effort) => self.effort = *effort,
+            _ => {}
+        }
+    }
+
     /// Returns all options with their current values.
     pub(crate) fn all(&self, models: &[ModelInfo]) -> Vec<Setting> {
         let mode = Setting {
@@ -106,57 +114,6 @@ impl Settings {
     }
 }
 
-/// Changes an option of a session; returns once the change is in force and recorded.
-pub(super) async fn change<W: Wire>(
-    connection: &Connection<W>,
-    handle: &SessionHandle,
-    id: &str,
-    value: &Value,
-) -> Result<(), Error> {
-    let Some(value) = value.as_str() else {
-        return Err(errors::invalid_params(format!(
-            "value of {id} is the id of one of its options, a string"
-        )));
-    };
-    let wrong = |error: agent::UnknownMode| errors::invalid_params(format!("value of {id}: {error}"));
-    let changed = match id {
-        MODE => handle.set_mode(value.parse::<Mode>().map_err(wrong)?).await,
-        PERMISSION_MODE => handle.set_permission_mode(value.parse::<PermissionMode>().map_err(wrong)?).await,
-        MODEL => return choose_model(connection, handle, value).await,
-        THOUGHT_LEVEL => handle.set_effort(thought_level(value).map_err(wrong)?).await,
-        CLIENT_TOOLS => {
-            let tools = ClientTools::ALL.into_iter().find(|tools| tools.id() == value).ok_or_else(|| {
-                let all = ClientTools::ALL.map(ClientTools::id).join(", ");
-                errors::invalid_params(format!("value of {id}: unknown value {value:?}; use one of {all}"))
-            })?;
-            match connection.set_client_tools(handle, tools).await {
-                Ok(false) => {
-                    return Err(errors::invalid_params(format!(
-                        "{id} cannot be set: the client advertises neither files nor terminals"
-                    )));
-                }
-                changed => changed.map(drop),
-            }
-        }
-        _ => {
-            return Err(errors::invalid_params(format!(
-                "Unknown config option: {id}; use {MODE}, {MODEL}, {THOUGHT_LEVEL} or {PERMISSION_MODE}"
-            )));
-        }
-    };
-    changed.map_err(|error| errors::session(&error))
-}
-
-/// Changes a session's model to the one with the full id `id`.
-pub(crate) async fn choose_model<W: Wire>(
-    connection: &Connection<W>,
-    handle: &SessionHandle,
-    id: &str,
-) -> Result<(), Error> {
-    let chosen = handle.set_model(id).await;
-    chosen.map_err(|error| errors::named_model(&error, id, &connection.models()))
-}
-
 fn client_tools(current: ClientTools) -> Setting {
     let labels = ["Through the editor", "Two machines", "Off"];
     let values = ClientTools::ALL.iter().zip(labels);
@@ -171,7 +128,7 @@ fn client_tools(current: ClientTools) -> Setting {
 }
 
 /// Parses the id of a thought level.
-fn thought_level(id: &str) -> Result<Option<Effort>, agent::UnknownMode> {
+pub(super) fn thought_level(id: &str) -> Result<Option<Effort>, agent::UnknownMode> {
     if id == DEFAULT_LEVEL { Ok(None) } else { id.parse().map(Some) }
 }
 

@@ -1,6 +1,5 @@
 //! An update to the client, with the properties that the coalescer needs.
 
-use super::Wire;
 use crate::native::{Frame, StateKind, Step};
 use agent::{MessageId, ToolCallId};
 use serde::Serialize;
@@ -76,16 +75,6 @@ impl<U> Update<U> {
             Self::Output { update, .. } | Self::Urgent(update) => agent::json_bytes(update),
             Self::Native(frame) => agent::json_bytes(&frame.event),
             Self::State(..) => 0,
-        }
-    }
-
-    /// Converts to the protocol's update; `None` for a native event or state.
-    pub(crate) fn into_wire<W: Wire<Update = U>>(self) -> Option<U> {
-        match self {
-            Self::Chunk { kind, id, text } => Some(W::chunk(kind, &id, text)),
-            Self::Display { call, data } => Some(W::display(&call, data)),
-            Self::Output { update, .. } | Self::Urgent(update) => Some(*update),
-            Self::Native(_) | Self::State(..) => None,
         }
     }
 }

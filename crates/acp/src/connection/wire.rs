@@ -1,32 +1,41 @@
-//! The interface between a connection and a version of the protocol.
+//! The messages that a version of the protocol sends to the client.
 
 use super::{
-    Connection, Peer, auth::AuthState, client::SessionParts, reply::Reply, settings::Settings,
-    update::ChunkKind, update::Update,
+    auth::AuthState,
+    projection::Projection,
+    update::{ChunkKind, Update},
 };
-use agent::{
-    MessageId, ModelInfo, PermissionOutcome, PermissionRequest, Question, QuestionOutcome, SessionEvent,
-    SessionId, ToolCallId,
-};
+use agent::{MessageId, PermissionOutcome, PermissionRequest, SessionId, ToolCallId};
 use agent_client_protocol::{Client, ConnectionTo, Error};
-use serde_json::Value;
-use std::sync::Arc;
+use serde::{Serialize, de::DeserializeOwned};
 
-/// A version of the protocol: its messages and its methods. Everything else about a connection is
-/// shared.
+/// The messages of a version of the protocol. [`Version`](super::Version) adds its methods;
+/// everything else about a connection is shared.
 pub(crate) trait Wire: Send + Sync + Sized + 'static {
     /// A session update in this version.
-    type Update: serde::Serialize + Send + 'static;
+    type Update: Serialize + Send + 'static;
     /// Converts a session's events to updates.
     type Projection: Projection<Self::Update>;
     /// Properties that clients declare in this version only.
     type ClientTraits: Send + Sync;
+    /// An answer to a form.
+    type FormAnswer: Serialize + DeserializeOwned;
 
     /// Returns the update for a piece of a message.
     fn chunk(kind: ChunkKind, id: &MessageId, text: String) -> Self::Update;
 
     /// Returns the update for a piece of a running command's output.
     fn display(call: &ToolCallId, data: String) -> Self::Update;
+
+    /// Converts an update of a session to this version; `None` for a native event or state.
+    fn update(update: Update<Self::Update>) -> Option<Self::Update> {
+        match update {
+            Update::Chunk { kind, id, text } => Some(Self::chunk(kind, &id, text)),
+            Update::Display { call, data } => Some(Self::display(&call, data)),
+            Update::Output { update, .. } | Update::Urgent(update) => Some(*update),
+            Update::Native(_) | Update::State(..) => None,
+        }
+    }
 
     /// Sends an update.
     fn send(
@@ -49,48 +58,4 @@ pub(crate) trait Wire: Send + Sync + Sized + 'static {
         session: &SessionId,
         request: PermissionRequest,
     ) -> impl Future<Output = Result<PermissionOutcome, Error>> + Send;
-
-    /// Sends a question for the user to the client.
-    fn ask(
-        connection: &ConnectionTo<Client>,
-        session: &SessionId,
-        question: Question,
-    ) -> impl Future<Output = Result<QuestionOutcome, Error>> + Send;
-
-    /// Creates the client and the system of a session.
-    fn session_parts(
-        connection: &Connection<Self>,
-        peer: &Peer<Self>,
-        session: &SessionId,
-    ) -> SessionParts<Self>;
-
-    /// Handles a request and sends its response.
-    fn route(
-        method: String,
-        params: Value,
-        reply: Reply,
-        connection: Arc<Connection<Self>>,
-        client: ConnectionTo<Client>,
-    ) -> impl Future<Output = ()> + Send;
-}
-
-/// Converts a session's events to updates of one version. Keeps the state that later events need.
-pub(crate) trait Projection<U>: Send {
-    /// Returns the updates for an event, in order.
-    fn project(&mut self, event: &SessionEvent, models: &dyn Fn() -> Vec<ModelInfo>) -> Vec<Update<U>>;
-
-    /// Returns the updates for the start or the end of waiting for the user's answer.
-    fn waiting(&mut self, _for_the_user: bool) -> Vec<Update<U>> {
-        Vec::new()
-    }
-
-    /// Returns the updates for a message's turn that ended without an event because the event could
-    /// not be stored.
-    #[cfg(feature = "v2")]
-    fn failed(&mut self, _message: &MessageId, _error: &Error) -> Vec<Update<U>> {
-        Vec::new()
-    }
-
-    /// Stores the session's current settings, so that later changes can be reported in full.
-    fn set_settings(&mut self, settings: Settings);
 }

@@ -17,15 +17,6 @@ use std::{
 /// The version of the native layer.
 pub(crate) const VERSION: u32 = 1;
 
-/// A queued event.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Frame {
-    /// The turn it belongs to.
-    pub(crate) run: Option<TurnId>,
-    /// The event; `None` to only set the turn of the text that follows.
-    pub(crate) event: Option<Event>,
-}
-
 /// The parameters of a notification: the fields common to all events, and the event's own.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]

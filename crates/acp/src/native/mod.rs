@@ -14,6 +14,7 @@ mod capabilities;
 mod event;
 mod events_switch;
 mod fields;
+mod frame;
 mod names;
 mod projection;
 mod requests;
@@ -27,10 +28,11 @@ mod tree;
 mod trust;
 
 pub(crate) use capabilities::announce;
-pub(crate) use event::{Event, Frame, send};
+pub(crate) use event::{Event, send};
 pub(crate) use events_switch::EventsSwitch;
+pub(crate) use frame::{Frame, StateKind, Step};
 pub(crate) use names::Prefix;
-pub(crate) use projection::{Projection, StateKind, Step, delta};
+pub(crate) use projection::{Projection, delta};
 pub(crate) use route::route;
 pub use services::{
     AddServer, CallFunction, CallTool, ConfigureIntegration, ConfigureProvider, ExecuteLua, Hidden,

@@ -2,9 +2,10 @@
 
 use super::{
     event::{
-        Delta, EndEntry, EndStatus, Event, Frame, InProgress, PhaseName, Place, Role, RunStatus, RunUpdate,
+        Delta, EndEntry, EndStatus, Event, InProgress, PhaseName, Place, Role, RunStatus, RunUpdate,
         RuntimeChange, SpawnEntry, ToolCompleted, ToolStarted, Verdict,
     },
+    frame::{Frame, StateKind, Step},
     settings_keys::runtime_state,
     tree,
 };
@@ -19,24 +20,6 @@ use agent::{
 };
 use serde_json::json;
 use std::collections::HashMap;
-
-/// An output of the projection.
-#[derive(Debug, PartialEq)]
-pub(crate) enum Step {
-    /// An event, sent in order.
-    Frame(Frame),
-    /// A state, which replaces a queued one of its kind.
-    State(StateKind, Frame),
-}
-
-/// The kind of a state that is sent as a whole.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum StateKind {
-    /// The subagents as a tree.
-    Tree,
-    /// Statistics of the subagents.
-    Dashboard,
-}
 
 /// Converts a session's events to native events. Keeps the state that later events need.
 #[derive(Debug, Default)]
@@ -282,13 +265,8 @@ impl Projection {
     }
 
     fn note_setting(&mut self, event: &SessionEvent) {
-        let Some(settings) = &mut self.settings else { return };
-        match event {
-            SessionEvent::ModeChanged(mode) => settings.mode = *mode,
-            SessionEvent::PermissionModeChanged(mode) => settings.permission_mode = *mode,
-            SessionEvent::ModelChanged(model) => settings.model.clone_from(model),
-            SessionEvent::EffortChanged(effort) => settings.effort = *effort,
-            _ => {}
+        if let Some(settings) = &mut self.settings {
+            settings.apply(event);
         }
     }
 }

@@ -13,7 +13,7 @@ use super::{
     trust::TrustRequest,
 };
 use crate::{
-    connection::{Connection, Reply, Wire, errors, settings::choose_model},
+    connection::{Connection, Reply, Wire, errors, set_option::choose_model},
     limits::{LOG_DECISIONS_MAX, SEARCH_HITS_MAX},
 };
 use agent::{

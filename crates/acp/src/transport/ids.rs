@@ -4,15 +4,18 @@
 //! strings of our own replace them. The SDK identifies its own requests by random strings; clients
 //! of the KosmoKrator wire get integers counted from 1 instead.
 
-use super::{
-    lines::SECRET,
-    message_head::{IdKind, MessageHead},
-};
+use super::message_head::{IdKind, MessageHead};
 use serde_json::{Value, json};
 use std::{
     collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
+    hash::{BuildHasher, RandomState},
+    sync::{LazyLock, Mutex, MutexGuard, PoisonError},
 };
+
+/// A random word of this process, unknown to clients. It marks the ids and methods that this
+/// module and the reader of lines generate.
+pub(super) static SECRET: LazyLock<String> =
+    LazyLock::new(|| format!("{:016x}", RandomState::new().hash_one("a line of our own")));
 
 /// The beginning of every line of the SDK that carries an id.
 const BEFORE_ID: &str = r#"{"jsonrpc":"2.0","id":"#;

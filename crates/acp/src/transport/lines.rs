@@ -7,25 +7,15 @@
 //! others, and there is only one output path.
 
 use super::{
-    ids,
+    ids::{self, SECRET},
     message_head::{IdKind, MessageHead, Scanner},
 };
 use crate::limits::{JSON_DEPTH, KEPT_LINE_BYTES, READ_BYTES};
 use futures::{Stream, stream};
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
-use std::{
-    borrow::Cow,
-    hash::{BuildHasher, RandomState},
-    io,
-    sync::LazyLock,
-};
+use std::{borrow::Cow, io, sync::LazyLock};
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
-
-/// A random word of this process, unknown to clients. It marks the methods that this reader
-/// generates.
-pub(super) static SECRET: LazyLock<String> =
-    LazyLock::new(|| format!("{:016x}", RandomState::new().hash_one("a line of our own")));
 
 /// The method of requests that replace rejected lines. A client cannot call it, because it does not
 /// know the name.
@@ -58,7 +48,7 @@ impl IncomingLine {
     /// Returns whether it is a request or a notification in some dialect, so that it can identify
     /// the dialect.
     pub(crate) fn is_message(&self) -> bool {
-        self.head.as_ref().is_some_and(|head| head.is_object && head.method == Some(b'"'))
+        self.head.as_ref().is_some_and(|head| head.is_object && head.members.method == Some(b'"'))
     }
 
     /// Returns the error response to a line that is not a message, for use while the SDK is not
@@ -148,7 +138,11 @@ fn accept(line: String) -> Option<IncomingLine> {
     {
         return Some(rejected_line(-32700, &format!("the line cannot be parsed: {error}"), &head));
     }
-    let text = if head.is_response() && head.result && head.error { without_result(line) } else { line };
+    let text = if head.is_response() && head.members.result && head.members.error {
+        without_result(line)
+    } else {
+        line
+    };
     Some(IncomingLine { text, head: Some(head) })
 }
 
@@ -162,21 +156,21 @@ fn defect(head: &MessageHead) -> Option<(i32, &'static str)> {
     if !head.is_object || head.is_response() {
         return None;
     }
-    if head.version.as_deref() != Some("\"2.0\"") {
+    if head.members.version.as_deref() != Some("\"2.0\"") {
         return Some((-32600, "the member jsonrpc must be \"2.0\""));
     }
-    match head.method {
+    match head.members.method {
         None => return Some((-32600, "JSON-RPC request is missing method")),
         Some(b'"') => {}
         Some(_) => return Some((-32600, "the member method must be a string")),
     }
-    if head.result || head.error {
+    if head.members.result || head.members.error {
         return Some((-32600, "a message with a method has neither a result nor an error"));
     }
     if head.id_kind() == Some(IdKind::Wrong) || head.id.is_none() && head.has_id {
         return Some((-32600, "the member id must be a string or an integer"));
     }
-    if !matches!(head.params, None | Some(b'{' | b'[' | b'n')) {
+    if !matches!(head.members.params, None | Some(b'{' | b'[' | b'n')) {
         return Some((-32602, "Params must be an object"));
     }
     None

@@ -15,13 +15,21 @@ pub(crate) struct MessageHead {
     pub(crate) depth: usize,
     /// Whether the outermost value is an object.
     pub(crate) is_object: bool,
-    /// Whether the outermost value is an array.
-    pub(crate) is_array: bool,
     /// The raw text of the member `id`, and its offset in the line.
     pub(crate) id: Option<(String, usize)>,
     /// Whether there is a member `id`, regardless of its value.
     pub(crate) has_id: bool,
-    /// The raw text of the member `jsonrpc`.
+    /// The other members.
+    pub(crate) members: Members,
+    /// Whether there is a number with an exponent or with more than 300 digits, which a parser may
+    /// reject.
+    pub(crate) unusual: bool,
+}
+
+/// The members of a message other than its id.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Members {
+    /// The raw text of `jsonrpc`.
     pub(crate) version: Option<String>,
     /// The first byte of the value of `method`.
     pub(crate) method: Option<u8>,
@@ -31,9 +39,6 @@ pub(crate) struct MessageHead {
     pub(crate) result: bool,
     /// Whether there is a member `error`.
     pub(crate) error: bool,
-    /// Whether there is a number with an exponent or with more than 300 digits, which a parser may
-    /// reject.
-    pub(crate) unusual: bool,
 }
 
 /// The members of the outermost object that are recognised.
@@ -133,7 +138,6 @@ impl Scanner {
             b'[' | b'{' => {
                 if self.depth == 0 && self.head == MessageHead::default() {
                     self.head.is_object = byte == b'{';
-                    self.head.is_array = byte == b'[';
                 } else {
                     self.begin(byte);
                 }
@@ -191,10 +195,10 @@ impl Scanner {
             Some(member) => {
                 self.begun = true;
                 match member {
-                    Member::Method => self.head.method = Some(byte),
-                    Member::Params => self.head.params = Some(byte),
-                    Member::Result => self.head.result = true,
-                    Member::Error => self.head.error = true,
+                    Member::Method => self.head.members.method = Some(byte),
+                    Member::Params => self.head.members.params = Some(byte),
+                    Member::Result => self.head.members.result = true,
+                    Member::Error => self.head.members.error = true,
                     Member::Id | Member::Version if byte == b'"' => self.kept.push(byte),
                     _ => {}
                 }
@@ -224,7 +228,7 @@ impl Scanner {
                 self.head.has_id = true;
                 self.head.id = text.map(|text| (text, self.from));
             }
-            Some(Member::Version) => self.head.version = text,
+            Some(Member::Version) => self.head.members.version = text,
             _ => {}
         }
         self.begun = false;
@@ -252,7 +256,7 @@ impl MessageHead {
 
     /// Returns whether it is a response: no method, and a result or an error.
     pub(crate) fn is_response(&self) -> bool {
-        self.method.is_none() && (self.result || self.error)
+        self.members.method.is_none() && (self.members.result || self.members.error)
     }
 
     /// Returns the kind of its id, if it has one.
@@ -293,7 +297,7 @@ mod tests {
             (r#""\"#, 0, false),
         ] {
             let head = MessageHead::of(line);
-            assert_eq!((head.depth, head.result && head.error), (depth, both), "{line}");
+            assert_eq!((head.depth, head.members.result && head.members.error), (depth, both), "{line}");
         }
         assert_eq!(MessageHead::of(&"[".repeat(100_000)).depth, 100_000);
     }
@@ -329,7 +333,7 @@ mod tests {
         let head = scanner.finish();
         assert_eq!(head, MessageHead::of(line));
         assert_eq!(
-            (head.method, head.params, head.version.as_deref()),
+            (head.members.method, head.members.params, head.members.version.as_deref()),
             (Some(b'"'), Some(b'{'), Some("\"2.0\""))
         );
         assert!(head.unusual && !MessageHead::of(r#"{"true":false,"e1":"1e5"}"#).unusual);

@@ -4,7 +4,7 @@ use super::{
     V1,
     to_acp::{OptionalUpdates, Projection},
 };
-use crate::connection::{Coalescer, QueuedUpdate};
+use crate::connection::{Coalescer, QueuedUpdate, Wire as _};
 use agent::{Content, LiveOutput, SessionEvent, ToolCallUpdate, ToolContent, ToolStatus};
 use agent_client_protocol::v1::schema as acp;
 use std::time::Duration;
@@ -24,8 +24,7 @@ struct Wire {
 impl Wire {
     fn take(&mut self, updates: Vec<QueuedUpdate<acp::SessionUpdate>>, now: Instant) {
         for QueuedUpdate { update, .. } in updates {
-            let notification =
-                acp::SessionNotification::new("0".repeat(36), update.into_wire::<V1>().unwrap());
+            let notification = acp::SessionNotification::new("0".repeat(36), V1::update(update).unwrap());
             self.bytes += serde_json::to_string(&notification).unwrap().len() + ENVELOPE;
             self.messages += 1;
             self.times.push(now);

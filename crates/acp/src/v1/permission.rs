@@ -1,7 +1,7 @@
 //! Permission requests in version 1.
 
 use super::to_acp;
-use crate::connection::answers::{options, permission_outcome};
+use crate::connection::permission_options::{options, permission_outcome};
 use agent::{PermissionOutcome, PermissionRequest, SessionId, ToolContent};
 use agent_client_protocol::v1::schema as acp;
 

@@ -3,7 +3,7 @@
 
 use super::{display, settings::config_options};
 use crate::{
-    connection::{self, ChunkKind, settings::Settings, unpriced},
+    connection::{self, ChunkKind, StreamedMessages, auth::AuthState, settings::Settings, unpriced},
     limits::LIVE_TEXT_BYTES,
 };
 use agent::{
@@ -21,8 +21,7 @@ type Update = connection::Update<acp::SessionUpdate>;
 pub(crate) struct Projection {
     /// The calls that were announced and have not ended, with their displayed content.
     calls: HashMap<ToolCallId, ShownCall>,
-    /// The messages streamed since the last complete response; their text is not sent again.
-    streamed: Vec<MessageId>,
+    streamed: StreamedMessages,
     /// The current settings, once known.
     settings: Option<Settings>,
     /// Whether the client accepts notices.
@@ -115,19 +114,15 @@ impl Projection {
             SessionEvent::ModeChanged(mode) if !self.replay => {
                 let current = acp::SessionUpdate::CurrentModeUpdate(acp::CurrentModeUpdate::new(mode.id()));
                 let mut updates = vec![Update::urgent(current)];
-                updates.extend(self.settings_update(models, |settings| settings.mode = *mode));
+                updates.extend(self.settings_update(event, models));
                 updates
             }
-            SessionEvent::PermissionModeChanged(mode) if !self.replay => self
-                .settings_update(models, |settings| settings.permission_mode = *mode)
-                .into_iter()
-                .collect(),
-            SessionEvent::ModelChanged(model) if !self.replay => self
-                .settings_update(models, |settings| settings.model.clone_from(model))
-                .into_iter()
-                .collect(),
-            SessionEvent::EffortChanged(effort) if !self.replay => {
-                self.settings_update(models, |settings| settings.effort = *effort).into_iter().collect()
+            SessionEvent::PermissionModeChanged(_)
+            | SessionEvent::ModelChanged(_)
+            | SessionEvent::EffortChanged(_)
+                if !self.replay =>
+            {
+                self.settings_update(event, models).into_iter().collect()
             }
             SessionEvent::Notice { severity, title, description } => {
                 self.notice(*severity, title, description.as_deref()).into_iter().collect()
@@ -158,24 +153,14 @@ impl Projection {
             return Vec::new();
         }
         self.thinking = kind == ChunkKind::Thought && !text.ends_with('\n');
-        if !self.streamed.contains(id) {
-            self.streamed.push(id.clone());
-        }
+        self.streamed.insert(id);
         vec![Update::Chunk { kind, id: id.clone(), text: text.to_owned() }]
     }
 
     /// Returns the text of a complete response, unless it was streamed.
     fn response(&mut self, response: &ModelResponse) -> Vec<Update> {
-        let streamed = std::mem::take(&mut self.streamed);
-        let (thought, text) = (response.thoughts(), response.text());
-        [
-            (ChunkKind::Thought, &response.thought_id, thought.trim_end()),
-            (ChunkKind::Message, &response.id, text.as_str()),
-        ]
-        .into_iter()
-        .filter(|(_, id, text)| !text.is_empty() && !streamed.contains(*id))
-        .map(|(kind, id, text)| Update::Chunk { kind, id: id.clone(), text: text.to_owned() })
-        .collect()
+        let unsent = self.streamed.unsent(response).into_iter();
+        unsent.map(|(kind, id, text)| Update::Chunk { kind, id, text }).collect()
     }
 
     fn tool_call(&mut self, update: &ToolCallUpdate) -> Update {
@@ -276,13 +261,14 @@ impl Projection {
         content
     }
 
+    /// Returns the update for an event that changes a setting.
     fn settings_update(
         &mut self,
+        event: &SessionEvent,
         models: impl FnOnce() -> Vec<ModelInfo>,
-        change: impl FnOnce(&mut Settings),
     ) -> Option<Update> {
         let settings = self.settings.as_mut()?;
-        change(settings);
+        settings.apply(event);
         let options = acp::ConfigOptionUpdate::new(config_options(settings, &models()));
         Some(Update::urgent(acp::SessionUpdate::ConfigOptionUpdate(options)))
     }
@@ -379,6 +365,15 @@ pub(crate) fn stop_reason(reason: StopReason) -> acp::StopReason {
         StopReason::MaxTurnRequests => acp::StopReason::MaxTurnRequests,
         StopReason::Refusal => acp::StopReason::Refusal,
         StopReason::Cancelled => acp::StopReason::Cancelled,
+    }
+}
+
+/// Converts the login state to the wire type.
+pub(crate) fn auth_state(state: AuthState) -> acp::AuthState {
+    match state {
+        AuthState::NotRequired => acp::AuthState::NotRequired,
+        AuthState::Authenticated => acp::AuthState::Authenticated,
+        AuthState::Unauthenticated => acp::AuthState::Unauthenticated,
     }
 }
 

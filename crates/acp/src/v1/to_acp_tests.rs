@@ -1,5 +1,5 @@
 use super::{super::V1, *};
-use crate::connection::Projection as _;
+use crate::connection::{Projection as _, Wire};
 use agent::{Item, Mode, PermissionMode, Reasoning, Text, ToolResult, TurnId, Usage};
 use serde_json::{Value, json};
 use system::{AbsPath, TerminalId};
@@ -8,7 +8,7 @@ fn check(projection: &mut Projection, event: SessionEvent, expected: Value) {
     let updates: Vec<Value> = projection
         .updates(&event, Vec::new)
         .into_iter()
-        .map(|update| serde_json::to_value(update.into_wire::<V1>().unwrap()).unwrap())
+        .map(|update| serde_json::to_value(V1::update(update).unwrap()).unwrap())
         .collect();
     assert_eq!(Value::Array(updates), expected, "{event:?}");
 }
@@ -140,15 +140,13 @@ fn live_output_is_text_that_replaces() {
     projection.updates(&SessionEvent::ToolCall(call("x").status(ToolStatus::Pending)), Vec::new);
     let updates: Vec<_> = command().iter().flat_map(|event| projection.updates(event, Vec::new)).collect();
     assert!(matches!(updates[..2], [Update::Output { .. }, Update::Output { .. }]), "{updates:?}");
-    let wire =
-        serde_json::to_value(updates.into_iter().filter_map(Update::into_wire::<V1>).collect::<Vec<_>>())
-            .unwrap();
+    let wire = serde_json::to_value(updates.into_iter().filter_map(V1::update).collect::<Vec<_>>()).unwrap();
     assert_eq!(wire[1]["content"][0]["content"]["text"], "a\nb\n");
     assert_eq!(wire[2]["content"][0]["content"]["text"], "a\nb\nExit code: 3");
     assert_eq!(wire.as_array().unwrap().len(), 3);
     let flood = live(LiveOutput::Text("ü".repeat(50_000)));
     projection.updates(&SessionEvent::ToolCall(call("x").status(ToolStatus::Pending)), Vec::new);
-    let update = projection.updates(&flood, Vec::new).remove(0).into_wire::<V1>().unwrap();
+    let update = V1::update(projection.updates(&flood, Vec::new).remove(0)).unwrap();
     assert!(serde_json::to_string(&update).unwrap().len() < 1_300, "the last of it, not all of it");
 }
 
@@ -158,7 +156,7 @@ fn live_output_goes_to_a_display_terminal_if_the_client_supports_it() {
     let announced = ToolCallUpdate { title: Some("Run make".to_owned()), ..call("x") };
     projection.updates(&SessionEvent::ToolCall(announced.status(ToolStatus::Pending)), Vec::new);
     let updates = command().into_iter().flat_map(|event| projection.updates(&event, Vec::new));
-    let wire = serde_json::to_value(updates.filter_map(Update::into_wire::<V1>).collect::<Vec<_>>()).unwrap();
+    let wire = serde_json::to_value(updates.filter_map(V1::update).collect::<Vec<_>>()).unwrap();
     let terminal = json!([{"type": "terminal", "terminalId": "x"}]);
     assert_eq!(wire[0]["sessionUpdate"], "tool_call", "only an announcement makes a terminal");
     assert_eq!((&wire[0]["title"], &wire[0]["content"]), (&json!("Run make"), &terminal));
@@ -228,7 +226,7 @@ fn a_changed_mode_updates_both_forms() {
     let updates: Vec<Value> = live
         .updates(&SessionEvent::ModeChanged(Mode::Ask), Vec::new)
         .into_iter()
-        .map(|update| serde_json::to_value(update.into_wire::<V1>().unwrap()).unwrap())
+        .map(|update| serde_json::to_value(V1::update(update).unwrap()).unwrap())
         .collect();
     assert_eq!(updates[0], json!({"sessionUpdate": "current_mode_update", "currentModeId": "ask"}));
     assert_eq!(updates[1]["sessionUpdate"], "config_option_update");
@@ -287,7 +285,7 @@ fn notices_are_separate_paragraphs_from_thoughts_and_each_other() {
     let thought = SessionEvent::ThoughtDelta { id: "m1".into(), text: "so far".to_owned() };
     for event in [thought, retry(1), retry(2)] {
         for update in projection.updates(&event, Vec::new) {
-            let update = serde_json::to_value(update.into_wire::<V1>().unwrap()).unwrap();
+            let update = serde_json::to_value(V1::update(update).unwrap()).unwrap();
             text.push_str(update["content"]["text"].as_str().unwrap());
             ids.push(update["messageId"].clone());
         }

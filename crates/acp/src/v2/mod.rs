@@ -2,86 +2,24 @@
 //! the agent's machine, and the output of commands is shown in terminals owned by the agent.
 
 mod dispatch;
-mod elicitation;
 mod from_acp;
 mod handlers;
 mod patch;
 mod permission;
 mod settings;
 mod to_acp;
+mod wire;
 
-use crate::connection::{self, AcpClient, ChunkKind, Reply, SessionParts, Wire, auth::AuthState};
-use agent::{
-    MessageId, PermissionOutcome, PermissionRequest, Question, QuestionOutcome, SessionId, ToolCallId,
-};
-use agent_client_protocol::{Client, ConnectionTo, Error, UntypedMessage};
-use agent_client_protocol_schema::v2 as acp;
-use base64::{Engine, engine::general_purpose::STANDARD};
-use serde::{Serialize, de::DeserializeOwned};
+pub(crate) use wire::V2;
+
+use self::wire::{Connection, Peer};
+use crate::connection::{AcpClient, Reply, SessionParts, Version};
+use agent::SessionId;
+use agent_client_protocol::{Client, ConnectionTo};
 use serde_json::Value;
 use std::sync::Arc;
 
-type Connection = connection::Connection<V2>;
-type Peer = connection::Peer<V2>;
-
-/// The marker type of version 2.
-#[derive(Debug)]
-pub(crate) struct V2;
-
-impl Wire for V2 {
-    type Update = acp::SessionUpdate;
-    type Projection = to_acp::Projection;
-    type ClientTraits = ();
-
-    fn chunk(kind: ChunkKind, id: &MessageId, text: String) -> acp::SessionUpdate {
-        let text = acp::ContentBlock::Text(acp::TextContent::new(text));
-        let chunk = acp::ContentChunk::new(text, id.as_str().to_owned());
-        match kind {
-            ChunkKind::Message => acp::SessionUpdate::AgentMessageChunk(chunk),
-            ChunkKind::Thought => acp::SessionUpdate::AgentThoughtChunk(chunk),
-        }
-    }
-
-    fn display(call: &ToolCallId, data: String) -> acp::SessionUpdate {
-        let chunk = acp::TerminalOutputChunk::new(call.as_str().to_owned(), STANDARD.encode(data));
-        acp::SessionUpdate::TerminalOutputChunk(chunk)
-    }
-
-    fn send(
-        connection: &ConnectionTo<Client>,
-        session: &SessionId,
-        update: acp::SessionUpdate,
-    ) -> Result<(), Error> {
-        let update = acp::UpdateSessionNotification::new(session.as_str().to_owned(), update);
-        connection.send_notification(UntypedMessage::new("session/update", update)?)
-    }
-
-    fn notify_auth(connection: &ConnectionTo<Client>, state: AuthState) -> Result<(), Error> {
-        let state = acp::AuthStatusUpdateNotification::new(handlers::auth_state_to_acp(state));
-        connection.send_notification(UntypedMessage::new("auth/status_update", state)?)
-    }
-
-    async fn request_permission(
-        connection: &ConnectionTo<Client>,
-        session: &SessionId,
-        request: PermissionRequest,
-    ) -> Result<PermissionOutcome, Error> {
-        let request = permission::request(session, request);
-        let response: acp::RequestPermissionResponse =
-            ask(connection, "session/request_permission", request).await?;
-        Ok(permission::outcome(&response.outcome))
-    }
-
-    async fn ask(
-        connection: &ConnectionTo<Client>,
-        session: &SessionId,
-        question: Question,
-    ) -> Result<QuestionOutcome, Error> {
-        let request = elicitation::request(session, &question);
-        let response: acp::CreateElicitationResponse = ask(connection, "elicitation/create", request).await?;
-        Ok(elicitation::outcome(response.action, &question))
-    }
-
+impl Version for V2 {
     fn session_parts(connection: &Connection, peer: &Peer, session: &SessionId) -> SessionParts<Self> {
         let client = AcpClient::new(connection, peer, session, to_acp::Projection::default());
         SessionParts { client, system: connection.options.local.clone() }
@@ -96,15 +34,4 @@ impl Wire for V2 {
     ) {
         dispatch::route(&method, params, reply, connection, client).await;
     }
-}
-
-/// Sends a request and waits for its response. Messages are untyped, because the SDK provides this
-/// version's types only together with its router (ADR 0013).
-async fn ask<T: DeserializeOwned>(
-    connection: &ConnectionTo<Client>,
-    method: &str,
-    request: impl Serialize,
-) -> Result<T, Error> {
-    let answer = connection.send_request(UntypedMessage::new(method, request)?).block_task().await?;
-    Ok(serde_json::from_value(answer)?)
 }

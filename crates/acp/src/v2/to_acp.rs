@@ -2,7 +2,7 @@
 //! types.
 
 use super::{patch, settings::config_options};
-use crate::connection::{self, ChunkKind, settings::Settings, unpriced};
+use crate::connection::{self, ChunkKind, StreamedMessages, auth::AuthState, settings::Settings, unpriced};
 use agent::{
     Compaction, CompactionStep, Content, LiveOutput, Location, MessageId, ModelInfo, ModelResponse,
     PlanEntry, PlanPriority, PlanStatus, SessionEvent, Severity, SlashCommand, StopReason, ToolCallId,
@@ -19,8 +19,7 @@ pub(super) type Update = connection::Update<acp::SessionUpdate>;
 pub(crate) struct Projection {
     /// The calls that were announced and have not ended, with their displayed content.
     calls: HashMap<ToolCallId, ShownCall>,
-    /// The messages streamed since the last complete response; their text is not sent again.
-    streamed: Vec<MessageId>,
+    streamed: StreamedMessages,
     /// The current settings, once known.
     settings: Option<Settings>,
     /// Whether a turn runs.
@@ -71,15 +70,8 @@ impl Projection {
         Self { when: EventTiming::Past, ..Self::default() }
     }
 
-    /// Switches to events in progress, which are sent in full: text so far replaces the text that
-    /// the client may have.
-    pub(crate) fn catch_up(mut self) -> Self {
-        self.when = EventTiming::Since;
-        self
-    }
-
     /// Returns the state update: whether a turn runs, and whether it waits for the user.
-    pub(crate) fn state(&self) -> acp::SessionUpdate {
+    fn state(&self) -> acp::SessionUpdate {
         acp::SessionUpdate::StateUpdate(match (self.running, self.asked.is_empty() && self.questions == 0) {
             (true, true) => acp::StateUpdate::Running(acp::RunningStateUpdate::new()),
             (true, false) => acp::StateUpdate::RequiresAction(acp::RequiresActionStateUpdate::new()),
@@ -142,16 +134,10 @@ impl Projection {
                 let info = acp::SessionInfoUpdate::new().title(title.clone());
                 vec![Update::urgent(acp::SessionUpdate::SessionInfoUpdate(info))]
             }
-            SessionEvent::ModeChanged(mode) => self.settings_update(models, |settings| settings.mode = *mode),
-            SessionEvent::PermissionModeChanged(mode) => {
-                self.settings_update(models, |settings| settings.permission_mode = *mode)
-            }
-            SessionEvent::ModelChanged(model) => {
-                self.settings_update(models, |settings| settings.model.clone_from(model))
-            }
-            SessionEvent::EffortChanged(effort) => {
-                self.settings_update(models, |settings| settings.effort = *effort)
-            }
+            SessionEvent::ModeChanged(_)
+            | SessionEvent::PermissionModeChanged(_)
+            | SessionEvent::ModelChanged(_)
+            | SessionEvent::EffortChanged(_) => self.settings_update(event, models),
             SessionEvent::Notice { severity, title, description } => {
                 let severity = match severity {
                     Severity::Info => acp::NoticeSeverity::Info,
@@ -224,9 +210,7 @@ impl Projection {
         if text.is_empty() {
             return Vec::new();
         }
-        if !self.streamed.contains(id) {
-            self.streamed.push(id.clone());
-        }
+        self.streamed.insert(id);
         match self.when {
             EventTiming::Now => vec![Update::Chunk { kind, id: id.clone(), text: text.to_owned() }],
             EventTiming::Past | EventTiming::Since => vec![message(kind, id, text)],
@@ -235,16 +219,8 @@ impl Projection {
 
     /// Returns the text of a complete response, unless it was streamed.
     fn response(&mut self, response: &ModelResponse) -> Vec<Update> {
-        let streamed = std::mem::take(&mut self.streamed);
-        let (thought, text) = (response.thoughts(), response.text());
-        [
-            (ChunkKind::Thought, &response.thought_id, thought.trim_end()),
-            (ChunkKind::Message, &response.id, text.as_str()),
-        ]
-        .into_iter()
-        .filter(|(_, id, text)| !text.is_empty() && !streamed.contains(*id))
-        .map(|(kind, id, text)| message(kind, id, text))
-        .collect()
+        let unsent = self.streamed.unsent(response).into_iter();
+        unsent.map(|(kind, id, text)| message(kind, &id, &text)).collect()
     }
 
     fn tool_call(&mut self, update: &ToolCallUpdate) -> Update {
@@ -336,15 +312,16 @@ impl Projection {
         }
     }
 
+    /// Returns the update for an event that changes a setting.
     fn settings_update(
         &mut self,
+        event: &SessionEvent,
         models: impl FnOnce() -> Vec<ModelInfo>,
-        change: impl FnOnce(&mut Settings),
     ) -> Vec<Update> {
         let Some(settings) = self.settings.as_mut().filter(|_| self.when == EventTiming::Now) else {
             return Vec::new();
         };
-        change(settings);
+        settings.apply(event);
         let options = acp::ConfigOptionUpdate::new(config_options(settings, &models()));
         vec![Update::urgent(acp::SessionUpdate::ConfigOptionUpdate(options))]
     }
@@ -372,6 +349,16 @@ impl connection::Projection<acp::SessionUpdate> for Projection {
         self.idle(acp::StopReason::Error(acp::ErrorStopReason::new().error(error)))
     }
 
+    /// Events in progress are sent in full: text so far replaces the text that the client may have.
+    fn catch_up(&mut self) {
+        self.when = EventTiming::Since;
+    }
+
+    /// The state comes last.
+    fn end_of_replay(&self) -> Vec<Update> {
+        vec![Update::urgent(self.state())]
+    }
+
     fn set_settings(&mut self, settings: Settings) {
         self.settings = Some(settings);
     }
@@ -385,6 +372,15 @@ pub(crate) fn available_commands(commands: &[SlashCommand]) -> Vec<acp::Availabl
         acp::AvailableCommand::Command(acp::Command::new(&*command.name, &*command.description).input(hint))
     };
     commands.iter().map(command).collect()
+}
+
+/// Converts the login state to the wire type.
+pub(crate) fn auth_state(state: AuthState) -> acp::AuthState {
+    match state {
+        AuthState::NotRequired => acp::AuthState::NotRequired,
+        AuthState::Authenticated => acp::AuthState::Authenticated,
+        AuthState::Unauthenticated => acp::AuthState::Unauthenticated,
+    }
 }
 
 /// Converts the kind of a tool.

@@ -1,12 +1,12 @@
 use super::{super::V2, *};
-use crate::connection::Projection as _;
+use crate::connection::{Projection as _, Wire};
 use agent::{Mode, PermissionMode, PermissionOutcome, ToolResult, TurnId, Usage, UsageUpdate};
 use serde_json::{Value, json};
 use system::AbsPath;
 
 fn wire(projection: &mut Projection, event: SessionEvent) -> Value {
     let updates = projection.updates(&event, Vec::new).into_iter();
-    updates.map(|update| serde_json::to_value(update.into_wire::<V2>().unwrap()).unwrap()).collect()
+    updates.map(|update| serde_json::to_value(V2::update(update).unwrap()).unwrap()).collect()
 }
 
 fn check(projection: &mut Projection, event: SessionEvent, expected: Value) {
@@ -84,7 +84,9 @@ fn messages_are_streamed_or_whole() {
     check(&mut now, delta(), json!([chunk]));
     check(&mut now, response(), json!([thought]));
     check(&mut Projection::replay(), response(), json!([thought, whole]));
-    check(&mut Projection::replay().catch_up(), delta(), json!([whole]));
+    let mut in_progress = Projection::replay();
+    in_progress.catch_up();
+    check(&mut in_progress, delta(), json!([whole]));
     check(
         &mut now,
         SessionEvent::UserMessage { id: "u".into(), content: vec![Content::text("hello")] },

@@ -1,12 +1,8 @@
 //! `authenticate`, `logout` and `auth/status`.
 
 use crate::{
-    connection::{
-        Reply,
-        auth::{AuthState, METHOD},
-        params,
-    },
-    v1::{Connection, Peer},
+    connection::{Reply, auth::METHOD, params},
+    v1::{Connection, Peer, to_acp},
 };
 use agent_client_protocol::v1::schema as acp;
 use serde_json::{Value, json};
@@ -20,36 +16,17 @@ pub(crate) async fn authenticate(connection: &Connection, peer: &Peer, mut given
     if let Some(params) = given.as_object_mut() {
         params.entry("methodId").or_insert_with(|| METHOD.into());
     }
-    let done = match params::<acp::AuthenticateRequest>("authenticate", given) {
-        Ok(request) => connection.log_in(&request.method_id.0).await,
-        Err(error) => Err(error),
-    };
-    let changed = done.as_ref().is_ok_and(|changed| *changed);
-    reply.send(done.map(|_| acp::AuthenticateResponse::new()));
-    if changed {
-        connection.notify_auth(peer).await;
-    }
+    let method = params("authenticate", given)
+        .map(|request: acp::AuthenticateRequest| request.method_id.0.to_string());
+    connection.answer_login(peer, method, reply, acp::AuthenticateResponse::new()).await;
 }
 
 /// Stops using credentials for this client.
 pub(crate) async fn logout(connection: &Connection, peer: &Peer, reply: Reply) {
-    let changed = connection.log_out();
-    reply.send(Ok(acp::LogoutResponse::new()));
-    if changed {
-        connection.notify_auth(peer).await;
-    }
+    connection.answer_logout(peer, reply, acp::LogoutResponse::new()).await;
 }
 
 /// Returns whether the model for new sessions is usable. Never fails.
 pub(crate) async fn auth_status(connection: &Connection) -> acp::AuthStatusResponse {
-    acp::AuthStatusResponse::new(auth_state_to_acp(connection.auth_state().await))
-}
-
-/// Converts the login state to the wire type.
-pub(crate) fn auth_state_to_acp(state: AuthState) -> acp::AuthState {
-    match state {
-        AuthState::NotRequired => acp::AuthState::NotRequired,
-        AuthState::Authenticated => acp::AuthState::Authenticated,
-        AuthState::Unauthenticated => acp::AuthState::Unauthenticated,
-    }
+    acp::AuthStatusResponse::new(to_acp::auth_state(connection.auth_state().await))
 }

@@ -11,12 +11,16 @@ use crate::{
         errors,
     },
     native,
-    system::{Advertised, ClientBehaviour, UsedCapabilities},
-    v1::{ClientTraits, Connection, to_acp::OptionalUpdates},
+    v1::{
+        Connection,
+        system::{Advertised, ClientBehaviour, UsedCapabilities},
+        to_acp::OptionalUpdates,
+        wire::ClientTraits,
+    },
 };
 use agent_client_protocol::{Client, ConnectionTo, Error, schema::ProtocolVersion, v1::schema as acp};
 use serde_json::{Value, json};
-use std::sync::{Arc, atomic::Ordering};
+use std::sync::Arc;
 
 /// Responds with version 1 regardless of the requested version: the client decides whether it
 /// supports that.
@@ -79,7 +83,7 @@ pub(crate) fn initialize(
             .description(TERMINAL_METHOD_DESCRIPTION.to_owned())
             .args(TERMINAL_METHOD_ARGS.map(str::to_owned).to_vec());
         methods.push(acp::AuthMethod::Terminal(setup));
-        connection.shows_login.store(true, Ordering::Relaxed);
+        connection.login.set_shown();
         let pilot = acp::AuthMethodAgent::new(PILOT_METHOD, PILOT_METHOD_NAME)
             .description(PILOT_METHOD_DESCRIPTION.to_owned());
         methods.push(acp::AuthMethod::Agent(pilot));

@@ -14,7 +14,7 @@ mod set_mode;
 mod set_model;
 mod status;
 
-pub(crate) use authenticate::{auth_state_to_acp, auth_status, authenticate, logout};
+pub(crate) use authenticate::{auth_status, authenticate, logout};
 pub(crate) use fork::fork;
 pub(crate) use initialize::initialize;
 pub(crate) use list::list;

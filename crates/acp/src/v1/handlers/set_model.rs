@@ -2,7 +2,7 @@
 //! send it.
 
 use crate::{
-    connection::{params, settings::choose_model},
+    connection::{params, set_option::choose_model},
     v1::{Connection, settings::config_options},
 };
 use agent_client_protocol::Error;

@@ -15,7 +15,6 @@ use crate::{
 use agent_client_protocol::{Client, ConnectionTo, Error, schema::ProtocolVersion};
 use agent_client_protocol_schema::v2 as acp;
 use serde_json::{Value, json};
-use std::sync::atomic::Ordering;
 
 /// Responds with version 2 to clients that request version 2 or later, and rejects clients that
 /// request an earlier version.
@@ -70,7 +69,7 @@ pub(crate) fn initialize(
             .description(TERMINAL_METHOD_DESCRIPTION.to_owned())
             .args(TERMINAL_METHOD_ARGS.map(str::to_owned).to_vec());
         methods.push(acp::AuthMethod::Terminal(setup));
-        connection.shows_login.store(true, Ordering::Relaxed);
+        connection.login.set_shown();
         let pilot = acp::AuthMethodAgent::new(PILOT_METHOD, PILOT_METHOD_NAME)
             .description(PILOT_METHOD_DESCRIPTION.to_owned());
         methods.push(acp::AuthMethod::Agent(pilot));

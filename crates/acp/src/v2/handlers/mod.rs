@@ -12,7 +12,7 @@ mod status;
 
 pub(crate) use initialize::initialize;
 pub(crate) use list::list;
-pub(crate) use login::{auth_state_to_acp, auth_status, login, logout};
+pub(crate) use login::{auth_status, login, logout};
 pub(crate) use new::{fork, new};
 pub(crate) use prompt::prompt;
 pub(crate) use resume::resume;

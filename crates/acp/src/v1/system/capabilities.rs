@@ -2,10 +2,10 @@
 //! unsupported, subject to the settings.
 
 use super::behaviour::ClientBehaviour;
-use crate::{ClientTools, TerminalPlace, client_facts::Terminal};
+use crate::{ClientTools, TerminalPlace, client_facts::Terminal, connection::ToolSet};
 use std::sync::{
     Arc,
-    atomic::{AtomicBool, AtomicUsize, Ordering},
+    atomic::{AtomicBool, Ordering},
 };
 use system::{Route, Routes};
 
@@ -43,10 +43,6 @@ pub(crate) struct WithdrawnCapabilities {
     terminal: AtomicBool,
     confinement: AtomicBool,
 }
-
-/// Which tools act on which machine in a session. Can change at any time.
-#[derive(Debug, Default)]
-pub(crate) struct ToolSet(AtomicUsize);
 
 impl UsedCapabilities {
     /// Returns where the agent's own tools act.
@@ -124,25 +120,5 @@ fn demote(flag: &AtomicBool, method: &str) {
             method,
             "the client advertised this capability but does not support it; no longer used"
         );
-    }
-}
-
-impl ToolSet {
-    /// Creates a tool set.
-    pub(crate) fn new(tools: ClientTools) -> Self {
-        let set = Self::default();
-        set.change(tools);
-        set
-    }
-
-    /// Returns the current value.
-    pub(crate) fn get(&self) -> ClientTools {
-        ClientTools::ALL.get(self.0.load(Ordering::Relaxed)).copied().unwrap_or_default()
-    }
-
-    /// Changes the value.
-    pub(crate) fn change(&self, tools: ClientTools) {
-        let at = ClientTools::ALL.iter().position(|known| *known == tools).unwrap_or_default();
-        self.0.store(at, Ordering::Relaxed);
     }
 }

@@ -1,6 +1,6 @@
-//! Permission options and form answers, shared by all protocol versions.
+//! The options of a permission request, shared by all protocol versions.
 
-use agent::{PermissionOutcome, Question, QuestionOutcome};
+use agent::PermissionOutcome;
 
 const ALLOW_ONCE: &str = "allow_once";
 const ALLOW_ALWAYS: &str = "allow_always";
@@ -35,23 +35,6 @@ pub(crate) fn permission_outcome(option: &str) -> PermissionOutcome {
                 "the client chose an option that was not offered; treated as a rejection"
             );
             PermissionOutcome::RejectOnce
-        }
-    }
-}
-
-/// The only field of a form.
-pub(crate) const FIELD: &str = "answer";
-
-/// Maps an accepted form to its outcome. An answer that is missing, not text or not among the
-/// choices dismisses the question.
-pub(crate) fn question_outcome(question: &Question, answer: Option<String>) -> QuestionOutcome {
-    match answer {
-        Some(answer) if question.choices.is_empty() || question.choices.iter().any(|c| c.label == answer) => {
-            QuestionOutcome::Answered(answer)
-        }
-        other => {
-            tracing::warn!(?other, "the client accepted a form without a valid answer");
-            QuestionOutcome::Dismissed
         }
     }
 }

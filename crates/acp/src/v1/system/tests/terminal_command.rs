@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     client_facts::Stdin,
-    system::terminal_command::{TerminalCommand, encode_command, encode_launcher},
+    v1::system::terminal_command::{TerminalCommand, encode_command, encode_launcher},
 };
 
 const CLIENTS: [(Joins, Terminal); 4] = [

@@ -13,9 +13,9 @@ mod range;
 mod reason;
 mod terminal_command;
 
-pub(crate) use behaviour::ClientBehaviour;
-pub(crate) use capabilities::{Advertised, ToolSet, UsedCapabilities};
-pub(crate) use ide::ide_tools;
+pub(super) use behaviour::ClientBehaviour;
+pub(super) use capabilities::{Advertised, UsedCapabilities};
+pub(super) use ide::ide_tools;
 
 use self::{
     call::{CallError, Caller},
