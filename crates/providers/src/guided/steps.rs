@@ -69,15 +69,19 @@ impl Guide {
     }
 
     async fn begin(&mut self) -> Result<(), ModelError> {
-        let asked = kind::messages(&self.situation.prompt);
-        let kind = self.requests.ask_json(kind::SYSTEM, asked, kind::schema()).await?;
-        match (kind::read(kind.as_ref()), self.situation.mode) {
+        match (self.sort().await?, self.situation.mode) {
             (Kind::Question, _) => self.read_for_question().await,
             (Kind::Run, _) => self.run_request().await,
             (Kind::Rename | Kind::Work, Mode::Plan | Mode::Ask) => self.respond(PLAN.to_owned()).await,
             (Kind::Rename, Mode::Edit) => self.rename().await,
             (Kind::Work, Mode::Edit) => self.choose_files().await,
         }
+    }
+
+    async fn sort(&mut self) -> Result<Kind, ModelError> {
+        let asked = kind::messages(&self.situation.prompt);
+        let kind = self.requests.ask_json(kind::SYSTEM, asked, kind::schema()).await?;
+        Ok(kind::read(kind.as_ref()))
     }
 
     /// Goes on after calls of this turn.
@@ -164,7 +168,7 @@ impl Guide {
         let unseen = |name: &&String| project.names.contains(name) && !project.texts.contains_key(*name);
         let unseen: Vec<&String> = chosen.iter().filter(unseen).collect();
         if unseen.is_empty() {
-            return self.write_files(&chosen, None).await;
+            return self.write_files(&chosen, self.situation.failure().as_deref()).await;
         }
         for name in unseen {
             self.requests.call("file_read", &json!({ "path": name }));
@@ -188,7 +192,16 @@ impl Guide {
             }
             // Another way to ask, without the useless answers.
         }
-        self.requests.say("Nothing was changed: the model gave no usable new text.");
+        // A model that cannot see from the code what is wrong may see it from a command's output.
+        let quoted = commands::quoted(&self.situation.prompt);
+        if self.situation.commands().next().is_none() && !quoted.is_empty() {
+            for command in self.choose_commands(&quoted).await? {
+                self.requests.call("bash", &json!({ "command": command }));
+            }
+        }
+        if self.requests.calls() == 0 {
+            self.requests.say("Nothing was changed: the model gave no usable new text.");
+        }
         Ok(())
     }
 
@@ -317,7 +330,8 @@ impl Guide {
     async fn after_commands(&mut self, calls: &[AnsweredCall]) -> Result<(), ModelError> {
         let written = self.situation.written();
         if written.is_empty() {
-            return self.report(calls).await;
+            let is_work = calls.iter().any(has_failed) && self.sort().await? == Kind::Work;
+            return if is_work { self.choose_files().await } else { self.report(calls).await };
         }
         match self.situation.failure() {
             Some(failure) if self.situation.failures() <= CORRECTIONS => {

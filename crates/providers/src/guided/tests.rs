@@ -251,9 +251,26 @@ async fn a_command_is_run_and_its_output_reported() {
 
     let failed = ToolResult::error("nothing to commit\nExit code 1");
     messages.push(round(&[("bash", json!({ "command": "git commit -am hello" }), failed)]));
-    let (answer, requests) = run(messages, &["There was nothing to commit."]).await;
+    let answers = [r#"{"kind":"run"}"#, "There was nothing to commit."];
+    let (answer, requests) = run(messages, &answers).await;
     assert_eq!(answer.text, "There was nothing to commit.");
-    assert!(asked(&requests[0], 1).starts_with("`git commit -am hello` printed:\nnothing to commit\n"));
+    assert!(asked(&requests[1], 1).starts_with("`git commit -am hello` printed:\nnothing to commit\n"));
+}
+
+#[tokio::test]
+async fn without_a_new_text_the_quoted_command_is_run_and_its_failure_shown() {
+    let same = "```python\nprint('Hello')\n```";
+    let (kind, files) = (r#"{"kind":"work"}"#, r#"{"files":["greet.py"]}"#);
+    let mut messages = vec![prompt("`python3 main.py` fails, repair it.")];
+    let answers = [kind, files, same, same, r#"{"run":["python3 main.py"]}"#];
+    let (answer, _) = run(messages.clone(), &answers).await;
+    assert_eq!(answer.calls, [("bash".into(), json!({ "command": "python3 main.py" }))]);
+
+    let failed = ToolResult::error("NameError: x");
+    messages.push(round(&[("bash", json!({ "command": "python3 main.py" }), failed)]));
+    let (answer, requests) = run(messages, &[kind, files, "```\nx = 1\n```"]).await;
+    assert_eq!(answer.calls[0].1["content"], "x = 1\n");
+    assert!(asked(&requests[2], 1).contains("`python3 main.py` fails:\nNameError: x"));
 }
 
 #[tokio::test]
