@@ -10,6 +10,7 @@ mod kill_moment;
 mod kill_test;
 mod kind;
 mod model;
+mod prompt;
 mod results;
 mod running_program;
 mod suites;
