@@ -7,10 +7,12 @@
 #![expect(clippy::print_stdout, reason = "these commands talk to a person at a terminal")]
 #![expect(clippy::print_stderr, reason = "these commands talk to a person at a terminal")]
 
+mod arguments;
 mod bench;
 mod ci;
 mod clumsy;
 mod cross;
+mod document;
 mod edits;
 mod eval;
 mod faults;
@@ -18,6 +20,7 @@ mod leftovers;
 mod peers;
 mod process;
 mod reference;
+mod relative;
 mod second_opinion;
 mod site;
 mod soak;
