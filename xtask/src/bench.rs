@@ -78,14 +78,13 @@ fn parse(args: &[&str]) -> Result<Options> {
     Ok(options)
 }
 
-/// Builds the release binaries, separately so that features are not unified between them, and runs
-/// this command in the optimised build.
+/// Builds the release binaries and runs this command in the optimised build.
 fn hand_over(options: &Options) -> Result<()> {
     let binary = match &options.binary {
         Some(binary) => binary.clone(),
-        None => build("tiller", &["--features", "full"])?,
+        None => build("tiller")?,
     };
-    let mut inner = command(build("xtask", &[])?);
+    let mut inner = command(build("xtask")?);
     inner.args(["bench", "--runs", &options.runs.to_string(), "--binary"]).arg(binary);
     if options.json {
         inner.arg("--json");
@@ -100,9 +99,9 @@ fn hand_over(options: &Options) -> Result<()> {
     Ok(())
 }
 
-fn build(package: &str, features: &[&str]) -> Result<PathBuf> {
+fn build(package: &str) -> Result<PathBuf> {
     let mut cargo = command("cargo");
-    cargo.args(["build", "--release", "--locked", "--quiet", "--package", package]).args(features);
+    cargo.args(["build", "--release", "--locked", "--quiet", "--package", package]);
     if !cargo.status()?.success() {
         bail!("`{}` failed", command_line(&cargo));
     }

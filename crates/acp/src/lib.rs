@@ -24,7 +24,6 @@ mod system;
 pub mod testing;
 mod transport;
 mod v1;
-#[cfg(feature = "v2")]
 mod v2;
 
 pub use limits::{CLIENT_TIMEOUT, FRAME_BYTES};

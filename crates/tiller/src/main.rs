@@ -14,24 +14,20 @@ mod directories;
 mod doctor;
 mod environment;
 mod exit;
-#[cfg_attr(not(feature = "extensions"), path = "extensions/absent.rs")]
 mod extensions;
 mod finish;
 mod headless;
 mod hidden_paths;
-#[cfg(feature = "extensions")]
 mod integrations;
 mod keys;
 mod limits;
 mod logging;
-#[cfg(feature = "extensions")]
 mod mcp;
 mod models;
 mod options;
 mod permissions;
 mod redacting_writer;
 mod screen;
-#[cfg(feature = "extensions")]
 mod scripts;
 mod secrets;
 mod services;

@@ -5,9 +5,9 @@ mod others;
 mod table;
 mod tap;
 
+use super::TEST_BUILD;
 use super::client::{CLIENTS, Client};
 use super::step::Steps;
-use super::{FULL, TEST_BUILD};
 use crate::process::{capture, command, root, target_dir};
 use anyhow::{Context, Result, bail};
 use others::{LABELS, OTHERS, RETRIED};
@@ -91,7 +91,7 @@ pub(super) fn play(steps: &mut Steps, options: &Options) -> Result<()> {
         }
     }
     if !ready.is_empty() && options.binary.is_none() {
-        steps.command("test build", command("cargo").args(TEST_BUILD).args(FULL))?;
+        steps.command("test build", command("cargo").args(TEST_BUILD))?;
     }
     let mut now = Rows::new();
     for (client, mut start, directory) in ready {

@@ -42,7 +42,6 @@ const KNOWN: &[Known] = &[
     known("crates/system/src/error.rs", 4, "`TextEncoding` and `TextRange` should be leaves"),
     known("crates/system/src/local/mod.rs", 9, "`LocalOptions` and `blocking` should be leaves"),
     known("crates/tiller/src/options.rs", 56, "the options hold what each feature makes of them"),
-    known("xtask/src/ci.rs", 5, "the names of builds and targets should be leaves"),
 ];
 
 /// Crates whose directories are layers: those directly below `src` name each other in no circle.

@@ -16,7 +16,6 @@ use async_trait::async_trait;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use system::System;
 use tokio_util::sync::CancellationToken;
-#[cfg(feature = "v2")]
 use {agent::MessageId, agent_client_protocol::Error};
 
 /// The client and the system of a session.
@@ -112,7 +111,6 @@ impl<W: Wire> AcpClient<W> {
     }
 
     /// Reports the end of a message's turn that ended without an event.
-    #[cfg(feature = "v2")]
     pub(crate) fn failed(&self, message: &MessageId, error: &Error) {
         let mut projection = self.projection();
         let updates = projection.wire.failed(message, error);

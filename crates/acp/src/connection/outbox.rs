@@ -133,7 +133,6 @@ impl<W: Wire> Outbox<W> {
 
     /// Sends an update directly, bypassing the held lane, once the client has read most of the
     /// previous ones. For replays.
-    #[cfg(feature = "v2")]
     pub(crate) async fn send_paced(&self, session: &SessionId, update: W::Update) {
         self.backpressure.below(UPDATES_IN_FLIGHT).await;
         let bytes = agent::json_bytes(&update);

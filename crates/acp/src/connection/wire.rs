@@ -86,7 +86,6 @@ pub(crate) trait Projection<U>: Send {
 
     /// Returns the updates for a message's turn that ended without an event because the event could
     /// not be stored.
-    #[cfg(feature = "v2")]
     fn failed(&mut self, _message: &MessageId, _error: &Error) -> Vec<Update<U>> {
         Vec::new()
     }
