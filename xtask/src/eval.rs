@@ -27,7 +27,7 @@ use anyhow::{Context, Result, bail};
 use editor::Capabilities;
 use proxy::Proxy;
 use result::{Outcome, RunId};
-use run::Setup;
+use run::{Directories, Setup};
 use std::path::PathBuf;
 use std::time::Duration;
 use task::{Split, Task};
@@ -179,9 +179,8 @@ fn evaluate(options: &Options, tasks: &[Task]) -> Result<()> {
         capabilities: options.capabilities,
         temperature: options.temperature,
         limit: Duration::from_secs(options.timeout),
-        place,
         path: tools::path(),
-        logs: options.logs.clone(),
+        directories: Directories { run: place, logs: options.logs.clone() },
     };
     setup.proxy.check_upstream()?;
     for seed in 1..=options.seeds {

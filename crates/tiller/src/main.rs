@@ -2,7 +2,10 @@
 //!
 //! This binary is the edge of the program. It resolves arguments, environment variables and files
 //! into [`options::Options`], chooses the implementations behind each trait and connects them. The
-//! libraries below receive values and must never read the environment or print.
+//! libraries below receive values; they read no environment and print nothing.
+//!
+//! The binary must never decide what a session does: turns, permissions, protocols and vendors are
+//! the libraries'. It must never print except through `streams`.
 //!
 //! The best places to start reading are `start` (dispatch of commands), `wiring` (implementations),
 //! `config` (layers of settings) and `streams` (output).

@@ -6,7 +6,7 @@
 //! `impl Type` stands in the module of its type or in a child of it.
 
 use super::Problem;
-use super::modules::{Crate, Edges};
+use super::modules::{Edges, crates};
 use super::tree::Tree;
 use std::collections::{BTreeSet, HashMap};
 
@@ -102,16 +102,6 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
             .collect::<Vec<_>>(),
     );
     problems
-}
-
-/// Every library and program of the workspace.
-fn crates(tree: &Tree) -> Vec<Crate> {
-    let begins = |path: &str| {
-        (path.starts_with("crates/") || path.starts_with("xtask/"))
-            && (path.ends_with("/src/lib.rs") || path.ends_with("/src/main.rs"))
-    };
-    let roots = tree.files().iter().filter(|file| begins(&file.path));
-    roots.filter_map(|file| Crate::read(tree, &file.path)).collect()
 }
 
 /// What the modules directly below the crate name of each other. The crate itself may name all of
