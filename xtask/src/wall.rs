@@ -158,7 +158,7 @@ fn report_outcomes(
             Outcome::Stopped | Outcome::Asked => {}
             Outcome::Skipped(reason) => println!("skipped    {name}: {reason}"),
             Outcome::Documented => {
-                let document = attack.documented.clone().unwrap_or_default();
+                let document = attack.check.documented.clone().unwrap_or_default();
                 println!("documented {name}: {document}");
                 documented.push((name, document));
             }
@@ -179,7 +179,9 @@ fn report_outcomes(
 fn self_test(wall_setup: &WallSetup, attacks: &[Attack]) -> Result<()> {
     // Place and mode are irrelevant without Tiller.
     let mut once = attacks.to_vec();
-    once.dedup_by(|later, earlier| later.name == earlier.name && later.root == earlier.root);
+    once.dedup_by(|later, earlier| {
+        later.name == earlier.name && later.environment.root == earlier.environment.root
+    });
     let verdicts = run_parallel(&once, WORKERS, |attack| selftest::attack(wall_setup, attack));
     let (mut good, mut skipped, mut bad) = (0, 0, Vec::new());
     for (attack, verdict) in once.iter().zip(verdicts) {

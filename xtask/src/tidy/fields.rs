@@ -164,12 +164,6 @@ const KNOWN: &[Known] = &[
         9,
         "everything that a command may use of a run; settings and notices are a group",
     ),
-    known(
-        "xtask/",
-        "Attack",
-        21,
-        "one field for each key of an attack's entry; group by environment, calls and checks",
-    ),
 ];
 
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
