@@ -15,6 +15,7 @@ mod relay;
 mod report;
 mod script;
 
+use crate::arguments::Arguments;
 use crate::process::{command, command_line, target_dir};
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
@@ -61,37 +62,29 @@ pub(crate) fn run(args: &[&str]) -> Result<()> {
 
 fn parse(args: &[&str]) -> Result<Options> {
     let mut options = Options { json: false, runs: RUNS, only: None, binary: None };
-    let mut args = args.iter();
-    while let Some(arg) = args.next() {
-        match *arg {
+    let mut args = Arguments::new(args);
+    while let Some(option) = args.next_option() {
+        match option {
             "--json" => options.json = true,
             "--runs" => {
-                let number = args.next().context("--runs needs a number")?;
-                options.runs =
-                    number.parse().ok().filter(|runs| *runs > 0).context("--runs needs a number over 0")?;
+                let runs = args.number()?;
+                options.runs = Some(runs).filter(|runs| *runs > 0).context("--runs needs a number over 0")?;
             }
-            "--only" => {
-                let name = args.next().context("--only needs the name of a measurement")?;
-                options.only = Some((*name).to_owned());
-            }
-            "--binary" => {
-                let path = args.next().context("--binary needs a path")?;
-                options.binary = Some(std::path::absolute(path)?);
-            }
-            other => bail!("no such option: {other}\n\n{USAGE}"),
+            "--only" => options.only = Some(args.text()?),
+            "--binary" => options.binary = Some(args.path()?),
+            _ => return Err(args.unknown(USAGE)),
         }
     }
     Ok(options)
 }
 
-/// Builds the release binaries, separately so that features are not unified between them, and runs
-/// this command in the optimised build.
+/// Builds the release binaries and runs this command in the optimised build.
 fn hand_over(options: &Options) -> Result<()> {
     let binary = match &options.binary {
         Some(binary) => binary.clone(),
-        None => build("tiller", &["--features", "full"])?,
+        None => build("tiller")?,
     };
-    let mut inner = command(build("xtask", &[])?);
+    let mut inner = command(build("xtask")?);
     inner.args(["bench", "--runs", &options.runs.to_string(), "--binary"]).arg(binary);
     if options.json {
         inner.arg("--json");
@@ -106,9 +99,9 @@ fn hand_over(options: &Options) -> Result<()> {
     Ok(())
 }
 
-fn build(package: &str, features: &[&str]) -> Result<PathBuf> {
+fn build(package: &str) -> Result<PathBuf> {
     let mut cargo = command("cargo");
-    cargo.args(["build", "--release", "--locked", "--quiet", "--package", package]).args(features);
+    cargo.args(["build", "--release", "--locked", "--quiet", "--package", package]);
     if !cargo.status()?.success() {
         bail!("`{}` failed", command_line(&cargo));
     }

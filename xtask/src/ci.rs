@@ -18,9 +18,6 @@ use step::Steps;
 use tool::{CARGO_DENY, CARGO_NEXTEST};
 pub(crate) use tool::{MDBOOK, pip_install};
 
-/// The features of the installed product, with which everything is linted and tested.
-pub(crate) const FULL: [&str; 2] = ["--features", "tiller/full"];
-
 /// Builds the tests, and with them the debug binary as they need it.
 const TEST_BUILD: [&str; 8] =
     ["test", "--workspace", "--lib", "--bins", "--tests", "--no-run", "--locked", "--quiet"];
@@ -38,17 +35,10 @@ pub(crate) fn run() -> Result<()> {
     advisories::check(&mut steps, deny.command())?;
 
     let clippy = ["clippy", "--workspace", "--all-targets", "--locked"];
-    steps.command("clippy", command("cargo").args(clippy).args(FULL).args(["--", "-D", "warnings"]))?;
-    // The default features, as in a first build from the README. Only code that the full build
-    // lacks is linted and tested here.
-    let small = ["--package", "tiller", "--bin", "tiller", "--locked"];
-    steps
-        .command("small clippy", command("cargo").arg("clippy").args(small).args(["--", "-D", "warnings"]))?;
-    steps
-        .command("small tests", command("cargo").arg("test").args(small).args(["--quiet", "extensions::"]))?;
+    steps.command("clippy", command("cargo").args(clippy).args(["--", "-D", "warnings"]))?;
     steps.command(
         "doc tests",
-        command("cargo").args(["test", "--workspace", "--doc", "--locked", "--quiet"]).args(FULL),
+        command("cargo").args(["test", "--workspace", "--doc", "--locked", "--quiet"]),
     )?;
 
     steps.function("doc", "cargo xtask doc", site::doc)?;
@@ -62,19 +52,19 @@ pub(crate) fn run() -> Result<()> {
 
     steps.function("tasks", "cargo xtask eval --self-test", eval::self_test)?;
     clients::play(&mut steps, &clients::Options::default())?;
-    steps.command("wall build", command("cargo").args(TEST_BUILD).args(FULL))?;
+    steps.command("wall build", command("cargo").args(TEST_BUILD))?;
     steps.function("wall", "cargo xtask wall", wall::run_built)?;
     steps.function("kills", "cargo xtask faults --points 30", faults::run_built)?;
 
     let closing = match CARGO_NEXTEST.ready() {
         Ok(tool) => {
             let mut nextest = tool.command();
-            steps.tests(nextest.args(["run", "--workspace", "--locked"]).args(FULL))?
+            steps.tests(nextest.args(["run", "--workspace", "--locked"]))?
         }
         Err(error) => {
             println!("ci: {error:#}; running the tests with `cargo test` instead");
             let all = ["test", "--workspace", "--locked", "--lib", "--bins", "--tests"];
-            steps.tests(command("cargo").args(all).args(FULL))?
+            steps.tests(command("cargo").args(all))?
         }
     };
     steps.print();

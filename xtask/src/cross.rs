@@ -8,7 +8,6 @@
 
 mod compiler;
 
-use crate::ci::FULL;
 use crate::process::{ProgramEnd, capture, command, command_line, run_with_limit};
 use anyhow::{Context, Result, bail};
 use compiler::Compiler;
@@ -91,7 +90,7 @@ impl Target {
     /// Returns the reason why it cannot be checked here.
     pub(crate) fn check(&self) -> Result<Command> {
         let mut cargo = command("cargo");
-        cargo.args(["clippy", "--workspace", "--locked", "--target", self.triple]).args(FULL);
+        cargo.args(["clippy", "--workspace", "--locked", "--target", self.triple]);
         if standard_library(self.triple)? == StandardLibrary::FromSource {
             // Enables the unstable flag on a stable cargo.
             cargo.env("RUSTC_BOOTSTRAP", "1").arg("-Zbuild-std");

@@ -1,5 +1,6 @@
 //! `cargo xtask edits`: the extended run of the edit test.
 
+use crate::arguments::Arguments;
 use crate::process::command;
 use anyhow::{Context, Result, bail};
 
@@ -7,16 +8,14 @@ use anyhow::{Context, Result, bail};
 const CASES: u64 = 300;
 
 /// Runs the test and shows its table.
-pub(crate) fn run(options: &[&str]) -> Result<()> {
-    let (mut cases, mut seed) = (CASES, 1);
-    let mut options = options.iter();
-    while let Some(option) = options.next() {
-        let value = options.next().with_context(|| format!("{option} needs a number"))?;
-        let number = value.parse().with_context(|| format!("{option} needs a number, not {value}"))?;
-        match *option {
-            "--cases" => cases = number,
-            "--seed" => seed = number,
-            _ => bail!("edits takes --cases N and --seed S, not {option}"),
+pub(crate) fn run(args: &[&str]) -> Result<()> {
+    let (mut cases, mut seed) = (CASES, 1_u64);
+    let mut args = Arguments::new(args);
+    while let Some(option) = args.next_option() {
+        match option {
+            "--cases" => cases = args.number()?,
+            "--seed" => seed = args.number()?,
+            _ => return Err(args.unknown("edits takes --cases N and --seed S")),
         }
     }
     let mut bench = command("cargo");

@@ -19,13 +19,15 @@ mod table;
 mod task;
 mod tools;
 
+use crate::arguments::Arguments;
+use crate::document;
 use crate::process::{debug_binary, root};
 use agent::Agent;
 use anyhow::{Context, Result, bail};
 use editor::Capabilities;
 use proxy::Proxy;
 use result::{Outcome, RunId};
-use run::Setup;
+use run::{Directories, Setup};
 use std::path::PathBuf;
 use std::time::Duration;
 use task::{Split, Task};
@@ -103,7 +105,11 @@ pub(crate) fn run(args: &[&str]) -> Result<()> {
             println!("{}", table::markdown(&results(&options)?));
             return Ok(());
         }
-        Action::Write => return write_document(&table::markdown(&results(&options)?)),
+        Action::Write => {
+            let table = table::markdown(&results(&options)?);
+            let content = format!("\n{}\n\n", table.trim());
+            return document::rewrite(&root().join(DOCUMENT), MARKERS, &content);
+        }
         Action::List | Action::Run => {}
     }
     let tasks = chosen(&options)?;
@@ -173,9 +179,8 @@ fn evaluate(options: &Options, tasks: &[Task]) -> Result<()> {
         capabilities: options.capabilities,
         temperature: options.temperature,
         limit: Duration::from_secs(options.timeout),
-        place,
         path: tools::path(),
-        logs: options.logs.clone(),
+        directories: Directories { run: place, logs: options.logs.clone() },
     };
     setup.proxy.check_upstream()?;
     for seed in 1..=options.seeds {
@@ -228,15 +233,6 @@ fn print_outcome(outcome: &Outcome) {
     );
 }
 
-/// Replaces the table between the document's markers.
-fn write_document(table: &str) -> Result<()> {
-    let path = root().join(DOCUMENT);
-    let text = std::fs::read_to_string(&path)?;
-    let (before, rest) = text.split_once(MARKERS[0]).context("the document has no place for the results")?;
-    let (_, after) = rest.split_once(MARKERS[1]).context("the document has no end of the results")?;
-    Ok(std::fs::write(path, format!("{before}{}\n{}\n\n{}{after}", MARKERS[0], table.trim(), MARKERS[1]))?)
-}
-
 fn parse(args: &[&str]) -> Result<Options> {
     let mut options = Options {
         model: None,
@@ -254,40 +250,33 @@ fn parse(args: &[&str]) -> Result<Options> {
         binary: None,
         action: Action::Run,
     };
-    let mut args = args.iter();
-    while let Some(arg) = args.next() {
-        let mut value = || {
-            Ok::<_, anyhow::Error>(
-                (*args.next().with_context(|| format!("{arg} needs its value"))?).to_owned(),
-            )
-        };
-        match *arg {
-            "--model" => options.model = Some(value()?),
-            "--server" => options.server = value()?,
-            "--agent" => options.agent = Some(value()?),
-            "--name" => options.name = Some(value()?),
-            "--tasks" => options.tasks = Some(value()?),
+    let mut args = Arguments::new(args);
+    while let Some(option) = args.next_option() {
+        match option {
+            "--model" => options.model = Some(args.text()?),
+            "--server" => options.server = args.text()?,
+            "--agent" => options.agent = Some(args.text()?),
+            "--name" => options.name = Some(args.text()?),
+            "--tasks" => options.tasks = Some(args.text()?),
             "--split" => {
-                let half = value()?;
+                let half = args.text()?;
                 if !["tuned", "frozen", "peers"].contains(&half.as_str()) {
                     bail!("--split is tuned, frozen or peers, not {half}");
                 }
                 options.split = Some(half);
             }
-            "--seeds" => options.seeds = value()?.parse().context("--seeds needs a number")?,
-            "--temperature" => {
-                options.temperature = value()?.parse().context("--temperature needs a number")?
-            }
-            "--timeout" => options.timeout = value()?.parse().context("--timeout needs seconds")?,
-            "--capabilities" => options.capabilities = Capabilities::parse(&value()?)?,
-            "--results" => options.results = std::path::absolute(value()?)?,
-            "--logs" => options.logs = Some(std::path::absolute(value()?)?),
-            "--binary" => options.binary = Some(std::path::absolute(value()?)?),
+            "--seeds" => options.seeds = args.number()?,
+            "--temperature" => options.temperature = args.number()?,
+            "--timeout" => options.timeout = args.number()?,
+            "--capabilities" => options.capabilities = Capabilities::parse(args.value()?)?,
+            "--results" => options.results = args.path()?,
+            "--logs" => options.logs = Some(args.path()?),
+            "--binary" => options.binary = Some(args.path()?),
             "--self-test" => options.action = Action::SelfTest,
             "--list" => options.action = Action::List,
             "--table" => options.action = Action::Table,
             "--write" => options.action = Action::Write,
-            other => bail!("no such option: {other}\n\n{USAGE}"),
+            _ => return Err(args.unknown(USAGE)),
         }
     }
     Ok(options)

@@ -10,10 +10,12 @@ mod kill_moment;
 mod kill_test;
 mod kind;
 mod model;
+mod prompt;
 mod results;
 mod running_program;
 mod suites;
 
+use crate::arguments::Arguments;
 use crate::process::{debug_binary, run_parallel, target_dir};
 use anyhow::{Context, Result, bail};
 use kill_test::Plan;
@@ -122,16 +124,14 @@ fn any_seed() -> Result<u64> {
 
 fn parse(args: &[&str]) -> Result<Options> {
     let mut options = Options { points: POINTS, seed: None, binary: None, only: Vec::new() };
-    let mut args = args.iter();
-    while let Some(arg) = args.next() {
-        let mut value =
-            || Ok::<_, anyhow::Error>((*args.next().context("an option needs its value")?).to_owned());
-        match *arg {
-            "--points" => options.points = value()?.parse().context("--points must be a number")?,
-            "--seed" => options.seed = Some(value()?.parse().context("--seed must be a number")?),
-            "--binary" => options.binary = Some(std::path::absolute(value()?)?),
-            "--only" => options.only.push(known(value()?)?),
-            other => bail!("no such option: {other}\n\n{USAGE}"),
+    let mut args = Arguments::new(args);
+    while let Some(option) = args.next_option() {
+        match option {
+            "--points" => options.points = args.number()?,
+            "--seed" => options.seed = Some(args.number()?),
+            "--binary" => options.binary = Some(args.path()?),
+            "--only" => options.only.push(known(args.text()?)?),
+            _ => return Err(args.unknown(USAGE)),
         }
     }
     Ok(options)

@@ -53,7 +53,7 @@ pub(crate) fn remove(path: &Path) {
         Command::new("umount").arg("-l").arg(mount).stderr(Stdio::null()).status().ok();
     }
     if !mounts(path).is_empty() {
-        eprintln!("wall: something is mounted below {}; it is left as it is", path.display());
+        eprintln!("warning: something is mounted below {}; it is left as it is", path.display());
         return;
     }
     // The path may not exist: only few runs use the shared directories.

@@ -1,16 +1,19 @@
 //! The project's own commands. `cargo xtask ci` runs all checks; the other commands are parts of it
 //! or additions.
 //!
-//! Architecture Invariant: nothing in the workspace depends on this crate, and it depends on
-//! nothing in the workspace. It sees the product from outside: as manifests, as text and as a
-//! process.
+//! Architecture Invariant: nothing in the workspace depends on this crate, and it must never depend
+//! on a crate of the workspace. It sees the product from outside: as manifests, as text and as a
+//! process. It must never change a file of the tree unless an option says so (`--write`,
+//! `--markdown`).
 #![expect(clippy::print_stdout, reason = "these commands talk to a person at a terminal")]
 #![expect(clippy::print_stderr, reason = "these commands talk to a person at a terminal")]
 
+mod arguments;
 mod bench;
 mod ci;
 mod clumsy;
 mod cross;
+mod document;
 mod edits;
 mod eval;
 mod faults;
@@ -18,6 +21,7 @@ mod leftovers;
 mod peers;
 mod process;
 mod reference;
+mod relative;
 mod second_opinion;
 mod site;
 mod soak;

@@ -94,10 +94,10 @@ pub(crate) fn command_line(command: &Command) -> String {
     words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
 }
 
-/// Builds the debug binary with all features; returns its path.
+/// Builds the debug binary; returns its path.
 pub(crate) fn debug_binary() -> Result<PathBuf> {
     let mut cargo = command("cargo");
-    cargo.args(["build", "--locked", "--quiet", "--package", "tiller", "--features", "full"]);
+    cargo.args(["build", "--locked", "--quiet", "--package", "tiller"]);
     if !cargo.status()?.success() {
         bail!("`{}` failed", command_line(&cargo));
     }

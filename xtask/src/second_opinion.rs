@@ -8,6 +8,7 @@
 mod litellm;
 mod upstream;
 
+use crate::arguments::Arguments;
 use crate::process::{ProgramEnd, debug_binary, run_with_limit};
 use anyhow::{Context, Result, bail};
 use litellm::Litellm;
@@ -114,17 +115,15 @@ fn try_wire(wire: &str, binary: &Path, litellm: &Litellm, limit: Duration) -> Re
 fn parse(args: &[&str]) -> Result<Options> {
     let mut options =
         Options { upstream: None, model: "default".to_owned(), binary: None, timeout: 600, keep: false };
-    let mut args = args.iter();
-    while let Some(arg) = args.next() {
-        let mut value =
-            || Ok::<_, anyhow::Error>(*args.next().with_context(|| format!("{arg} needs its value"))?);
-        match *arg {
-            "--upstream" => options.upstream = Some(value()?.to_owned()),
-            "--model" => options.model = value()?.to_owned(),
-            "--binary" => options.binary = Some(std::path::absolute(value()?)?),
-            "--timeout" => options.timeout = value()?.parse().context("--timeout needs seconds")?,
+    let mut args = Arguments::new(args);
+    while let Some(option) = args.next_option() {
+        match option {
+            "--upstream" => options.upstream = Some(args.text()?),
+            "--model" => options.model = args.text()?,
+            "--binary" => options.binary = Some(args.path()?),
+            "--timeout" => options.timeout = args.number()?,
             "--keep" => options.keep = true,
-            other => bail!("no such option: {other}\n\n{USAGE}"),
+            _ => return Err(args.unknown(USAGE)),
         }
     }
     Ok(options)

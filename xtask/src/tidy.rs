@@ -3,6 +3,7 @@
 //! A check is a pure function from the tree to its problems. Each message states how to fix the
 //! problem.
 
+mod architecture;
 mod book;
 mod changelog;
 mod circles;
@@ -10,6 +11,7 @@ mod clients;
 mod clocks;
 mod decisions;
 mod documented_names;
+mod fields;
 mod foreign_names;
 mod layers;
 mod links;
@@ -20,6 +22,7 @@ mod module_docs;
 mod modules;
 mod os_bans;
 mod prose;
+mod record;
 mod security;
 mod size;
 mod sleeps;
@@ -63,12 +66,14 @@ type Check = fn(&Tree) -> Vec<Problem>;
 
 const CHECKS: &[(&str, Check)] = &[
     ("layers", layers::check),
+    ("architecture", architecture::check),
     ("book", book::check),
     ("changelog", changelog::check),
     ("circles", circles::check),
     ("clients", clients::check),
     ("clocks", clocks::check),
     ("decisions", decisions::check),
+    ("fields", fields::check),
     ("foreign names", foreign_names::check),
     ("stubs", stubs::check),
     ("links", links::check),

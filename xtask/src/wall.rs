@@ -15,8 +15,10 @@ mod selftest;
 mod services;
 mod table;
 
+use crate::arguments::Arguments;
+use crate::document;
 use crate::process::{debug_binary, root, run_parallel, target_dir};
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use corpus::Attack;
 use everyday::PLACES;
 use model::Model;
@@ -109,7 +111,8 @@ pub(crate) fn run(args: &[&str]) -> Result<()> {
     }
     println!("wall: {:.0} s", start.elapsed().as_secs_f64());
     if options.markdown {
-        write_document(&table::markdown(&rows, &ecosystems, &documented))?;
+        let table = table::markdown(&rows, &ecosystems, &documented);
+        document::rewrite(&root().join(DOCUMENT), MARKERS, &format!("\n{table}\n"))?;
     }
     if !failures.is_empty() {
         bail!("the wall does not hold:\n  {}", failures.join("\n  "));
@@ -125,20 +128,18 @@ pub(crate) fn run_built() -> Result<()> {
 
 fn parse(args: &[&str]) -> Result<Options> {
     let mut options = Options::default();
-    let mut args = args.iter();
-    while let Some(arg) = args.next() {
-        let mut value =
-            || Ok::<_, anyhow::Error>((*args.next().context("an option needs its value")?).to_owned());
-        match *arg {
-            "--family" => options.family = Some(value()?),
-            "--only" => options.only = Some(value()?),
-            "--binary" => options.binary = Some(std::path::absolute(value()?)?),
+    let mut args = Arguments::new(args);
+    while let Some(option) = args.next_option() {
+        match option {
+            "--family" => options.family = Some(args.text()?),
+            "--only" => options.only = Some(args.text()?),
+            "--binary" => options.binary = Some(args.path()?),
             "--quick" => options.quick = true,
             "--attacks" => options.attacks = true,
             "--everyday" => options.everyday = true,
             "--self-test" => options.self_test = true,
             "--markdown" => options.markdown = true,
-            other => bail!("no such option: {other}\n\n{USAGE}"),
+            _ => return Err(args.unknown(USAGE)),
         }
     }
     Ok(options)
@@ -157,7 +158,7 @@ fn report_outcomes(
             Outcome::Stopped | Outcome::Asked => {}
             Outcome::Skipped(reason) => println!("skipped    {name}: {reason}"),
             Outcome::Documented => {
-                let document = attack.documented.clone().unwrap_or_default();
+                let document = attack.check.documented.clone().unwrap_or_default();
                 println!("documented {name}: {document}");
                 documented.push((name, document));
             }
@@ -178,7 +179,9 @@ fn report_outcomes(
 fn self_test(wall_setup: &WallSetup, attacks: &[Attack]) -> Result<()> {
     // Place and mode are irrelevant without Tiller.
     let mut once = attacks.to_vec();
-    once.dedup_by(|later, earlier| later.name == earlier.name && later.root == earlier.root);
+    once.dedup_by(|later, earlier| {
+        later.name == earlier.name && later.environment.root == earlier.environment.root
+    });
     let verdicts = run_parallel(&once, WORKERS, |attack| selftest::attack(wall_setup, attack));
     let (mut good, mut skipped, mut bad) = (0, 0, Vec::new());
     for (attack, verdict) in once.iter().zip(verdicts) {
@@ -197,16 +200,6 @@ fn self_test(wall_setup: &WallSetup, attacks: &[Attack]) -> Result<()> {
     if !bad.is_empty() {
         bail!("these attacks fail even without confinement:\n  {}", bad.join("\n  "));
     }
-    Ok(())
-}
-
-/// Replaces the table between the document's markers.
-fn write_document(table: &str) -> Result<()> {
-    let path = root().join(DOCUMENT);
-    let text = std::fs::read_to_string(&path)?;
-    let (before, rest) = text.split_once(MARKERS[0]).context("docs/wall.md has no place for the table")?;
-    let (_, after) = rest.split_once(MARKERS[1]).context("docs/wall.md has no end of the table")?;
-    std::fs::write(path, format!("{before}{}\n{table}\n{}{after}", MARKERS[0], MARKERS[1]))?;
     Ok(())
 }
 

@@ -8,7 +8,6 @@ pub(crate) enum Dialect {
     /// Version 1 of the protocol.
     V1,
     /// Version 2 of the protocol.
-    #[cfg(feature = "v2")]
     V2,
     /// The dialect that predates both versions.
     Legacy,
@@ -23,11 +22,9 @@ impl Dialect {
     pub(crate) fn of(protocol: Protocol, first: Option<&str>) -> Self {
         match protocol {
             Protocol::V1 => Self::V1,
-            #[cfg(feature = "v2")]
             Protocol::V2 => Self::V2,
             Protocol::Auto => match first {
                 Some(line) if legacy::is_legacy(line) => Self::Legacy,
-                #[cfg(feature = "v2")]
                 Some(line) if requests_v2(line) => Self::V2,
                 _ => Self::V1,
             },
@@ -37,7 +34,6 @@ impl Dialect {
 
 /// Returns whether a line is an `initialize` request for exactly version 2. The draft is served to
 /// no other client: a client that requests an unknown version gets the stable one.
-#[cfg(feature = "v2")]
 fn requests_v2(line: &str) -> bool {
     #[derive(serde::Deserialize)]
     struct InitializeRequest {
@@ -53,7 +49,7 @@ fn requests_v2(line: &str) -> bool {
         .is_ok_and(|request| request.method == "initialize" && request.params.protocol_version == 2)
 }
 
-#[cfg(all(test, feature = "v2"))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -1,17 +1,16 @@
 //! The Agent Client Protocol (ACP) server: the only crate that names the protocol's SDK.
 //!
 //! [`serve()`] speaks ACP over a pair of byte streams, in the version that the client requests.
-//! `transport` splits bytes into lines; the SDK parses lines into messages. The first line
-//! (`dialect`) selects `v1` or `v2`, whose dispatcher finds the handler; the handler delegates to
-//! the [`agent::Runtime`]. Session events reach the client through `connection::client` and
-//! `connection::outbox`. A protocol version is a `connection::Wire`, its messages, and a
-//! `connection::Version`, its sessions and methods. `connection` holds the code that the versions
-//! share, `native` the events and requests for programs that are not editors, and `legacy` an older
-//! dialect. Where a client of version 1 offers files or terminals, sessions use them through
-//! `v1::system`, an implementation of `system::System`.
+//! `transport` splits bytes into lines, the SDK parses lines into messages, and the first line
+//! (`dialect`) selects `v1` or `v2`: a `connection::Wire`, its messages, and a
+//! `connection::Version`, its sessions and methods. Handlers delegate to the [`agent::Runtime`].
+//! `connection` is what the versions share; it also brings session events to the client. `native`
+//! serves programs that are not editors, `legacy` an older dialect, and `v1::system` is the
+//! `system::System` that acts through the editor.
 //!
-//! Architecture Invariant: no wire type leaves this crate, and no handler waits for the client or
-//! the model inside the dispatch loop.
+//! Architecture Invariant: no wire type leaves this crate. A handler must never wait for the client
+//! or the model inside the dispatch loop, and the crate must never decide a permission: it only
+//! asks the user.
 
 pub mod client_facts;
 mod connection;
@@ -24,7 +23,6 @@ mod serve;
 pub mod testing;
 mod transport;
 mod v1;
-#[cfg(feature = "v2")]
 mod v2;
 
 pub use limits::{CLIENT_TIMEOUT, FRAME_BYTES};

@@ -94,7 +94,6 @@ pub(crate) const NAME_CHARS: usize = 100;
 pub(crate) const TITLE_CHARS: usize = 200;
 /// Maximum bytes of a file's old and new text together for a patch to be computed; beyond it, the
 /// update only names the kind of change.
-#[cfg(feature = "v2")]
 pub(crate) const PATCH_BYTES: usize = 512 * 1024;
 /// Sessions per page of `session/list`.
 pub(crate) const LIST_PAGE: usize = 50;

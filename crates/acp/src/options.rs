@@ -52,7 +52,6 @@ pub enum Protocol {
     /// Version 1, regardless of the client's request.
     V1,
     /// Version 2, a draft. A client that requests version 1 is rejected.
-    #[cfg(feature = "v2")]
     V2,
 }
 

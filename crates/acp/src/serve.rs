@@ -1,6 +1,5 @@
 //! Serves one connection from its first byte to its last.
 
-#[cfg(feature = "v2")]
 use crate::v2::V2;
 use crate::{
     AcpOptions, Protocol,
@@ -80,7 +79,6 @@ fn serve_streams(
                 let connection = Connection::<V1>::new(runtime, options, backpressure, ids.clone());
                 serve_protocol(connection, lines, sink, ids).await
             }
-            #[cfg(feature = "v2")]
             Dialect::V2 => {
                 let connection = Connection::<V2>::new(runtime, options, backpressure, ids.clone());
                 serve_protocol(connection, lines, sink, ids).await

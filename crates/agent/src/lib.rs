@@ -3,10 +3,10 @@
 //! This crate runs a session's turns: it sends requests to a model, decides about every tool call
 //! by the policy and the user, runs the calls, records events in a store and notifies clients.
 //!
-//! Architecture Invariant: this crate contains no wire format, no operating system call and no
-//! HTTP. It names no protocol and no vendor, and reaches the outside world only through
-//! [`system::System`], [`LanguageModel`], [`Client`] and [`SessionStore`]. No call runs without
-//! passing the gate.
+//! Architecture Invariant: this crate must never contain a wire format, an operating system call or
+//! HTTP, or name a protocol or a vendor. It reaches the outside world only through
+//! [`system::System`], [`LanguageModel`], [`Client`] and [`SessionStore`]. A call must never run
+//! without passing the gate.
 //!
 //! Read `turn/mod.rs` first.
 

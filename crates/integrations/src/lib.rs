@@ -6,9 +6,9 @@
 //! credentials, connects only to permitted addresses, retries where that is safe, and limits the
 //! size of responses. [`IntegrationTool`] is a function as one of the agent's tools.
 //!
-//! Architecture Invariant: no other crate speaks HTTP to services. It prints nothing and reads no
-//! file by itself: documents, credentials, settings and the system for uploads are passed in. A
-//! connection is only made to an address that was checked.
+//! Architecture Invariant: no other crate speaks HTTP to services. This crate must never connect to
+//! an address that was not checked, print, or read a file by itself: documents, credentials,
+//! settings and the system for uploads are passed in.
 
 mod account;
 mod arguments;

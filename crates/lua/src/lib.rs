@@ -6,7 +6,7 @@
 //! lists the functions of MCP servers and integrations. [`LuaTools`] gives sessions the tools for
 //! writing scripts.
 //!
-//! Architecture Invariant: the only crate that names `mlua`. A script has no access to files,
+//! Architecture Invariant: the only crate that names `mlua`. A script must never reach files,
 //! environment variables or a clock, and always ends. It affects the outside only through calls,
 //! each of which the gate decides about.
 

@@ -6,11 +6,9 @@
 //! `logout` handle OAuth for servers over HTTP. `serve` is the opposite direction: a server over
 //! standard streams, in front of a `Gateway` of chosen `Upstreams`.
 //!
-//! Architecture Invariant: no other crate names the protocol's library (`rmcp`). A server runs
-//! beside its session: a broken one costs the session that server's tools and nothing else.
-//!
-//! This crate never uses a project's server that is not trusted, and never sends a server's
-//! credentials to another server.
+//! Architecture Invariant: no other crate names the protocol's library (`rmcp`). A broken server
+//! costs its session that server's tools and nothing else. This crate must never use a project's
+//! server that is not trusted, or send a server's credentials to another server.
 
 mod config;
 mod connection;

@@ -6,9 +6,9 @@
 //! sends requests and handles retries and timeouts.
 //!
 //! Architecture Invariant: this is the only crate that names a vendor's API or speaks HTTP to one.
-//! A vendor's names never leave its `request` and `stream` modules. The crate never reads the
-//! environment or a settings file: everything comes in as [`ProvidersOptions`]. API keys are held
-//! as [`Secret`], which is never printed.
+//! A vendor's names must never leave its `request` and `stream` modules. The crate must never read
+//! the environment or a settings file (everything comes in as [`ProvidersOptions`]), or print an
+//! API key ([`Secret`]).
 
 mod anthropic;
 mod call_ids;

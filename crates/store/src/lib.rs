@@ -6,10 +6,10 @@
 //! outside the database.
 //!
 //! Architecture Invariant: this is the only crate that knows SQL, and the only one that knows the
-//! stored form of an event (`stored`). It never acknowledges an event that is not on disk, and
-//! never deletes a damaged file. Its database is the only file of the project that does not go
-//! through [`system::System`]: it belongs to the program, not to the workspace, and no editor
-//! buffer can stand in for it.
+//! stored form of an event (`stored`). It must never acknowledge an event that is not on disk, or
+//! delete a damaged file. Its database is the only file of the project that does not go through
+//! [`system::System`]: it belongs to the program, not to the workspace, and no editor buffer can
+//! stand in for it.
 
 pub mod contract;
 pub mod exported;

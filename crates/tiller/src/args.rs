@@ -2,25 +2,17 @@
 //!
 //! The doc comments of variants and fields are the help texts of `--help`.
 
-#[cfg(not(feature = "extensions"))]
-mod absent;
 mod acp;
 mod config;
-#[cfg(feature = "extensions")]
 mod integrations;
-#[cfg(feature = "extensions")]
 mod mcp;
 mod mistyped;
 mod spelling;
 
-#[cfg(not(feature = "extensions"))]
-pub(crate) use absent::Anything;
 pub(crate) use config::{ConfigCommand, ConfigPlace};
-#[cfg(feature = "extensions")]
 pub(crate) use integrations::{
     AddIntegration, Configure, IntegrationsCommand, OneFunction, SettingsScope, Word, file as document_file,
 };
-#[cfg(feature = "extensions")]
 pub(crate) use mcp::{
     Add, Called, Common, Edited, Login, McpCommand, PresetCommand, Scope, SecretCommand, Serve, Trusted,
 };
@@ -64,16 +56,16 @@ pub(crate) enum Command {
     /// one. Trust ends when an item changes.
     Trust(TrustArgs),
     /// Manage MCP servers: configure, inspect, call, trust and serve them.
-    #[cfg_attr(feature = "extensions", command(subcommand))]
+    #[command(subcommand)]
     Mcp(McpCommand),
     /// Manage integrations: services whose functions can be called, and their permissions.
-    #[cfg_attr(feature = "extensions", command(subcommand))]
+    #[command(subcommand)]
     Integrations(IntegrationsCommand),
     /// Explain permission decisions, or list those of a session.
     #[command(subcommand)]
     Permissions(PermissionsCommand),
     /// Run Lua scripts.
-    #[cfg_attr(feature = "extensions", command(subcommand))]
+    #[command(subcommand)]
     Lua(LuaCommand),
     /// Print a schema as JSON Schema.
     #[command(subcommand)]
@@ -111,15 +103,7 @@ pub(crate) enum SchemaCommand {
     Settings,
 }
 
-#[cfg(not(feature = "extensions"))]
-pub(crate) type McpCommand = Anything;
-#[cfg(not(feature = "extensions"))]
-pub(crate) type IntegrationsCommand = Anything;
-#[cfg(not(feature = "extensions"))]
-pub(crate) type LuaCommand = Anything;
-
 /// The commands of `tiller lua`.
-#[cfg(feature = "extensions")]
 #[derive(Debug, Subcommand)]
 pub(crate) enum LuaCommand {
     /// Run a script without the agent's own tools, and print its output and its return values.
@@ -127,7 +111,6 @@ pub(crate) enum LuaCommand {
 }
 
 /// A script, its limits and its arguments.
-#[cfg(feature = "extensions")]
 #[derive(Debug, Args)]
 pub(crate) struct ScriptArgs {
     /// The script.
@@ -203,7 +186,6 @@ pub(crate) enum Protocol {
     #[value(name = "1")]
     V1,
     /// Version 2, a draft; editors that request version 1 are rejected.
-    #[cfg(feature = "v2")]
     #[value(name = "2")]
     V2,
 }

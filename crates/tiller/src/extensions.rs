@@ -1,6 +1,4 @@
 //! The interface of the program to MCP servers, scripts and integrations.
-//!
-//! Without the feature `extensions`, `extensions/absent.rs` is compiled in place of this file.
 
 use crate::{
     args::{IntegrationsCommand, LuaCommand, McpCommand},
@@ -24,9 +22,6 @@ use std::sync::Arc;
 use system::AbsPath;
 
 pub(crate) use ::mcp::{Offered, server_name};
-
-/// Whether this build has extensions.
-pub(crate) const PRESENT: bool = true;
 
 /// The state of the extensions that lives as long as the program.
 pub(crate) struct Extensions {

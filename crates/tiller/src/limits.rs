@@ -7,7 +7,6 @@ pub(crate) const IMPORT_BYTES: u64 = 256 * 1024 * 1024;
 /// The largest provider key that is read from stdin, in bytes.
 pub(crate) const KEY_BYTES: u64 = 16 * 1024;
 /// The most bytes of arguments or credentials that are read from stdin.
-#[cfg(feature = "extensions")]
 pub(crate) const STDIN_BYTES: u64 = 4 * 1024 * 1024;
 /// How long to wait for the first byte on stdin when a prompt was given as an argument.
 pub(crate) const STDIN_WAIT: Duration = Duration::from_secs(3);
@@ -61,7 +60,6 @@ pub(crate) const HOOK_TIMEOUT_MAX: Duration = Duration::from_secs(600);
 pub(crate) const IDLE_TIMEOUT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// How many bytes of the output of the system's URL opener are kept.
-#[cfg(feature = "extensions")]
 pub(crate) const BROWSER_OUTPUT_BYTES: usize = 4 * 1024;
 
 /// How many task polls the event loop runs between two checks for I/O, timers and wake-ups from

@@ -2,7 +2,10 @@
 //!
 //! This binary is the edge of the program. It resolves arguments, environment variables and files
 //! into [`options::Options`], chooses the implementations behind each trait and connects them. The
-//! libraries below receive values and must never read the environment or print.
+//! libraries below receive values; they read no environment and print nothing.
+//!
+//! The binary must never decide what a session does: turns, permissions, protocols and vendors are
+//! the libraries'. It must never print except through `streams`.
 //!
 //! The best places to start reading are `start` (dispatch of commands), `wiring` (implementations),
 //! `config` (layers of settings) and `streams` (output).
@@ -14,24 +17,20 @@ mod directories;
 mod doctor;
 mod environment;
 mod exit;
-#[cfg_attr(not(feature = "extensions"), path = "extensions/absent.rs")]
 mod extensions;
 mod finish;
 mod headless;
 mod hidden_paths;
-#[cfg(feature = "extensions")]
 mod integrations;
 mod keys;
 mod limits;
 mod logging;
-#[cfg(feature = "extensions")]
 mod mcp;
 mod models;
 mod options;
 mod permissions;
 mod redacting_writer;
 mod screen;
-#[cfg(feature = "extensions")]
 mod scripts;
 mod secrets;
 mod services;

@@ -3,7 +3,7 @@
 
 use crate::{
     args::{Events, Protocol},
-    config, extensions, hidden_paths, limits,
+    config, hidden_paths, limits,
     options::{self, HookOptions, Network, Options, Provider, Terminal, Tools, Wire},
     services::Services,
     settings::{DirectorySettings, Settings, TrustedHooks},
@@ -128,7 +128,6 @@ fn terminal_launcher() -> Vec<String> {
 }
 
 /// The options for calls that are made outside of a turn.
-#[cfg(feature = "extensions")]
 pub(crate) fn outside(options: &Options, cwd: &AbsPath, force: bool) -> agent::Outside {
     agent::Outside {
         options: sessions(options, cwd, &mut TrustedHooks::new()),
@@ -154,10 +153,9 @@ pub(crate) async fn serve(
     acp.protocol = match protocol {
         Protocol::Auto => acp::Protocol::Auto,
         Protocol::V1 => acp::Protocol::V1,
-        #[cfg(feature = "v2")]
         Protocol::V2 => acp::Protocol::V2,
     };
-    acp.mcp = extensions::PRESENT;
+    acp.mcp = true;
     acp.events = match events {
         Events::Auto => acp::Events::Auto,
         Events::Off => acp::Events::Off,

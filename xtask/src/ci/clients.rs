@@ -5,9 +5,10 @@ mod others;
 mod table;
 mod tap;
 
+use super::TEST_BUILD;
 use super::client::{CLIENTS, Client};
 use super::step::Steps;
-use super::{FULL, TEST_BUILD};
+use crate::arguments::Arguments;
 use crate::process::{capture, command, root, target_dir};
 use anyhow::{Context, Result, bail};
 use others::{LABELS, OTHERS, RETRIED};
@@ -38,17 +39,13 @@ impl Options {
     /// Fails for an unknown option or client name.
     pub(crate) fn parse(words: &[&str]) -> Result<Self> {
         let mut options = Options::default();
-        let mut words = words.iter();
-        while let Some(word) = words.next() {
-            match *word {
+        let mut arguments = Arguments::new(words);
+        while let Some(option) = arguments.next_option() {
+            match option {
                 "--write" => options.write = true,
-                "--only" => {
-                    options.only.push((*words.next().context("`--only` needs a client's name")?).to_owned())
-                }
-                "--binary" => options.binary = Some(words.next().context("`--binary` needs a path")?.into()),
-                other => bail!(
-                    "no such option of clients: {other}; there are --write, --only NAME and --binary PATH"
-                ),
+                "--only" => options.only.push(arguments.text()?),
+                "--binary" => options.binary = Some(arguments.path()?),
+                _ => return Err(arguments.unknown("there are --write, --only NAME and --binary PATH")),
             }
         }
         if let Some(unknown) = options.only.iter().find(|name| !all().any(|client| client.name == **name)) {
@@ -72,7 +69,7 @@ fn all() -> impl Iterator<Item = Client> {
 pub(super) fn play(steps: &mut Steps, options: &Options) -> Result<()> {
     let wires = target_dir().join("clients/wires");
     let tiller = match &options.binary {
-        Some(path) => std::path::absolute(path)?,
+        Some(path) => path.clone(),
         None => target_dir().join("debug").join(format!("tiller{}", std::env::consts::EXE_SUFFIX)),
     };
     let xtask = own_copy()?;
@@ -91,7 +88,7 @@ pub(super) fn play(steps: &mut Steps, options: &Options) -> Result<()> {
         }
     }
     if !ready.is_empty() && options.binary.is_none() {
-        steps.command("test build", command("cargo").args(TEST_BUILD).args(FULL))?;
+        steps.command("test build", command("cargo").args(TEST_BUILD))?;
     }
     let mut now = Rows::new();
     for (client, mut start, directory) in ready {

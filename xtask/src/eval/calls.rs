@@ -1,15 +1,7 @@
 //! Validation of a model's calls against the request's tools.
 
-use super::exchange::{Answer, Call, offered, prescribes_text};
+use super::exchange::{Answer, Call, Tool, offered, prescribes_text};
 use serde_json::Value;
-
-/// An offered tool.
-#[derive(Debug)]
-pub(super) struct Tool {
-    pub(super) name: String,
-    /// The JSON Schema of its arguments; null if the request has none.
-    pub(super) schema: Value,
-}
 
 /// Counts of calls in one response.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,10 +1,17 @@
 //! The offered tools and the model's response, on each of the three wire formats that agents use.
 
-use super::calls::Tool;
 use super::proxy::Exchange;
 use crate::peers::http::read_chunks;
 use serde_json::Value;
 use std::collections::BTreeMap;
+
+/// An offered tool.
+#[derive(Debug)]
+pub(super) struct Tool {
+    pub(super) name: String,
+    /// The JSON Schema of its arguments; null if the request has none.
+    pub(super) schema: Value,
+}
 
 /// A native call of the model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

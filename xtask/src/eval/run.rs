@@ -33,11 +33,16 @@ pub(super) struct Setup {
     pub(super) temperature: f64,
     /// The limit of a turn.
     pub(super) limit: Duration,
-    /// The directory of the run. It is the same for all runs, so that prompts which contain its
-    /// path can be served from the prompt cache.
-    pub(super) place: PathBuf,
     /// The search path for programs.
     pub(super) path: String,
+    pub(super) directories: Directories,
+}
+
+/// The directories of all runs of an evaluation.
+pub(super) struct Directories {
+    /// The directory of the run. It is the same for all runs, so that prompts which contain its
+    /// path can be served from the prompt cache.
+    pub(super) run: PathBuf,
     /// The directory for transcripts, if they are kept.
     pub(super) logs: Option<PathBuf>,
 }
@@ -52,7 +57,7 @@ struct Turn {
 
 /// Runs a task. A failure that is not the agent's fault is recorded in the outcome.
 pub(super) fn run(setup: &Setup, task: &Task, id: RunId) -> Result<Outcome> {
-    let run_directory = RunDirectory::make(setup.place.clone(), task, &setup.path)?;
+    let run_directory = RunDirectory::make(setup.directories.run.clone(), task, &setup.path)?;
     setup.proxy.begin(Sampling { temperature: setup.temperature, seed: id.seed });
     let mut outcome = Outcome::of(task, id);
     let turn = take_turn(setup, task, &run_directory, &outcome.id);
@@ -87,7 +92,7 @@ pub(super) fn run(setup: &Setup, task: &Task, id: RunId) -> Result<Outcome> {
 impl Setup {
     /// Writes a log of a run, if logs are enabled.
     fn keep(&self, id: &RunId, what: &str, text: impl FnOnce() -> String) -> Result<()> {
-        let Some(directory) = &self.logs else { return Ok(()) };
+        let Some(directory) = &self.directories.logs else { return Ok(()) };
         std::fs::create_dir_all(directory)?;
         Ok(std::fs::write(
             directory.join(format!("{}-{}-{}-{what}.jsonl", id.agent, id.task, id.seed)),

@@ -58,7 +58,7 @@ fn try_out(task: &Task, place: &std::path::Path, path: &str) -> Result<()> {
             if task.solution().is_dir() {
                 copy(&task.solution(), &run_directory.project())?;
             }
-            for name in &task.remove {
+            for name in task.removed() {
                 std::fs::remove_file(run_directory.project().join(name)).with_context(|| name.clone())?;
             }
         }

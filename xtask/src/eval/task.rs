@@ -115,7 +115,7 @@ pub(super) struct Task {
     /// Files that may change: paths, or directories followed by `/*`.
     change: Vec<String>,
     /// Files that the reference solution removes.
-    pub(super) remove: Vec<String>,
+    remove: Vec<String>,
     pub(super) check: Check,
 }
 
@@ -154,6 +154,11 @@ impl Task {
     /// `answer.txt`.
     pub(super) fn solution(&self) -> PathBuf {
         self.directory.join("solution")
+    }
+
+    /// Returns the files that the reference solution removes, relative to the project.
+    pub(super) fn removed(&self) -> &[String] {
+        &self.remove
     }
 
     /// Returns whether a file may change; the path is relative to the project.

@@ -4,6 +4,7 @@ use super::home::Home;
 use super::kill_moment::{KillMoment, Random};
 use super::kind::Kind;
 use super::model::Model;
+use super::prompt::{self, done};
 use super::results::{Failure, ResultRow};
 use super::running_program::RunningProgram;
 use crate::peers::client::Reply;
@@ -46,14 +47,6 @@ impl Plan {
         }
         plans
     }
-}
-
-/// The suffix of a prompt whose command is to be killed.
-pub(super) const WAITING: &str = " and wait";
-
-/// Returns the model's final text for a prompt.
-pub(super) fn done(number: u64) -> String {
-    format!("done {number}")
 }
 
 /// Plays a story.
@@ -199,13 +192,12 @@ impl KillTest<'_> {
             }
         }
         running_program.opened();
-        for prompt in 0..prompts {
+        for index in 0..prompts {
             self.prompts_sent += 1;
             let number = self.prompts_sent;
-            let waiting = if waits == Some(prompt) { WAITING } else { "" };
-            let content = json!([{ "type": "text", "text": format!("step {number}{waiting}") }]);
-            let prompt = json!({ "sessionId": self.session, "prompt": content });
-            let reply = running_program.ask("session/prompt", &prompt)?;
+            let content = json!([{ "type": "text", "text": prompt::prompt(number, waits == Some(index)) }]);
+            let params = json!({ "sessionId": self.session, "prompt": content });
+            let reply = running_program.ask("session/prompt", &params)?;
             self.answered.push(number);
             if reply.result["stopReason"] != "end_turn" {
                 self.add_failure(Failure::Broken, format!("step {number} ended with {}", reply.result));
@@ -219,7 +211,7 @@ impl KillTest<'_> {
         let replayed = Replay::of(reply);
         let mut failures = Vec::new();
         for number in 1..=self.prompts_sent {
-            let (prompt, answer) = (format!("step {number}"), done(number));
+            let (prompt, answer) = (prompt::prompt(number, false), done(number));
             let count = replayed.prompts.iter().filter(|text| **text == prompt).count();
             let answered = self.answered.contains(&number);
             if count > 1 || (answered && count == 0) {
@@ -273,7 +265,7 @@ impl Replay {
             let id = update["messageId"].as_str();
             let kind = update["sessionUpdate"].as_str().unwrap_or_default();
             match kind {
-                "user_message_chunk" => replayed.prompts.push(text.trim_end_matches(WAITING).to_owned()),
+                "user_message_chunk" => replayed.prompts.push(prompt::without_waiting(text).to_owned()),
                 "agent_message_chunk" => match replayed.answers.last_mut() {
                     Some(last) if message == id => last.push_str(text),
                     _ => replayed.answers.push(text.to_owned()),

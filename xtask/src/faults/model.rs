@@ -3,6 +3,7 @@
 
 use super::kill_moment::CALLS;
 use super::kind::Kind;
+use super::prompt::{self, done};
 use crate::peers::http::Request;
 use crate::peers::{model, wire};
 use anyhow::Result;
@@ -52,15 +53,15 @@ fn answer(request: &Request, conversation_problems: &ConversationProblems) -> Op
     }
     let (at, number, waits) = messages.iter().enumerate().rev().find_map(|(at, message)| {
         let text = (message["role"] == "user").then(|| message["content"].to_string())?;
-        let digits: String = text.split_once("step ")?.1.chars().take_while(char::is_ascii_digit).collect();
-        Some((at, digits.parse().ok()?, text.contains(super::kill_test::WAITING)))
+        let (number, waits) = prompt::parse(&text)?;
+        Some((at, number, waits))
     })?;
     let is_result = |message: &&Value| message["role"] == "tool";
     let made = messages[at..].iter().filter(is_result).count();
     let all = messages.iter().filter(is_result).count();
     let (event, reason) = match calls(kind, number, waits).get(made) {
         Some((tool, arguments)) => (wire::tool_call(all, tool, arguments), "tool_calls"),
-        None => (wire::text(&super::kill_test::done(number)), "stop"),
+        None => (wire::text(&done(number)), "stop"),
     };
     Some(vec![event, wire::end(reason), wire::usage(), wire::DONE.to_owned()])
 }

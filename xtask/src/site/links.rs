@@ -1,6 +1,6 @@
 //! The links of the built site, followed in its files.
 
-use super::stage::resolve;
+use crate::relative::resolve;
 use anyhow::Result;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,5 +1,6 @@
 //! Copies the pages into one directory, with links that hold there.
 
+use crate::relative::resolve;
 use anyhow::{Context, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -117,19 +118,6 @@ fn relative(from: &str, to: &str) -> String {
     let shared = from.iter().zip(&to).take_while(|(one, other)| one == other).count();
     let shared = shared.min(from.len() - 1).min(to.len() - 1);
     "../".repeat(from.len() - 1 - shared) + &to[shared..].join("/")
-}
-
-/// Resolves a relative path; `None` if it leaves the tree.
-pub(super) fn resolve(folder: &str, path: &str) -> Option<String> {
-    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => _ = parts.pop()?,
-            name => parts.push(name),
-        }
-    }
-    Some(parts.join("/"))
 }
 
 #[cfg(test)]

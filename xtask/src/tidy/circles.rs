@@ -6,7 +6,7 @@
 //! `impl Type` stands in the module of its type or in a child of it.
 
 use super::Problem;
-use super::modules::{Crate, Edges};
+use super::modules::{Edges, crates};
 use super::tree::Tree;
 use std::collections::{BTreeSet, HashMap};
 
@@ -26,7 +26,7 @@ const fn known(file: &'static str, most: usize, why: &'static str) -> Known {
 }
 
 /// To be shortened, never added to. None may grow.
-const KNOWN: [Known; 14] = [
+const KNOWN: &[Known] = &[
     known("crates/integrations/src/manifest.rs", 2, "`openapi` reads into the manifest that calls it"),
     known("crates/integrations/src/openapi/schema.rs", 3, "`cut` and `told` belong below all three"),
     known("crates/mcp/src/server.rs", 23, "`McpOptions`, `Offered` and `locked` should be leaves"),
@@ -38,9 +38,6 @@ const KNOWN: [Known; 14] = [
     known("crates/system/src/error.rs", 4, "`TextEncoding` and `TextRange` should be leaves"),
     known("crates/system/src/local/mod.rs", 9, "`LocalOptions` and `blocking` should be leaves"),
     known("crates/tiller/src/options.rs", 56, "the options hold what each feature makes of them"),
-    known("xtask/src/ci.rs", 5, "the names of builds and targets should be leaves"),
-    known("xtask/src/eval/calls.rs", 2, "`Tool` should be a leaf"),
-    known("xtask/src/faults/kill_test.rs", 2, "the words that a story waits for should be a leaf"),
 ];
 
 /// Crates whose directories are layers: those directly below `src` name each other in no circle.
@@ -101,16 +98,6 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
             .collect::<Vec<_>>(),
     );
     problems
-}
-
-/// Every library and program of the workspace.
-fn crates(tree: &Tree) -> Vec<Crate> {
-    let begins = |path: &str| {
-        (path.starts_with("crates/") || path.starts_with("xtask/"))
-            && (path.ends_with("/src/lib.rs") || path.ends_with("/src/main.rs"))
-    };
-    let roots = tree.files().iter().filter(|file| begins(&file.path));
-    roots.filter_map(|file| Crate::read(tree, &file.path)).collect()
 }
 
 /// What the modules directly below the crate name of each other. The crate itself may name all of

@@ -2,10 +2,10 @@
 //! set, jumps, and may run on during suspend, so it is used for timestamps only.
 
 use super::Problem;
-use super::tree::Tree;
+use super::tree::{Place, Tree, naming_elsewhere};
 
 /// The places that may read the wall clock, each with the reason.
-const PLACES: [(&str, &str); 10] = [
+const PLACES: [Place; 10] = [
     ("crates/store/src/sqlite/write.rs", "when a session was used last is stored"),
     ("crates/acp/src/native/event.rs", "events say when they were sent"),
     ("crates/store/src/sqlite/quarantine.rs", "a file that is moved aside is named after the moment"),
@@ -23,15 +23,11 @@ const READERS: [&str; 5] =
     ["SystemTime::now", "Timestamp::now", "Zoned::now", "UNIX_EPOCH.elapsed", "ClockId::Realtime"];
 
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
-    let mut problems = Vec::new();
     let product = tree.rust().filter(|file| file.path.starts_with("crates/") && file.path.contains("/src/"));
-    for file in product.filter(|file| !PLACES.iter().any(|(place, _)| file.path == *place)) {
-        for (number, _) in file.naming(&READERS) {
-            let message = "the time of day jumps: measure with tokio's `Instant`, or add the place and why to the check";
-            problems.push(Problem::line(&file.path, number, message));
-        }
-    }
-    problems
+    let message =
+        "the time of day jumps: measure with tokio's `Instant`, or add the place and why to the check";
+    let found = naming_elsewhere(product, &PLACES, &READERS);
+    found.map(|(file, number, _)| Problem::line(&file.path, number, message)).collect()
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::Problem;
 use super::tree::Tree;
+use crate::relative::resolve;
 
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     let mut problems = Vec::new();
@@ -36,22 +37,6 @@ fn targets(line: &str) -> impl Iterator<Item = &str> {
     };
     let all = after("](", &[')', ' ']).chain(after("src=\"", &['"'])).chain(after("href=\"", &['"']));
     all.filter(|target| !target.is_empty() && !target.starts_with('#') && !target.contains(':'))
-}
-
-/// Resolves a path relative to the root; `None` if it leaves the tree. An empty path is the
-/// document itself.
-fn resolve(directory: &str, path: &str) -> Option<String> {
-    let mut parts: Vec<&str> =
-        if path.starts_with('/') { Vec::new() } else { directory.split('/').collect() };
-    parts.retain(|part| !part.is_empty());
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => _ = parts.pop()?,
-            name => parts.push(name),
-        }
-    }
-    Some(parts.join("/"))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! `crate::Mode` is naming the file of `Mode` and not `lib.rs`. Code that is compiled for tests
 //! only is left out.
 
+use super::record::Record;
 use super::tree::Tree;
 use regex::Regex;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -29,6 +30,7 @@ struct Module {
     paths: Vec<Vec<String>>,
     /// The types of `impl Type` blocks.
     implemented: Vec<Vec<String>>,
+    records: Vec<Record>,
 }
 
 struct Import {
@@ -45,6 +47,16 @@ enum Target {
 
 /// Which files a file names, and by which names.
 pub(super) type Edges = BTreeMap<String, BTreeMap<String, BTreeSet<String>>>;
+
+/// Reads every library and program of the workspace.
+pub(super) fn crates(tree: &Tree) -> Vec<Crate> {
+    let begins = |path: &str| {
+        (path.starts_with("crates/") || path.starts_with("xtask/"))
+            && (path.ends_with("/src/lib.rs") || path.ends_with("/src/main.rs"))
+    };
+    let roots = tree.files().iter().filter(|file| begins(&file.path));
+    roots.filter_map(|file| Crate::read(tree, &file.path)).collect()
+}
 
 impl Crate {
     /// Reads the crate that begins with this file; `None` where it does not exist or does not
@@ -77,6 +89,12 @@ impl Crate {
             }
         }
         edges
+    }
+
+    /// Each struct with its file.
+    pub(super) fn records(&self) -> impl Iterator<Item = (&str, &Record)> {
+        let modules = self.modules.iter();
+        modules.flat_map(|module| module.records.iter().map(|record| (module.file.as_str(), record)))
     }
 
     /// The file of the module that each file's module stands in.
@@ -132,7 +150,7 @@ impl Crate {
         let at = self.modules.len();
         let mut reader = Reader::default();
         items.iter().for_each(|item| reader.visit_item(item));
-        let Reader { items, imports, paths, implemented, modules } = reader;
+        let Reader { items, imports, paths, implemented, records, modules } = reader;
         self.modules.push(Module {
             file: file.to_owned(),
             parent,
@@ -141,6 +159,7 @@ impl Crate {
             imports,
             paths,
             implemented,
+            records,
         });
         for module in modules {
             let name = module.ident.to_string();
@@ -228,6 +247,7 @@ struct Reader<'ast> {
     imports: Vec<Import>,
     paths: Vec<Vec<String>>,
     implemented: Vec<Vec<String>>,
+    records: Vec<Record>,
     modules: Vec<&'ast syn::ItemMod>,
 }
 
@@ -288,6 +308,10 @@ impl<'ast> Visit<'ast> for Reader<'ast> {
                 if let (None, syn::Type::Path(of)) = (&block.trait_, block.self_ty.as_ref()) {
                     self.implemented.push(segments(&of.path));
                 }
+                visit::visit_item(self, item);
+            }
+            Item::Struct(of) => {
+                self.records.push(Record::of(of));
                 visit::visit_item(self, item);
             }
             _ => visit::visit_item(self, item),

@@ -2,12 +2,12 @@
 //! output limit and an owner.
 
 use super::Problem;
-use super::tree::Tree;
+use super::tree::{Place, Tree, naming_elsewhere};
 
 /// The places that may start processes, each with the reason.
-const PLACES: [(&str, &str); 7] = [
+const PLACES: [Place; 7] = [
     ("crates/system/src/local/start.rs", "the one spawn function: what it starts is watched before it runs"),
-    ("crates/system/src/local/watchdog.rs", "who watches has nobody who watches it"),
+    ("crates/system/src/local/watchdog.rs", "the watchdog of a process group has no watchdog"),
     ("crates/system/src/local/sandbox/", "the stages of the launcher"),
     ("crates/acp/src/v1/system/tests/shells.rs", "the tests start what an editor's terminal starts"),
     ("crates/tiller/src/demo", "the demo plays the editor, and an editor starts its agent"),
@@ -25,14 +25,10 @@ const PROCESS_STARTERS: [&str; 5] = [
 ];
 
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
-    let mut problems = Vec::new();
-    for file in tree.rust().filter(|file| !PLACES.iter().any(|(place, _)| file.path.starts_with(place))) {
-        for (number, _) in file.naming(&PROCESS_STARTERS).filter(|(_, line)| line.contains("Command")) {
-            let message = "only the local system starts processes: call `System::spawn`";
-            problems.push(Problem::line(&file.path, number, message));
-        }
-    }
-    problems
+    let message = "only the local system starts processes: call `System::spawn`";
+    let found = naming_elsewhere(tree.rust(), &PLACES, &PROCESS_STARTERS);
+    let found = found.filter(|(_, _, line)| line.contains("Command"));
+    found.map(|(file, number, _)| Problem::line(&file.path, number, message)).collect()
 }
 
 #[cfg(test)]

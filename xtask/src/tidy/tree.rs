@@ -114,6 +114,20 @@ impl File {
     }
 }
 
+/// A place that may contain what a check forbids elsewhere: the beginning of its path, and the
+/// reason.
+pub(super) type Place = (&'static str, &'static str);
+
+/// Returns the lines outside `places` whose code contains one of `needles`, with their numbers.
+pub(super) fn naming_elsewhere<'a>(
+    files: impl Iterator<Item = &'a File>,
+    places: &[Place],
+    needles: &'a [&str],
+) -> impl Iterator<Item = (&'a File, usize, &'a str)> {
+    let files = files.filter(|file| !places.iter().any(|(place, _)| file.path.starts_with(place)));
+    files.flat_map(|file| file.naming(needles).map(move |(number, line)| (file, number, line)))
+}
+
 /// Returns whether a line's code contains `needle` outside strings and comments. Strings over
 /// several lines are not recognised.
 pub(super) fn in_code(line: &str, needle: &str) -> bool {

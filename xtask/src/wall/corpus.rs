@@ -53,18 +53,35 @@ pub(super) struct Attack {
     pub(super) name: String,
     /// A description of the variant, such as `guardian local user`.
     pub(super) variant: String,
+    pub(super) environment: Environment,
+    pub(super) script: Script,
+    pub(super) check: Check,
+}
+
+/// What surrounds Tiller during an attack.
+#[derive(Debug, Clone)]
+pub(super) struct Environment {
     pub(super) place: Place,
     pub(super) root: bool,
     /// The permission mode.
     pub(super) mode: String,
     /// The agent mode.
     pub(super) agent: String,
-    /// A shell script that runs as the user beforehand.
-    pub(super) setup: String,
     /// The content of the user's `config.toml`.
     pub(super) settings: String,
     /// Additional variables in Tiller's environment.
-    pub(super) env: Vec<(String, String)>,
+    pub(super) variables: Vec<(String, String)>,
+    /// Programs that the attack requires.
+    pub(super) needs: Vec<String>,
+    /// Whether services listen on this machine during the attack.
+    pub(super) services: bool,
+}
+
+/// What the user, the model and the editor do.
+#[derive(Debug, Clone)]
+pub(super) struct Script {
+    /// A shell script that runs as the user beforehand.
+    pub(super) setup: String,
     pub(super) calls: Vec<Call>,
     /// The model's final text.
     pub(super) final_text: String,
@@ -73,18 +90,19 @@ pub(super) struct Attack {
     pub(super) answers: Vec<String>,
     /// A shell script that runs as the user afterwards.
     pub(super) after: String,
+}
+
+/// How the outcome is judged.
+#[derive(Debug, Clone)]
+pub(super) struct Check {
     /// A shell predicate that succeeds if the attack did.
-    pub(super) success_check: String,
+    pub(super) success: String,
     /// The document that admits the weakness, with its words: `FILE: WORDS`.
     pub(super) documented: Option<String>,
     /// The reason why it cannot be tested in an unconfined shell.
     pub(super) no_self_test: Option<String>,
     /// Seconds between Tiller's exit and the check of the outcome.
     pub(super) settle: f64,
-    /// Programs that the attack requires.
-    pub(super) needs: Vec<String>,
-    /// Whether services listen on this machine during the attack.
-    pub(super) services: bool,
     /// Whether Tiller may exit before every call was answered.
     pub(super) may_end: bool,
 }
@@ -184,50 +202,90 @@ fn variant(
     if !["guardian", "argus", "prometheus"].contains(&mode) || !["user", "root"].contains(&user) {
         bail!("no such mode or user: {mode}, {user}");
     }
-    let text = |key: &str| table.get(key).and_then(Value::as_str).unwrap_or_default().replace("@EACH@", each);
-    let success_check = text("through");
-    if success_check.is_empty() {
-        bail!("`through` is missing");
-    }
-    let calls = table.get("calls").and_then(Value::as_array).cloned().unwrap_or_default();
-    let env = table.get("env").and_then(Value::as_object).cloned().unwrap_or_default();
-    let of_mode = if mode == "prometheus" { table.get("documented_prometheus") } else { None };
-    let documented = of_mode.or_else(|| table.get("documented")).and_then(Value::as_str);
-    let no_self_test = match table.get("selftest") {
-        None | Some(Value::Bool(true)) => None,
-        Some(Value::Bool(false)) => {
-            Some(Some(text("why")).filter(|why| !why.is_empty()).context("say `why`")?)
-        }
-        Some(_) => bail!("`selftest` is true or false"),
-    };
+    let entry = Entry { table, each };
     Ok(Attack {
         family: family.to_owned(),
-        name: text("name"),
+        name: entry.text("name"),
         variant: format!("{mode} {place} {user}"),
-        place: Place::parse(place)?,
-        root: user == "root",
-        mode: mode.to_owned(),
-        agent: Some(text("agent")).filter(|agent| !agent.is_empty()).unwrap_or_else(|| "edit".to_owned()),
-        setup: text("setup"),
-        settings: text("settings"),
-        env: env
-            .iter()
-            .map(|(name, value)| (name.clone(), value.as_str().unwrap_or_default().to_owned()))
-            .collect(),
-        calls: calls.iter().map(|value| call(value, each)).collect::<Result<_>>()?,
-        final_text: Some(text("says"))
-            .filter(|final_text| !final_text.is_empty())
-            .unwrap_or_else(|| "done".to_owned()),
-        answers: table.get("answers").map_or_else(|| Ok(Vec::new()), |_| list(table, "answers", ""))?,
-        after: text("after"),
-        success_check,
-        documented: documented.map(str::to_owned),
-        no_self_test,
-        settle: table.get("settle").and_then(Value::as_f64).unwrap_or_default(),
-        needs: table.get("needs").map_or_else(|| Ok(Vec::new()), |_| list(table, "needs", ""))?,
-        services: table.get("services").and_then(Value::as_bool).unwrap_or_default(),
-        may_end: table.get("may_end").and_then(Value::as_bool).unwrap_or_default(),
+        environment: entry.environment(mode, place, user == "root")?,
+        script: entry.script()?,
+        check: entry.check(mode)?,
     })
+}
+
+/// An entry of a file, with one value of `each`.
+struct Entry<'a> {
+    table: &'a Map<String, Value>,
+    each: &'a str,
+}
+
+impl Entry<'_> {
+    fn environment(&self, mode: &str, place: &str, root: bool) -> Result<Environment> {
+        let variables = self.table.get("env").and_then(Value::as_object).cloned().unwrap_or_default();
+        let variable = |(name, value): (String, Value)| (name, value.as_str().unwrap_or_default().to_owned());
+        Ok(Environment {
+            place: Place::parse(place)?,
+            root,
+            mode: mode.to_owned(),
+            agent: self.text_or("agent", "edit"),
+            settings: self.text("settings"),
+            variables: variables.into_iter().map(variable).collect(),
+            needs: self.texts("needs")?,
+            services: self.flag("services"),
+        })
+    }
+
+    fn script(&self) -> Result<Script> {
+        let calls = self.table.get("calls").and_then(Value::as_array).cloned().unwrap_or_default();
+        Ok(Script {
+            setup: self.text("setup"),
+            calls: calls.iter().map(|value| call(value, self.each)).collect::<Result<_>>()?,
+            final_text: self.text_or("says", "done"),
+            answers: self.texts("answers")?,
+            after: self.text("after"),
+        })
+    }
+
+    fn check(&self, mode: &str) -> Result<Check> {
+        let success = self.text("through");
+        if success.is_empty() {
+            bail!("`through` is missing");
+        }
+        let of_mode = if mode == "prometheus" { self.table.get("documented_prometheus") } else { None };
+        let documented = of_mode.or_else(|| self.table.get("documented")).and_then(Value::as_str);
+        let no_self_test = match self.table.get("selftest") {
+            None | Some(Value::Bool(true)) => None,
+            Some(Value::Bool(false)) => {
+                Some(Some(self.text("why")).filter(|why| !why.is_empty()).context("say `why`")?)
+            }
+            Some(_) => bail!("`selftest` is true or false"),
+        };
+        Ok(Check {
+            success,
+            documented: documented.map(str::to_owned),
+            no_self_test,
+            settle: self.table.get("settle").and_then(Value::as_f64).unwrap_or_default(),
+            may_end: self.flag("may_end"),
+        })
+    }
+
+    /// Returns the text of a key; empty if it is missing.
+    fn text(&self, key: &str) -> String {
+        let text = self.table.get(key).and_then(Value::as_str).unwrap_or_default();
+        text.replace("@EACH@", self.each)
+    }
+
+    fn text_or(&self, key: &str, default: &str) -> String {
+        Some(self.text(key)).filter(|text| !text.is_empty()).unwrap_or_else(|| default.to_owned())
+    }
+
+    fn texts(&self, key: &str) -> Result<Vec<String>> {
+        if self.table.contains_key(key) { list(self.table, key, "") } else { Ok(Vec::new()) }
+    }
+
+    fn flag(&self, key: &str) -> bool {
+        self.table.get(key).and_then(Value::as_bool).unwrap_or_default()
+    }
 }
 
 /// Parses a call. A string is a command line for `bash`; a table names the tool and contains its
@@ -283,9 +341,9 @@ mod tests {
             (attacks[0].name.as_str(), attacks[0].variant.as_str()),
             ("make-a", "guardian local user")
         );
-        assert_eq!(attacks[7].calls[0].arguments["command"], "touch b");
-        assert_eq!(attacks[7].calls[1].tool, "file_write");
-        assert!(attacks[7].root);
+        assert_eq!(attacks[7].script.calls[0].arguments["command"], "touch b");
+        assert_eq!(attacks[7].script.calls[1].tool, "file_write");
+        assert!(attacks[7].environment.root);
     }
 
     #[test]
@@ -315,9 +373,10 @@ mod tests {
         let root = crate::process::root();
         let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         for attack in read(&root.join("tests/wall/attacks")).unwrap() {
-            let Some((file, claim)) = attack.documented.as_deref().and_then(|text| text.split_once(": "))
+            let Some((file, claim)) =
+                attack.check.documented.as_deref().and_then(|text| text.split_once(": "))
             else {
-                assert_eq!(attack.documented, None, "{}: write FILE: WORDS", attack.name);
+                assert_eq!(attack.check.documented, None, "{}: write FILE: WORDS", attack.name);
                 continue;
             };
             let text = std::fs::read_to_string(root.join(file)).unwrap();

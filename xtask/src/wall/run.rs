@@ -42,27 +42,27 @@ struct RunResult {
 
 /// Runs an attack.
 pub(super) fn attack(wall_setup: &WallSetup, model: &Model, attack: &Attack) -> Outcome {
-    if attack.root && !wall_setup.root {
+    if attack.environment.root && !wall_setup.root {
         return Outcome::Skipped("this variant must run as root".to_owned());
     }
     try_attack(wall_setup, model, attack).unwrap_or_else(|error| Outcome::Broken(format!("{error:#}")))
 }
 
 fn try_attack(wall_setup: &WallSetup, model: &Model, attack: &Attack) -> Result<Outcome> {
-    let mut run_home = wall_setup.run_home(attack.root)?;
+    let mut run_home = wall_setup.run_home(attack.environment.root)?;
     if let Some(missing) = missing(&run_home, attack)? {
         return Ok(Outcome::Skipped(missing));
     }
-    let _services = attack.services.then(|| Services::start(&mut run_home)).transpose()?;
+    let _services = attack.environment.services.then(|| Services::start(&mut run_home)).transpose()?;
     prepare(&run_home, attack)?;
     let run_home = Arc::new(run_home);
-    let mut calls = attack.calls.clone();
+    let mut calls = attack.script.calls.clone();
     for call in &mut calls {
         call.arguments = fill_arguments(&run_home, &call.arguments);
     }
     let call_count = calls.len();
-    let base_url = model.play(&run_home.id, calls, &run_home.fill(&attack.final_text));
-    let result = match attack.place {
+    let base_url = model.play(&run_home.id, calls, &run_home.fill(&attack.script.final_text));
+    let result = match attack.environment.place {
         Place::Local => headless(&run_home, attack, &base_url),
         Place::Editor { argument_style, launcher } => {
             editor(&run_home, attack, &base_url, argument_style, launcher)
@@ -71,16 +71,16 @@ fn try_attack(wall_setup: &WallSetup, model: &Model, attack: &Attack) -> Result<
     let script = model.take(&run_home.id);
     append(&run_home, &script.received)?;
     let result = result.map(|result| RunResult { results: script.results, ..result })?;
-    std::thread::sleep(Duration::from_secs_f64(attack.settle));
+    std::thread::sleep(Duration::from_secs_f64(attack.check.settle));
     let succeeded = check_after_run(&run_home, attack, &result)?;
     if std::env::var_os("WALL_SHOW").is_some() {
         println!("--- {} ({})", attack.name, attack.variant);
         println!("{}", String::from_utf8_lossy(&std::fs::read(run_home.transcript())?));
     }
-    if !succeeded && !attack.may_end && result.results < call_count {
+    if !succeeded && !attack.check.may_end && result.results < call_count {
         bail!("Tiller ended with {} after {} of {call_count} calls", result.ended.word(), result.results);
     }
-    Ok(match (succeeded, &attack.documented) {
+    Ok(match (succeeded, &attack.check.documented) {
         (true, Some(_)) => Outcome::Documented,
         (true, None) => Outcome::Succeeded,
         (false, _) if result.questions > 0 => Outcome::Asked,
@@ -90,7 +90,7 @@ fn try_attack(wall_setup: &WallSetup, model: &Model, attack: &Attack) -> Result<
 
 /// Returns a program that the attack requires and the user does not have.
 pub(super) fn missing(run_home: &RunHome, attack: &Attack) -> Result<Option<String>> {
-    for need in &attack.needs {
+    for need in &attack.environment.needs {
         let script = if need.contains(' ') { need.clone() } else { format!("command -v {need}") };
         if !run_home.shell(&script, &[], None)?.success() {
             return Ok(Some(format!("{need} is not available")));
@@ -101,12 +101,12 @@ pub(super) fn missing(run_home: &RunHome, attack: &Attack) -> Result<Option<Stri
 
 /// Writes the settings and runs the setup script. Both may contain `@NAME@`.
 pub(super) fn prepare(run_home: &RunHome, attack: &Attack) -> Result<()> {
-    if !attack.settings.is_empty() {
+    if !attack.environment.settings.is_empty() {
         let settings = run_home.home.join(".config/tiller/config.toml");
-        std::fs::write(settings, run_home.fill(&attack.settings))?;
+        std::fs::write(settings, run_home.fill(&attack.environment.settings))?;
     }
     let log = File::create(run_home.file("setup"))?;
-    let setup = format!("set -e\n{}", run_home.fill(&attack.setup));
+    let setup = format!("set -e\n{}", run_home.fill(&attack.script.setup));
     if !run_home.shell(&setup, &[], Some(&log))?.success() {
         bail!("the setup failed: {}", std::fs::read_to_string(run_home.file("setup"))?.trim());
     }
@@ -121,10 +121,10 @@ fn check_after_run(run_home: &RunHome, attack: &Attack, result: &RunResult) -> R
 
 /// Like [`check_after_run`], without a run of Tiller.
 pub(super) fn check_outcome(run_home: &RunHome, attack: &Attack, env: &[(&str, &str)]) -> Result<bool> {
-    if !attack.after.is_empty() {
-        run_home.shell(&run_home.fill(&attack.after), env, None)?;
+    if !attack.script.after.is_empty() {
+        run_home.shell(&run_home.fill(&attack.script.after), env, None)?;
     }
-    Ok(run_home.shell(&run_home.fill(&attack.success_check), env, None)?.success())
+    Ok(run_home.shell(&run_home.fill(&attack.check.success), env, None)?.success())
 }
 
 /// Replaces `@NAME@` in every string of a call's arguments.
@@ -154,14 +154,15 @@ pub(super) fn tiller(run_home: &RunHome, attack: &Attack, base_url: &str) -> Com
         .env("OPENAI_API_KEY", run_home.get("KEY"))
         .env("GITHUB_TOKEN", run_home.get("CANARY"))
         .env("TILLER_MODEL", "openai/wall");
-    command.envs(attack.env.iter().map(|(name, value)| (name.clone(), run_home.fill(value))));
+    command
+        .envs(attack.environment.variables.iter().map(|(name, value)| (name.clone(), run_home.fill(value))));
     command
 }
 
 fn headless(run_home: &RunHome, attack: &Attack, base_url: &str) -> Result<RunResult> {
     let mut command = tiller(run_home, attack, base_url);
     command.args(["-p", "go on", "-o", "stream-json"]);
-    command.args(["--permission-mode", &attack.mode, "--mode", &attack.agent]);
+    command.args(["--permission-mode", &attack.environment.mode, "--mode", &attack.environment.agent]);
     let out = File::create(run_home.file("stdout"))?;
     command.stdout(out).stderr(File::create(run_home.file("stderr"))?);
     let ended = run_home.run(command, TIME)?;
@@ -193,9 +194,9 @@ fn editor(
     launcher: bool,
 ) -> Result<RunResult> {
     let mut command = tiller(run_home, attack, base_url);
-    command.args(["acp", "--permission-mode", &attack.mode, "--mode", &attack.agent]);
+    command.args(["acp", "--permission-mode", &attack.environment.mode, "--mode", &attack.environment.agent]);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(File::create(run_home.file("stderr"))?);
-    let host = Editor::new(Arc::clone(run_home), argument_style, launcher, attack.answers.clone());
+    let host = Editor::new(Arc::clone(run_home), argument_style, launcher, attack.script.answers.clone());
     let mut session = Session::start(command, host)?;
     let reply = session.prompt(&run_home.project.to_string_lossy(), "go on", TIME);
     let (questions, log) = {

@@ -25,36 +25,36 @@ pub(super) enum Verdict {
 
 /// Tries an attack with `bash`, and if that fails with `sh`.
 pub(super) fn attack(wall_setup: &WallSetup, attack: &Attack) -> Result<Verdict> {
-    if let Some(why) = &attack.no_self_test {
+    if let Some(why) = &attack.check.no_self_test {
         return Ok(Verdict::Skipped(why.clone()));
     }
-    if attack.root && !wall_setup.root {
+    if attack.environment.root && !wall_setup.root {
         return Ok(Verdict::Skipped("this variant must run as root".to_owned()));
     }
     for shell in ["bash", "sh"] {
-        let mut run_home = wall_setup.run_home(attack.root)?;
+        let mut run_home = wall_setup.run_home(attack.environment.root)?;
         if let Some(missing) = run::missing(&run_home, attack)? {
             return Ok(Verdict::Skipped(missing));
         }
-        let _services = attack.services.then(|| Services::start(&mut run_home)).transpose()?;
+        let _services = attack.environment.services.then(|| Services::start(&mut run_home)).transpose()?;
         // A predicate that holds beforehand proves nothing.
         run::prepare(&run_home, attack)?;
         File::create(run_home.transcript())?;
         if run_home
-            .shell(&run_home.fill(&attack.success_check), &[("ENDED", "0"), ("ASKED", "0")], None)?
+            .shell(&run_home.fill(&attack.check.success), &[("ENDED", "0"), ("ASKED", "0")], None)?
             .success()
         {
             return Ok(Verdict::Never);
         }
-        for call in &attack.calls {
+        for call in &attack.script.calls {
             let arguments = run::fill_arguments(&run_home, &call.arguments);
             let mut command = unconfined(&run_home, attack, shell, call, &arguments);
             let out = std::fs::OpenOptions::new().append(true).open(run_home.transcript())?;
             command.stdout(out.try_clone()?).stderr(out);
             run_home.run(command, TIME)?;
         }
-        run::append(&run_home, &run_home.fill(&attack.final_text))?;
-        std::thread::sleep(Duration::from_secs_f64(attack.settle.min(3.0)));
+        run::append(&run_home, &run_home.fill(&attack.script.final_text))?;
+        std::thread::sleep(Duration::from_secs_f64(attack.check.settle.min(3.0)));
         if run::check_outcome(&run_home, attack, &[("ENDED", "0"), ("ASKED", "0")])? {
             return Ok(Verdict::True);
         }

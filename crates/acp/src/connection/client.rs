@@ -12,7 +12,6 @@ use agent_client_protocol::{
 use async_trait::async_trait;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio_util::sync::CancellationToken;
-#[cfg(feature = "v2")]
 use {agent::MessageId, agent_client_protocol::Error};
 
 /// The projections of a session's events: to updates of the protocol, and to native events if the
@@ -100,7 +99,6 @@ impl<W: Wire> AcpClient<W> {
     }
 
     /// Reports the end of a message's turn that ended without an event.
-    #[cfg(feature = "v2")]
     pub(crate) fn failed(&self, message: &MessageId, error: &Error) {
         let mut projection = self.projection();
         let updates = projection.wire.failed(message, error);

@@ -2,10 +2,8 @@
 
 use crate::limits::QUOTED_CHARS;
 use agent::{ModelError, ModelInfo, SessionError, SessionId, StoreError, TurnError};
-#[cfg(feature = "v2")]
 use agent_client_protocol::schema::ProtocolVersion;
 use agent_client_protocol::{Error, ErrorCode};
-#[cfg(feature = "v2")]
 use serde_json::Value;
 use serde_json::json;
 
@@ -42,7 +40,6 @@ fn quote(text: &str) -> String {
 }
 
 /// Returns `-32022`: the client requested an earlier version than the served one.
-#[cfg(feature = "v2")]
 pub(crate) fn unsupported_version(requested: &Value, served: ProtocolVersion) -> Error {
     let message = format!("unsupported protocol version {requested}; version {served} is served here");
     Error::new(ErrorCode::new(-32022), message).data(json!({ "requested": requested, "supported": [served] }))

@@ -38,7 +38,6 @@ impl Reply {
     }
 
     /// Returns whether the request's id is null.
-    #[cfg(feature = "v2")]
     pub(crate) fn is_anonymous(&self) -> bool {
         *self.responder.raw_id() == RawJsonRpcId::Null
     }

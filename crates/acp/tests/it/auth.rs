@@ -66,11 +66,7 @@ async fn status_updates(script: EditorScript, credentials: Credentials) -> Vec<V
 
 #[tokio::test]
 async fn a_changed_login_state_is_reported_once() {
-    let scripts = [
-        EditorScript::default(),
-        #[cfg(feature = "v2")]
-        EditorScript::v2(),
-    ];
+    let scripts = [EditorScript::default(), EditorScript::v2()];
     for script in scripts {
         let status_updates = async |credentials| status_updates(script.clone(), credentials).await;
         assert_eq!(

@@ -208,14 +208,8 @@ const METHODS: [(bool, &str); 6] = [
     (false, "session/resume"),
     (false, "session/new"),
     (false, "session/fork"),
-    #[cfg(feature = "v2")]
     (true, "session/resume"),
-    #[cfg(feature = "v2")]
     (true, "session/fork"),
-    #[cfg(not(feature = "v2"))]
-    (false, "unstable_resume"),
-    #[cfg(not(feature = "v2"))]
-    (false, "session/load"),
 ];
 
 fn script(v2: bool) -> EditorScript {

@@ -81,7 +81,6 @@ async fn no_cost_is_reported_without_a_known_price() {
     stage.editor.close().await.unwrap();
 }
 
-#[cfg(feature = "v2")]
 #[tokio::test]
 async fn version_2_reports_the_cost_too() {
     let stage = stage_on(model(Some(1.0), &["a"]), Arc::default(), EditorScript::v2(), |_| {});

@@ -19,11 +19,7 @@ fn native() -> EditorScript {
 
 #[tokio::test]
 async fn an_unknown_model_is_an_error_that_names_similar_ones() {
-    let scripts = [
-        native(),
-        #[cfg(feature = "v2")]
-        EditorScript { native: true, ..EditorScript::v2() },
-    ];
+    let scripts = [native(), EditorScript { native: true, ..EditorScript::v2() }];
     for script in scripts {
         let v2 = script.v2;
         let stage = stage(script, []);
@@ -81,12 +77,8 @@ async fn a_provider_without_a_key_requires_authentication() {
     let seed = json!({"protocolVersion": 1});
     let plain = json!({"protocolVersion": 1, "clientCapabilities": {}});
     let draft = json!({"protocolVersion": 2, "info": {"name": "e", "version": "1"}, "capabilities": {}});
-    let scripts = [
-        (native(), plain, -32000),
-        (native(), seed, -32001),
-        #[cfg(feature = "v2")]
-        (EditorScript::v2(), draft.clone(), -32000),
-    ];
+    let scripts =
+        [(native(), plain, -32000), (native(), seed, -32001), (EditorScript::v2(), draft.clone(), -32000)];
     drop(draft);
     for (script, introduction, code) in scripts {
         let disk = FakeSystem::new();
@@ -179,11 +171,7 @@ async fn titles_and_names_contain_no_hidden_characters() {
 
 #[tokio::test]
 async fn replayed_updates_are_sanitised_like_live_ones() {
-    let scripts = [
-        EditorScript::default(),
-        #[cfg(feature = "v2")]
-        EditorScript::v2(),
-    ];
+    let scripts = [EditorScript::default(), EditorScript::v2()];
     for script in scripts {
         let method = if script.v2 { "session/resume" } else { "session/load" };
         let (store, _) = stored(&format!("say{HIDDEN} it"), &format!("A{HIDDEN} title")).await;
@@ -244,7 +232,7 @@ async fn an_unknown_permission_outcome_is_a_rejection_and_the_turn_continues() {
         json!(true),
         Value::Null,
     ];
-    for v2 in [false, cfg!(feature = "v2")] {
+    for v2 in [false, true] {
         for outcome in &outcomes {
             let script = EditorScript { v2, ..EditorScript::default() }
                 .fault("session/request_permission", Fault::Result(outcome.clone()));
@@ -276,11 +264,10 @@ async fn turn(stage: &Stage, v2: bool) -> Value {
 
 #[tokio::test]
 async fn each_requested_version_has_one_response() {
-    let draft = if cfg!(feature = "v2") { 2 } else { 1 };
     for (asked, served) in [
         (json!(0), 1),
         (json!(1), 1),
-        (json!(2), draft),
+        (json!(2), 2),
         (json!(3), 1),
         (json!(99), 1),
         (json!(65535), 1),

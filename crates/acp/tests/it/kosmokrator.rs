@@ -315,7 +315,6 @@ async fn the_history_is_replayed_as_native_events_too() {
 
     let methods: &[(&str, Value)] = &[
         ("session/load", json!({ "protocolVersion": 1 })),
-        #[cfg(feature = "v2")]
         (
             "session/resume",
             json!({

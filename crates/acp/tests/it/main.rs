@@ -23,6 +23,5 @@ mod replay;
 mod rewind;
 mod shared;
 mod stage;
-#[cfg(feature = "v2")]
 mod version_2;
 mod wire;

@@ -96,11 +96,7 @@ async fn bad_lines_are_answered_and_the_connection_lives() {
 
 #[tokio::test]
 async fn an_error_has_the_id_of_its_line_if_readable() {
-    let scripts = [
-        EditorScript::default(),
-        #[cfg(feature = "v2")]
-        EditorScript::v2(),
-    ];
+    let scripts = [EditorScript::default(), EditorScript::v2()];
     for script in scripts {
         let stage = stage_with(Default::default(), script, [], |options| options.frame_cap = 100_000);
         let deep = format!("{}{}", "[".repeat(120), "]".repeat(120));

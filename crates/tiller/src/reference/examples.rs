@@ -112,7 +112,6 @@ pub(super) const EXAMPLES: &[(&str, &[&str])] = &[
     ("tiller schema settings", &["tiller schema settings > tiller.json"]),
 ];
 
-#[cfg(all(feature = "extensions", feature = "v2"))]
 mod tests {
     use super::{super::commands::below, EXAMPLES};
     use crate::args::Cli;

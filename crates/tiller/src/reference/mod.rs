@@ -70,8 +70,6 @@ fn the_page_of_settings_is_current() {
     check("docs/reference/settings.md", &settings::page());
 }
 
-// The page describes the commands of the installed product.
-#[cfg(all(feature = "extensions", feature = "v2"))]
 #[test]
 fn the_page_of_commands_is_current() {
     check("docs/reference/commands.md", &commands::page());

@@ -2,22 +2,17 @@
 //!
 //! Each request uses the current settings of its session's directory and the session's modes.
 
-#[cfg(feature = "extensions")]
 mod integrations;
-#[cfg(feature = "extensions")]
 mod lua;
-#[cfg(feature = "extensions")]
 mod mcp;
 mod settings;
 mod trust;
 
-#[cfg(feature = "extensions")]
 use crate::mcp::DirectServers;
 use crate::{
     doctor, environment::Environment, extensions::Extensions, options::Options,
     redacting_writer::RedactingWriter, sessions::transfer, settings::Settings,
 };
-#[cfg(feature = "extensions")]
 use acp::native::{
     AddServer, CallFunction, CallTool, ConfigureIntegration, ExecuteLua, ListFunctions, ListTools, SetSecret,
 };
@@ -79,7 +74,6 @@ impl NativeServices for Services {
         trust::revoke(self, context, ids).await
     }
 
-    #[cfg(feature = "extensions")]
     async fn list_functions(
         &self,
         context: &RequestContext,
@@ -88,7 +82,6 @@ impl NativeServices for Services {
         integrations::list(self, context, query).await
     }
 
-    #[cfg(feature = "extensions")]
     async fn describe_function(
         &self,
         context: &RequestContext,
@@ -97,7 +90,6 @@ impl NativeServices for Services {
         integrations::describe(self, context, &function).await
     }
 
-    #[cfg(feature = "extensions")]
     async fn call_function(
         &self,
         context: &RequestContext,
@@ -106,7 +98,6 @@ impl NativeServices for Services {
         integrations::call(self, context, call).await
     }
 
-    #[cfg(feature = "extensions")]
     async fn configure_integration(
         &self,
         context: &RequestContext,
@@ -115,17 +106,14 @@ impl NativeServices for Services {
         integrations::configure(self, context, set).await
     }
 
-    #[cfg(feature = "extensions")]
     async fn list_servers(&self, context: &RequestContext, force: bool) -> Result<Value, ServiceError> {
         mcp::list_servers(self, context, force).await
     }
 
-    #[cfg(feature = "extensions")]
     async fn list_tools(&self, context: &RequestContext, query: ListTools) -> Result<Value, ServiceError> {
         mcp::list_tools(self, context, query).await
     }
 
-    #[cfg(feature = "extensions")]
     async fn tool_schema(
         &self,
         context: &RequestContext,
@@ -135,22 +123,18 @@ impl NativeServices for Services {
         mcp::tool_schema(self, context, &function, force).await
     }
 
-    #[cfg(feature = "extensions")]
     async fn call_tool(&self, context: &RequestContext, call: CallTool) -> Result<Value, ServiceError> {
         Ok(mcp::call_tool(self, context, call).await)
     }
 
-    #[cfg(feature = "extensions")]
     async fn add_server(&self, context: &RequestContext, add: AddServer) -> Result<Value, ServiceError> {
         mcp::add_server(self, context, add).await
     }
 
-    #[cfg(feature = "extensions")]
     async fn set_secret(&self, context: &RequestContext, set: SetSecret) -> Result<Value, ServiceError> {
         mcp::set_secret(self, context, set).await
     }
 
-    #[cfg(feature = "extensions")]
     async fn execute_lua(&self, context: &RequestContext, run: ExecuteLua) -> Result<Value, ServiceError> {
         lua::execute(self, context, run).await
     }
@@ -191,7 +175,6 @@ impl Services {
     }
 
     /// Returns access to the servers of a session, without its model.
-    #[cfg(feature = "extensions")]
     async fn direct(
         &self,
         context: &RequestContext,

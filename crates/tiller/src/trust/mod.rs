@@ -5,7 +5,6 @@ mod command;
 mod records;
 
 pub(crate) use command::run;
-#[cfg(feature = "extensions")]
 pub(crate) use command::{TrustSelection, review_and_trust, terminal};
 
 use crate::{
@@ -13,7 +12,6 @@ use crate::{
     extensions,
     options::Directories,
 };
-#[cfg(feature = "extensions")]
 use agent::ItemKind;
 use agent::{FolderTrust, Judged, Redactor, TrustItem, TrustRecord};
 use anyhow::Result;
@@ -171,7 +169,6 @@ pub(crate) async fn grant_written_settings(
 }
 
 /// Trusts a server that a program configured for its user.
-#[cfg(feature = "extensions")]
 pub(crate) async fn grant_written_server(
     directories: &Directories,
     directory: &AbsPath,

@@ -61,6 +61,5 @@ mod tools;
 mod trust;
 mod uploads;
 mod usage;
-#[cfg(feature = "v2")]
 mod version_2;
 mod web;

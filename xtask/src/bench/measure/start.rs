@@ -9,7 +9,7 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<Vec<Figure>> {
     let mut initialized = Figure::of(Quantity::ms("spawn to initialize response", 5.0));
     let mut opened = Figure::of(Quantity::ms("session/new, first of the process", 1.0));
     let mut turned = Figure::of(Quantity::ms("spawn to first turn done", 25.0));
-    let mut resident = Figure::of(Quantity::mib("memory after the first turn", 15.0));
+    let mut resident = Figure::of(Quantity::mib("memory after the first turn", 20.0));
     for _ in 0..bench.runs {
         let mut agent = bench.agent()?;
         initialized.add_time(initialize(&mut agent)?.answered - agent.started);

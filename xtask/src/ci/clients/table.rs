@@ -2,7 +2,8 @@
 //! docs/editors.md shows them.
 
 use super::features::FEATURES;
-use anyhow::{Context, Result, bail};
+use crate::document;
+use anyhow::{Context, Result};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,8 +11,10 @@ use std::path::{Path, PathBuf};
 
 const SEEN: &str = "tests/clients/seen.json";
 const PAGE: &str = "docs/editors.md";
-const BEGIN: &str = "<!-- what the clients did: begin; written by `cargo xtask clients --write` -->";
-const END: &str = "<!-- what the clients did: end -->";
+const MARKERS: [&str; 2] = [
+    "<!-- what the clients did: begin; written by `cargo xtask clients --write` -->",
+    "<!-- what the clients did: end -->",
+];
 
 /// The observations of a client's last run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,9 +66,7 @@ pub(super) fn write(root: &Path, rows: &Rows) -> Result<()> {
         })
         .collect();
     fs::write(root.join(SEEN), serde_json::to_string_pretty(&all)? + "\n")?;
-    let path = page(root);
-    fs::write(&path, replaced(&fs::read_to_string(&path)?, rows)?)?;
-    Ok(())
+    document::rewrite(&page(root), MARKERS, &section(rows))
 }
 
 fn page(root: &Path) -> PathBuf {
@@ -93,12 +94,9 @@ pub(super) fn differences(kept: &Rows, now: &Rows) -> Vec<String> {
     differences
 }
 
-/// Returns the document with the table between its markers replaced.
-fn replaced(page: &str, rows: &Rows) -> Result<String> {
-    let (Some(begin), Some(end)) = (page.find(BEGIN), page.find(END)) else {
-        bail!("{PAGE} lacks the marks of the table: {BEGIN} … {END}");
-    };
-    Ok(format!("{}\n\n{}\n{}", &page[..begin + BEGIN.len()], table(rows), &page[end..]))
+/// Returns what stands between the markers.
+fn section(rows: &Rows) -> String {
+    format!("\n\n{}\n", table(rows))
 }
 
 fn table(rows: &Rows) -> String {
@@ -151,7 +149,7 @@ mod tests {
         let rows = read(&root()).unwrap();
         assert!(!rows.is_empty(), "no client was ever played");
         let text = fs::read_to_string(page(&root())).unwrap();
-        let again = replaced(&text, &rows).unwrap();
+        let again = document::replaced(&text, MARKERS, &section(&rows)).unwrap();
         assert!(again == text, "{PAGE} does not show {SEEN}: run `cargo xtask clients --write`");
     }
 

@@ -102,9 +102,8 @@ fn greet_with(agent: &str, limit: Duration) -> (Outcome, Vec<String>) {
         capabilities: Capabilities::None,
         temperature: 0.2,
         limit,
-        place: place.clone(),
         path: crate::eval::tools::path(),
-        logs: None,
+        directories: Directories { run: place.clone(), logs: None },
     };
     let tasks = crate::eval::task::all(&crate::process::root().join("eval/tasks")).unwrap();
     let task = tasks.iter().find(|task| task.name == "python-greeting").unwrap();

@@ -1,0 +1,273 @@
+//! Architecture Invariant: a struct has at most eight fields that are visible outside its module.
+//! With more of them a function that takes the struct does not show what it needs, and any file can
+//! change any field. Fields that belong together become a struct of their own, or private behind
+//! methods.
+//!
+//! A record is exempt if its fields are prescribed from outside the program: it derives `Serialize`
+//! or `Deserialize` (a wire, a stored form, a settings file), or clap's `Args` or `Parser` (a
+//! command line). Grouping its fields would hide the form that it mirrors. Private fields do not
+//! count, nor do structs that are compiled for tests only.
+
+use super::Problem;
+use super::modules::crates;
+use super::tree::{File, Tree};
+
+/// The most fields that are visible outside the module.
+const MOST: usize = 8;
+
+/// The derives of records whose fields are prescribed from outside.
+const PRESCRIBED: [&str; 4] = ["Serialize", "Deserialize", "Args", "Parser"];
+
+/// A struct that had more fields when this check began.
+struct Known {
+    /// The directory of its crate.
+    within: &'static str,
+    name: &'static str,
+    /// How many visible fields it may have at most.
+    most: usize,
+    /// Why it has so many, and what would group them.
+    #[expect(dead_code, reason = "for the engineer who groups the fields")]
+    why: &'static str,
+}
+
+const fn known(within: &'static str, name: &'static str, most: usize, why: &'static str) -> Known {
+    Known { within, name, most, why }
+}
+
+/// To be shortened, never added to. None may grow.
+const KNOWN: &[Known] = &[
+    known(
+        "crates/acp/",
+        "AcpOptions",
+        14,
+        "the program, the protocol and the limits side by side; one group each",
+    ),
+    known(
+        "crates/acp/",
+        "Connection",
+        10,
+        "what a connection has agreed and what it counts; the latter behind methods",
+    ),
+    known(
+        "crates/acp/",
+        "EditorScript",
+        25,
+        "one field for each behaviour of the scripted editor; group by files, terminals, requests",
+    ),
+    known(
+        "crates/acp/",
+        "MessageHead",
+        11,
+        "one field for each member of a message; private behind the questions that it answers",
+    ),
+    known(
+        "crates/agent/",
+        "ModelInfo",
+        14,
+        "one field for each fact of a model; group by limits, price and dialect",
+    ),
+    known(
+        "crates/agent/",
+        "PermissionRequest",
+        10,
+        "what the user is shown of a call, as in `ToolCallUpdate`; one shared struct",
+    ),
+    known(
+        "crates/agent/",
+        "RuntimeOptions",
+        13,
+        "one field for each setting; group by model, permissions and sandbox",
+    ),
+    known(
+        "crates/agent/",
+        "SessionRecord",
+        12,
+        "one field for each column of a stored session; the session's controls are a group",
+    ),
+    known(
+        "crates/agent/",
+        "SubagentState",
+        22,
+        "one field for each fact of the native layer; group by place, progress and times",
+    ),
+    known(
+        "crates/agent/",
+        "SwarmState",
+        10,
+        "one field for each fact of the native layer; the figures are a group",
+    ),
+    known(
+        "crates/agent/",
+        "ToolCallUpdate",
+        10,
+        "one field for each part of a call that can change; what is displayed is a group",
+    ),
+    known(
+        "crates/agent/",
+        "ToolContext",
+        14,
+        "all services that any tool uses; group by session, files and call",
+    ),
+    known(
+        "crates/integrations/",
+        "Function",
+        13,
+        "a function for the model and its request over HTTP; one struct each",
+    ),
+    known(
+        "crates/integrations/",
+        "Integration",
+        10,
+        "a service for the user and its address; one struct each",
+    ),
+    known("crates/integrations/", "Outcome", 9, "a result and how it came about; one struct each"),
+    known(
+        "crates/mcp/",
+        "Grant",
+        9,
+        "the tokens of a server and the client that renews them; one struct each",
+    ),
+    known("crates/mcp/", "McpOptions", 11, "the seams and the settings of all servers; one struct each"),
+    known(
+        "crates/providers/",
+        "LocalModel",
+        9,
+        "one field for each fact that a model server reports; address and facts are groups",
+    ),
+    known(
+        "crates/providers/",
+        "ProvidersOptions",
+        14,
+        "the vendors and how all of them are reached; one struct each",
+    ),
+    known(
+        "crates/system/",
+        "LaunchRequest",
+        10,
+        "one field for each part of the launcher's wire; the command is a group",
+    ),
+    known(
+        "crates/system/",
+        "Sandbox",
+        14,
+        "one field for each rule of a sandbox; group by paths, secrets and limits",
+    ),
+    known(
+        "crates/tiller/",
+        "Options",
+        31,
+        "one field for each setting of a run; group by the tables of the settings file",
+    ),
+    known(
+        "crates/tiller/",
+        "Services",
+        9,
+        "everything that a command may use of a run; settings and notices are a group",
+    ),
+];
+
+pub(super) fn check(tree: &Tree) -> Vec<Problem> {
+    let (mut problems, mut standing) = (Vec::new(), Vec::new());
+    for read in crates(tree) {
+        for (path, record) in read.records() {
+            let (name, count) = (&record.name, record.visible_fields);
+            let is_prescribed = record.derives.iter().any(|derive| PRESCRIBED.contains(&derive.as_str()));
+            if count <= MOST || is_prescribed {
+                continue;
+            }
+            let known = KNOWN.iter().position(|known| path.starts_with(known.within) && known.name == *name);
+            standing.extend(known);
+            if known.is_none_or(|at| count > KNOWN[at].most) {
+                let message = format!(
+                    "`{name}` has {count} fields that are visible outside its module, over {MOST}; group them, or make them private"
+                );
+                let line = tree.get(path).map_or(1, |file| line_of(file, name));
+                problems.push(Problem::line(path, line, message));
+            }
+        }
+    }
+    let gone = KNOWN
+        .iter()
+        .enumerate()
+        .filter(|(at, known)| tree.contains(known.within.trim_end_matches('/')) && !standing.contains(at));
+    problems.extend(gone.map(|(_, known)| {
+        let message =
+            format!("no struct `{}` has over {MOST} visible fields; take it out of the list", known.name);
+        Problem::file(known.within, message)
+    }));
+    problems
+}
+
+/// Returns the line where a struct is declared.
+fn line_of(file: &File, name: &str) -> usize {
+    let declares = |line: &str| {
+        line.split_once("struct ").is_some_and(|(_, rest)| {
+            rest.strip_prefix(name)
+                .is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+        })
+    };
+    file.text.lines().position(declares).map_or(1, |index| index + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str) -> Vec<Problem> {
+        check(&Tree::of(&[("crates/x/src/lib.rs", text)]))
+    }
+
+    /// A struct with this many fields of this visibility.
+    fn record(head: &str, count: usize, visibility: &str) -> String {
+        let fields: String = (0..count).map(|at| format!("    {visibility} f{at}: u8,\n")).collect();
+        format!("{head} {{\n{fields}}}\n")
+    }
+
+    #[test]
+    fn a_struct_with_many_visible_fields_is_found() {
+        for visibility in ["pub", "pub(crate)", "pub(super)", "pub(in crate::a)"] {
+            assert_eq!(found(&record("pub(crate) struct A", 8, visibility)), []);
+            let problems = found(&format!("mod b;\n{}", record("pub(crate) struct A", 9, visibility)));
+            assert_eq!(problems.len(), 1, "{visibility}");
+            assert_eq!(problems[0].line, Some(2));
+            assert!(problems[0].message.contains("`A` has 9 fields"), "{problems:?}");
+        }
+    }
+
+    #[test]
+    fn fields_that_other_modules_cannot_name_do_not_count() {
+        assert_eq!(found(&record("pub struct A", 20, "")), []);
+        assert_eq!(found(&record("pub struct A", 20, "pub(self)")), []);
+        assert_eq!(found(&record("struct A", 20, "pub")), []);
+        let tests = format!("#[cfg(test)]\nmod tests {{\n{}}}\n", record("pub struct A", 20, "pub"));
+        assert_eq!(found(&tests), []);
+    }
+
+    #[test]
+    fn records_that_are_prescribed_from_outside_are_exempt() {
+        for derive in ["Debug, serde::Serialize", "Deserialize", "Args", "clap::Parser"] {
+            assert_eq!(
+                found(&record(&format!("#[derive({derive})]\npub struct A"), 9, "pub")),
+                [],
+                "{derive}"
+            );
+        }
+        assert_eq!(found(&record("#[derive(Debug, Clone)]\npub struct A", 9, "pub")).len(), 1);
+    }
+
+    #[test]
+    fn a_known_struct_may_not_grow_and_leaves_the_list() {
+        let Some(known) = KNOWN.first() else { return };
+        let path = format!("{}src/lib.rs", known.within);
+        let with = |count: usize| {
+            let text = record(&format!("pub struct {}", known.name), count, "pub");
+            let others = KNOWN.iter().skip(1).filter(|other| other.within == known.within);
+            let rest: String =
+                others.map(|other| record(&format!("pub struct {}", other.name), 9, "pub")).collect();
+            check(&Tree::of(&[(&path, &(text + &rest))]))
+        };
+        assert_eq!(with(known.most), []);
+        assert!(with(known.most + 1)[0].message.contains("group them"));
+        assert!(with(MOST)[0].message.contains("take it out of the list"));
+    }
+}
