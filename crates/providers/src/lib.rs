@@ -21,6 +21,7 @@ mod fields;
 mod fixture;
 mod gemini;
 mod guided;
+mod hosts;
 mod http;
 pub mod limits;
 mod model_table;
@@ -34,6 +35,7 @@ mod responses;
 mod secret;
 mod sink;
 mod sse;
+mod wire_format;
 
 pub use catalog::{Catalog, CatalogueSource, Listing};
 pub use discovery::ollama_address;
