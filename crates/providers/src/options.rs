@@ -91,8 +91,9 @@ impl VendorOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Wire {
     /// Chosen from provider, address and model, and changed when the server's refusal names another
-    /// one: Responses at OpenAI's own addresses and for models that support tools over nothing else,
-    /// Messages for `anthropic`, `generateContent` for `gemini`, Chat Completions everywhere else.
+    /// one: Responses at OpenAI's own addresses and for models that support tools over nothing
+    /// else, Messages for `anthropic`, `generateContent` for `gemini`, Chat Completions everywhere
+    /// else.
     #[default]
     Auto,
     /// OpenAI Chat Completions, `/chat/completions`.
