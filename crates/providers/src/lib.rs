@@ -2,8 +2,8 @@
 //!
 //! [`Catalog`] is the entry point. It lists models and hands out [`agent::LanguageModel`]s by id;
 //! building it opens no connection and reads no certificate. Behind it, a module per wire format
-//! (`chat`, `responses`, `anthropic`, `gemini`) converts requests and streamed answers, and `remote`
-//! sends requests over `http` and handles retries and timeouts.
+//! (`chat`, `responses`, `anthropic`, `gemini`) converts requests and streamed answers, and
+//! `remote` sends requests over `http` and handles retries and timeouts.
 //!
 //! Architecture Invariant: this is the only crate that names a vendor's API or speaks HTTP to one.
 //! A vendor's names never leave its `request` and `stream` modules. The crate never reads the
