@@ -11,14 +11,9 @@ use agent::{
 use serde_json::json;
 
 /// Returns the body of a request to a server that has refused nothing.
-pub(crate) fn body(
-    format: &dyn WireFormat,
-    request: &ModelRequest,
-    info: &ModelInfo,
-    model: &str,
-) -> Vec<u8> {
+pub(crate) fn body(format: &WireFormat, request: &ModelRequest, info: &ModelInfo, model: &str) -> Vec<u8> {
     let quirks = ModelQuirks::default();
-    format.body(&BodyInput { request, info, model, quirks: &quirks, is_openai: false })
+    (format.body)(&BodyInput { request, info, model, quirks: &quirks, is_openai: false })
 }
 
 /// Returns the conversation. `opaque` is reasoning as the wire stored it, made by the model

@@ -8,24 +8,36 @@ use crate::{
 use agent::{ModelError, ModelInfo, ModelRequest};
 
 /// A wire format.
-pub(crate) trait WireFormat: Sync {
-    /// Returns the address for requests to a model, without headers.
-    fn endpoint(&self, base_url: &str, model: &str) -> Result<Endpoint, ModelError>;
-
-    /// Returns the address of the server's list of models, without headers.
-    fn list(&self, base_url: &str) -> Result<Endpoint, ModelError>;
-
+pub(crate) struct WireFormat {
+    /// Returns the address for requests to a model, given the base URL and the model's name.
+    pub(crate) endpoint: fn(&str, &str) -> Result<Endpoint, ModelError>,
+    /// Returns the address of the server's list of models, given the base URL.
+    pub(crate) list: fn(&str) -> Result<Endpoint, ModelError>,
     /// Adds the headers that every request needs, including the credentials.
-    fn authorize(&self, endpoint: Endpoint, key: Option<&Secret>) -> Result<Endpoint, ModelError>;
-
+    pub(crate) authorize: fn(Endpoint, Option<&Secret>) -> Result<Endpoint, ModelError>,
     /// The request options that a body can leave out.
-    fn options(&self) -> &'static [&'static RequestOption];
-
+    pub(crate) options: &'static [&'static RequestOption],
     /// Builds the body of a request.
-    fn body(&self, input: &BodyInput<'_>) -> Vec<u8>;
-
+    pub(crate) body: fn(&BodyInput<'_>) -> Vec<u8>,
     /// Returns a new parser for an answer.
-    fn fold(&self) -> Box<dyn Fold>;
+    pub(crate) fold: fn() -> Box<dyn Fold>,
+}
+
+impl WireFormat {
+    /// Returns where and with which headers requests to a model are sent.
+    pub(crate) fn endpoint_for(
+        &self,
+        base_url: &str,
+        model: &str,
+        key: Option<&Secret>,
+    ) -> Result<Endpoint, ModelError> {
+        (self.authorize)((self.endpoint)(base_url, model)?, key)
+    }
+
+    /// Returns where and with which headers the list of models is requested.
+    pub(crate) fn list_for(&self, base_url: &str, key: Option<&Secret>) -> Result<Endpoint, ModelError> {
+        (self.authorize)((self.list)(base_url)?, key)
+    }
 }
 
 /// What the body of a request is built from.

@@ -315,14 +315,14 @@ struct OutputFormat<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{anthropic::Anthropic, fixture};
+    use crate::{anthropic, fixture};
     use agent::{ModelInfo, ModelRequest};
 
     #[test]
     fn a_conversation_with_every_kind_of_content_is_converted() {
         let block = r#"{"type":"thinking", "thinking":"Hm","signature":"EqQB/+="}"#;
         let request = fixture::request(block);
-        let body = fixture::body(&Anthropic, &request, &fixture::info(true), "claude-opus-5-5");
+        let body = fixture::body(&anthropic::FORMAT, &request, &fixture::info(true), "claude-opus-5-5");
         let sent = String::from_utf8(body.clone()).unwrap();
         assert_eq!(sent.matches(block).count(), 1, "byte for byte, to the model that made it only: {sent}");
         insta::assert_snapshot!(fixture::shown(&body, "messages"), @r#"
@@ -349,7 +349,7 @@ mod tests {
             ..ModelRequest::default()
         };
         let info = ModelInfo { max_output: 128_000, ..fixture::info(true) };
-        let body = fixture::body(&Anthropic, &request, &info, model);
+        let body = fixture::body(&anthropic::FORMAT, &request, &info, model);
         let mut body: serde_json::Map<String, Value> = serde_json::from_slice(&body).unwrap();
         assert_eq!(body["max_tokens"], max_output);
         (body.remove("thinking").unwrap_or_default(), body.remove("output_config").unwrap_or_default())

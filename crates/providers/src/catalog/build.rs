@@ -204,8 +204,7 @@ pub(super) fn wires(provider: &str, set: Wire, base_url: &str, model: &str) -> &
 /// Builds one wire to a model.
 fn target(route: &Route<'_>, wire: Wire, model: &str) -> Result<WireTarget, ModelError> {
     let key = route.vendor.api_key.clone();
-    let format = remote::format(wire);
-    let endpoint = format.authorize(format.endpoint(route.base_url, model)?, key.as_ref())?;
+    let endpoint = remote::format(wire).endpoint_for(route.base_url, model, key.as_ref())?;
     let peer = Peer {
         provider: route.provider.to_owned(),
         model: model.to_owned(),

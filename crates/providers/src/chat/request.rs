@@ -196,13 +196,13 @@ struct ToolFunction<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{chat::Chat, fixture, refused_options::ModelQuirks};
+    use crate::{chat, fixture, refused_options::ModelQuirks};
     use agent::ModelRequest;
 
     #[test]
     fn a_conversation_with_every_kind_of_content_is_converted() {
         let request = fixture::request(r#"{"field":"reasoning_content"}"#);
-        let body = fixture::body(&Chat, &request, &fixture::info(true), "m");
+        let body = fixture::body(&chat::FORMAT, &request, &fixture::info(true), "m");
         insta::assert_snapshot!(fixture::shown(&body, "messages"), @r#"
         max_tokens = 4096
         messages: {"content":"Be brief.","role":"system"}

@@ -4,13 +4,7 @@ mod request;
 mod schema;
 mod stream;
 
-use crate::{
-    Secret,
-    http::{Endpoint, Fold},
-    limits::LISTED_MODELS,
-    refused_options::RequestOption,
-    wire_format::{BodyInput, WireFormat},
-};
+use crate::{http::Endpoint, limits::LISTED_MODELS, wire_format::WireFormat};
 use agent::ModelError;
 
 /// The API version for base URLs that contain none.
@@ -22,35 +16,24 @@ const VERSION: &str = "v1beta";
 const WIRE: &str = "gemini";
 
 /// The wire format.
-pub(crate) struct Gemini;
+pub(crate) static FORMAT: WireFormat = WireFormat {
+    endpoint,
+    list,
+    authorize: |endpoint, key| endpoint.key("x-goog-api-key", key),
+    options: request::OPTIONS,
+    body: request::body,
+    fold: || Box::<stream::GeminiFold>::default(),
+};
 
-impl WireFormat for Gemini {
-    /// The base URL may contain the version or not.
-    fn endpoint(&self, base_url: &str, model: &str) -> Result<Endpoint, ModelError> {
-        let name = if model.contains('/') { model.to_owned() } else { format!("models/{model}") };
-        Endpoint::below(base_url, VERSION, &format!("{name}:streamGenerateContent"), "alt=sse")
-    }
+/// Returns the endpoint of a model. The base URL may contain the version or not.
+fn endpoint(base_url: &str, model: &str) -> Result<Endpoint, ModelError> {
+    let name = if model.contains('/') { model.to_owned() } else { format!("models/{model}") };
+    Endpoint::below(base_url, VERSION, &format!("{name}:streamGenerateContent"), "alt=sse")
+}
 
-    /// Without a page size, a page has 50 models.
-    fn list(&self, base_url: &str) -> Result<Endpoint, ModelError> {
-        Endpoint::below(base_url, VERSION, "models", &format!("pageSize={LISTED_MODELS}"))
-    }
-
-    fn authorize(&self, endpoint: Endpoint, key: Option<&Secret>) -> Result<Endpoint, ModelError> {
-        endpoint.key("x-goog-api-key", key)
-    }
-
-    fn options(&self) -> &'static [&'static RequestOption] {
-        request::OPTIONS
-    }
-
-    fn body(&self, input: &BodyInput<'_>) -> Vec<u8> {
-        request::body(input)
-    }
-
-    fn fold(&self) -> Box<dyn Fold> {
-        Box::<stream::GeminiFold>::default()
-    }
+/// Returns the endpoint of the list of models. Without a page size, a page has 50 models.
+fn list(base_url: &str) -> Result<Endpoint, ModelError> {
+    Endpoint::below(base_url, VERSION, "models", &format!("pageSize={LISTED_MODELS}"))
 }
 
 /// Returns the major and minor version of a model, from a name such as `gemini-2.5-flash`. A Gemini
@@ -71,12 +54,12 @@ mod tests {
     fn a_base_url_works_with_and_without_its_version() {
         let path = "/v1beta/models/gemini-3-pro:streamGenerateContent?alt=sse";
         for base in ["http://h:1", "http://h:1/", "http://h:1/v1beta", "http://h:1/v1beta/"] {
-            let endpoint = Gemini.endpoint(base, "gemini-3-pro").unwrap();
+            let endpoint = endpoint(base, "gemini-3-pro").unwrap();
             assert_eq!(endpoint.url.as_str(), format!("http://h:1{path}"), "{base}");
-            let list = Gemini.list(base).unwrap();
+            let list = list(base).unwrap();
             assert_eq!(list.url.as_str(), "http://h:1/v1beta/models?pageSize=200", "{base}");
         }
-        let other = Gemini.endpoint("https://h/google/v1?x=1", "tunedModels/mine").unwrap();
+        let other = endpoint("https://h/google/v1?x=1", "tunedModels/mine").unwrap();
         assert_eq!(
             other.url.as_str(),
             "https://h/google/v1/tunedModels/mine:streamGenerateContent?x=1&alt=sse"

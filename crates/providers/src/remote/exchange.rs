@@ -45,7 +45,7 @@ impl Exchange {
         let quirks = remote.quirks();
         let target = remote.target(&quirks);
         let run = Box::new(Run {
-            fold: remote.targets[target].format().fold(),
+            fold: (remote.targets[target].format().fold)(),
             waits: waits(remote.tuning.retry_delay, remote.tuning.tries),
             sse: SseSplitter::default(),
             sink: EventSink::default(),
@@ -172,7 +172,7 @@ impl Run {
             self.attempt += 1;
             self.sink = EventSink::default();
             self.sse = SseSplitter::default();
-            self.fold = self.remote.targets[self.target].format().fold();
+            self.fold = (self.remote.targets[self.target].format().fold)();
             self.bytes = 0;
             let after = failure.after.unwrap_or(wait).min(limits::MAX_RETRY_DELAY);
             self.state = State::Wait(Box::pin(sleep(after)));
@@ -256,7 +256,7 @@ impl Run {
         self.target = target;
         self.rebuilds += 1;
         self.body = Bytes::new();
-        self.fold = self.remote.targets[target].format().fold();
+        self.fold = (self.remote.targets[target].format().fold)();
         let peer = self.peer();
         tracing::info!(provider = %peer.provider, model = %peer.model, status, quirks = ?self.quirks,
             "the server refused the request; it is changed and sent again");

@@ -50,7 +50,7 @@ impl Remote {
         let model = &target.peer.model;
         let is_openai = target.is_openai();
         let input = BodyInput { request, info: &info, model, quirks, is_openai };
-        Bytes::from(target.format().body(&input))
+        Bytes::from((target.format().body)(&input))
     }
 
     /// Learns from a refusal and returns how to proceed. `may_switch` allows a change of the wire.
@@ -90,7 +90,7 @@ impl Remote {
             quirks.no_images = true;
             return RefusalRemedy::Rebuild;
         }
-        if refusal.record_refused_options(&sent_json, target.format().options(), quirks) {
+        if refusal.record_refused_options(&sent_json, target.format().options, quirks) {
             return RefusalRemedy::Rebuild;
         }
         if target.wire == Wire::Chat && refusal.record_refused_members(&sent_json, quirks) {

@@ -1,13 +1,9 @@
 //! One wire to a model, with its address.
 
 use crate::{
-    Wire,
-    anthropic::Anthropic,
-    chat::Chat,
-    gemini::Gemini,
-    hosts,
+    Wire, anthropic, chat, gemini, hosts,
     http::{Endpoint, Peer},
-    responses::Responses,
+    responses,
     wire_format::WireFormat,
 };
 
@@ -26,17 +22,17 @@ impl WireTarget {
     }
 
     /// Returns the format of the wire.
-    pub(super) fn format(&self) -> &'static dyn WireFormat {
+    pub(super) fn format(&self) -> &'static WireFormat {
         format(self.wire)
     }
 }
 
 /// Returns the format of a wire.
-pub(crate) fn format(wire: Wire) -> &'static dyn WireFormat {
+pub(crate) fn format(wire: Wire) -> &'static WireFormat {
     match wire {
-        Wire::Auto | Wire::Chat => &Chat,
-        Wire::Responses => &Responses,
-        Wire::Anthropic => &Anthropic,
-        Wire::Gemini => &Gemini,
+        Wire::Auto | Wire::Chat => &chat::FORMAT,
+        Wire::Responses => &responses::FORMAT,
+        Wire::Anthropic => &anthropic::FORMAT,
+        Wire::Gemini => &gemini::FORMAT,
     }
 }

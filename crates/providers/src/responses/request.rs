@@ -212,14 +212,14 @@ struct Tool<'a> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{fixture, responses::Responses};
+    use crate::{fixture, responses};
     use agent::ModelRequest;
 
     #[test]
     fn a_conversation_with_every_kind_of_content_is_converted() {
         let item = r#"{"type":"reasoning", "id":"rs_1","encrypted_content":"gAA/+==","summary":[]}"#;
         let request = fixture::request(item);
-        let body = fixture::body(&Responses, &request, &fixture::info(true), "gpt-5");
+        let body = fixture::body(&responses::FORMAT, &request, &fixture::info(true), "gpt-5");
         let sent = String::from_utf8(body.clone()).unwrap();
         assert_eq!(sent.matches(item).count(), 1, "byte for byte, to the model that made it only: {sent}");
         insta::assert_snapshot!(fixture::shown(&body, "input"), @r#"
@@ -246,7 +246,7 @@ mod tests {
     #[test]
     fn reasoning_is_not_requested_of_models_without_it() {
         let request = ModelRequest { messages: Vec::new(), ..fixture::request("{}") };
-        let body = fixture::body(&Responses, &request, &fixture::info(true), "gpt-4.1");
+        let body = fixture::body(&responses::FORMAT, &request, &fixture::info(true), "gpt-4.1");
         insta::assert_snapshot!(fixture::shown(&body, "input"), @r#"
         instructions = "Be brief."
         max_output_tokens = 4096
