@@ -159,7 +159,7 @@ impl Catalog {
                 let built_in = ModelTable::built_in();
                 let Some(path) = &self.options().catalogue_file else { return (built_in, None) };
                 match model_table::read(path, &*self.system).await {
-                    Ok(Some(table)) if table.date >= built_in.date => (table, None),
+                    Ok(Some(table)) if table.date() >= built_in.date() => (table, None),
                     // This version of the program contains newer data than the file.
                     Ok(_) => (built_in, None),
                     Err(problem) => {
@@ -202,7 +202,7 @@ impl Catalog {
     /// probe.
     async fn local(&self, model: &str) -> Result<Arc<dyn LanguageModel>, ModelError> {
         self.discover().await;
-        let find = || self.local_models().into_iter().find(|local| local.model == model);
+        let find = || self.local_models().into_iter().find(|local| local.reported.name == model);
         let mut local = find();
         if local.is_none() {
             self.probe_local().await;
@@ -218,7 +218,7 @@ impl Catalog {
                     "no server on this machine has the model `{model}`; there are: {}",
                     local_models
                         .iter()
-                        .map(|local| format!("local/{}", local.model))
+                        .map(|local| format!("local/{}", local.reported.name))
                         .collect::<Vec<_>>()
                         .join(", ")
                 ),
@@ -249,8 +249,8 @@ impl Catalog {
 
 fn source(used: &Arc<ModelTable>, problem: Option<String>) -> CatalogueSource {
     CatalogueSource {
-        date: used.date.clone(),
-        source: used.source.clone(),
+        date: used.date().to_owned(),
+        source: used.source().to_owned(),
         built_in: Arc::ptr_eq(used, &ModelTable::built_in()),
         problem,
         models: used.count(),

@@ -5,7 +5,7 @@ mod address;
 mod answers;
 
 pub use address::ollama_address;
-pub(crate) use answers::Kind;
+pub(crate) use answers::{Kind, ReportedModel};
 
 use crate::{
     http::{Http, is_loopback},
@@ -34,27 +34,22 @@ pub(crate) struct Candidate {
     is_remote: bool,
 }
 
-/// A model reported by a server.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+/// A model at a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LocalModel {
-    /// Its name at the server.
-    pub(crate) model: String,
-    /// The server's display name.
-    pub(crate) server: String,
-    /// The base URL of the server's Chat Completions API.
+    pub(crate) server: Server,
+    pub(crate) reported: ReportedModel,
+}
+
+/// A server that has listed its models.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Server {
+    /// Its display name.
+    pub(crate) name: String,
+    /// The base URL of its Chat Completions API.
     pub(crate) base_url: String,
-    /// The context size in effect for requests, in tokens, if reported.
-    pub(crate) context_size: Option<u64>,
-    /// The largest context size that the model supports, in tokens, if reported.
-    pub(crate) max_context: Option<u64>,
-    /// The number of parameters, if reported.
-    pub(crate) parameters: Option<u64>,
-    /// Whether it is known to accept images.
-    pub(crate) images: bool,
-    /// The server program, if known.
+    /// The program, if known.
     pub(crate) kind: Option<Kind>,
-    /// Whether it generates text; embedding models do not.
-    pub(crate) is_for_chat: bool,
 }
 
 /// Returns the servers to probe: the default ones if `discover` is set (with Ollama at `ollama` if
@@ -125,28 +120,24 @@ impl Candidate {
     pub(crate) async fn models(&self, http: &Http) -> Option<Vec<LocalModel>> {
         let (mut models, kind) = timeout(self.wait, self.ask(http)).await.ok().flatten()?;
         models.truncate(LISTED_MODELS);
-        let server = kind.filter(|_| self.kind.is_none() && !self.is_remote).map(Kind::name);
-        let base_url = self.base.to_string();
-        for model in &mut models {
-            model.server = server.map_or_else(|| self.name.clone(), str::to_owned);
-            model.base_url.clone_from(&base_url);
-            model.kind = kind;
-            model.is_for_chat = true;
-        }
         let mut detailed = models.clone();
         // If the details time out, the values of the list are used.
         if timeout(DETAILS_TIMEOUT, self.detail(kind, &mut detailed, http)).await.is_ok() {
             models = detailed;
         }
         models.retain(|model| model.is_for_chat);
-        Some(models)
+        let program = kind.filter(|_| self.kind.is_none() && !self.is_remote).map(Kind::name);
+        let name = program.map_or_else(|| self.name.clone(), str::to_owned);
+        let server = Server { name, base_url: self.base.to_string(), kind };
+        let at_server = |reported| LocalModel { server: server.clone(), reported };
+        Some(models.into_iter().map(at_server).collect())
     }
 
-    async fn ask(&self, http: &Http) -> Option<(Vec<LocalModel>, Option<Kind>)> {
+    async fn ask(&self, http: &Http) -> Option<(Vec<ReportedModel>, Option<Kind>)> {
         if !self.is_remote && !is_listening(&self.base).await {
             return None;
         }
-        let own = |(models, kind): (Vec<LocalModel>, Option<Kind>)| (models, kind.or(self.kind));
+        let own = |(models, kind): (Vec<ReportedModel>, Option<Kind>)| (models, kind.or(self.kind));
         let tags = async || answers::list(&self.get(self.beside("api/tags"), http).await?);
         if self.kind == Some(Kind::Ollama)
             && let Some((models, _)) = tags().await
@@ -162,12 +153,12 @@ impl Candidate {
     }
 
     /// Queries details that the list does not contain.
-    async fn detail(&self, kind: Option<Kind>, models: &mut [LocalModel], http: &Http) {
+    async fn detail(&self, kind: Option<Kind>, models: &mut [ReportedModel], http: &Http) {
         match kind {
             Some(Kind::Ollama) => {
                 let few = models.iter_mut().take(DETAILED_MODELS);
                 join_all(few.map(async |model| {
-                    let asked = json!({ "model": model.model });
+                    let asked = json!({ "model": model.name });
                     if let Some(answer) = self.post(self.beside("api/show"), &asked, http).await {
                         answers::show(model, &answer);
                     }
@@ -179,7 +170,7 @@ impl Candidate {
                 let Some((listed, _)) = answers::list(&body) else { return };
                 for model in models.iter_mut() {
                     // Its own list marks the embedding models.
-                    let Some(more) = listed.iter().find(|more| more.model == model.model) else {
+                    let Some(more) = listed.iter().find(|more| more.name == model.name) else {
                         model.is_for_chat = listed.is_empty();
                         continue;
                     };
@@ -193,14 +184,14 @@ impl Candidate {
     }
 
     /// Queries the context size of loaded models.
-    async fn with_current_context(&self, kind: Option<Kind>, models: &mut [LocalModel], http: &Http) {
+    async fn with_current_context(&self, kind: Option<Kind>, models: &mut [ReportedModel], http: &Http) {
         match kind {
             Some(Kind::Ollama) => {
                 let Some(body) = self.get(self.beside("api/ps"), http).await else { return };
                 let loaded = answers::loaded(&serde_json::from_slice(&body).unwrap_or_default());
                 for (name, size) in loaded {
-                    let untagged = |model: &LocalModel| name.strip_suffix(":latest") == Some(&model.model);
-                    let model = models.iter_mut().find(|model| model.model == name || untagged(model));
+                    let untagged = |model: &ReportedModel| name.strip_suffix(":latest") == Some(&model.name);
+                    let model = models.iter_mut().find(|model| model.name == name || untagged(model));
                     if let Some(model) = model {
                         model.context_size = Some(size);
                     }
@@ -219,7 +210,7 @@ impl Candidate {
                 let Some(body) = self.get(self.beside("api/v0/models"), http).await else { return };
                 let listed = answers::list(&body).map(|(listed, _)| listed).unwrap_or_default();
                 for model in models.iter_mut() {
-                    let more = listed.iter().find(|more| more.model == model.model);
+                    let more = listed.iter().find(|more| more.name == model.name);
                     model.context_size = more.and_then(|more| more.context_size).or(model.context_size);
                 }
             }
@@ -275,7 +266,7 @@ pub(crate) async fn probe(candidates: &[Candidate], http: &Http) -> Vec<LocalMod
     let answers = candidates.iter().map(|candidate| candidate.models(http));
     let mut found: Vec<LocalModel> = Vec::new();
     for model in join_all(answers).await.into_iter().flatten().flatten() {
-        if !found.iter().any(|known| known.model == model.model) {
+        if !found.iter().any(|known| known.reported.name == model.reported.name) {
             found.push(model);
         }
     }
@@ -284,13 +275,14 @@ pub(crate) async fn probe(candidates: &[Candidate], http: &Http) -> Vec<LocalMod
 
 /// Updates a model with its current context size, since servers load and unload models and restart.
 pub(crate) async fn with_current_context(model: &LocalModel, http: &Http) -> LocalModel {
-    let mut now = [model.clone()];
-    if let Ok(base) = Url::parse(&model.base_url) {
-        let server = Candidate { is_remote: true, ..Candidate::local(model.server.clone(), &base) };
-        let _ = timeout(PROBE_TIMEOUT, server.with_current_context(model.kind, &mut now, http)).await;
+    let LocalModel { server, reported } = model;
+    let mut now = [reported.clone()];
+    if let Ok(base) = Url::parse(&server.base_url) {
+        let candidate = Candidate { is_remote: true, ..Candidate::local(server.name.clone(), &base) };
+        let _ = timeout(PROBE_TIMEOUT, candidate.with_current_context(server.kind, &mut now, http)).await;
     }
-    let [now] = now;
-    now
+    let [reported] = now;
+    LocalModel { server: server.clone(), reported }
 }
 
 #[cfg(test)]
@@ -318,7 +310,7 @@ mod tests {
     fn every_format_of_model_list_is_parsed() {
         let names = |body: &str| -> Option<Vec<_>> {
             let (models, _) = answers::list(body.as_bytes())?;
-            Some(models.into_iter().map(|model| (model.model, model.context_size)).collect())
+            Some(models.into_iter().map(|model| (model.name, model.context_size)).collect())
         };
         let one = |name: &str, size| Some(vec![(name.to_owned(), size)]);
         let ollama = r#"{"models":[{"name":"qwen3:8b","size":1},{"name":"nomic-embed-text:latest"}]}"#;
@@ -327,6 +319,11 @@ mod tests {
         assert_eq!(names(llama), one("m.gguf", Some(4096)));
         assert_eq!(names(r#"{"data":[{"id":"m","max_model_len":9000}]}"#), one("m", Some(9000)));
         assert_eq!(names(r#"[{"id":"m","context_length":5}]"#), one("m", Some(5)));
+        let gemini = r#"{"models":[
+            {"name":"models/gemini-3-pro","inputTokenLimit":1000,"outputTokenLimit":64,
+             "supportedGenerationMethods":["generateContent","countTokens"]},
+            {"name":"models/gemini-vectors","inputTokenLimit":10,"supportedGenerationMethods":["embedContent"]}]}"#;
+        assert_eq!(names(gemini), one("gemini-3-pro", Some(1000)));
         assert_eq!(names(r#"{"data":[]}"#), Some(Vec::new()));
         assert_eq!(names(r#"{"data":[{"id":"a\u001b[2Jb"}]}"#), Some(Vec::new()));
         for none in ["<html>", "{}", r#"{"error":"no"}"#, "[1]"] {

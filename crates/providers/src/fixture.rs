@@ -1,10 +1,20 @@
 //! A conversation that contains every kind of content, for snapshots of the wires' requests.
 
+use crate::{
+    refused_options::ModelQuirks,
+    wire_format::{BodyInput, WireFormat},
+};
 use agent::{
     AnsweredCall, AssistantMessage, Content, Item, Message, ModelCall, ModelInfo, ModelRequest, Reasoning,
     Text, ToolCallRequest, ToolResult, ToolSpec, ToolSpecs,
 };
 use serde_json::json;
+
+/// Returns the body of a request to a server that has refused nothing.
+pub(crate) fn body(format: &WireFormat, request: &ModelRequest, info: &ModelInfo, model: &str) -> Vec<u8> {
+    let quirks = ModelQuirks::default();
+    (format.body)(&BodyInput { request, info, model, quirks: &quirks, is_openai: false })
+}
 
 /// Returns the conversation. `opaque` is reasoning as the wire stored it, made by the model
 /// `wire/m`.

@@ -2,8 +2,8 @@
 //!
 //! [`Catalog`] is the entry point. It lists models and hands out [`agent::LanguageModel`]s by id;
 //! building it opens no connection and reads no certificate. Behind it, a module per wire format
-//! (`chat`, `responses`, `anthropic`, `gemini`) converts requests and streamed answers, and `http`
-//! sends requests and handles retries and timeouts.
+//! (`chat`, `responses`, `anthropic`, `gemini`) converts requests and streamed answers, and
+//! `remote` sends requests over `http` and handles retries and timeouts.
 //!
 //! Architecture Invariant: this is the only crate that names a vendor's API or speaks HTTP to one.
 //! A vendor's names must never leave its `request` and `stream` modules. The crate must never read
@@ -21,6 +21,7 @@ mod fields;
 mod fixture;
 mod gemini;
 mod guided;
+mod hosts;
 mod http;
 pub mod limits;
 mod model_table;
@@ -34,6 +35,7 @@ mod responses;
 mod secret;
 mod sink;
 mod sse;
+mod wire_format;
 
 pub use catalog::{Catalog, CatalogueSource, Listing};
 pub use discovery::ollama_address;

@@ -4,13 +4,12 @@ mod file;
 mod refresh;
 pub(crate) mod size;
 
-pub(crate) use file::File as ModelTable;
 pub use refresh::RefreshError;
 pub(crate) use refresh::{read, refresh};
 
-use crate::http;
+use crate::{hosts, http};
 use agent::ModelInfo;
-use file::Model;
+use file::{File, Model};
 use reqwest::Url;
 use std::sync::{Arc, LazyLock};
 
@@ -19,7 +18,8 @@ pub const CATALOGUE_URL: &str = "https://models.dev/api.json";
 
 /// The built-in table, in the format that `tiller models refresh` writes.
 static BUILT_IN: LazyLock<Arc<ModelTable>> = LazyLock::new(|| {
-    Arc::new(file::parse(include_bytes!("model_table/builtin.json")).expect("a test reads the table too"))
+    let file = file::parse(include_bytes!("model_table/builtin.json")).expect("a test reads the table too");
+    Arc::new(ModelTable(file))
 });
 
 /// The maximum number of listed models per vendor.
@@ -47,28 +47,24 @@ const FIRST: [(&str, &[&str]); 3] = [
 /// The vendors whose own wires are implemented. All their models support native tool calls there.
 const NATIVE_VENDORS: [&str; 4] = ["openai", "anthropic", "gemini", "google"];
 
-/// The vendors behind addresses, by host name.
-const HOSTS: [(&str, &str); 14] = [
-    ("api.openai.com", "openai"),
-    ("api.anthropic.com", "anthropic"),
-    ("generativelanguage.googleapis.com", "google"),
-    ("api.deepseek.com", "deepseek"),
-    ("api.mistral.ai", "mistral"),
-    ("api.x.ai", "xai"),
-    ("api.z.ai", "zai"),
-    ("open.bigmodel.cn", "zhipuai"),
-    ("api.moonshot.ai", "moonshotai"),
-    ("dashscope-intl.aliyuncs.com", "alibaba"),
-    ("api.minimax.io", "minimax"),
-    ("openrouter.ai", "openrouter"),
-    ("api.groq.com", "groq"),
-    ("api.cerebras.ai", "cerebras"),
-];
+/// A catalogue of vendors' models, to look up models in.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ModelTable(File);
 
 impl ModelTable {
     /// Returns the built-in table.
     pub(crate) fn built_in() -> Arc<Self> {
         BUILT_IN.clone()
+    }
+
+    /// Returns the day it was made, `YYYY-MM-DD`.
+    pub(crate) fn date(&self) -> &str {
+        &self.0.date
+    }
+
+    /// Returns its origin: `models.dev`, an address or a path.
+    pub(crate) fn source(&self) -> &str {
+        &self.0.source
     }
 
     /// Returns the models of a provider to list, at most [`MAX_LISTED`], its default first.
@@ -78,7 +74,7 @@ impl ModelTable {
         let models = self.models(vendor);
         let begin = first.iter().filter_map(|id| models.iter().find(|model| model.id == *id));
         let rest = models.iter().filter(|model| !first.contains(&model.id.as_str()));
-        begin.chain(rest).take(MAX_LISTED).map(|model| model.info(provider, &model.id)).collect()
+        begin.chain(rest).take(MAX_LISTED).map(|model| described(model, provider, &model.id)).collect()
     }
 
     /// Returns the default model of a provider.
@@ -102,10 +98,10 @@ impl ModelTable {
     /// server, everything but the price is used.
     pub(crate) fn info(&self, provider: &str, base_url: Option<&str>, model: &str) -> ModelInfo {
         if let Some(known) = self.vendor(provider, base_url).and_then(|vendor| self.find(vendor, model)) {
-            return known.info(provider, model);
+            return described(known, provider, model);
         }
         match self.find_anywhere(model, base_url.is_some_and(is_near)) {
-            Some(known) => ModelInfo { price: None, ..known.info(provider, model) },
+            Some(known) => ModelInfo { price: None, ..described(known, provider, model) },
             None => ModelInfo {
                 native_calls: base_url.is_none() && NATIVE_VENDORS.contains(&provider),
                 ..guess(provider, model)
@@ -118,16 +114,16 @@ impl ModelTable {
         let by_address = base_url.and_then(vendor_at);
         let named = if provider == "gemini" { "google" } else { provider };
         let vendor = by_address.unwrap_or(named);
-        self.providers.get_key_value(vendor).map(|(vendor, _)| vendor.as_str())
+        self.0.providers.get_key_value(vendor).map(|(vendor, _)| vendor.as_str())
     }
 
     /// Returns the number of models.
     pub(crate) fn count(&self) -> usize {
-        self.providers.values().map(Vec::len).sum()
+        self.0.providers.values().map(Vec::len).sum()
     }
 
     fn models(&self, vendor: &str) -> &[Model] {
-        self.providers.get(vendor).map_or(&[], Vec::as_slice)
+        self.0.providers.get(vendor).map_or(&[], Vec::as_slice)
     }
 
     fn find(&self, vendor: &str, model: &str) -> Option<&Model> {
@@ -144,7 +140,7 @@ impl ModelTable {
     fn find_anywhere(&self, model: &str, near: bool) -> Option<&Model> {
         let bare = model.rsplit('/').next().unwrap_or(model);
         let closed = |vendor: &str| NATIVE_VENDORS.contains(&vendor) || vendor == "xai";
-        let vendors = self.providers.keys().filter(|vendor| !near || closed(vendor));
+        let vendors = self.0.providers.keys().filter(|vendor| !near || closed(vendor));
         let open = |known: &&Model| near && known.id.starts_with("gemma");
         let mut known =
             vendors.filter_map(|vendor| self.find(vendor, model).or_else(|| self.find(vendor, bare)));
@@ -152,28 +148,27 @@ impl ModelTable {
     }
 }
 
-impl Model {
-    fn info(&self, provider: &str, model: &str) -> ModelInfo {
-        let context_size = self.limit.context;
-        let max_output = match self.limit.output {
-            0 => guess(provider, model).max_output.min(context_size / 4),
-            given => given.min(context_size),
-        };
-        let parameters = size::parameters_in(model);
-        ModelInfo {
-            id: format!("{provider}/{model}"),
-            name: if model == self.id { self.name.clone() } else { model.to_owned() },
-            context_size,
-            max_output,
-            images: self.takes_images(),
-            price: self.price(),
-            efforts: self.efforts(),
-            reasoning_field: self.reasoning_field(),
-            native_calls: true,
-            profile: size::profile(context_size, parameters),
-            parameters,
-            ..ModelInfo::default()
-        }
+/// Describes a known model under the name that a provider uses for it.
+fn described(known: &Model, provider: &str, model: &str) -> ModelInfo {
+    let context_size = known.limit.context;
+    let max_output = match known.limit.output {
+        0 => guess(provider, model).max_output.min(context_size / 4),
+        given => given.min(context_size),
+    };
+    let parameters = size::parameters_in(model);
+    ModelInfo {
+        id: format!("{provider}/{model}"),
+        name: if model == known.id { known.name.clone() } else { model.to_owned() },
+        context_size,
+        max_output,
+        images: known.takes_images(),
+        price: known.price(),
+        efforts: known.efforts(),
+        reasoning_field: known.reasoning_field(),
+        native_calls: true,
+        profile: size::profile(context_size, parameters),
+        parameters,
+        ..ModelInfo::default()
     }
 }
 
@@ -206,9 +201,7 @@ fn first_of(vendor: &str) -> &'static [&'static str] {
 }
 
 fn vendor_at(base_url: &str) -> Option<&'static str> {
-    let url = Url::parse(base_url).ok()?;
-    let host = url.host_str()?;
-    HOSTS.iter().find(|(known, _)| host == *known).map(|(_, vendor)| *vendor)
+    hosts::vendor(&Url::parse(base_url).ok()?)
 }
 
 /// Returns whether an address is on this machine or in its local network; a server there runs
@@ -277,6 +270,8 @@ mod tests {
         let table = ModelTable::built_in();
         for (provider, base, model, priced) in [
             ("mine", Some("https://api.deepseek.com"), "deepseek-v4-pro", true),
+            ("openai", Some("https://eu.api.openai.com/v1"), "gpt-5.6-sol", true),
+            ("work", Some("https://us.api.openai.com/v1"), "gpt-5.6-sol", true),
             ("mine", Some("https://openrouter.ai/api/v1"), "z-ai/glm-5.2", true),
             ("work", Some("https://llm.example.org/v1"), "claude-opus-5-5", false),
             ("work", Some("https://llm.example.org/v1"), "anthropic/claude-opus-5-5", false),

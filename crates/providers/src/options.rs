@@ -79,12 +79,21 @@ pub struct VendorOptions {
     pub silence: Option<Duration>,
 }
 
+impl VendorOptions {
+    /// Returns whether the vendor can be used: with a key, or at the address of a server that may
+    /// need none.
+    pub(crate) fn is_configured(&self) -> bool {
+        self.api_key.is_some() || self.base_url.is_some()
+    }
+}
+
 /// The wire format of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Wire {
     /// Chosen from provider, address and model, and changed when the server's refusal names another
-    /// one: Responses at api.openai.com and for models that support tools over nothing else,
-    /// Messages for `anthropic`, `generateContent` for `gemini`, Chat Completions everywhere else.
+    /// one: Responses at OpenAI's own addresses and for models that support tools over nothing
+    /// else, Messages for `anthropic`, `generateContent` for `gemini`, Chat Completions everywhere
+    /// else.
     #[default]
     Auto,
     /// OpenAI Chat Completions, `/chat/completions`.

@@ -31,6 +31,22 @@ pub(crate) fn result_images<'a>(result: &'a ToolResult, info: &ModelInfo) -> Vec
     parts(&result.images, info)
 }
 
+/// Returns the images of a call's result after a text that names the call, for wires whose results
+/// contain text only.
+pub(crate) fn captioned_images<'a>(call: &'a AnsweredCall, info: &ModelInfo) -> Vec<Part<'a>> {
+    let mut images = result_images(&call.result, info);
+    if !images.is_empty() {
+        let caption = format!("Images from the result of {}:", call.name);
+        images.insert(0, Part::Text(Cow::Owned(caption)));
+    }
+    images
+}
+
+/// Returns an image as a `data:` URL.
+pub(crate) fn data_url(mime_type: &str, data: &str) -> String {
+    format!("data:{mime_type};base64,{data}")
+}
+
 /// Returns an item exactly as it was received, if its type is one of `kinds`. The model may have
 /// been reached over another wire before, whose items mean nothing here.
 pub(crate) fn replayed<'a>(opaque: Option<&'a String>, kinds: &[&str]) -> Option<&'a RawValue> {

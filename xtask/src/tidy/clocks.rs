@@ -15,7 +15,7 @@ const PLACES: [Place; 10] = [
     ("crates/system/src/local/stamp.rs", "files say when they changed as a time of day"),
     ("crates/system/src/local/date.rs", "the model is told which day it is"),
     ("crates/system/src/local/sandbox/survey.rs", "files say when they changed as a time of day"),
-    ("crates/providers/src/http/exchange.rs", "servers say until when to wait as a time of day"),
+    ("crates/providers/src/remote/exchange.rs", "servers say until when to wait as a time of day"),
 ];
 
 /// Calls that read the wall clock.

@@ -78,7 +78,6 @@ mod tests {
     use super::*;
     use agent::Choice;
     use agent_client_protocol::v1::schema as v1;
-    #[cfg(feature = "v2")]
     use agent_client_protocol_schema::v2;
 
     fn question(choices: &[&str]) -> Question {
@@ -108,7 +107,6 @@ mod tests {
         for asked in [asked, question(&[])] {
             let form = form(&"s".into(), &asked);
             assert_eq!(written_as::<v1::CreateElicitationRequest>(&form), form.to_string());
-            #[cfg(feature = "v2")]
             assert_eq!(written_as::<v2::CreateElicitationRequest>(&form), form.to_string());
         }
     }
@@ -123,7 +121,6 @@ mod tests {
             let question = question(choices);
             let read = outcome::<v1::CreateElicitationResponse>(answer.clone(), &question);
             assert_eq!(read.unwrap(), expected, "{answer}");
-            #[cfg(feature = "v2")]
             assert_eq!(outcome::<v2::CreateElicitationResponse>(answer, &question).unwrap(), expected);
         };
         let accept = |answer: Value| json!({"action": "accept", "content": {"answer": answer}});

@@ -1,10 +1,8 @@
 //! The conversion of events to updates, as each version of the protocol provides it.
 
 use super::{settings::Settings, update::Update};
-#[cfg(feature = "v2")]
 use agent::MessageId;
 use agent::{ModelInfo, SessionEvent};
-#[cfg(feature = "v2")]
 use agent_client_protocol::Error;
 
 /// Converts a session's events to updates of one version. Keeps the state that later events need.
@@ -19,7 +17,6 @@ pub(crate) trait Projection<U>: Send {
 
     /// Returns the updates for a message's turn that ended without an event because the event could
     /// not be stored.
-    #[cfg(feature = "v2")]
     fn failed(&mut self, _message: &MessageId, _error: &Error) -> Vec<Update<U>> {
         Vec::new()
     }

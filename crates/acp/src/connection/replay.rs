@@ -13,7 +13,6 @@ pub(crate) enum ReplayFrom {
     /// The first stored event.
     Start,
     /// Now: no stored event is replayed.
-    #[cfg(feature = "v2")]
     Now,
 }
 
@@ -56,7 +55,6 @@ impl<W: Wire> Connection<W> {
         let held = HeldUpdates::new(peer, handle);
         let until = match from {
             ReplayFrom::Start => last,
-            #[cfg(feature = "v2")]
             ReplayFrom::Now => 0,
         };
         let stored = self.runtime.shown_events(handle.id(), until);

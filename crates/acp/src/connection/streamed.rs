@@ -29,7 +29,6 @@ impl StreamedMessages {
     }
 
     /// Forgets what was streamed.
-    #[cfg(feature = "v2")]
     pub(crate) fn clear(&mut self) {
         self.0.clear();
     }

@@ -10,8 +10,9 @@ use crate::{
     fields::Fields,
     parts::{Part, parts, written},
     refused_options::{ModelQuirks, RequestOption},
+    wire_format::BodyInput,
 };
-use agent::{Message, ModelInfo, ModelRequest, ToolSpec, ToolSpecs};
+use agent::{Message, ToolSpec, ToolSpecs};
 use serde::Serialize;
 use serde_json::{Value, value::RawValue};
 use std::{borrow::Cow, sync::Arc};
@@ -20,7 +21,7 @@ use std::{borrow::Cow, sync::Arc};
 const MIN_THINKING_TOKENS: u64 = 1024;
 
 /// The options that a request can leave out.
-pub(crate) const OPTIONS: &[&RequestOption] = &[&EFFORT, &THINKING, &DISPLAY, &SCHEMA];
+pub(super) const OPTIONS: &[&RequestOption] = &[&EFFORT, &THINKING, &DISPLAY, &SCHEMA];
 
 const EFFORT: RequestOption = RequestOption {
     at: "/output_config/effort",
@@ -48,7 +49,8 @@ const SCHEMA: RequestOption = RequestOption {
 /// Builds the body. Prompt cache breakpoints are set at the end of the system prompt, which also
 /// covers the tools before it, and at the last two user messages: one reads the entry of the
 /// previous request, the other writes the entry for the next.
-pub(crate) fn body(request: &ModelRequest, info: &ModelInfo, model: &str, quirks: &ModelQuirks) -> Vec<u8> {
+pub(super) fn body(input: &BodyInput<'_>) -> Vec<u8> {
+    let BodyInput { request, info, model, quirks, .. } = *input;
     let mut messages: Vec<Wire<'_>> = Vec::with_capacity(request.messages.len() * 2);
     let mut ids = CallIds::default();
     let running = running_turn_start(&request.messages);
@@ -68,7 +70,7 @@ pub(crate) fn body(request: &ModelRequest, info: &ModelInfo, model: &str, quirks
             last.cache_control = Some(CacheControl::EPHEMERAL);
         }
     }
-    let max_tokens = request.max_output.unwrap_or(info.max_output).min(info.max_output).max(1);
+    let max_tokens = input.max_output();
     let effort = quirks.effort(&EFFORT, request.reasoning_effort.as_deref(), &info.efforts);
     let thinking = thinking(model, effort, max_tokens, quirks);
     let adaptive = matches!(thinking, Some(Thinking::Adaptive { .. }));
@@ -313,13 +315,14 @@ struct OutputFormat<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture;
+    use crate::{anthropic, fixture};
+    use agent::{ModelInfo, ModelRequest};
 
     #[test]
     fn a_conversation_with_every_kind_of_content_is_converted() {
         let block = r#"{"type":"thinking", "thinking":"Hm","signature":"EqQB/+="}"#;
         let request = fixture::request(block);
-        let body = body(&request, &fixture::info(true), "claude-opus-5-5", &ModelQuirks::default());
+        let body = fixture::body(&anthropic::FORMAT, &request, &fixture::info(true), "claude-opus-5-5");
         let sent = String::from_utf8(body.clone()).unwrap();
         assert_eq!(sent.matches(block).count(), 1, "byte for byte, to the model that made it only: {sent}");
         insta::assert_snapshot!(fixture::shown(&body, "messages"), @r#"
@@ -346,7 +349,7 @@ mod tests {
             ..ModelRequest::default()
         };
         let info = ModelInfo { max_output: 128_000, ..fixture::info(true) };
-        let body = body(&request, &info, model, &ModelQuirks::default());
+        let body = fixture::body(&anthropic::FORMAT, &request, &info, model);
         let mut body: serde_json::Map<String, Value> = serde_json::from_slice(&body).unwrap();
         assert_eq!(body["max_tokens"], max_output);
         (body.remove("thinking").unwrap_or_default(), body.remove("output_config").unwrap_or_default())

@@ -16,7 +16,7 @@ use serde_json::value::RawValue;
 
 /// The state of an answer.
 #[derive(Debug, Default)]
-pub(crate) struct AnthropicFold {
+pub(super) struct AnthropicFold {
     /// The open blocks, with their indexes: few, however large the indexes are.
     open: Vec<(u64, Block)>,
     calls: usize,
@@ -77,8 +77,7 @@ impl Fold for AnthropicFold {
                 sink.ended = true;
             }
             Event::Error => {
-                let value = serde_json::from_str(data).unwrap_or_default();
-                return Err(peer.reported(None, &value));
+                return Err(peer.reported_event(data));
             }
             Event::Other => {}
         }

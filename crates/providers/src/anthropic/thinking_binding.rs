@@ -2,7 +2,7 @@
 
 use agent::{AssistantMessage, Message};
 
-/// Models from before thinking was bound, a closed list: generation numbers, and whole names.
+/// Models from before thinking was bound, a closed list: generations, and whole names.
 const UNBOUND_GENERATIONS: [&str; 5] = ["1", "2", "3", "4", "instant"];
 const UNBOUND_NAMES: [&str; 6] = ["opus-5", "sonnet-5", "haiku-5", "fable-5", "mythos-5", "mythos-preview"];
 
@@ -57,7 +57,8 @@ fn precedes_binding(name: &str) -> bool {
         // A date may follow the name; one more digit means a later model.
         name.strip_prefix(*old).is_some_and(|rest| rest.is_empty() || rest.starts_with("-20"))
     };
-    let generation = name.split(['-', '.', '@']).find(|part| part.parse::<u32>().is_ok());
+    let generation =
+        name.split(['-', '.', '@']).find(|part| *part == "instant" || part.parse::<u32>().is_ok());
     UNBOUND_NAMES.iter().any(is_unbound_name)
         || generation.is_some_and(|number| UNBOUND_GENERATIONS.contains(&number))
 }
@@ -81,6 +82,8 @@ mod tests {
             ("claude-opus-4-6", ReplayedThinking::Signed, ReplayedThinking::No),
             ("anthropic/claude-sonnet-4.5", ReplayedThinking::Signed, ReplayedThinking::No),
             ("claude-3-7-sonnet-latest", ReplayedThinking::Signed, ReplayedThinking::No),
+            ("claude-instant-1.2", ReplayedThinking::Signed, ReplayedThinking::No),
+            ("anthropic.claude-instant-v1", ReplayedThinking::Signed, ReplayedThinking::No),
             ("deepseek-v4", ReplayedThinking::Unsigned, ReplayedThinking::Unsigned),
         ] {
             let got =

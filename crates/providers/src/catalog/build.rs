@@ -2,14 +2,15 @@
 
 use super::Catalog;
 use crate::{
-    VendorOptions, Wire, anthropic,
+    VendorOptions, Wire,
     discovery::LocalModel,
-    family, gemini,
+    family,
     guided::GuidedModel,
-    http::{self, Endpoint, Peer, Tuning},
+    hosts,
+    http::{self, Peer, Tuning},
     limits,
     model_table::{self, is_near, size},
-    remote::{Remote, RemoteModel, WireTarget},
+    remote::{self, Remote, RemoteModel, WireTarget},
 };
 use agent::{LanguageModel, ModelError, ModelInfo, ToolProfile};
 use reqwest::Url;
@@ -85,14 +86,14 @@ impl Catalog {
     pub(super) fn build_local(&self, local: &LocalModel) -> Result<Arc<dyn LanguageModel>, ModelError> {
         let vendor = VendorOptions { silence: self.options().local.silence, ..VendorOptions::default() };
         let route = Route {
-            provider: &local.server,
-            base_url: &local.base_url,
+            provider: &local.server.name,
+            base_url: &local.server.base_url,
             wires: &[Wire::Chat],
             vendor: &vendor,
             key_setting: "the server up without a key".into(),
             silence_setting: "providers.local.silence".into(),
         };
-        self.connect(route, self.local_info(local), &local.model)
+        self.connect(route, self.local_info(local), &local.reported.name)
     }
 
     fn connect(
@@ -152,28 +153,27 @@ impl Catalog {
 
 /// Returns what is known of a model on this machine.
 pub(super) fn local_info(local: &LocalModel) -> ModelInfo {
-    let location = if is_loopback(&local.base_url) { "on this machine, in" } else { "at" };
+    let LocalModel { server, reported } = local;
+    let location = if is_loopback(&server.base_url) { "on this machine, in" } else { "at" };
     ModelInfo {
-        name: format!("{} ({})", local.model, local.server),
-        description: Some(format!("Runs {location} {}.", local.server)),
-        ..with_reported(model_table::guess("local", &local.model), local)
+        name: format!("{} ({})", reported.name, server.name),
+        description: Some(format!("Runs {location} {}.", server.name)),
+        ..with_reported(model_table::guess("local", &reported.name), local)
     }
 }
 
 /// Merges what is known of a model with the values that its server reported. A context size that
 /// was not reported is guessed, capped by the model's maximum.
-pub(super) fn with_reported(known: ModelInfo, reported: &LocalModel) -> ModelInfo {
+pub(super) fn with_reported(known: ModelInfo, model: &LocalModel) -> ModelInfo {
+    let LocalModel { server, reported } = model;
     let guess = known.context_size.min(reported.max_context.unwrap_or(u64::MAX));
     let context_size = reported.context_size.unwrap_or(guess);
     let parameters = reported.parameters.or(known.parameters);
+    // A user's own server shares its context between input and output.
+    let most = if server.kind.is_some() { context_size / 4 } else { context_size };
     ModelInfo {
         context_size,
-        // A user's own server shares its context between input and output.
-        max_output: if reported.kind.is_some() {
-            known.max_output.min(context_size / 4)
-        } else {
-            known.max_output.min(context_size)
-        },
+        max_output: reported.max_output.unwrap_or(known.max_output).min(most),
         images: known.images || reported.images,
         parameters,
         profile: size::profile(context_size, parameters),
@@ -182,7 +182,7 @@ pub(super) fn with_reported(known: ModelInfo, reported: &LocalModel) -> ModelInf
 }
 
 /// Returns the wires to try, the most likely first. A configured wire is the only one.
-fn wires(provider: &str, set: Wire, base_url: &str, model: &str) -> &'static [Wire] {
+pub(super) fn wires(provider: &str, set: Wire, base_url: &str, model: &str) -> &'static [Wire] {
     let ends_with = |path: &str| base_url.trim_end_matches('/').ends_with(path);
     match set {
         Wire::Chat => &[Wire::Chat],
@@ -204,25 +204,7 @@ fn wires(provider: &str, set: Wire, base_url: &str, model: &str) -> &'static [Wi
 /// Builds one wire to a model.
 fn target(route: &Route<'_>, wire: Wire, model: &str) -> Result<WireTarget, ModelError> {
     let key = route.vendor.api_key.clone();
-    let endpoint = match wire {
-        Wire::Anthropic => {
-            let endpoint = Endpoint::versioned(route.base_url, "messages")?
-                .header("anthropic-version", anthropic::VERSION);
-            match &key {
-                Some(key) => endpoint.secret("x-api-key", key.expose())?,
-                None => endpoint,
-            }
-        }
-        Wire::Gemini => {
-            let endpoint = gemini::endpoint(route.base_url, model)?;
-            match &key {
-                Some(key) => endpoint.secret("x-goog-api-key", key.expose())?,
-                None => endpoint,
-            }
-        }
-        Wire::Responses => Endpoint::new(route.base_url, "responses")?.bearer(key.as_ref())?,
-        Wire::Auto | Wire::Chat => Endpoint::new(route.base_url, "chat/completions")?.bearer(key.as_ref())?,
-    };
+    let endpoint = remote::format(wire).endpoint_for(route.base_url, model, key.as_ref())?;
     let peer = Peer {
         provider: route.provider.to_owned(),
         model: model.to_owned(),
@@ -235,7 +217,7 @@ fn target(route: &Route<'_>, wire: Wire, model: &str) -> Result<WireTarget, Mode
 }
 
 fn is_openai(base_url: &str) -> bool {
-    Url::parse(base_url).is_ok_and(|url| url.host_str() == Some("api.openai.com"))
+    Url::parse(base_url).is_ok_and(|url| hosts::is_openai(&url))
 }
 
 fn is_loopback(base_url: &str) -> bool {

@@ -5,10 +5,11 @@ use super::{
     build::{self, GEMINI},
 };
 use crate::{
-    VendorOptions, Wire, anthropic,
+    VendorOptions,
     discovery::{Candidate, LocalModel},
-    http::{Endpoint, shown},
+    http::shown,
     model_table::is_near,
+    remote,
 };
 use agent::{ModelError, ModelInfo};
 use futures::future::join_all;
@@ -98,7 +99,7 @@ impl Catalog {
     /// Returns the values that a provider's server reported of one of its models.
     pub(super) fn reported(&self, provider: &str, vendor: &VendorOptions, model: &str) -> Option<LocalModel> {
         let listed = self.server_list(provider, vendor)?.models?;
-        listed.into_iter().find(|known| known.model == model)
+        listed.into_iter().find(|known| known.reported.name == model)
     }
 
     /// Returns the models of a configured provider, its default first.
@@ -110,7 +111,7 @@ impl Catalog {
             return if is_vendor { model_table.listed(provider) } else { Vec::new() };
         };
         let mut models: Vec<ModelInfo> =
-            listed.iter().map(|reported| self.info(provider, vendor, &reported.model)).collect();
+            listed.iter().map(|listed| self.info(provider, vendor, &listed.reported.name)).collect();
         // A gateway to a vendor's models keeps the vendor's default model.
         let first = model_table.first(provider).map(|first| format!("{provider}/{first}"));
         if let Some(position) = models.iter().position(|info| Some(&info.id) == first.as_ref()) {
@@ -205,32 +206,12 @@ impl Catalog {
     }
 }
 
-impl VendorOptions {
-    fn is_configured(&self) -> bool {
-        self.api_key.is_some() || self.base_url.is_some()
-    }
-}
-
 /// Returns the server at a provider's user-configured address, to be asked for its models; `None`
-/// if it has no such address, or if it is Google's API.
+/// if it has no such address.
 fn server(name: &str, vendor: &VendorOptions) -> Result<Option<Candidate>, ModelError> {
-    let Some(base) = &vendor.base_url else { return Ok(None) };
-    let key = vendor.api_key.as_ref();
-    let endpoint = match vendor.wire {
-        // Google's list has another format.
-        Wire::Gemini => return Ok(None),
-        Wire::Auto if name == GEMINI => return Ok(None),
-        Wire::Anthropic => anthropic_list(base, vendor)?,
-        Wire::Auto if name == "anthropic" => anthropic_list(base, vendor)?,
-        Wire::Auto | Wire::Chat | Wire::Responses => Endpoint::new(base, "models")?.bearer(key)?,
-    };
+    let Some(base_url) = &vendor.base_url else { return Ok(None) };
+    // The list does not depend on the model.
+    let format = remote::format(build::wires(name, vendor.wire, base_url, "")[0]);
+    let endpoint = format.list_for(base_url, vendor.api_key.as_ref())?;
     Ok(Candidate::named(name, &endpoint.url, endpoint.headers))
-}
-
-fn anthropic_list(base: &str, vendor: &VendorOptions) -> Result<Endpoint, ModelError> {
-    let endpoint = Endpoint::versioned(base, "models")?.header("anthropic-version", anthropic::VERSION);
-    match &vendor.api_key {
-        Some(key) => endpoint.secret("x-api-key", key.expose()),
-        None => Ok(endpoint),
-    }
 }

@@ -1,9 +1,8 @@
 //! Converts the model's earlier answers; one message holds a whole answer.
 
 use super::{
-    WIRE,
-    extra_members::{ExtraCallMembers, ExtraMembers, ReasoningField},
-    request::{Call, Function, Wire},
+    extra_members::{ExtraCallMembers, ExtraMembers, ReasoningField, WIRE},
+    message::{Call, ChatMessage, Function},
 };
 use crate::{
     call_ids::CallIds,
@@ -63,7 +62,7 @@ pub(super) fn message<'a>(
     model_traits: ModelTraits<'_>,
     ids: &mut CallIds,
     sent: &mut Vec<String>,
-) -> Option<Wire<'a>> {
+) -> Option<ChatMessage<'a>> {
     let content = if own { one_text(answer) } else { answer.text() };
     if content.is_empty() && !answer.has_calls() {
         return None;
@@ -97,7 +96,7 @@ pub(super) fn message<'a>(
         sent.push(id.clone());
         sent_call(call, id, own, model_traits)
     });
-    Some(Wire::Assistant {
+    Some(ChatMessage::Assistant {
         tool_calls: tool_calls.collect(),
         content: Some(content).filter(|text| !text.is_empty()),
         reasoning_content: model_traits.member("reasoning_content", reasoning_content),

@@ -4,6 +4,9 @@ use crate::fields::Fields;
 use agent::Reasoning;
 use serde::{Deserialize, Serialize};
 
+/// The key under which this wire stores its own form of items.
+pub(super) const WIRE: &str = "chat";
+
 /// The field in which a server streams reasoning; it is sent back in the same field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReasoningField {

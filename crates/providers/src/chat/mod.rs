@@ -2,12 +2,19 @@
 
 mod answer;
 mod extra_members;
+mod message;
 mod request;
 mod stream;
 mod tools_as_text;
 
-pub(crate) use request::{OPTIONS, body};
-pub(crate) use stream::ChatFold;
+use crate::{http::Endpoint, wire_format::WireFormat};
 
-/// The key under which this wire stores its own form of items.
-const WIRE: &str = "chat";
+/// The wire format.
+pub(crate) static FORMAT: WireFormat = WireFormat {
+    endpoint: |base_url, _| Endpoint::new(base_url, "chat/completions"),
+    list: |base_url| Endpoint::new(base_url, "models"),
+    authorize: Endpoint::bearer,
+    options: request::OPTIONS,
+    body: request::body,
+    fold: || Box::<stream::ChatFold>::default(),
+};

@@ -2,22 +2,23 @@
 
 use super::{
     answer::{self, ModelTraits},
+    message::{ChatMessage, UserContent, wire_part},
     tools_as_text,
 };
 use crate::{
     call_ids::CallIds,
     family,
-    fields::Fields,
-    parts::{Part, parts, result_images, result_text, written},
-    refused_options::{ModelQuirks, RequestOption},
+    parts::{Part, captioned_images, parts, result_text, written},
+    refused_options::RequestOption,
+    wire_format::BodyInput,
 };
-use agent::{AssistantMessage, Message, ModelInfo, ModelRequest, ToolSpec, ToolSpecs};
+use agent::{AssistantMessage, Message, ModelInfo, ToolSpec, ToolSpecs};
 use serde::Serialize;
 use serde_json::{Value, value::RawValue};
-use std::{borrow::Cow, sync::Arc};
+use std::sync::Arc;
 
 /// The options that a request can leave out.
-pub(crate) const OPTIONS: &[&RequestOption] =
+pub(super) const OPTIONS: &[&RequestOption] =
     &[&EFFORT, &TOKEN_COUNTS, &MAX_TOKENS, &MAX_COMPLETION_TOKENS, &CACHE_KEY, &SCHEMA];
 
 const EFFORT: RequestOption =
@@ -36,15 +37,10 @@ const SCHEMA: RequestOption = RequestOption {
     names: &["response_format", "json_schema", "custom grammar", "structured output"],
 };
 
-/// Builds the body. `official` means OpenAI's own server, which requires `max_completion_tokens`
-/// and accepts `prompt_cache_key`. All others accept `max_tokens`, and some reject unknown names.
-pub(crate) fn body(
-    request: &ModelRequest,
-    info: &ModelInfo,
-    model: &str,
-    quirks: &ModelQuirks,
-    official: bool,
-) -> Vec<u8> {
+/// Builds the body. OpenAI's own server requires `max_completion_tokens` and accepts
+/// `prompt_cache_key`. All others accept `max_tokens`, and some reject unknown names.
+pub(super) fn body(input: &BodyInput<'_>) -> Vec<u8> {
+    let BodyInput { request, info, model, quirks, is_openai } = *input;
     let without_tools;
     let request = if quirks.no_tools && !request.tools.is_empty() {
         without_tools = tools_as_text::rewritten(request);
@@ -54,10 +50,10 @@ pub(crate) fn body(
     };
     let mut messages = Vec::with_capacity(request.messages.len() + 1);
     if !request.system.trim().is_empty() {
-        messages.push(Wire::System { content: &request.system });
+        messages.push(ChatMessage::System { content: &request.system });
     }
     let mut ids = CallIds::default();
-    let model_traits = ModelTraits::of(&request.messages, &info.id, official, quirks);
+    let model_traits = ModelTraits::of(&request.messages, &info.id, is_openai, quirks);
     for message in &request.messages {
         match message {
             Message::User(content) => push_user(&mut messages, parts(content, info)),
@@ -65,9 +61,9 @@ pub(crate) fn body(
         }
     }
     let tools = tools(&request.tools);
-    let limit = request.max_output.unwrap_or(info.max_output).min(info.max_output).max(1);
+    let limit = input.max_output();
     let (in_all, visible) = (quirks.accepts(&MAX_COMPLETION_TOKENS), quirks.accepts(&MAX_TOKENS));
-    let prefers_all = official || family::wants_completion_tokens(model);
+    let prefers_all = is_openai || family::wants_completion_tokens(model);
     let body = Body {
         model,
         messages,
@@ -77,7 +73,7 @@ pub(crate) fn body(
         max_tokens: (visible && !(prefers_all && in_all)).then_some(limit),
         max_completion_tokens: (in_all && (prefers_all || !visible)).then_some(limit),
         reasoning_effort: quirks.effort(&EFFORT, request.reasoning_effort.as_deref(), &info.efforts),
-        prompt_cache_key: request.cache_key.as_deref().filter(|_| official && quirks.accepts(&CACHE_KEY)),
+        prompt_cache_key: request.cache_key.as_deref().filter(|_| is_openai && quirks.accepts(&CACHE_KEY)),
         response_format: request.answer_schema.as_ref().filter(|_| quirks.accepts(&SCHEMA)).map(|schema| {
             ResponseFormat {
                 kind: "json_schema",
@@ -88,15 +84,18 @@ pub(crate) fn body(
     serde_json::to_vec(&body).expect("strings and JSON values always serialise")
 }
 
-fn push_user<'a>(messages: &mut Vec<Wire<'a>>, parts: Vec<Part<'a>>) {
+fn push_user<'a>(messages: &mut Vec<ChatMessage<'a>>, parts: Vec<Part<'a>>) {
     match <[Part<'a>; 1]>::try_from(parts) {
         // A single text is sent as a plain string, the form that every server accepts.
-        Ok([Part::Text(text)]) => messages.push(Wire::User { content: UserContent::Text(text) }),
-        Ok([image]) => messages.push(Wire::User { content: UserContent::Parts(vec![wire_part(image)]) }),
+        Ok([Part::Text(text)]) => messages.push(ChatMessage::User { content: UserContent::Text(text) }),
+        Ok([image]) => {
+            messages.push(ChatMessage::User { content: UserContent::Parts(vec![wire_part(image)]) })
+        }
         Err(parts) if parts.is_empty() => {}
         Err(parts) => {
-            messages
-                .push(Wire::User { content: UserContent::Parts(parts.into_iter().map(wire_part).collect()) });
+            messages.push(ChatMessage::User {
+                content: UserContent::Parts(parts.into_iter().map(wire_part).collect()),
+            });
         }
     }
 }
@@ -104,7 +103,7 @@ fn push_user<'a>(messages: &mut Vec<Wire<'a>>, parts: Vec<Part<'a>>) {
 /// Appends an answer, then the result of each call, then the images of the results: a tool message
 /// can contain text only.
 fn push_answer<'a>(
-    messages: &mut Vec<Wire<'a>>,
+    messages: &mut Vec<ChatMessage<'a>>,
     answer: &'a AssistantMessage,
     info: &ModelInfo,
     model_traits: ModelTraits<'_>,
@@ -114,23 +113,10 @@ fn push_answer<'a>(
     messages.extend(answer::message(answer, answer.model == info.id, model_traits, ids, &mut sent));
     let mut images = Vec::new();
     for (call, id) in answer.calls().zip(sent) {
-        messages.push(Wire::Tool { tool_call_id: id, content: result_text(&call.result) });
-        let found = result_images(&call.result, info);
-        if !found.is_empty() {
-            images.push(Part::Text(Cow::Owned(format!("Images from the result of {}:", call.name))));
-            images.extend(found);
-        }
+        messages.push(ChatMessage::Tool { tool_call_id: id, content: result_text(&call.result) });
+        images.extend(captioned_images(call, info));
     }
     push_user(messages, images);
-}
-
-fn wire_part(part: Part<'_>) -> WirePart<'_> {
-    match part {
-        Part::Text(text) => WirePart::Text { text },
-        Part::Image { mime_type, data } => {
-            WirePart::ImageUrl { image_url: ImageUrl { url: format!("data:{mime_type};base64,{data}") } }
-        }
-    }
 }
 
 /// Returns the serialised tools, cached while the list is unchanged; `None` if there are none.
@@ -152,7 +138,7 @@ fn tool(spec: &ToolSpec) -> Tool<'_> {
 #[derive(Serialize)]
 struct Body<'a> {
     model: &'a str,
-    messages: Vec<Wire<'a>>,
+    messages: Vec<ChatMessage<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tools: Option<&'a Tools>,
     stream: bool,
@@ -189,73 +175,6 @@ struct StreamOptions {
     include_usage: bool,
 }
 
-#[derive(Serialize)]
-#[serde(tag = "role", rename_all = "lowercase")]
-pub(super) enum Wire<'a> {
-    System {
-        content: &'a str,
-    },
-    User {
-        content: UserContent<'a>,
-    },
-    Assistant {
-        /// `null` beside calls: all servers accept that, and some reject the empty string.
-        content: Option<String>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        reasoning_content: Option<String>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        reasoning: Option<String>,
-        /// Unknown members of the message.
-        #[serde(flatten)]
-        more: Fields<'a>,
-        #[serde(skip_serializing_if = "Vec::is_empty")]
-        tool_calls: Vec<Call<'a>>,
-    },
-    Tool {
-        tool_call_id: String,
-        content: Cow<'a, str>,
-    },
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-pub(super) enum UserContent<'a> {
-    Text(Cow<'a, str>),
-    Parts(Vec<WirePart<'a>>),
-}
-
-#[derive(Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-pub(super) enum WirePart<'a> {
-    Text { text: Cow<'a, str> },
-    ImageUrl { image_url: ImageUrl },
-}
-
-#[derive(Serialize)]
-pub(super) struct ImageUrl {
-    url: String,
-}
-
-#[derive(Serialize)]
-pub(super) struct Call<'a> {
-    pub(super) id: String,
-    #[serde(rename = "type")]
-    pub(super) kind: &'static str,
-    pub(super) function: Function<'a>,
-    /// Unknown members of the call.
-    #[serde(flatten)]
-    pub(super) more: Fields<'a>,
-}
-
-#[derive(Serialize)]
-pub(super) struct Function<'a> {
-    pub(super) name: Cow<'a, str>,
-    pub(super) arguments: String,
-    /// Unknown members of the function.
-    #[serde(flatten)]
-    pub(super) more: Fields<'a>,
-}
-
 /// The tools, serialised for this wire.
 #[derive(Serialize)]
 struct Tools(Box<RawValue>);
@@ -277,12 +196,13 @@ struct ToolFunction<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture;
+    use crate::{chat, fixture, refused_options::ModelQuirks};
+    use agent::ModelRequest;
 
     #[test]
     fn a_conversation_with_every_kind_of_content_is_converted() {
         let request = fixture::request(r#"{"field":"reasoning_content"}"#);
-        let body = body(&request, &fixture::info(true), "m", &ModelQuirks::default(), false);
+        let body = fixture::body(&chat::FORMAT, &request, &fixture::info(true), "m");
         insta::assert_snapshot!(fixture::shown(&body, "messages"), @r#"
         max_tokens = 4096
         messages: {"content":"Be brief.","role":"system"}
@@ -304,7 +224,9 @@ mod tests {
     #[test]
     fn openais_own_server_and_a_model_without_images_are_supported() {
         let request = ModelRequest { tools: ToolSpecs::default(), ..fixture::request("{}") };
-        let body = body(&request, &fixture::info(false), "m", &ModelQuirks::default(), true);
+        let (info, quirks) = (fixture::info(false), ModelQuirks::default());
+        let body =
+            body(&BodyInput { request: &request, info: &info, model: "m", quirks: &quirks, is_openai: true });
         insta::assert_snapshot!(fixture::shown(&body, "messages"), @r#"
         max_completion_tokens = 4096
         messages: {"content":"Be brief.","role":"system"}

@@ -5,10 +5,7 @@ mod chunk;
 mod member_assembler;
 mod think;
 
-use super::{
-    WIRE,
-    extra_members::{ExtraMembers, ReasoningField},
-};
+use super::extra_members::{ExtraMembers, ReasoningField, WIRE};
 use crate::{
     http::{Failure, Fold, Peer},
     parts::wrap_own_form,
@@ -22,7 +19,7 @@ use think::{ContentPiece, ThinkTagSplitter};
 
 /// The state of an answer.
 #[derive(Debug, Default)]
-pub(crate) struct ChatFold {
+pub(super) struct ChatFold {
     reasoning: String,
     /// The field of the reasoning block that is still incomplete.
     field: Option<ReasoningField>,
@@ -49,8 +46,7 @@ impl Fold for ChatFold {
         }
         let Some(chunk) = sink.read::<Chunk<'_>>(data) else { return Ok(()) };
         if chunk.is_error() {
-            let value = serde_json::from_str(data).unwrap_or_default();
-            return Err(peer.reported(None, &value));
+            return Err(peer.reported_event(data));
         }
         if let Some(usage) = chunk.usage {
             self.usage = Some(usage.into());

@@ -1,6 +1,5 @@
 //! Parses what model servers report of their models, each in its own format.
 
-use super::LocalModel;
 use crate::model_table::size;
 use serde::Deserialize;
 use serde_json::Value;
@@ -41,8 +40,27 @@ impl Kind {
     }
 }
 
-/// `{"data": [{"id": …}]}` from OpenAI, `{"models": [{"name": …}]}` from Ollama; llama.cpp sends
-/// both, and some servers send a bare array.
+/// What a server reports of one of its models.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct ReportedModel {
+    /// Its name at the server.
+    pub(crate) name: String,
+    /// The context size in effect for requests, in tokens, if reported.
+    pub(crate) context_size: Option<u64>,
+    /// The largest context size that the model supports, in tokens, if reported.
+    pub(crate) max_context: Option<u64>,
+    /// The longest answer, in tokens, if reported.
+    pub(crate) max_output: Option<u64>,
+    /// The number of parameters, if reported.
+    pub(crate) parameters: Option<u64>,
+    /// Whether it is known to accept images.
+    pub(crate) images: bool,
+    /// Whether it generates text; embedding models do not.
+    pub(crate) is_for_chat: bool,
+}
+
+/// `{"data": [{"id": …}]}` from OpenAI, `{"models": [{"name": …}]}` from Ollama and Google;
+/// llama.cpp sends both, and some servers send a bare array.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum List {
@@ -73,6 +91,13 @@ struct Entry {
     max_model_len: Option<u64>,
     /// OpenRouter, and others.
     context_length: Option<u64>,
+    /// Google, whose names begin with `models/`: <https://ai.google.dev/api/models>
+    #[serde(rename = "inputTokenLimit")]
+    input_token_limit: Option<u64>,
+    #[serde(rename = "outputTokenLimit")]
+    output_token_limit: Option<u64>,
+    #[serde(rename = "supportedGenerationMethods")]
+    methods: Option<Vec<String>>,
 }
 
 #[derive(Deserialize)]
@@ -88,34 +113,52 @@ struct Details {
 }
 
 /// Parses a list of models, and identifies the program that wrote it, if possible. Returns `None`
-/// if it is not a list of models. Embedding models are left out.
-pub(super) fn list(body: &[u8]) -> Option<(Vec<LocalModel>, Option<Kind>)> {
+/// if it is not a list of models. Models that generate no text are left out.
+pub(super) fn list(body: &[u8]) -> Option<(Vec<ReportedModel>, Option<Kind>)> {
     let entries: Vec<Entry> = match serde_json::from_slice(body).ok()? {
         List::Bare(entries) => entries,
         List::Named { data: None, models: None } => return None,
         List::Named { data, models } => data.into_iter().chain(models).flatten().collect(),
     };
     let kind = entries.iter().find_map(Entry::server);
-    let mut models: Vec<LocalModel> = Vec::new();
-    for entry in entries {
-        let model = LocalModel {
-            context_size: entry.context_size(),
-            max_context: entry.max_context_length.or(entry.meta.as_ref().and_then(|meta| meta.n_ctx_train)),
-            parameters: entry.parameters(),
-            images: entry.kind.as_deref() == Some("vlm"),
-            ..LocalModel::default()
-        };
-        let Some(name) = entry.id.or(entry.name).filter(|name| is_name(name)) else { continue };
-        let is_embedding =
-            entry.kind.as_deref() == Some("embeddings") || name.to_lowercase().contains("embed");
-        if !is_embedding && !models.iter().any(|known| known.model == name) {
-            models.push(LocalModel { model: name, ..model });
+    let mut models: Vec<ReportedModel> = Vec::new();
+    for model in entries.iter().filter_map(Entry::model) {
+        if !models.iter().any(|known| known.name == model.name) {
+            models.push(model);
         }
     }
     Some((models, kind))
 }
 
 impl Entry {
+    /// Returns the model, if its name is valid and it generates text.
+    fn model(&self) -> Option<ReportedModel> {
+        let name = self.name()?;
+        (is_name(name) && self.is_for_chat(name)).then(|| ReportedModel {
+            name: name.to_owned(),
+            context_size: self.context_size(),
+            max_context: self.max_context_length.or(self.meta.as_ref().and_then(|meta| meta.n_ctx_train)),
+            max_output: self.output_token_limit.filter(|size| *size > 0),
+            parameters: self.parameters(),
+            images: self.kind.as_deref() == Some("vlm"),
+            is_for_chat: true,
+        })
+    }
+
+    fn name(&self) -> Option<&str> {
+        let name = self.id.as_deref().or(self.name.as_deref())?;
+        match self.methods {
+            Some(_) => Some(name.strip_prefix("models/").unwrap_or(name)),
+            None => Some(name),
+        }
+    }
+
+    fn is_for_chat(&self, name: &str) -> bool {
+        let generates =
+            self.methods.as_ref().is_none_or(|all| all.iter().any(|method| method == "generateContent"));
+        generates && self.kind.as_deref() != Some("embeddings") && !name.to_lowercase().contains("embed")
+    }
+
     /// Identifies the program that wrote the entry.
     fn server(&self) -> Option<Kind> {
         let by_owner = self.owned_by.as_deref().and_then(Kind::of_owner);
@@ -125,7 +168,13 @@ impl Entry {
     /// Returns the context size in effect for requests, in tokens.
     fn context_size(&self) -> Option<u64> {
         let meta = self.meta.as_ref().and_then(|meta| meta.n_ctx);
-        let sizes = [meta, self.loaded_context_length, self.max_model_len, self.context_length];
+        let sizes = [
+            meta,
+            self.loaded_context_length,
+            self.max_model_len,
+            self.context_length,
+            self.input_token_limit,
+        ];
         sizes.into_iter().flatten().find(|size| *size > 0)
     }
 
@@ -159,7 +208,7 @@ pub(super) fn loaded(answer: &Value) -> Vec<(String, u64)> {
 }
 
 /// Updates a model with Ollama's answer to `/api/show`.
-pub(super) fn show(model: &mut LocalModel, answer: &Value) {
+pub(super) fn show(model: &mut ReportedModel, answer: &Value) {
     let info = answer.get("model_info").and_then(Value::as_object);
     let number = |ending: &str| {
         let field = info?.iter().find(|(name, _)| name.ends_with(ending))?;

@@ -4,19 +4,36 @@ mod request;
 mod schema;
 mod stream;
 
-pub(crate) use request::{OPTIONS, body};
-pub(crate) use stream::GeminiFold;
-
-use crate::http::Endpoint;
+use crate::{http::Endpoint, limits::LISTED_MODELS, wire_format::WireFormat};
 use agent::ModelError;
 
 /// The API version for base URLs that contain none.
 const VERSION: &str = "v1beta";
 
+/// The key under which parts of an answer are stored, to be sent back byte for byte. They may
+/// contain a thought signature, which the model requires back in its place (Google, "Thought
+/// signatures").
+const WIRE: &str = "gemini";
+
+/// The wire format.
+pub(crate) static FORMAT: WireFormat = WireFormat {
+    endpoint,
+    list,
+    authorize: |endpoint, key| endpoint.key("x-goog-api-key", key),
+    options: request::OPTIONS,
+    body: request::body,
+    fold: || Box::<stream::GeminiFold>::default(),
+};
+
 /// Returns the endpoint of a model. The base URL may contain the version or not.
-pub(crate) fn endpoint(base_url: &str, model: &str) -> Result<Endpoint, ModelError> {
+fn endpoint(base_url: &str, model: &str) -> Result<Endpoint, ModelError> {
     let name = if model.contains('/') { model.to_owned() } else { format!("models/{model}") };
     Endpoint::below(base_url, VERSION, &format!("{name}:streamGenerateContent"), "alt=sse")
+}
+
+/// Returns the endpoint of the list of models. Without a page size, a page has 50 models.
+fn list(base_url: &str) -> Result<Endpoint, ModelError> {
+    Endpoint::below(base_url, VERSION, "models", &format!("pageSize={LISTED_MODELS}"))
 }
 
 /// Returns the major and minor version of a model, from a name such as `gemini-2.5-flash`. A Gemini
@@ -29,11 +46,6 @@ fn version(model: &str) -> Option<(u32, u32)> {
     Some((major.parse().unwrap_or(u32::MAX), minor.parse().unwrap_or(0)))
 }
 
-/// The key under which parts of an answer are stored, to be sent back byte for byte. They may
-/// contain a thought signature, which the model requires back in its place (Google, "Thought
-/// signatures").
-const KEPT: &str = "gemini";
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -44,6 +56,8 @@ mod tests {
         for base in ["http://h:1", "http://h:1/", "http://h:1/v1beta", "http://h:1/v1beta/"] {
             let endpoint = endpoint(base, "gemini-3-pro").unwrap();
             assert_eq!(endpoint.url.as_str(), format!("http://h:1{path}"), "{base}");
+            let list = list(base).unwrap();
+            assert_eq!(list.url.as_str(), "http://h:1/v1beta/models?pageSize=200", "{base}");
         }
         let other = endpoint("https://h/google/v1?x=1", "tunedModels/mine").unwrap();
         assert_eq!(

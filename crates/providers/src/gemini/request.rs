@@ -1,11 +1,12 @@
 //! The body of a `streamGenerateContent` request.
 
-use super::{KEPT, schema, version};
+use super::{WIRE, schema, version};
 use crate::{
     call_ids::CallIds,
-    parts::{Part, own_form, parts, result_images, sent_name, written},
+    parts::{Part, captioned_images, own_form, parts, sent_name, written},
     refused_options::{ModelQuirks, RequestOption},
     sink::sent_arguments,
+    wire_format::BodyInput,
 };
 use agent::{AnsweredCall, AssistantMessage, Item, Message, ModelInfo, ModelRequest, ToolSpec, ToolSpecs};
 use serde::{Deserialize, Serialize};
@@ -13,7 +14,7 @@ use serde_json::{Value, value::RawValue};
 use std::{borrow::Cow, sync::Arc};
 
 /// The options that a request can leave out.
-pub(crate) const OPTIONS: &[&RequestOption] =
+pub(super) const OPTIONS: &[&RequestOption] =
     &[&THINKING, &THOUGHTS, &LEVEL, &BUDGET, &MAX_TOKENS, &ANSWER_SCHEMA, &TOOL_SCHEMA];
 
 const THINKING: RequestOption = RequestOption {
@@ -58,7 +59,8 @@ const TOOL_SCHEMA: RequestOption = RequestOption {
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
 /// Builds the body.
-pub(crate) fn body(request: &ModelRequest, info: &ModelInfo, model: &str, quirks: &ModelQuirks) -> Vec<u8> {
+pub(super) fn body(input: &BodyInput<'_>) -> Vec<u8> {
+    let BodyInput { request, info, model, quirks, .. } = *input;
     let wants_signatures = version(model).is_some_and(|version| version >= (3, 0));
     let mut contents = Vec::with_capacity(request.messages.len() * 2);
     let mut ids = CallIds::default();
@@ -72,7 +74,7 @@ pub(crate) fn body(request: &ModelRequest, info: &ModelInfo, model: &str, quirks
             }
         }
     }
-    let limit = request.max_output.unwrap_or(info.max_output).min(info.max_output).max(1);
+    let limit = input.max_output();
     let schema = request.answer_schema.as_ref().filter(|_| quirks.accepts(&ANSWER_SCHEMA));
     let tools = tools(&request.tools, quirks.accepts(&TOOL_SCHEMA));
     let body = Body {
@@ -140,7 +142,7 @@ fn push_answer<'a>(
 ) {
     let own = answer.model == info.id;
     let raw_parts = |opaque: &'a Option<String>| -> Vec<&'a RawValue> {
-        let form = own_form(opaque.as_ref().filter(|_| own), KEPT);
+        let form = own_form(opaque.as_ref().filter(|_| own), WIRE);
         form.and_then(|parts| serde_json::from_str(parts.get()).ok()).unwrap_or_default()
     };
     let (mut parts_of_answer, mut results, mut images) = (Vec::new(), Vec::new(), Vec::new());
@@ -156,7 +158,7 @@ fn push_answer<'a>(
                 parts_of_answer.extend(raw_parts(&reasoning.opaque).into_iter().map(WirePart::Kept))
             }
             Item::Other(opaque) => {
-                let form = own_form(Some(opaque).filter(|_| own), KEPT);
+                let form = own_form(Some(opaque).filter(|_| own), WIRE);
                 let raw: Vec<&RawValue> =
                     form.and_then(|parts| serde_json::from_str(parts.get()).ok()).unwrap_or_default();
                 parts_of_answer.extend(raw.into_iter().map(WirePart::Kept));
@@ -174,12 +176,7 @@ fn push_answer<'a>(
                         response: response(call),
                     },
                 });
-                let found = result_images(&call.result, info);
-                if !found.is_empty() {
-                    let name = &call.name;
-                    images.push(WirePart::Text { text: format!("Images from the result of {name}:").into() });
-                    images.extend(found.into_iter().map(wire_part));
-                }
+                images.extend(captioned_images(call, info).into_iter().map(wire_part));
                 if raw.is_empty() || needs_one {
                     parts_of_answer.push(WirePart::FunctionCall {
                         function_call: FunctionCall {

@@ -2,7 +2,7 @@
 
 mod event;
 
-use super::KEPT;
+use super::WIRE;
 use crate::{
     http::{Failure, Fold, Peer},
     limits::MAX_CALLS,
@@ -15,7 +15,7 @@ use serde_json::value::{RawValue, to_raw_value};
 
 /// The state of an answer.
 #[derive(Debug, Default)]
-pub(crate) struct GeminiFold {
+pub(super) struct GeminiFold {
     /// The text or thought item that is incomplete.
     open: Open,
     calls: usize,
@@ -43,8 +43,7 @@ impl Fold for GeminiFold {
         }
         let Some(event) = sink.read::<Event<'_>>(data) else { return Ok(()) };
         if event.error.is_some() {
-            let value = serde_json::from_str(data).unwrap_or_default();
-            return Err(peer.reported(None, &value));
+            return Err(peer.reported_event(data));
         }
         if let Some(usage) = event.usage_metadata {
             self.usage = Some(usage.into());
@@ -109,7 +108,7 @@ impl GeminiFold {
             // it back.
             self.close(sink);
             sink.count(raw.get().len());
-            sink.push(ModelEvent::Other(wrap_own_form(KEPT, &[raw])));
+            sink.push(ModelEvent::Other(wrap_own_form(WIRE, &[raw])));
             return Ok(());
         };
         if part.thought != self.open.thought {
@@ -137,7 +136,7 @@ impl GeminiFold {
         let id = call.id.filter(|id| !id.is_empty());
         let arguments = call.args.map_or("", RawValue::get);
         let arguments = if arguments == "null" { "" } else { arguments };
-        self.call(id, call.name, arguments.to_owned(), Some(wrap_own_form(KEPT, &[raw])), peer, sink)
+        self.call(id, call.name, arguments.to_owned(), Some(wrap_own_form(WIRE, &[raw])), peer, sink)
     }
 
     fn call(
@@ -237,7 +236,7 @@ impl Open {
         }
         self.end_plain();
         let parts: Vec<&RawValue> = self.parts.iter().map(|part| &**part).collect();
-        (self.text, Some(wrap_own_form(KEPT, &parts)))
+        (self.text, Some(wrap_own_form(WIRE, &parts)))
     }
 }
 

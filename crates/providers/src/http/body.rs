@@ -1,19 +1,18 @@
 //! Responses that are read as a whole: error pages, and answers that are not an event stream.
 
-use super::{Failure, Peer};
+use super::failure::{Failure, Peer, looks_like_html};
 use crate::limits;
 use agent::ModelError;
 use reqwest::Response;
 use serde_json::Value;
 
 /// Returns the failure for a success status whose body is not an event stream.
-pub(super) fn not_a_stream(peer: &Peer, body: &[u8]) -> Failure {
+pub(crate) fn not_a_stream(peer: &Peer, body: &[u8]) -> Failure {
     let bad_response =
         |what: &str| Failure::permanent(ModelError::BadResponse(format!("{} {what}", peer.url)));
     let Ok(value) = serde_json::from_slice::<Value>(body) else {
         let text = String::from_utf8_lossy(body);
-        let shape =
-            if text.trim_start().starts_with('<') { "a web page" } else { "a broken or very long JSON text" };
+        let shape = if looks_like_html(&text) { "a web page" } else { "a broken or very long JSON text" };
         return bad_response(&format!(
             "answered with {shape} instead of an event stream; check the base URL of {}",
             peer.provider
@@ -37,7 +36,7 @@ pub(super) fn not_a_stream(peer: &Peer, body: &[u8]) -> Failure {
 
 /// Reads a body up to [`limits::MAX_ERROR_BYTES`]. A body that breaks off is kept as far as it
 /// came.
-pub(super) async fn read_up_to(response: &mut Response, body: &mut Vec<u8>) {
+pub(crate) async fn read_up_to(response: &mut Response, body: &mut Vec<u8>) {
     while body.len() < limits::MAX_ERROR_BYTES {
         match response.chunk().await {
             Ok(Some(chunk)) => body.extend_from_slice(&chunk),

@@ -60,8 +60,16 @@ impl Endpoint {
         }
     }
 
+    /// Adds the key in a header of its own.
+    pub(crate) fn key(self, name: &'static str, key: Option<&Secret>) -> Result<Self, ModelError> {
+        match key {
+            Some(key) => self.secret(name, key.expose()),
+            None => Ok(self),
+        }
+    }
+
     /// Adds a header that contains a secret.
-    pub(crate) fn secret(mut self, name: &'static str, value: &str) -> Result<Self, ModelError> {
+    fn secret(mut self, name: &'static str, value: &str) -> Result<Self, ModelError> {
         let mut value = HeaderValue::from_str(value).map_err(|_| {
             ModelError::Auth("the API key contains invalid characters; check how it was copied".into())
         })?;

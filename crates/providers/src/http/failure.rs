@@ -3,7 +3,7 @@
 use crate::{Secret, limits::MAX_MESSAGE_CHARS};
 use agent::ModelError;
 use serde_json::Value;
-use std::time::Duration;
+use std::{error::Error as _, time::Duration};
 
 /// The server we talk to, for messages.
 #[derive(Debug, Clone)]
@@ -48,19 +48,12 @@ impl Failure {
 impl Peer {
     /// Converts a connection error before or during an answer.
     pub(crate) fn interrupted(&self, what: &str, error: &reqwest::Error) -> Failure {
-        let mut text = String::new();
-        let mut source: Option<&dyn std::error::Error> = Some(error);
-        // The outermost message repeats the address, including secrets; the innermost cause states
-        // what happened.
-        while let Some(cause) = source.and_then(std::error::Error::source) {
-            text = cause.to_string();
-            source = Some(cause);
-        }
+        let cause = root_cause(error);
         Failure::transient(ModelError::Transport(format!(
             "{what} {} at {} failed: {}",
             self.provider,
             self.url,
-            self.clean(if text.is_empty() { "connection error" } else { &text }),
+            self.clean(cause.as_deref().unwrap_or("connection error")),
         )))
     }
 
@@ -72,6 +65,11 @@ impl Peer {
             Err(_) if looks_like_html(&text) => self.classify(Some(status), "", "an error page in HTML"),
             Err(_) => self.classify(Some(status), "", text.trim()),
         }
+    }
+
+    /// Converts an error event of a stream.
+    pub(crate) fn reported_event(&self, data: &str) -> Failure {
+        self.reported(None, &serde_json::from_str(data).unwrap_or_default())
     }
 
     /// Converts an error object, from an error response or from the middle of a stream. Each vendor
@@ -187,6 +185,16 @@ impl Peer {
     }
 }
 
+/// Returns the innermost cause of a connection error, which states what happened; the outermost
+/// message repeats the address, including secrets.
+pub(crate) fn root_cause(error: &reqwest::Error) -> Option<String> {
+    let mut cause = error.source()?;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    Some(cause.to_string())
+}
+
 /// Returns Google's retry delay from the details of an error:
 /// `{"@type": "…RetryInfo", "retryDelay": "34s"}`.
 fn google_delay(error: &Value) -> Option<Duration> {
@@ -215,10 +223,9 @@ fn shorten(text: &str) -> String {
     short
 }
 
-/// Returns whether a body is a web page.
-fn looks_like_html(text: &str) -> bool {
-    let start = text.trim_start().get(..64).unwrap_or(text.trim_start()).to_lowercase();
-    start.starts_with("<!doctype") || start.starts_with("<html") || start.starts_with('<')
+/// Returns whether a body that is not JSON is a web page.
+pub(super) fn looks_like_html(text: &str) -> bool {
+    text.trim_start().starts_with('<')
 }
 
 /// How vendors report a conversation that is too long: OpenAI, Anthropic, llama.cpp, vLLM, LM

@@ -27,7 +27,7 @@ pub(crate) struct Tuning {
 }
 
 /// Why parsing the stream was stopped.
-pub(super) enum Stop {
+pub(crate) enum Stop {
     TooLong,
     Failed(Failure),
 }
@@ -39,7 +39,7 @@ impl From<EventTooLong> for Stop {
 }
 
 impl Stop {
-    pub(super) fn failure(self, peer: &Peer) -> Failure {
+    pub(crate) fn failure(self, peer: &Peer) -> Failure {
         match self {
             Self::TooLong => Failure::permanent(ModelError::BadResponse(format!(
                 "{} sent an event of more than {} bytes",
@@ -51,12 +51,12 @@ impl Stop {
     }
 }
 
-pub(super) fn too_long() -> Failure {
+pub(crate) fn too_long() -> Failure {
     Failure::permanent(ModelError::AnswerTooLong)
 }
 
 /// Passes the data of one event to a fold, unless the answer has ended or is too long.
-pub(super) fn on_data(
+pub(crate) fn on_data(
     fold: &mut dyn Fold,
     data: &str,
     peer: &Peer,

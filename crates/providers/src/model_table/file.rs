@@ -9,6 +9,7 @@
 //! million tokens, limits in tokens.
 
 use agent::{LongPrompt, Price, Rates};
+use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -275,9 +276,7 @@ fn is_plain(text: &str) -> bool {
 }
 
 fn is_date(text: &str) -> bool {
-    let shape =
-        |(at, byte): (usize, u8)| if at == 4 || at == 7 { byte == b'-' } else { byte.is_ascii_digit() };
-    text.len() == 10 && text.bytes().enumerate().all(shape)
+    text.len() == "YYYY-MM-DD".len() && Date::strptime("%Y-%m-%d", text).is_ok()
 }
 
 #[cfg(test)]

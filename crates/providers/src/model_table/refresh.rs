@@ -2,7 +2,7 @@
 
 use super::{ModelTable, file};
 use crate::{
-    http::{Http, shown},
+    http::{Http, root_cause, shown},
     limits::{MAX_CATALOGUE_BYTES, REFRESH_TIMEOUT},
 };
 use reqwest::Url;
@@ -67,7 +67,7 @@ pub(crate) async fn refresh(
         system.create_dir_all(&directory).await?;
     }
     system.write(target, &rendered).await?;
-    Ok(catalogue)
+    Ok(ModelTable(catalogue))
 }
 
 /// Reads the stored catalogue; `None` if there is none. The error states what is wrong with the
@@ -79,7 +79,7 @@ pub(crate) async fn read(path: &AbsPath, system: &dyn System) -> Result<Option<A
         )
     };
     match read_bounded(path, system).await {
-        Ok(bytes) => file::parse(&bytes).map(|file| Some(Arc::new(file))).map_err(problem),
+        Ok(bytes) => file::parse(&bytes).map(|file| Some(Arc::new(ModelTable(file)))).map_err(problem),
         Err(RefreshError::File(SystemError::NotFound(_))) => Ok(None),
         Err(error) => Err(problem(format!("cannot be read ({error})"))),
     }
@@ -101,7 +101,8 @@ async fn get(url: &Url, http: &Http) -> Result<Vec<u8>, RefreshError> {
     let failed = |why: String| RefreshError::Download { from: shown(url), why };
     let client = http.client(url).map_err(|error| failed(error.to_string()))?;
     let reading = async {
-        let request_failed = |error: reqwest::Error| failed(root_cause(&error));
+        let request_failed =
+            |error: reqwest::Error| failed(root_cause(&error).unwrap_or_else(|| error.to_string()));
         let mut response = client.get(url.clone()).send().await.map_err(request_failed)?;
         if !response.status().is_success() {
             return Err(failed(format!("it answered {}", response.status())));
@@ -118,13 +119,4 @@ async fn get(url: &Url, http: &Http) -> Result<Vec<u8>, RefreshError> {
     let seconds = REFRESH_TIMEOUT.as_secs();
     let late = |_| failed(format!("it took longer than {seconds} s"));
     tokio::time::timeout(REFRESH_TIMEOUT, reading).await.map_err(late)?
-}
-
-/// Returns the message of the innermost cause, which is the informative one.
-fn root_cause(error: &reqwest::Error) -> String {
-    let mut reason: &dyn std::error::Error = error;
-    while let Some(inner) = reason.source() {
-        reason = inner;
-    }
-    reason.to_string()
 }

@@ -6,13 +6,14 @@ use super::{
     limits,
     phrase::{Phrase, Split},
     progress::{Blocked, Call, Script},
-    step::{Command, Outcome, Step},
+    step::{Command, Outcome, ParsedStep, Step},
+    verbs,
 };
 use serde_json::json;
 
 /// Deletes a file.
 pub(crate) const DELETE: Command = Command {
-    verbs: &["delete", "remove", "erase"],
+    verbs: verbs::DELETE_FILE,
     form: "delete FILE",
     example: "delete file old/notes.md",
     parse: delete,
@@ -20,7 +21,7 @@ pub(crate) const DELETE: Command = Command {
 
 /// Moves a file.
 pub(crate) const MOVE: Command = Command {
-    verbs: &["move", "rename"],
+    verbs: verbs::MOVE,
     form: "move FILE to FILE (or to FOLDER/)",
     example: "move notes.md to docs/notes.md",
     parse: relocate,
@@ -28,7 +29,7 @@ pub(crate) const MOVE: Command = Command {
 
 /// Applies a patch.
 pub(crate) const PATCH: Command = Command {
-    verbs: &["apply", "patch", "fix"],
+    verbs: verbs::PATCH,
     form: "apply this patch: (a block from `*** Begin Patch` to `*** End Patch`)",
     example: "apply this patch:\n*** Begin Patch\n*** Add File: hello.txt\n+Hello\n*** End Patch",
     parse: patch,
@@ -57,32 +58,37 @@ pub(crate) struct Patch {
     pub(crate) patch: String,
 }
 
-fn delete(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
-    let verb = phrase.consume(&["delete", "remove", "erase"]);
-    verb.then(|| phrase.file().map(|path| Step::DeleteFile(DeleteFile { path })))
+fn delete(mut phrase: Phrase<'_>) -> Option<ParsedStep> {
+    phrase.consume(&["delete", "remove", "erase"]).then(|| read_deletion(phrase))
 }
 
-fn relocate(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
-    phrase.consume(&["move", "rename"]).then(|| {
-        let (from, mut to, into) = match (phrase.split(&["to", "as"]), phrase.split(&["into"])) {
-            (Split::Once(from, to), Split::Absent) => (from, to, false),
-            (Split::Absent, Split::Once(from, to)) => (from, to, true),
-            (Split::Ambiguous(reason), _) | (_, Split::Ambiguous(reason)) => return Err(reason),
-            _ => return Err("it does not say where to: move FILE to FILE".to_owned()),
-        };
-        let from = from.file()?;
-        to.consume(&["the folder", "the directory", "folder", "directory"]);
-        let to = if into { to.place()?.unwrap_or_else(|| ".".to_owned()) + "/" } else { to.file()? };
-        let name = from.rsplit(['/', '\\']).next().unwrap_or(&from);
-        let to = if to.ends_with('/') { format!("{}/{name}", to.trim_end_matches('/')) } else { to };
-        if from == to {
-            return Err("the file is there already".to_owned());
-        }
-        Ok(Step::Move(Move { from, to }))
-    })
+fn read_deletion(phrase: Phrase<'_>) -> ParsedStep {
+    Ok(Box::new(DeleteFile { path: phrase.file()? }))
 }
 
-fn patch(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
+fn relocate(mut phrase: Phrase<'_>) -> Option<ParsedStep> {
+    phrase.consume(&["move", "rename"]).then(|| read_move(phrase))
+}
+
+fn read_move(phrase: Phrase<'_>) -> ParsedStep {
+    let (from, mut to, into) = match (phrase.split(&["to", "as"]), phrase.split(&["into"])) {
+        (Split::Once(from, to), Split::Absent) => (from, to, false),
+        (Split::Absent, Split::Once(from, to)) => (from, to, true),
+        (Split::Ambiguous(reason), _) | (_, Split::Ambiguous(reason)) => return Err(reason),
+        _ => return Err("it does not say where to: move FILE to FILE".to_owned()),
+    };
+    let from = from.file()?;
+    to.consume(&["the folder", "the directory", "folder", "directory"]);
+    let to = if into { to.place()?.unwrap_or_else(|| ".".to_owned()) + "/" } else { to.file()? };
+    let name = from.rsplit(['/', '\\']).next().unwrap_or(&from);
+    let to = if to.ends_with('/') { format!("{}/{name}", to.trim_end_matches('/')) } else { to };
+    if from == to {
+        return Err("the file is there already".to_owned());
+    }
+    Ok(Box::new(Move { from, to }))
+}
+
+fn patch(mut phrase: Phrase<'_>) -> Option<ParsedStep> {
     let has_patch = phrase.tokens.first().is_some_and(|token| token.kind == Kind::Patch);
     if !has_patch && !phrase.consume(&["apply", "patch"]) {
         return None;
@@ -96,7 +102,7 @@ fn patch(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
     })
 }
 
-fn read_patch(patch: &str) -> Result<Step, String> {
+fn read_patch(patch: &str) -> ParsedStep {
     if !patch.starts_with("*** Begin Patch") || !patch.ends_with("*** End Patch") {
         return Err("the patch must begin with `*** Begin Patch` and end with `*** End Patch`".to_owned());
     }
@@ -104,12 +110,20 @@ fn read_patch(patch: &str) -> Result<Step, String> {
     match patch.files().len() {
         0 => Err("the patch names no file".to_owned()),
         count if count > limits::ITEMS => Err(format!("the patch names more than {} files", limits::ITEMS)),
-        _ => Ok(Step::Patch(patch)),
+        _ => Ok(Box::new(patch)),
     }
 }
 
-impl DeleteFile {
-    pub(crate) fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Blocked> {
+impl Step for DeleteFile {
+    fn describe(&self) -> String {
+        format!("delete `{}`", self.path)
+    }
+
+    fn tools(&self) -> &'static [&'static str] {
+        &["file_read", "apply_patch"]
+    }
+
+    fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Blocked> {
         let file = file::open(script, &self.path)?;
         let patch = format!("*** Begin Patch\n*** Delete File: {}\n*** End Patch", file.path);
         script.call_or_fail("apply_patch", json!({ "patch": patch }))?;
@@ -118,8 +132,16 @@ impl DeleteFile {
     }
 }
 
-impl Move {
-    pub(crate) fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Blocked> {
+impl Step for Move {
+    fn describe(&self) -> String {
+        format!("move `{}` to `{}`", self.from, self.to)
+    }
+
+    fn tools(&self) -> &'static [&'static str] {
+        &["file_read", "apply_patch"]
+    }
+
+    fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Blocked> {
         let file = file::open(script, &self.from)?;
         let patch = format!(
             "*** Begin Patch\n*** Update File: {}\n*** Move to: {}\n*** End Patch",
@@ -129,15 +151,23 @@ impl Move {
         let line = format!("moved `{}` to `{}`", file.path, self.to);
         Ok(Outcome { line, shown: None, changed: vec![(file.path, format!("moved to `{}`", self.to))] })
     }
+
+    fn file(&self) -> Option<&str> {
+        Some(&self.to)
+    }
 }
 
-impl Patch {
-    pub(crate) fn describe(&self) -> String {
+impl Step for Patch {
+    fn describe(&self) -> String {
         let files: Vec<String> = self.files().iter().map(|(_, path)| format!("`{path}`")).collect();
         format!("apply the patch to {}", files.join(", "))
     }
 
-    pub(crate) fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Blocked> {
+    fn tools(&self) -> &'static [&'static str] {
+        &["file_read", "apply_patch"]
+    }
+
+    fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Blocked> {
         let files = self.files();
         let existing = files.iter().filter(|(change, _)| *change != "added");
         let reads = existing
@@ -155,7 +185,9 @@ impl Patch {
             changed,
         })
     }
+}
 
+impl Patch {
     /// Returns each file of the patch with the kind of change.
     fn files(&self) -> Vec<(&'static str, &str)> {
         let heads =

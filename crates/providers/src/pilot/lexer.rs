@@ -44,6 +44,11 @@ impl Token {
     pub(crate) fn is_literal(&self) -> bool {
         matches!(self.kind, Kind::Quoted | Kind::Fence | Kind::Patch)
     }
+
+    /// Returns whether it is this word, ignoring case.
+    pub(crate) fn is_word(&self, word: &str) -> bool {
+        self.kind == Kind::Word && self.text.to_lowercase() == word
+    }
 }
 
 /// Splits a prompt into tokens. Line ends must be `\n`. The error names the delimiter that is never

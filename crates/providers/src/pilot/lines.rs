@@ -5,13 +5,15 @@ use super::{
     lexer::Token,
     phrase::{Phrase, Split, short},
     progress::{Blocked, Script},
-    step::{Command, Outcome, Step},
+    replace::Replace,
+    step::{Command, Outcome, ParsedStep, Step, past},
+    verbs,
 };
 use std::ops::Range;
 
 /// Adds lines at the end.
 pub(crate) const APPEND: Command = Command {
-    verbs: &["append", "add"],
+    verbs: verbs::APPEND,
     form: "append TEXT to FILE",
     example: "append '- buy milk' to notes.md",
     parse: append,
@@ -19,7 +21,7 @@ pub(crate) const APPEND: Command = Command {
 
 /// Adds lines at a place.
 pub(crate) const INSERT: Command = Command {
-    verbs: &["insert", "add", "prepend", "put"],
+    verbs: verbs::INSERT,
     form: "insert TEXT before|after line N in FILE, or before|after 'TEXT' in FILE",
     example: "insert 'use std::fmt;' before line 1 in src/main.rs",
     parse: insert,
@@ -27,7 +29,7 @@ pub(crate) const INSERT: Command = Command {
 
 /// Deletes lines or text.
 pub(crate) const DELETE: Command = Command {
-    verbs: &["delete", "remove"],
+    verbs: verbs::DELETE_LINES,
     form: "delete line N | lines A-B in FILE, or delete 'TEXT' in FILE",
     example: "delete lines 3-5 in notes.md",
     parse: delete,
@@ -72,7 +74,7 @@ pub(crate) struct DeleteLines {
     pub(crate) last: usize,
 }
 
-fn append(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
+fn append(mut phrase: Phrase<'_>) -> Option<ParsedStep> {
     let is_add = phrase.at("add");
     if !phrase.consume(&["append", "add"]) {
         return None;
@@ -95,7 +97,7 @@ fn append(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
     Some(text.literal().and_then(|text| added(text, file, place)))
 }
 
-fn insert(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
+fn insert(mut phrase: Phrase<'_>) -> Option<ParsedStep> {
     if phrase.consume(&["prepend"]) {
         let Split::Once(text, file) = phrase.split(&["to"]) else {
             return Some(Err("say to which file: prepend TEXT to FILE".to_owned()));
@@ -109,7 +111,7 @@ fn insert(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
     Some(insertion(phrase))
 }
 
-fn insertion(phrase: Phrase<'_>) -> Result<Step, String> {
+fn insertion(phrase: Phrase<'_>) -> ParsedStep {
     let (text, place, before) = match (phrase.split(&["before"]), phrase.split(&["after"])) {
         (Split::Once(text, place), Split::Absent) => (text, place, true),
         (Split::Absent, Split::Once(text, place)) => (text, place, false),
@@ -160,12 +162,12 @@ fn noun(phrase: &mut Phrase<'_>) {
     *phrase = phrase.trimmed();
 }
 
-fn added(text: String, file: Phrase<'_>, place: Place) -> Result<Step, String> {
+fn added(text: String, file: Phrase<'_>, place: Place) -> ParsedStep {
     let text = text.strip_suffix('\n').map(str::to_owned).unwrap_or(text);
-    Ok(Step::Insert(Insert { path: file.file()?, text, place }))
+    Ok(Box::new(Insert { path: file.file()?, text, place }))
 }
 
-fn delete(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
+fn delete(mut phrase: Phrase<'_>) -> Option<ParsedStep> {
     if !phrase.consume(&["delete", "remove"]) {
         return None;
     }
@@ -173,10 +175,7 @@ fn delete(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
     phrase.consume(&["the text", "the word", "the string", "the"]);
     let Split::Once(mut what, file) = phrase.split(&["in", "from", "of"]) else { return None };
     if what.consume(&["line", "lines"]) && !what.tokens.first().is_some_and(Token::is_literal) {
-        let step = what.lines().and_then(|lines| {
-            Ok(DeleteLines { path: file.file()?, first: *lines.start(), last: *lines.end() })
-        });
-        return Some(step.map(Step::DeleteLines));
+        return Some(line_deletion(what, file));
     }
     let mut file = file.trimmed();
     all |= file.consume_end(&["everywhere"]);
@@ -184,15 +183,24 @@ fn delete(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
     if !matches!(what.trimmed().tokens, [only] if only.is_literal()) {
         return Some(Err("put the text to delete in quotes, or name lines".to_owned()));
     }
-    let removal = what.literal().and_then(|old| match old.is_empty() {
-        true => Err("the text to delete is empty".to_owned()),
-        false => Ok(super::replace::Replace { old, new: String::new(), path: file.file()?, all }),
-    });
-    Some(removal.map(Step::Replace))
+    Some(removal(what, file, all))
 }
 
-impl Insert {
-    pub(crate) fn describe(&self) -> String {
+fn line_deletion(lines: Phrase<'_>, file: Phrase<'_>) -> ParsedStep {
+    let lines = lines.lines()?;
+    Ok(Box::new(DeleteLines { path: file.file()?, first: *lines.start(), last: *lines.end() }))
+}
+
+fn removal(text: Phrase<'_>, file: Phrase<'_>, all: bool) -> ParsedStep {
+    let old = text.literal()?;
+    if old.is_empty() {
+        return Err("the text to delete is empty".to_owned());
+    }
+    Ok(Box::new(Replace { old, new: String::new(), path: file.file()?, all }))
+}
+
+impl Step for Insert {
+    fn describe(&self) -> String {
         let place = match &self.place {
             Place::Start => "at the start of".to_owned(),
             Place::End => return format!("append '{}' to `{}`", short(&self.text), self.path),
@@ -204,17 +212,25 @@ impl Insert {
         format!("insert '{}' {place} `{}`", short(&self.text), self.path)
     }
 
-    pub(crate) fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Blocked> {
+    fn tools(&self) -> &'static [&'static str] {
+        &["file_read", "file_edit"]
+    }
+
+    fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Blocked> {
         let file = open_whole(script, &self.path)?;
         let at = self.place.index(&file)?;
         let new: Vec<String> = self.text.split('\n').map(str::to_owned).collect();
         file.splice(at..at, &new).make(script, &file.path)?;
-        let done = super::report::past(&Self { path: file.path.clone(), ..self.clone() }.describe());
+        let done = past(&Self { path: file.path.clone(), ..self.clone() }.describe());
         Ok(Outcome {
             line: done,
             shown: None,
             changed: vec![(file.path, format!("{} line(s) added", new.len()))],
         })
+    }
+
+    fn file(&self) -> Option<&str> {
+        Some(&self.path)
     }
 }
 
@@ -232,24 +248,32 @@ impl Place {
     }
 }
 
-impl DeleteLines {
-    pub(crate) fn describe(&self) -> String {
+impl Step for DeleteLines {
+    fn describe(&self) -> String {
         let lines = if self.first == self.last { "line" } else { "lines" };
         let last = if self.first == self.last { String::new() } else { format!("-{}", self.last) };
         format!("delete {lines} {}{last} in `{}`", self.first, self.path)
     }
 
-    pub(crate) fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Blocked> {
+    fn tools(&self) -> &'static [&'static str] {
+        &["file_read", "file_edit"]
+    }
+
+    fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Blocked> {
         let file = open_whole(script, &self.path)?;
         let lines = existing(&file, self.first..self.last)?;
         let count = lines.len();
         file.splice(lines, &[]).make(script, &file.path)?;
-        let done = super::report::past(&Self { path: file.path.clone(), ..self.clone() }.describe());
+        let done = past(&Self { path: file.path.clone(), ..self.clone() }.describe());
         Ok(Outcome {
             line: done,
             shown: None,
             changed: vec![(file.path, format!("{count} line(s) deleted"))],
         })
+    }
+
+    fn file(&self) -> Option<&str> {
+        Some(&self.path)
     }
 }
 

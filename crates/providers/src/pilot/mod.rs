@@ -7,6 +7,8 @@
 //!
 //! Architecture Invariant: it keeps no state. Each request is answered from its conversation alone.
 
+mod block;
+mod commands;
 mod file;
 mod files;
 mod lexer;
@@ -26,6 +28,8 @@ mod step_split;
 mod tasks;
 #[cfg(test)]
 mod tests;
+mod uri;
+mod verbs;
 mod write;
 
 use agent::{LanguageModel, Message, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelStop, Usage};
@@ -121,13 +125,13 @@ pub(crate) fn next(request: &ModelRequest) -> Reply {
 }
 
 fn perform(
-    steps: &[Step],
+    steps: &[Box<dyn Step>],
     plan: bool,
     script: &mut Script<'_>,
     outcomes: &mut Vec<Outcome>,
 ) -> Result<(), Blocked> {
     let count = steps.len();
-    let list: Vec<String> = steps.iter().map(Step::describe).collect();
+    let list: Vec<String> = steps.iter().map(|step| step.describe()).collect();
     if count == 1 {
         script.add_message(format!("I will {}.", list[0]));
     } else {
@@ -159,7 +163,7 @@ fn perform(
 
 /// Returns a message about missing tools, if the steps need any that are not offered. No step is
 /// started then.
-fn unavailable(steps: &[Step], script: &Script<'_>) -> Option<String> {
+fn unavailable(steps: &[Box<dyn Step>], script: &Script<'_>) -> Option<String> {
     let (index, missing) = steps.iter().enumerate().find_map(|(index, step)| {
         let missing: Vec<String> =
             step.tools().iter().filter(|tool| !script.offers(tool)).map(|tool| format!("`{tool}`")).collect();

@@ -2,13 +2,15 @@
 //! makes the whole prompt unclear.
 
 use super::{
+    commands::COMMANDS,
     lexer::{self, Kind, Token},
     limits,
-    phrase::{Phrase, is_word, short},
+    phrase::{Phrase, short},
     progress::Prompt,
-    step::{COMMANDS, Command, Step},
+    step::{Command, ParsedStep, Step},
     step_split::{split_steps, strip_leading_fillers},
     tasks,
+    verbs::is_verb,
 };
 
 /// The meaning of a prompt.
@@ -17,7 +19,7 @@ pub(crate) enum Parsed {
     /// Steps to do, in order.
     Work {
         /// The steps; at least one.
-        steps: Vec<Step>,
+        steps: Vec<Box<dyn Step>>,
         /// Whether to keep a task list.
         plan: bool,
     },
@@ -97,14 +99,9 @@ fn unwrapped(source: &str) -> &str {
     inside().unwrap_or(source)
 }
 
-/// Returns whether a word begins a command.
-pub(crate) fn is_verb(token: &Token) -> bool {
-    COMMANDS.iter().any(|command| command.verbs.iter().any(|verb| is_word(token, verb)))
-}
-
 enum Plan<'a> {
     None,
-    Tasks(Result<Step, String>),
+    Tasks(ParsedStep),
     Steps(Phrase<'a>),
 }
 
@@ -240,7 +237,7 @@ fn work(phrase: Phrase<'_>, plan: bool) -> Parsed {
 }
 
 /// Parses a piece as one step, or as several that are joined by "and" or a comma and are all valid.
-fn parse_piece(piece: Phrase<'_>, it: &mut Option<String>) -> Result<Vec<Step>, Option<String>> {
+fn parse_piece(piece: Phrase<'_>, it: &mut Option<String>) -> Result<Vec<Box<dyn Step>>, Option<String>> {
     let reason = match command(Phrase { it: it.as_deref(), ..piece }) {
         Some(Ok(step)) => {
             *it = step.file().map(str::to_owned).or(it.take());
@@ -250,8 +247,8 @@ fn parse_piece(piece: Phrase<'_>, it: &mut Option<String>) -> Result<Vec<Step>, 
         None => None,
     };
     let joins = |index: &usize| {
-        let is_join = piece.tokens[*index].kind == Kind::Comma || is_word(&piece.tokens[*index], "and");
-        is_join && piece.tokens.get(index + 1).is_some_and(|token| is_word(token, "and") || is_verb(token))
+        let is_join = piece.tokens[*index].kind == Kind::Comma || piece.tokens[*index].is_word("and");
+        is_join && piece.tokens.get(index + 1).is_some_and(|token| token.is_word("and") || is_verb(token))
     };
     let Some(index) = (1..piece.tokens.len()).find(joins) else { return Err(reason) };
     let mut trial = it.clone();
@@ -265,7 +262,7 @@ fn parse_piece(piece: Phrase<'_>, it: &mut Option<String>) -> Result<Vec<Step>, 
     Ok(std::iter::once(first).chain(rest).collect())
 }
 
-fn command(phrase: Phrase<'_>) -> Option<Result<Step, String>> {
+fn command(phrase: Phrase<'_>) -> Option<ParsedStep> {
     let mut polite = phrase;
     // A command line is kept up to its last word; elsewhere, thanks at the end are dropped.
     if !phrase.at("run") && !phrase.at("execute") {

@@ -1,7 +1,11 @@
 //! A range of tokens being parsed, and the nouns that all commands share: texts, files,
 //! directories, numbers.
 
-use super::lexer::{Kind, Token};
+use super::{
+    lexer::{Kind, Token},
+    uri::path_of_uri,
+    verbs::is_verb,
+};
 use std::ops::RangeInclusive;
 
 /// The tokens of one step. Copying is cheap: a parser tries an alternative on a copy and keeps the
@@ -60,7 +64,7 @@ impl<'a> Phrase<'a> {
 
     /// Returns whether the next token is this word.
     pub(crate) fn at(&self, word: &str) -> bool {
-        self.tokens.first().is_some_and(|token| is_word(token, word))
+        self.tokens.first().is_some_and(|token| token.is_word(word))
     }
 
     /// Consumes the longest matching alternative; each alternative is a sequence of words separated
@@ -69,7 +73,7 @@ impl<'a> Phrase<'a> {
         let fits = |words: &&str| {
             let count = words.split(' ').count();
             let tokens = self.tokens.get(..count)?;
-            words.split(' ').zip(tokens).all(|(word, token)| is_word(token, word)).then_some(count)
+            words.split(' ').zip(tokens).all(|(word, token)| token.is_word(word)).then_some(count)
         };
         let Some(count) = alternatives.iter().filter_map(fits).max() else { return false };
         self.tokens = &self.tokens[count..];
@@ -83,7 +87,7 @@ impl<'a> Phrase<'a> {
             words
                 .split(' ')
                 .zip(&self.tokens[start..])
-                .all(|(word, token)| is_word(token, word))
+                .all(|(word, token)| token.is_word(word))
                 .then_some(start)
         };
         let Some(start) = alternatives.iter().filter_map(fits).min() else { return false };
@@ -114,7 +118,7 @@ impl<'a> Phrase<'a> {
 
     /// Splits at the only occurrence of one of these words outside quotes.
     pub(crate) fn split(self, words: &[&str]) -> Split<'a> {
-        let at = |token: &Token| words.iter().any(|word| is_word(token, word));
+        let at = |token: &Token| words.iter().any(|word| token.is_word(word));
         let mut places =
             self.tokens.iter().enumerate().filter(|(_, token)| at(token)).map(|(index, _)| index);
         match (places.next(), places.next()) {
@@ -132,7 +136,7 @@ impl<'a> Phrase<'a> {
     /// Splits a list at commas and "and". The result is never empty, but may consist of one empty
     /// item.
     pub(crate) fn parts(self) -> Vec<Phrase<'a>> {
-        let between = |token: &Token| token.kind == Kind::Comma || is_word(token, "and");
+        let between = |token: &Token| token.kind == Kind::Comma || token.is_word("and");
         let parts = self.trimmed().tokens.split(between).map(|tokens| self.with(tokens));
         let parts: Vec<_> = parts.filter(|part| !part.is_empty()).collect();
         if parts.is_empty() { vec![self.with(&[])] } else { parts }
@@ -170,7 +174,7 @@ impl<'a> Phrase<'a> {
 
     /// Returns the verb of the first "and VERB" in unquoted words, where another step may begin.
     pub(crate) fn next_verb(&self) -> Option<&'a str> {
-        let joins = |pair: &&[Token]| is_word(&pair[0], "and") && super::parse::is_verb(&pair[1]);
+        let joins = |pair: &&[Token]| pair[0].is_word("and") && is_verb(&pair[1]);
         self.tokens.windows(2).find(joins).map(|pair| pair[1].text.as_str())
     }
 
@@ -270,32 +274,6 @@ pub(crate) fn short(text: &str) -> String {
         return line;
     }
     line.chars().take(super::limits::SNIPPET_CHARS).chain(['…']).collect()
-}
-
-/// Returns whether a token is this word, ignoring case.
-pub(crate) fn is_word(token: &Token, word: &str) -> bool {
-    token.kind == Kind::Word && token.text.to_lowercase() == word
-}
-
-/// Returns the path of a `file:///path` URI, percent-decoded; other URIs are returned unchanged.
-pub(crate) fn path_of_uri(uri: &str) -> String {
-    let Some(path) = uri.strip_prefix("file://") else { return uri.to_owned() };
-    let mut bytes = Vec::with_capacity(path.len());
-    let mut rest = path.as_bytes();
-    while let Some((first, tail)) = rest.split_first() {
-        let hex = tail.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
-        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
-            Some(byte) if *first == b'%' => {
-                bytes.push(byte);
-                rest = &tail[2..];
-            }
-            _ => {
-                bytes.push(*first);
-                rest = tail;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// Parses a path as written in a prompt: `@path`, `[name](file:///path)`, `path`.

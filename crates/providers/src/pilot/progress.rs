@@ -4,7 +4,7 @@
 //! call already, its recorded result is returned; the first call that it does not contain stops the
 //! function and becomes the answer. Nothing is stored between requests.
 
-use super::{limits::CALLS_PER_REPLY, phrase::path_of_uri};
+use super::{limits::CALLS_PER_REPLY, uri::path_of_uri};
 use agent::{AnsweredCall, Content, Message, ModelRequest, ToolResult};
 use serde_json::Value;
 

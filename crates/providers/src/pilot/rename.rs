@@ -6,14 +6,15 @@ use super::{
     limits,
     phrase::{Phrase, Split},
     progress::{Blocked, Script},
-    step::{Command, Outcome, Step},
+    step::{Command, Outcome, ParsedStep, Step},
+    verbs,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// The command.
 pub(crate) const COMMAND: Command = Command {
-    verbs: &["rename", "symbol", "refactor"],
+    verbs: verbs::RENAME,
     form: "rename symbol A to B [in DIR or FILE]",
     example: "rename symbol greet to welcome in src",
     parse,
@@ -48,7 +49,7 @@ const NOUNS: &[&str] = &[
     "parameter",
 ];
 
-fn parse(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
+fn parse(mut phrase: Phrase<'_>) -> Option<ParsedStep> {
     if !phrase.consume(&["rename"]) {
         return None;
     }
@@ -66,7 +67,7 @@ fn parse(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
     Some(read(phrase, place))
 }
 
-fn read<'a>(phrase: Phrase<'a>, place: Option<(Phrase<'a>, Phrase<'a>)>) -> Result<Step, String> {
+fn read<'a>(phrase: Phrase<'a>, place: Option<(Phrase<'a>, Phrase<'a>)>) -> ParsedStep {
     let (mut names, path) = match place {
         Some((names, place)) => (names, place.place()?),
         None => (phrase, None),
@@ -88,16 +89,20 @@ fn read<'a>(phrase: Phrase<'a>, place: Option<(Phrase<'a>, Phrase<'a>)>) -> Resu
     if from == to {
         return Err("the old name and the new one are the same".to_owned());
     }
-    Ok(Step::RenameSymbol(RenameSymbol { from, to, path }))
+    Ok(Box::new(RenameSymbol { from, to, path }))
 }
 
-impl RenameSymbol {
-    pub(crate) fn describe(&self) -> String {
+impl Step for RenameSymbol {
+    fn describe(&self) -> String {
         let place = self.path.as_ref().map_or("the project".to_owned(), |path| format!("`{path}`"));
         format!("rename symbol `{}` to `{}` in {place}", self.from, self.to)
     }
 
-    pub(crate) fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Blocked> {
+    fn tools(&self) -> &'static [&'static str] {
+        &["grep", "file_read", "file_edit"]
+    }
+
+    fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Blocked> {
         let mut renamed = BTreeMap::new();
         let mut doubts = Vec::new();
         // A search shows a limited number of lines. It is repeated until it finds nothing, which
@@ -147,7 +152,9 @@ impl RenameSymbol {
             changed: renamed.into_iter().map(|(path, count)| (path, format!("{count} place(s)"))).collect(),
         })
     }
+}
 
+impl RenameSymbol {
     fn search(&self) -> Value {
         let mut arguments = json!({ "pattern": format!("\\b{}\\b", self.from) });
         if let Some(path) = &self.path {

@@ -5,12 +5,13 @@ use super::{
     file,
     phrase::{Phrase, Split, short},
     progress::{Blocked, Script},
-    step::{Command, Outcome, Step},
+    step::{Command, Outcome, ParsedStep, Step, past},
+    verbs,
 };
 
 /// The command.
 pub(crate) const COMMAND: Command = Command {
-    verbs: &["replace", "change", "substitute", "swap"],
+    verbs: verbs::REPLACE,
     form: "replace X with Y in FILE [everywhere]",
     example: "replace 'Hello' with 'Good morning' in src/main.rs",
     parse,
@@ -29,14 +30,12 @@ pub(crate) struct Replace {
     pub(crate) all: bool,
 }
 
-fn parse(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
+fn parse(mut phrase: Phrase<'_>) -> Option<ParsedStep> {
     let mut file = None;
     // "in FILE, replace …", "edit FILE: replace …"
     if phrase.consume(&["in", "edit"]) {
-        let verb = phrase
-            .tokens
-            .iter()
-            .position(|token| COMMAND.verbs.iter().any(|verb| super::phrase::is_word(token, verb)))?;
+        let verb =
+            phrase.tokens.iter().position(|token| COMMAND.verbs.iter().any(|verb| token.is_word(verb)))?;
         file = Some(phrase.with(&phrase.tokens[..verb]));
         phrase = phrase.with(&phrase.tokens[verb..]);
     }
@@ -49,12 +48,7 @@ fn parse(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
     phrase.consume(&["replace"]).then(|| read(phrase, file, &["with", "by"], false))
 }
 
-fn read(
-    mut phrase: Phrase<'_>,
-    file: Option<Phrase<'_>>,
-    between: &[&str],
-    swapped: bool,
-) -> Result<Step, String> {
+fn read(mut phrase: Phrase<'_>, file: Option<Phrase<'_>>, between: &[&str], swapped: bool) -> ParsedStep {
     let everywhere = ["everywhere", "in all places", "throughout", "all", "globally"];
     let mut all = phrase.consume(&[
         "all occurrences of",
@@ -98,11 +92,11 @@ fn read(
     if old == new {
         return Err("the old text and the new one are the same".to_owned());
     }
-    Ok(Step::Replace(Replace { old, new, path, all }))
+    Ok(Box::new(Replace { old, new, path, all }))
 }
 
-impl Replace {
-    pub(crate) fn describe(&self) -> String {
+impl Step for Replace {
+    fn describe(&self) -> String {
         let place = if self.all { "everywhere " } else { "" };
         if self.new.is_empty() {
             return format!("remove '{}' {place}from `{}`", short(&self.old), self.path);
@@ -110,7 +104,11 @@ impl Replace {
         format!("replace '{}' with '{}' {place}in `{}`", short(&self.old), short(&self.new), self.path)
     }
 
-    pub(crate) fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Blocked> {
+    fn tools(&self) -> &'static [&'static str] {
+        &["file_read", "file_edit"]
+    }
+
+    fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Blocked> {
         let file = file::open(script, &self.path)?;
         let places = file.places(&self.old);
         if file.whole && places.is_empty() {
@@ -133,8 +131,14 @@ impl Replace {
         Ok(Outcome { line: self.describe_done(&file.path), shown: None, changed: vec![(file.path, count)] })
     }
 
+    fn file(&self) -> Option<&str> {
+        Some(&self.path)
+    }
+}
+
+impl Replace {
     fn describe_done(&self, path: &str) -> String {
         let done = Self { path: path.to_owned(), ..self.clone() }.describe();
-        super::report::past(&done)
+        past(&done)
     }
 }

@@ -2,7 +2,8 @@
 //! model.
 
 use super::{
-    limits::{REPORT_BYTES, REPORT_LINES},
+    block::fenced,
+    commands::COMMANDS,
     parse::UnclearStep,
     progress::Blocked,
     step::{Command, Outcome, Step},
@@ -25,11 +26,11 @@ pub(crate) fn done(outcomes: &[Outcome]) -> String {
 }
 
 /// Returns the report after a step failed.
-pub(crate) fn stopped(steps: &[Step], outcomes: &[Outcome], why: &Blocked) -> String {
+pub(crate) fn stopped(steps: &[Box<dyn Step>], outcomes: &[Outcome], why: &Blocked) -> String {
     let index = outcomes.len();
     let name =
         if steps.len() == 1 { String::new() } else { format!("Step {} of {}: ", index + 1, steps.len()) };
-    let step = steps.get(index).map(Step::describe).unwrap_or_default();
+    let step = steps.get(index).map(|step| step.describe()).unwrap_or_default();
     let mut parts = Vec::new();
     if !outcomes.is_empty() {
         parts.push(listed(outcomes));
@@ -80,7 +81,7 @@ pub(crate) fn unclear(unclear: &[UnclearStep], steps: usize) -> String {
 
 /// Returns the answer to `help`.
 pub(crate) fn help() -> String {
-    let forms: String = super::step::COMMANDS.iter().map(|command| form(command)).collect();
+    let forms: String = COMMANDS.iter().map(|command| form(command)).collect();
     format!(
         "{SELF}\n\n{forms}\nJoin steps with `then`, `;`, new lines or a numbered list; put texts and paths with spaces in quotes, long texts in \
          code blocks. Begin with `with a plan:` to keep a task list. I read a file before I edit it, I do nothing when I do not understand \
@@ -91,49 +92,6 @@ pub(crate) fn help() -> String {
 /// Returns the answer to a greeting.
 pub(crate) fn hello() -> String {
     format!("Hello. {SELF} Say `help` to see them.\n\n{CONNECT}")
-}
-
-/// Formats a tool's text as a code block, truncated at the end.
-pub(crate) fn block(text: &str) -> String {
-    let text = text.trim_end();
-    let end = text
-        .match_indices('\n')
-        .nth(REPORT_LINES - 1)
-        .map_or(text.len(), |(index, _)| index)
-        .min(REPORT_BYTES);
-    let end = agent::floor_char_boundary(text, end);
-    let left = text[end..].trim_start_matches('\n').lines().count();
-    let note = if left > 0 { format!("\n({left} more line(s) are in the tool call)") } else { String::new() };
-    fenced(&text[..end]) + &note
-}
-
-/// Formats a tool's text as a code block, truncated at the start, since the errors of a command are
-/// at the end.
-pub(crate) fn block_end(text: &str) -> String {
-    let text = text.trim_end();
-    let start = text.rmatch_indices('\n').nth(REPORT_LINES - 1).map_or(0, |(index, _)| index + 1);
-    let start = agent::ceil_char_boundary(text, start.max(text.len().saturating_sub(REPORT_BYTES)));
-    let left = text[..start].lines().count();
-    let note =
-        if left > 0 { format!("({left} line(s) before are in the tool call)\n") } else { String::new() };
-    note + &fenced(&text[start..])
-}
-
-/// Converts the description of a step to the past tense.
-pub(crate) fn past(description: &str) -> String {
-    let (verb, rest) = description.split_once(' ').unwrap_or((description, ""));
-    let verb = match verb {
-        "insert" | "append" | "list" => format!("{verb}ed"),
-        "search" => "searched".to_owned(),
-        other => format!("{}d", other),
-    };
-    format!("{verb} {rest}")
-}
-
-fn fenced(text: &str) -> String {
-    let longest = text.lines().map(|line| line.trim_start().chars().take_while(|c| *c == '`').count()).max();
-    let fence = "`".repeat(longest.unwrap_or(0).max(2) + 1);
-    format!("{fence}\n{text}\n{fence}")
 }
 
 fn form(command: &Command) -> String {

@@ -1,16 +1,18 @@
 //! `run CMD`: runs a shell command exactly as written.
 
 use super::{
+    block::block_end,
     lexer::Kind,
     phrase::{Phrase, short},
     progress::{Blocked, Script},
-    step::{Command, Outcome, Step},
+    step::{Command, Outcome, ParsedStep, Step},
+    verbs,
 };
 use serde_json::json;
 
 /// The command.
 pub(crate) const COMMAND: Command = Command {
-    verbs: &["run", "execute", "exec"],
+    verbs: verbs::RUN,
     form: "run CMD (the rest of the step; in quotes or a code block when it holds `;` or `then`)",
     example: "run cargo test",
     parse,
@@ -23,63 +25,66 @@ pub(crate) struct Run {
     pub(crate) command: String,
 }
 
-fn parse(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
-    phrase.consume(COMMAND.verbs).then(|| {
-        phrase.consume(&[
-            "the command",
-            "this command",
-            "the following command",
-            "command",
-            "the shell command",
-            "this",
-            "the following",
-        ]);
-        let phrase = phrase.trimmed();
-        let vague = ["the", "my", "all", "some", "it", "that", "our"];
-        if let Some(word) = vague.iter().find(|word| phrase.at(word)) {
-            return Err(format!(
-                "`{word} …` is not a command; write the command itself, for example `run cargo test`"
-            ));
-        }
-        let command = match phrase.tokens {
-            [] => return Err("the command is missing".to_owned()),
-            // Quoted text is a command line; escapes such as `\n` are left to the shell.
-            [only] if only.kind == Kind::Quoted => only.raw.replace("\\\"", "\""),
-            [only] if only.is_literal() => only.text.clone(),
-            tokens
-                if tokens
-                    .iter()
-                    .any(|token| matches!(token.kind, Kind::Fence | Kind::Patch | Kind::Break)) =>
-            {
-                return Err("a command over several lines needs a code block of its own".to_owned());
-            }
-            _ => match phrase.next_verb() {
-                Some(verb) => {
-                    return Err(format!(
-                        "it is not clear whether `and {verb}` belongs to the command; quote the command"
-                    ));
-                }
-                None => phrase.raw().to_owned(),
-            },
-        };
-        if command.trim().is_empty() {
-            return Err("the command is empty".to_owned());
-        }
-        Ok(Step::Run(Run { command }))
-    })
+fn parse(mut phrase: Phrase<'_>) -> Option<ParsedStep> {
+    phrase.consume(COMMAND.verbs).then(|| read(phrase))
 }
 
-impl Run {
-    /// Returns the command for display, in backticks.
-    pub(crate) fn describe(&self) -> String {
-        format!("`{}`", short(&self.command).replace('`', "'"))
+fn read(mut phrase: Phrase<'_>) -> ParsedStep {
+    phrase.consume(&[
+        "the command",
+        "this command",
+        "the following command",
+        "command",
+        "the shell command",
+        "this",
+        "the following",
+    ]);
+    let phrase = phrase.trimmed();
+    let vague = ["the", "my", "all", "some", "it", "that", "our"];
+    if let Some(word) = vague.iter().find(|word| phrase.at(word)) {
+        return Err(format!(
+            "`{word} …` is not a command; write the command itself, for example `run cargo test`"
+        ));
+    }
+    let command = match phrase.tokens {
+        [] => return Err("the command is missing".to_owned()),
+        // Quoted text is a command line; escapes such as `\n` are left to the shell.
+        [only] if only.kind == Kind::Quoted => only.raw.replace("\\\"", "\""),
+        [only] if only.is_literal() => only.text.clone(),
+        tokens
+            if tokens.iter().any(|token| matches!(token.kind, Kind::Fence | Kind::Patch | Kind::Break)) =>
+        {
+            return Err("a command over several lines needs a code block of its own".to_owned());
+        }
+        _ => match phrase.next_verb() {
+            Some(verb) => {
+                return Err(format!(
+                    "it is not clear whether `and {verb}` belongs to the command; quote the command"
+                ));
+            }
+            None => phrase.raw().to_owned(),
+        },
+    };
+    if command.trim().is_empty() {
+        return Err("the command is empty".to_owned());
+    }
+    Ok(Box::new(Run { command }))
+}
+
+impl Step for Run {
+    fn describe(&self) -> String {
+        format!("run {}", self.shown())
     }
 
-    pub(crate) fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Blocked> {
+    fn tools(&self) -> &'static [&'static str] {
+        &["bash"]
+    }
+
+    fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Blocked> {
         let result = script.call("bash", json!({ "command": self.command }))?;
         let (output, code) = exit_code(&result.text);
-        let shown = if output.is_empty() { String::new() } else { super::report::block_end(output) };
-        let name = self.describe();
+        let shown = if output.is_empty() { String::new() } else { block_end(output) };
+        let name = self.shown();
         match code {
             Some(0) if !result.is_error => {
                 let shown = Some(shown).filter(|shown| !shown.is_empty());
@@ -93,6 +98,13 @@ impl Run {
                 changed: Vec::new(),
             }),
         }
+    }
+}
+
+impl Run {
+    /// Returns the command for display, in backticks.
+    fn shown(&self) -> String {
+        format!("`{}`", short(&self.command).replace('`', "'"))
     }
 }
 

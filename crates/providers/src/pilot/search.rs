@@ -1,16 +1,18 @@
 //! `search for X in DIR` and `list files matching GLOB in DIR`.
 
 use super::{
+    block::block,
     file,
     phrase::{Phrase, Split, short},
     progress::{Blocked, Script},
-    step::{Command, Outcome, Step},
+    step::{Command, Outcome, ParsedStep, Step, past},
+    verbs,
 };
 use serde_json::json;
 
 /// Searches file contents.
 pub(crate) const SEARCH: Command = Command {
-    verbs: &["search", "grep", "find", "look", "where"],
+    verbs: verbs::SEARCH,
     form: "search for TEXT [in DIR or FILE] (search for regex 'RE' for a regular expression)",
     example: "search for 'fn main' in src",
     parse: parse_search,
@@ -18,7 +20,7 @@ pub(crate) const SEARCH: Command = Command {
 
 /// Lists files.
 pub(crate) const LIST: Command = Command {
-    verbs: &["list", "ls", "find", "files"],
+    verbs: verbs::LIST,
     form: "list files [matching GLOB] [in DIR]",
     example: "list files matching *.rs in src",
     parse: parse_list,
@@ -46,7 +48,7 @@ pub(crate) struct List {
     pub(crate) path: Option<String>,
 }
 
-fn parse_search(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
+fn parse_search(mut phrase: Phrase<'_>) -> Option<ParsedStep> {
     if phrase.consume(&["where is", "where's"]) {
         phrase = phrase.trimmed();
         phrase.consume_end(&["used", "defined", "mentioned"]);
@@ -65,7 +67,7 @@ fn parse_search(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
     Some(read_search(phrase, path))
 }
 
-fn read_search<'a>(mut phrase: Phrase<'a>, mut place: Option<Phrase<'a>>) -> Result<Step, String> {
+fn read_search<'a>(mut phrase: Phrase<'a>, mut place: Option<Phrase<'a>>) -> ParsedStep {
     let regex = phrase.consume(&["the regex", "the pattern", "the regular expression", "regex", "pattern"]);
     phrase.consume(&["all occurrences of", "every occurrence of", "the text", "the word", "text"]);
     let mut text = phrase;
@@ -86,10 +88,10 @@ fn read_search<'a>(mut phrase: Phrase<'a>, mut place: Option<Phrase<'a>>) -> Res
     if text.is_empty() || text.contains('\n') {
         return Err("what is searched for must be one line, and not empty".to_owned());
     }
-    Ok(Step::Search(Search { text, regex, path, glob }))
+    Ok(Box::new(Search { text, regex, path, glob }))
 }
 
-fn parse_list(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
+fn parse_list(mut phrase: Phrase<'_>) -> Option<ParsedStep> {
     let is_find = phrase.at("find");
     if !phrase.consume(&["list", "ls", "find"]) {
         return None;
@@ -99,9 +101,10 @@ fn parse_list(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
     if is_find {
         let names_files = phrase.at("file")
             || phrase.at("files")
-            || phrase.tokens.iter().any(|token| {
-                !token.is_literal() && (super::phrase::is_word(token, "files") || token.text.contains('*'))
-            });
+            || phrase
+                .tokens
+                .iter()
+                .any(|token| !token.is_literal() && (token.is_word("files") || token.text.contains('*')));
         let is_one_name =
             |text: Phrase<'_>| text.tokens.len() == 1 && !text.tokens[0].is_literal() && text.file().is_ok();
         let subject = match phrase.split(&["in"]) {
@@ -116,11 +119,11 @@ fn parse_list(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
 }
 
 /// Parses the subject of a listing, after the verb.
-pub(crate) fn parse_list_of(phrase: Phrase<'_>) -> Option<Result<Step, String>> {
+pub(crate) fn parse_list_of(phrase: Phrase<'_>) -> Option<ParsedStep> {
     Some(read_list(phrase))
 }
 
-fn read_list(phrase: Phrase<'_>) -> Result<Step, String> {
+fn read_list(phrase: Phrase<'_>) -> ParsedStep {
     let phrase = phrase.trimmed();
     let (mut subject, path) = match phrase.split(&["in", "under", "inside", "of"]) {
         Split::Once(subject, place) => (subject.trimmed(), place.place()?),
@@ -142,22 +145,26 @@ fn read_list(phrase: Phrase<'_>) -> Result<Step, String> {
     let is_folder =
         path.is_none() && !named && !matching && !pattern.contains(['*', '?', '[']) && !pattern.contains('.');
     if is_folder {
-        return Ok(Step::List(List { pattern: "**/*".to_owned(), path: Some(pattern) }));
+        return Ok(Box::new(List { pattern: "**/*".to_owned(), path: Some(pattern) }));
     }
     // A pattern without a directory applies to every directory.
     let pattern = if pattern.contains('/') { pattern } else { format!("**/{pattern}") };
     let pattern = if pattern == "**/**/*" { "**/*".to_owned() } else { pattern };
-    Ok(Step::List(List { pattern, path }))
+    Ok(Box::new(List { pattern, path }))
 }
 
-impl Search {
-    pub(crate) fn describe(&self) -> String {
+impl Step for Search {
+    fn describe(&self) -> String {
         let place =
             self.path.as_ref().or(self.glob.as_ref()).map_or(String::new(), |path| format!(" in `{path}`"));
         format!("search for '{}'{place}", short(&self.text))
     }
 
-    pub(crate) fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Blocked> {
+    fn tools(&self) -> &'static [&'static str] {
+        &["grep"]
+    }
+
+    fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Blocked> {
         let pattern = if self.regex { self.text.clone() } else { escape_regex(&self.text) };
         let mut arguments = json!({ "pattern": pattern });
         if let Some(path) = &self.path {
@@ -167,23 +174,27 @@ impl Search {
             arguments["glob"] = json!(glob);
         }
         let found = script.call_or_fail("grep", arguments)?;
-        Ok(listed(super::report::past(&self.describe()), found, "No matches"))
+        Ok(listed(past(&self.describe()), found, "No matches"))
     }
 }
 
-impl List {
-    pub(crate) fn describe(&self) -> String {
+impl Step for List {
+    fn describe(&self) -> String {
         let place = self.path.as_ref().map_or(String::new(), |path| format!(" in `{path}`"));
         format!("list files matching `{}`{place}", self.pattern)
     }
 
-    pub(crate) fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Blocked> {
+    fn tools(&self) -> &'static [&'static str] {
+        &["glob"]
+    }
+
+    fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Blocked> {
         let mut arguments = json!({ "pattern": self.pattern });
         if let Some(path) = &self.path {
             arguments["path"] = json!(path);
         }
         let found = script.call_or_fail("glob", arguments)?;
-        let outcome = listed(super::report::past(&self.describe()), found, "No files");
+        let outcome = listed(past(&self.describe()), found, "No files");
         let count = file::paths(found).len();
         Ok(Outcome { line: format!("{} ({count} listed)", outcome.line), ..outcome })
     }
@@ -193,7 +204,7 @@ fn listed(line: String, found: &str, nothing: &str) -> Outcome {
     if found.trim_start().starts_with(nothing) {
         return Outcome { line: format!("{line}: {}", found.trim()), ..Outcome::default() };
     }
-    Outcome { line, shown: Some(super::report::block(found)), changed: Vec::new() }
+    Outcome { line, shown: Some(block(found)), changed: Vec::new() }
 }
 
 fn escape_regex(text: &str) -> String {

@@ -1,21 +1,30 @@
 //! `show FILE [lines A-B]`: reads files and shows them.
 
 use super::{
+    block::block,
     file, limits,
     phrase::{Phrase, Split},
     progress::{Blocked, Call, Script},
-    step::{Command, Outcome, Step},
+    step::{Command, Outcome, ParsedStep, Step},
+    verbs,
 };
 use serde_json::json;
 use std::ops::RangeInclusive;
 
 /// The command.
 pub(crate) const COMMAND: Command = Command {
-    verbs: &["show", "read", "open", "print", "display", "cat", "view"],
+    verbs: verbs::SHOW,
     form: "show FILE [lines A-B | line N | first N lines]",
     example: "show src/main.rs lines 1-20",
     parse,
 };
+
+/// Files to show.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Show {
+    /// The files; at least one.
+    pub(crate) views: Vec<View>,
+}
 
 /// A file, or lines of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +35,7 @@ pub(crate) struct View {
     pub(crate) lines: Option<RangeInclusive<usize>>,
 }
 
-fn parse(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
+fn parse(mut phrase: Phrase<'_>) -> Option<ParsedStep> {
     let is_question = phrase.consume(&["what is in", "what's in", "what does"]);
     if !is_question
         && !phrase.consume(&["show me", "let me see", "look at", "take a look at"])
@@ -41,7 +50,11 @@ fn parse(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
     if listing.at("files") {
         return super::search::parse_list_of(listing);
     }
-    Some(views(phrase).map(Step::Show))
+    Some(read(phrase))
+}
+
+fn read(phrase: Phrase<'_>) -> ParsedStep {
+    Ok(Box::new(Show { views: views(phrase)? }))
 }
 
 fn views(phrase: Phrase<'_>) -> Result<Vec<View>, String> {
@@ -62,9 +75,8 @@ fn views(phrase: Phrase<'_>) -> Result<Vec<View>, String> {
 
 fn view(phrase: Phrase<'_>) -> Result<View, String> {
     for (index, token) in phrase.tokens.iter().enumerate().skip(1) {
-        let is_range = ["line", "lines", "first", "from", "(lines", "the"]
-            .iter()
-            .any(|word| super::phrase::is_word(token, word));
+        let is_range =
+            ["line", "lines", "first", "from", "(lines", "the"].iter().any(|word| token.is_word(word));
         if is_range {
             let lines = range(phrase.with(&phrase.tokens[index..]))?;
             return Ok(View { path: phrase.with(&phrase.tokens[..index]).file()?, lines: Some(lines) });
@@ -101,35 +113,50 @@ fn range(mut phrase: Phrase<'_>) -> Result<RangeInclusive<usize>, String> {
     }
 }
 
-/// Describes the step of showing these files.
-pub(crate) fn describe(views: &[View]) -> String {
-    let views: Vec<String> = views.iter().map(View::describe).collect();
-    format!("show {}", views.join(", "))
-}
-
-/// Reads all files in one batch.
-pub(crate) fn perform(views: &[View], script: &mut Script<'_>) -> Result<Outcome, Blocked> {
-    let calls =
-        views.iter().map(|view| Call { name: "file_read", arguments: view.arguments(&view.path) }).collect();
-    let results = script.calls(calls)?;
-    let (mut shown, mut read) = (Vec::new(), Vec::new());
-    for (view, result) in views.iter().zip(results) {
-        let (path, text) = match result.is_error {
-            false => (view.path.clone(), result.text.clone()),
-            true if file::is_missing(&result.text) => {
-                let found = file::locate(script, &view.path, result.text.trim())?;
-                let text = script.call_or_fail("file_read", view.arguments(&found))?;
-                (found, text.to_owned())
-            }
-            true => return Err(Blocked::Failed(result.text.trim().to_owned())),
-        };
-        let heading = View { path, ..view.clone() }.describe();
-        let block = super::report::block(&text);
-        shown.push(if views.len() == 1 { block } else { format!("{heading}:\n\n{block}") });
-        read.push(heading);
+impl Step for Show {
+    fn describe(&self) -> String {
+        let views: Vec<String> = self.views.iter().map(View::describe).collect();
+        format!("show {}", views.join(", "))
     }
-    let line = format!("read {}", read.join(", "));
-    Ok(Outcome { line, shown: Some(shown.join("\n\n")), changed: Vec::new() })
+
+    fn tools(&self) -> &'static [&'static str] {
+        &["file_read"]
+    }
+
+    /// Reads all files in one batch.
+    fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Blocked> {
+        let calls = self
+            .views
+            .iter()
+            .map(|view| Call { name: "file_read", arguments: view.arguments(&view.path) })
+            .collect();
+        let results = script.calls(calls)?;
+        let (mut shown, mut read) = (Vec::new(), Vec::new());
+        for (view, result) in self.views.iter().zip(results) {
+            let (path, text) = match result.is_error {
+                false => (view.path.clone(), result.text.clone()),
+                true if file::is_missing(&result.text) => {
+                    let found = file::locate(script, &view.path, result.text.trim())?;
+                    let text = script.call_or_fail("file_read", view.arguments(&found))?;
+                    (found, text.to_owned())
+                }
+                true => return Err(Blocked::Failed(result.text.trim().to_owned())),
+            };
+            let heading = View { path, ..view.clone() }.describe();
+            let block = block(&text);
+            shown.push(if self.views.len() == 1 { block } else { format!("{heading}:\n\n{block}") });
+            read.push(heading);
+        }
+        let line = format!("read {}", read.join(", "));
+        Ok(Outcome { line, shown: Some(shown.join("\n\n")), changed: Vec::new() })
+    }
+
+    fn file(&self) -> Option<&str> {
+        match self.views.as_slice() {
+            [view] => Some(&view.path),
+            _ => None,
+        }
+    }
 }
 
 impl View {

@@ -2,8 +2,8 @@
 
 use super::{
     lexer::{Kind, Token},
-    parse::is_verb,
-    phrase::{Phrase, is_word},
+    phrase::Phrase,
+    verbs::is_verb,
 };
 
 /// Splits a prompt where steps end.
@@ -34,19 +34,19 @@ fn separator(tokens: &[Token], index: usize) -> usize {
             let next = tokens[index..].iter().find(|token| token.kind != Kind::Break);
             let continues = next.is_none_or(|next| {
                 next.is_literal() && next.kind != Kind::Patch
-                    || CONTINUATIONS.iter().any(|word| is_word(next, word))
+                    || CONTINUATIONS.iter().any(|word| next.is_word(word))
             });
             let is_patch_of = next.is_some_and(|next| next.kind == Kind::Patch);
             usize::from(!continues && !is_patch_of)
         }
-        Kind::Word if is_word(&tokens[index], "then") => 1,
-        Kind::Word if is_word(&tokens[index], "after") && next.is_some_and(|next| is_word(next, "that")) => 2,
+        Kind::Word if tokens[index].is_word("then") => 1,
+        Kind::Word if tokens[index].is_word("after") && next.is_some_and(|next| next.is_word("that")) => 2,
         Kind::Stop => {
             let begins = |next: &Token| {
                 let is_capital = next.text.starts_with(char::is_uppercase);
                 is_capital
                     && (is_verb(next)
-                        || FILLERS.iter().any(|word| is_word(next, word.split(' ').next().unwrap_or(word))))
+                        || FILLERS.iter().any(|word| next.is_word(word.split(' ').next().unwrap_or(word))))
             };
             usize::from(next.is_some_and(|next| next.kind == Kind::Word && begins(next)))
         }

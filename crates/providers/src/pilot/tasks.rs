@@ -5,13 +5,14 @@ use super::{
     limits,
     phrase::Phrase,
     progress::{Blocked, Call, Script},
-    step::{Command, Outcome, Step},
+    step::{Command, Outcome, ParsedStep, Step},
+    verbs,
 };
 use serde_json::json;
 
 /// The command.
 pub(crate) const COMMAND: Command = Command {
-    verbs: &["plan", "task", "tasks", "todo", "add"],
+    verbs: verbs::TASKS,
     form: "add tasks A, B, C (or: make a plan: A, B, C)",
     example: "add tasks 'write the parser', 'test it'",
     parse,
@@ -28,29 +29,41 @@ pub(crate) struct Tasks {
     pub(crate) subjects: Vec<String>,
 }
 
-fn parse(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
+fn parse(mut phrase: Phrase<'_>) -> Option<ParsedStep> {
     if !phrase.consume(&["add", "create", "note"]) {
         return None;
     }
     phrase.consume(&["a", "the", "these"]);
     phrase.consume(&["new"]);
     if phrase.consume(&["task", "todo"]) {
-        return Some(phrase.literal().map(|subject| Step::Tasks(Tasks { subjects: vec![subject] })));
+        return Some(read_one(phrase));
     }
     phrase.consume(&["tasks", "todos"]).then(|| read(phrase.parts()))
 }
 
+fn read_one(phrase: Phrase<'_>) -> ParsedStep {
+    Ok(Box::new(Tasks { subjects: vec![phrase.literal()?] }))
+}
+
 /// Creates tasks from phrases, one each.
-pub(crate) fn read(parts: Vec<Phrase<'_>>) -> Result<Step, String> {
+pub(crate) fn read(parts: Vec<Phrase<'_>>) -> ParsedStep {
     if parts.len() > limits::ITEMS {
         return Err(format!("more than {} tasks at once", limits::ITEMS));
     }
     let subjects = parts.into_iter().map(Phrase::subject).collect::<Result<Vec<_>, _>>()?;
-    Ok(Step::Tasks(Tasks { subjects }))
+    Ok(Box::new(Tasks { subjects }))
 }
 
-impl Tasks {
-    pub(crate) fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Blocked> {
+impl Step for Tasks {
+    fn describe(&self) -> String {
+        format!("note {} task(s)", self.subjects.len())
+    }
+
+    fn tools(&self) -> &'static [&'static str] {
+        &[LISTED]
+    }
+
+    fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Blocked> {
         create(script, &self.subjects)?;
         let list = self.subjects.iter().map(|subject| format!("- {subject}")).collect::<Vec<_>>().join("\n");
         Ok(Outcome {

@@ -3,15 +3,16 @@
 use super::{
     file,
     lexer::Kind,
-    phrase::{Phrase, Split, is_word},
+    phrase::{Phrase, Split},
     progress::{Blocked, Script},
-    step::{Command, Outcome, Step},
+    step::{Command, Outcome, ParsedStep, Step},
+    verbs,
 };
 use serde_json::json;
 
 /// The command.
 pub(crate) const COMMAND: Command = Command {
-    verbs: &["create", "write", "overwrite", "save", "add"],
+    verbs: verbs::WRITE,
     form: "create FILE with TEXT (overwrite FILE with TEXT when it exists)",
     example: "create notes/today.md with '# Today'",
     parse,
@@ -28,7 +29,7 @@ pub(crate) struct Write {
     pub(crate) overwrite: bool,
 }
 
-fn parse(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
+fn parse(mut phrase: Phrase<'_>) -> Option<ParsedStep> {
     let overwrite = phrase.consume(&["overwrite"]);
     if !overwrite {
         let mut named = phrase;
@@ -46,19 +47,19 @@ fn parse(mut phrase: Phrase<'_>) -> Option<Result<Step, String>> {
     Some(read(phrase, overwrite))
 }
 
-fn read(phrase: Phrase<'_>, overwrite: bool) -> Result<Step, String> {
+fn read(phrase: Phrase<'_>, overwrite: bool) -> ParsedStep {
     let phrase = phrase.trimmed();
     // "write 'text' to FILE"
     if phrase.tokens.first().is_some_and(super::lexer::Token::is_literal)
         && let Split::Once(text, path) = phrase.split(&["to", "into", "in", "as"])
     {
-        return Ok(Step::Write(Write { content: content(text)?, path: path.file()?, overwrite }));
+        return Ok(Box::new(Write { content: content(text)?, path: path.file()?, overwrite }));
     }
     let keywords = ["with", "containing", "saying", "that"];
     let place = phrase.tokens.iter().position(|token| {
         token.kind == Kind::Colon
             || token.kind == Kind::Fence
-            || keywords.iter().any(|word| is_word(token, word))
+            || keywords.iter().any(|word| token.is_word(word))
     });
     let (path, mut text) = match place {
         Some(place) if phrase.tokens[place].kind == Kind::Fence => {
@@ -69,7 +70,7 @@ fn read(phrase: Phrase<'_>, overwrite: bool) -> Result<Step, String> {
     };
     let (mut path, mut empty) = (path, false);
     if let Some(rest) =
-        path.tokens.split_first().filter(|(first, _)| is_word(first, "an")).map(|(_, rest)| rest)
+        path.tokens.split_first().filter(|(first, _)| first.is_word("an")).map(|(_, rest)| rest)
     {
         path = path.with(rest);
     }
@@ -81,12 +82,12 @@ fn read(phrase: Phrase<'_>, overwrite: bool) -> Result<Step, String> {
     text.consume(&["content", "contents", "text", "lines", "code"]);
     let text = text.trimmed();
     match (empty, text.is_empty()) {
-        (true, true) => Ok(Step::Write(Write { path, content: String::new(), overwrite })),
+        (true, true) => Ok(Box::new(Write { path, content: String::new(), overwrite })),
         (false, true) => Err(format!(
             "it does not say with which text: create `{path}` with 'TEXT', or `create empty file …`"
         )),
         (true, false) => Err("an empty file has no text".to_owned()),
-        (false, false) => Ok(Step::Write(Write { path, content: content(text)?, overwrite })),
+        (false, false) => Ok(Box::new(Write { path, content: content(text)?, overwrite })),
     }
 }
 
@@ -98,13 +99,17 @@ fn content(phrase: Phrase<'_>) -> Result<String, String> {
     Ok(if is_block && !text.is_empty() { text + "\n" } else { text })
 }
 
-impl Write {
-    pub(crate) fn describe(&self) -> String {
+impl Step for Write {
+    fn describe(&self) -> String {
         let verb = if self.overwrite { "overwrite" } else { "create" };
         format!("{verb} `{}` ({} line(s))", self.path, self.content.lines().count())
     }
 
-    pub(crate) fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Blocked> {
+    fn tools(&self) -> &'static [&'static str] {
+        &["glob", "file_read", "file_write"]
+    }
+
+    fn perform(&self, script: &mut Script<'_>) -> Result<Outcome, Blocked> {
         let path = &self.path;
         let plain = path.strip_prefix("./").unwrap_or(path);
         let found = script.call("glob", json!({ "pattern": file::escape_glob(plain) }))?;
@@ -129,5 +134,9 @@ impl Write {
             shown: None,
             changed: vec![(path.clone(), format!("{verb}, {size}"))],
         })
+    }
+
+    fn file(&self) -> Option<&str> {
+        Some(&self.path)
     }
 }

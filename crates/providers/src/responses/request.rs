@@ -3,16 +3,17 @@
 use super::answer::push_answer;
 use crate::{
     call_ids::CallIds,
-    parts::{Part, parts, written},
-    refused_options::{ModelQuirks, RequestOption},
+    parts::{Part, data_url, parts, written},
+    refused_options::RequestOption,
+    wire_format::BodyInput,
 };
-use agent::{Message, ModelInfo, ModelRequest, ToolSpec, ToolSpecs};
+use agent::{Message, ToolSpec, ToolSpecs};
 use serde::Serialize;
 use serde_json::{Value, value::RawValue};
 use std::{borrow::Cow, sync::Arc};
 
 /// The options that a request can leave out.
-pub(crate) const OPTIONS: &[&RequestOption] =
+pub(super) const OPTIONS: &[&RequestOption] =
     &[&EFFORT, &SUMMARY, &REASONING, &ENCRYPTED, &MAX_TOKENS, &CACHE_KEY, &SCHEMA];
 
 const EFFORT: RequestOption = RequestOption {
@@ -34,18 +35,19 @@ const SCHEMA: RequestOption =
 
 /// Builds the body. Nothing is stored at the provider (`store: false`), so reasoning is returned
 /// encrypted and sent back with each request.
-pub(crate) fn body(request: &ModelRequest, info: &ModelInfo, model: &str, quirks: &ModelQuirks) -> Vec<u8> {
-    let mut input = Vec::with_capacity(request.messages.len() * 2);
+pub(super) fn body(input: &BodyInput<'_>) -> Vec<u8> {
+    let BodyInput { request, info, model, quirks, .. } = *input;
+    let mut items = Vec::with_capacity(request.messages.len() * 2);
     let mut ids = CallIds::default();
     for message in &request.messages {
         match message {
             Message::User(content) => {
                 let content: Vec<_> = parts(content, info).into_iter().map(wire_part).collect();
                 if !content.is_empty() {
-                    input.push(Item::Message { role: "user", content });
+                    items.push(Item::Message { role: "user", content });
                 }
             }
-            Message::Assistant(answer) => push_answer(&mut input, answer, info, &mut ids),
+            Message::Assistant(answer) => push_answer(&mut items, answer, info, &mut ids),
         }
     }
     let reasons = reasons(model) && quirks.accepts(&REASONING);
@@ -57,7 +59,7 @@ pub(crate) fn body(request: &ModelRequest, info: &ModelInfo, model: &str, quirks
     let body = Body {
         model,
         instructions: Some(request.system.as_str()).filter(|text| !text.trim().is_empty()),
-        input,
+        input: items,
         tools: tools.as_deref(),
         max_output_tokens: request
             .max_output
@@ -86,9 +88,7 @@ fn reasons(model: &str) -> bool {
 pub(super) fn wire_part(part: Part<'_>) -> WirePart<'_> {
     match part {
         Part::Text(text) => WirePart::InputText { text },
-        Part::Image { mime_type, data } => {
-            WirePart::InputImage { image_url: format!("data:{mime_type};base64,{data}") }
-        }
+        Part::Image { mime_type, data } => WirePart::InputImage { image_url: data_url(mime_type, data) },
     }
 }
 
@@ -212,14 +212,14 @@ struct Tool<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::fixture;
+    use crate::{fixture, responses};
+    use agent::ModelRequest;
 
     #[test]
     fn a_conversation_with_every_kind_of_content_is_converted() {
         let item = r#"{"type":"reasoning", "id":"rs_1","encrypted_content":"gAA/+==","summary":[]}"#;
         let request = fixture::request(item);
-        let body = body(&request, &fixture::info(true), "gpt-5", &ModelQuirks::default());
+        let body = fixture::body(&responses::FORMAT, &request, &fixture::info(true), "gpt-5");
         let sent = String::from_utf8(body.clone()).unwrap();
         assert_eq!(sent.matches(item).count(), 1, "byte for byte, to the model that made it only: {sent}");
         insta::assert_snapshot!(fixture::shown(&body, "input"), @r#"
@@ -246,7 +246,7 @@ mod tests {
     #[test]
     fn reasoning_is_not_requested_of_models_without_it() {
         let request = ModelRequest { messages: Vec::new(), ..fixture::request("{}") };
-        let body = body(&request, &fixture::info(true), "gpt-4.1", &ModelQuirks::default());
+        let body = fixture::body(&responses::FORMAT, &request, &fixture::info(true), "gpt-4.1");
         insta::assert_snapshot!(fixture::shown(&body, "input"), @r#"
         instructions = "Be brief."
         max_output_tokens = 4096

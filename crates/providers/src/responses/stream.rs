@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 
 /// The state of an answer.
 #[derive(Debug, Default)]
-pub(crate) struct ResponsesFold {
+pub(super) struct ResponsesFold {
     calls: usize,
     usage: Option<Usage>,
     stop: Option<ModelStop>,
@@ -69,14 +69,8 @@ impl Fold for ResponsesFold {
                     event.response.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
                 return Err(peer.reported(None, &value));
             }
-            "error" => {
-                let value = serde_json::from_str(data).unwrap_or_default();
-                return Err(peer.reported(None, &value));
-            }
-            _ if event.error.is_some() => {
-                let value = serde_json::from_str(data).unwrap_or_default();
-                return Err(peer.reported(None, &value));
-            }
+            "error" => return Err(peer.reported_event(data)),
+            _ if event.error.is_some() => return Err(peer.reported_event(data)),
             _ => {}
         }
         Ok(())

@@ -93,7 +93,10 @@ async fn serve(
     if let Ok(body) = serde_json::from_slice::<Value>(&body) {
         asked = format!("{asked} {}", body["model"].as_str().unwrap_or_default());
     }
-    let key = header("authorization").or(header("x-api-key")).map(|key| format!(" {key}"));
+    let key = ["authorization", "x-api-key", "x-goog-api-key"]
+        .into_iter()
+        .find_map(header)
+        .map(|key| format!(" {key}"));
     seen.lock().unwrap().push(asked.clone() + key.as_deref().unwrap_or_default());
     let answer = answers.lock().unwrap().get(&asked).cloned();
     let (status, body) = answer.map_or(("404 Not Found", String::new()), |body| ("200 OK", body));

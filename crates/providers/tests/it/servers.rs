@@ -191,6 +191,35 @@ async fn an_anthropic_address_is_listed_in_its_own_format() {
 }
 
 #[tokio::test]
+async fn a_gemini_address_is_listed_in_its_own_format() {
+    let model = |name: &str, methods: &[&str]| {
+        json!({
+            "name": format!("models/{name}"), "displayName": name,
+            "inputTokenLimit": 500_000, "outputTokenLimit": 1_000, "supportedGenerationMethods": methods,
+        })
+    };
+    let list = json!({ "models": [
+        model("house-flash", &["generateContent", "countTokens"]),
+        model("house-vectors", &["embedContent"]),
+        model("gemini-3.8-flash", &["generateContent"]),
+    ] });
+    let path = "GET /v1beta/models?pageSize=200";
+    let server = Lister::start(&[(path, list)]).await;
+    let mut gateway = options();
+    gateway.gemini = vendor(server.url.clone(), Wire::Auto);
+    let gateway = catalog(gateway);
+    assert_eq!(gateway.default_id().await, "gemini/gemini-3.8-flash");
+    assert_eq!(ids(&gateway), ["gemini/gemini-3.8-flash", "gemini/house-flash", "offline/pilot"]);
+    let info = listed(&gateway, "gemini/house-flash");
+    assert_eq!((info.context_size, info.max_output), (500_000, 1_000));
+    assert_eq!(server.seen(), [format!("{path} {KEY}")]);
+
+    let mut custom = options();
+    custom.custom.insert("work".into(), vendor(format!("{}/v1beta", server.url), Wire::Gemini));
+    assert_eq!(catalog(custom).default_id().await, "work/house-flash");
+}
+
+#[tokio::test]
 async fn a_custom_provider_lists_its_servers_models() {
     let server = Lister::start(&[("GET /api/v1/models", models(&["large", "small"]))]).await;
     let mut options = options();

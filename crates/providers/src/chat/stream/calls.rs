@@ -5,7 +5,7 @@
 //! ids with every piece, late or never; and give two calls the same index or id.
 
 use super::{
-    super::{WIRE, extra_members::ExtraCallMembers},
+    super::extra_members::{ExtraCallMembers, WIRE},
     chunk::CallDelta,
     member_assembler::MemberAssembler,
 };

@@ -1,7 +1,7 @@
 //! Whole conversations: a prompt, the calls it leads to, the files afterwards, and the report.
 
 use super::{
-    super::{next, report},
+    super::{block, next},
     tools::FakeTools,
 };
 use agent::{AnsweredCall, AssistantMessage, Content, Message, ToolResult, Written};
@@ -394,7 +394,7 @@ fn long_outputs_are_shortened_in_the_report() {
     assert!(report.contains("(800 more line(s) are in the tool call)"), "{report}");
     assert!(report.contains("200\t200") && !report.contains("201\t201"), "{report}");
     // A block that contains fences gets a longer fence.
-    assert_eq!(report::block("````\nx"), "`````\n````\nx\n`````");
-    let end = report::block_end(&long);
+    assert_eq!(block::block("````\nx"), "`````\n````\nx\n`````");
+    let end = block::block_end(&long);
     assert!(end.starts_with("(800 line(s) before") && end.ends_with("1000\n```"), "{end}");
 }

@@ -10,7 +10,7 @@ pub(super) fn parse_piece(text: &str) -> Parsed {
     parse(&Prompt { text: text.to_owned(), ..Prompt::default() })
 }
 
-fn steps(text: &str) -> Vec<Step> {
+fn steps(text: &str) -> Vec<Box<dyn Step>> {
     match parse_piece(text) {
         Parsed::Work { steps, .. } => steps,
         other => panic!("{text:?} was read as {other:?}"),
@@ -19,7 +19,7 @@ fn steps(text: &str) -> Vec<Step> {
 
 fn check(table: &[(&str, &str)]) {
     for (text, expected) in table {
-        let output: Vec<String> = steps(text).iter().map(Step::describe).collect();
+        let output: Vec<String> = steps(text).iter().map(|step| step.describe()).collect();
         assert_eq!(output.join(" | "), *expected, "{text:?}");
     }
 }

@@ -1,15 +1,13 @@
 //! One request and its streamed answer: attempts, idle watchdog, event splitting, folding.
 
 use super::{
-    Failure, Fold, Peer,
-    body::{not_a_stream, read_up_to},
-    fold::{on_data, too_long},
-    retry,
+    server::{self, Remote},
+    target::WireTarget,
 };
 use crate::{
+    http::{Failure, Fold, Peer, not_a_stream, on_data, read_up_to, retry_after, too_long, waits},
     limits,
     refused_options::{ModelQuirks, RefusalRemedy},
-    remote::{self, Remote, WireTarget},
     sink::EventSink,
     sse::SseSplitter,
 };
@@ -35,7 +33,7 @@ impl Exchange {
     pub(crate) fn new(remote: Arc<Remote>, mut request: ModelRequest) -> Self {
         if let Some(conversation) = &request.cache_key {
             let forgotten = remote.refused_options.forgotten(conversation).min(request.messages.len());
-            remote::forget(&mut request.messages[..forgotten]);
+            server::forget(&mut request.messages[..forgotten]);
         }
         Self { remote, request: Some(request) }
     }
@@ -47,8 +45,8 @@ impl Exchange {
         let quirks = remote.quirks();
         let target = remote.target(&quirks);
         let run = Box::new(Run {
-            fold: remote.targets[target].fold(),
-            waits: retry::waits(remote.tuning.retry_delay, remote.tuning.tries),
+            fold: (remote.targets[target].format().fold)(),
+            waits: waits(remote.tuning.retry_delay, remote.tuning.tries),
             sse: SseSplitter::default(),
             sink: EventSink::default(),
             watchdog: Box::pin(sleep(remote.tuning.idle)),
@@ -92,7 +90,7 @@ struct Run {
     request: Option<ModelRequest>,
     /// What the request is built from: the stored quirks, and those learned by this exchange.
     quirks: ModelQuirks,
-    /// The index of the line in use.
+    /// The index of the wire in use.
     target: usize,
     /// The request body; empty until it is built.
     body: Bytes,
@@ -174,7 +172,7 @@ impl Run {
             self.attempt += 1;
             self.sink = EventSink::default();
             self.sse = SseSplitter::default();
-            self.fold = self.remote.targets[self.target].fold();
+            self.fold = (self.remote.targets[self.target].format().fold)();
             self.bytes = 0;
             let after = failure.after.unwrap_or(wait).min(limits::MAX_RETRY_DELAY);
             self.state = State::Wait(Box::pin(sleep(after)));
@@ -218,7 +216,7 @@ impl Run {
             self.on_accepted();
             return Ok(());
         }
-        let after = retry::retry_after(response.headers(), jiff::Timestamp::now());
+        let after = retry_after(response.headers(), jiff::Timestamp::now());
         let mut error_body = Vec::new();
         // An incomplete error page is still an error page.
         let _ = timeout(tuning.idle, read_up_to(&mut response, &mut error_body)).await;
@@ -250,7 +248,7 @@ impl Run {
         };
         match self.remote.learn((status, error_body), &self.body, &mut self.quirks, !self.switched) {
             RefusalRemedy::Rebuild => {}
-            RefusalRemedy::DropOpaque if remote::forget(&mut request.messages) => self.dropped_opaque = true,
+            RefusalRemedy::DropOpaque if server::forget(&mut request.messages) => self.dropped_opaque = true,
             RefusalRemedy::DropOpaque | RefusalRemedy::None => return false,
         }
         let target = self.remote.target(&self.quirks);
@@ -258,7 +256,7 @@ impl Run {
         self.target = target;
         self.rebuilds += 1;
         self.body = Bytes::new();
-        self.fold = self.remote.targets[target].fold();
+        self.fold = (self.remote.targets[target].format().fold)();
         let peer = self.peer();
         tracing::info!(provider = %peer.provider, model = %peer.model, status, quirks = ?self.quirks,
             "the server refused the request; it is changed and sent again");

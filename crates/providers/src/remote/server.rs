@@ -1,29 +1,16 @@
-//! A model behind HTTP, over any wire: builds its requests and learns from its server's refusals.
+//! A model's server: builds its requests and learns from its refusals.
 
+use super::target::WireTarget;
 use crate::{
-    Wire, anthropic, chat, gemini,
-    http::{Endpoint, Exchange, Fold, Http, Peer, Tuning},
-    refused_options::{ModelQuirks, Refusal, RefusalMemory, RefusalRemedy, RequestOption},
-    responses,
+    Wire,
+    http::{Http, Tuning},
+    refused_options::{ModelQuirks, Refusal, RefusalMemory, RefusalRemedy},
+    wire_format::BodyInput,
 };
-use agent::{LanguageModel, Message, ModelError, ModelEvent, ModelInfo, ModelRequest};
+use agent::{Message, ModelInfo, ModelRequest};
 use bytes::Bytes;
-use futures::stream::BoxStream;
 use serde_json::Value;
 use std::sync::Arc;
-
-/// A model of a vendor, of a user-configured server, or of a server on this machine.
-pub(crate) struct RemoteModel(pub(crate) Arc<Remote>);
-
-impl LanguageModel for RemoteModel {
-    fn info(&self) -> &ModelInfo {
-        &self.0.info
-    }
-
-    fn stream(&self, request: ModelRequest) -> BoxStream<'static, Result<ModelEvent, ModelError>> {
-        Exchange::new(self.0.clone(), request).stream()
-    }
-}
 
 /// How a model is reached.
 pub(crate) struct Remote {
@@ -34,42 +21,6 @@ pub(crate) struct Remote {
     pub(crate) http: Arc<Http>,
     pub(crate) tuning: Tuning,
     pub(crate) refused_options: Arc<RefusalMemory>,
-}
-
-/// One wire to a model, with its address.
-pub(crate) struct WireTarget {
-    /// Never [`Wire::Auto`].
-    pub(crate) wire: Wire,
-    pub(crate) endpoint: Endpoint,
-    pub(crate) peer: Peer,
-}
-
-impl WireTarget {
-    /// Returns whether the address is OpenAI's own, which accepts parameters that other servers
-    /// reject.
-    fn is_openai(&self) -> bool {
-        self.endpoint.url.host_str() == Some("api.openai.com")
-    }
-
-    /// Returns a new fold for an answer over this wire.
-    pub(crate) fn fold(&self) -> Box<dyn Fold> {
-        match self.wire {
-            Wire::Auto | Wire::Chat => Box::<chat::ChatFold>::default(),
-            Wire::Responses => Box::<responses::ResponsesFold>::default(),
-            Wire::Anthropic => Box::<anthropic::AnthropicFold>::default(),
-            Wire::Gemini => Box::<gemini::GeminiFold>::default(),
-        }
-    }
-
-    /// The request options that this wire can leave out.
-    fn options(&self) -> &'static [&'static RequestOption] {
-        match self.wire {
-            Wire::Auto | Wire::Chat => chat::OPTIONS,
-            Wire::Responses => responses::OPTIONS,
-            Wire::Anthropic => anthropic::OPTIONS,
-            Wire::Gemini => gemini::OPTIONS,
-        }
-    }
 }
 
 impl Remote {
@@ -83,7 +34,7 @@ impl Remote {
         self.refused_options.remember(&self.base_url, &self.targets[0].peer.model, quirks);
     }
 
-    /// Returns the index of the line to use.
+    /// Returns the index of the wire to use.
     pub(crate) fn target(&self, quirks: &ModelQuirks) -> usize {
         self.targets.iter().position(|target| Some(target.wire) == quirks.wire).unwrap_or(0)
     }
@@ -97,13 +48,9 @@ impl Remote {
             ..self.info.clone()
         };
         let model = &target.peer.model;
-        let body = match target.wire {
-            Wire::Auto | Wire::Chat => chat::body(request, &info, model, quirks, target.is_openai()),
-            Wire::Responses => responses::body(request, &info, model, quirks),
-            Wire::Anthropic => anthropic::body(request, &info, model, quirks),
-            Wire::Gemini => gemini::body(request, &info, model, quirks),
-        };
-        Bytes::from(body)
+        let is_openai = target.is_openai();
+        let input = BodyInput { request, info: &info, model, quirks, is_openai };
+        Bytes::from((target.format().body)(&input))
     }
 
     /// Learns from a refusal and returns how to proceed. `may_switch` allows a change of the wire.
@@ -143,7 +90,7 @@ impl Remote {
             quirks.no_images = true;
             return RefusalRemedy::Rebuild;
         }
-        if refusal.record_refused_options(&sent_json, target.options(), quirks) {
+        if refusal.record_refused_options(&sent_json, target.format().options, quirks) {
             return RefusalRemedy::Rebuild;
         }
         if target.wire == Wire::Chat && refusal.record_refused_members(&sent_json, quirks) {
