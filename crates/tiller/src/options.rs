@@ -1,13 +1,25 @@
 //! The resolved options of a run: the rest of the program receives these instead of files,
 //! variables and flags.
 
-use crate::{
-    extensions::{self, Offered},
-    limits::HOOK_TIMEOUT,
+use crate::limits::HOOK_TIMEOUT;
+use ::integrations::{Permission, Permissions, Switches, integration_name};
+use ::mcp::{Offered, server_name};
+use agent::{
+    Answer, CallsAsText, HookEvent, Limits, Mode, PermissionMode, PermissionRules, ServerRule, ToolProfile,
 };
-use agent::{CallsAsText, HookEvent, Limits, Mode, PermissionMode, PermissionRules, ServerRule, ToolProfile};
 use std::{collections::BTreeMap, fmt, time::Duration};
 use system::{AbsPath, LoginShell, ResourceLimits, SandboxLevel};
+
+/// A name that the user cannot give.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum NameError {
+    /// It is reserved, or malformed.
+    #[error("{0:?} cannot be the name of a custom provider; choose another")]
+    Provider(String),
+    /// No integration has such a name.
+    #[error("{0:?} is not the name of an integration; write it as `tiller integrations list` does")]
+    Integration(String),
+}
 
 /// The names of built-in providers.
 pub(crate) const BUILT_IN: [&str; 6] = ["openai", "anthropic", "gemini", "local", "offline", "replay"];
@@ -260,10 +272,10 @@ impl Options {
     /// Its key is in the variable `NAME_API_KEY` unless another variable is configured.
     ///
     /// # Errors
-    /// A message for the user if the name is reserved or invalid.
-    pub(crate) fn custom(&mut self, name: &str) -> Result<&mut Provider, String> {
+    /// If the name is reserved or invalid.
+    pub(crate) fn custom(&mut self, name: &str) -> Result<&mut Provider, NameError> {
         if BUILT_IN.contains(&name) || name.is_empty() || name.contains('/') {
-            return Err(format!("{name:?} cannot be the name of a custom provider; choose another"));
+            return Err(NameError::Provider(name.to_owned()));
         }
         let letter = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
         let variable = name.chars().map(letter).collect::<String>() + "_API_KEY";
@@ -284,20 +296,37 @@ impl Options {
 
     /// Returns the permissions of an MCP server, after adding them if they are new.
     pub(crate) fn server(&mut self, name: &str) -> &mut ServerRule {
-        self.rules.servers.servers.entry(extensions::server_name(name)).or_default()
+        self.rules.servers.servers.entry(server_name(name)).or_default()
     }
 
     /// Returns the permissions of an integration, after adding them if they are new.
     ///
     /// # Errors
-    /// A message for the user if the name is invalid.
-    pub(crate) fn integration(&mut self, name: &str) -> Result<&mut ServerRule, String> {
-        if !extensions::is_integration_name(name) {
-            return Err(format!(
-                "{name:?} is not the name of an integration; write it as `tiller integrations list` does"
-            ));
+    /// If the name is invalid.
+    pub(crate) fn integration(&mut self, name: &str) -> Result<&mut ServerRule, NameError> {
+        if integration_name(name).as_deref() != Some(name) {
+            return Err(NameError::Integration(name.to_owned()));
         }
         Ok(self.rules.integrations.servers.entry(name.to_owned()).or_default())
+    }
+
+    /// Converts the settings of integrations into the form of the `integrations` crate.
+    pub(crate) fn switches(&self) -> Switches {
+        let permission = |answer: Answer| match answer {
+            Answer::Allow => Permission::Allow,
+            Answer::Ask => Permission::Ask,
+            Answer::Deny => Permission::Deny,
+        };
+        let rules = &self.rules.integrations;
+        let mut switches = Switches { default: permission(rules.default), ..Switches::default() };
+        for (name, rule) in &rules.servers {
+            let (read, write) = (rule.read.map(permission), rule.write.map(permission));
+            switches.each.insert(name.clone(), Permissions { enabled: false, read, write });
+        }
+        for (name, enabled) in &self.integrations.enabled {
+            switches.each.entry(name.clone()).or_default().enabled = *enabled;
+        }
+        switches
     }
 
     /// Appends to the text that is added to the system prompt.

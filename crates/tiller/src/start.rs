@@ -1,16 +1,20 @@
 //! Dispatches the command line to the module that implements each command.
 
 use crate::{
-    args::{AcpArgs, Cli, Command, PrintArgs, SchemaCommand, SessionArgs, SessionsCommand, SetupArgs},
+    args::{
+        AcpArgs, Cli, Command, IntegrationsCommand, LuaCommand, McpCommand, PrintArgs, SchemaCommand,
+        SessionArgs, SessionsCommand, SetupArgs,
+    },
     config::{self, Flags},
     demo, directories, doctor,
     environment::{self, Environment},
     exit::{Exit, PrintedError, usage},
-    extensions::{self, Extensions},
+    extensions::Extensions,
     headless::{self, Overrides, Run, SessionChoice},
-    limits, logging, models,
+    integrations, limits, logging, mcp, models,
     options::Options,
     permissions, screen,
+    scripts::{self, Callable},
     services::Services,
     sessions,
     settings::{self, Settings, Snapshot},
@@ -128,7 +132,7 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<Exit> {
             doctor::run(subject, &args).await
         }
         Some(Command::Permissions(command)) => {
-            let Resolved { settings, options, cwd, .. } =
+            let Resolved { settings, options, cwd, notices, problem } =
                 resolve_settings(environment, None, Flags::default()).await?;
             let app = wiring::wire(&settings, &options, SessionStorage::InData, ToolProviders::default())?;
             permissions::run(&app, &options, &cwd, environment.redactor(), command).await
@@ -144,15 +148,25 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<Exit> {
         }
         Some(Command::Mcp(command)) => {
             let Resolved { options, cwd, .. } = resolve_settings(environment, None, Flags::default()).await?;
-            extensions::run_mcp(&options, environment, &cwd, command).await
+            match command {
+                McpCommand::Lua(script) => {
+                    scripts::run(&options, environment, &cwd, Callable::Servers, script).await
+                }
+                command => mcp::run(&options, environment, &cwd, command).await,
+            }
         }
         Some(Command::Integrations(command)) => {
             let Resolved { options, cwd, .. } = resolve_settings(environment, None, Flags::default()).await?;
-            extensions::run_integrations(&options, environment, &cwd, command).await
+            match command {
+                IntegrationsCommand::Lua(script) => {
+                    scripts::run(&options, environment, &cwd, Callable::AllFunctions, script).await
+                }
+                command => integrations::run(&options, environment, &cwd, command).await,
+            }
         }
-        Some(Command::Lua(command)) => {
+        Some(Command::Lua(LuaCommand::Run(script))) => {
             let Resolved { options, cwd, .. } = resolve_settings(environment, None, Flags::default()).await?;
-            extensions::run_lua(&options, environment, &cwd, command).await
+            scripts::run(&options, environment, &cwd, Callable::AllFunctions, script).await
         }
         Some(Command::Config(command)) => {
             let cwd = environment::current_dir()?;
@@ -260,7 +274,7 @@ async fn print(args: PrintArgs, environment: &Environment) -> Result<Exit> {
     let flags = flags(&args.session, Some(append), args.max_turns)?;
     let overrides =
         Overrides { model: flags.model.clone(), mode: flags.mode, permission_mode: flags.permission_mode };
-    let Resolved { settings, options, cwd, .. } =
+    let Resolved { settings, options, cwd, notices, problem } =
         resolve_settings(environment, args.cwd.as_deref(), flags).await?;
     let keep = if args.no_session { SessionStorage::ForThisRun } else { SessionStorage::InData };
     let providers = Extensions::new(&settings, &options, environment).tool_providers();

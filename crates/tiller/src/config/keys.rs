@@ -1,9 +1,9 @@
 //! Every setting. `about` describes them, in the same order.
 
-use super::key::{InProject, Key, Value};
-use crate::extensions::{self, Offered};
+use super::{InProject, Key, Value, ValueError};
 use crate::limits::{HOOK_TIMEOUT_MAX, IDLE_TIMEOUT_MAX};
 use crate::options::{AskLoginShell, Network, Options, Terminal, Tools, Wire};
+use ::mcp::{Offered, server_name};
 use agent::{
     Answer, CallsAsText, HookEvent, PermissionRule, ToolProfile, check_tool_name, check_tool_pattern,
 };
@@ -78,7 +78,7 @@ pub(crate) const KEYS: &[Key] = &[
         set: |o, _, v| {
             let (given, most) = (v.seconds()?, o.limits.tools.command_timeout_max);
             if given > most {
-                return Err(format!("is at most {} seconds", most.as_secs()));
+                return Err(ValueError::TooLong(most));
             }
             Ok(o.limits.tools.command_timeout = given)
         },
@@ -108,7 +108,9 @@ pub(crate) const KEYS: &[Key] = &[
         set: |o, _, v| {
             let rules = rules(o, v)?;
             match rules.iter().find_map(|rule| Some((rule, rule.too_wide_to_allow()?))) {
-                Some((rule, problem)) => Err(format!("{rule}: {problem}")),
+                Some((rule, problem)) => {
+                    Err(ValueError::TooWide { rule: rule.to_string(), problem: problem.to_string() })
+                }
                 None => Ok(o.rules.allow.extend(rules)),
             }
         },
@@ -132,8 +134,12 @@ pub(crate) const KEYS: &[Key] = &[
         name: "mcp.servers.NAME.offer",
         in_project: InProject::Tightens(offers_no_more),
         set: |o, name, v| {
-            let offered = v.texts()?.iter().map(|word| Offered::named(word)).collect::<Result<_, _>>()?;
-            o.offers.insert(extensions::server_name(name), offered);
+            let offered = v
+                .texts()?
+                .iter()
+                .map(|word| Offered::named(word).map_err(ValueError::invalid))
+                .collect::<Result<_, _>>()?;
+            o.offers.insert(server_name(name), offered);
             Ok(())
         },
     },
@@ -177,7 +183,7 @@ pub(crate) const KEYS: &[Key] = &[
         set: |o, name, v| {
             let command = v.texts()?;
             if command.is_empty() {
-                return Err("is empty; write a program and its arguments".to_owned());
+                return Err(ValueError::NoProgram);
             }
             Ok(o.hook(name).command = command)
         },
@@ -193,7 +199,7 @@ pub(crate) const KEYS: &[Key] = &[
         set: |o, name, v| {
             let given = v.seconds()?;
             if given > HOOK_TIMEOUT_MAX {
-                return Err(format!("is at most {} seconds", HOOK_TIMEOUT_MAX.as_secs()));
+                return Err(ValueError::TooLong(HOOK_TIMEOUT_MAX));
             }
             Ok(o.hook(name).timeout = given)
         },
@@ -412,7 +418,9 @@ pub(crate) const KEYS: &[Key] = &[
     Key {
         name: "providers.local.ollama",
         in_project: InProject::WhenTrusted(MODEL),
-        set: |o, _, v| Ok(o.local.ollama = Some(providers::ollama_address(&v.text()?)?)),
+        set: |o, _, v| {
+            Ok(o.local.ollama = Some(providers::ollama_address(&v.text()?).map_err(ValueError::invalid)?))
+        },
     },
     Key {
         name: "providers.local.silence",
@@ -483,10 +491,10 @@ pub(crate) const KEYS: &[Key] = &[
 ];
 
 /// Parses the idle timeout of a model server.
-fn silence(value: &Value) -> Result<Duration, String> {
+fn silence(value: &Value) -> Result<Duration, ValueError> {
     let given = value.seconds()?;
     if given > IDLE_TIMEOUT_MAX {
-        return Err(format!("is at most {} seconds", IDLE_TIMEOUT_MAX.as_secs()));
+        return Err(ValueError::TooLong(IDLE_TIMEOUT_MAX));
     }
     Ok(given)
 }
@@ -510,27 +518,30 @@ fn order_of_permission(options: &Options) -> u8 {
     }
 }
 
-fn rules(options: &Options, value: &Value) -> Result<Vec<PermissionRule>, String> {
+fn rules(options: &Options, value: &Value) -> Result<Vec<PermissionRule>, ValueError> {
     let home = &options.directories.home;
     let rule = |text: &String| {
-        let rule = text.parse::<PermissionRule>()?;
-        rule.check_tool()?;
+        let rule = text.parse::<PermissionRule>().map_err(ValueError::invalid)?;
+        rule.check_tool().map_err(ValueError::invalid)?;
         Ok(rule.at_home(home))
     };
     value.texts()?.iter().map(rule).collect()
 }
 
 /// Checks names of tools: a misspelt name would protect nothing.
-fn checked(names: Vec<String>, check: fn(&str) -> Result<(), String>) -> Result<Vec<String>, String> {
-    names.iter().try_for_each(|name| check(name))?;
+fn checked(names: Vec<String>, check: fn(&str) -> Result<(), String>) -> Result<Vec<String>, ValueError> {
+    names.iter().try_for_each(|name| check(name)).map_err(ValueError::Invalid)?;
     Ok(names)
 }
 
 /// Checks a model's full id.
-pub(super) fn model(id: String) -> Result<String, String> {
+pub(super) fn model(id: String) -> Result<String, ValueError> {
     match id.split_once('/') {
         Some((provider, name)) if !provider.is_empty() && !name.is_empty() => Ok(id),
-        _ => Err(format!("takes PROVIDER/NAME, such as offline/pilot, not {id:?}")),
+        _ => Err(ValueError::Unexpected {
+            expected: "PROVIDER/NAME, such as offline/pilot",
+            given: format!("{id:?}"),
+        }),
     }
 }
 

@@ -1,9 +1,7 @@
 //! Resolves the layers of settings.
 
 use super::{
-    ConfigError, InProject, Place, ProjectHistory, SettingsFile,
-    key::Value,
-    keys,
+    ConfigError, InProject, Place, ProjectHistory, SettingsFile, Value, ValueError, keys,
     parse::{Setting, parse},
     variables,
 };
@@ -111,7 +109,7 @@ pub(crate) fn users_blocked_paths(
 }
 
 /// Checks a model's id from a flag.
-pub(crate) fn check_model(id: &str) -> Result<String, String> {
+pub(crate) fn check_model(id: &str) -> Result<String, ValueError> {
     keys::model(id.to_owned())
 }
 

@@ -1,14 +1,15 @@
 //! Tests of the layers.
 
 use super::*;
-use crate::extensions::Offered;
 use crate::{
     environment::Environment,
     keys::StoredKeys,
     options::{HookOptions, Options, Wire},
 };
+use ::mcp::Offered;
 use agent::{Mode, PermissionMode};
 use std::collections::BTreeMap;
+use system::AbsPath;
 
 const DOCUMENT: &str = include_str!("../../../../docs/configuration.md");
 

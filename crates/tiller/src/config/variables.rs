@@ -1,6 +1,6 @@
 //! Settings from environment variables.
 
-use super::{ConfigError, KEYS, Place, key::Value};
+use super::{ConfigError, KEYS, Place, Value};
 use crate::{
     environment::Environment,
     keys::StoredKeys,

@@ -19,7 +19,8 @@ use crate::{
     environment::Environment,
     keys::StoredKeys,
     options::{Directories, Options},
-    trust, wiring,
+    trust,
+    wiring::{self, TrustedHooks},
 };
 use agent::{FollowedSettings, ItemKind, RuntimeOptions, SessionId};
 use anyhow::Result;
@@ -30,7 +31,7 @@ use std::{
     collections::{BTreeMap, HashMap},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
 };
 use system::AbsPath;
@@ -73,10 +74,6 @@ impl Snapshot {
         self.options == other.options && self.notices == other.notices && self.effective == other.effective
     }
 }
-
-/// Whether each hook of a project, by name, was trusted before in this session. If such a hook
-/// changes, it denies.
-pub(crate) type TrustedHooks = BTreeMap<String, Arc<AtomicBool>>;
 
 impl Settings {
     /// Creates the settings of a process with this working directory, these variables and these
