@@ -132,7 +132,7 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<Exit> {
             doctor::run(subject, &args).await
         }
         Some(Command::Permissions(command)) => {
-            let Resolved { settings, options, cwd, notices, problem } =
+            let Resolved { settings, options, cwd, .. } =
                 resolve_settings(environment, None, Flags::default()).await?;
             let app = wiring::wire(&settings, &options, SessionStorage::InData, ToolProviders::default())?;
             permissions::run(&app, &options, &cwd, environment.redactor(), command).await
@@ -203,7 +203,7 @@ async fn acp(args: AcpArgs, environment: &Environment) -> Result<Exit> {
     }
     // The editor is served even if the settings are broken: it receives the error when it opens a
     // session, and sessions open once the file is fixed.
-    let Resolved { settings, options, cwd, notices, problem } =
+    let Resolved { settings, options, cwd, .. } =
         resolve_settings_or_defaults(environment, cwd.as_deref(), flags(&session, None, None)?).await?;
     let extensions = Extensions::new(&settings, &options, environment);
     let app = wiring::wire(&settings, &options, SessionStorage::InData, extensions.tool_providers())?;
@@ -212,8 +212,6 @@ async fn acp(args: AcpArgs, environment: &Environment) -> Result<Exit> {
         settings,
         options: options.clone(),
         catalog: app.catalog.clone(),
-        notices,
-        problem,
         environment: environment.clone(),
         extensions,
         writing: tokio::sync::Mutex::default(),
@@ -274,7 +272,7 @@ async fn print(args: PrintArgs, environment: &Environment) -> Result<Exit> {
     let flags = flags(&args.session, Some(append), args.max_turns)?;
     let overrides =
         Overrides { model: flags.model.clone(), mode: flags.mode, permission_mode: flags.permission_mode };
-    let Resolved { settings, options, cwd, notices, problem } =
+    let Resolved { settings, options, cwd, .. } =
         resolve_settings(environment, args.cwd.as_deref(), flags).await?;
     let keep = if args.no_session { SessionStorage::ForThisRun } else { SessionStorage::InData };
     let providers = Extensions::new(&settings, &options, environment).tool_providers();
@@ -316,14 +314,10 @@ async fn resolve_settings_or_defaults(
     flags: Flags,
 ) -> Result<Resolved> {
     let (settings, cwd) = settings_in(environment, cwd, flags)?;
-    let (snapshot, problem) = match settings.read(&cwd).await {
-        Ok(snapshot) => (snapshot, None),
-        Err(error) => {
-            let problem = environment.redactor().shown(&format!("{error:#}"));
-            tracing::warn!("the settings cannot be used: {problem}");
-            (settings.without_files(&cwd).await?, Some(problem))
-        }
-    };
+    let (snapshot, problem) = settings.read_or_defaults(&cwd).await?;
+    if let Some(problem) = &problem {
+        tracing::warn!("the settings cannot be used: {problem}");
+    }
     Ok(Resolved::of(settings, cwd, snapshot, problem))
 }
 

@@ -102,8 +102,30 @@ impl Settings {
         self.merge_layers(directory, &files, &ProjectHistory::default(), &mut TrustedHooks::new()).await
     }
 
+    /// Reads the current settings of a directory. If they are invalid, returns those without files,
+    /// and the problem without its secrets.
+    ///
+    /// # Errors
+    /// If variables or flags are invalid, too.
+    pub(crate) async fn read_or_defaults(&self, directory: &AbsPath) -> Result<(Snapshot, Option<String>)> {
+        match self.read(directory).await {
+            Ok(snapshot) => Ok((snapshot, None)),
+            Err(error) => Ok((self.without_files(directory).await?, Some(self.redacted(&error)))),
+        }
+    }
+
+    /// Like [`Self::read_or_defaults`] for the working directory of the process. Valid settings
+    /// apply to the models of the process.
+    pub(crate) async fn refresh(&self) -> Result<(Snapshot, Option<String>)> {
+        let (snapshot, problem) = self.read_or_defaults(&self.start).await?;
+        if problem.is_none() {
+            self.update_models(&snapshot.options);
+        }
+        Ok((snapshot, problem))
+    }
+
     /// Resolves the settings of a directory without files: defaults, variables and flags.
-    pub(crate) async fn without_files(&self, directory: &AbsPath) -> Result<Snapshot> {
+    async fn without_files(&self, directory: &AbsPath) -> Result<Snapshot> {
         self.merge_layers(directory, &Files::default(), &ProjectHistory::default(), &mut TrustedHooks::new())
             .await
     }
