@@ -28,7 +28,7 @@ impl Extensions {
         let mcp = mcp_options(options, environment);
         let asked = settings.clone();
         let offers = move |session: &SessionId| {
-            Some(asked.of_session(session)?.last_snapshot().options.offers.clone())
+            Some(asked.of_session(session)?.last_snapshot().options.permissions.offers.clone())
         };
         let servers = Arc::new(McpProvider::new(mcp.clone()).with_offers(Arc::new(offers)));
         let integrations = Integrations::new(options, environment);

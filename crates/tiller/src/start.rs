@@ -277,7 +277,7 @@ async fn print(args: PrintArgs, environment: &Environment) -> Result<Exit> {
     let keep = if args.no_session { SessionStorage::ForThisRun } else { SessionStorage::InData };
     let providers = Extensions::new(&settings, &options, environment).tool_providers();
     let app = wiring::wire(&settings, &options, keep, providers)?;
-    if options.model.is_none() {
+    if options.session.model.is_none() {
         // A headless run has time to wait until the local server has listed its models.
         app.catalog.resolve_default().await;
     }

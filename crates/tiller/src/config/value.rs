@@ -1,6 +1,6 @@
 //! The values of settings, and why a setting does not take one.
 
-use crate::options::NameError;
+use crate::options::{IntegrationNameError, ProviderNameError};
 use std::{fmt, str::FromStr, time::Duration};
 use system::{AbsPath, PathError};
 
@@ -48,9 +48,12 @@ pub(crate) enum ValueError {
     /// A rule would allow too much.
     #[error("{rule}: {problem}")]
     TooWide { rule: String, problem: String },
-    /// The part in place of `NAME` is invalid.
+    /// The part in place of `NAME` cannot be the name of a provider.
     #[error(transparent)]
-    Name(#[from] NameError),
+    Provider(#[from] ProviderNameError),
+    /// The part in place of `NAME` cannot be the name of an integration.
+    #[error(transparent)]
+    Integration(#[from] IntegrationNameError),
     /// The name is that of a group of settings.
     #[error("is a group of settings; write [{0}] and the settings below it")]
     Group(String),

@@ -394,7 +394,7 @@ impl CommandContext<'_> {
     /// Whether the settings deny a tool. No other rule applies: the user who types a call has
     /// decided.
     fn denied(&self, function: &str) -> bool {
-        self.options.denied_tools.iter().any(|tool| tool == function)
+        self.options.permissions.denied_tools.iter().any(|tool| tool == function)
     }
 }
 

@@ -20,7 +20,7 @@ pub(crate) fn mcp_options(options: &Options, environment: &Environment) -> Arc<M
         http: Arc::new(move |url| clients.client(url)),
         trust: trust::directory_trust(directories),
         user_file: directories.config.join("mcp.json"),
-        offers: options.offers.clone(),
+        offers: options.permissions.offers.clone(),
         variables: Vec::new(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         system,

@@ -167,7 +167,7 @@ impl Services {
             Some(follower) => follower.refresh().await.options.clone(),
             None => self.settings.read(&context.cwd).await.map_err(|error| self.failed(&error))?.options,
         };
-        (options.mode, options.permission_mode) = (context.mode, context.permission_mode);
+        (options.session.mode, options.session.permission_mode) = (context.mode, context.permission_mode);
         Ok(options)
     }
 

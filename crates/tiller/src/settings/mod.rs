@@ -18,7 +18,7 @@ use crate::{
     directories,
     environment::Environment,
     keys::StoredKeys,
-    options::{Directories, Options},
+    options::{Directories, Options, Providers},
     trust,
     wiring::{self, TrustedHooks},
 };
@@ -51,7 +51,7 @@ pub(crate) struct Settings {
     /// The model catalogues by their provider settings: first that of the process, then those of
     /// sessions
     /// with other settings.
-    catalogs: Mutex<Vec<(models::ProviderSettings, Arc<Catalog>)>>,
+    catalogs: Mutex<Vec<(Providers, Arc<Catalog>)>>,
     /// The number of changes through this program.
     changes: AtomicU64,
 }
@@ -189,7 +189,7 @@ impl Settings {
         notices.extend(unread.map(|error| {
             format!("{error}; no stored key is available until it is repaired: correct it, or move it away and run `tiller setup`")
         }));
-        self.environment.redactor().learn(options.keys());
+        self.environment.redactor().learn(options.providers.keys());
         let session = Arc::new(wiring::sessions(&options, directory, trusted_hooks));
         Ok(Snapshot { options, session, notices, effective })
     }

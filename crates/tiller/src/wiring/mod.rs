@@ -95,11 +95,11 @@ pub(crate) async fn serve(
         Events::Kosmokrator => acp::Events::Kosmokrator,
     };
     acp.services = Arc::new(services);
-    acp.terminal = match options.terminal {
+    acp.terminal = match options.client.terminal {
         Terminal::Client => TerminalPlace::Client,
         Terminal::Local => TerminalPlace::Local,
     };
-    acp.client_tools = match options.tools {
+    acp.client_tools = match options.client.tools {
         // The process that writes to our stdin started us, so there is one machine.
         Tools::Auto | Tools::Transparent => ClientTools::Transparent,
         Tools::Ide => ClientTools::Ide,

@@ -15,15 +15,15 @@ pub(crate) fn catalog(options: &Options, redactor: &Redactor, cwd: &AbsPath) -> 
 
 fn providers(options: &Options, redactor: &Redactor, cwd: &AbsPath) -> ProvidersOptions {
     ProvidersOptions {
-        openai: vendor(&options.openai),
-        anthropic: vendor(&options.anthropic),
-        gemini: vendor(&options.gemini),
+        openai: vendor(&options.providers.openai),
+        anthropic: vendor(&options.providers.anthropic),
+        gemini: vendor(&options.providers.gemini),
         custom: vendors(options),
         local: local_servers(options),
-        silence: options.silence,
+        silence: options.providers.silence,
         catalogue_file: Some(options.directories.cache.join("models.json")),
-        tool_profile: options.tool_profile,
-        default_model: options.model.clone(),
+        tool_profile: options.providers.tool_profile,
+        default_model: options.session.model.clone(),
         record_to: options.record.clone(),
         redactor: redactor.clone(),
         replay_base: Some(cwd.clone()),
@@ -35,24 +35,24 @@ fn providers(options: &Options, redactor: &Redactor, cwd: &AbsPath) -> Providers
 /// choose none.
 pub(crate) fn reconfigure(catalog: &Catalog, options: &Options) {
     catalog.reconfigure(|known| {
-        known.openai = vendor(&options.openai);
-        known.anthropic = vendor(&options.anthropic);
-        known.gemini = vendor(&options.gemini);
+        known.openai = vendor(&options.providers.openai);
+        known.anthropic = vendor(&options.providers.anthropic);
+        known.gemini = vendor(&options.providers.gemini);
         known.custom = vendors(options);
         known.local = local_servers(options);
-        known.silence = options.silence;
-        known.tool_profile = options.tool_profile;
-        known.default_model.clone_from(&options.model);
+        known.silence = options.providers.silence;
+        known.tool_profile = options.providers.tool_profile;
+        known.default_model.clone_from(&options.session.model);
     });
 }
 
 fn local_servers(options: &Options) -> LocalOptions {
-    let options::Local { discover, ollama, urls, silence } = options.local.clone();
+    let options::Local { discover, ollama, urls, silence } = options.providers.local.clone();
     LocalOptions { discover, ollama, urls, silence }
 }
 
 fn vendors(options: &Options) -> BTreeMap<String, VendorOptions> {
-    options.custom.iter().map(|(name, provider)| (name.clone(), vendor(provider))).collect()
+    options.providers.custom.iter().map(|(name, provider)| (name.clone(), vendor(provider))).collect()
 }
 
 fn vendor(provider: &Provider) -> VendorOptions {

@@ -23,19 +23,19 @@ pub(crate) type TrustedHooks = BTreeMap<String, Arc<AtomicBool>>;
 /// Returns the session options for a directory.
 pub(crate) fn sessions(options: &Options, cwd: &AbsPath, trusted_hooks: &mut TrustedHooks) -> RuntimeOptions {
     RuntimeOptions {
-        mode: options.mode,
-        permission_mode: options.permission_mode,
-        model: options.model.clone(),
-        append_system_prompt: options.append_system_prompt.clone(),
-        allowed_paths: options.allowed_paths.clone(),
-        blocked_paths: options.blocked_paths.clone(),
-        denied_tools: options.denied_tools.clone(),
-        rules: options.rules.clone(),
+        mode: options.session.mode,
+        permission_mode: options.session.permission_mode,
+        model: options.session.model.clone(),
+        append_system_prompt: options.session.append_system_prompt.clone(),
+        allowed_paths: options.permissions.allowed_paths.clone(),
+        blocked_paths: options.permissions.blocked_paths.clone(),
+        denied_tools: options.permissions.denied_tools.clone(),
+        rules: options.permissions.rules.clone(),
         sandbox: sandbox(options),
         hooks: hooks(options, cwd, trusted_hooks),
         tool_providers: ToolProviders::default(),
-        limits: options.limits.clone(),
-        calls_as_text: options.calls_as_text,
+        limits: options.session.limits.clone(),
+        calls_as_text: options.session.calls_as_text,
     }
 }
 
@@ -65,7 +65,7 @@ fn hooks(options: &Options, cwd: &AbsPath, trusted_hooks: &mut TrustedHooks) -> 
             brought_by: brought(hook),
         })
     };
-    let hooks: Vec<_> = options.hooks.iter().filter_map(hook).collect();
+    let hooks: Vec<_> = options.session.hooks.iter().filter_map(hook).collect();
     if hooks.is_empty() { Hooks::default() } else { Hooks::new(hooks, local_system(options)) }
 }
 
@@ -74,12 +74,12 @@ fn sandbox(options: &Options) -> SandboxOptions {
     let directories = &options.directories;
     let own = [directories.config.clone(), directories.data.clone()];
     SandboxOptions {
-        level: options.sandbox,
-        network: options.network == Network::On,
-        writable: options.writable_paths.clone(),
+        level: options.commands.sandbox,
+        network: options.commands.network == Network::On,
+        writable: options.commands.writable_paths.clone(),
         shared: shared_temp(&directories.temp),
         temp: system::private_temp(),
-        limits: options.resource_limits,
+        limits: options.commands.resource_limits,
         hidden: hidden_paths::below(&directories.home).chain([directories.data.clone()]).collect(),
         guarded: own.to_vec(),
     }
