@@ -66,7 +66,7 @@ pub use event::{
 };
 pub use files::freshness::{FileTracker, Fingerprint, Freshness, Seen, Stamp, Standing};
 pub use files::outputs::Outputs;
-pub use gate::explain::{Step, decision_time, explain, explained_as_path};
+pub use gate::explain::{Step, explain, explained_as_path};
 pub use gate::outside::{Outside, Refusal};
 pub use history::History;
 pub use hooks::{Brought, Hook, HookEvent, Hooks};

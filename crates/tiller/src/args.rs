@@ -451,9 +451,6 @@ pub(crate) enum PermissionsCommand {
         /// The path would be written, not read.
         #[arg(long)]
         write: bool,
-        /// Repeat the decision this often, and print its average time.
-        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-        time: Option<u32>,
     },
     /// List the decisions of a session; defaults to the most recent session of this directory.
     Log {

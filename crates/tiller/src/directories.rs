@@ -29,6 +29,11 @@ pub(crate) fn resolve(environment: &Environment, cwd: &AbsPath) -> anyhow::Resul
     })
 }
 
+/// The path of the session database in a data directory.
+pub(crate) fn sessions_file(data: &AbsPath) -> AbsPath {
+    data.join("sessions.db")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,8 +9,7 @@ use crate::{
     wiring::{self, App},
 };
 use agent::{
-    ListQuery, PermissionOutcome, Redactor, Runtime, SessionEvent, SessionId, decision_time, explain,
-    explained_as_path,
+    ListQuery, PermissionOutcome, Redactor, Runtime, SessionEvent, SessionId, explain, explained_as_path,
 };
 use anyhow::{Context, Result};
 use serde_json::json;
@@ -26,16 +25,11 @@ pub(crate) async fn run(
     command: PermissionsCommand,
 ) -> Result<Exit> {
     match command {
-        PermissionsCommand::Explain { what, write, time } => {
+        PermissionsCommand::Explain { what, write } => {
             let system = wiring::local_system(options);
             let settings = app.runtime.settings_in(cwd).await?;
             let chain = explain(&settings, Arc::clone(&system), cwd, &what, write).await;
             let mut stdout = screen::stdout();
-            if let Some(times) = time {
-                let took =
-                    decision_time(&settings, Arc::clone(&system), cwd, &what, write, times as usize).await;
-                writeln!(stdout, "{:<18} {:.3} µs", "time", took.as_secs_f64() * 1e6)?;
-            }
             let kind = match explained_as_path(system.as_ref(), cwd, &what, write).await {
                 true if write => "write the file",
                 true => "read the file",

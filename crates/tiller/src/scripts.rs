@@ -4,9 +4,8 @@ use crate::{
     args::ScriptArgs,
     environment::{self, Environment},
     exit::{Exit, usage},
-    extensions,
     integrations::{IntegrationFunctions, Integrations},
-    mcp::{DirectHost, DirectServers, ServerFunctions},
+    mcp::{DirectHost, DirectServers, ServerFunctions, mcp_options},
     options::Options,
     wiring,
 };
@@ -57,7 +56,7 @@ pub(crate) async fn run(
     let globals = args.iter().map(|arg| global(arg)).collect::<Result<_>>()?;
     let script = Script { name, code, globals, limits };
     let outside = wiring::outside(options, cwd, force);
-    let direct = DirectServers::new(extensions::mcp_options(options, environment), outside, None);
+    let direct = DirectServers::new(mcp_options(options, environment), outside, None);
     let switches = Arc::new(options.switches());
     let functions = IntegrationFunctions::new(
         Integrations::new(options, environment),

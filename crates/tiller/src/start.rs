@@ -1,16 +1,20 @@
 //! Dispatches the command line to the module that implements each command.
 
 use crate::{
-    args::{AcpArgs, Cli, Command, PrintArgs, SchemaCommand, SessionArgs, SessionsCommand, SetupArgs},
+    args::{
+        AcpArgs, Cli, Command, IntegrationsCommand, LuaCommand, McpCommand, PrintArgs, SchemaCommand,
+        SessionArgs, SessionsCommand, SetupArgs,
+    },
     config::{self, Flags},
     demo, directories, doctor,
     environment::{self, Environment},
     exit::{Exit, PrintedError, usage},
-    extensions::{self, Extensions},
+    extensions::Extensions,
     headless::{self, Overrides, Run, SessionChoice},
-    limits, logging, models,
+    integrations, limits, logging, mcp, models,
     options::Options,
     permissions, screen,
+    scripts::{self, Callable},
     services::Services,
     sessions,
     settings::{self, Settings, Snapshot},
@@ -144,15 +148,25 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<Exit> {
         }
         Some(Command::Mcp(command)) => {
             let Resolved { options, cwd, .. } = resolve_settings(environment, None, Flags::default()).await?;
-            extensions::run_mcp(&options, environment, &cwd, command).await
+            match command {
+                McpCommand::Lua(script) => {
+                    scripts::run(&options, environment, &cwd, Callable::Servers, script).await
+                }
+                command => mcp::run(&options, environment, &cwd, command).await,
+            }
         }
         Some(Command::Integrations(command)) => {
             let Resolved { options, cwd, .. } = resolve_settings(environment, None, Flags::default()).await?;
-            extensions::run_integrations(&options, environment, &cwd, command).await
+            match command {
+                IntegrationsCommand::Lua(script) => {
+                    scripts::run(&options, environment, &cwd, Callable::AllFunctions, script).await
+                }
+                command => integrations::run(&options, environment, &cwd, command).await,
+            }
         }
-        Some(Command::Lua(command)) => {
+        Some(Command::Lua(LuaCommand::Run(script))) => {
             let Resolved { options, cwd, .. } = resolve_settings(environment, None, Flags::default()).await?;
-            extensions::run_lua(&options, environment, &cwd, command).await
+            scripts::run(&options, environment, &cwd, Callable::AllFunctions, script).await
         }
         Some(Command::Config(command)) => {
             let cwd = environment::current_dir()?;
@@ -189,7 +203,7 @@ async fn acp(args: AcpArgs, environment: &Environment) -> Result<Exit> {
     }
     // The editor is served even if the settings are broken: it receives the error when it opens a
     // session, and sessions open once the file is fixed.
-    let Resolved { settings, options, cwd, notices, problem } =
+    let Resolved { settings, options, cwd, .. } =
         resolve_settings_or_defaults(environment, cwd.as_deref(), flags(&session, None, None)?).await?;
     let extensions = Extensions::new(&settings, &options, environment);
     let app = wiring::wire(&settings, &options, SessionStorage::InData, extensions.tool_providers())?;
@@ -198,8 +212,6 @@ async fn acp(args: AcpArgs, environment: &Environment) -> Result<Exit> {
         settings,
         options: options.clone(),
         catalog: app.catalog.clone(),
-        notices,
-        problem,
         environment: environment.clone(),
         extensions,
         writing: tokio::sync::Mutex::default(),
@@ -265,7 +277,7 @@ async fn print(args: PrintArgs, environment: &Environment) -> Result<Exit> {
     let keep = if args.no_session { SessionStorage::ForThisRun } else { SessionStorage::InData };
     let providers = Extensions::new(&settings, &options, environment).tool_providers();
     let app = wiring::wire(&settings, &options, keep, providers)?;
-    if options.model.is_none() {
+    if options.session.model.is_none() {
         // A headless run has time to wait until the local server has listed its models.
         app.catalog.resolve_default().await;
     }
@@ -302,14 +314,10 @@ async fn resolve_settings_or_defaults(
     flags: Flags,
 ) -> Result<Resolved> {
     let (settings, cwd) = settings_in(environment, cwd, flags)?;
-    let (snapshot, problem) = match settings.read(&cwd).await {
-        Ok(snapshot) => (snapshot, None),
-        Err(error) => {
-            let problem = environment.redactor().shown(&format!("{error:#}"));
-            tracing::warn!("the settings cannot be used: {problem}");
-            (settings.without_files(&cwd).await?, Some(problem))
-        }
-    };
+    let (snapshot, problem) = settings.read_or_defaults(&cwd).await?;
+    if let Some(problem) = &problem {
+        tracing::warn!("the settings cannot be used: {problem}");
+    }
     Ok(Resolved::of(settings, cwd, snapshot, problem))
 }
 

@@ -1,7 +1,6 @@
 //! The measurements. Each is a function from a bench to its figures; a failing one does not stop
 //! the others.
 
-mod decisions;
 mod delegation;
 mod events;
 mod launches;
@@ -42,7 +41,6 @@ struct Bench<'a> {
 type Measurement = fn(&Bench<'_>) -> Result<Vec<Figure>>;
 
 const ALL: &[(&str, Measurement)] = &[
-    ("decisions", decisions::measure),
     ("scripts", scripts::measure),
     ("start", start::measure),
     ("warm turn", turns::one_chunk),

@@ -4,7 +4,7 @@ use crate::{
     Access, Effect, RuntimeOptions,
     gate::hypothesis::{self, Question},
 };
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 use system::{AbsPath, System};
 
 /// One rule of the policy's chain and its outcome.
@@ -32,20 +32,6 @@ pub async fn explain(
         hypothesis::explain(options, system.as_ref(), cwd, asked(system.as_ref(), cwd, what, write).await)
             .await;
     steps.into_iter().map(|(rule, says)| Step { rule: rule.to_owned(), says }).collect()
-}
-
-/// Measures one decision, from the text of the call to the verdict, without disk access: the median
-/// of `times` runs.
-pub async fn decision_time(
-    options: &RuntimeOptions,
-    system: Arc<dyn System>,
-    cwd: &AbsPath,
-    what: &str,
-    write: bool,
-    times: usize,
-) -> Duration {
-    let question = asked(system.as_ref(), cwd, what, write).await;
-    hypothesis::decision_time(options, system.as_ref(), cwd, question, times).await
 }
 
 /// Whether `what` is explained as a path rather than as a command.

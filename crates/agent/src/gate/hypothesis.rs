@@ -1,11 +1,10 @@
 //! Hypothetical calls: the decision that a new session would make.
 
-use super::look::{dialect, resolved, shelter};
+use super::look::{resolved, shelter};
 use crate::{
     Access, Effect, RuntimeOptions,
-    policy::{self, Bounds, Decision, Dialect, Grants, Policy, PolicySettings, Resolved, Shelter, Subject},
+    policy::{self, Bounds, Decision, Grants, Policy, PolicySettings, Resolved, Shelter, Subject},
 };
-use std::time::{Duration, Instant};
 use system::{AbsPath, System};
 
 /// A hypothetical call.
@@ -37,28 +36,6 @@ pub(crate) async fn verdict(
     in_question.ask(policy::decide)
 }
 
-/// Returns the median time of a decision, including parsing and excluding disk access.
-pub(crate) async fn decision_time(
-    options: &RuntimeOptions,
-    system: &dyn System,
-    cwd: &AbsPath,
-    question: Question<'_>,
-    times: usize,
-) -> Duration {
-    let mut hypothesis = Hypothesis::new(options, system, cwd, question).await;
-    let mut took: Vec<_> = (0..times.max(1))
-        .map(|_| {
-            let start = Instant::now();
-            let Resolved { access, canonical, .. } = hypothesis.accesses[0].clone();
-            hypothesis.accesses = vec![Resolved::new(access, canonical, hypothesis.dialect)];
-            std::hint::black_box(hypothesis.ask(policy::decide));
-            start.elapsed()
-        })
-        .collect();
-    took.sort();
-    took[took.len() / 2]
-}
-
 /// A hypothetical call in a hypothetical session.
 struct Hypothesis<'a> {
     options: &'a RuntimeOptions,
@@ -67,7 +44,6 @@ struct Hypothesis<'a> {
     accesses: Vec<Resolved>,
     grants: Grants,
     shelter: Shelter,
-    dialect: Dialect,
 }
 
 impl<'a> Hypothesis<'a> {
@@ -91,8 +67,7 @@ impl<'a> Hypothesis<'a> {
             temp: &[],
         };
         let (shelter, _) = shelter(system, &bounds, &accesses, None).await;
-        let dialect = dialect(system, None, false).await;
-        Self { options, question, roots, accesses, grants: Grants::default(), shelter, dialect }
+        Self { options, question, roots, accesses, grants: Grants::default(), shelter }
     }
 
     fn ask<T>(&self, ask: impl FnOnce(&Policy<'_>, &Subject<'_>) -> T) -> T {

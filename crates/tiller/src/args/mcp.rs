@@ -102,6 +102,33 @@ pub(crate) enum McpCommand {
     Export(Common),
 }
 
+impl McpCommand {
+    /// Returns the arguments that all commands have.
+    pub(crate) fn common(&self) -> &Common {
+        match self {
+            Self::List(common) | Self::Doctor(common) | Self::Export(common) => common,
+            Self::Add(Add { scope, .. }) | Self::Import { edited: scope, .. } => &scope.common,
+            Self::Remove(edited) | Self::Enable(edited) | Self::Disable(edited) => &edited.scope.common,
+            Self::Status(named) | Self::Tools(named) => &named.common,
+            Self::Trust(trusted) => &trusted.named.common,
+            Self::Schema(called) | Self::Call(called) => &called.common,
+            // These have an output of their own.
+            Self::Lua(_) | Self::Serve(_) => &Common { json: false },
+            Self::Resources { common, .. } | Self::Prompts { common, .. } => common,
+            Self::Resource { common, .. } | Self::Prompt { common, .. } => common,
+            Self::Preset(PresetCommand::List(common) | PresetCommand::Show { common, .. }) => common,
+            Self::Login(login) => &login.common,
+            Self::Logout { common, .. } => common,
+            Self::Preset(PresetCommand::Add { scope, .. }) => &scope.common,
+            Self::Secret(
+                SecretCommand::Set { common, .. }
+                | SecretCommand::List(common)
+                | SecretCommand::Unset { common, .. },
+            ) => common,
+        }
+    }
+}
+
 /// The option of every command.
 #[derive(Debug, Default, Args)]
 pub(crate) struct Common {

@@ -27,7 +27,7 @@ pub(crate) fn trust_items(
         shown: loosening,
     };
     let settings = Some(settings).filter(|settings| !settings.parts.is_empty());
-    let hooks = scratch.hooks.iter().map(|(name, hook)| hook_item(name, hook));
+    let hooks = scratch.session.hooks.iter().map(|(name, hook)| hook_item(name, hook));
     Ok(settings.into_iter().chain(hooks).collect())
 }
 

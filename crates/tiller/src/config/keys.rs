@@ -1,9 +1,9 @@
 //! Every setting. `about` describes them, in the same order.
 
-use super::key::{InProject, Key, Value};
-use crate::extensions::{self, Offered};
+use super::{InProject, Key, Value, ValueError};
 use crate::limits::{HOOK_TIMEOUT_MAX, IDLE_TIMEOUT_MAX};
 use crate::options::{AskLoginShell, Network, Options, Terminal, Tools, Wire};
+use ::mcp::{Offered, server_name};
 use agent::{
     Answer, CallsAsText, HookEvent, PermissionRule, ToolProfile, check_tool_name, check_tool_pattern,
 };
@@ -26,29 +26,29 @@ pub(crate) const KEYS: &[Key] = &[
     Key {
         name: "agent.default_model",
         in_project: InProject::WhenTrusted(MODEL),
-        set: |o, _, v| Ok(o.model = Some(model(v.text()?)?)),
+        set: |o, _, v| Ok(o.session.model = Some(model(v.text()?)?)),
     },
     Key {
         name: "agent.mode",
         in_project: InProject::Tightens(|before, after| order_of_mode(after) >= order_of_mode(before)),
-        set: |o, _, v| Ok(o.mode = v.word()?),
+        set: |o, _, v| Ok(o.session.mode = v.word()?),
     },
     Key {
         name: "agent.system_prompt",
         in_project: InProject::WhenTrusted(PROMPT),
-        set: |o, _, v| Ok(o.append_system_prompt = Some(v.text()?)),
+        set: |o, _, v| Ok(o.session.append_system_prompt = Some(v.text()?)),
     },
     Key {
         name: "tools.default_permission_mode",
         in_project: InProject::Tightens(|before, after| {
             order_of_permission(after) >= order_of_permission(before)
         }),
-        set: |o, _, v| Ok(o.permission_mode = v.word()?),
+        set: |o, _, v| Ok(o.session.permission_mode = v.word()?),
     },
     Key {
         name: "tools.denied_tools",
         in_project: InProject::Adds,
-        set: |o, _, v| Ok(o.denied_tools.extend(checked(v.texts()?, check_tool_name)?)),
+        set: |o, _, v| Ok(o.permissions.denied_tools.extend(checked(v.texts()?, check_tool_name)?)),
     },
     Key {
         name: "tools.blocked_paths",
@@ -61,26 +61,26 @@ pub(crate) const KEYS: &[Key] = &[
                 None => pattern,
             };
             let patterns: Vec<_> = v.texts()?.into_iter().map(at_home).collect();
-            o.blocked_paths.extend(patterns);
+            o.permissions.blocked_paths.extend(patterns);
             Ok(())
         },
     },
     Key {
         name: "tools.allowed_paths",
         in_project: InProject::WhenTrusted(PATHS),
-        set: |o, _, v| Ok(o.allowed_paths.extend(v.paths(&o.directories.home)?)),
+        set: |o, _, v| Ok(o.permissions.allowed_paths.extend(v.paths(&o.directories.home)?)),
     },
     Key {
         name: "tools.bash.timeout",
         in_project: InProject::Tightens(|before, after| {
-            after.limits.tools.command_timeout <= before.limits.tools.command_timeout
+            after.session.limits.tools.command_timeout <= before.session.limits.tools.command_timeout
         }),
         set: |o, _, v| {
-            let (given, most) = (v.seconds()?, o.limits.tools.command_timeout_max);
+            let (given, most) = (v.seconds()?, o.session.limits.tools.command_timeout_max);
             if given > most {
-                return Err(format!("is at most {} seconds", most.as_secs()));
+                return Err(ValueError::TooLong(most));
             }
-            Ok(o.limits.tools.command_timeout = given)
+            Ok(o.session.limits.tools.command_timeout = given)
         },
     },
     Key {
@@ -89,18 +89,18 @@ pub(crate) const KEYS: &[Key] = &[
         set: |o, _, v| {
             let words = ToolProfile::ALL.map(|(word, profile)| (word, Some(profile)));
             let words: Vec<_> = std::iter::once(("auto", None)).chain(words).collect();
-            Ok(o.tool_profile = v.one_of(&words)?)
+            Ok(o.providers.tool_profile = v.one_of(&words)?)
         },
     },
     Key {
         name: "permissions.deny",
         in_project: InProject::Adds,
-        set: |o, _, v| Ok(o.rules.deny.extend(rules(o, v)?)),
+        set: |o, _, v| Ok(o.permissions.rules.deny.extend(rules(o, v)?)),
     },
     Key {
         name: "permissions.ask",
         in_project: InProject::Adds,
-        set: |o, _, v| Ok(o.rules.ask.extend(rules(o, v)?)),
+        set: |o, _, v| Ok(o.permissions.rules.ask.extend(rules(o, v)?)),
     },
     Key {
         name: "permissions.allow",
@@ -108,15 +108,17 @@ pub(crate) const KEYS: &[Key] = &[
         set: |o, _, v| {
             let rules = rules(o, v)?;
             match rules.iter().find_map(|rule| Some((rule, rule.too_wide_to_allow()?))) {
-                Some((rule, problem)) => Err(format!("{rule}: {problem}")),
-                None => Ok(o.rules.allow.extend(rules)),
+                Some((rule, problem)) => {
+                    Err(ValueError::TooWide { rule: rule.to_string(), problem: problem.to_string() })
+                }
+                None => Ok(o.permissions.rules.allow.extend(rules)),
             }
         },
     },
     Key {
         name: "mcp.permissions_default",
         in_project: InProject::WhenTrusted(SERVERS),
-        set: |o, _, v| Ok(o.rules.servers.default = v.one_of(&Answer::ALL)?),
+        set: |o, _, v| Ok(o.permissions.rules.servers.default = v.one_of(&Answer::ALL)?),
     },
     Key {
         name: "mcp.servers.NAME.permissions.read",
@@ -132,15 +134,19 @@ pub(crate) const KEYS: &[Key] = &[
         name: "mcp.servers.NAME.offer",
         in_project: InProject::Tightens(offers_no_more),
         set: |o, name, v| {
-            let offered = v.texts()?.iter().map(|word| Offered::named(word)).collect::<Result<_, _>>()?;
-            o.offers.insert(extensions::server_name(name), offered);
+            let offered = v
+                .texts()?
+                .iter()
+                .map(|word| Offered::named(word).map_err(ValueError::invalid))
+                .collect::<Result<_, _>>()?;
+            o.permissions.offers.insert(server_name(name), offered);
             Ok(())
         },
     },
     Key {
         name: "integrations.permissions_default",
         in_project: InProject::WhenTrusted(SERVICES),
-        set: |o, _, v| Ok(o.rules.integrations.default = v.one_of(&Answer::ALL)?),
+        set: |o, _, v| Ok(o.permissions.rules.integrations.default = v.one_of(&Answer::ALL)?),
     },
     Key {
         name: "integrations.native_tools",
@@ -177,7 +183,7 @@ pub(crate) const KEYS: &[Key] = &[
         set: |o, name, v| {
             let command = v.texts()?;
             if command.is_empty() {
-                return Err("is empty; write a program and its arguments".to_owned());
+                return Err(ValueError::NoProgram);
             }
             Ok(o.hook(name).command = command)
         },
@@ -193,188 +199,188 @@ pub(crate) const KEYS: &[Key] = &[
         set: |o, name, v| {
             let given = v.seconds()?;
             if given > HOOK_TIMEOUT_MAX {
-                return Err(format!("is at most {} seconds", HOOK_TIMEOUT_MAX.as_secs()));
+                return Err(ValueError::TooLong(HOOK_TIMEOUT_MAX));
             }
             Ok(o.hook(name).timeout = given)
         },
     },
     Key {
         name: "sandbox.level",
-        in_project: InProject::Tightens(|before, after| after.sandbox >= before.sandbox),
+        in_project: InProject::Tightens(|before, after| after.commands.sandbox >= before.commands.sandbox),
         set: |o, _, v| {
             let words = [SandboxLevel::Off, SandboxLevel::WorkspaceWrite, SandboxLevel::ReadOnly];
-            Ok(o.sandbox = v.one_of(&words.map(|level| (level.id(), level)))?)
+            Ok(o.commands.sandbox = v.one_of(&words.map(|level| (level.id(), level)))?)
         },
     },
     Key {
         name: "sandbox.network",
-        in_project: InProject::Tightens(|before, after| after.network >= before.network),
-        set: |o, _, v| Ok(o.network = v.one_of(&Network::ALL)?),
+        in_project: InProject::Tightens(|before, after| after.commands.network >= before.commands.network),
+        set: |o, _, v| Ok(o.commands.network = v.one_of(&Network::ALL)?),
     },
     Key {
         name: "sandbox.writable_paths",
         in_project: InProject::WhenTrusted(PATHS),
-        set: |o, _, v| Ok(o.writable_paths.extend(v.paths(&o.directories.home)?)),
+        set: |o, _, v| Ok(o.commands.writable_paths.extend(v.paths(&o.directories.home)?)),
     },
     Key {
         name: "sandbox.max_processes",
         in_project: InProject::Tightens(|before, after| {
-            after.resource_limits.processes <= before.resource_limits.processes
+            after.commands.resource_limits.processes <= before.commands.resource_limits.processes
         }),
-        set: |o, _, v| Ok(o.resource_limits.processes = v.count()?),
+        set: |o, _, v| Ok(o.commands.resource_limits.processes = v.count()?),
     },
     Key {
         name: "sandbox.max_memory_mb",
         in_project: InProject::Tightens(|before, after| {
-            after.resource_limits.memory_bytes <= before.resource_limits.memory_bytes
+            after.commands.resource_limits.memory_bytes <= before.commands.resource_limits.memory_bytes
         }),
-        set: |o, _, v| Ok(o.resource_limits.memory_bytes = megabytes(v.count()?)),
+        set: |o, _, v| Ok(o.commands.resource_limits.memory_bytes = megabytes(v.count()?)),
     },
     Key {
         name: "sandbox.max_file_mb",
         in_project: InProject::Tightens(|before, after| {
-            after.resource_limits.file_bytes <= before.resource_limits.file_bytes
+            after.commands.resource_limits.file_bytes <= before.commands.resource_limits.file_bytes
         }),
-        set: |o, _, v| Ok(o.resource_limits.file_bytes = megabytes(v.count()?)),
+        set: |o, _, v| Ok(o.commands.resource_limits.file_bytes = megabytes(v.count()?)),
     },
     Key {
         name: "sandbox.max_cpu_seconds",
         in_project: InProject::Tightens(|before, after| {
-            after.resource_limits.cpu_seconds <= before.resource_limits.cpu_seconds
+            after.commands.resource_limits.cpu_seconds <= before.commands.resource_limits.cpu_seconds
         }),
-        set: |o, _, v| Ok(o.resource_limits.cpu_seconds = v.count()?),
+        set: |o, _, v| Ok(o.commands.resource_limits.cpu_seconds = v.count()?),
     },
     Key {
         name: "sandbox.keep_variables",
         in_project: InProject::WhenTrusted(PATHS),
-        set: |o, _, v| Ok(o.keep_variables.extend(v.texts()?)),
+        set: |o, _, v| Ok(o.commands.keep_variables.extend(v.texts()?)),
     },
     Key {
         name: "env.login_shell",
         in_project: InProject::WhenTrusted(SHELL),
-        set: |o, _, v| Ok(o.ask_login_shell = v.one_of(&AskLoginShell::ALL)?),
+        set: |o, _, v| Ok(o.commands.ask_login_shell = v.one_of(&AskLoginShell::ALL)?),
     },
     Key {
         name: "context.max_output_lines",
         in_project: InProject::Tightens(|before, after| {
-            after.limits.tools.output_lines <= before.limits.tools.output_lines
+            after.session.limits.tools.output_lines <= before.session.limits.tools.output_lines
         }),
-        set: |o, _, v| Ok(o.limits.tools.output_lines = v.count()?),
+        set: |o, _, v| Ok(o.session.limits.tools.output_lines = v.count()?),
     },
     Key {
         name: "context.max_output_bytes",
         in_project: InProject::Tightens(|before, after| {
-            after.limits.tools.output_bytes <= before.limits.tools.output_bytes
+            after.session.limits.tools.output_bytes <= before.session.limits.tools.output_bytes
         }),
-        set: |o, _, v| Ok(o.limits.tools.output_bytes = v.count()?),
+        set: |o, _, v| Ok(o.session.limits.tools.output_bytes = v.count()?),
     },
     Key {
         name: "context.auto_compact",
         in_project: InProject::WhenTrusted(CONTEXT),
-        set: |o, _, v| Ok(o.limits.context.auto_compact = v.flag()?),
+        set: |o, _, v| Ok(o.session.limits.context.auto_compact = v.flag()?),
     },
     Key {
         name: "context.compact_threshold",
         in_project: InProject::WhenTrusted(CONTEXT),
-        set: |o, _, v| Ok(o.limits.context.compact_threshold = v.percent()?),
+        set: |o, _, v| Ok(o.session.limits.context.compact_threshold = v.percent()?),
     },
     Key {
         name: "context.reserve_output_tokens",
         in_project: InProject::WhenTrusted(CONTEXT),
-        set: |o, _, v| Ok(o.limits.context.reserve_output = v.count()?),
+        set: |o, _, v| Ok(o.session.limits.context.reserve_output = v.count()?),
     },
     Key {
         name: "context.auto_compact_buffer_tokens",
         in_project: InProject::WhenTrusted(CONTEXT),
-        set: |o, _, v| Ok(o.limits.context.auto_compact_buffer = v.count()?),
+        set: |o, _, v| Ok(o.session.limits.context.auto_compact_buffer = v.count()?),
     },
     Key {
         name: "context.warning_buffer_tokens",
         in_project: InProject::WhenTrusted(CONTEXT),
-        set: |o, _, v| Ok(o.limits.context.warning_buffer = v.count()?),
+        set: |o, _, v| Ok(o.session.limits.context.warning_buffer = v.count()?),
     },
     Key {
         name: "context.blocking_buffer_tokens",
         in_project: InProject::WhenTrusted(CONTEXT),
-        set: |o, _, v| Ok(o.limits.context.blocking_buffer = v.count()?),
+        set: |o, _, v| Ok(o.session.limits.context.blocking_buffer = v.count()?),
     },
     Key {
         name: "context.prune_protect",
         in_project: InProject::WhenTrusted(CONTEXT),
-        set: |o, _, v| Ok(o.limits.context.prune_protect = v.count()?),
+        set: |o, _, v| Ok(o.session.limits.context.prune_protect = v.count()?),
     },
     Key {
         name: "context.prune_min_savings",
         in_project: InProject::WhenTrusted(CONTEXT),
-        set: |o, _, v| Ok(o.limits.context.prune_min_savings = v.count()?),
+        set: |o, _, v| Ok(o.session.limits.context.prune_min_savings = v.count()?),
     },
     Key {
         name: "providers.silence",
         in_project: InProject::WhenTrusted(MODEL),
-        set: |o, _, v| Ok(o.silence = Some(silence(v)?)),
+        set: |o, _, v| Ok(o.providers.silence = Some(silence(v)?)),
     },
     Key {
         name: "providers.openai.api_key_env",
         in_project: InProject::WhenTrusted(MODEL),
-        set: |o, _, v| Ok(o.openai.api_key_env = v.variable()?),
+        set: |o, _, v| Ok(o.providers.openai.api_key_env = v.variable()?),
     },
     Key {
         name: "providers.openai.base_url",
         in_project: InProject::WhenTrusted(MODEL),
-        set: |o, _, v| Ok(o.openai.base_url = Some(v.url()?)),
+        set: |o, _, v| Ok(o.providers.openai.base_url = Some(v.url()?)),
     },
     Key {
         name: "providers.openai.wire",
         in_project: InProject::WhenTrusted(MODEL),
         set: |o, _, v| {
             let words = [("auto", Wire::Auto), ("chat", Wire::Chat), ("responses", Wire::Responses)];
-            Ok(o.openai.wire = v.one_of(&words)?)
+            Ok(o.providers.openai.wire = v.one_of(&words)?)
         },
     },
     Key {
         name: "providers.openai.silence",
         in_project: InProject::WhenTrusted(MODEL),
-        set: |o, _, v| Ok(o.openai.silence = Some(silence(v)?)),
+        set: |o, _, v| Ok(o.providers.openai.silence = Some(silence(v)?)),
     },
     Key {
         name: "providers.anthropic.api_key_env",
         in_project: InProject::WhenTrusted(MODEL),
-        set: |o, _, v| Ok(o.anthropic.api_key_env = v.variable()?),
+        set: |o, _, v| Ok(o.providers.anthropic.api_key_env = v.variable()?),
     },
     Key {
         name: "providers.anthropic.base_url",
         in_project: InProject::WhenTrusted(MODEL),
-        set: |o, _, v| Ok(o.anthropic.base_url = Some(v.url()?)),
+        set: |o, _, v| Ok(o.providers.anthropic.base_url = Some(v.url()?)),
     },
     Key {
         name: "providers.anthropic.silence",
         in_project: InProject::WhenTrusted(MODEL),
-        set: |o, _, v| Ok(o.anthropic.silence = Some(silence(v)?)),
+        set: |o, _, v| Ok(o.providers.anthropic.silence = Some(silence(v)?)),
     },
     Key {
         name: "providers.gemini.api_key_env",
         in_project: InProject::WhenTrusted(MODEL),
-        set: |o, _, v| Ok(o.gemini.api_key_env = v.variable()?),
+        set: |o, _, v| Ok(o.providers.gemini.api_key_env = v.variable()?),
     },
     Key {
         name: "providers.gemini.base_url",
         in_project: InProject::WhenTrusted(MODEL),
-        set: |o, _, v| Ok(o.gemini.base_url = Some(v.url()?)),
+        set: |o, _, v| Ok(o.providers.gemini.base_url = Some(v.url()?)),
     },
     Key {
         name: "providers.gemini.silence",
         in_project: InProject::WhenTrusted(MODEL),
-        set: |o, _, v| Ok(o.gemini.silence = Some(silence(v)?)),
+        set: |o, _, v| Ok(o.providers.gemini.silence = Some(silence(v)?)),
     },
     Key {
         name: "providers.custom.NAME.base_url",
         in_project: InProject::WhenTrusted(MODEL),
-        set: |o, name, v| Ok(o.custom(name)?.base_url = Some(v.url()?)),
+        set: |o, name, v| Ok(o.providers.named(name)?.base_url = Some(v.url()?)),
     },
     Key {
         name: "providers.custom.NAME.api_key_env",
         in_project: InProject::WhenTrusted(MODEL),
-        set: |o, name, v| Ok(o.custom(name)?.api_key_env = v.variable()?),
+        set: |o, name, v| Ok(o.providers.named(name)?.api_key_env = v.variable()?),
     },
     Key {
         name: "providers.custom.NAME.wire",
@@ -386,25 +392,25 @@ pub(crate) const KEYS: &[Key] = &[
                 ("anthropic", Wire::Anthropic),
                 ("gemini", Wire::Gemini),
             ];
-            Ok(o.custom(name)?.wire = v.one_of(&words)?)
+            Ok(o.providers.named(name)?.wire = v.one_of(&words)?)
         },
     },
     Key {
         name: "providers.custom.NAME.silence",
         in_project: InProject::WhenTrusted(MODEL),
-        set: |o, name, v| Ok(o.custom(name)?.silence = Some(silence(v)?)),
+        set: |o, name, v| Ok(o.providers.named(name)?.silence = Some(silence(v)?)),
     },
     Key {
         name: "providers.local.discover",
         in_project: InProject::WhenTrusted(MODEL),
-        set: |o, _, v| Ok(o.local.discover = v.flag()?),
+        set: |o, _, v| Ok(o.providers.local.discover = v.flag()?),
     },
     Key {
         name: "providers.local.urls",
         in_project: InProject::WhenTrusted(MODEL),
         set: |o, _, v| {
             for url in v.texts()? {
-                o.local.urls.push(Value::Text(url).url()?);
+                o.providers.local.urls.push(Value::Text(url).url()?);
             }
             Ok(())
         },
@@ -412,25 +418,30 @@ pub(crate) const KEYS: &[Key] = &[
     Key {
         name: "providers.local.ollama",
         in_project: InProject::WhenTrusted(MODEL),
-        set: |o, _, v| Ok(o.local.ollama = Some(providers::ollama_address(&v.text()?)?)),
+        set: |o, _, v| {
+            Ok(o.providers.local.ollama =
+                Some(providers::ollama_address(&v.text()?).map_err(ValueError::invalid)?))
+        },
     },
     Key {
         name: "providers.local.silence",
         in_project: InProject::WhenTrusted(MODEL),
-        set: |o, _, v| Ok(o.local.silence = Some(silence(v)?)),
+        set: |o, _, v| Ok(o.providers.local.silence = Some(silence(v)?)),
     },
     Key {
         name: "models.calls_as_text",
         in_project: InProject::WhenTrusted(MODEL),
         set: |o, _, v| {
             let words = [("auto", CallsAsText::Auto), ("on", CallsAsText::On), ("off", CallsAsText::Off)];
-            Ok(o.calls_as_text = v.one_of(&words)?)
+            Ok(o.session.calls_as_text = v.one_of(&words)?)
         },
     },
     Key {
         name: "client.terminal",
         in_project: InProject::WhenTrusted(PLACE),
-        set: |o, _, v| Ok(o.terminal = v.one_of(&[("client", Terminal::Client), ("local", Terminal::Local)])?),
+        set: |o, _, v| {
+            Ok(o.client.terminal = v.one_of(&[("client", Terminal::Client), ("local", Terminal::Local)])?)
+        },
     },
     Key {
         name: "client.tools",
@@ -442,95 +453,100 @@ pub(crate) const KEYS: &[Key] = &[
                 ("ide", Tools::Ide),
                 ("off", Tools::Off),
             ];
-            Ok(o.tools = v.one_of(&words)?)
+            Ok(o.client.tools = v.one_of(&words)?)
         },
     },
     Key {
         name: "limits.turn_requests",
         in_project: InProject::Tightens(|before, after| {
-            after.limits.turn_requests <= before.limits.turn_requests
+            after.session.limits.turn_requests <= before.session.limits.turn_requests
         }),
-        set: |o, _, v| Ok(o.limits.turn_requests = v.count()?),
+        set: |o, _, v| Ok(o.session.limits.turn_requests = v.count()?),
     },
     Key {
         name: "limits.identical_calls",
         in_project: InProject::Tightens(|before, after| {
-            after.limits.identical_calls <= before.limits.identical_calls
+            after.session.limits.identical_calls <= before.session.limits.identical_calls
         }),
-        set: |o, _, v| Ok(o.limits.identical_calls = v.count()?),
+        set: |o, _, v| Ok(o.session.limits.identical_calls = v.count()?),
     },
     Key {
         name: "limits.calls_per_response",
         in_project: InProject::Tightens(|before, after| {
-            after.limits.calls_per_response <= before.limits.calls_per_response
+            after.session.limits.calls_per_response <= before.session.limits.calls_per_response
         }),
-        set: |o, _, v| Ok(o.limits.calls_per_response = v.count()?),
+        set: |o, _, v| Ok(o.session.limits.calls_per_response = v.count()?),
     },
     Key {
         name: "limits.queued_prompts",
         in_project: InProject::Tightens(|before, after| {
-            after.limits.queued_prompts <= before.limits.queued_prompts
+            after.session.limits.queued_prompts <= before.session.limits.queued_prompts
         }),
-        set: |o, _, v| Ok(o.limits.queued_prompts = v.count()?),
+        set: |o, _, v| Ok(o.session.limits.queued_prompts = v.count()?),
     },
     Key {
         name: "limits.permission_wait",
         in_project: InProject::Tightens(|before, after| {
-            after.limits.permission_wait <= before.limits.permission_wait
+            after.session.limits.permission_wait <= before.session.limits.permission_wait
         }),
-        set: |o, _, v| Ok(o.limits.permission_wait = v.seconds()?),
+        set: |o, _, v| Ok(o.session.limits.permission_wait = v.seconds()?),
     },
 ];
 
 /// Parses the idle timeout of a model server.
-fn silence(value: &Value) -> Result<Duration, String> {
+fn silence(value: &Value) -> Result<Duration, ValueError> {
     let given = value.seconds()?;
     if given > IDLE_TIMEOUT_MAX {
-        return Err(format!("is at most {} seconds", IDLE_TIMEOUT_MAX.as_secs()));
+        return Err(ValueError::TooLong(IDLE_TIMEOUT_MAX));
     }
     Ok(given)
 }
 
 /// The strictness of the mode: `ask` allows less than `plan`, and `plan` less than `edit`.
 fn order_of_mode(options: &Options) -> usize {
-    agent::Mode::ALL.iter().position(|mode| *mode == options.mode).unwrap_or_default()
+    agent::Mode::ALL.iter().position(|mode| *mode == options.session.mode).unwrap_or_default()
 }
 
 /// Whether `after` offers no server anything that `before` did not.
 fn offers_no_more(before: &Options, after: &Options) -> bool {
-    let known = |name: &String, offer| before.offers.get(name).is_some_and(|offers| offers.contains(offer));
-    after.offers.iter().all(|(name, offers)| offers.iter().all(|offer| known(name, offer)))
+    let known = |name: &String, offer| {
+        before.permissions.offers.get(name).is_some_and(|offers| offers.contains(offer))
+    };
+    after.permissions.offers.iter().all(|(name, offers)| offers.iter().all(|offer| known(name, offer)))
 }
 
 fn order_of_permission(options: &Options) -> u8 {
-    match options.permission_mode {
+    match options.session.permission_mode {
         agent::PermissionMode::Prometheus => 0,
         agent::PermissionMode::Guardian => 1,
         agent::PermissionMode::Argus => 2,
     }
 }
 
-fn rules(options: &Options, value: &Value) -> Result<Vec<PermissionRule>, String> {
+fn rules(options: &Options, value: &Value) -> Result<Vec<PermissionRule>, ValueError> {
     let home = &options.directories.home;
     let rule = |text: &String| {
-        let rule = text.parse::<PermissionRule>()?;
-        rule.check_tool()?;
+        let rule = text.parse::<PermissionRule>().map_err(ValueError::invalid)?;
+        rule.check_tool().map_err(ValueError::invalid)?;
         Ok(rule.at_home(home))
     };
     value.texts()?.iter().map(rule).collect()
 }
 
 /// Checks names of tools: a misspelt name would protect nothing.
-fn checked(names: Vec<String>, check: fn(&str) -> Result<(), String>) -> Result<Vec<String>, String> {
-    names.iter().try_for_each(|name| check(name))?;
+fn checked(names: Vec<String>, check: fn(&str) -> Result<(), String>) -> Result<Vec<String>, ValueError> {
+    names.iter().try_for_each(|name| check(name)).map_err(ValueError::Invalid)?;
     Ok(names)
 }
 
 /// Checks a model's full id.
-pub(super) fn model(id: String) -> Result<String, String> {
+pub(super) fn model(id: String) -> Result<String, ValueError> {
     match id.split_once('/') {
         Some((provider, name)) if !provider.is_empty() && !name.is_empty() => Ok(id),
-        _ => Err(format!("takes PROVIDER/NAME, such as offline/pilot, not {id:?}")),
+        _ => Err(ValueError::Unexpected {
+            expected: "PROVIDER/NAME, such as offline/pilot",
+            given: format!("{id:?}"),
+        }),
     }
 }
 

@@ -1,9 +1,7 @@
 //! Resolves the layers of settings.
 
 use super::{
-    ConfigError, InProject, Place, ProjectHistory, SettingsFile,
-    key::Value,
-    keys,
+    ConfigError, InProject, Place, ProjectHistory, SettingsFile, Value, ValueError, keys,
     parse::{Setting, parse},
     variables,
 };
@@ -93,7 +91,7 @@ pub(crate) fn resolve(layers: Layers<'_>) -> Result<Resolved, ConfigError> {
     complete(&options)?;
     variables::apply(&mut options, layers.environment, layers.keys)?;
     apply_flags(&mut options, layers.flags);
-    if options.network == Network::AllowList {
+    if options.commands.network == Network::AllowList {
         notices.push(NO_ALLOW_LIST.to_owned());
     }
     Ok(Resolved { options, notices, effective })
@@ -107,11 +105,11 @@ pub(crate) fn users_blocked_paths(
 ) -> Result<Vec<String>, ConfigError> {
     let mut options = Options::built_in(directories.clone());
     user.map_or(Ok(()), |file| apply_user(&mut options, file))?;
-    Ok(options.blocked_paths)
+    Ok(options.permissions.blocked_paths)
 }
 
 /// Checks a model's id from a flag.
-pub(crate) fn check_model(id: &str) -> Result<String, String> {
+pub(crate) fn check_model(id: &str) -> Result<String, ValueError> {
     keys::model(id.to_owned())
 }
 
@@ -125,9 +123,9 @@ fn apply_project(
     notices: &mut Vec<String>,
 ) -> Result<Vec<EffectiveSetting>, ConfigError> {
     // A project's hook never replaces a hook of the user: that would loosen.
-    let own = std::mem::take(&mut options.hooks);
+    let own = std::mem::take(&mut options.session.hooks);
     let result = apply_each(options, layer, notices);
-    let brought = std::mem::replace(&mut options.hooks, own);
+    let brought = std::mem::replace(&mut options.session.hooks, own);
     for (name, hook) in brought {
         let why = layer.untrusted_hooks.get(&name);
         let project_hook = Some(ProjectHook { name: name.clone(), trusted: why.is_none() });
@@ -140,14 +138,14 @@ fn apply_project(
                 continue;
             }
         }
-        options.hooks.insert(format!("project/{name}"), HookOptions { project_hook, ..hook });
+        options.session.hooks.insert(format!("project/{name}"), HookOptions { project_hook, ..hook });
     }
     result
 }
 
 /// Checks that every hook has an event and a command.
 fn complete(options: &Options) -> Result<(), ConfigError> {
-    let incomplete = options.hooks.iter().find_map(|(name, hook)| match hook {
+    let incomplete = options.session.hooks.iter().find_map(|(name, hook)| match hook {
         HookOptions { event: None, .. } => Some((name, "on")),
         HookOptions { command, .. } if command.is_empty() => Some((name, "command")),
         _ => None,
@@ -193,13 +191,13 @@ fn apply_each(
 
 fn apply_flags(options: &mut Options, flags: Flags) {
     if let Some(model) = flags.model {
-        options.model = Some(model);
+        options.session.model = Some(model);
     }
-    options.mode = flags.mode.unwrap_or(options.mode);
-    options.permission_mode = flags.permission_mode.unwrap_or(options.permission_mode);
+    options.session.mode = flags.mode.unwrap_or(options.session.mode);
+    options.session.permission_mode = flags.permission_mode.unwrap_or(options.session.permission_mode);
     if let Some(text) = flags.append_system_prompt {
         options.append_prompt(&text);
     }
-    options.limits.turn_requests = flags.max_turns.unwrap_or(options.limits.turn_requests);
+    options.session.limits.turn_requests = flags.max_turns.unwrap_or(options.session.limits.turn_requests);
     options.record = flags.record;
 }

@@ -1,6 +1,6 @@
 //! Parses the text of a settings file into settings with their line numbers.
 
-use super::{ConfigError, KEYS, Key, Place, SettingsFile, key::Value};
+use super::{ConfigError, KEYS, Key, Place, SettingsFile, Value, ValueError};
 use crate::options::Options;
 use toml::de::{DeTable, DeValue};
 
@@ -76,7 +76,7 @@ fn collect(
                 collect(file, &format!("{full}."), inner, settings)?;
             }
             _ if KEYS.iter().any(|key| key.is_in(&full)) => {
-                let problem = format!("is a group of settings; write [{full}] and the settings below it");
+                let problem = ValueError::Group(full.clone());
                 return Err(ConfigError::BadValue { place, key: full, problem });
             }
             _ => return Err(ConfigError::UnknownKey { nearest: nearest(&full), key: full, place }),

@@ -38,7 +38,7 @@ impl ProjectHistory {
                 self.settings.push(setting);
             }
         }
-        for hook in options.hooks.values() {
+        for hook in options.session.hooks.values() {
             if let Some(brought) = hook.project_hook.as_ref().filter(|brought| brought.trusted) {
                 self.hooks.insert(brought.name.clone(), hook.clone());
             }
@@ -89,7 +89,7 @@ impl ProjectHistory {
     /// while its item is trusted.
     pub(super) fn keep_hooks(&self, options: &mut Options) {
         for (name, hook) in &self.hooks {
-            let now = options.hooks.entry(format!("project/{name}")).or_insert_with(|| hook.clone());
+            let now = options.session.hooks.entry(format!("project/{name}")).or_insert_with(|| hook.clone());
             if now.project_hook.as_ref().is_some_and(|brought| !brought.trusted) {
                 now.clone_from(hook);
             }

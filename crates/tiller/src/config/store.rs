@@ -1,6 +1,6 @@
 //! Writes one setting into a settings file and preserves the rest of the text.
 
-use super::{ConfigError, Place, SettingsFile, parse::parse};
+use super::{ConfigError, Place, SettingsFile, ValueError, parse::parse};
 use crate::options::{Directories, Options};
 use toml::de::{DeTable, DeValue};
 
@@ -15,10 +15,10 @@ pub(crate) fn with_setting(
     value: &serde_json::Value,
 ) -> Result<String, ConfigError> {
     let place = || Place::File(file.path.clone(), 1);
-    let bad = |problem: &str| ConfigError::BadValue {
+    let bad = |problem| ConfigError::BadValue {
         place: place(),
         key: name.to_owned(),
-        problem: problem.to_owned(),
+        problem: ValueError::Unwritable(problem),
     };
     let plain = |part: &str| {
         !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
@@ -76,7 +76,7 @@ pub(crate) fn without_setting(file: &SettingsFile, name: &str) -> Result<Option<
         false => Err(ConfigError::BadValue {
             place: Place::File(file.path.clone(), 1),
             key: name.to_owned(),
-            problem: "cannot be removed from this file; edit the file yourself".to_owned(),
+            problem: ValueError::Unwritable("cannot be removed from this file; edit the file yourself"),
         }),
     }
 }

@@ -1,14 +1,15 @@
 //! Tests of the layers.
 
 use super::*;
-use crate::extensions::Offered;
 use crate::{
     environment::Environment,
     keys::StoredKeys,
     options::{HookOptions, Options, Wire},
 };
+use ::mcp::Offered;
 use agent::{Mode, PermissionMode};
 use std::collections::BTreeMap;
+use system::AbsPath;
 
 const DOCUMENT: &str = include_str!("../../../../docs/configuration.md");
 
@@ -74,7 +75,7 @@ fn each_layer_overrides_the_one_below() {
     ];
     for (user, environment, flags, expected) in layers {
         assert_eq!(
-            options(Case { user, environment, flags, ..Case::default() }).mode,
+            options(Case { user, environment, flags, ..Case::default() }).session.mode,
             expected,
             "{user} {environment:?}"
         );
@@ -89,12 +90,12 @@ fn a_project_may_only_tighten() {
         "tools = { default_permission_mode = 'argus', denied_tools = ['grep'] }\n[limits]\nturn_requests = 3",
     );
     assert_eq!(tight.notices, Vec::<String>::new());
-    assert_eq!(tight.options.permission_mode, PermissionMode::Argus);
-    assert_eq!(tight.options.denied_tools, ["bash", "grep"]);
-    assert_eq!(tight.options.limits.turn_requests, 3);
+    assert_eq!(tight.options.session.permission_mode, PermissionMode::Argus);
+    assert_eq!(tight.options.permissions.denied_tools, ["bash", "grep"]);
+    assert_eq!(tight.options.session.limits.turn_requests, 3);
     let fewer = case("mcp.servers.s.offer = ['roots', 'sampling']", "mcp.servers.s.offer = ['roots']");
     assert_eq!(
-        (fewer.notices.len(), fewer.options.offers["s"].as_slice()),
+        (fewer.notices.len(), fewer.options.permissions.offers["s"].as_slice()),
         (0, &[Offered::named("roots").unwrap()][..])
     );
 
@@ -133,9 +134,9 @@ fn a_trusted_project_may_redirect_but_not_loosen() {
         "agent.default_model = 'custom/x'\npermissions.allow = ['bash(make *)']\nproviders.openai.base_url = 'http://in.house'",
     );
     assert_eq!(trusted.notices, Vec::<String>::new());
-    assert_eq!(trusted.options.model.as_deref(), Some("custom/x"));
-    assert_eq!(trusted.options.openai.base_url.as_deref(), Some("http://in.house"));
-    assert_eq!(trusted.options.rules.allow.len(), 1);
+    assert_eq!(trusted.options.session.model.as_deref(), Some("custom/x"));
+    assert_eq!(trusted.options.providers.openai.base_url.as_deref(), Some("http://in.house"));
+    assert_eq!(trusted.options.permissions.rules.allow.len(), 1);
     // Settings that restrict the project remain the user's own, trusted or not.
     for project in [
         "mcp.servers.s.offer = ['roots']",
@@ -156,7 +157,7 @@ fn a_trusted_project_adds_hooks_and_never_replaces_the_users() {
     let (user, project) = (hook("mine"), hook("theirs"));
     let commands = |trusted| {
         let options = options(Case { user: &user, project: &project, trusted, ..Case::default() });
-        let hooks = options.hooks.into_iter();
+        let hooks = options.session.hooks.into_iter();
         let trusted = |hook: &HookOptions| hook.project_hook.as_ref().map(|brought| brought.trusted);
         hooks.map(|(name, hook)| (name, hook.command[0].clone(), trusted(&hook))).collect::<Vec<_>>()
     };
@@ -166,7 +167,7 @@ fn a_trusted_project_adds_hooks_and_never_replaces_the_users() {
         assert_eq!(commands(trusted), [own.clone(), theirs]);
     }
     let half = run(Case { project: "hooks.guard.on = 'stop'", ..Case::default() }).unwrap();
-    assert!(half.options.hooks.is_empty() && half.notices[0].contains("\"guard\" is not run"));
+    assert!(half.options.session.hooks.is_empty() && half.notices[0].contains("\"guard\" is not run"));
     let incomplete = run(Case { user: "hooks.x.command = ['a']", ..Case::default() }).unwrap_err();
     assert_eq!(incomplete.to_string(), "the hook \"x\" has no \"on\"; write hooks.NAME.on");
 }
@@ -183,8 +184,9 @@ fn s39_the_strictest_layer_wins_in_every_combination() {
             "" => String::new(),
             list => format!("permissions.{list} = ['bash(make *)']"),
         };
-        let rules =
-            options(Case { user: &line(user), project: &line(project), trusted, ..Case::default() }).rules;
+        let rules = options(Case { user: &line(user), project: &line(project), trusted, ..Case::default() })
+            .permissions
+            .rules;
         let has = |list: &str| *user == list || (*project == list && (list != "allow" || trusted));
         assert_eq!(!rules.deny.is_empty(), has("deny"), "{user} {project} {trusted}");
         assert_eq!(!rules.ask.is_empty(), has("ask"), "{user} {project} {trusted}");
@@ -320,15 +322,15 @@ fn keys_never_come_from_settings_and_are_never_shown() {
         environment: &environment,
         ..Case::default()
     });
-    assert_eq!(options.openai.api_key.as_ref().map(|key| key.reveal()), Some("s3cret"));
-    assert_eq!(options.anthropic.api_key.as_ref().map(|key| key.reveal()), Some("other"));
+    assert_eq!(options.providers.openai.api_key.as_ref().map(|key| key.reveal()), Some("s3cret"));
+    assert_eq!(options.providers.anthropic.api_key.as_ref().map(|key| key.reveal()), Some("other"));
     assert!(!format!("{options:?}").contains("s3cret"));
 
     for (environment, expected) in [
         (&[("GOOGLE_API_KEY", "old")][..], "old"),
         (&[("GOOGLE_API_KEY", "old"), ("GEMINI_API_KEY", "new")], "new"),
     ] {
-        let key = self::options(Case { environment, ..Case::default() }).gemini.api_key;
+        let key = self::options(Case { environment, ..Case::default() }).providers.gemini.api_key;
         assert_eq!(key.as_ref().map(|key| key.reveal()), Some(expected));
     }
 
@@ -348,7 +350,7 @@ fn keys_never_come_from_settings_and_are_never_shown() {
 fn options_of_custom() -> crate::options::Provider {
     let user = "[providers.custom.my-groq]\nbase_url = 'https://g.example/v1/'\nwire = 'anthropic'";
     let environment = [("MY_GROQ_API_KEY", "g")];
-    options(Case { user, environment: &environment, ..Case::default() }).custom["my-groq"].clone()
+    options(Case { user, environment: &environment, ..Case::default() }).providers.custom["my-groq"].clone()
 }
 
 /// Resolves a user's file with this text, for tests of other modules.

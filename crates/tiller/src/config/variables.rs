@@ -1,6 +1,6 @@
 //! Settings from environment variables.
 
-use super::{ConfigError, KEYS, Place, key::Value};
+use super::{ConfigError, KEYS, Place, Value};
 use crate::{
     environment::Environment,
     keys::StoredKeys,
@@ -38,19 +38,19 @@ pub(super) fn apply(
     }
     // The variable belongs to another program, so an invalid value is only logged.
     match environment.get(OLLAMA_HOST).map(providers::ollama_address) {
-        Some(Ok(address)) => options.local.ollama = Some(address),
+        Some(Ok(address)) => options.providers.local.ollama = Some(address),
         Some(Err(problem)) => {
             tracing::warn!("the environment variable {OLLAMA_HOST} {problem}; it is ignored")
         }
         None => {}
     }
-    options.login = environment.login_shell(options.ask_login_shell);
+    options.commands.login = environment.login_shell(options.commands.ask_login_shell);
     let vendors = [
-        ("openai", &mut options.openai),
-        ("anthropic", &mut options.anthropic),
-        ("gemini", &mut options.gemini),
+        ("openai", &mut options.providers.openai),
+        ("anthropic", &mut options.providers.anthropic),
+        ("gemini", &mut options.providers.gemini),
     ];
-    let custom = options.custom.iter_mut().map(|(name, provider)| (name.as_str(), provider));
+    let custom = options.providers.custom.iter_mut().map(|(name, provider)| (name.as_str(), provider));
     for (name, provider) in vendors.into_iter().chain(custom) {
         // Google's own programs accept either name.
         let other = (provider.api_key_env == "GEMINI_API_KEY").then(|| environment.get("GOOGLE_API_KEY"));

@@ -46,7 +46,12 @@ pub(crate) async fn run(subject: Subject<'_>, args: &DoctorArgs) -> Result<Exit>
     writeln!(stdout, "data       {}", options.directories.data)?;
     writeln!(stdout, "sessions   {}", sessions.line())?;
     writeln!(stdout, "model      {}", model.default.as_deref().unwrap_or("none"))?;
-    writeln!(stdout, "sandbox    {}, network {}", options.sandbox.id(), options.network.id())?;
+    writeln!(
+        stdout,
+        "sandbox    {}, network {}",
+        options.commands.sandbox.id(),
+        options.commands.network.id()
+    )?;
     writeln!(stdout, "kernel     {}", kernel(*support, IS_LINUX))?;
     for (name, key, base) in providers(options) {
         let key = if key { "key set" } else { "no key" };
@@ -83,7 +88,7 @@ impl Report {
         let support = wiring::local_system(options).sandbox_support().await;
         let sessions = health::check(options).await;
         let model = model::check(options, subject.catalog).await;
-        let network = (options.network == Network::AllowList).then(|| NO_ALLOW_LIST.to_owned());
+        let network = (options.commands.network == Network::AllowList).then(|| NO_ALLOW_LIST.to_owned());
         let settings = subject
             .settings_problem
             .map(|problem| format!("the settings are invalid, and this report ignores them: {problem}"));
@@ -116,8 +121,8 @@ impl Report {
             "default_model": model.default,
             "provider_auth_status": model.credentials,
             "sandbox": {
-                "level": options.sandbox.id(),
-                "network": options.network.id(),
+                "level": options.commands.sandbox.id(),
+                "network": options.commands.network.id(),
                 "landlock_abi": support.landlock_abi,
                 "seccomp": support.seccomp,
                 "namespaces": support.namespaces,
@@ -137,12 +142,16 @@ impl Report {
 
 /// Returns the ignored settings, and what this machine lacks for the sandbox.
 fn notices_with_shortcoming(options: &Options, notices: &[String], support: SandboxSupport) -> Vec<String> {
-    notices.iter().cloned().chain(shortcoming(options.sandbox, support, IS_LINUX)).collect()
+    notices.iter().cloned().chain(shortcoming(options.commands.sandbox, support, IS_LINUX)).collect()
 }
 
 fn providers(options: &Options) -> [(&'static str, bool, Option<String>); 3] {
-    [("openai", &options.openai), ("anthropic", &options.anthropic), ("gemini", &options.gemini)]
-        .map(|(name, provider)| (name, provider.api_key.is_some(), provider.base_url.clone()))
+    [
+        ("openai", &options.providers.openai),
+        ("anthropic", &options.providers.anthropic),
+        ("gemini", &options.providers.gemini),
+    ]
+    .map(|(name, provider)| (name, provider.api_key.is_some(), provider.base_url.clone()))
 }
 
 /// Describes the sandbox features of the kernel.

@@ -56,7 +56,7 @@ pub(super) async fn check(options: &Options, catalog: &Catalog) -> ModelHealth {
     let local: Vec<_> =
         catalog.list().into_iter().map(|model| model.id).filter(|id| id.starts_with("local/")).collect();
     if !local.is_empty() && !id.starts_with("local/") {
-        let chosen = if options.model.is_some() { "the default is set to" } else { "the default is" };
+        let chosen = if options.session.model.is_some() { "the default is set to" } else { "the default is" };
         health.notes.push(format!("this machine serves {}; {chosen} {id}", local.join(", ")));
         if !health.issues.is_empty() {
             health.next_commands.push(format!("tiller setup --model {}", local[0]));

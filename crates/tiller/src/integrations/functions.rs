@@ -2,7 +2,7 @@
 //! account that has credentials.
 
 use super::{AccountAdvice, Integrations, advice};
-use crate::{extensions, settings::Settings};
+use crate::settings::Settings;
 use ::integrations::{Function, Integration, IntegrationTool, Switches};
 use agent::{AnyTool, Offer, SessionId, SessionScope, ToolProvider, ToolSource};
 use async_trait::async_trait;
@@ -10,6 +10,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Returns the user's current switches.
 pub(crate) type Now = dyn Fn() -> Arc<Switches> + Send + Sync;
+
+/// Returns a function that reads a session's current settings for integrations.
+pub(crate) fn switches(settings: &Arc<Settings>, session: &SessionScope) -> Arc<Now> {
+    let (settings, session) = (settings.clone(), session.id.clone());
+    // A session without a follower has ended.
+    Arc::new(move || match settings.of_session(&session) {
+        Some(follower) => Arc::new(follower.last_snapshot().options.switches()),
+        None => Arc::default(),
+    })
+}
 
 /// The functions below `app.integrations`.
 pub(crate) struct IntegrationFunctions {
@@ -77,7 +87,7 @@ impl ToolProvider for NativeTools {
             integrations: self.integrations.clone(),
             settings: self.settings.clone(),
             session: session.id.clone(),
-            now: extensions::switches(&self.settings, session),
+            now: switches(&self.settings, session),
         })
     }
 }

@@ -14,15 +14,12 @@ mod settings;
 pub(crate) use accounts::{Change, StoredAccounts};
 pub(crate) use advice::AccountAdvice;
 pub(crate) use commands::run;
-pub(crate) use functions::{IntegrationFunctions, NativeTools, Now, tools_of};
+pub(crate) use functions::{IntegrationFunctions, NativeTools, switches, tools_of};
 pub(crate) use settings::Store;
 
 use crate::{environment::Environment, options::Options, secrets::Values, wiring};
-use ::integrations::{
-    AddressGuard, Call, Caller, Catalogue, Client, IntegrationTool, Network, Permission, Permissions,
-    Switches,
-};
-use agent::{Answer, AnyTool as _, Refusal};
+use ::integrations::{AddressGuard, Call, Caller, Catalogue, Client, IntegrationTool, Network};
+use agent::{AnyTool as _, Refusal};
 use library::Library;
 use providers::HttpClients;
 use serde_json::{Map, Value};
@@ -98,26 +95,5 @@ impl Integrations {
             )),
             _ => None,
         }
-    }
-}
-
-impl Options {
-    /// Converts the settings of integrations into the form of the `integrations` crate.
-    pub(crate) fn switches(&self) -> Switches {
-        let permission = |answer: Answer| match answer {
-            Answer::Allow => Permission::Allow,
-            Answer::Ask => Permission::Ask,
-            Answer::Deny => Permission::Deny,
-        };
-        let rules = &self.rules.integrations;
-        let mut switches = Switches { default: permission(rules.default), ..Switches::default() };
-        for (name, rule) in &rules.servers {
-            let (read, write) = (rule.read.map(permission), rule.write.map(permission));
-            switches.each.insert(name.clone(), Permissions { enabled: false, read, write });
-        }
-        for (name, enabled) in &self.integrations.enabled {
-            switches.each.entry(name.clone()).or_default().enabled = *enabled;
-        }
-        switches
     }
 }

@@ -6,6 +6,7 @@ mod file;
 mod login;
 mod names;
 mod new_server;
+mod options;
 mod pins;
 mod preset;
 mod queries;
@@ -15,16 +16,16 @@ mod values;
 
 pub(crate) use direct::{DirectServers, DirectTool, ToolLookupError};
 pub(crate) use new_server::{NewServer, add, keep_secret, secret_key};
-pub(crate) use pins::Pins;
+pub(crate) use options::mcp_options;
+use pins::Pins;
 
 pub(crate) use crate::secrets::Values;
 pub(crate) use script::{DirectHost, ServerFunctions, SessionFunctions};
 
 use crate::{
-    args::{Add, Common, Edited, McpCommand, PresetCommand, SecretCommand, Trusted},
+    args::{Add, Edited, McpCommand, SecretCommand, Trusted},
     environment::Environment,
     exit::{Exit, PrintedError, usage},
-    extensions,
     options::Options,
     trust, wiring,
 };
@@ -81,7 +82,7 @@ pub(crate) async fn run(
     command: McpCommand,
 ) -> Result<Exit> {
     let json = command.common().json;
-    let servers = extensions::mcp_options(options, environment);
+    let servers = mcp_options(options, environment);
     let force = matches!(&command, McpCommand::Call(called) if called.force);
     let context =
         CommandContext { options, servers, system: wiring::local_system(options), environment, cwd, force };
@@ -110,32 +111,6 @@ pub(crate) async fn run(
     };
     crate::streams::stdout().write_all(text.as_bytes())?;
     Ok(report.exit)
-}
-
-impl McpCommand {
-    fn common(&self) -> &Common {
-        match self {
-            Self::List(common) | Self::Doctor(common) | Self::Export(common) => common,
-            Self::Add(Add { scope, .. }) | Self::Import { edited: scope, .. } => &scope.common,
-            Self::Remove(edited) | Self::Enable(edited) | Self::Disable(edited) => &edited.scope.common,
-            Self::Status(named) | Self::Tools(named) => &named.common,
-            Self::Trust(trusted) => &trusted.named.common,
-            Self::Schema(called) | Self::Call(called) => &called.common,
-            // These have an output of their own.
-            Self::Lua(_) | Self::Serve(_) => &Common { json: false },
-            Self::Resources { common, .. } | Self::Prompts { common, .. } => common,
-            Self::Resource { common, .. } | Self::Prompt { common, .. } => common,
-            Self::Preset(PresetCommand::List(common) | PresetCommand::Show { common, .. }) => common,
-            Self::Login(login) => &login.common,
-            Self::Logout { common, .. } => common,
-            Self::Preset(PresetCommand::Add { scope, .. }) => &scope.common,
-            Self::Secret(
-                SecretCommand::Set { common, .. }
-                | SecretCommand::List(common)
-                | SecretCommand::Unset { common, .. },
-            ) => common,
-        }
-    }
 }
 
 impl CommandContext<'_> {
@@ -419,7 +394,7 @@ impl CommandContext<'_> {
     /// Whether the settings deny a tool. No other rule applies: the user who types a call has
     /// decided.
     fn denied(&self, function: &str) -> bool {
-        self.options.denied_tools.iter().any(|tool| tool == function)
+        self.options.permissions.denied_tools.iter().any(|tool| tool == function)
     }
 }
 

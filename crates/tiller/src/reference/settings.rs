@@ -1,7 +1,7 @@
 //! The page of settings.
 
 use super::wrapped;
-use crate::config::{DefaultValue, InProject, Item, KEYS, Key, Takes};
+use crate::config::{DefaultValue, InProject, Item, KEYS, Key, Takes, description, variable_of};
 
 const HEAD: &str = "\
 # Settings
@@ -36,12 +36,12 @@ pub(super) fn page() -> String {
 }
 
 fn section(key: &Key) -> String {
-    let about = key.about();
+    let about = description(key);
     let mut text = format!("\n### `{}`\n\n{}\n", key.name, wrapped(&linked(about.text), ""));
     let mut line = |name: &str, value: String| text += &wrapped(&format!("- {name}: {value}"), "  ");
     line("takes", takes(about.takes));
     line("default", default(about.default));
-    if let Some(variable) = key.variable() {
+    if let Some(variable) = variable_of(key) {
         line("environment variable", format!("`{variable}`"));
     }
     line("in a project", rule(key.in_project));

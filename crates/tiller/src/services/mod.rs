@@ -29,10 +29,6 @@ pub(crate) struct Services {
     pub(crate) settings: Arc<Settings>,
     /// The options at the start of the program, for its working directory.
     pub(crate) options: Options,
-    /// The settings that were ignored, with the reasons.
-    pub(crate) notices: Vec<String>,
-    /// Why the settings files could not be used at the start.
-    pub(crate) problem: Option<String>,
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) environment: Environment,
     pub(crate) extensions: Extensions,
@@ -153,11 +149,12 @@ impl NativeServices for Services {
     }
 
     async fn doctor(&self) -> Result<Value, ServiceError> {
+        let (now, problem) = self.settings.refresh().await.map_err(|error| self.failed(&error))?;
         let subject = doctor::Subject {
-            options: &self.options,
+            options: &now.options,
             catalog: &self.catalog,
-            notices: &self.notices,
-            settings_problem: self.problem.as_deref(),
+            notices: &now.notices,
+            settings_problem: problem.as_deref(),
         };
         Ok(doctor::report(subject).await)
     }
@@ -170,7 +167,7 @@ impl Services {
             Some(follower) => follower.refresh().await.options.clone(),
             None => self.settings.read(&context.cwd).await.map_err(|error| self.failed(&error))?.options,
         };
-        (options.mode, options.permission_mode) = (context.mode, context.permission_mode);
+        (options.session.mode, options.session.permission_mode) = (context.mode, context.permission_mode);
         Ok(options)
     }
 

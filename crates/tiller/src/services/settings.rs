@@ -59,10 +59,10 @@ pub(super) async fn configure_provider(
     let now = services.current_options(context).await?;
     let name = set.provider.as_str();
     let known = match name {
-        "openai" => Some(&now.openai),
-        "anthropic" => Some(&now.anthropic),
-        "gemini" => Some(&now.gemini),
-        _ => now.custom.get(name),
+        "openai" => Some(&now.providers.openai),
+        "anthropic" => Some(&now.providers.anthropic),
+        "gemini" => Some(&now.providers.gemini),
+        _ => now.providers.custom.get(name),
     };
     let has_key = known.is_some_and(|provider| provider.api_key.is_some());
     let kept = values.secrets().await.is_ok_and(|secrets| secrets.contains_key(&secret_name(name)));
@@ -82,7 +82,7 @@ pub(super) async fn configure_provider(
         "source": if kept { "stored" } else { "environment" },
         "driver": name,
         "url": url,
-        "default_model": now.model,
+        "default_model": now.session.model,
         "configured_api_key": has_key,
     }))
 }

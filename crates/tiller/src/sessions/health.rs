@@ -1,7 +1,7 @@
 //! The state of the session database, for `tiller doctor`.
 
 use super::repair::cut_json;
-use crate::{options::Options, wiring};
+use crate::{directories::sessions_file, options::Options};
 use serde_json::{Value, json};
 use store::{CheckDepth, CutSession, Remedy};
 use system::AbsPath;
@@ -50,7 +50,7 @@ impl Sessions {
 
 /// Checks the database without changing it.
 pub(crate) async fn check(options: &Options) -> Sessions {
-    let file = wiring::sessions_file(&options.directories.data);
+    let file = sessions_file(&options.directories.data);
     let path = file.as_std().to_owned();
     let mut sessions =
         Sessions { file, count: None, cut: Vec::new(), set_aside: Vec::new(), problems: Vec::new() };

@@ -1,6 +1,6 @@
 //! `tiller sessions repair`: checks and repairs the session database.
 
-use crate::{exit::Exit, options::Directories, screen, wiring};
+use crate::{directories::sessions_file, exit::Exit, options::Directories, screen};
 use anyhow::Result;
 use serde_json::{Value, json};
 use std::{io::Write, path::Path};
@@ -8,7 +8,7 @@ use store::{CheckDepth, CutSession, Health, Remedy, Repaired};
 
 /// Checks the database and, unless `check` is set, repairs it. Exit code 1 if problems remain.
 pub(crate) fn run(directories: &Directories, check: bool, as_json: bool) -> Result<Exit> {
-    let path = wiring::sessions_file(&directories.data);
+    let path = sessions_file(&directories.data);
     let path = path.as_std();
     let found = store::examine(path, CheckDepth::Thorough)?;
     let done = if check { Repaired::Nothing } else { store::repair(path)? };

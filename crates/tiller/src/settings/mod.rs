@@ -18,8 +18,9 @@ use crate::{
     directories,
     environment::Environment,
     keys::StoredKeys,
-    options::{Directories, Options},
-    trust, wiring,
+    options::{Directories, Options, Providers},
+    trust,
+    wiring::{self, TrustedHooks},
 };
 use agent::{FollowedSettings, ItemKind, RuntimeOptions, SessionId};
 use anyhow::Result;
@@ -30,7 +31,7 @@ use std::{
     collections::{BTreeMap, HashMap},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
 };
 use system::AbsPath;
@@ -50,7 +51,7 @@ pub(crate) struct Settings {
     /// The model catalogues by their provider settings: first that of the process, then those of
     /// sessions
     /// with other settings.
-    catalogs: Mutex<Vec<(models::ProviderSettings, Arc<Catalog>)>>,
+    catalogs: Mutex<Vec<(Providers, Arc<Catalog>)>>,
     /// The number of changes through this program.
     changes: AtomicU64,
 }
@@ -73,10 +74,6 @@ impl Snapshot {
         self.options == other.options && self.notices == other.notices && self.effective == other.effective
     }
 }
-
-/// Whether each hook of a project, by name, was trusted before in this session. If such a hook
-/// changes, it denies.
-pub(crate) type TrustedHooks = BTreeMap<String, Arc<AtomicBool>>;
 
 impl Settings {
     /// Creates the settings of a process with this working directory, these variables and these
@@ -105,8 +102,30 @@ impl Settings {
         self.merge_layers(directory, &files, &ProjectHistory::default(), &mut TrustedHooks::new()).await
     }
 
+    /// Reads the current settings of a directory. If they are invalid, returns those without files,
+    /// and the problem without its secrets.
+    ///
+    /// # Errors
+    /// If variables or flags are invalid, too.
+    pub(crate) async fn read_or_defaults(&self, directory: &AbsPath) -> Result<(Snapshot, Option<String>)> {
+        match self.read(directory).await {
+            Ok(snapshot) => Ok((snapshot, None)),
+            Err(error) => Ok((self.without_files(directory).await?, Some(self.redacted(&error)))),
+        }
+    }
+
+    /// Like [`Self::read_or_defaults`] for the working directory of the process. Valid settings
+    /// apply to the models of the process.
+    pub(crate) async fn refresh(&self) -> Result<(Snapshot, Option<String>)> {
+        let (snapshot, problem) = self.read_or_defaults(&self.start).await?;
+        if problem.is_none() {
+            self.update_models(&snapshot.options);
+        }
+        Ok((snapshot, problem))
+    }
+
     /// Resolves the settings of a directory without files: defaults, variables and flags.
-    pub(crate) async fn without_files(&self, directory: &AbsPath) -> Result<Snapshot> {
+    async fn without_files(&self, directory: &AbsPath) -> Result<Snapshot> {
         self.merge_layers(directory, &Files::default(), &ProjectHistory::default(), &mut TrustedHooks::new())
             .await
     }
@@ -170,7 +189,7 @@ impl Settings {
         notices.extend(unread.map(|error| {
             format!("{error}; no stored key is available until it is repaired: correct it, or move it away and run `tiller setup`")
         }));
-        self.environment.redactor().learn(options.keys());
+        self.environment.redactor().learn(options.providers.keys());
         let session = Arc::new(wiring::sessions(&options, directory, trusted_hooks));
         Ok(Snapshot { options, session, notices, effective })
     }

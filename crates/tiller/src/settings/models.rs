@@ -3,43 +3,17 @@
 //! those of another project.
 
 use super::{Follower, Settings};
-use crate::{
-    options::{Local, Options, Provider},
-    wiring,
-};
-use agent::{Credentials, LanguageModel, ModelError, ModelInfo, Models, ToolProfile};
+use crate::{options::Options, wiring};
+use agent::{Credentials, LanguageModel, ModelError, ModelInfo, Models};
 use async_trait::async_trait;
 use providers::Catalog;
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, PoisonError, Weak},
-    time::Duration,
-};
-
-/// All settings that determine how models are reached.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct ProviderSettings {
-    openai: Provider,
-    anthropic: Provider,
-    gemini: Provider,
-    custom: BTreeMap<String, Provider>,
-    local: Local,
-    silence: Option<Duration>,
-    tool_profile: Option<ToolProfile>,
-}
-
-impl ProviderSettings {
-    fn of(options: &Options) -> Self {
-        let Options { openai, anthropic, gemini, custom, local, silence, tool_profile, .. } = options.clone();
-        Self { openai, anthropic, gemini, custom, local, silence, tool_profile }
-    }
-}
+use std::sync::{Arc, PoisonError, Weak};
 
 impl Settings {
     /// Returns the model catalogue for these options. Sessions with the same provider settings
     /// share one.
     pub(crate) fn catalog(&self, options: &Options) -> Arc<Catalog> {
-        let reach = ProviderSettings::of(options);
+        let reach = options.providers.clone();
         let mut catalogs = self.catalogs.lock().unwrap_or_else(PoisonError::into_inner);
         // With recording there is one catalogue: all traffic goes into one file, which has one
         // writer.
@@ -67,7 +41,7 @@ impl Settings {
 
     /// Applies new settings to the catalogue of the process.
     pub(super) fn update_models(&self, options: &Options) {
-        let reach = ProviderSettings::of(options);
+        let reach = options.providers.clone();
         let mut catalogs = self.catalogs.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((known, catalog)) = catalogs.first_mut().filter(|(known, _)| *known != reach) {
             *known = reach;

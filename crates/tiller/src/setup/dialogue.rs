@@ -16,9 +16,9 @@ const TRIES: usize = 3;
 pub(super) fn ask(options: &Options) -> Result<ProviderSetup> {
     let stored = |has: bool| if has { " (has a key)" } else { "" };
     say("Which provider?\n")?;
-    say(&format!("  1  OpenAI{}\n", stored(options.openai.api_key.is_some())))?;
-    say(&format!("  2  Anthropic{}\n", stored(options.anthropic.api_key.is_some())))?;
-    say(&format!("  3  Google Gemini{}\n", stored(options.gemini.api_key.is_some())))?;
+    say(&format!("  1  OpenAI{}\n", stored(options.providers.openai.api_key.is_some())))?;
+    say(&format!("  2  Anthropic{}\n", stored(options.providers.anthropic.api_key.is_some())))?;
+    say(&format!("  3  Google Gemini{}\n", stored(options.providers.gemini.api_key.is_some())))?;
     say("  4  another server that speaks OpenAI's protocol\n")?;
     let choice = ask_until("Number: ", |line| match line {
         "1" | "2" | "3" | "4" => Ok(line.to_owned()),
@@ -30,7 +30,7 @@ pub(super) fn ask(options: &Options) -> Result<ProviderSetup> {
         "3" => ("gemini".to_owned(), None),
         _ => {
             let name = ask_until("A name for it, such as `work`: ", |line| {
-                options.clone().custom(line).map_err(anyhow::Error::msg)?;
+                options.providers.clone().named(line).map_err(anyhow::Error::msg)?;
                 Ok(line.to_owned())
             })?;
             let url = ask_until("Its address, such as http://127.0.0.1:8000/v1: ", |line| match line {

@@ -65,8 +65,8 @@ pub(crate) async fn set_up(
     }
     if section.starts_with("providers.custom") && !WITHOUT_SETUP.contains(&name) {
         let reachable = wanted.base_url.is_some()
-            || options.custom.get(name).is_some_and(|known| known.base_url.is_some());
-        options.clone().custom(name).map_err(SetupError::Wrong)?;
+            || options.providers.custom.get(name).is_some_and(|known| known.base_url.is_some());
+        options.providers.clone().named(name).map_err(|error| SetupError::Wrong(error.to_string()))?;
         if !reachable {
             let message = format!("Provider '{name}' needs a base URL: where its API is.");
             return Err(SetupError::Wrong(message));

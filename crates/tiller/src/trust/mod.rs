@@ -9,7 +9,6 @@ pub(crate) use command::{TrustSelection, review_and_trust, terminal};
 
 use crate::{
     config::{self, SettingsFile},
-    extensions,
     options::Directories,
 };
 use agent::ItemKind;
@@ -47,8 +46,8 @@ pub(crate) async fn project(directories: &Directories, directory: &AbsPath) -> P
         Vec::new()
     });
     let (mut items, (servers, wrong)) =
-        futures::join!(trust.judge(directory, settings), extensions::project_servers(&trust, directory));
-    items.extend(servers);
+        futures::join!(trust.judge(directory, settings), ::mcp::project_servers(&trust, directory));
+    items.extend(servers.into_iter().map(|server| server.judged));
     problems.extend(wrong);
     Project { items, problems }
 }

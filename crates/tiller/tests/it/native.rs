@@ -111,3 +111,21 @@ fn a_client_of_the_kosmokrator_wire_works_unchanged() {
     }
     assert!(agent.hang_up().0.success());
 }
+
+#[test]
+fn the_report_of_a_running_program_uses_the_current_settings() {
+    let home = Home::new();
+    home.settings("agent.mdoe = 'plan'\n");
+    let mut agent = Agent::start_with(&home, &[], &[]);
+    call(&mut agent, "initialize", json!({ "protocolVersion": 1 })).0.unwrap();
+    let mut names_the_settings = || {
+        let report = call(&mut agent, "_tiller/doctor", json!({})).0.unwrap();
+        report["issues"].to_string().contains("config.toml:1")
+    };
+    assert!(names_the_settings());
+    home.settings("agent.mode = 'plan'\n");
+    assert!(!names_the_settings());
+    home.settings("agent.mdoe = 'plan'\n");
+    assert!(names_the_settings());
+    assert!(agent.hang_up().0.success());
+}

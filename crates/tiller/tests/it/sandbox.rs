@@ -163,7 +163,6 @@ fn permissions_are_explained_and_logged() {
     );
     assert!(explained(&["ls -la"]).contains("decision           allow (Guardian)"));
     assert!(explained(&["git push"]).contains("decision           ask (Publishing): Run `git push`"));
-    assert!(explained(&["--time", "3", "ls -la"]).starts_with("time               "));
     assert!(explained(&["src/.env"]).starts_with("subject            read the file src/.env\n"));
     assert!(explained(&["./.env"]).contains("decision           deny (BlockedPath)"));
     assert!(explained(&["--write", "./.mcp.json"]).contains("decision           ask (ProtectedPath)"));

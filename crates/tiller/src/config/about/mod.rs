@@ -6,7 +6,7 @@ mod table;
 
 pub(crate) use schema::schema;
 
-use super::{InProject, KEYS, Key, variables};
+use super::{KEYS, Key, variables};
 use std::time::Duration;
 
 /// The description of a setting.
@@ -85,30 +85,17 @@ pub(crate) enum DefaultValue {
     Required,
 }
 
-impl Key {
-    /// Returns the description.
-    pub(crate) fn about(&self) -> &'static About {
-        let about = table::ABOUT.iter().find(|about| about.name == self.name);
-        about.expect("every setting has a description, as checked when this is compiled")
-    }
-
-    /// Returns the environment variable that sets it, if any.
-    pub(crate) fn variable(&self) -> Option<&'static str> {
-        let of_others = (variables::OLLAMA_HOST, "providers.local.ollama");
-        let all = variables::VARIABLES.iter().chain(std::iter::once(&of_others));
-        all.copied().find(|(_, name)| *name == self.name).map(|(variable, _)| variable)
-    }
+/// Returns the description of a setting.
+pub(crate) fn description(key: &Key) -> &'static About {
+    let about = table::ABOUT.iter().find(|about| about.name == key.name);
+    about.expect("every setting has a description, as checked when this is compiled")
 }
 
-impl InProject {
-    /// Returns the word for it in the schema.
-    pub(crate) fn id(self) -> &'static str {
-        match self {
-            Self::WhenTrusted(_) => "trusted",
-            Self::Adds => "adds",
-            Self::Tightens(_) => "tightens",
-        }
-    }
+/// Returns the environment variable that sets a setting, if any.
+pub(crate) fn variable_of(key: &Key) -> Option<&'static str> {
+    let of_others = (variables::OLLAMA_HOST, "providers.local.ollama");
+    let all = variables::VARIABLES.iter().chain(std::iter::once(&of_others));
+    all.copied().find(|(_, name)| *name == key.name).map(|(variable, _)| variable)
 }
 
 const _: () = assert!(

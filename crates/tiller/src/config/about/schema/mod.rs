@@ -1,6 +1,6 @@
 //! The JSON Schema of a settings file, generated from the definitions of the settings.
 
-use super::{DefaultValue, Item, KEYS, Key, Takes};
+use super::{DefaultValue, Item, KEYS, Key, Takes, description, variable_of};
 use crate::options::BUILT_IN;
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ pub(crate) fn schema() -> Value {
             }
         }
         *at = leaf(key);
-        if matches!(key.about().default, DefaultValue::Required) {
+        if matches!(description(key).default, DefaultValue::Required) {
             require(&mut root, key.name);
         }
     }
@@ -55,7 +55,7 @@ fn require(root: &mut Value, name: &str) {
 }
 
 fn leaf(key: &Key) -> Value {
-    let about = key.about();
+    let about = description(key);
     let mut leaf = match about.takes {
         Takes::Text => text("\\S"),
         Takes::Model => text("^[^/]+/[\\s\\S]"),
@@ -83,7 +83,7 @@ fn leaf(key: &Key) -> Value {
         DefaultValue::Described(words) => description += &format!(" Default: {words}."),
         DefaultValue::Required => {}
     }
-    if let Some(variable) = key.variable() {
+    if let Some(variable) = variable_of(key) {
         description += &format!(" Environment variable: {variable}.");
         leaf["x-environment"] = json!(variable);
     }

@@ -174,7 +174,7 @@ fn the_schema_and_the_program_agree_on_values() {
         }
         if let Some(words) = leaf["enum"].as_array() {
             words.iter().for_each(|word| set(word).unwrap());
-            let said = set(&json!("?")).unwrap_err();
+            let said = set(&json!("?")).unwrap_err().to_string();
             let words: Vec<_> = words.iter().map(|word| word.as_str().unwrap()).collect();
             assert!(said.ends_with(&format!("use one of {}", words.join(", "))), "{}: {said}", key.name);
         }

@@ -1,0 +1,273 @@
+//! The resolved options of a run: the rest of the program receives these instead of files,
+//! variables and flags.
+
+mod providers;
+
+pub(crate) use providers::{BUILT_IN, Local, Provider, ProviderNameError, Providers, Secret, Wire};
+
+use crate::limits::HOOK_TIMEOUT;
+use ::integrations::{Permission, Permissions, Switches, integration_name};
+use ::mcp::{Offered, server_name};
+use agent::{Answer, CallsAsText, HookEvent, Limits, Mode, PermissionMode, PermissionRules, ServerRule};
+use std::{collections::BTreeMap, time::Duration};
+use system::{AbsPath, LoginShell, ResourceLimits, SandboxLevel};
+
+/// A name that no integration can have.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not the name of an integration; write it as `tiller integrations list` does")]
+pub(crate) struct IntegrationNameError(String);
+
+/// The resolved options of one run.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Options {
+    pub(crate) directories: Directories,
+    pub(crate) session: SessionDefaults,
+    pub(crate) permissions: PermissionOptions,
+    pub(crate) commands: CommandOptions,
+    pub(crate) providers: Providers,
+    pub(crate) integrations: Integrations,
+    pub(crate) client: ClientOptions,
+    /// The file to which the model's traffic is recorded.
+    pub(crate) record: Option<AbsPath>,
+}
+
+/// What new sessions begin with.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct SessionDefaults {
+    /// The model of new sessions; the first available one if `None`.
+    pub(crate) model: Option<String>,
+    pub(crate) mode: Mode,
+    pub(crate) permission_mode: PermissionMode,
+    pub(crate) append_system_prompt: Option<String>,
+    /// Whether tool calls that a model writes into its text are run as calls.
+    pub(crate) calls_as_text: CallsAsText,
+    /// Hooks: commands around calls, prompts and turns, by name.
+    pub(crate) hooks: BTreeMap<String, HookOptions>,
+    pub(crate) limits: Limits,
+}
+
+/// What is allowed, denied or asked.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct PermissionOptions {
+    /// Tools that are denied in every mode.
+    pub(crate) denied_tools: Vec<String>,
+    /// Path patterns that are denied in every mode, in addition to the built-in ones.
+    pub(crate) blocked_paths: Vec<String>,
+    /// Paths outside the project that need no permission.
+    pub(crate) allowed_paths: Vec<AbsPath>,
+    /// Permission rules for tools, commands and paths.
+    pub(crate) rules: PermissionRules,
+    /// What MCP servers from the editor may request of us (roots, sampling, …), by server name.
+    pub(crate) offers: BTreeMap<String, Vec<Offered>>,
+}
+
+/// How commands run on this machine.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct CommandOptions {
+    /// The sandbox level of local commands.
+    pub(crate) sandbox: SandboxLevel,
+    /// Whether sandboxed commands have network access.
+    pub(crate) network: Network,
+    /// Directories outside the project that sandboxed commands may write to.
+    pub(crate) writable_paths: Vec<AbsPath>,
+    pub(crate) resource_limits: ResourceLimits,
+    /// Variables that commands get although their names look like those of secrets.
+    pub(crate) keep_variables: Vec<String>,
+    /// When the login shell's variables are read.
+    pub(crate) ask_login_shell: AskLoginShell,
+    /// The login shell whose variables commands get, if any.
+    pub(crate) login: LoginShell,
+}
+
+/// What goes through the client.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct ClientOptions {
+    pub(crate) terminal: Terminal,
+    pub(crate) tools: Tools,
+}
+
+/// The directories of the program and of the user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Directories {
+    pub(crate) home: AbsPath,
+    pub(crate) config: AbsPath,
+    pub(crate) data: AbsPath,
+    pub(crate) cache: AbsPath,
+    pub(crate) temp: AbsPath,
+}
+
+/// A command around calls, prompts or turns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct HookOptions {
+    pub(crate) event: Option<HookEvent>,
+    pub(crate) command: Vec<String>,
+    pub(crate) tools: Vec<String>,
+    pub(crate) timeout: Duration,
+    /// The project's description of this hook, if it comes from the project's file.
+    pub(crate) project_hook: Option<ProjectHook>,
+}
+
+/// A hook that a project brings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ProjectHook {
+    /// Its name in the project's file.
+    pub(crate) name: String,
+    /// Whether it is trusted.
+    pub(crate) trusted: bool,
+}
+
+impl Default for HookOptions {
+    fn default() -> Self {
+        let timeout = HOOK_TIMEOUT;
+        Self { event: None, command: Vec::new(), tools: Vec::new(), timeout, project_hook: None }
+    }
+}
+
+/// Services whose functions can be called. Their permissions are part of the rules.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Integrations {
+    /// Whether models get the functions as tools of their own, not only through scripts.
+    pub(crate) native_tools: bool,
+    /// Which integrations are enabled or disabled, by name.
+    pub(crate) enabled: BTreeMap<String, bool>,
+}
+
+/// The network access of sandboxed commands, in order of strictness.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Network {
+    On,
+    /// Some hosts only. The kernel knows no host names, so this cannot be enforced and means no
+    /// network.
+    AllowList,
+    Off,
+}
+
+impl Network {
+    pub(crate) const ALL: [(&'static str, Self); 3] =
+        [("off", Self::Off), ("on", Self::On), ("allow-list", Self::AllowList)];
+
+    pub(crate) fn id(self) -> &'static str {
+        Self::ALL.iter().find(|(_, network)| *network == self).map_or("", |(id, _)| id)
+    }
+}
+
+/// The notice for users who configure an allow list.
+pub(crate) const NO_ALLOW_LIST: &str = "an allow list of hosts cannot be enforced for commands, so the network is off for them; set sandbox.network to \"off\" or \"on\"";
+
+/// Whether the user's login shell is run to read variables such as `PATH`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum AskLoginShell {
+    /// Only when this process was started from the desktop.
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+impl AskLoginShell {
+    /// The values in settings files.
+    pub(crate) const ALL: [(&str, Self); 3] =
+        [("auto", Self::Auto), ("always", Self::Always), ("never", Self::Never)];
+}
+
+/// Where commands run when the client has terminals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Terminal {
+    #[default]
+    Client,
+    Local,
+}
+
+/// On which machine the tools act.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Tools {
+    /// The same machine when the editor started the agent itself; two machines when it connected
+    /// over a
+    /// network.
+    #[default]
+    Auto,
+    Transparent,
+    Ide,
+    Off,
+}
+
+impl Options {
+    /// The defaults, before any layer of settings.
+    pub(crate) fn built_in(directories: Directories) -> Self {
+        Self {
+            session: SessionDefaults::default(),
+            permissions: PermissionOptions {
+                denied_tools: Vec::new(),
+                blocked_paths: Vec::new(),
+                allowed_paths: vec![directories.temp.clone()],
+                rules: PermissionRules::default(),
+                offers: BTreeMap::new(),
+            },
+            commands: CommandOptions {
+                sandbox: SandboxLevel::default(),
+                network: Network::Off,
+                writable_paths: Vec::new(),
+                resource_limits: ResourceLimits::default(),
+                keep_variables: Vec::new(),
+                ask_login_shell: AskLoginShell::default(),
+                login: LoginShell::default(),
+            },
+            providers: Providers::default(),
+            integrations: Integrations::default(),
+            client: ClientOptions::default(),
+            record: None,
+            directories,
+        }
+    }
+
+    /// Returns the hook of a name, after adding it if it is new.
+    pub(crate) fn hook(&mut self, name: &str) -> &mut HookOptions {
+        self.session.hooks.entry(name.to_owned()).or_default()
+    }
+
+    /// Returns the permissions of an MCP server, after adding them if they are new.
+    pub(crate) fn server(&mut self, name: &str) -> &mut ServerRule {
+        self.permissions.rules.servers.servers.entry(server_name(name)).or_default()
+    }
+
+    /// Returns the permissions of an integration, after adding them if they are new.
+    ///
+    /// # Errors
+    /// If the name is invalid.
+    pub(crate) fn integration(&mut self, name: &str) -> Result<&mut ServerRule, IntegrationNameError> {
+        if integration_name(name).as_deref() != Some(name) {
+            return Err(IntegrationNameError(name.to_owned()));
+        }
+        Ok(self.permissions.rules.integrations.servers.entry(name.to_owned()).or_default())
+    }
+
+    /// Converts the settings of integrations into the form of the `integrations` crate.
+    pub(crate) fn switches(&self) -> Switches {
+        let permission = |answer: Answer| match answer {
+            Answer::Allow => Permission::Allow,
+            Answer::Ask => Permission::Ask,
+            Answer::Deny => Permission::Deny,
+        };
+        let rules = &self.permissions.rules.integrations;
+        let mut switches = Switches { default: permission(rules.default), ..Switches::default() };
+        for (name, rule) in &rules.servers {
+            let (read, write) = (rule.read.map(permission), rule.write.map(permission));
+            switches.each.insert(name.clone(), Permissions { enabled: false, read, write });
+        }
+        for (name, enabled) in &self.integrations.enabled {
+            switches.each.entry(name.clone()).or_default().enabled = *enabled;
+        }
+        switches
+    }
+
+    /// Appends to the text that is added to the system prompt.
+    pub(crate) fn append_prompt(&mut self, text: &str) {
+        match &mut self.session.append_system_prompt {
+            Some(before) => {
+                before.push_str("\n\n");
+                before.push_str(text);
+            }
+            none => *none = Some(text.to_owned()),
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! The system of this machine, and the command lines with which this program starts itself as the
+//! launcher of commands.
+
+use crate::options::Options;
+use std::sync::Arc;
+use system::{LocalSystem, LoginShell, System};
+
+/// The first argument when this program is run as the launcher that confines a command.
+pub(crate) const LAUNCHER: &str = "__sandbox-exec";
+
+/// The first arguments when this program is run in a terminal of the editor, where it confines
+/// itself and becomes a command. The path of a socket follows.
+pub(crate) const IN_TERMINAL: [&str; 2] = ["sandbox", "run"];
+
+/// Creates the local system for these options.
+pub(crate) fn local_system(options: &Options) -> Arc<dyn System> {
+    local(options.commands.keep_variables.clone(), options.providers.keys(), options.commands.login.clone())
+}
+
+/// Creates the local system. Commands get no variable with one of `secret_values`, and none with a
+/// name like that of a secret, except `keep_variables`.
+pub(crate) fn local(
+    keep_variables: Vec<String>,
+    secret_values: Vec<String>,
+    login: LoginShell,
+) -> Arc<dyn System> {
+    Arc::new(LocalSystem::with_options(system::LocalOptions {
+        launcher: launcher(),
+        terminal_launcher: terminal_launcher(),
+        hide_secrets: true,
+        secret_values,
+        keep_variables,
+        login,
+    }))
+}
+
+/// The command line of this program as the launcher of commands.
+fn launcher() -> Vec<String> {
+    let program = match cfg!(target_os = "linux") {
+        // This names the running program even after an update replaced its file.
+        true => Some("/proc/self/exe".to_owned()),
+        false => own_path(),
+    };
+    program.into_iter().flat_map(|program| [program, LAUNCHER.to_owned()]).collect()
+}
+
+/// The path of this program.
+#[expect(clippy::disallowed_methods, reason = "the one place that knows which program this is")]
+fn own_path() -> Option<String> {
+    std::env::current_exe().ok()?.to_str().map(str::to_owned)
+}
+
+/// The command line of this program by its path, for terminals that the editor opens.
+fn terminal_launcher() -> Vec<String> {
+    let words = |path| std::iter::once(path).chain(IN_TERMINAL.map(str::to_owned));
+    own_path().into_iter().flat_map(words).collect()
+}

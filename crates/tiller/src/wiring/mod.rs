@@ -1,0 +1,133 @@
+//! Chooses the implementation behind each trait. The constructors of the other crates are called
+//! here and in the files of this directory.
+
+mod local;
+mod models;
+mod sessions;
+
+pub(crate) use local::{IN_TERMINAL, LAUNCHER, local, local_system};
+pub(crate) use models::{catalog, reconfigure};
+pub(crate) use sessions::{TrustedHooks, outside, sessions};
+
+use crate::{
+    args::{Events, Protocol},
+    directories::sessions_file,
+    limits,
+    options::{Options, Terminal, Tools},
+    services::Services,
+    settings::{DirectorySettings, Settings},
+    stdio,
+};
+use acp::{AcpOptions, ClientTools, TerminalPlace};
+use agent::{Runtime, SessionStore, ToolProviders};
+use anyhow::Result;
+use providers::Catalog;
+use std::sync::Arc;
+use store::SqliteStore;
+use system::AbsPath;
+use tokio_util::sync::CancellationToken;
+
+/// A runtime, with the values that must live as long as it does.
+pub(crate) struct App {
+    pub(crate) runtime: Arc<Runtime>,
+    pub(crate) catalog: Arc<Catalog>,
+    /// The temporary directory of sessions that are not kept.
+    _temporary: Option<system::TemporaryDirectory>,
+}
+
+/// Where sessions are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SessionStorage {
+    /// In the data directory.
+    InData,
+    /// In a temporary directory that is removed at the end of the run.
+    ForThisRun,
+}
+
+/// Creates the runtime for every user interface. Uses no network; the database is opened in the
+/// background.
+pub(crate) fn wire(
+    settings: &Arc<Settings>,
+    options: &Options,
+    keep: SessionStorage,
+    tool_providers: ToolProviders,
+) -> Result<App> {
+    let temporary = match keep {
+        SessionStorage::InData => None,
+        SessionStorage::ForThisRun => Some(system::TemporaryDirectory::new()?),
+    };
+    let directory = match &temporary {
+        None => options.directories.data.clone(),
+        Some(directory) => AbsPath::from_os(directory.path())?,
+    };
+    let store: Arc<dyn SessionStore> =
+        Arc::new(SqliteStore::open_in_background(sessions_file(&directory).as_std())?);
+    let catalog = settings.catalog(options);
+    let settings = Arc::new(DirectorySettings(Arc::clone(settings)));
+    let models = Arc::clone(&catalog) as Arc<_>;
+    let runtime = Runtime::with_settings(store, models, settings, tool_providers);
+    Ok(App { runtime, catalog, _temporary: temporary })
+}
+
+/// Serves the protocol on stdin and stdout until the client disconnects or `stop` is cancelled.
+///
+/// Both cancel what runs; open prompts are answered.
+pub(crate) async fn serve(
+    app: &App,
+    options: &Options,
+    cwd: &AbsPath,
+    protocol: Protocol,
+    events: Events,
+    services: Services,
+    stop: CancellationToken,
+) -> Result<()> {
+    let mut acp = AcpOptions::new(local_system(options), env!("CARGO_PKG_VERSION"), cwd.clone());
+    acp.protocol = match protocol {
+        Protocol::Auto => acp::Protocol::Auto,
+        Protocol::V1 => acp::Protocol::V1,
+        Protocol::V2 => acp::Protocol::V2,
+    };
+    acp.mcp = true;
+    acp.events = match events {
+        Events::Auto => acp::Events::Auto,
+        Events::Off => acp::Events::Off,
+        Events::Tiller => acp::Events::Tiller,
+        Events::Kosmokrator => acp::Events::Kosmokrator,
+    };
+    acp.services = Arc::new(services);
+    acp.terminal = match options.client.terminal {
+        Terminal::Client => TerminalPlace::Client,
+        Terminal::Local => TerminalPlace::Local,
+    };
+    acp.client_tools = match options.client.tools {
+        // The process that writes to our stdin started us, so there is one machine.
+        Tools::Auto | Tools::Transparent => ClientTools::Transparent,
+        Tools::Ide => ClientTools::Ide,
+        Tools::Off => ClientTools::Off,
+    };
+    // Discovers local models before the editor asks for the list. This opens a few connections to
+    // loopback, which are refused where no server runs; it starts after the editor's first requests
+    // are answered. Code that needs the list earlier discovers them itself.
+    let catalog = Arc::clone(&app.catalog);
+    let looking = tokio::spawn(async move {
+        tokio::time::sleep(limits::DISCOVERY_DELAY).await;
+        catalog.watch().await;
+    });
+    let (output, failure) = stdio::output();
+    let (closed, stopped, failing) = (acp.output_closed.clone(), stop.clone(), failure.clone());
+    let watching = tokio::spawn(async move {
+        tokio::select! {
+            () = failing.happened() => {}
+            () = stopped.cancelled() => {}
+        }
+        closed.cancel();
+    });
+    let input = stdio::StoppableReader::new(stdio::input(), stop);
+    let served = acp::serve(Arc::clone(&app.runtime), input, output, acp).await;
+    looking.abort();
+    watching.abort();
+    match failure.is_hung_up()? {
+        true => Ok(()),
+        false => Ok(served?),
+    }
+}

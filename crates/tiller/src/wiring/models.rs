@@ -1,0 +1,71 @@
+//! The model catalogue, from the options of providers.
+
+use super::local_system;
+use crate::options::{self, Options, Provider, Wire};
+use agent::Redactor;
+use providers::{Catalog, LocalOptions, ProvidersOptions, Secret, VendorOptions, pilot::OfflinePilot};
+use std::{collections::BTreeMap, sync::Arc};
+use system::AbsPath;
+
+/// Creates the model catalogue for these options. Recordings are named relative to `cwd`.
+pub(crate) fn catalog(options: &Options, redactor: &Redactor, cwd: &AbsPath) -> Catalog {
+    let pilot = Arc::new(OfflinePilot::default());
+    Catalog::new(providers(options, redactor, cwd), local_system(options), pilot)
+}
+
+fn providers(options: &Options, redactor: &Redactor, cwd: &AbsPath) -> ProvidersOptions {
+    ProvidersOptions {
+        openai: vendor(&options.providers.openai),
+        anthropic: vendor(&options.providers.anthropic),
+        gemini: vendor(&options.providers.gemini),
+        custom: vendors(options),
+        local: local_servers(options),
+        silence: options.providers.silence,
+        catalogue_file: Some(options.directories.cache.join("models.json")),
+        tool_profile: options.providers.tool_profile,
+        default_model: options.session.model.clone(),
+        record_to: options.record.clone(),
+        redactor: redactor.clone(),
+        replay_base: Some(cwd.clone()),
+        ..ProvidersOptions::default()
+    }
+}
+
+/// Applies new settings of providers to the catalogue, with the default model for sessions that
+/// choose none.
+pub(crate) fn reconfigure(catalog: &Catalog, options: &Options) {
+    catalog.reconfigure(|known| {
+        known.openai = vendor(&options.providers.openai);
+        known.anthropic = vendor(&options.providers.anthropic);
+        known.gemini = vendor(&options.providers.gemini);
+        known.custom = vendors(options);
+        known.local = local_servers(options);
+        known.silence = options.providers.silence;
+        known.tool_profile = options.providers.tool_profile;
+        known.default_model.clone_from(&options.session.model);
+    });
+}
+
+fn local_servers(options: &Options) -> LocalOptions {
+    let options::Local { discover, ollama, urls, silence } = options.providers.local.clone();
+    LocalOptions { discover, ollama, urls, silence }
+}
+
+fn vendors(options: &Options) -> BTreeMap<String, VendorOptions> {
+    options.providers.custom.iter().map(|(name, provider)| (name.clone(), vendor(provider))).collect()
+}
+
+fn vendor(provider: &Provider) -> VendorOptions {
+    VendorOptions {
+        api_key: provider.api_key.as_ref().map(|key| Secret::new(key.reveal())),
+        base_url: provider.base_url.clone(),
+        wire: match provider.wire {
+            Wire::Auto => providers::Wire::Auto,
+            Wire::Chat => providers::Wire::Chat,
+            Wire::Responses => providers::Wire::Responses,
+            Wire::Anthropic => providers::Wire::Anthropic,
+            Wire::Gemini => providers::Wire::Gemini,
+        },
+        silence: provider.silence,
+    }
+}

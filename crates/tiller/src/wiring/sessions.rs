@@ -1,0 +1,104 @@
+//! The options of sessions: rules, hooks, the sandbox.
+
+use super::local_system;
+use crate::{
+    config, hidden_paths,
+    options::{self, HookOptions, Network, Options},
+    trust,
+};
+use agent::{Brought, Hook, Hooks, RuntimeOptions, SandboxOptions, ToolProviders};
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+use system::AbsPath;
+
+/// Whether each hook of a project, by name, was trusted before in this session. If such a hook
+/// changes, it denies.
+pub(crate) type TrustedHooks = BTreeMap<String, Arc<AtomicBool>>;
+
+/// Returns the session options for a directory.
+pub(crate) fn sessions(options: &Options, cwd: &AbsPath, trusted_hooks: &mut TrustedHooks) -> RuntimeOptions {
+    RuntimeOptions {
+        mode: options.session.mode,
+        permission_mode: options.session.permission_mode,
+        model: options.session.model.clone(),
+        append_system_prompt: options.session.append_system_prompt.clone(),
+        allowed_paths: options.permissions.allowed_paths.clone(),
+        blocked_paths: options.permissions.blocked_paths.clone(),
+        denied_tools: options.permissions.denied_tools.clone(),
+        rules: options.permissions.rules.clone(),
+        sandbox: sandbox(options),
+        hooks: hooks(options, cwd, trusted_hooks),
+        tool_providers: ToolProviders::default(),
+        limits: options.session.limits.clone(),
+        calls_as_text: options.session.calls_as_text,
+    }
+}
+
+/// Creates the hooks of the settings. They run on this machine; a hook of the project in `cwd` runs
+/// only while it is trusted.
+fn hooks(options: &Options, cwd: &AbsPath, trusted_hooks: &mut TrustedHooks) -> Hooks {
+    let mut brought = |hook: &HookOptions| {
+        let options::ProjectHook { name, trusted } = hook.project_hook.as_ref()?;
+        Some(Brought {
+            trust: trust::directory_trust(&options.directories),
+            folder: cwd.clone(),
+            item: config::hook_item(name, hook),
+            counted_on: {
+                let before = trusted_hooks.entry(name.clone()).or_default();
+                before.fetch_or(*trusted, Ordering::Relaxed);
+                Arc::clone(before)
+            },
+        })
+    };
+    let hook = |(name, hook): (&String, &HookOptions)| {
+        Some(Hook {
+            name: name.clone(),
+            event: hook.event?,
+            command: hook.command.clone(),
+            tools: hook.tools.clone(),
+            timeout: hook.timeout,
+            brought_by: brought(hook),
+        })
+    };
+    let hooks: Vec<_> = options.session.hooks.iter().filter_map(hook).collect();
+    if hooks.is_empty() { Hooks::default() } else { Hooks::new(hooks, local_system(options)) }
+}
+
+/// Returns the sandbox options of commands.
+fn sandbox(options: &Options) -> SandboxOptions {
+    let directories = &options.directories;
+    let own = [directories.config.clone(), directories.data.clone()];
+    SandboxOptions {
+        level: options.commands.sandbox,
+        network: options.commands.network == Network::On,
+        writable: options.commands.writable_paths.clone(),
+        shared: shared_temp(&directories.temp),
+        temp: system::private_temp(),
+        limits: options.commands.resource_limits,
+        hidden: hidden_paths::below(&directories.home).chain([directories.data.clone()]).collect(),
+        guarded: own.to_vec(),
+    }
+}
+
+/// The temporary directories that all programs share: the one of the environment, and `/tmp`,
+/// which many programs use without asking.
+fn shared_temp(temp: &AbsPath) -> Vec<AbsPath> {
+    let usual = AbsPath::new("/tmp").expect("it is absolute");
+    let differs = &usual != temp;
+    std::iter::once(temp.clone()).chain(differs.then_some(usual)).collect()
+}
+
+/// The options for calls that are made outside of a turn.
+pub(crate) fn outside(options: &Options, cwd: &AbsPath, force: bool) -> agent::Outside {
+    agent::Outside {
+        options: sessions(options, cwd, &mut TrustedHooks::new()),
+        system: local_system(options),
+        cwd: cwd.clone(),
+        force,
+    }
+}
