@@ -3,16 +3,19 @@
 
 use crate::{
     config::{ServerConfig, ServerTransport, without_query},
+    connect_error::ConnectError,
     error_text,
     http::HttpTransport,
     limits::{CALL, CLOSE, CONNECT, ERROR_BYTES, ERROR_CHARS, PAGES, PROMPTS, RESOURCES, TOOLS},
     listed::ListedTool,
+    locked::locked,
     oauth,
+    offered::Offered,
+    options::McpOptions,
     progress::{CallProgress, ProgressRegistry},
-    provider::McpOptions,
     reference,
     serve::OUR_NAME,
-    server_requests::{CallGuard, Offered, RunningCalls, ServerRequests},
+    server_requests::{CallGuard, RunningCalls, ServerRequests},
     stdio::{Fault, StdioTransport},
 };
 use rmcp::{
@@ -27,10 +30,7 @@ use rmcp::{
     service::{PeerRequestOptions, RunningService},
 };
 use serde_json::Value;
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 use system::{AbsPath, Output, PipedCommand, Process};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -38,17 +38,6 @@ use tokio_util::sync::CancellationToken;
 /// Variables of this process that a server inherits, in addition to those of its description.
 const INHERITED: [&str; 10] =
     ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TEMP", "TMP", "LANG", "LC_ALL"];
-
-/// The reason why there is no connection.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ConnectError {
-    /// A retry would not help: something is missing or wrong in the description.
-    #[error("{0}")]
-    Permanent(String),
-    /// The server failed this time; a retry may succeed.
-    #[error("{0}")]
-    Transient(String),
-}
 
 /// A connected server. Dropping it ends the connection and the server's child process.
 pub struct Client {
@@ -535,9 +524,4 @@ fn renewal_failed(options: &McpOptions, server: &ServerConfig, why: &str) -> Con
         true => sign_in_required(options, server, &format!("{why}.")),
         false => ConnectError::Transient(options.redactor.redact(why)),
     }
-}
-
-/// Locks a mutex, ignoring poisoning.
-pub(crate) fn locked<T>(lock: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    lock.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,16 +1,18 @@
 //! The servers of one session, as a source of tools.
 
 use crate::{
+    attach,
     config::{Origin, ServerConfig},
-    connection::locked,
     files,
     limits::{FIRST_WAIT, HEAD_START, OFFERED_BYTES, OFFERED_TOOLS, SERVERS},
+    locked::locked,
     names::server_name,
     oauth,
-    provider::McpOptions,
+    options::McpOptions,
     search::{FoundTools, ToolSearch, tools_in_result},
     server::{Server, State},
-    tool::{Definition, McpTool, read_resource},
+    tool::McpTool,
+    tool_definition::{ToolDefinition, read_resource},
 };
 use agent::{
     AnyTool, ClientServer, Content, Mention, Offer, Refused, SessionScope, Severity, SlashCommand,
@@ -223,7 +225,7 @@ impl ToolSource for Hub {
         self.start_trusted_servers().await;
         self.restart_signed_in_servers().await;
         let mut notices = Notices::default();
-        let mut found: Vec<(Arc<Server>, Arc<Definition>)> = Vec::new();
+        let mut found: Vec<(Arc<Server>, Arc<ToolDefinition>)> = Vec::new();
         for server in self.servers() {
             let config = &server.config;
             let name = &config.name;
@@ -290,7 +292,7 @@ impl ToolSource for Hub {
         let server = self.servers().into_iter().find(|server| server.config.name == named)?;
         let content = match refused(command) {
             Some(reason) => return Some(Err(reason)),
-            None => server.fill_prompt(command, arguments, &self.options.redactor).await,
+            None => attach::prompt_content(&server, command, arguments, &self.options.redactor).await,
         };
         Some(content.map_err(|why| self.options.redactor.redact(&format!("MCP server '{named}': {why}"))))
     }
@@ -312,12 +314,12 @@ impl ToolSource for Hub {
         self.settled().await;
         for server in servers {
             let name = &server.config.name;
-            if named.is_none() && !server.has_resource(&mention.uri).await {
+            if named.is_none() && !attach::has_resource(&server, &mention.uri).await {
                 continue;
             }
             let attached = match refused(&read_resource(name).function) {
                 Some(reason) => Err(reason),
-                None => server.attach(&mention.uri, &self.options.redactor).await,
+                None => attach::resource_content(&server, &mention.uri, &self.options.redactor).await,
             };
             let uri = agent::one_line(&mention.uri);
             return Some(attached.map_err(|why| {

@@ -3,12 +3,14 @@
 
 use crate::{
     config::{Origin, ServerConfig},
-    connection::{Client, ConnectError, locked},
+    connect_error::ConnectError,
+    connection::Client,
     limits::{BACK_OFF, BACK_OFF_MAX, CLOSE, DEBOUNCE, RELIST_EVERY, STEADY, TOOLS, TRIES},
+    locked::locked,
+    options::McpOptions,
     pins::{Change, changes, definition_hash},
-    prompts::{self, Prompts},
-    provider::McpOptions,
-    tool::{Definition, read_resource},
+    prompts::{PromptDefinition, Prompts},
+    tool_definition::{ToolDefinition, read_resource},
 };
 use std::{
     collections::BTreeMap,
@@ -40,7 +42,7 @@ pub(crate) enum State {
     /// It is connected.
     Up(Arc<ConnectedServer>),
     /// It ended or did not start, and will be retried; `previous_tools` are the tools from before.
-    Retrying { why: String, previous_tools: Vec<Arc<Definition>> },
+    Retrying { why: String, previous_tools: Vec<Arc<ToolDefinition>> },
     /// It was given up, for this reason.
     Down(String),
 }
@@ -48,7 +50,7 @@ pub(crate) enum State {
 /// A connected server.
 pub(crate) struct ConnectedServer {
     pub(crate) client: Arc<Client>,
-    pub(crate) tools: Vec<Arc<Definition>>,
+    pub(crate) tools: Vec<Arc<ToolDefinition>>,
     /// Messages for the user about its tools.
     pub(crate) notes: Vec<String>,
 }
@@ -143,7 +145,7 @@ struct ServerTask {
     changed: Arc<Notify>,
     /// The first seen tool hashes of a client's server, which are not stored on disk.
     seen: Option<BTreeMap<String, String>>,
-    previous_tools: Vec<Arc<Definition>>,
+    previous_tools: Vec<Arc<ToolDefinition>>,
 }
 
 impl ServerTask {
@@ -229,8 +231,8 @@ impl ServerTask {
         }
     }
 
-    fn prompts_of(&self, given: &[rmcp::model::Prompt]) -> Vec<Arc<prompts::Definition>> {
-        given.iter().map(|prompt| Arc::new(prompts::Definition::new(&self.config.name, prompt))).collect()
+    fn prompts_of(&self, given: &[rmcp::model::Prompt]) -> Vec<Arc<PromptDefinition>> {
+        given.iter().map(|prompt| Arc::new(PromptDefinition::new(&self.config.name, prompt))).collect()
     }
 
     /// Lists the tools and compares them with the stored hashes.
@@ -264,7 +266,7 @@ impl ServerTask {
                 Change::Added => notes.push(format!("MCP server '{name}' has a new tool '{shown}'")),
                 Change::None => {}
             }
-            match Definition::new(name, tool) {
+            match ToolDefinition::new(name, tool) {
                 Ok(definition) => tools.push(Arc::new(definition)),
                 Err(why) => notes.push(format!("MCP server '{name}': the tool '{shown}' is left out: {why}")),
             }

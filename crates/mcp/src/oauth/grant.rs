@@ -1,7 +1,7 @@
 //! A stored grant, and its renewal.
 
 use super::wire::{INVALID_RESPONSE, endpoint, is_local, post_form};
-use crate::{limits::OAUTH_MARGIN, provider::McpOptions};
+use crate::{limits::OAUTH_MARGIN, options::McpOptions};
 use reqwest::Url;
 use serde_json::{Value, json};
 

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     config::{ServerConfig, ServerTransport},
     limits::OAUTH_LOGIN,
-    provider::McpOptions,
+    options::McpOptions,
     reference,
 };
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};

@@ -5,7 +5,7 @@ use super::{
     grant::Grant,
     wire::{endpoint, is_local, post_form},
 };
-use crate::{limits::OAUTH_REVOKE, provider::McpOptions};
+use crate::{limits::OAUTH_REVOKE, options::McpOptions};
 use reqwest::Url;
 
 /// The outcome of revoking tokens at the authority. The local grant is deleted in every case.

@@ -3,7 +3,7 @@
 
 use crate::{
     limits::{OAUTH_BYTES, OAUTH_REQUEST},
-    provider::McpOptions,
+    options::McpOptions,
 };
 use reqwest::{RequestBuilder, Url, header::ACCEPT};
 use serde_json::Value;
