@@ -9,7 +9,7 @@ use crate::{
     limits::{CALL, CLOSE, CONNECT, ERROR_BYTES, ERROR_CHARS, PAGES, PROMPTS, RESOURCES, TOOLS},
     listed::ListedTool,
     locked::locked,
-    oauth,
+    oauth::{self, OAuthError},
     offered::Offered,
     options::McpOptions,
     progress::{CallProgress, ProgressRegistry},
@@ -69,15 +69,15 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`ConnectError::Permanent`] if a retry would not help, [`ConnectError::Transient`]
-    /// otherwise.
+    /// [`ConnectError::Permanent`] if a retry would not help, [`ConnectError::SignInRequired`] if a
+    /// retry needs another grant, [`ConnectError::Transient`] otherwise.
     pub async fn connect(
         server: &ServerConfig,
         options: &McpOptions,
         cwd: &AbsPath,
         changed: Arc<Notify>,
     ) -> Result<Self, ConnectError> {
-        let resolved = reference::resolve(server, options.values.as_ref()).await;
+        let resolved = reference::resolve(server, options.stores.values.as_ref()).await;
         let resolved = resolved.map_err(ConnectError::Permanent)?;
         options.redactor.learn(resolved.secrets);
         let fault = Fault::default();
@@ -112,7 +112,7 @@ impl Client {
             ServerTransport::Http { url, headers, sse } => {
                 let own = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
                 let signed_in = if own { Ok(None) } else { oauth::bearer(options, &server.name, &url).await };
-                let token = signed_in.map_err(|why| renewal_failed(options, server, &why))?;
+                let token = signed_in.map_err(|error| renewal_failed(options, server, &error))?;
                 let given = |token: &Option<String>| {
                     let bearer =
                         token.as_ref().map(|token| ("Authorization".to_owned(), format!("Bearer {token}")));
@@ -130,7 +130,7 @@ impl Client {
                     // The token may have been revoked before it expired.
                     (Ok(Err(error)), Some(token)) if error_text::wants_sign_in(&error) => {
                         let renewed = oauth::renew(options, &server.name, &url, &token).await;
-                        let renewed = renewed.map_err(|why| renewal_failed(options, server, &why))?;
+                        let renewed = renewed.map_err(|error| renewal_failed(options, server, &error))?;
                         match renewed {
                             None => Ok(Err(error)),
                             some => http_transport(&some).serve(options, handler).await?,
@@ -512,16 +512,15 @@ fn capabilities(offered: &[Offered]) -> ClientCapabilities {
     capabilities
 }
 
-/// Returns the error for a server that requires a sign-in, which a retry would not change.
+/// Returns the error for a server that requires a sign-in.
 fn sign_in_required(options: &McpOptions, server: &ServerConfig, why: &str) -> ConnectError {
-    ConnectError::Permanent(options.redactor.redact(&format!("{why} {}", oauth::sign_in(&server.name))))
+    ConnectError::SignInRequired(options.redactor.redact(&format!("{why} {}", oauth::sign_in(&server.name))))
 }
 
-/// Returns the error for a token that could not be renewed. A refusal is final; a server that did
-/// not answer may answer a retry.
-fn renewal_failed(options: &McpOptions, server: &ServerConfig, why: &str) -> ConnectError {
-    match why.contains(" refused (4") {
-        true => sign_in_required(options, server, &format!("{why}.")),
-        false => ConnectError::Transient(options.redactor.redact(why)),
+/// Returns the error for a token that could not be renewed.
+fn renewal_failed(options: &McpOptions, server: &ServerConfig, error: &OAuthError) -> ConnectError {
+    match error.needs_sign_in() {
+        true => sign_in_required(options, server, &format!("{error}.")),
+        false => ConnectError::Transient(options.redactor.redact(&error.to_string())),
     }
 }

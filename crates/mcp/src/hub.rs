@@ -3,11 +3,11 @@
 use crate::{
     attach,
     config::{Origin, ServerConfig},
+    connect_error::ConnectError,
     files,
     limits::{FIRST_WAIT, HEAD_START, OFFERED_BYTES, OFFERED_TOOLS, SERVERS},
     locked::locked,
     names::server_name,
-    oauth,
     options::McpOptions,
     search::{FoundTools, ToolSearch, tools_in_result},
     server::{Server, State},
@@ -78,7 +78,7 @@ impl Hub {
         tokio::spawn(async move {
             // Let the session/new response go first. That no request comes in this time is normal.
             let _ = tokio::time::timeout(HEAD_START, tools_requested.notified()).await;
-            let found = files::find(options.system.as_ref(), &options.user_file, &options.trust, &cwd).await;
+            let found = files::find(options.system.as_ref(), &options.files, &cwd).await;
             let Some(hub) = reading.upgrade() else { return };
             {
                 let mut state = locked(&hub.state);
@@ -131,8 +131,8 @@ impl Hub {
     /// Reads the files again, starts added servers and stops removed ones. Returns what the files
     /// contain.
     pub(crate) async fn reload(&self) -> files::FoundServers {
-        let McpOptions { system, user_file, trust, .. } = &*self.options;
-        let found = files::find(system.as_ref(), user_file, trust, &self.cwd).await;
+        let McpOptions { system, files, .. } = &*self.options;
+        let found = files::find(system.as_ref(), files, &self.cwd).await;
         let mut state = locked(&self.state);
         state.file_servers = found.servers.iter().filter(|server| server.enabled).cloned().collect();
         self.reconcile(&mut state);
@@ -167,12 +167,9 @@ impl Hub {
     async fn restart_signed_in_servers(&self) {
         let mut started = Vec::new();
         for server in self.servers() {
-            let State::Down(why) = server.state() else { continue };
+            let State::Down(ConnectError::SignInRequired(_)) = server.state() else { continue };
             let name = &server.config.name;
-            if !oauth::wants_sign_in(&why) {
-                continue;
-            }
-            let Some(grant) = self.options.grants.load(name).await else { continue };
+            let Some(grant) = self.options.stores.grants.load(name).await else { continue };
             let grant = blake3::hash(grant.as_bytes());
             let mut state = locked(&self.state);
             // A grant that did not help is tried only once.

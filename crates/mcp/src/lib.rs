@@ -51,12 +51,12 @@ pub use config::{ConfigError, Origin, ServerConfig, ServerEntry, ServerTransport
 pub use connect_error::ConnectError;
 pub use connection::Client;
 pub use direct_query::DirectQuery;
-pub use files::{FoundServers, PROJECT_FILES, ProjectServer, find, project_servers};
+pub use files::{FoundServers, PROJECT_FILES, ProjectServer, ServerFiles, find, project_servers};
 pub use listed::ListedTool;
 pub use names::{server_name, tool_name};
 pub use oauth::{Grants, LoginOptions, Revocation, SignIn, login, logout};
 pub use offered::Offered;
-pub use options::{HttpFactory, McpOptions};
+pub use options::{HttpFactory, McpOptions, ServerStores};
 pub use pins::{Change, Pins, changes, definition_hash};
 pub use provider::{McpProvider, SessionOffers};
 pub use reference::Values;

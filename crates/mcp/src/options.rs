@@ -1,9 +1,9 @@
 //! What all servers of this process share: dependencies and settings.
 
-use crate::{Grants, Offered, Pins, Values};
-use agent::{FolderTrust, Redactor};
+use crate::{files::ServerFiles, oauth::Grants, offered::Offered, pins::Pins, reference::Values};
+use agent::Redactor;
 use std::{collections::BTreeMap, sync::Arc};
-use system::{AbsPath, System};
+use system::System;
 
 /// Creates the HTTP client for a URL.
 pub type HttpFactory = dyn Fn(&str) -> Result<reqwest::Client, String> + Send + Sync;
@@ -13,25 +13,30 @@ pub type HttpFactory = dyn Fn(&str) -> Result<reqwest::Client, String> + Send + 
 pub struct McpOptions {
     /// The system on which programs run and files are read; always the local one.
     pub system: Arc<dyn System>,
-    /// Resolves references to variables and secrets.
-    pub values: Arc<dyn Values>,
-    /// The store of grants.
-    pub grants: Arc<dyn Grants>,
+    /// What is stored for servers.
+    pub stores: ServerStores,
     /// Learns every secret before it is used, and removes secrets from messages.
     pub redactor: Redactor,
-    /// The store of tool definitions seen before.
-    pub pins: Arc<dyn Pins>,
     /// Creates the HTTP client for a URL. It must not follow redirects, which would carry headers
     /// to another host.
     pub http: Arc<HttpFactory>,
-    /// Decides whether a project's files may be used.
-    pub trust: FolderTrust,
-    /// The user's own file of servers.
-    pub user_file: AbsPath,
+    /// The files that describe servers.
+    pub files: ServerFiles,
     /// Capabilities offered to clients' servers, by server name. A client cannot set them.
     pub offers: BTreeMap<String, Vec<Offered>>,
     /// Environment variables that every program gets in addition to its own.
     pub variables: Vec<(String, String)>,
     /// The version that we report to servers.
     pub version: String,
+}
+
+/// What is stored for servers.
+#[derive(Clone)]
+pub struct ServerStores {
+    /// Resolves references to variables and secrets.
+    pub values: Arc<dyn Values>,
+    /// The store of grants.
+    pub grants: Arc<dyn Grants>,
+    /// The store of tool definitions seen before.
+    pub pins: Arc<dyn Pins>,
 }

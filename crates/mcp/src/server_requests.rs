@@ -11,6 +11,7 @@ use crate::{
     sampling,
 };
 use agent::{Choice, InnerCalls, InnerError, Question, QuestionOutcome, Redactor, ToolCallId, ToolContext};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use rmcp::{
     ClientHandler, ErrorData, RoleClient,
     model::{
@@ -322,18 +323,12 @@ fn display_text(text: &str) -> String {
     agent::sanitise(text).chars().take(QUESTION_CHARS).collect()
 }
 
+/// What is encoded in the path of a URI: all but `/` and the unreserved characters of RFC 3986.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+
 /// Returns the `file://` URI of a directory.
 fn file_uri(path: &AbsPath) -> String {
-    let mut uri = String::from("file://");
-    for byte in path.as_str().bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' => {
-                uri.push(char::from(byte));
-            }
-            byte => uri.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    uri
+    format!("file://{}", utf8_percent_encode(path.as_str(), ENCODED))
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use crate::{
 };
 use ::integrations::integration_name;
 use ::lua::{Functions, LuaTools};
-use ::mcp::{McpOptions, McpProvider};
+use ::mcp::{McpOptions, McpProvider, ServerFiles, ServerStores};
 use agent::{FolderTrust, Judged, SessionId, SessionScope, ToolProvider, ToolProviders};
 use anyhow::Result;
 use providers::HttpClients;
@@ -91,13 +91,17 @@ pub(crate) fn mcp_options(options: &Options, environment: &Environment) -> Arc<M
     let clients = HttpClients::default();
     let values = Arc::new(Values::new(environment.clone(), system.clone(), directories));
     Arc::new(McpOptions {
-        grants: values.clone(),
-        values,
+        stores: ServerStores {
+            grants: values.clone(),
+            values,
+            pins: Arc::new(Pins::new(system.clone(), directories)),
+        },
         redactor: environment.redactor().clone(),
-        pins: Arc::new(Pins::new(system.clone(), directories)),
         http: Arc::new(move |url| clients.client(url)),
-        trust: trust::directory_trust(directories),
-        user_file: directories.config.join("mcp.json"),
+        files: ServerFiles {
+            user: directories.config.join("mcp.json"),
+            trust: trust::directory_trust(directories),
+        },
         offers: options.offers.clone(),
         variables: Vec::new(),
         version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -7,12 +7,14 @@
 
 mod callback;
 mod discovery;
+mod error;
 mod grant;
 mod login;
 mod logout;
 mod store;
 mod wire;
 
+pub(crate) use error::OAuthError;
 pub(crate) use grant::{bearer, renew};
 pub use login::{LoginOptions, SignIn, login};
 pub use logout::{Revocation, logout};
@@ -20,12 +22,5 @@ pub use store::Grants;
 
 /// Returns the instruction for a server that requires a sign-in.
 pub(crate) fn sign_in(server: &str) -> String {
-    format!("{SIGN_IN} `tiller mcp login {server}`, or give it an Authorization header.")
+    format!("It requires a sign-in: run `tiller mcp login {server}`, or give it an Authorization header.")
 }
-
-/// Returns whether this reason for a server's failure is a missing sign-in.
-pub(crate) fn wants_sign_in(why: &str) -> bool {
-    why.contains(SIGN_IN)
-}
-
-const SIGN_IN: &str = "It requires a sign-in: run";
