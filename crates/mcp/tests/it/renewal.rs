@@ -3,6 +3,7 @@
 use crate::{fake_machine::FakeMachine, test_session::options};
 use async_trait::async_trait;
 use mcp::{Client, ConnectError, Grants, McpOptions, Origin, parse};
+use rustls::{ClientConfig, RootCertStore, crypto::ring};
 use serde_json::json;
 use std::sync::Arc;
 use system::AbsPath;
@@ -29,6 +30,16 @@ impl Grants for ExpiredGrant {
     }
 }
 
+/// A client for plain HTTP; the library requires a TLS configuration even so.
+fn client_without_tls() -> reqwest::Client {
+    let tls = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(RootCertStore::empty())
+        .with_no_client_auth();
+    reqwest::Client::builder().tls_backend_preconfigured(tls).no_proxy().build().unwrap()
+}
+
 /// Connects to a server whose token endpoint answers with this status line.
 async fn error_after(status_line: &'static str) -> ConnectError {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -49,7 +60,7 @@ async fn error_after(status_line: &'static str) -> ConnectError {
     });
     let mut options = McpOptions::clone(&options(&FakeMachine::new()));
     options.stores.grants = Arc::new(ExpiredGrant(grant.to_string()));
-    options.http = Arc::new(|_| Ok(reqwest::Client::new()));
+    options.http = Arc::new(|_| Ok(client_without_tls()));
     let described = json!({ "mcpServers": { "s": { "url": format!("{base}/mcp") } } });
     let server = parse(&described.to_string(), &Origin::User).unwrap().remove(0).1.unwrap();
     let cwd = AbsPath::new("/w").unwrap();
