@@ -41,6 +41,7 @@ fn client_without_tls() -> reqwest::Client {
 }
 
 /// Connects to a server whose token endpoint answers with this status line.
+#[expect(clippy::disallowed_methods, reason = "the token endpoint of the test is on this machine")]
 async fn error_after(status_line: &'static str) -> ConnectError {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base = format!("http://{}", listener.local_addr().unwrap());
