@@ -44,17 +44,17 @@ impl Account {
     /// Returns whether the account has every required field: for this function, or for at least one
     /// function of the integration.
     pub fn is_complete(&self, integration: &Integration, function: Option<&Function>) -> bool {
-        let settings = integration.settings.iter().filter(|field| field.required);
-        let has_place = integration.base_url.is_some() || self.get(BASE_URL).is_some();
+        let settings = integration.auth.settings.iter().filter(|field| field.required);
+        let has_place = integration.address.base_url.is_some() || self.get(BASE_URL).is_some();
         let mut settings = settings.map(|field| &field.name);
         has_place
             && settings.all(|name| self.get(name).is_some())
             && match function {
                 Some(function) => {
-                    function.security.is_empty() || self.satisfied(integration, function).is_some()
+                    function.endpoint.security.is_empty() || self.satisfied(integration, function).is_some()
                 }
                 None => integration.functions.values().any(|function| {
-                    function.security.is_empty() || self.satisfied(integration, function).is_some()
+                    function.endpoint.security.is_empty() || self.satisfied(integration, function).is_some()
                 }),
             }
     }
@@ -63,15 +63,20 @@ impl Account {
     /// several authentication schemes are possible, the one with the fewest missing fields counts.
     pub fn missing(&self, integration: &Integration, function: &Function) -> Vec<Field> {
         let lacks = |field: &Field| self.get(&field.name).is_none();
-        let mut missing: Vec<Field> =
-            integration.settings.iter().filter(|field| field.required && lacks(field)).cloned().collect();
-        if integration.base_url.is_none() && self.get(BASE_URL).is_none() {
+        let mut missing: Vec<Field> = integration
+            .auth
+            .settings
+            .iter()
+            .filter(|field| field.required && lacks(field))
+            .cloned()
+            .collect();
+        if integration.address.base_url.is_none() && self.get(BASE_URL).is_none() {
             let description = "The address of your own installation".to_owned();
             missing.push(Field { name: BASE_URL.to_owned(), description, secret: false, required: true });
         }
-        if !function.security.is_empty() && self.satisfied(integration, function).is_none() {
-            let fields = function.security.iter().filter_map(|names| {
-                let schemes = names.iter().map(|name| integration.schemes.get(name));
+        if !function.endpoint.security.is_empty() && self.satisfied(integration, function).is_none() {
+            let fields = function.endpoint.security.iter().filter_map(|names| {
+                let schemes = names.iter().map(|name| integration.auth.schemes.get(name));
                 let schemes = schemes.collect::<Option<Vec<_>>>()?;
                 let spoken = schemes.iter().all(|scheme| scheme.is_supported());
                 spoken.then(|| schemes.iter().flat_map(|scheme| scheme.fields()).filter(lacks).collect())
@@ -90,8 +95,8 @@ impl Account {
         let has = |scheme: &&Scheme| {
             scheme.is_supported() && scheme.fields().iter().all(|field| self.get(&field.name).is_some())
         };
-        let sets = function.security.iter().map(|names| {
-            let schemes = names.iter().map(|name| integration.schemes.get(name).filter(has));
+        let sets = function.endpoint.security.iter().map(|names| {
+            let schemes = names.iter().map(|name| integration.auth.schemes.get(name).filter(has));
             schemes.collect::<Option<Vec<_>>>()
         });
         // Prefer a set with credentials to an anonymous call.

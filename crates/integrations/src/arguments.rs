@@ -117,7 +117,7 @@ fn parameter(function: &Function, name: &str) -> Option<(String, Value)> {
         // An ambiguous name must be spelled exactly.
         similar.next().filter(|_| similar.next().is_none())
     });
-    let pages = || function.pages.is_some() && is_same_name(name, ALL_PAGES);
+    let pages = || function.endpoint.pages.is_some() && is_same_name(name, ALL_PAGES);
     match found {
         Some(parameter) => Some((parameter.key.clone(), parameter.schema.clone())),
         None => pages().then(|| (ALL_PAGES.to_owned(), json!({ "type": "boolean" }))),
@@ -277,7 +277,7 @@ fn wrong_type(name: &str, schema: &Value, given: &Value) -> ArgumentError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::integration::{Operation, Parameter, Place, Style};
+    use crate::integration::{Endpoint, Operation, Parameter, Place, Style};
 
     fn function() -> Function {
         let parameter = |(key, schema): (&str, Value)| Parameter {
@@ -304,14 +304,16 @@ mod tests {
             title: String::new(),
             description: String::new(),
             operation: Operation::Read,
-            method: "GET".to_owned(),
-            path: "/".to_owned(),
             parameters: parameters.map(parameter).to_vec(),
             operation_id: None,
-            body_encoding: Default::default(),
-            security: Vec::new(),
-            pages: None,
-            headers: Vec::new(),
+            endpoint: Endpoint {
+                method: "GET".to_owned(),
+                path: "/".to_owned(),
+                body_encoding: Default::default(),
+                security: Vec::new(),
+                pages: None,
+                headers: Vec::new(),
+            },
         }
     }
 

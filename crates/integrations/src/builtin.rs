@@ -3,9 +3,11 @@
 
 use crate::{
     auth::{Field, Scheme},
-    integration::{Function, Integration, Operation, Origin, Pages, Parameter, Place, Style},
+    integration::{
+        Address, Auth, Endpoint, Function, Integration, Operation, Origin, Pages, Parameter, Place, Style,
+    },
     manifest::StoredPages,
-    openapi::names_in,
+    names::names_in,
 };
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -110,10 +112,8 @@ impl List {
             title: self.title.clone(),
             description: format!("{} {}", self.about, self.key.about),
             origin: Origin::BuiltIn { checked: self.checked.clone() },
-            base_url: Some(self.base_url.clone()),
-            local: false,
-            schemes: [("key".to_owned(), scheme)].into(),
-            settings: settings.collect(),
+            address: Address { base_url: Some(self.base_url.clone()), local: false },
+            auth: Auth { schemes: [("key".to_owned(), scheme)].into(), settings: settings.collect() },
             functions: functions.collect(),
             left_out: Vec::new(),
         }
@@ -162,14 +162,16 @@ impl List {
             title: row.about.trim_end_matches('.').to_owned(),
             description: row.about.clone(),
             operation,
-            method: method.to_owned(),
-            path: path.to_owned(),
             parameters,
             operation_id: None,
-            body_encoding: Default::default(),
-            security,
-            pages: pages.map(Pages::from),
-            headers: self.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
+            endpoint: Endpoint {
+                method: method.to_owned(),
+                path: path.to_owned(),
+                body_encoding: Default::default(),
+                security,
+                pages: pages.map(Pages::from),
+                headers: self.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
+            },
         }
     }
 }
@@ -212,16 +214,19 @@ mod tests {
             let name = &integration.name;
             let count = integration.functions.len();
             assert!((10..=30).contains(&count), "{name} has {count} functions");
-            let url = crate::guard::checked_base(integration.base_url.as_deref().unwrap()).unwrap();
+            let url = crate::guard::checked_base(integration.address.base_url.as_deref().unwrap()).unwrap();
             assert_eq!(url.scheme(), "https");
             assert!(matches!(&integration.origin, Origin::BuiltIn { checked } if checked == "2026-11"));
             for function in integration.functions.values() {
                 let full = function.full_name();
                 let bare = function.description.len() < 10 || !function.description.ends_with('.');
                 assert!(!bare, "{full}: {}", function.description);
-                assert!(function.path.starts_with('/') && !function.path.contains('?'), "{full}");
+                assert!(
+                    function.endpoint.path.starts_with('/') && !function.endpoint.path.contains('?'),
+                    "{full}"
+                );
                 assert!(crate::names::function_name(&function.name) == function.name, "{full}");
-                let reads = function.method == "GET" || full == "plausible.query";
+                let reads = function.endpoint.method == "GET" || full == "plausible.query";
                 assert_eq!(reads, function.operation == Operation::Read, "{full}");
                 let mut keys: Vec<_> = function.parameters.iter().map(|p| &p.key).collect();
                 keys.sort();

@@ -9,6 +9,7 @@ use crate::{
     integration::{ALL_PAGES, Function, Integration},
     limits::{CALL, ITEMS, PAGES},
     outcome::Outcome,
+    pages,
     request::{self, Request, RequestError},
     retry,
     token::Tokens,
@@ -109,7 +110,7 @@ impl Caller {
             return Ok(outcome);
         }
         match gates.permitted(call.force) {
-            Ok(forced) => outcome.forced = forced,
+            Ok(forced) => outcome.meta.forced = forced,
             // A dry run sends nothing, so it needs no approval.
             Err(Blocked::NeedsApproval { .. }) if call.dry_run => {}
             Err(blocked) => {
@@ -152,7 +153,7 @@ impl Caller {
         match done {
             Ok((data, pages)) => {
                 outcome.data = self.without_secrets(data);
-                outcome.pages = pages;
+                outcome.meta.pages = pages;
             }
             Err(why) => outcome.error = Some(self.redactor.redact(&why)),
         }
@@ -192,7 +193,7 @@ impl Caller {
         let client = (self.http)(request.url.as_str(), network)?;
         let repeatable = function.is_idempotent();
         let all = arguments.get(ALL_PAGES) == Some(&Value::Bool(true));
-        let Some(pages) = function.pages.as_ref().filter(|_| all) else {
+        let Some(pages) = function.endpoint.pages.as_ref().filter(|_| all) else {
             return Ok((retry::send(&client, &request, repeatable, network).await?.data, None));
         };
         let mut items = Vec::new();
@@ -200,12 +201,12 @@ impl Caller {
         loop {
             let response = retry::send(&client, &request, repeatable, network).await?;
             number += 1;
-            let Some(more) = pages.items(&response.data) else {
+            let Some(more) = pages::items(pages, &response.data) else {
                 // The response holds no list, so there are no items to collect.
                 return Ok((if number == 1 { response.data } else { Value::Array(items) }, Some(number)));
             };
             items.extend(more.iter().cloned());
-            let next = pages.next(&request, &response, number);
+            let next = pages::next(pages, &request, &response, number);
             match next.filter(|_| number < PAGES && items.len() < ITEMS) {
                 None => break,
                 // Credentials in headers are kept; a key in the query must be in the new URL too.

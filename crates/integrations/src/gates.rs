@@ -162,19 +162,6 @@ impl Gates<'_> {
     }
 }
 
-impl Integration {
-    /// Returns whether at least one set of authentication schemes is supported.
-    pub fn is_runnable(&self, function: &Function) -> bool {
-        let spoken = |name: &String| self.schemes.get(name).is_some_and(|scheme| scheme.is_supported());
-        function.security.is_empty() || function.security.iter().any(|set| set.iter().all(spoken))
-    }
-
-    /// Returns whether accounts can fill a parameter of this name.
-    pub fn can_fill(&self, parameter: &str) -> bool {
-        self.settings.iter().any(|field| field.name == parameter)
-    }
-}
-
 impl Switches {
     /// Returns the settings of one integration.
     pub fn of(&self, integration: &str) -> Permissions {
@@ -270,6 +257,7 @@ mod tests {
             (
                 |call| {
                     call.integration
+                        .auth
                         .schemes
                         .insert("key".to_owned(), Scheme::Unsupported("mutualTLS".to_owned()));
                 },
@@ -313,7 +301,7 @@ mod tests {
         let arguments = json!({ "project_id": "p", "name": "n" });
         assert_eq!(TestCall::allowed().outcome(create, true, arguments), "passed, forced");
         let mut call = TestCall::allowed();
-        call.integration.settings.clear();
+        call.integration.auth.settings.clear();
         let expected = "Missing required parameter(s): workspace_slug, project_id";
         assert_eq!(call.outcome(list, false, json!({ "project_id": null })), expected, "a null is nothing");
     }
@@ -331,9 +319,10 @@ mod tests {
     fn a_set_of_schemes_is_satisfied_as_a_whole() {
         let mut call = TestCall::allowed();
         let basic = Scheme::Basic { username: "user".to_owned(), password: "pass".to_owned() };
-        call.integration.schemes.insert("basic".to_owned(), basic);
+        call.integration.auth.schemes.insert("basic".to_owned(), basic);
         let mut function = (**call.integration.function("list_issues").unwrap()).clone();
-        call.integration.settings = vec![Field { required: false, ..call.integration.settings[0].clone() }];
+        call.integration.auth.settings =
+            vec![Field { required: false, ..call.integration.auth.settings[0].clone() }];
         let account = |fields: &[&str]| -> Account {
             fields.iter().map(|name| ((*name).to_owned(), "x".to_owned())).collect()
         };
@@ -345,7 +334,7 @@ mod tests {
             (&[&[], &["key"]], &[], Some(vec![])),
             (&[&["gone"]], &["api_key"], None),
         ] {
-            function.security =
+            function.endpoint.security =
                 sets.iter().map(|set| set.iter().map(|name| (*name).to_owned()).collect()).collect();
             let account = account(fields);
             let found = account.satisfied(&call.integration, &function);

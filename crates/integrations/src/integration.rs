@@ -5,8 +5,9 @@ use crate::{
     names::{function_name, is_same_name, tool_name},
 };
 use agent::ToolSpec;
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, sync::Arc};
+use system::AbsPath;
 
 /// A service: its address, authentication and functions.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,19 +20,33 @@ pub struct Integration {
     pub description: String,
     /// The source of this description.
     pub origin: Origin,
+    /// The address of the service.
+    pub address: Address,
+    /// What accounts contain.
+    pub auth: Auth,
+    /// The functions, by name.
+    pub functions: BTreeMap<String, Arc<Function>>,
+    /// Operations that cannot be called, each with the reason.
+    pub left_out: Vec<String>,
+}
+
+/// The address of a service.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Address {
     /// The base URL without a trailing slash, which an account may override. If `None`, an account
     /// must set it.
     pub base_url: Option<String>,
     /// Whether the user declared the address to be on this machine or in a private network.
     pub local: bool,
+}
+
+/// What the accounts of a service contain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Auth {
     /// The authentication schemes, by the names that functions refer to.
     pub schemes: BTreeMap<String, Scheme>,
     /// Fields of an account in addition to those of the schemes.
     pub settings: Vec<Field>,
-    /// The functions, by name.
-    pub functions: BTreeMap<String, Arc<Function>>,
-    /// Operations that cannot be called, each with the reason.
-    pub left_out: Vec<String>,
 }
 
 /// The source of a service's description.
@@ -64,13 +79,20 @@ pub struct Function {
     pub description: String,
     /// Whether it changes anything.
     pub operation: Operation,
+    /// The parameters.
+    pub parameters: Vec<Parameter>,
+    /// How it is called over HTTP.
+    pub endpoint: Endpoint,
+}
+
+/// How a function is called over HTTP.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Endpoint {
     /// The HTTP method: `GET`, `POST`, …
     pub method: String,
     /// The path below the base URL, with `{NAME}` for parameters and `{+NAME}` for those that may
     /// contain slashes.
     pub path: String,
-    /// The parameters.
-    pub parameters: Vec<Parameter>,
     /// The encoding of the request body.
     pub body_encoding: BodyEncoding,
     /// Alternative sets of authentication schemes; an empty set permits anonymous calls. Without
@@ -191,8 +213,8 @@ impl Integration {
     /// Returns every field that an account can have, without duplicates, those of schemes first.
     pub fn fields(&self) -> Vec<Field> {
         let mut fields: Vec<Field> = Vec::new();
-        let own = self.schemes.values().flat_map(Scheme::fields);
-        for field in own.chain(self.settings.iter().cloned()) {
+        let own = self.auth.schemes.values().flat_map(Scheme::fields);
+        for field in own.chain(self.auth.settings.iter().cloned()) {
             if !fields.iter().any(|known| known.name == field.name) {
                 fields.push(field);
             }
@@ -204,6 +226,19 @@ impl Integration {
     pub fn function(&self, name: &str) -> Option<&Arc<Function>> {
         let name = name.strip_prefix(&self.name).and_then(|rest| rest.strip_prefix('.')).unwrap_or(name);
         self.functions.get(name)
+    }
+
+    /// Returns whether at least one set of authentication schemes is supported.
+    pub fn is_runnable(&self, function: &Function) -> bool {
+        let supported =
+            |name: &String| self.auth.schemes.get(name).is_some_and(|scheme| scheme.is_supported());
+        let sets = &function.endpoint.security;
+        sets.is_empty() || sets.iter().any(|set| set.iter().all(supported))
+    }
+
+    /// Returns whether accounts can fill a parameter of this name.
+    pub fn can_fill(&self, parameter: &str) -> bool {
+        self.auth.settings.iter().any(|field| field.name == parameter)
     }
 
     /// Returns the function that an unknown name probably means.
@@ -238,7 +273,7 @@ impl Function {
     /// Returns the JSON Schema of all parameters. Those in `filled` come from the account and are
     /// not required.
     pub fn input_schema(&self, filled: &[String]) -> Value {
-        let mut properties = serde_json::Map::new();
+        let mut properties = Map::new();
         let mut required = Vec::new();
         for parameter in &self.parameters {
             properties.insert(parameter.key.clone(), parameter.schema.clone());
@@ -246,12 +281,11 @@ impl Function {
                 required.push(Value::String(parameter.key.clone()));
             }
         }
-        if self.pages.is_some() {
+        if self.endpoint.pages.is_some() {
             let about = "Follow further pages and return the items of all";
-            properties
-                .insert(ALL_PAGES.to_owned(), serde_json::json!({ "type": "boolean", "description": about }));
+            properties.insert(ALL_PAGES.to_owned(), json!({ "type": "boolean", "description": about }));
         }
-        let mut schema = serde_json::json!({ "type": "object", "properties": properties });
+        let mut schema = json!({ "type": "object", "properties": properties });
         if !required.is_empty() {
             schema["required"] = Value::Array(required);
         }
@@ -265,14 +299,41 @@ impl Function {
             description.clone_from(&self.title);
         }
         if description.is_empty() {
-            description = format!("{} {}", self.method, self.path);
+            description = format!("{} {}", self.endpoint.method, self.endpoint.path);
         }
         ToolSpec { name: self.tool_name(), description, parameters: self.input_schema(filled) }
     }
 
+    /// Returns the paths of the files that a call with these arguments sends, with symbolic links
+    /// unresolved.
+    pub fn files(&self, arguments: &Map<String, Value>, cwd: &AbsPath) -> Vec<AbsPath> {
+        let files = self.file_parameters().flat_map(|parameter| parameter.paths(arguments));
+        files.map(|path| cwd.join(path)).collect()
+    }
+
+    /// Returns the parameters whose values are paths of files.
+    pub(crate) fn file_parameters(&self) -> impl Iterator<Item = &Parameter> {
+        self.parameters.iter().filter(|parameter| parameter.place == Place::File)
+    }
+
     /// Returns whether repeating the request has no further effect.
     pub(crate) fn is_idempotent(&self) -> bool {
-        matches!(self.method.as_str(), "GET" | "HEAD" | "PUT" | "DELETE" | "OPTIONS")
+        matches!(self.endpoint.method.as_str(), "GET" | "HEAD" | "PUT" | "DELETE" | "OPTIONS")
+    }
+}
+
+impl Parameter {
+    /// Returns the paths in the parameter's argument: a text, or a list of texts.
+    pub(crate) fn paths<'a>(
+        &self,
+        arguments: &'a Map<String, Value>,
+    ) -> impl Iterator<Item = &'a str> + use<'a> {
+        let (one, many) = match arguments.get(&self.key) {
+            Some(Value::String(path)) => (Some(path.as_str()), None),
+            Some(Value::Array(paths)) => (None, Some(paths)),
+            _ => (None, None),
+        };
+        one.into_iter().chain(many.into_iter().flatten().filter_map(Value::as_str))
     }
 }
 

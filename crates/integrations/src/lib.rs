@@ -11,6 +11,7 @@
 //! settings and the system for uploads are passed in.
 
 mod account;
+mod added;
 mod arguments;
 mod auth;
 mod builtin;
@@ -33,6 +34,7 @@ mod tool;
 mod upload;
 
 pub use account::{Account, Accounts, BASE_URL, DEFAULT_ACCOUNT, LOCAL};
+pub use added::read_added;
 pub use arguments::{ArgumentError, RawArguments, merge};
 pub use auth::{Field, Scheme};
 pub use builtin::built_in;
@@ -41,11 +43,13 @@ pub use catalogue::Catalogue;
 pub use client::{Client, ClientFactory, Network};
 pub use gates::{Blocked, Gates, Permission, Permissions, Switches};
 pub use guard::AddressGuard;
-pub use integration::{BodyEncoding, Function, Integration, Operation, Origin, Pages, Parameter, Place};
+pub use integration::{
+    Address, Auth, BodyEncoding, Endpoint, Function, Integration, Operation, Origin, Pages, Parameter, Place,
+};
 pub use limits::DOCUMENT_BYTES;
 pub use manifest::{Manifest, ManifestError, Override};
 pub use names::{integration_name, tool_name};
 pub use openapi::{DocumentError, parse as parse_document, trimmed};
-pub use outcome::Outcome;
+pub use outcome::{CallMeta, Outcome};
 pub use tool::IntegrationTool;
 pub use upload::Files;

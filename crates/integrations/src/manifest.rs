@@ -2,9 +2,9 @@
 //! corrections to it.
 
 use crate::{
-    integration::{Function, Integration, Operation, Origin, Pages},
+    integration::{Function, Operation, Pages},
     names::integration_name,
-    openapi::{self, DocumentError},
+    openapi::DocumentError,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -157,26 +157,6 @@ impl Manifest {
     }
 }
 
-impl Integration {
-    /// Creates an integration from its manifest and its document.
-    pub fn added(manifest: &Manifest, document: &Value) -> Result<Self, ManifestError> {
-        let document = openapi::read(document, manifest)?;
-        let own = manifest.base_url.as_deref();
-        Ok(Self {
-            name: manifest.name.clone(),
-            title: document.title,
-            description: document.description,
-            origin: Origin::Added { source: manifest.source.clone() },
-            base_url: manifest.base_url.clone().or(document.base_url),
-            local: manifest.local || own.is_some_and(crate::guard::is_literally_local),
-            schemes: document.schemes,
-            settings: Vec::new(),
-            functions: document.functions,
-            left_out: document.left_out,
-        })
-    }
-}
-
 impl Override {
     pub(crate) fn apply(&self, function: &mut Function) {
         match self.operation {
@@ -188,7 +168,7 @@ impl Override {
             function.description.clone_from(description);
         }
         if let Some(pages) = &self.pages {
-            function.pages = Some(pages.clone().into());
+            function.endpoint.pages = Some(pages.clone().into());
         }
     }
 }

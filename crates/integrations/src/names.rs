@@ -65,6 +65,18 @@ pub(crate) fn parameter_key(given: &str) -> String {
     if key.is_empty() { "value".to_owned() } else { key }
 }
 
+/// Returns the parameter names in a path, in order.
+pub(crate) fn names_in(path: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut rest = path;
+    while let Some((_, after)) = rest.split_once('{') {
+        let Some((name, after)) = after.split_once('}') else { break };
+        names.push(name.trim_start_matches('+').to_owned());
+        rest = after;
+    }
+    names
+}
+
 /// Returns whether two names differ in spelling only: `workspace-slug`, `workspaceSlug` and
 /// `workspace_slug` are alike.
 pub(crate) fn is_same_name(a: &str, b: &str) -> bool {

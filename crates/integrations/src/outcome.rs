@@ -13,6 +13,15 @@ pub struct Outcome {
     pub data: Value,
     /// The reason for a failure.
     pub error: Option<String>,
+    /// How the call was made.
+    pub meta: CallMeta,
+    /// The duration of the call.
+    pub took: Duration,
+}
+
+/// How a call was made.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallMeta {
     /// Whether this was a dry run.
     pub dry_run: bool,
     /// `read` or `write`.
@@ -23,8 +32,6 @@ pub struct Outcome {
     pub account: String,
     /// The number of requested pages, if all were requested.
     pub pages: Option<usize>,
-    /// The duration of the call.
-    pub took: Duration,
 }
 
 impl Outcome {
@@ -34,11 +41,13 @@ impl Outcome {
             function: function.full_name(),
             data: Value::Null,
             error: None,
-            dry_run,
-            operation: function.operation.id(),
-            forced: false,
-            account: account.to_owned(),
-            pages: None,
+            meta: CallMeta {
+                dry_run,
+                operation: function.operation.id(),
+                forced: false,
+                account: account.to_owned(),
+                pages: None,
+            },
             took: Duration::ZERO,
         }
     }
@@ -52,12 +61,12 @@ impl Outcome {
     /// account}, duration_ms}`.
     pub fn to_json(&self) -> Value {
         let mut meta = json!({
-            "dry_run": self.dry_run,
-            "operation": self.operation,
-            "permission_bypassed": self.forced,
-            "account": self.account,
+            "dry_run": self.meta.dry_run,
+            "operation": self.meta.operation,
+            "permission_bypassed": self.meta.forced,
+            "account": self.meta.account,
         });
-        if let Some(pages) = self.pages {
+        if let Some(pages) = self.meta.pages {
             meta["pages"] = json!(pages);
         }
         json!({

@@ -8,60 +8,61 @@ use crate::{
 use reqwest::Url;
 use serde_json::Value;
 
-impl Pages {
-    /// Returns the items of a response.
-    pub(crate) fn items<'a>(&self, data: &'a Value) -> Option<&'a Vec<Value>> {
-        let (Self::Next { items, .. } | Self::Number { items, .. } | Self::Cursor { items, .. }) = self;
-        data.pointer(items)?.as_array()
-    }
+/// Returns the items of a response.
+pub(crate) fn items<'a>(pages: &Pages, data: &'a Value) -> Option<&'a Vec<Value>> {
+    let (Pages::Next { items, .. } | Pages::Number { items, .. } | Pages::Cursor { items, .. }) = pages;
+    data.pointer(items)?.as_array()
+}
 
-    /// Returns the request for the next page; `None` if this was the last. `number` counts the
-    /// pages so far.
-    pub(crate) fn next(
-        &self,
-        request: &Request,
-        response: &ServiceResponse,
-        number: usize,
-    ) -> Option<Request> {
-        let mut next = request.clone();
-        match self {
-            Self::Next { at, .. } => {
-                let text = match at {
-                    None => next_link(response.link.as_deref()?)?,
-                    Some(at) => response.data.pointer(at)?.as_str()?.to_owned(),
-                };
-                let url = request.url.join(&text).ok().filter(|url| same_origin(url, &request.url))?;
-                next.url = url;
-            }
-            Self::Number { parameter, first, .. } => {
-                self.items(&response.data).filter(|items| !items.is_empty())?;
-                let began: Option<u64> =
-                    query_value(&request.url, parameter).and_then(|text| text.parse().ok());
-                // `request` is the one for the previous page.
-                let page = match began {
-                    Some(page) => page + 1,
-                    None => first + u64::try_from(number).ok()?,
-                };
-                set_query(&mut next.url, parameter, &page.to_string());
-            }
-            Self::Cursor { parameter, at, more, .. } => {
-                if let Some(more) = more
-                    && response.data.pointer(more) == Some(&Value::Bool(false))
-                {
-                    return None;
-                }
-                let cursor = match response.data.pointer(at)? {
-                    Value::String(text) if !text.is_empty() => text.clone(),
-                    Value::Number(number) => number.to_string(),
-                    _ => return None,
-                };
-                if query_value(&request.url, parameter).as_deref() == Some(&cursor) {
-                    return None;
-                }
-                set_query(&mut next.url, parameter, &cursor);
-            }
+/// Returns the request for the next page; `None` if this was the last. `request` is the one for the
+/// page of `response`, and `number` counts the pages so far.
+pub(crate) fn next(
+    pages: &Pages,
+    request: &Request,
+    response: &ServiceResponse,
+    number: usize,
+) -> Option<Request> {
+    let mut next = request.clone();
+    match pages {
+        Pages::Next { at, .. } => next.url = next_url(at.as_deref(), &request.url, response)?,
+        Pages::Number { parameter, first, .. } => {
+            items(pages, &response.data).filter(|items| !items.is_empty())?;
+            let page = match query_value(&request.url, parameter).and_then(|text| text.parse::<u64>().ok()) {
+                Some(page) => page + 1,
+                None => first + u64::try_from(number).ok()?,
+            };
+            set_query(&mut next.url, parameter, &page.to_string());
         }
-        (next.url != request.url).then_some(next)
+        Pages::Cursor { parameter, at, more, .. } => {
+            let cursor = next_cursor(at, more.as_deref(), &response.data)?;
+            if query_value(&request.url, parameter).as_deref() == Some(&cursor) {
+                return None;
+            }
+            set_query(&mut next.url, parameter, &cursor);
+        }
+    }
+    (next.url != request.url).then_some(next)
+}
+
+/// Returns the URL of the next page, if it has the same origin: at a location of the response, or
+/// in its `Link` header.
+fn next_url(at: Option<&str>, url: &Url, response: &ServiceResponse) -> Option<Url> {
+    let text = match at {
+        None => next_link(response.link.as_deref()?)?,
+        Some(at) => response.data.pointer(at)?.as_str()?.to_owned(),
+    };
+    url.join(&text).ok().filter(|next| same_origin(next, url))
+}
+
+/// Returns the cursor at a location of the response, unless `more` is the location of `false`.
+fn next_cursor(at: &str, more: Option<&str>, data: &Value) -> Option<String> {
+    if more.and_then(|more| data.pointer(more)) == Some(&Value::Bool(false)) {
+        return None;
+    }
+    match data.pointer(at)? {
+        Value::String(text) if !text.is_empty() => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
     }
 }
 
@@ -93,12 +94,12 @@ mod tests {
     use reqwest::{Method, header::HeaderMap};
     use serde_json::json;
 
-    fn next(pages: &Pages, url: &str, data: Value, link: Option<&str>, number: usize) -> Option<String> {
+    fn next_page(pages: &Pages, url: &str, data: Value, link: Option<&str>, number: usize) -> Option<String> {
         let url = Url::parse(url).unwrap();
         let request =
             Request { method: Method::GET, url, headers: HeaderMap::new(), body: None, shown: None };
         let response = ServiceResponse { data, link: link.map(str::to_owned) };
-        pages.next(&request, &response, number).map(|request| request.url.to_string())
+        next(pages, &request, &response, number).map(|request| request.url.to_string())
     }
 
     #[test]
@@ -127,7 +128,7 @@ mod tests {
             (&cursor, "https://a.b/x?c=k", json!({ "n": "k" }), None, 1, None),
             (&cursor, "https://a.b/x", json!({ "n": "" }), None, 1, None),
         ] {
-            assert_eq!(next(pages, url, data, link, number).as_deref(), expected, "{pages:?} {url}");
+            assert_eq!(next_page(pages, url, data, link, number).as_deref(), expected, "{pages:?} {url}");
         }
     }
 }

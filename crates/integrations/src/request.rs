@@ -8,6 +8,8 @@ use crate::{
     integration::{BodyEncoding, Function, Integration, Place, Style},
     upload::{self, Upload},
 };
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::{
     Method, Url,
     header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, COOKIE, HeaderMap, HeaderName, HeaderValue},
@@ -46,9 +48,9 @@ pub(crate) enum RequestError {
 /// URL permits private networks by literally naming one.
 pub(crate) fn base_url(integration: &Integration, account: &Account) -> Result<(Url, Network), RequestError> {
     let account_url = account.get(BASE_URL);
-    let text = account_url.or(integration.base_url.as_deref()).ok_or(RequestError::NoAddress)?;
+    let text = account_url.or(integration.address.base_url.as_deref()).ok_or(RequestError::NoAddress)?;
     let url = guard::checked_base(text)?;
-    let declared_local = integration.local || account.get(LOCAL) == Some("true");
+    let declared_local = integration.address.local || account.get(LOCAL) == Some("true");
     let local = declared_local || account_url.is_some_and(guard::is_literally_local);
     let network = if local { Network::Private } else { Network::Public };
     guard::check(&url, network)?;
@@ -74,7 +76,7 @@ pub(crate) fn build(
     url.set_path(&format!("{}{path}", base.path().trim_end_matches('/')));
     let mut headers = HeaderMap::new();
     headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
-    for (name, value) in &function.headers {
+    for (name, value) in &function.endpoint.headers {
         if let (Ok(name), Ok(value)) = (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(value))
         {
             headers.insert(name, value);
@@ -98,8 +100,8 @@ pub(crate) fn build(
             Place::Body => whole = Some(value),
         }
     }
-    let method = Method::from_bytes(function.method.as_bytes()).unwrap_or(Method::GET);
-    if function.body_encoding == BodyEncoding::Parts {
+    let method = Method::from_bytes(function.endpoint.method.as_bytes()).unwrap_or(Method::GET);
+    if function.endpoint.body_encoding == BodyEncoding::Parts {
         let (kind, body) = upload::body(&members, uploads);
         headers.insert(CONTENT_TYPE, HeaderValue::from_str(&kind).expect("a boundary is letters and digits"));
         let shown = Some(upload::shown(&members, uploads));
@@ -108,13 +110,13 @@ pub(crate) fn build(
     let has_body = function.parameters.iter().any(|p| matches!(p.place, Place::Member | Place::Body));
     let body = match whole {
         Some(value) => Some(value),
-        None if !members.is_empty() || (has_body && function.method != "DELETE") => {
+        None if !members.is_empty() || (has_body && function.endpoint.method != "DELETE") => {
             Some(Value::Object(members))
         }
         None => None,
     };
     let body = body.map(|body| {
-        let is_form = function.body_encoding == BodyEncoding::Form;
+        let is_form = function.endpoint.body_encoding == BodyEncoding::Form;
         let kind = if is_form { "application/x-www-form-urlencoded" } else { "application/json" };
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
         if is_form { form(&body) } else { body.to_string() }.into_bytes()
@@ -196,22 +198,12 @@ impl Request {
 
 /// Returns the value of a `Basic` authorization header.
 pub(crate) fn basic(name: &str, password: &str) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = "Basic ".to_owned();
-    for part in format!("{name}:{password}").as_bytes().chunks(3) {
-        let bits =
-            part.iter().fold(0_u32, |bits, byte| bits << 8 | u32::from(*byte)) << (8 * (3 - part.len()));
-        for at in 0..4 {
-            let digit = usize::try_from(bits >> (18 - 6 * at) & 63).expect("six bits fit");
-            text.push(if at <= part.len() { char::from(DIGITS[digit]) } else { '=' });
-        }
-    }
-    text
+    format!("Basic {}", BASE64_STANDARD.encode(format!("{name}:{password}")))
 }
 
 fn path(function: &Function, value: &dyn Fn(&str) -> Option<Value>) -> Result<String, RequestError> {
     let mut path = String::new();
-    let mut rest = function.path.as_str();
+    let mut rest = function.endpoint.path.as_str();
     while let Some((before, after)) = rest.split_once('{') {
         let Some((name, after)) = after.split_once('}') else { break };
         path.push_str(before);
@@ -287,20 +279,14 @@ fn plain(value: &Value) -> String {
     }
 }
 
-/// Percent-encodes a path segment, except for the unreserved characters of RFC 3986. `slashes`
-/// keeps `/` as well.
+/// All but the unreserved characters of RFC 3986.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+/// The same without `/`.
+const RESERVED_BUT_SLASH: &AsciiSet = &RESERVED.remove(b'/');
+
+/// Percent-encodes a path segment. `slashes` keeps `/`.
 fn encoded(text: &str, slashes: bool) -> String {
-    let mut encoded = String::new();
-    for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-                encoded.push(char::from(byte))
-            }
-            b'/' if slashes => encoded.push('/'),
-            byte => encoded.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    encoded
+    utf8_percent_encode(text, if slashes { RESERVED_BUT_SLASH } else { RESERVED }).to_string()
 }
 
 #[cfg(test)]

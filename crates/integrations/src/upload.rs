@@ -2,7 +2,7 @@
 //! (RFC 7578).
 
 use crate::{
-    integration::{Function, Place},
+    integration::Function,
     limits::{UPLOAD_BYTES, UPLOADS},
 };
 use serde_json::{Map, Value, json};
@@ -36,16 +36,6 @@ pub(crate) struct Upload {
     bytes: Vec<u8>,
 }
 
-impl Function {
-    /// Returns the paths of the files that a call with these arguments sends, with symbolic links
-    /// unresolved.
-    pub fn files(&self, arguments: &Map<String, Value>, cwd: &AbsPath) -> Vec<AbsPath> {
-        let parameters = self.parameters.iter().filter(|parameter| parameter.place == Place::File);
-        let paths = parameters.flat_map(|parameter| paths(arguments.get(&parameter.key)));
-        paths.map(|path| cwd.join(path)).collect()
-    }
-}
-
 /// Reads the files of a call. The error is text for people.
 pub(crate) async fn read(
     function: &Function,
@@ -54,10 +44,10 @@ pub(crate) async fn read(
 ) -> Result<Vec<Upload>, String> {
     let mut uploads = Vec::new();
     let mut left = UPLOAD_BYTES;
-    for parameter in function.parameters.iter().filter(|parameter| parameter.place == Place::File) {
+    for parameter in function.file_parameters() {
         let media_type = parameter.schema["contentMediaType"].as_str();
         let media_type = media_type.or_else(|| parameter.schema["items"]["contentMediaType"].as_str());
-        for path in paths(arguments.get(&parameter.key)) {
+        for path in parameter.paths(arguments) {
             let Some(files) = files else { return Err("Files cannot be sent from here.".to_owned()) };
             if uploads.len() == UPLOADS {
                 return Err(format!("Parameter '{}': more than {UPLOADS} files in one call.", parameter.key));
@@ -103,15 +93,6 @@ async fn contents(system: &dyn System, path: &AbsPath) -> Result<Vec<u8>, system
         };
     }
     on_disk
-}
-
-fn paths(value: Option<&Value>) -> impl Iterator<Item = &str> {
-    let (one, many) = match value {
-        Some(Value::String(path)) => (Some(path.as_str()), None),
-        Some(Value::Array(paths)) => (None, Some(paths)),
-        _ => (None, None),
-    };
-    one.into_iter().chain(many.into_iter().flatten().filter_map(Value::as_str))
 }
 
 /// Returns the media type for a file name; for an unknown extension it depends on whether the

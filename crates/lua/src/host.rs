@@ -193,6 +193,16 @@ impl Native {
     }
 }
 
+impl Account {
+    /// Returns the account's name, unless it is the default.
+    pub(crate) fn name(&self) -> Option<&str> {
+        match self {
+            Self::Default => None,
+            Self::Named(name) => Some(name),
+        }
+    }
+}
+
 impl FunctionKind {
     /// Parses the name of a kind, which is a field of `app`.
     pub(crate) fn from_name(word: &str) -> Option<Self> {

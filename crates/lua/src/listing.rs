@@ -1,7 +1,7 @@
 //! Maps the paths that scripts use to functions.
 
 use crate::{
-    Account, Function, FunctionKind,
+    Function, FunctionKind,
     names::{is_same_name, lua_names, path_step},
 };
 use std::collections::BTreeMap;
@@ -149,15 +149,5 @@ impl Entry {
     fn has_name(&self, name: &str) -> bool {
         let function = &self.function;
         function.name == name || self.name == name || function.model_name() == Some(name)
-    }
-}
-
-impl Account {
-    /// Returns the account's name, unless it is the default.
-    pub(crate) fn name(&self) -> Option<&str> {
-        match self {
-            Self::Default => None,
-            Self::Named(name) => Some(name),
-        }
     }
 }

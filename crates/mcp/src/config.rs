@@ -3,7 +3,7 @@
 use crate::{
     limits::{FILE_BYTES, SERVERS, TIMEOUT_MAX},
     names::server_name,
-    server_requests::Offered,
+    offered::Offered,
 };
 use agent::{ClientServer, ClientServerKind, ItemKind, TrustItem};
 use serde_json::{Map, Value};

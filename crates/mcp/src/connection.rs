@@ -3,16 +3,19 @@
 
 use crate::{
     config::{ServerConfig, ServerTransport, without_query},
+    connect_error::ConnectError,
     error_text,
     http::HttpTransport,
     limits::{CALL, CLOSE, CONNECT, ERROR_BYTES, ERROR_CHARS, PAGES, PROMPTS, RESOURCES, TOOLS},
     listed::ListedTool,
-    oauth,
+    locked::locked,
+    oauth::{self, OAuthError},
+    offered::Offered,
+    options::McpOptions,
     progress::{CallProgress, ProgressRegistry},
-    provider::McpOptions,
     reference,
     serve::OUR_NAME,
-    server_requests::{CallGuard, Offered, RunningCalls, ServerRequests},
+    server_requests::{CallGuard, RunningCalls, ServerRequests},
     stdio::{Fault, StdioTransport},
 };
 use rmcp::{
@@ -27,10 +30,7 @@ use rmcp::{
     service::{PeerRequestOptions, RunningService},
 };
 use serde_json::Value;
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 use system::{AbsPath, Output, PipedCommand, Process};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -38,17 +38,6 @@ use tokio_util::sync::CancellationToken;
 /// Variables of this process that a server inherits, in addition to those of its description.
 const INHERITED: [&str; 10] =
     ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TEMP", "TMP", "LANG", "LC_ALL"];
-
-/// The reason why there is no connection.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ConnectError {
-    /// A retry would not help: something is missing or wrong in the description.
-    #[error("{0}")]
-    Permanent(String),
-    /// The server failed this time; a retry may succeed.
-    #[error("{0}")]
-    Transient(String),
-}
 
 /// A connected server. Dropping it ends the connection and the server's child process.
 pub struct Client {
@@ -80,15 +69,15 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`ConnectError::Permanent`] if a retry would not help, [`ConnectError::Transient`]
-    /// otherwise.
+    /// [`ConnectError::Permanent`] if a retry would not help, [`ConnectError::SignInRequired`] if a
+    /// retry needs another grant, [`ConnectError::Transient`] otherwise.
     pub async fn connect(
         server: &ServerConfig,
         options: &McpOptions,
         cwd: &AbsPath,
         changed: Arc<Notify>,
     ) -> Result<Self, ConnectError> {
-        let resolved = reference::resolve(server, options.values.as_ref()).await;
+        let resolved = reference::resolve(server, options.stores.values.as_ref()).await;
         let resolved = resolved.map_err(ConnectError::Permanent)?;
         options.redactor.learn(resolved.secrets);
         let fault = Fault::default();
@@ -123,7 +112,7 @@ impl Client {
             ServerTransport::Http { url, headers, sse } => {
                 let own = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
                 let signed_in = if own { Ok(None) } else { oauth::bearer(options, &server.name, &url).await };
-                let token = signed_in.map_err(|why| renewal_failed(options, server, &why))?;
+                let token = signed_in.map_err(|error| renewal_failed(options, server, &error))?;
                 let given = |token: &Option<String>| {
                     let bearer =
                         token.as_ref().map(|token| ("Authorization".to_owned(), format!("Bearer {token}")));
@@ -141,7 +130,7 @@ impl Client {
                     // The token may have been revoked before it expired.
                     (Ok(Err(error)), Some(token)) if error_text::wants_sign_in(&error) => {
                         let renewed = oauth::renew(options, &server.name, &url, &token).await;
-                        let renewed = renewed.map_err(|why| renewal_failed(options, server, &why))?;
+                        let renewed = renewed.map_err(|error| renewal_failed(options, server, &error))?;
                         match renewed {
                             None => Ok(Err(error)),
                             some => http_transport(&some).serve(options, handler).await?,
@@ -523,21 +512,15 @@ fn capabilities(offered: &[Offered]) -> ClientCapabilities {
     capabilities
 }
 
-/// Returns the error for a server that requires a sign-in, which a retry would not change.
+/// Returns the error for a server that requires a sign-in.
 fn sign_in_required(options: &McpOptions, server: &ServerConfig, why: &str) -> ConnectError {
-    ConnectError::Permanent(options.redactor.redact(&format!("{why} {}", oauth::sign_in(&server.name))))
+    ConnectError::SignInRequired(options.redactor.redact(&format!("{why} {}", oauth::sign_in(&server.name))))
 }
 
-/// Returns the error for a token that could not be renewed. A refusal is final; a server that did
-/// not answer may answer a retry.
-fn renewal_failed(options: &McpOptions, server: &ServerConfig, why: &str) -> ConnectError {
-    match why.contains(" refused (4") {
-        true => sign_in_required(options, server, &format!("{why}.")),
-        false => ConnectError::Transient(options.redactor.redact(why)),
+/// Returns the error for a token that could not be renewed.
+fn renewal_failed(options: &McpOptions, server: &ServerConfig, error: &OAuthError) -> ConnectError {
+    match error.needs_sign_in() {
+        true => sign_in_required(options, server, &format!("{error}.")),
+        false => ConnectError::Transient(options.redactor.redact(&error.to_string())),
     }
-}
-
-/// Locks a mutex, ignoring poisoning.
-pub(crate) fn locked<T>(lock: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    lock.lock().unwrap_or_else(PoisonError::into_inner)
 }

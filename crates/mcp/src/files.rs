@@ -9,6 +9,15 @@ use system::{AbsPath, System};
 /// The files of a project. If two describe a server of the same name, the later one wins.
 pub const PROJECT_FILES: [&str; 3] = [".vscode/mcp.json", ".cursor/mcp.json", ".mcp.json"];
 
+/// The user's file of servers, and the decision about a project's files.
+#[derive(Clone)]
+pub struct ServerFiles {
+    /// The user's own file of servers.
+    pub user: AbsPath,
+    /// Decides whether a project's files may be used.
+    pub trust: FolderTrust,
+}
+
 /// The servers found in the files.
 #[derive(Debug, Default)]
 pub struct FoundServers {
@@ -30,8 +39,9 @@ pub struct ProjectServer {
 }
 
 /// Reads the user's file and those of the project in `cwd`. A server of the project is used only if
-/// `trust` allows it.
-pub async fn find(system: &dyn System, user: &AbsPath, trust: &FolderTrust, cwd: &AbsPath) -> FoundServers {
+/// its trust allows it.
+pub async fn find(system: &dyn System, files: &ServerFiles, cwd: &AbsPath) -> FoundServers {
+    let ServerFiles { user, trust } = files;
     let mut found = FoundServers::default();
     let (user_file, (project_servers, problems)) =
         futures::join!(system.read(user), project_servers(trust, cwd));

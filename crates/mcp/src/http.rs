@@ -1,7 +1,7 @@
 //! Connecting to servers over HTTP, by either transport.
 
 use crate::{
-    connection::ConnectError, provider::McpOptions, server_requests::ServerRequests, sse::SseTransport,
+    connect_error::ConnectError, options::McpOptions, server_requests::ServerRequests, sse::SseTransport,
     stdio::Fault,
 };
 use reqwest::header::{HeaderName, HeaderValue};

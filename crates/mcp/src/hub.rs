@@ -1,16 +1,18 @@
 //! The servers of one session, as a source of tools.
 
 use crate::{
+    attach,
     config::{Origin, ServerConfig},
-    connection::locked,
+    connect_error::ConnectError,
     files,
     limits::{FIRST_WAIT, HEAD_START, OFFERED_BYTES, OFFERED_TOOLS, SERVERS},
+    locked::locked,
     names::server_name,
-    oauth,
-    provider::McpOptions,
+    options::McpOptions,
     search::{FoundTools, ToolSearch, tools_in_result},
     server::{Server, State},
-    tool::{Definition, McpTool, read_resource},
+    tool::McpTool,
+    tool_definition::{ToolDefinition, read_resource},
 };
 use agent::{
     AnyTool, ClientServer, Content, Mention, Offer, Refused, SessionScope, Severity, SlashCommand,
@@ -76,7 +78,7 @@ impl Hub {
         tokio::spawn(async move {
             // Let the session/new response go first. That no request comes in this time is normal.
             let _ = tokio::time::timeout(HEAD_START, tools_requested.notified()).await;
-            let found = files::find(options.system.as_ref(), &options.user_file, &options.trust, &cwd).await;
+            let found = files::find(options.system.as_ref(), &options.files, &cwd).await;
             let Some(hub) = reading.upgrade() else { return };
             {
                 let mut state = locked(&hub.state);
@@ -129,8 +131,8 @@ impl Hub {
     /// Reads the files again, starts added servers and stops removed ones. Returns what the files
     /// contain.
     pub(crate) async fn reload(&self) -> files::FoundServers {
-        let McpOptions { system, user_file, trust, .. } = &*self.options;
-        let found = files::find(system.as_ref(), user_file, trust, &self.cwd).await;
+        let McpOptions { system, files, .. } = &*self.options;
+        let found = files::find(system.as_ref(), files, &self.cwd).await;
         let mut state = locked(&self.state);
         state.file_servers = found.servers.iter().filter(|server| server.enabled).cloned().collect();
         self.reconcile(&mut state);
@@ -165,12 +167,9 @@ impl Hub {
     async fn restart_signed_in_servers(&self) {
         let mut started = Vec::new();
         for server in self.servers() {
-            let State::Down(why) = server.state() else { continue };
+            let State::Down(ConnectError::SignInRequired(_)) = server.state() else { continue };
             let name = &server.config.name;
-            if !oauth::wants_sign_in(&why) {
-                continue;
-            }
-            let Some(grant) = self.options.grants.load(name).await else { continue };
+            let Some(grant) = self.options.stores.grants.load(name).await else { continue };
             let grant = blake3::hash(grant.as_bytes());
             let mut state = locked(&self.state);
             // A grant that did not help is tried only once.
@@ -223,7 +222,7 @@ impl ToolSource for Hub {
         self.start_trusted_servers().await;
         self.restart_signed_in_servers().await;
         let mut notices = Notices::default();
-        let mut found: Vec<(Arc<Server>, Arc<Definition>)> = Vec::new();
+        let mut found: Vec<(Arc<Server>, Arc<ToolDefinition>)> = Vec::new();
         for server in self.servers() {
             let config = &server.config;
             let name = &config.name;
@@ -290,7 +289,7 @@ impl ToolSource for Hub {
         let server = self.servers().into_iter().find(|server| server.config.name == named)?;
         let content = match refused(command) {
             Some(reason) => return Some(Err(reason)),
-            None => server.fill_prompt(command, arguments, &self.options.redactor).await,
+            None => attach::prompt_content(&server, command, arguments, &self.options.redactor).await,
         };
         Some(content.map_err(|why| self.options.redactor.redact(&format!("MCP server '{named}': {why}"))))
     }
@@ -312,12 +311,12 @@ impl ToolSource for Hub {
         self.settled().await;
         for server in servers {
             let name = &server.config.name;
-            if named.is_none() && !server.has_resource(&mention.uri).await {
+            if named.is_none() && !attach::has_resource(&server, &mention.uri).await {
                 continue;
             }
             let attached = match refused(&read_resource(name).function) {
                 Some(reason) => Err(reason),
-                None => server.attach(&mention.uri, &self.options.redactor).await,
+                None => attach::resource_content(&server, &mention.uri, &self.options.redactor).await,
             };
             let uri = agent::one_line(&mention.uri);
             return Some(attached.map_err(|why| {

@@ -10,7 +10,9 @@
 //! costs its session that server's tools and nothing else. This crate must never use a project's
 //! server that is not trusted, or send a server's credentials to another server.
 
+mod attach;
 mod config;
+mod connect_error;
 mod connection;
 mod content;
 mod direct_query;
@@ -21,8 +23,11 @@ mod hub;
 mod limits;
 mod line_reader;
 mod listed;
+mod locked;
 mod names;
 mod oauth;
+mod offered;
+mod options;
 mod pins;
 mod progress;
 mod prompts;
@@ -37,19 +42,22 @@ mod session_servers;
 mod sse;
 mod stdio;
 mod tool;
+mod tool_definition;
 mod upstreams;
 
 pub use config::{ConfigError, Origin, ServerConfig, ServerEntry, ServerTransport, parse};
-pub use connection::{Client, ConnectError};
+pub use connect_error::ConnectError;
+pub use connection::Client;
 pub use direct_query::DirectQuery;
-pub use files::{FoundServers, PROJECT_FILES, ProjectServer, find, project_servers};
+pub use files::{FoundServers, PROJECT_FILES, ProjectServer, ServerFiles, find, project_servers};
 pub use listed::ListedTool;
 pub use names::{server_name, tool_name};
 pub use oauth::{Grants, LoginOptions, Revocation, SignIn, login, logout};
+pub use offered::Offered;
+pub use options::{HttpFactory, McpOptions, ServerStores};
 pub use pins::{Change, Pins, changes, definition_hash};
-pub use provider::{HttpFactory, McpOptions, McpProvider, SessionOffers};
+pub use provider::{McpProvider, SessionOffers};
 pub use reference::Values;
 pub use serve::{CallError, Gateway, OUR_NAME, ServeError, serve};
-pub use server_requests::Offered;
 pub use session_servers::{ReadyServer, SessionServers};
 pub use upstreams::{Upstream, UpstreamTool, Upstreams, is_this_gateway, split_gateway_uri};

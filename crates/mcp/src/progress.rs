@@ -2,8 +2,8 @@
 //! content, and count as signs of life.
 
 use crate::{
-    connection::locked,
     limits::{LOG_LINE_CHARS, LOG_LINES, PROGRESS_INTERVAL},
+    locked::locked,
 };
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use serde_json::Value;

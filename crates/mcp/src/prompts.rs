@@ -1,13 +1,7 @@
-//! Prompts of servers as slash commands, and resources that prompts mention.
+//! Prompts of servers as slash commands.
 
-use crate::{
-    connection::locked,
-    content,
-    limits::{MENTION, PROMPT_CHARS, RESTART_WAIT},
-    names::tool_name,
-    server::Server,
-};
-use agent::{Content, Redactor, SlashCommand};
+use crate::{limits::PROMPT_CHARS, locked::locked, names::tool_name};
+use agent::SlashCommand;
 use rmcp::model::{JsonObject, Prompt};
 use serde_json::json;
 use std::sync::{Arc, Mutex};
@@ -15,17 +9,17 @@ use tokio::sync::Notify;
 
 /// The current prompts of a server.
 pub(crate) struct Prompts {
-    all: Mutex<Vec<Arc<Definition>>>,
+    all: Mutex<Vec<Arc<PromptDefinition>>>,
     prompts_changed: Arc<Notify>,
 }
 
 /// A prompt and its slash command.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Definition {
+pub(crate) struct PromptDefinition {
     /// The command's name, without the slash.
     pub(crate) command: String,
     /// The server's name for it.
-    name: String,
+    pub(crate) name: String,
     description: String,
     /// Names of its arguments, and whether each is required.
     arguments: Vec<(String, bool)>,
@@ -37,11 +31,11 @@ impl Prompts {
         Self { all: Mutex::default(), prompts_changed }
     }
 
-    pub(crate) fn all(&self) -> Vec<Arc<Definition>> {
+    pub(crate) fn all(&self) -> Vec<Arc<PromptDefinition>> {
         locked(&self.all).clone()
     }
 
-    pub(crate) fn set(&self, prompts: Vec<Arc<Definition>>) {
+    pub(crate) fn set(&self, prompts: Vec<Arc<PromptDefinition>>) {
         let mut all = locked(&self.all);
         if *all != prompts {
             *all = prompts;
@@ -50,7 +44,7 @@ impl Prompts {
     }
 }
 
-impl Definition {
+impl PromptDefinition {
     pub(crate) fn new(server: &str, prompt: &Prompt) -> Self {
         let about = prompt.description.as_deref().or(prompt.title.as_deref()).unwrap_or(&prompt.name);
         let about: String = agent::one_line(&agent::sanitise(about)).chars().take(PROMPT_CHARS).collect();
@@ -130,53 +124,6 @@ impl Definition {
     }
 }
 
-impl Server {
-    /// Returns the content of one of the server's prompts, filled in.
-    pub(crate) async fn fill_prompt(
-        &self,
-        command: &str,
-        arguments: &str,
-        redactor: &Redactor,
-    ) -> Result<Vec<Content>, String> {
-        let client = self.ready(RESTART_WAIT).await?;
-        let known =
-            |prompts: &[Arc<Definition>]| prompts.iter().find(|prompt| prompt.command == command).cloned();
-        let prompt = match known(&self.prompts.all()) {
-            Some(prompt) => prompt,
-            // Tools are listed first, so the prompts may not have arrived yet.
-            None => {
-                let given = client.prompts().await?;
-                let all: Vec<_> =
-                    given.iter().map(|prompt| Arc::new(Definition::new(&self.config.name, prompt))).collect();
-                known(&all).ok_or_else(|| format!("it has no prompt for /{command}"))?
-            }
-        };
-        let filled = client.prompt(&prompt.name, prompt.arguments(arguments)?).await?;
-        let content = content::prompt_content(filled, redactor);
-        if content.is_empty() { Err("the prompt is empty".to_owned()) } else { Ok(content) }
-    }
-
-    /// Returns whether a resource belongs to this server: it lists the resource, or one with the
-    /// same scheme.
-    pub(crate) async fn has_resource(&self, uri: &str) -> bool {
-        let Ok(client) = self.ready(RESTART_WAIT).await else { return false };
-        if !client.has("resources") {
-            return false;
-        }
-        let Ok(Ok(resources)) = tokio::time::timeout(MENTION, client.resources()).await else { return false };
-        let scheme = |uri: &str| uri.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase());
-        resources.iter().any(|resource| resource.uri == uri || scheme(&resource.uri) == scheme(uri))
-    }
-
-    /// Reads a resource, to be attached to a prompt.
-    pub(crate) async fn attach(&self, uri: &str, redactor: &Redactor) -> Result<Vec<Content>, String> {
-        let client = self.ready(RESTART_WAIT).await?;
-        let read = tokio::time::timeout(MENTION, client.read(uri)).await;
-        let read = read.unwrap_or_else(|_| Err(format!("timed out after {}s.", MENTION.as_secs())))?;
-        Ok(content::attachments(read, redactor))
-    }
-}
-
 fn quoted(text: &str) -> bool {
     text.starts_with(['"', '\''])
 }
@@ -200,11 +147,11 @@ mod tests {
     use super::*;
     use serde_json::Value;
 
-    fn prompt(arguments: &[(&str, bool)]) -> Definition {
+    fn prompt(arguments: &[(&str, bool)]) -> PromptDefinition {
         let arguments =
             arguments.iter().map(|(name, required)| json!({ "name": name, "required": required }));
         let prompt = json!({ "name": "p", "arguments": arguments.collect::<Vec<_>>() });
-        Definition::new("s", &serde_json::from_value(prompt).unwrap())
+        PromptDefinition::new("s", &serde_json::from_value(prompt).unwrap())
     }
 
     #[test]

@@ -1,46 +1,16 @@
 //! The provider of MCP tools for every session of a runtime.
 
-use crate::{Grants, Offered, Pins, SessionServers, Values, connection::locked, hub::Hub};
-use agent::{FolderTrust, Redactor, SessionId, SessionScope, ToolProvider, ToolSource};
+use crate::{
+    hub::Hub, locked::locked, offered::Offered, options::McpOptions, session_servers::SessionServers,
+};
+use agent::{SessionId, SessionScope, ToolProvider, ToolSource};
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, Weak},
 };
-use system::{AbsPath, System};
-
-/// Creates the HTTP client for a URL.
-pub type HttpFactory = dyn Fn(&str) -> Result<reqwest::Client, String> + Send + Sync;
 
 /// Returns the capabilities offered to the servers of a session's client, by server name.
 pub type SessionOffers = dyn Fn(&SessionId) -> Option<BTreeMap<String, Vec<Offered>>> + Send + Sync;
-
-/// The dependencies and settings of all servers, resolved once by the binary.
-#[derive(Clone)]
-pub struct McpOptions {
-    /// The system on which programs run and files are read; always the local one.
-    pub system: Arc<dyn System>,
-    /// Resolves references to variables and secrets.
-    pub values: Arc<dyn Values>,
-    /// The store of grants.
-    pub grants: Arc<dyn Grants>,
-    /// Learns every secret before it is used, and removes secrets from messages.
-    pub redactor: Redactor,
-    /// The store of tool definitions seen before.
-    pub pins: Arc<dyn Pins>,
-    /// Creates the HTTP client for a URL. It must not follow redirects, which would carry headers
-    /// to another host.
-    pub http: Arc<HttpFactory>,
-    /// Decides whether a project's files may be used.
-    pub trust: FolderTrust,
-    /// The user's own file of servers.
-    pub user_file: AbsPath,
-    /// Capabilities offered to clients' servers, by server name. A client cannot set them.
-    pub offers: BTreeMap<String, Vec<Offered>>,
-    /// Environment variables that every program gets in addition to its own.
-    pub variables: Vec<(String, String)>,
-    /// The version that we report to servers.
-    pub version: String,
-}
 
 /// Gives each session the tools of its servers.
 pub struct McpProvider {

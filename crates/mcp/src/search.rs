@@ -1,6 +1,6 @@
 //! The tool that searches tools, used when there are too many of them to list all to the model.
 
-use crate::{connection::locked, limits::SEARCH_RESULTS, tool::Definition};
+use crate::{limits::SEARCH_RESULTS, locked::locked, tool_definition::ToolDefinition};
 use agent::{
     Access, AnyCall, AnyTool, Description, Effect, ToolContent, ToolContext, ToolError, ToolKind, ToolOutput,
     ToolSpec,
@@ -26,7 +26,7 @@ pub(crate) type FoundTools = Arc<Mutex<HashSet<String>>>;
 /// Searches the servers' tools by words. Tools that it finds are offered from the next request on.
 #[derive(Clone)]
 pub(crate) struct ToolSearch {
-    pub(crate) all: Arc<[Arc<Definition>]>,
+    pub(crate) all: Arc<[Arc<ToolDefinition>]>,
     pub(crate) found_tools: FoundTools,
 }
 
@@ -99,7 +99,7 @@ impl AnyCall for Search {
 }
 
 /// Formats the found tools for the model.
-fn format_found(found: &[&Arc<Definition>]) -> String {
+fn format_found(found: &[&Arc<ToolDefinition>]) -> String {
     let mut text = format!("{FOUND_HEADER}\n");
     for tool in found {
         let first = tool.description.lines().next().unwrap_or_default();
@@ -109,13 +109,13 @@ fn format_found(found: &[&Arc<Definition>]) -> String {
 }
 
 /// Returns the best matches. Words in names count more than words in descriptions.
-fn find<'a>(all: &'a [Arc<Definition>], query: &str) -> Vec<&'a Arc<Definition>> {
+fn find<'a>(all: &'a [Arc<ToolDefinition>], query: &str) -> Vec<&'a Arc<ToolDefinition>> {
     let words: Vec<_> = query
         .split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty())
         .map(str::to_lowercase)
         .collect();
-    let score = |tool: &Definition| -> usize {
+    let score = |tool: &ToolDefinition| -> usize {
         let (name, text) = (tool.function.to_lowercase(), tool.description.to_lowercase());
         let points = |word: &String| 3 * usize::from(name.contains(word)) + usize::from(text.contains(word));
         words.iter().map(points).sum()
@@ -129,7 +129,7 @@ fn find<'a>(all: &'a [Arc<Definition>], query: &str) -> Vec<&'a Arc<Definition>>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tool::read_resource;
+    use crate::tool_definition::read_resource;
 
     #[test]
     fn found_tools_are_parsed_from_the_result() {

@@ -3,12 +3,14 @@
 
 use crate::{
     config::{Origin, ServerConfig},
-    connection::{Client, ConnectError, locked},
+    connect_error::ConnectError,
+    connection::Client,
     limits::{BACK_OFF, BACK_OFF_MAX, CLOSE, DEBOUNCE, RELIST_EVERY, STEADY, TOOLS, TRIES},
+    locked::locked,
+    options::McpOptions,
     pins::{Change, changes, definition_hash},
-    prompts::{self, Prompts},
-    provider::McpOptions,
-    tool::{Definition, read_resource},
+    prompts::{PromptDefinition, Prompts},
+    tool_definition::{ToolDefinition, read_resource},
 };
 use std::{
     collections::BTreeMap,
@@ -40,15 +42,27 @@ pub(crate) enum State {
     /// It is connected.
     Up(Arc<ConnectedServer>),
     /// It ended or did not start, and will be retried; `previous_tools` are the tools from before.
-    Retrying { why: String, previous_tools: Vec<Arc<Definition>> },
+    Retrying { why: String, previous_tools: Vec<Arc<ToolDefinition>> },
     /// It was given up, for this reason.
-    Down(String),
+    Down(ConnectError),
+}
+
+impl State {
+    /// Returns the connection. The error tells people why there is none.
+    pub(crate) fn connected(self) -> Result<Arc<ConnectedServer>, String> {
+        match self {
+            Self::Up(connected) => Ok(connected),
+            Self::Starting => Err("it is still starting; try again later".to_owned()),
+            Self::Retrying { why, .. } => Err(format!("it is being restarted: {why}")),
+            Self::Down(why) => Err(format!("it is not running: {why}")),
+        }
+    }
 }
 
 /// A connected server.
 pub(crate) struct ConnectedServer {
     pub(crate) client: Arc<Client>,
-    pub(crate) tools: Vec<Arc<Definition>>,
+    pub(crate) tools: Vec<Arc<ToolDefinition>>,
     /// Messages for the user about its tools.
     pub(crate) notes: Vec<String>,
 }
@@ -105,12 +119,7 @@ impl Server {
             Ok(Ok(state)) => state.clone(),
             _ => self.state(),
         };
-        match now {
-            State::Up(connected) => Ok(Arc::clone(&connected.client)),
-            State::Starting => Err("it is still starting; try again later".to_owned()),
-            State::Retrying { why, .. } => Err(format!("it is being restarted: {why}")),
-            State::Down(why) => Err(format!("it is not running: {why}")),
-        }
+        now.connected().map(|connected| Arc::clone(&connected.client))
     }
 
     /// Ends the server and everything started for it.
@@ -143,7 +152,7 @@ struct ServerTask {
     changed: Arc<Notify>,
     /// The first seen tool hashes of a client's server, which are not stored on disk.
     seen: Option<BTreeMap<String, String>>,
-    previous_tools: Vec<Arc<Definition>>,
+    previous_tools: Vec<Arc<ToolDefinition>>,
 }
 
 impl ServerTask {
@@ -158,7 +167,7 @@ impl ServerTask {
             State::Up(connected) => Some(Arc::clone(&connected.client)),
             _ => None,
         };
-        self.state_sender.send_replace(State::Down("it was stopped".to_owned()));
+        self.state_sender.send_replace(State::Down(ConnectError::Permanent("it was stopped".to_owned())));
         if let Some(client) = up {
             client.close().await;
         }
@@ -170,14 +179,13 @@ impl ServerTask {
         loop {
             let began = Instant::now();
             let why = match self.connect_and_serve().await {
-                Ok(why) => why,
-                Err(ConnectError::Permanent(why)) => return self.give_up(why),
-                Err(ConnectError::Transient(why)) => why,
+                Ok(why) | Err(ConnectError::Transient(why)) => why,
+                Err(error) => return self.give_up(error),
             };
             failures = if began.elapsed() > STEADY { 1 } else { failures + 1 };
             tracing::info!(server = self.config.name, why, failures, "an MCP server is not running");
             if failures >= TRIES {
-                return self.give_up(why);
+                return self.give_up(ConnectError::Transient(why));
             }
             self.state_sender
                 .send_replace(State::Retrying { why, previous_tools: self.previous_tools.clone() });
@@ -186,8 +194,8 @@ impl ServerTask {
         }
     }
 
-    fn give_up(&self, why: String) {
-        tracing::info!(server = self.config.name, why, "an MCP server was given up");
+    fn give_up(&self, why: ConnectError) {
+        tracing::info!(server = self.config.name, why = why.to_string(), "an MCP server was given up");
         self.prompts.set(Vec::new());
         self.state_sender.send_replace(State::Down(why));
     }
@@ -229,8 +237,8 @@ impl ServerTask {
         }
     }
 
-    fn prompts_of(&self, given: &[rmcp::model::Prompt]) -> Vec<Arc<prompts::Definition>> {
-        given.iter().map(|prompt| Arc::new(prompts::Definition::new(&self.config.name, prompt))).collect()
+    fn prompts_of(&self, given: &[rmcp::model::Prompt]) -> Vec<Arc<PromptDefinition>> {
+        given.iter().map(|prompt| Arc::new(PromptDefinition::new(&self.config.name, prompt))).collect()
     }
 
     /// Lists the tools and compares them with the stored hashes.
@@ -244,11 +252,11 @@ impl ServerTask {
         let hashes: Vec<_> = given.iter().map(|tool| (tool.name.clone(), definition_hash(tool))).collect();
         let key = format!("{name} {}", self.config.fingerprint());
         let own = self.config.origin == Origin::Client;
-        let seen = if own { self.seen.take() } else { self.options.pins.seen(&key).await };
+        let seen = if own { self.seen.take() } else { self.options.stores.pins.seen(&key).await };
         let (changes, keep) = changes(seen.as_ref(), &hashes);
         match own {
             true => self.seen = Some(keep),
-            false if seen.as_ref() != Some(&keep) => self.options.pins.keep(&key, keep).await,
+            false if seen.as_ref() != Some(&keep) => self.options.stores.pins.keep(&key, keep).await,
             false => {}
         }
         let mut tools = Vec::with_capacity(given.len());
@@ -264,7 +272,7 @@ impl ServerTask {
                 Change::Added => notes.push(format!("MCP server '{name}' has a new tool '{shown}'")),
                 Change::None => {}
             }
-            match Definition::new(name, tool) {
+            match ToolDefinition::new(name, tool) {
                 Ok(definition) => tools.push(Arc::new(definition)),
                 Err(why) => notes.push(format!("MCP server '{name}': the tool '{shown}' is left out: {why}")),
             }

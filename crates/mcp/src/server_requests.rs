@@ -4,12 +4,14 @@
 #![expect(deprecated, reason = "servers ask for roots and for the model as long as the protocol has them")]
 
 use crate::{
-    connection::locked,
     limits::{CALL_MAX, FIELDS, QUESTION_CHARS, SAMPLES},
+    locked::locked,
+    offered::Offered,
     progress::ProgressRegistry,
     sampling,
 };
 use agent::{Choice, InnerCalls, InnerError, Question, QuestionOutcome, Redactor, ToolCallId, ToolContext};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use rmcp::{
     ClientHandler, ErrorData, RoleClient,
     model::{
@@ -32,39 +34,6 @@ use tokio::{
     sync::{Notify, watch},
     time::Instant,
 };
-
-/// A capability that a server can be offered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Offered {
-    /// Learning the session's directory.
-    Roots,
-    /// Asking the user a question during a call of one of its tools.
-    Elicitation,
-    /// Asking the session's model during a call of one of its tools, if the rules or the user allow
-    /// it.
-    Sampling,
-}
-
-impl Offered {
-    /// Every capability that can be offered.
-    pub const ALL: [Self; 3] = [Self::Roots, Self::Elicitation, Self::Sampling];
-
-    /// Parses the name of a capability. The error lists the valid names.
-    pub fn named(word: &str) -> Result<Self, String> {
-        Self::ALL.into_iter().find(|known| known.id() == word).ok_or_else(|| {
-            format!("`offer` knows roots, elicitation and sampling, not {}", agent::one_line(word))
-        })
-    }
-
-    /// Returns the name used in descriptions.
-    pub fn id(self) -> &'static str {
-        match self {
-            Self::Roots => "roots",
-            Self::Elicitation => "elicitation",
-            Self::Sampling => "sampling",
-        }
-    }
-}
 
 /// The running calls, each with the client and the model that can be asked meanwhile. A request
 /// goes to the call that started last.
@@ -354,18 +323,12 @@ fn display_text(text: &str) -> String {
     agent::sanitise(text).chars().take(QUESTION_CHARS).collect()
 }
 
+/// What is encoded in the path of a URI: all but `/` and the unreserved characters of RFC 3986.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+
 /// Returns the `file://` URI of a directory.
 fn file_uri(path: &AbsPath) -> String {
-    let mut uri = String::from("file://");
-    for byte in path.as_str().bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' => {
-                uri.push(char::from(byte));
-            }
-            byte => uri.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    uri
+    format!("file://{}", utf8_percent_encode(path.as_str(), ENCODED))
 }
 
 #[cfg(test)]

@@ -73,12 +73,7 @@ impl SessionServers {
     pub fn unavailable_reason(&self, name: &str) -> Option<String> {
         let name = server_name(name);
         let server = self.0.servers().into_iter().find(|server| server.config.name == name)?;
-        let why = match server.state() {
-            State::Up(_) => return None,
-            State::Starting => "it is still starting; try again later".to_owned(),
-            State::Retrying { why, .. } => format!("it is being restarted: {why}"),
-            State::Down(why) => format!("it is not running: {why}"),
-        };
+        let why = server.state().connected().err()?;
         Some(self.0.options.redactor.redact(&format!("MCP server '{name}': {why}")))
     }
 

@@ -5,8 +5,8 @@
 //! origin as the stream.
 
 use crate::{
-    connection::locked,
     limits::{MESSAGE_BYTES, SEND, SSE_WAITING},
+    locked::locked,
     stdio::{Fault, parse_message},
 };
 use futures::StreamExt as _;

@@ -4,6 +4,7 @@ use crate::{
     limits::{GARBAGE_LINES, MESSAGE_BYTES, SEND},
     line_reader::{Line, LineReader},
     listed,
+    locked::locked,
 };
 use rmcp::{
     RoleClient,
@@ -15,7 +16,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::{
     io,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
 };
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 
@@ -42,7 +43,7 @@ impl StdioTransport {
     }
 
     fn fail(&self, why: String) {
-        *self.fault.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
+        *locked(&self.fault) = Some(why);
     }
 
     /// Returns the next line; `None` at the end, or if the line is too long.

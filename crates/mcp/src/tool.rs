@@ -1,95 +1,19 @@
 //! A server's tool as one of the agent's tools.
 
-use crate::{
-    content,
-    limits::{DESCRIPTION_BYTES, RESTART_WAIT, SCHEMA_BYTES},
-    listed::{ListedTool, Schema},
-    names::tool_name,
-    server::Server,
-};
+use crate::{content, limits::RESTART_WAIT, server::Server, tool_definition::ToolDefinition};
 use agent::{
     Access, AnyCall, AnyTool, Content, Description, Effect, Redactor, ToolCallUpdate, ToolContent,
     ToolContext, ToolError, ToolKind, ToolOutput, ToolSpec,
 };
 use async_trait::async_trait;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::{borrow::Cow, sync::Arc};
 use system::AbsPath;
-
-/// The definition of a tool.
-pub(crate) struct Definition {
-    /// The name for models.
-    pub(crate) function: String,
-    /// The server's name for it.
-    pub(crate) tool: String,
-    pub(crate) title: String,
-    pub(crate) description: String,
-    pub(crate) schema: Schema,
-    /// Whether the server declares it read-only. This is a hint: permission is asked as for any
-    /// other tool.
-    pub(crate) read_only: bool,
-    /// The size of what models see of it.
-    pub(crate) bytes: usize,
-    /// Whether this is our own tool for reading the server's resources.
-    pub(crate) reads_resources: bool,
-}
-
-impl Definition {
-    pub(crate) fn new(server: &str, tool: ListedTool) -> Result<Self, String> {
-        let read_only = tool.is_read_only();
-        let ListedTool { name, title, description, annotations, schema } = tool;
-        let size = schema.text().len();
-        if size > SCHEMA_BYTES {
-            return Err(format!("its schema is larger than {SCHEMA_BYTES} bytes"));
-        }
-        if let Some(problem) = schema.problem() {
-            return Err(problem.to_owned());
-        }
-        let mut description = agent::sanitise(&description);
-        if description.len() > DESCRIPTION_BYTES {
-            description.truncate(agent::floor_char_boundary(&description, DESCRIPTION_BYTES));
-            description.push_str(" […]");
-        }
-        let title = title.or_else(|| annotations.and_then(|hints| hints.title));
-        let title = agent::one_line(&agent::sanitise(title.as_deref().unwrap_or(&name)));
-        let function = tool_name(server, &name);
-        let bytes = function.len() + description.len() + size;
-        Ok(Self {
-            function,
-            tool: name,
-            title: title.chars().take(80).collect(),
-            description,
-            schema,
-            read_only,
-            bytes,
-            reads_resources: false,
-        })
-    }
-}
-
-/// Returns the tool that reads a server's resources.
-pub(crate) fn read_resource(server: &str) -> Definition {
-    Definition {
-        function: tool_name(server, "read_resource"),
-        tool: "read_resource".to_owned(),
-        title: "Read a resource".to_owned(),
-        description: format!(
-            "Reads a resource of the MCP server '{server}' by its URI, or lists the resources when no URI is given."
-        ),
-        schema: Schema::new(json!({
-            "type": "object",
-            "properties": { "uri": { "type": "string", "description": "The resource's URI; leave it out for a list" } },
-        })),
-        read_only: true,
-        bytes: 300,
-        reads_resources: true,
-    }
-}
 
 /// A tool of a server that is kept running.
 pub(crate) struct McpTool {
     pub(crate) server: Arc<Server>,
-    pub(crate) definition: Arc<Definition>,
+    pub(crate) definition: Arc<ToolDefinition>,
     pub(crate) redactor: Redactor,
     /// Whether models see it without a search.
     pub(crate) offered: bool,
@@ -97,7 +21,7 @@ pub(crate) struct McpTool {
 
 impl AnyTool for McpTool {
     fn spec(&self) -> ToolSpec {
-        let Definition { function, description, schema, .. } = &*self.definition;
+        let ToolDefinition { function, description, schema, .. } = &*self.definition;
         let parameters = schema.parameters().clone();
         ToolSpec { name: function.clone(), description: description.clone(), parameters }
     }
@@ -132,7 +56,7 @@ impl AnyTool for McpTool {
 
 struct Call {
     server: Arc<Server>,
-    definition: Arc<Definition>,
+    definition: Arc<ToolDefinition>,
     redactor: Redactor,
     arguments: Value,
 }
@@ -174,7 +98,7 @@ impl AnyCall for Call {
     }
 
     fn accesses(&self, _cwd: &AbsPath) -> Vec<Access> {
-        let Definition { function, read_only, .. } = &*self.definition;
+        let ToolDefinition { function, read_only, .. } = &*self.definition;
         vec![Access::Call { function: function.clone(), read_only: *read_only }]
     }
 

@@ -5,10 +5,10 @@ use crate::{
     config::{ServerConfig, ServerTransport},
     connection::Client,
     limits::{FIRST_WAIT, RESTART_WAIT},
-    provider::McpOptions,
+    options::McpOptions,
     serve::{CallError, OUR_NAME},
     server::{Server, State},
-    tool::Definition,
+    tool_definition::ToolDefinition,
 };
 use futures::future::join_all;
 use serde_json::{Map, Value, json};
@@ -32,7 +32,7 @@ pub struct Upstream {
 /// A tool of a server of the gateway.
 pub struct UpstreamTool {
     server: Arc<Server>,
-    definition: Arc<Definition>,
+    definition: Arc<ToolDefinition>,
 }
 
 impl Upstreams {
@@ -198,7 +198,7 @@ impl UpstreamTool {
 
     /// Returns the tool in the format of `tools/list`.
     pub fn listed(&self) -> Value {
-        let Definition { title, description, schema, read_only, .. } = &*self.definition;
+        let ToolDefinition { title, description, schema, read_only, .. } = &*self.definition;
         json!({
             "name": self.name(),
             "title": title,

@@ -1,10 +1,9 @@
 //! The request body of an operation: an object's members become parameters, anything else one
 //! parameter.
 
-use super::{document::Document, operation::truncate, schema};
+use super::{document::Document, schema, text::parameter_description};
 use crate::{
     integration::{BodyEncoding, Parameter, Place},
-    limits::PARAMETER_CHARS,
     names::parameter_key,
 };
 use serde_json::{Map, Value, json};
@@ -111,7 +110,7 @@ fn parameters(schema: Value, required: bool, about: &str) -> Vec<Parameter> {
     }
     let mut schema = if schema.is_object() { schema } else { json!({}) };
     if schema.get("description").is_none() && !about.is_empty() {
-        schema["description"] = json!(truncate(&agent::sanitise(about), PARAMETER_CHARS));
+        schema["description"] = json!(parameter_description(about));
     }
     let key = "body".to_owned();
     vec![Parameter { name: key.clone(), key, place: Place::Body, required, schema }]

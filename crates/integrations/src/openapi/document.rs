@@ -1,6 +1,7 @@
 //! A document as a whole: its version, references and base URL.
 
 use crate::limits::REFERENCE_STEPS;
+use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
 /// The reason why a document cannot be used.
@@ -53,7 +54,9 @@ impl<'a> Document<'a> {
 
     /// Returns the target of a reference.
     pub(super) fn at(&self, reference: &str) -> Option<&'a Value> {
-        self.0.pointer(&decoded(reference.strip_prefix('#')?))
+        // A reference is the fragment of a URL.
+        let pointer = percent_decode_str(reference.strip_prefix('#')?);
+        self.0.pointer(&pointer.decode_utf8_lossy())
     }
 
     /// Returns the first server's URL. A relative URL is ignored.
@@ -66,24 +69,4 @@ impl<'a> Document<'a> {
         let whole = url.starts_with("https://") || url.starts_with("http://");
         (whole && !url.contains(['{', '}'])).then(|| url.trim_end_matches('/').to_owned())
     }
-}
-
-/// Decodes the percent-encoding of a reference, which is a URL fragment.
-fn decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, others)) = rest.split_first() {
-        let hex = others.get(..2).filter(|_| *first == b'%').and_then(|hex| std::str::from_utf8(hex).ok());
-        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &others[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = others;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }

@@ -8,6 +8,7 @@ mod document;
 mod operation;
 mod schema;
 mod security;
+mod text;
 mod trim;
 mod yaml;
 
@@ -21,8 +22,6 @@ use crate::{
     manifest::Manifest,
     names::{function_name, name_of_path},
 };
-pub(crate) use operation::names_in;
-
 use document::Document;
 use serde_json::Value;
 use std::{collections::BTreeMap, sync::Arc};
@@ -91,8 +90,8 @@ pub(crate) fn read(value: &Value, manifest: &Manifest) -> Result<ParsedDocument,
                     if let Some(corrections) = corrections {
                         corrections.apply(&mut function);
                     }
-                    if function.pages.is_none() && function.method == "GET" {
-                        function.pages = manifest.pages();
+                    if function.endpoint.pages.is_none() && function.endpoint.method == "GET" {
+                        function.endpoint.pages = manifest.pages();
                     }
                     functions.insert(name, Arc::new(function));
                 }

@@ -1,10 +1,15 @@
 //! Conversion of an operation into a function.
 
-use super::{body, document::Document, schema, security};
+use super::{
+    body,
+    document::Document,
+    schema, security,
+    text::{parameter_description, truncate},
+};
 use crate::{
-    integration::{Function, Operation, Parameter, Place, Style},
-    limits::{DESCRIPTION_CHARS, PARAMETER_CHARS},
-    names::parameter_key,
+    integration::{Endpoint, Function, Operation, Parameter, Place, Style},
+    limits::DESCRIPTION_CHARS,
+    names::{names_in, parameter_key},
 };
 use serde_json::{Value, json};
 
@@ -65,13 +70,15 @@ pub(super) fn function(
         title,
         description: truncate(&about, DESCRIPTION_CHARS),
         operation: Operation::from_method(method),
-        method: method.to_owned(),
-        path: path.to_owned(),
         parameters,
-        body_encoding: body.body_encoding,
-        security: security::required_schemes(document, operation),
-        pages: None,
-        headers: Vec::new(),
+        endpoint: Endpoint {
+            method: method.to_owned(),
+            path: path.to_owned(),
+            body_encoding: body.body_encoding,
+            security: security::required_schemes(document, operation),
+            pages: None,
+            headers: Vec::new(),
+        },
     })
 }
 
@@ -155,7 +162,7 @@ fn place_name(place: Place) -> &'static str {
 fn describe(schema: &mut Value, declared: &Value) {
     let Value::Object(schema) = schema else { return };
     if let Some(about) = declared["description"].as_str() {
-        let about = truncate(&agent::sanitise(about.trim()), PARAMETER_CHARS);
+        let about = parameter_description(about.trim());
         if !about.is_empty() {
             schema.insert("description".to_owned(), Value::String(about));
         }
@@ -174,24 +181,4 @@ fn add(parameters: &mut Vec<Parameter>, mut parameter: Parameter) {
         }
     }
     parameters.push(parameter);
-}
-
-/// Returns the parameter names in a path, in order.
-pub(crate) fn names_in(path: &str) -> Vec<String> {
-    let mut names = Vec::new();
-    let mut rest = path;
-    while let Some((_, after)) = rest.split_once('{') {
-        let Some((name, after)) = after.split_once('}') else { break };
-        names.push(name.trim_start_matches('+').to_owned());
-        rest = after;
-    }
-    names
-}
-
-/// Truncates a text, with a mark that there is more.
-pub(super) fn truncate(text: &str, chars: usize) -> String {
-    match text.char_indices().nth(chars) {
-        None => text.to_owned(),
-        Some((end, _)) => format!("{} […]", text[..end].trim_end()),
-    }
 }

@@ -1,8 +1,8 @@
 //! Schemas for models: with references resolved, without documentation keywords, and of limited
 //! size.
 
-use super::{document::Document, operation::truncate};
-use crate::limits::{PARAMETER_CHARS, SCHEMA_BYTES, SCHEMA_DEPTH, SCHEMA_PARTS};
+use super::{document::Document, text::parameter_description};
+use crate::limits::{SCHEMA_BYTES, SCHEMA_DEPTH, SCHEMA_PARTS};
 use serde_json::{Map, Value, json};
 
 /// Keywords that constrain a value and are copied verbatim.
@@ -81,7 +81,7 @@ impl SchemaWriter<'_> {
     fn add_description(&self, schema: &Value, out: &mut Value) {
         let about = schema.get("description").or_else(|| schema.get("title")).and_then(Value::as_str);
         if let (Some(about), Value::Object(out)) = (about, out) {
-            let about = truncate(&agent::sanitise(about.trim()), PARAMETER_CHARS);
+            let about = parameter_description(about.trim());
             if !about.is_empty() {
                 out.insert("description".to_owned(), Value::String(about));
             }

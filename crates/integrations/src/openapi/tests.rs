@@ -1,4 +1,5 @@
 use super::*;
+use crate::added::read_added;
 use crate::integration::{Integration, Operation, Pages, Place, Style};
 use serde_json::json;
 
@@ -11,7 +12,7 @@ fn read_as(paths: Value, components: Value) -> Integration {
         "paths": paths,
         "components": components,
     });
-    Integration::added(&manifest(), &document).unwrap()
+    read_added(&manifest(), &document).unwrap()
 }
 
 fn manifest() -> Manifest {
@@ -79,7 +80,7 @@ fn operations_become_functions_with_one_schema_for_all_parameters() {
         "requestBodies": { "Pet": { "required": true, "content": { "application/json": { "schema": { "$ref": "#/components/schemas/Pet" } } } } },
     });
     let pets = read_as(paths, components);
-    assert_eq!(pets.base_url.as_deref(), Some("https://pets.example/v1"));
+    assert_eq!(pets.address.base_url.as_deref(), Some("https://pets.example/v1"));
     let names: Vec<_> = pets.functions.keys().map(String::as_str).collect();
     assert_eq!(names, ["get_pets_by_pet_id", "pets_search", "update_pet"]);
     assert_eq!(pets.left_out, ["POST /pets/{petId}/photo: its multipart body declares no parts"]);
@@ -98,7 +99,7 @@ fn operations_become_functions_with_one_schema_for_all_parameters() {
         ]
     );
     let update = pets.function("pets.update_pet").unwrap();
-    assert_eq!((update.operation, update.method.as_str()), (Operation::Write, "PUT"));
+    assert_eq!((update.operation, update.endpoint.method.as_str()), (Operation::Write, "PUT"));
     assert_eq!(update.description, "Update a pet\n\nAll of it.");
     let schema = update.input_schema(&[]);
     assert_eq!(schema["required"], json!(["petId", "name"]));
@@ -180,7 +181,7 @@ fn authentication_schemes_follow_the_document() {
         ["username", "password", "token", "key_api_key", "client_id", "client_secret", "other_api_key"]
     );
     let security = |name: &str| {
-        let mut sets = read.function(name).unwrap().security.clone();
+        let mut sets = read.function(name).unwrap().endpoint.security.clone();
         // Members of an object are unordered.
         sets.iter_mut().for_each(|set| set.sort());
         sets
@@ -190,7 +191,7 @@ fn authentication_schemes_follow_the_document() {
     assert!(security("d").is_empty());
     let runnable = |name: &str| read.is_runnable(read.function(name).unwrap());
     assert_eq!([runnable("a"), runnable("b"), runnable("c"), runnable("d")], [true, true, false, true]);
-    let Some(Scheme::ClientCredentials { scopes, .. }) = read.schemes.get("oauth") else {
+    let Some(Scheme::ClientCredentials { scopes, .. }) = read.auth.schemes.get("oauth") else {
         panic!("{read:?}")
     };
     assert_eq!(scopes.split(' ').count(), 2);
@@ -210,16 +211,16 @@ fn the_manifest_overrides_the_document() {
         "info": {},
         "paths": { "/find": { "post": operation("find") }, "/gone": { "get": operation("gone") }, "/list": { "get": operation("list") } },
     });
-    let read = Integration::added(&manifest, &document).unwrap();
-    assert!(read.local, "an address of this machine was meant");
+    let read = read_added(&manifest, &document).unwrap();
+    assert!(read.address.local, "an address of this machine was meant");
     let names: Vec<_> = read.functions.keys().map(String::as_str).collect();
     assert_eq!(names, ["list", "search"]);
     let search = read.function("search").unwrap();
     assert_eq!(
-        (search.operation, search.description.as_str(), search.pages.as_ref()),
+        (search.operation, search.description.as_str(), search.endpoint.pages.as_ref()),
         (Operation::Read, "Finds.", None)
     );
-    assert!(matches!(read.function("list").unwrap().pages, Some(Pages::Number { first: 1, .. })));
+    assert!(matches!(read.function("list").unwrap().endpoint.pages, Some(Pages::Number { first: 1, .. })));
     assert_eq!(Manifest::parse(&manifest.to_json().to_string()).unwrap(), manifest, "it is kept as it was");
     for wrong in [
         r#"{"version":2,"name":"pets","source":"x"}"#,
@@ -244,7 +245,7 @@ fn documents_that_are_not_openapi_are_refused() {
             "no operation",
         ),
     ] {
-        let error = Integration::added(&manifest(), &document).unwrap_err().to_string();
+        let error = read_added(&manifest(), &document).unwrap_err().to_string();
         assert!(error.contains(says), "{error}");
     }
 }
@@ -273,7 +274,7 @@ fn a_large_public_document_reads_the_same_when_trimmed() {
     let text = include_str!("../../tests/fixtures/github.json");
     let document: Value = serde_json::from_str(text).unwrap();
     let manifest = Manifest::new("gh", "github.json", None, false).unwrap();
-    let read = Integration::added(&manifest, &document).unwrap();
+    let read = read_added(&manifest, &document).unwrap();
     assert!(
         read.functions.len() > 400 && read.left_out.len() < 10,
         "{} {:?}",
@@ -281,13 +282,13 @@ fn a_large_public_document_reads_the_same_when_trimmed() {
         read.left_out
     );
     let small = trimmed(&document);
-    assert_eq!(Integration::added(&manifest, &small).unwrap(), read);
+    assert_eq!(read_added(&manifest, &small).unwrap(), read);
     assert!(small.to_string().len() < text.len());
     assert_eq!(trimmed(&small), small);
     let create = read.function("issues_create").unwrap();
     let schema = create.input_schema(&[]);
     assert_eq!(schema["required"], json!(["owner", "repo", "title"]));
-    assert_eq!(create.path, "/repos/{owner}/{repo}/issues");
+    assert_eq!(create.endpoint.path, "/repos/{owner}/{repo}/issues");
     let largest = read.functions.values().map(|function| function.input_schema(&[]).to_string().len()).max();
     assert!(largest.unwrap() < 64 * 1024, "{largest:?}");
     let mut names: Vec<_> = read.functions.values().map(|function| function.tool_name()).collect();

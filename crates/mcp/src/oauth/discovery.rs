@@ -1,7 +1,7 @@
 //! Discovery of a server's authorization server and its endpoints.
 
 use super::wire::{self, INVALID_RESPONSE, endpoint, is_local};
-use crate::provider::McpOptions;
+use crate::options::McpOptions;
 use reqwest::{
     Url,
     header::{ACCEPT, CONTENT_TYPE, WWW_AUTHENTICATE},

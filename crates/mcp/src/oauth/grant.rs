@@ -1,7 +1,10 @@
 //! A stored grant, and its renewal.
 
-use super::wire::{INVALID_RESPONSE, endpoint, is_local, post_form};
-use crate::{limits::OAUTH_MARGIN, provider::McpOptions};
+use super::{
+    error::OAuthError,
+    wire::{INVALID_RESPONSE, endpoint, is_local, post_form},
+};
+use crate::{limits::OAUTH_MARGIN, options::McpOptions};
 use reqwest::Url;
 use serde_json::{Value, json};
 
@@ -14,12 +17,18 @@ pub(super) struct Grant {
     /// The revocation endpoint, if the authority has one.
     pub(super) revocation_endpoint: Option<String>,
     pub(super) resource: String,
-    pub(super) client_id: String,
-    pub(super) client_secret: Option<String>,
+    pub(super) client: OAuthClient,
     pub(super) access_token: String,
     pub(super) refresh_token: Option<String>,
     /// In seconds since 1970; `None` if the authority did not send it.
     pub(super) expires: Option<u64>,
+}
+
+/// This program, as an authorization server knows it.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct OAuthClient {
+    pub(super) id: String,
+    pub(super) secret: Option<String>,
 }
 
 impl Grant {
@@ -28,7 +37,7 @@ impl Grant {
         json!({
             "version": 1, "url": self.url, "token_endpoint": self.token_endpoint,
             "revocation_endpoint": self.revocation_endpoint, "resource": self.resource,
-            "client_id": self.client_id, "client_secret": self.client_secret, "access_token": self.access_token,
+            "client_id": self.client.id, "client_secret": self.client.secret, "access_token": self.access_token,
             "refresh_token": self.refresh_token, "expires": self.expires,
         })
         .to_string()
@@ -43,8 +52,7 @@ impl Grant {
             token_endpoint: text("token_endpoint")?,
             revocation_endpoint: text("revocation_endpoint"),
             resource: text("resource")?,
-            client_id: text("client_id")?,
-            client_secret: text("client_secret"),
+            client: OAuthClient { id: text("client_id")?, secret: text("client_secret") },
             access_token: text("access_token")?,
             refresh_token: text("refresh_token"),
             expires: stored["expires"].as_u64(),
@@ -53,7 +61,7 @@ impl Grant {
 
     /// Returns the values to register as secrets.
     pub(super) fn secrets(&self) -> Vec<String> {
-        let further = [&self.client_secret, &self.refresh_token].into_iter().flatten().cloned();
+        let further = [&self.client.secret, &self.refresh_token].into_iter().flatten().cloned();
         std::iter::once(self.access_token.clone()).chain(further).collect()
     }
 
@@ -75,9 +83,14 @@ impl Grant {
 
 /// Returns the access token for a server's URL, renewed if it is about to expire; `None` if there
 /// is no grant for the URL.
-pub(crate) async fn bearer(options: &McpOptions, server: &str, url: &str) -> Result<Option<String>, String> {
+pub(crate) async fn bearer(
+    options: &McpOptions,
+    server: &str,
+    url: &str,
+) -> Result<Option<String>, OAuthError> {
     let Some(grant) = load(options, server, url).await else { return Ok(None) };
-    let ends = grant.expires.is_some_and(|expires| expires <= options.grants.now() + OAUTH_MARGIN.as_secs());
+    let ends =
+        grant.expires.is_some_and(|expires| expires <= options.stores.grants.now() + OAUTH_MARGIN.as_secs());
     if ends && grant.refresh_token.is_some() {
         return renew_grant(options, server, grant).await.map(Some);
     }
@@ -91,7 +104,7 @@ pub(crate) async fn renew(
     server: &str,
     url: &str,
     refused: &str,
-) -> Result<Option<String>, String> {
+) -> Result<Option<String>, OAuthError> {
     let Some(grant) = load(options, server, url).await else { return Ok(None) };
     match &grant.refresh_token {
         // Another process has renewed the token.
@@ -102,27 +115,27 @@ pub(crate) async fn renew(
 }
 
 async fn load(options: &McpOptions, server: &str, url: &str) -> Option<Grant> {
-    let grant = Grant::read(&options.grants.load(server).await?)?;
+    let grant = Grant::read(&options.stores.grants.load(server).await?)?;
     options.redactor.learn(grant.secrets());
     (grant.url == url).then_some(grant)
 }
 
-async fn renew_grant(options: &McpOptions, server: &str, mut grant: Grant) -> Result<String, String> {
+async fn renew_grant(options: &McpOptions, server: &str, mut grant: Grant) -> Result<String, OAuthError> {
     let local_server = Url::parse(&grant.url).is_ok_and(|url| is_local(&url));
     let url = endpoint(&grant.token_endpoint, local_server)?;
     let refresh = grant.refresh_token.clone().unwrap_or_default();
     let mut fields = vec![
         ("grant_type", "refresh_token"),
         ("refresh_token", refresh.as_str()),
-        ("client_id", grant.client_id.as_str()),
+        ("client_id", grant.client.id.as_str()),
         ("resource", grant.resource.as_str()),
     ];
-    fields.extend(grant.client_secret.as_deref().map(|secret| ("client_secret", secret)));
+    fields.extend(grant.client.secret.as_deref().map(|secret| ("client_secret", secret)));
     let response = post_form(options, &url, &fields).await?;
-    grant.update(&response, options.grants.now())?;
+    grant.update(&response, options.stores.grants.now())?;
     options.redactor.learn(grant.secrets());
     // A token that could not be stored is still valid for this connection.
-    if let Err(why) = options.grants.keep(server, Some(grant.to_json())).await {
+    if let Err(why) = options.stores.grants.keep(server, Some(grant.to_json())).await {
         tracing::warn!("a renewed token could not be stored: {why}");
     }
     Ok(grant.access_token)

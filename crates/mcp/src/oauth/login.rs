@@ -3,13 +3,13 @@
 use super::{
     callback::Callback,
     discovery::{AuthorizationMetadata, discover},
-    grant::Grant,
+    grant::{Grant, OAuthClient},
     wire::{self, INVALID_RESPONSE, endpoint, is_local, post_form, refusal},
 };
 use crate::{
     config::{ServerConfig, ServerTransport},
     limits::OAUTH_LOGIN,
-    provider::McpOptions,
+    options::McpOptions,
     reference,
 };
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
@@ -45,7 +45,7 @@ pub async fn login(
     login_options: LoginOptions,
     show: impl FnOnce(SignIn),
 ) -> Result<(), String> {
-    let resolved = reference::resolve(server, options.values.as_ref()).await?;
+    let resolved = reference::resolve(server, options.stores.values.as_ref()).await?;
     options.redactor.learn(resolved.secrets);
     let ServerTransport::Http { url, .. } = resolved.transport else {
         return Err("it is a local program; only servers over HTTP have a sign-in".to_owned());
@@ -89,21 +89,20 @@ pub async fn login(
         ("resource", found.resource.as_str()),
     ];
     fields.extend(client_secret.as_deref().map(|secret| ("client_secret", secret)));
-    let response = post_form(options, &found.token, &fields).await?;
+    let response = post_form(options, &found.token, &fields).await.map_err(|error| error.to_string())?;
     let mut grant = Grant {
         url,
         token_endpoint: found.token.into(),
         revocation_endpoint: found.revocation.map(String::from),
         resource: found.resource,
-        client_id,
-        client_secret,
+        client: OAuthClient { id: client_id, secret: client_secret },
         access_token: String::new(),
         refresh_token: None,
         expires: None,
     };
-    grant.update(&response, options.grants.now())?;
+    grant.update(&response, options.stores.grants.now())?;
     options.redactor.learn(grant.secrets());
-    options.grants.keep(&server.name, Some(grant.to_json())).await
+    options.stores.grants.keep(&server.name, Some(grant.to_json())).await
 }
 
 /// Registers this client and returns its id, and its secret if there is one.
@@ -127,7 +126,7 @@ async fn register(
     };
     let (status, response) = wire::json(options, url, send).await?;
     if !(200..300).contains(&status) {
-        return Err(refusal(url, status, &response));
+        return Err(refusal(url, status, &response).to_string());
     }
     let id = response["client_id"].as_str().ok_or(INVALID_RESPONSE)?.to_owned();
     let secret = response["client_secret"].as_str().map(str::to_owned);

@@ -7,39 +7,20 @@
 
 mod callback;
 mod discovery;
+mod error;
 mod grant;
 mod login;
 mod logout;
+mod store;
 mod wire;
 
+pub(crate) use error::OAuthError;
 pub(crate) use grant::{bearer, renew};
 pub use login::{LoginOptions, SignIn, login};
 pub use logout::{Revocation, logout};
-
-use async_trait::async_trait;
-
-/// The store of grants, among the user's secrets.
-#[async_trait]
-pub trait Grants: Send + Sync {
-    /// Returns the stored grant for a server's name.
-    async fn load(&self, server: &str) -> Option<String>;
-
-    /// Stores a grant in place of the previous one; `None` deletes it. The error is text for
-    /// people.
-    async fn keep(&self, server: &str, grant: Option<String>) -> Result<(), String>;
-
-    /// Returns the current time, in seconds since 1970.
-    fn now(&self) -> u64;
-}
+pub use store::Grants;
 
 /// Returns the instruction for a server that requires a sign-in.
 pub(crate) fn sign_in(server: &str) -> String {
-    format!("{SIGN_IN} `tiller mcp login {server}`, or give it an Authorization header.")
+    format!("It requires a sign-in: run `tiller mcp login {server}`, or give it an Authorization header.")
 }
-
-/// Returns whether this reason for a server's failure is a missing sign-in.
-pub(crate) fn wants_sign_in(why: &str) -> bool {
-    why.contains(SIGN_IN)
-}
-
-const SIGN_IN: &str = "It requires a sign-in: run";

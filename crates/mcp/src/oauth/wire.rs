@@ -1,9 +1,10 @@
 //! Requests to authorization servers: bounded in size and time, and only to URLs that may receive a
 //! token. `McpOptions::http` never follows redirects.
 
+use super::error::OAuthError;
 use crate::{
     limits::{OAUTH_BYTES, OAUTH_REQUEST},
-    provider::McpOptions,
+    options::McpOptions,
 };
 use reqwest::{RequestBuilder, Url, header::ACCEPT};
 use serde_json::Value;
@@ -76,7 +77,7 @@ pub(super) async fn post_form(
     options: &McpOptions,
     url: &Url,
     fields: &[(&str, &str)],
-) -> Result<Value, String> {
+) -> Result<Value, OAuthError> {
     let body = form(fields)?;
     let send = |client: reqwest::Client| {
         let request = client.post(url.clone());
@@ -89,12 +90,13 @@ pub(super) async fn post_form(
     Err(refusal(url, status, &response))
 }
 
-/// Returns the message for a refused request.
-pub(super) fn refusal(url: &Url, status: u16, response: &Value) -> String {
+/// Returns the error for a refused request.
+pub(super) fn refusal(url: &Url, status: u16, response: &Value) -> OAuthError {
     let host = url.host_str().unwrap_or_default();
     let error = response["error"].as_str().unwrap_or("no reason given");
     let about = response["error_description"].as_str().map(|text| format!(", {text}")).unwrap_or_default();
-    agent::one_line(&format!("{host} refused ({status}): {error}{about}")).chars().take(300).collect()
+    let message = agent::one_line(&format!("{host} refused ({status}): {error}{about}"));
+    OAuthError::Refused { status, message: message.chars().take(300).collect() }
 }
 
 #[cfg(test)]

@@ -7,5 +7,6 @@ mod faults;
 mod live;
 mod mentions;
 mod offers;
+mod renewal;
 mod serving;
 mod test_session;

@@ -8,7 +8,7 @@ use agent::{
     ToolProvider, TrustRecord, TrustRecords,
 };
 use async_trait::async_trait;
-use mcp::{Grants, McpOptions, McpProvider, Pins, Values};
+use mcp::{Grants, McpOptions, McpProvider, Pins, ServerFiles, ServerStores, Values};
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex},
@@ -75,13 +75,13 @@ pub(crate) fn options(machine: &Arc<FakeMachine>) -> Arc<McpOptions> {
     let known = Arc::new(MemoryStores::default());
     Arc::new(McpOptions {
         system: machine.clone(),
-        values: known.clone(),
-        grants: known.clone(),
+        stores: ServerStores { values: known.clone(), grants: known.clone(), pins: known.clone() },
         redactor: Redactor::default(),
-        pins: known.clone(),
         http: Arc::new(|_| Err("there is no network".to_owned())),
-        trust: FolderTrust::new(machine.clone(), known),
-        user_file: AbsPath::new("/home/mcp.json").unwrap(),
+        files: ServerFiles {
+            user: AbsPath::new("/home/mcp.json").unwrap(),
+            trust: FolderTrust::new(machine.clone(), known),
+        },
         offers: BTreeMap::default(),
         variables: Vec::new(),
         version: "0".to_owned(),

@@ -147,7 +147,7 @@ fn tool(
     function: &Arc<Function>,
     account: &str,
 ) -> IntegrationTool {
-    let filled_in: Vec<_> = integration.settings.iter().map(|field| field.name.clone()).collect();
+    let filled_in: Vec<_> = integration.auth.settings.iter().map(|field| field.name.clone()).collect();
     let (integration, function) = (integration.clone(), function.clone());
     IntegrationTool::new(integration, function, account, &filled_in, integrations.caller.clone(), now.clone())
 }

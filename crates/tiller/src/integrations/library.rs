@@ -2,7 +2,7 @@
 //! the data directory.
 
 use crate::{options::Directories, secrets};
-use ::integrations::{Catalogue, Integration, Manifest, ManifestError, built_in, trimmed};
+use ::integrations::{Catalogue, Integration, Manifest, ManifestError, built_in, read_added, trimmed};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ impl Library {
         let (mut added, mut broken) = (Vec::new(), Vec::new());
         for name in self.names().await {
             match self.read(&name).await {
-                Ok((manifest, document)) => match Integration::added(&manifest, &document) {
+                Ok((manifest, document)) => match read_added(&manifest, &document) {
                     Ok(integration) => added.push(integration),
                     Err(error) => broken.push((name, error.to_string())),
                 },
@@ -52,7 +52,7 @@ impl Library {
             bail!("there is an integration '{name}' already; remove it first");
         }
         let document = trimmed(document);
-        let integration = Integration::added(manifest, &document)?;
+        let integration = read_added(manifest, &document)?;
         // The manifest is written last: it makes the integration exist.
         self.write(&self.document(name), &document.to_string()).await?;
         self.write(&self.manifest(name), &format!("{:#}\n", manifest.to_json())).await?;

@@ -87,7 +87,7 @@ pub(crate) fn provider(integration: &Integration, state: &IntegrationState) -> V
         "description": integration.description,
         "source": source,
         "checked": checked,
-        "base_url": integration.base_url,
+        "base_url": integration.address.base_url,
         "functions": integration.functions.len(),
         "left_out": integration.left_out.len(),
         "active": state.active,
@@ -110,7 +110,7 @@ pub(crate) fn fields(integration: &Integration) -> Vec<Value> {
         (
             BASE_URL,
             "The address of your own installation, in place of the usual one",
-            integration.base_url.is_none(),
+            integration.address.base_url.is_none(),
         ),
         (LOCAL, "`true` where that is on this machine or in a private network", false),
     ];
@@ -123,7 +123,7 @@ pub(crate) fn fields(integration: &Integration) -> Vec<Value> {
 /// Returns the names of the parameters that a configured account fills in.
 pub(crate) fn filled_in(integration: &Integration, state: &IntegrationState) -> Vec<String> {
     match state.configured {
-        true => integration.settings.iter().map(|field| field.name.clone()).collect(),
+        true => integration.auth.settings.iter().map(|field| field.name.clone()).collect(),
         false => Vec::new(),
     }
 }
@@ -135,7 +135,7 @@ pub(crate) fn example(function: &Function, filled_in: &[String]) -> Map<String, 
 }
 
 fn strategies(integration: &Integration) -> Vec<&'static str> {
-    let mut ids: Vec<_> = integration.schemes.values().map(|scheme| scheme.id()).collect();
+    let mut ids: Vec<_> = integration.auth.schemes.values().map(|scheme| scheme.id()).collect();
     ids.sort_unstable();
     ids.dedup();
     ids

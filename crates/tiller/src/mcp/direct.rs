@@ -82,10 +82,10 @@ impl DirectServers {
     ///
     /// Starts no servers, except for new ones that the session would start anyway.
     pub(crate) async fn known(&self) -> Vec<KnownServer> {
-        let McpOptions { system, user_file, trust, .. } = &*self.options;
+        let McpOptions { system, files, .. } = &*self.options;
         let (client, found) = match &self.session {
             Some(session) => (session.client_servers(), session.reload().await),
-            None => (Vec::new(), ::mcp::find(system.as_ref(), user_file, trust, &self.outside.cwd).await),
+            None => (Vec::new(), ::mcp::find(system.as_ref(), files, &self.outside.cwd).await),
         };
         let trusted =
             client.into_iter().chain(found.servers).map(|config| KnownServer { config, trusted: true });
@@ -256,7 +256,7 @@ impl KnownServer {
         let config = &self.config;
         let (source, path) = match &config.origin {
             Origin::Client => ("acp", None),
-            Origin::User => ("global", Some(direct.options.user_file.as_str().to_owned())),
+            Origin::User => ("global", Some(direct.options.files.user.as_str().to_owned())),
             Origin::Project(file) => ("project", Some(direct.outside.cwd.join(file).as_str().to_owned())),
         };
         let (kind, command, args, url) = match &config.transport {

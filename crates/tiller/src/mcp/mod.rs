@@ -151,8 +151,8 @@ impl CommandContext<'_> {
     }
 
     async fn find_servers(&self) -> FoundServers {
-        let McpOptions { system, user_file, trust, .. } = &*self.servers;
-        ::mcp::find(system.as_ref(), user_file, trust, self.cwd).await
+        let McpOptions { system, files, .. } = &*self.servers;
+        ::mcp::find(system.as_ref(), files, self.cwd).await
     }
 
     async fn list(&self) -> Report {
@@ -187,13 +187,13 @@ impl CommandContext<'_> {
             let _ = writeln!(text, "problem: {problem}");
         }
         let failed = !found.problems.is_empty();
-        let json = json!({ "servers": count, "user_file": self.servers.user_file.as_str(), "issues": found.problems });
+        let json = json!({ "servers": count, "user_file": self.servers.files.user.as_str(), "issues": found.problems });
         Report::new(json, text).failed(failed)
     }
 
     /// Returns the file that a change is written to.
     fn file(&self, project: bool) -> AbsPath {
-        if project { self.cwd.join(".mcp.json") } else { self.servers.user_file.clone() }
+        if project { self.cwd.join(".mcp.json") } else { self.servers.files.user.clone() }
     }
 
     async fn report_change(&self, project: bool, name: &str, what: &str) -> Result<Report> {

@@ -2,7 +2,7 @@
 
 use super::{Pins, Values};
 use crate::{environment::Environment, options::Options, trust, wiring};
-use ::mcp::McpOptions;
+use ::mcp::{McpOptions, ServerFiles, ServerStores};
 use providers::HttpClients;
 use std::sync::Arc;
 
@@ -13,13 +13,17 @@ pub(crate) fn mcp_options(options: &Options, environment: &Environment) -> Arc<M
     let clients = HttpClients::default();
     let values = Arc::new(Values::new(environment.clone(), system.clone(), directories));
     Arc::new(McpOptions {
-        grants: values.clone(),
-        values,
+        stores: ServerStores {
+            grants: values.clone(),
+            values,
+            pins: Arc::new(Pins::new(system.clone(), directories)),
+        },
         redactor: environment.redactor().clone(),
-        pins: Arc::new(Pins::new(system.clone(), directories)),
         http: Arc::new(move |url| clients.client(url)),
-        trust: trust::directory_trust(directories),
-        user_file: directories.config.join("mcp.json"),
+        files: ServerFiles {
+            user: directories.config.join("mcp.json"),
+            trust: trust::directory_trust(directories),
+        },
         offers: options.permissions.offers.clone(),
         variables: Vec::new(),
         version: env!("CARGO_PKG_VERSION").to_owned(),

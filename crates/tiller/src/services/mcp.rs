@@ -135,7 +135,7 @@ pub(super) async fn add_server(
     let name = server_name(&add.name);
     let path = match add.scope {
         Scope::Project => context.cwd.join(PROJECT_FILE),
-        Scope::Global => services.extensions.mcp.user_file.clone(),
+        Scope::Global => services.extensions.mcp.files.user.clone(),
     };
     let before = services.settings_awaiting_review(context, add.scope).await.filter(|_| add.trust);
     let permissions = [("read", add.permissions.read), ("write", add.permissions.write)];

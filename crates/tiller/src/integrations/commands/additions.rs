@@ -43,7 +43,7 @@ impl CommandContext<'_> {
             text,
             ".\nNext: `tiller integrations configure {name} --enable`, `tiller integrations list {name}`"
         );
-        if integration.base_url.is_none() {
+        if integration.address.base_url.is_none() {
             text.push_str("The document names no address: configure base_url too.\n");
         }
         let fields: Vec<_> = integration.fields().into_iter().map(|field| field.name).collect();
@@ -52,7 +52,7 @@ impl CommandContext<'_> {
             "title": integration.title,
             "functions": integration.functions.len(),
             "left_out": integration.left_out,
-            "base_url": integration.base_url,
+            "base_url": integration.address.base_url,
             "fields": fields,
             "source": source,
         });

@@ -28,8 +28,8 @@ impl CommandContext<'_> {
             function.full_name(),
             function.description,
             function.operation.id(),
-            function.method,
-            function.path
+            function.endpoint.method,
+            function.endpoint.path
         );
         let required = schema["required"].as_array().cloned().unwrap_or_default();
         for (at, (name, own)) in schema["properties"].as_object().into_iter().flatten().enumerate() {
