@@ -36,7 +36,7 @@ pub enum Refusal {
     #[error("{0}")]
     Denied(String),
     /// The call needs approval, with the question.
-    #[error("{0} Nobody can be asked here.")]
+    #[error("{0} No user can be asked here.")]
     NeedsApproval(String),
     /// The call is invalid or failed.
     #[error(transparent)]
@@ -58,7 +58,7 @@ impl Outside {
         let calls = accesses.iter().any(|access| matches!(access, Access::Call { .. }));
         let fits = |access: &Access| remote(access) || (calls && matches!(access, Access::Read(_)));
         if !accesses.iter().all(fits) {
-            let text = format!("Tool '{}' works in a session only.", tool.name());
+            let text = format!("Tool '{}' works only in a session.", tool.name());
             return Err(Refusal::Denied(text));
         }
         let name = tool.name();

@@ -89,7 +89,7 @@ impl Bounded {
             let Ok(event) = tokio::time::timeout(self.silence, inner.next()).await else {
                 self.inner = None;
                 let seconds = self.silence.as_secs();
-                let text = format!("the model said nothing for {seconds} s; try again");
+                let text = format!("the model sent nothing for {seconds} s; try again");
                 return Some(Err(ModelError::Transport(text)));
             };
             if !matches!(event, Some(Ok(ModelEvent::Alive))) {
@@ -191,7 +191,7 @@ mod tests {
     async fn silence_ends_an_answer_later_than_the_model_itself_would_and_signs_of_life_do_not() {
         let text = || ModelEvent::Text("x".to_owned());
         let ended = |seconds: u64| {
-            let text = format!("the model said nothing for {seconds} s; try again");
+            let text = format!("the model sent nothing for {seconds} s; try again");
             Err(ModelError::Transport(text))
         };
         let alive = vec![ModelEvent::Alive; 9].into_iter().chain([text()]).collect();

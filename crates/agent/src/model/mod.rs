@@ -61,7 +61,7 @@ pub(crate) async fn get_in_time(models: &dyn Models, id: &str) -> Result<Arc<dyn
     tokio::time::timeout(MODEL_WAIT, models.get(id)).await.unwrap_or_else(|_| {
         let seconds = MODEL_WAIT.as_secs();
         Err(ModelError::Transport(format!(
-            "the model {id} could not be got at within {seconds} s; try again"
+            "the model {id} could not be reached within {seconds} s; try again"
         )))
     })
 }

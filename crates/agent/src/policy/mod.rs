@@ -356,7 +356,7 @@ fn outside_folder(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision
         let below = |roots: &[AbsPath]| roots.iter().any(|root| folder.starts_with(root));
         let allowed = below(subject.roots) || below(policy.settings.allowed_paths);
         (!allowed).then(|| {
-            let why = format!("It is to run in '{folder}', outside the project root.");
+            let why = format!("It would run in '{folder}', outside the project root.");
             Decision::Ask { rule: "OutsideFolder", question: question::of(policy, subject, &why) }
         })
     })

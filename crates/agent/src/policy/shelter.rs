@@ -92,13 +92,13 @@ impl Shelter {
     pub(crate) fn shortcoming(self) -> Option<&'static str> {
         match self {
             Self::Unavailable => {
-                Some("this system cannot confine commands, so all but those that only look ask")
+                Some("this system cannot confine commands, so every command that is not read-only needs approval")
             }
             Self::Delegated => Some(
-                "commands in the editor's terminal cannot be confined here, so all but those that only look ask",
+                "commands in the editor's terminal cannot be confined here, so every command that is not read-only needs approval",
             ),
             Self::Sandbox { holds: false, network: false, .. } => Some(
-                "without namespaces, hooks and secret files of the project are in reach of commands, so all but those that only look ask",
+                "without namespaces, commands can reach the project's hooks and secret files, so every command that is not read-only needs approval",
             ),
             Self::Sandbox { .. } | Self::Off | Self::Lifted => None,
         }
@@ -117,10 +117,10 @@ impl Shelter {
             Self::Unavailable => {
                 format!("{here} (no sandbox: this system cannot confine commands)")
             }
-            Self::Lifted => format!("{here}, outside of the sandbox"),
+            Self::Lifted => format!("{here}, outside the sandbox"),
             Self::Sandbox { level, network, holds, at } => {
                 let network = if network { "network" } else { "no network" };
-                let partly = if holds { "" } else { ", hooks and secrets of the project in reach" };
+                let partly = if holds { "" } else { ", the project's hooks and secrets in reach" };
                 let place = match at {
                     Route::Client => "in the editor's terminal",
                     Route::Local | Route::Refused => here,
@@ -141,7 +141,7 @@ pub(crate) fn expected(options: &SandboxOptions, executor: Route) -> String {
     };
     let network = if options.network { "network" } else { "no network" };
     let level = options.level.id();
-    format!("{place} (sandbox: {level}, {network}, if this system can: known with the first command)")
+    format!("{place} (sandbox: {level}, {network}, if this system supports it; checked at the first command)")
 }
 
 /// The bounds of a session's commands.
@@ -220,7 +220,7 @@ mod tests {
             (&on, SandboxSupport::default(), Route::Local, false, false, "cannot confine"),
             (&online, whole, Route::Local, false, false, "workspace-write, network"),
             (&off, whole, Route::Local, false, false, "sandbox off"),
-            (&on, whole, Route::Local, true, false, "outside of the sandbox"),
+            (&on, whole, Route::Local, true, false, "outside the sandbox"),
             (&on, whole, Route::Client, false, false, "editor's terminal (no sandbox)"),
         ] {
             let shelter = Shelter::of(sandbox, support, executor, lifted);

@@ -366,7 +366,7 @@ fn builders_pass_only_where_the_sandbox_holds() {
     assert_eq!(
         lifted.verdicts("bash", Effect::Executes, &lift("ls", None)),
         "??a",
-        "outside of the sandbox even this asks"
+        "outside the sandbox even this asks"
     );
     let there = Case { shelter: Shelter::Delegated, ..Case::new() };
     assert_eq!(
@@ -397,32 +397,31 @@ fn a_question_names_the_command_the_folder_the_executor_the_sandbox_and_why() {
             Shelter::Delegated,
             guardian,
             run("git fetch"),
-            "Run `git fetch` in the editor's terminal (no sandbox), in /w? Nothing confines it, and `git` may do more than look.",
+            "Run `git fetch` in the editor's terminal (no sandbox), in /w? It is not confined, and `git` may do more than read.",
         ),
         (
             Shelter::Off,
             guardian,
             run("ls $(x)"),
-            "Run `ls $(x)` on this machine (sandbox off), in /w? Nothing confines it, and a word of it is only known when it runs.",
+            "Run `ls $(x)` on this machine (sandbox off), in /w? It is not confined, and a word of it is only known when it runs.",
         ),
         (
             Shelter::Lifted,
             guardian,
             lift("git fetch", Some("the branch\nis not here\u{1b}[2J")),
-            "Run `git fetch` on this machine, outside of the sandbox, in /w? The model's reason: \"the branch⏎is not here\\u{1b}[2J\".",
+            "Run `git fetch` on this machine, outside the sandbox, in /w? The model's reason: \"the branch⏎is not here\\u{1b}[2J\".",
         ),
         (
             Shelter::Lifted,
             guardian,
             lift("git fetch", None),
-            "Run `git fetch` on this machine, outside of the sandbox, in /w? The model gave no reason for leaving the sandbox.",
+            "Run `git fetch` on this machine, outside the sandbox, in /w? The model gave no reason for leaving the sandbox.",
         ),
         (
             WHOLE,
             guardian,
             run("cat ~/.ssh/id_rsa"),
-            "Run `cat ~/.ssh/id_rsa` on this machine (sandbox: workspace-write, no network), in /w? It names '~/.ssh/id_rsa' outside of the \
-             project, which may hold secrets.",
+            "Run `cat ~/.ssh/id_rsa` on this machine (sandbox: workspace-write, no network), in /w? It names '~/.ssh/id_rsa' outside the project, which may hold secrets.",
         ),
     ] {
         assert_eq!(ask(shelter, mode, accesses), expected);

@@ -54,8 +54,8 @@ pub(super) fn fit(tool: &str, schema: &Schema<'_>, given: Fields) -> Result<Fitt
 pub(super) fn what_came<'a>(names: impl IntoIterator<Item = &'a String>) -> String {
     let names: Vec<_> = names.into_iter().map(|name| format!("{name:?}")).collect();
     match names.is_empty() {
-        true => "no arguments came".to_owned(),
-        false => format!("what came is {}", names.join(", ")),
+        true => "no arguments were sent".to_owned(),
+        false => format!("the arguments sent are {}", names.join(", ")),
     }
 }
 

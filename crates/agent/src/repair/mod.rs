@@ -98,7 +98,7 @@ pub(crate) fn read(
     let same = rest.iter().all(|call| call.tool.name() == meant.name());
     if !rest.is_empty() && (!same || meant.effect() != Effect::Reads) {
         return Err(refuse(format!(
-            "{} calls of {own} came as one, so nothing was done. Send each as a call of its own.",
+            "{} calls of {own} were sent as one, so nothing was done. Send each as a separate call.",
             calls.len()
         )));
     }
@@ -179,7 +179,7 @@ fn cut_off(tool: &dyn AnyTool, cut_at: Option<u64>) -> String {
             format!("The call of {} was cut off at the limit of an answer; {nothing}. {parts}", tool.name())
         }
         None => format!(
-            "The call of {} was cut off: its arguments end before they are whole; {nothing}. Send the whole call \
+            "The call of {} was cut off: its arguments are incomplete; {nothing}. Send the whole call \
              again. If it is long, write in parts.",
             tool.name()
         ),
@@ -251,7 +251,7 @@ fn fields_of(
 fn not_an_object(tool: &Arc<dyn AnyTool>, schema: &Schema<'_>, what: &str) -> String {
     let name = tool.name();
     format!(
-        "The arguments of {name} are an object, and {what} came; nothing was done. It takes {}.",
+        "The arguments of {name} must be an object, but {what} was sent; nothing was done. It takes {}.",
         schema.short()
     )
 }

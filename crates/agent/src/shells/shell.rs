@@ -37,7 +37,7 @@ impl ShellEnd {
         match self {
             Self::Exited(status) => ending(status),
             Self::Stopped => "Stopped".to_owned(),
-            Self::TimedOut => "Stopped: its time was up".to_owned(),
+            Self::TimedOut => "Stopped: it reached its time limit".to_owned(),
             Self::NotConfined(why) => why.clone(),
         }
     }

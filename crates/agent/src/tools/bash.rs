@@ -222,7 +222,7 @@ impl Bash {
 
 /// The note about a background command in a sandbox.
 const UNREACHED: &str =
-    " It runs in the sandbox: unless the settings give that the network, nothing else can reach its ports.";
+    " It runs in the sandbox: unless the settings give the sandbox the network, no other program can reach its ports.";
 
 /// Builds an output from a result and the terminal that shows the command, if there is one.
 fn shown(text: String, success: bool, terminal: Option<ToolContent>, unsaved: &str) -> ToolOutput {

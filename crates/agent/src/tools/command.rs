@@ -46,14 +46,14 @@ pub fn limit(cx: &ToolContext, asked: Option<u64>) -> Duration {
 pub fn limit_note(cx: &ToolContext, asked: Option<u64>) -> Option<String> {
     let (asked, got) = (asked?, limit(cx, asked));
     let most = cx.limits.command_timeout_max;
-    let cut = if got == most { format!("; {} s is the most", most.as_secs()) } else { String::new() };
+    let maximum = if got == most { ", the maximum" } else { "" };
     match asked {
         TIMEOUT_IN_MILLISECONDS.. => Some(format!(
-            "(timeout {asked} was read as milliseconds: the limit was {} s{cut})",
+            "(timeout {asked} was read as milliseconds: the limit was {} s{maximum})",
             got.as_secs()
         )),
         _ if Duration::from_secs(asked) > got => {
-            Some(format!("(timeout {asked} was cut: the limit was {} s{cut})", got.as_secs()))
+            Some(format!("(timeout {asked} was reduced to {} s{maximum})", got.as_secs()))
         }
         _ => None,
     }

@@ -98,7 +98,7 @@ impl Tool for Shell {
             Action::Input => {
                 if cx.confined && !shell.is_confined() {
                     return Err(ToolError::message(format!(
-                        "{} was started where no sandbox held it, and now one would. Stop it and start it again.",
+                        "{} was started without a sandbox, and commands are now confined. Stop it and start it again.",
                         shell.id()
                     )));
                 }

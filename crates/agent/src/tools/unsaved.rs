@@ -33,7 +33,7 @@ pub(super) async fn unsaved(cx: &ToolContext) -> Result<Vec<String>, ToolError> 
     };
     let unsaved = unless_cancelled(cx, tokio::time::timeout(UNSAVED_WITHIN, look)).await?;
     let unsaved = unsaved.unwrap_or_else(|_| {
-        tracing::warn!("the editor did not say in time which files it holds unsaved");
+        tracing::warn!("the editor did not report in time which files have unsaved changes");
         Vec::new()
     });
     Ok(unsaved.iter().map(|path| path::shown(path, &cx.cwd).to_owned()).collect())

@@ -61,7 +61,7 @@ impl Change {
     pub(super) async fn still_fits(&self, cx: &ToolContext) -> Result<(), ToolError> {
         if cx.asked && text_now(cx, &self.path, &self.name).await?.text != self.before {
             return Err(ToolError::message(format!(
-                "{} changed while the user was asked; nothing was written. Read it again with file_read, then repeat the change.",
+                "{} changed while the user's approval was pending; nothing was written. Read it again with file_read, then repeat the change.",
                 self.name
             )));
         }
@@ -129,8 +129,8 @@ impl Change {
             _ => "",
         };
         ToolError::message(format!(
-            "The editor did not take the change of {name}: it answered that it wrote the file, but {seconds} s later it still {old}.{disk} Read {name} \
-             again with file_read before you repeat the change; it may still come."
+            "The editor did not apply the change of {name}: it reported that it wrote the file, but {seconds} s later it still {old}.{disk} Read {name} \
+             again with file_read before you repeat the change; it may still be applied."
         ))
     }
 
@@ -139,7 +139,7 @@ impl Change {
     pub(super) fn unsaved_note(&self) -> &'static str {
         match self.unsaved && self.freshness != Freshness::Fresh {
             true => {
-                "\nThe editor's text, in which this was changed, differs from the file on disk: unsaved changes, or a change on disk that the editor has not taken up. Read it before you rely on it."
+                "\nThe editor's text, in which this was changed, differs from the file on disk: unsaved changes, or a change on disk that the editor has not loaded. Read it before you rely on it."
             }
             false => "",
         }
@@ -160,11 +160,11 @@ impl Change {
         };
         Ok(match taken {
             Ok(Taken::Unknown(why)) => {
-                Taken::Unknown(format!("\nThe editor took the text, but it could not be read back: {why}"))
+                Taken::Unknown(format!("\nThe editor accepted the text, but it could not be read back: {why}"))
             }
             Ok(taken) => taken,
             Err(_) => {
-                Taken::Unknown("\nThe editor took the text, but it was not read back: cancelled".to_owned())
+                Taken::Unknown("\nThe editor accepted the text, but it was not read back: cancelled".to_owned())
             }
         })
     }
@@ -184,7 +184,7 @@ impl Change {
             shown.push("... more changes; read the file again before you write it".into());
         }
         format!(
-            "\nThe editor changed the text as it took it (formatting on save, for example):\n{}",
+            "\nThe editor changed the text when it wrote it (formatting on save, for example):\n{}",
             shown.join("\n")
         )
     }
@@ -247,7 +247,7 @@ pub(crate) async fn text_now(cx: &ToolContext, path: &AbsPath, name: &str) -> Re
     // A client that decodes such bytes as UTF-8 would write its decoded version.
     if standing != Standing::Same && encoding != TextEncoding::Utf8 {
         return Err(ToolError::message(format!(
-            "{name} is {encoding} text on disk, and the editor shows another text, perhaps because it takes it for UTF-8; nothing was written. Ask the \
+            "{name} is {encoding} text on disk, and the editor shows another text, perhaps because it reads it as UTF-8; nothing was written. Ask the \
              user to save it or to open it again in that encoding, then try again."
         )));
     }
@@ -268,7 +268,7 @@ async fn in_the_project(cx: &ToolContext, path: &AbsPath, name: &str) -> Result<
     }
     match unless_cancelled(cx, cx.system.metadata(&cx.cwd)).await? {
         Err(SystemError::NotFound(_)) => Err(ToolError::message(format!(
-            "{name} was not written: the project folder {} does not exist on this machine (any more). It is not made anew. Ask the user where the \
+            "{name} was not written: the project folder {} does not exist on this machine (any more). It is not created again. Ask the user where the \
              project is now.",
             cx.cwd
         ))),

@@ -96,7 +96,7 @@ impl TrustState {
             Self::Trusted => None,
             Self::Untrusted => Some("not trusted (`tiller trust`)".to_owned()),
             Self::Changed => Some("it has changed since it was trusted (`tiller trust`)".to_owned()),
-            Self::Unknown(why) => Some(format!("it cannot be told what it would do: {why}")),
+            Self::Unknown(why) => Some(format!("its effect cannot be determined: {why}")),
         }
     }
 }

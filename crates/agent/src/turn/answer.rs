@@ -60,7 +60,7 @@ pub(super) async fn ask(
         match event {
             None => {
                 break Err(ModelError::Transport(
-                    "the model's answer ended without saying so; try again".to_owned(),
+                    "the model's answer ended without an end marker; try again".to_owned(),
                 ));
             }
             Some(Err(error)) => break Err(error),
@@ -155,7 +155,7 @@ pub(super) async fn next(
 pub(super) fn retrying(attempt: u32, after: Duration, reason: String) -> SessionEvent {
     SessionEvent::Notice {
         severity: Severity::Warning,
-        title: format!("The model did not answer; try {attempt} in {:.1} s", after.as_secs_f64()),
+        title: format!("The model did not answer; attempt {attempt} in {:.1} s", after.as_secs_f64()),
         description: Some(reason),
     }
 }

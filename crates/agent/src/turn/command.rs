@@ -75,17 +75,17 @@ impl Turn<'_> {
         let around = measure::around(&self.frame(model.info(), &state));
         let with = Summing { model: model.as_ref(), around };
         let Some(room) = Room::of(model.info(), &self.session.settings().limits.context) else {
-            return Ok(Some(format!("Nothing was done: how much {} can be sent is not known.", state.model)));
+            return Ok(Some(format!("Nothing was done: the context size of {} is unknown.", state.model)));
         };
         Ok(Some(match self.sum_up(&with, room, focus).await? {
             Summed::Shorter { before, after } => {
-                format!("The conversation is summed up: about {before} tokens before, {after} now.")
+                format!("The conversation was summarised: about {before} tokens before, {after} now.")
             }
             Summed::Nothing if !can_sum_up(model.as_ref()) => {
-                format!("Nothing was done: {} is no language model and cannot sum anything up.", state.model)
+                format!("Nothing was done: {} is not a language model and cannot summarise.", state.model)
             }
             Summed::Nothing => {
-                "Nothing was done: there is nothing before the last turns that is worth summing up."
+                "Nothing was done: there is too little before the last turns to summarise."
                     .to_owned()
             }
             Summed::Failed(why) => format!("The conversation stays as it was: {why}."),
@@ -101,7 +101,7 @@ impl Turn<'_> {
         let conversation = self.session.conversation();
         let (used, messages) = (conversation.used(around), conversation.history().messages().len());
         let mut text = format!(
-            "About {used} tokens go to {} with each request: {messages} messages, and about {around} tokens of instructions and tools around them.",
+            "Each request sends about {used} tokens to {}: {messages} messages, and about {around} tokens of instructions and tools around them.",
             state.model
         );
         if let Some(room) = Room::of(model.info(), &self.session.settings().limits.context) {
@@ -126,7 +126,7 @@ async fn checkpoints_text(session: &Session) -> Result<String, TurnError> {
         return Ok("No turn has changed a file yet.\n".to_owned());
     }
     let mut text =
-        "Turns that changed files; `/rewind N` takes back what was changed after turn N:\n\n".to_owned();
+        "Turns that changed files; `/rewind N` undoes the changes after turn N:\n\n".to_owned();
     for Checkpoint { turn, prompt, files } in checkpoints {
         let files: Vec<_> = files.iter().map(|file| format!("`{file}`")).collect();
         text.push_str(&format!("- {turn}: {prompt} ({})\n", files.join(", ")));

@@ -168,7 +168,7 @@ impl Turn<'_> {
                 severity: Severity::Warning,
                 title: format!("Stopped: the model repeated the same tool call {times} times"),
                 description: Some(
-                    "The model was told. Say what it should do instead, or ask again.".to_owned(),
+                    "The model was informed. Say what it should do instead, or ask again.".to_owned(),
                 ),
             });
             return Ok(Some(StopReason::MaxTurnRequests));

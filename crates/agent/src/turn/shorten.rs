@@ -161,7 +161,7 @@ impl Turn<'_> {
             title: "The beginning of the conversation is no longer sent to the model: it does not fit"
                 .to_owned(),
             description: Some(
-                "It could not be summed up. It is still stored and shown; a new session starts afresh."
+                "It could not be summarised. It is still stored and shown; a new session starts afresh."
                     .to_owned(),
             ),
         });
@@ -178,7 +178,7 @@ impl Turn<'_> {
         self.session.tell(SessionEvent::Notice {
             severity: Severity::Info,
             title: format!(
-                "Left old results out of what the model is sent: {results}, about {tokens} tokens"
+                "Left old results out of the requests to the model: {results}, about {tokens} tokens"
             ),
             description: None,
         });
@@ -191,7 +191,7 @@ impl Turn<'_> {
         let (used, size) = (self.session.conversation().used(around), room.window);
         if used >= room.block_at {
             return Err(TurnError::Model(ModelError::ContextOverflow(format!(
-                "the conversation takes about {used} of the model's {size} tokens, which leaves no room for an answer; say /compact, or start a \
+                "the conversation takes about {used} of the model's {size} tokens, which leaves no room for an answer; use /compact, or start a \
                  new session"
             ))));
         }
@@ -199,7 +199,7 @@ impl Turn<'_> {
             self.session.tell(SessionEvent::Notice {
                 severity: Severity::Warning,
                 title: format!("The conversation takes about {used} of the model's {size} tokens"),
-                description: Some("Say /compact to have it summed up.".to_owned()),
+                description: Some("Use /compact to summarise it.".to_owned()),
             });
         }
         Ok(())
@@ -221,10 +221,10 @@ impl Turn<'_> {
                 break Written::Cancelled;
             }
             match event {
-                None => break Written::Failed("the model's answer ended without saying so".to_owned()),
+                None => break Written::Failed("the model's answer ended without an end marker".to_owned()),
                 Some(Err(error)) => break Written::Failed(error.to_string()),
                 Some(Ok(ModelEvent::Stop(ModelStop::Refusal))) => {
-                    break Written::Failed("the model refused to sum up".to_owned());
+                    break Written::Failed("the model refused to summarise".to_owned());
                 }
                 Some(Ok(ModelEvent::Stop(_))) if text.trim().is_empty() => {
                     break Written::Failed("the model wrote no summary".to_owned());

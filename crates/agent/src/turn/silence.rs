@@ -26,7 +26,7 @@ impl Turn<'_> {
             ModelStop::MaxTokens => {
                 self.session.tell(SessionEvent::Notice {
                     severity: Severity::Warning,
-                    title: "The model said nothing before the limit of its answer".to_owned(),
+                    title: "The model reached the limit of its answer without a text".to_owned(),
                     description: Some(format!(
                         "All of its {} tokens went into reasoning. Ask for less at a time, or choose less reasoning.",
                         cut_at.unwrap_or_default()
@@ -38,7 +38,7 @@ impl Turn<'_> {
                 if std::mem::replace(&mut self.progress.was_silent, true) =>
             {
                 Silence::Fail(ModelError::BadResponse(
-                    "the model answered nothing, twice; ask again in other words, or choose another model"
+                    "the model's answer was empty twice; rephrase the request, or choose another model"
                         .to_owned(),
                 ))
             }

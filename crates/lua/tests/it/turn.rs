@@ -208,8 +208,7 @@ async fn the_gate_decides_about_what_a_script_calls() {
         ),
         (
             "app.tools.bash{command = 'rm -rf x'}",
-            "Command matches the denied pattern 'rm -r *' and is never run. (The user can allow a line word for word, \
-             with the setting permissions.allow.)"
+            "Command matches the denied pattern 'rm -r *' and is never run. (The user can allow this exact line with the setting permissions.allow.)"
                 .to_owned(),
         ),
         (

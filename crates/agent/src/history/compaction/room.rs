@@ -45,10 +45,10 @@ impl Room {
     pub(crate) fn described(self, used: u64, by_itself: bool, can_sum_up: bool) -> String {
         let percent = used.saturating_mul(100) / self.window.max(1);
         let then = match (can_sum_up, by_itself) {
-            (false, _) => "What no longer fits is left out, from the beginning.".to_owned(),
-            (true, true) => format!("It is summed up at about {}; `/compact` does it now.", self.compact_at),
+            (false, _) => "What no longer fits is left out, the oldest messages first.".to_owned(),
+            (true, true) => format!("It is summarised at about {}; `/compact` does it now.", self.compact_at),
             (true, false) => {
-                "It is not summed up by itself (`context.auto_compact`); `/compact` does it.".to_owned()
+                "It is not summarised automatically (`context.auto_compact`); `/compact` does it.".to_owned()
             }
         };
         format!(" That is {percent} % of its {} tokens. {then}", self.window)

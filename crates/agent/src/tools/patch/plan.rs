@@ -192,13 +192,13 @@ impl Plan {
             .map_err(|misfit| refused(explain(&given.to_string(), misfit)))?;
         let notes = applied.loosely.iter().map(|(hunk, steps)| {
             format!(
-                "\n(hunk {hunk} of {given} {}; its new lines were read alike.)",
+                "\n(hunk {hunk} of {given} {}; its new lines were treated the same way.)",
                 edit::matched_after(steps)
             )
         });
         self.notes.extend(notes);
         self.notes.extend(applied.as_written.iter().map(|(hunk, sign)| {
-            format!("\n(`{sign}` in hunk {hunk} of {given} was written as it is. If that is not meant, edit it again.)")
+            format!("\n(`{sign}` in hunk {hunk} of {given} was written literally. If that is not intended, edit it again.)")
         }));
         let text = applied.text;
         let step = self.step(cx, given).await?;
@@ -277,11 +277,10 @@ fn explain(name: &str, misfit: Misfit) -> String {
             "hunk {hunk} of {name} fits only where another hunk is, or above the one before it; give the hunks in the order of the file, each once"
         ),
         Why::NoContext => format!(
-            "hunk {hunk} of {name} only adds lines, and line numbers do not count; give lines of the file around them"
+            "hunk {hunk} of {name} only adds lines, and line numbers are ignored; include the lines of the file around them"
         ),
         Why::Doubtful(sign) => format!(
-            "it cannot be told whether `{sign}` in hunk {hunk} of {name} is meant as it is: in another hunk it was not. Write the lines as they are to \
-             stand in the file"
+            "it is unclear whether `{sign}` in hunk {hunk} of {name} is literal: in another hunk it was not. Write the lines exactly as they should be in the file"
         ),
         Why::Elided(line) => format!(
             "hunk {hunk} of {name} has the line `{line}`, which stands for lines that are left out and would be written as it is; give every line"

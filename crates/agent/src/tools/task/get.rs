@@ -31,7 +31,7 @@ impl Tool for TaskGet {
     }
 
     fn describe(&self, _cwd: &AbsPath) -> Description {
-        super::description("Look at a task of the plan".to_owned())
+        super::description("Show a task of the plan".to_owned())
     }
 
     fn accesses(&self, _cwd: &AbsPath) -> Vec<Access> {

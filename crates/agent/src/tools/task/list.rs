@@ -25,7 +25,7 @@ impl Tool for TaskList {
     }
 
     fn describe(&self, _cwd: &AbsPath) -> Description {
-        super::description("Look at the plan".to_owned())
+        super::description("Show the plan".to_owned())
     }
 
     fn accesses(&self, _cwd: &AbsPath) -> Vec<Access> {

@@ -204,7 +204,7 @@ async fn a_timeout_kills_and_keeps_what_was_said() {
         (json!({"command": "x"}), "Process timed out after 120s"),
         (
             json!({"command": "x", "timeout": 9_000}),
-            "(timeout 9000 was cut: the limit was 7200 s; 7200 s is the most)\nProcess timed out after 7200s",
+            "(timeout 9000 was reduced to 7200 s, the maximum)\nProcess timed out after 7200s",
         ),
         (
             json!({"command": "x", "timeout": 120_000}),
@@ -212,7 +212,7 @@ async fn a_timeout_kills_and_keeps_what_was_said() {
         ),
         (
             json!({"command": "x", "timeout": 99_000_000}),
-            "(timeout 99000000 was read as milliseconds: the limit was 7200 s; 7200 s is the most)\n\
+            "(timeout 99000000 was read as milliseconds: the limit was 7200 s, the maximum)\n\
              Process timed out after 7200s",
         ),
         (json!({"command": "x", "timeout": 0}), "Process timed out after 1s"),

@@ -60,7 +60,7 @@ async fn a_write_that_changes_nothing_is_a_failure() {
         system.world().late = Some(None);
         let before = tokio::time::Instant::now();
         let said = text(&cx, tool, arguments).await;
-        assert!(said.contains(&format!("did not take the change of {file}")), "{tool}: {said}");
+        assert!(said.contains(&format!("did not apply the change of {file}")), "{tool}: {said}");
         assert!(said.starts_with("! ") && before.elapsed().as_secs() < 20, "{tool}: {said}");
         assert!(!said.contains("formatting"), "{said}");
         // The text that the model knows is still the current one.

@@ -53,8 +53,8 @@ fn describes_every_tool() {
         ("shell_kill", json!({"session_id": "sh_1"}), "Stop sh_1", ToolKind::Execute, Effect::Executes),
         ("task_create", json!({}), "Plan a task", ToolKind::Think, Effect::Session),
         ("task_update", json!({"id": "x"}), "Change a task of the plan", ToolKind::Think, Effect::Session),
-        ("task_list", json!({}), "Look at the plan", ToolKind::Think, Effect::Reads),
-        ("task_get", json!({"id": "x"}), "Look at a task of the plan", ToolKind::Think, Effect::Reads),
+        ("task_list", json!({}), "Show the plan", ToolKind::Think, Effect::Reads),
+        ("task_get", json!({"id": "x"}), "Show a task of the plan", ToolKind::Think, Effect::Reads),
     ];
     assert_eq!(tools.len(), expected.len());
     for (tool, (name, arguments, title, kind, effect)) in tools.iter().zip(expected) {

@@ -118,7 +118,7 @@ async fn a_file_that_changed_is_patched_as_it_is_but_not_deleted() {
     let mut moving = tool.parse(patch("*** Update File: a\n*** Move to: c")).unwrap();
     assert_eq!(moving.prepare(&cx).await.unwrap().len(), 2);
     system.disk("a", "later\n");
-    assert!(moving.run(&cx).await.unwrap_err().to_string().starts_with("a changed while the user was asked"));
+    assert!(moving.run(&cx).await.unwrap_err().to_string().starts_with("a changed while the user's approval was pending"));
     assert!(call(&cx, "apply_patch", patch("*** Update File: a\n*** Move to: c")).await.is_ok());
     assert_eq!((system.seen("a"), system.seen("c").as_deref()), (None, Some("later\n")));
 }

@@ -110,7 +110,7 @@ async fn cancelling_a_turn_leaves_it_running_and_a_time_limit_does_not() {
         async move { text(later, "shell", json!({"action": "output", "id": "sh_1", "wait_ms": wait})).await }
     };
     assert_eq!(read(10).await, "(no new output)\n(sh_1 is running)");
-    assert_eq!(read(60_000).await, "bye\n(sh_1) Stopped: its time was up");
+    assert_eq!(read(60_000).await, "bye\n(sh_1) Stopped: it reached its time limit");
 }
 
 #[tokio::test(start_paused = true)]

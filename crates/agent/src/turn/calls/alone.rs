@@ -67,7 +67,7 @@ impl Calls<'_> {
                             break 'outcome (Err(ToolError::message(reason)), content);
                         }
                         if !now.is_same_as(&ruling) {
-                            let text = "What this call touches, or where it would run, changed while the user was asked; nothing was done. Call it again.";
+                            let text = "The files of this call, or where it would run, changed while the user's approval was pending; nothing was done. Repeat the call.";
                             break 'outcome (Err(ToolError::message(text)), content);
                         }
                     }
