@@ -17,7 +17,7 @@ use crate::{
 use ::integrations::integration_name;
 use ::lua::{Functions, LuaTools};
 use ::mcp::{McpOptions, McpProvider};
-use agent::{FolderTrust, Judged, SessionId, SessionScope, ToolProvider, ToolProviders};
+use agent::{CheckedItem, FolderTrust, SessionId, SessionScope, ToolProvider, ToolProviders};
 use anyhow::Result;
 use providers::HttpClients;
 use std::sync::Arc;
@@ -107,7 +107,10 @@ pub(crate) fn mcp_options(options: &Options, environment: &Environment) -> Arc<M
 
 /// Returns the MCP servers of the project in a directory, trusted or not, and the problems in
 /// the files that describe them.
-pub(crate) async fn project_servers(trust: &FolderTrust, directory: &AbsPath) -> (Vec<Judged>, Vec<String>) {
+pub(crate) async fn project_servers(
+    trust: &FolderTrust,
+    directory: &AbsPath,
+) -> (Vec<CheckedItem>, Vec<String>) {
     let (servers, problems) = ::mcp::project_servers(trust, directory).await;
     (servers.into_iter().map(|server| server.judged).collect(), problems)
 }

@@ -11,7 +11,7 @@ use crate::{
 };
 use acp::{AcpOptions, ClientTools, TerminalPlace};
 use agent::{
-    Brought, Hook, Hooks, Redactor, Runtime, RuntimeOptions, SandboxOptions, SessionStore, ToolProviders,
+    Hook, HookOrigin, Hooks, Redactor, Runtime, RuntimeOptions, SandboxOptions, SessionStore, ToolProviders,
 };
 use anyhow::Result;
 use providers::{Catalog, LocalOptions, ProvidersOptions, Secret, VendorOptions, pilot::OfflinePilot};
@@ -129,8 +129,8 @@ fn terminal_launcher() -> Vec<String> {
 
 /// The options for calls that are made outside of a turn.
 #[cfg(feature = "extensions")]
-pub(crate) fn outside(options: &Options, cwd: &AbsPath, force: bool) -> agent::Outside {
-    agent::Outside {
+pub(crate) fn outside(options: &Options, cwd: &AbsPath, force: bool) -> agent::DirectCaller {
+    agent::DirectCaller {
         options: sessions(options, cwd, &mut TrustedHooks::new()),
         system: local_system(options),
         cwd: cwd.clone(),
@@ -224,9 +224,9 @@ pub(crate) fn sessions(options: &Options, cwd: &AbsPath, trusted_hooks: &mut Tru
 /// Creates the hooks of the settings. They run on this machine; a hook of the project in `cwd` runs
 /// only while it is trusted.
 fn hooks(options: &Options, cwd: &AbsPath, trusted_hooks: &mut TrustedHooks) -> Hooks {
-    let mut brought = |hook: &HookOptions| {
+    let mut hook_origin = |hook: &HookOptions| {
         let options::ProjectHook { name, trusted } = hook.project_hook.as_ref()?;
-        Some(Brought {
+        Some(HookOrigin {
             trust: trust::directory_trust(&options.directories),
             folder: cwd.clone(),
             item: config::hook_item(name, hook),
@@ -244,7 +244,7 @@ fn hooks(options: &Options, cwd: &AbsPath, trusted_hooks: &mut TrustedHooks) -> 
             command: hook.command.clone(),
             tools: hook.tools.clone(),
             timeout: hook.timeout,
-            brought_by: brought(hook),
+            origin: hook_origin(hook),
         })
     };
     let hooks: Vec<_> = options.hooks.iter().filter_map(hook).collect();

@@ -126,7 +126,7 @@ impl<W: Wire> Connection<W> {
             };
             let handle =
                 self.runtime.open(id, how.clone(), attach).await.map_err(|error| errors::session(&error))?;
-            if self.subscriber(id).is_some_and(|client| handle.tells(&client)) || handle.join(attach(id)) {
+            if self.subscriber(id).is_some_and(|client| handle.notifies(&client)) || handle.join(attach(id)) {
                 return Ok(handle);
             }
             // The last other subscriber has just left.
@@ -203,7 +203,7 @@ impl<W: Wire> Connection<W> {
         self.claims.mark_closed(id);
         client.leave_token().cancel();
         let client: Arc<dyn Client> = client;
-        if !(handle.tells(&client) && handle.leave(&client)) {
+        if !(handle.notifies(&client) && handle.leave(&client)) {
             handle.cancel();
             handle.close().await;
         }

@@ -9,7 +9,7 @@ use crate::ClientTools;
 use agent::{
     Access, AnyCall, AnyTool, Description, Diff, Effect, FileTracker, Freshness, Location, ToolContent,
     ToolContext, ToolError, ToolKind, ToolOutput, ToolSpec,
-    tools::{self, Taken},
+    tools::{self, ReadBack},
 };
 use async_trait::async_trait;
 use serde::{Deserialize, de::DeserializeOwned};
@@ -601,17 +601,18 @@ impl IdeTool {
             Err(error) if is_missing(&error) => Err(SystemError::NotFound(path.clone())),
             Err(error) => Err(self.system.caller.failure("reading", path.as_str(), error)),
         };
-        let unread = |why: &str| format!("\nThe editor accepted the text, but it could not be read back: {why}");
-        match tools::taken(cx, before, text, read).await {
-            Ok(Taken::Holds(now)) if tools::same_text(&now, text) => {
+        let unread =
+            |why: &str| format!("\nThe editor accepted the text, but it could not be read back: {why}");
+        match tools::read_back(cx, before, text, read).await {
+            Ok(ReadBack::Holds(now)) if tools::same_text(&now, text) => {
                 Ok(WriteResult { text: now, note: String::new() })
             }
-            Ok(Taken::Holds(now)) => {
+            Ok(ReadBack::Holds(now)) => {
                 let note = "\nThe editor changed the text when it wrote it (formatting on save, for example). Read it again with ide_read_file.";
                 Ok(WriteResult { text: now, note: note.to_owned() })
             }
-            Ok(Taken::Unknown(why)) => Ok(WriteResult { text: text.to_owned(), note: unread(&why) }),
-            Ok(Taken::Nothing) => Err(ToolError::message(format!(
+            Ok(ReadBack::Unknown(why)) => Ok(WriteResult { text: text.to_owned(), note: unread(&why) }),
+            Ok(ReadBack::Unchanged) => Err(ToolError::message(format!(
                 "The editor did not apply the change of {name}: it reported that it wrote the file, but it still shows the old text. Read {name} again \
                  with ide_read_file before you repeat the change; it may still be applied."
             ))),

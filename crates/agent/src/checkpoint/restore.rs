@@ -109,7 +109,7 @@ async fn carry_out(cx: &ToolContext, step: &Step) -> Result<(), ToolError> {
             Ok(()) | Err(SystemError::NotFound(_)) => {}
             Err(error) => return Err(error.into()),
         }
-        cx.files.forget(&step.path);
+        cx.session.files.forget(&step.path);
         return Ok(());
     };
     let change = Change {

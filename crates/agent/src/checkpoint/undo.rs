@@ -126,7 +126,8 @@ mod tests {
         let kept =
             vec!["1\n2\n3\n", "one\n2\n3\n", "one\ntwo\n3\n", "one\n2\n3\n4\n5\n", "one\n2\n3\n4\nV\n"];
         let to = |text: Option<&str>, merged| Undone::To(text.map(str::to_owned), merged);
-        let conflict = || Undone::Left("the same lines have changed since; edit the file manually".to_owned());
+        let conflict =
+            || Undone::Left("the same lines have changed since; edit the file manually".to_owned());
         let cases = [
             (vec![change(a, b)], b, to(a, false)),
             (vec![change(a, b), change(b, c)], c, to(a, false)),
@@ -146,7 +147,11 @@ mod tests {
             (vec![change(a, None)], None, to(a, false)),
             (vec![change(None, a), change(a, None)], None, Undone::Nothing),
             (vec![change(a, b)], None, Undone::Left("it has been removed since".to_owned())),
-            (vec![change(a, None)], Some("new\n"), Undone::Left("it has been created again since".to_owned())),
+            (
+                vec![change(a, None)],
+                Some("new\n"),
+                Undone::Left("it has been created again since".to_owned()),
+            ),
             (vec![change(None, b)], Some("mine\n"), Undone::Left(disagreement(true, true).to_owned())),
             (vec![change(Some("gone\n"), b)], b, Undone::Left(NOT_KEPT.to_owned())),
         ];

@@ -66,7 +66,7 @@ impl Bounded {
             self.events = 0;
             tokio::task::yield_now().await;
         }
-        let event = match self.heard().await? {
+        let event = match self.next_event().await? {
             Ok(ModelEvent::Usage(used)) => ModelEvent::Usage(used.priced(self.price.as_ref())),
             Ok(event) => event,
             Err(error) => return Some(Err(error)),
@@ -83,7 +83,7 @@ impl Bounded {
     }
 
     /// Returns the next event other than [`ModelEvent::Alive`].
-    async fn heard(&mut self) -> Option<Result<ModelEvent, ModelError>> {
+    async fn next_event(&mut self) -> Option<Result<ModelEvent, ModelError>> {
         let inner = self.inner.as_mut()?;
         loop {
             let Ok(event) = tokio::time::timeout(self.silence, inner.next()).await else {

@@ -193,7 +193,7 @@ pub struct AssistantMessage {
 
 impl AssistantMessage {
     /// Creates an answer of a single text.
-    pub fn said(model: impl Into<String>, text: impl Into<String>) -> Self {
+    pub fn from_text(model: impl Into<String>, text: impl Into<String>) -> Self {
         let items = vec![Item::Text(Text::plain(text))];
         Self { model: model.into(), items, prefix_changed: false }
     }

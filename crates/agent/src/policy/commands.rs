@@ -2,7 +2,7 @@
 //! read-only in the table.
 
 use super::{
-    Decision, Policy, Shelter, Subject, question, rules, settings, severe,
+    CommandConfinement, Decision, Policy, Subject, question, rules, settings, severe,
     severity::Severity,
     shell::{self, Shell, SimpleCommand, Word},
     table,
@@ -69,13 +69,14 @@ pub(super) fn changes_something(policy: &Policy<'_>, subject: &Subject<'_>) -> b
         // The running command may have been started when more was allowed.
         return true;
     }
-    let read_only = matches!(policy.shelter, Shelter::Sandbox { level: SandboxLevel::ReadOnly, .. });
-    let held = policy.shelter.holds() && read_only;
+    let read_only =
+        matches!(policy.confinement, CommandConfinement::Sandbox { level: SandboxLevel::ReadOnly, .. });
+    let held = policy.confinement.holds() && read_only;
     shells(subject).any(|shell| {
         let commands = shell.commands();
         let evidently = commands.iter().any(rules::is_mutative);
         let understood = matches!(shell, Shell::Commands(_)) && !commands.is_empty();
-        let looks = || understood && commands.iter().all(|command| table::look(command).is_some());
+        let looks = || understood && commands.iter().all(|command| table::lookup(command).is_some());
         evidently || !(held || looks())
     })
 }
@@ -88,7 +89,7 @@ pub(super) fn obstacle(
     shell: &Shell,
 ) -> Option<String> {
     let place = Words { policy, roots, cwd };
-    if policy.shelter.holds() {
+    if policy.confinement.holds() {
         let away = shell.commands().iter().any(|command| place.leaves(command));
         let secret = shell.commands().iter().find_map(|command| place.secret_outside(command, away));
         return secret.map(|word| {
@@ -96,7 +97,7 @@ pub(super) fn obstacle(
         });
     }
     let unconfined = |why: &str| Some(format!("It is not confined, and {why}."));
-    if policy.shelter == Shelter::Lifted {
+    if policy.confinement == CommandConfinement::Lifted {
         return unconfined("it asks to leave the sandbox");
     }
     let commands = match shell {
@@ -110,7 +111,7 @@ pub(super) fn obstacle(
         return unconfined("it changes the directory, and some directories are blocked");
     }
     commands.iter().find_map(|command| {
-        let Some(looks) = table::look(command) else {
+        let Some(looks) = table::lookup(command) else {
             return unconfined(&format!("`{}` may do more than read", crate::one_line(command.program())));
         };
         let open = |word: &Word| !word.is_exact() && place.hides_folders();

@@ -341,8 +341,7 @@ impl<'a> Git<'a> {
                 let throws =
                     given.has_letter('f') || given.has_long("force") || given.has_long("discard-changes");
                 let of_files = self.args.iter().any(|word| matches!(word.text.as_str(), "--" | "." | ":/"));
-                (throws || of_files)
-                    .then_some(Severity::History("it discards uncommitted changes"))
+                (throws || of_files).then_some(Severity::History("it discards uncommitted changes"))
             }
             "restore" => {
                 let given = options("s");

@@ -103,7 +103,7 @@ impl TrustState {
 
 /// An item with its current trust state.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Judged {
+pub struct CheckedItem {
     /// The item.
     pub item: TrustItem,
     /// The project files that belong to it, with their sizes in bytes.
@@ -114,7 +114,7 @@ pub struct Judged {
     pub state: TrustState,
 }
 
-impl Judged {
+impl CheckedItem {
     pub(super) fn of(
         item: TrustItem,
         covered: Result<Covered, String>,

@@ -53,7 +53,7 @@ impl AnyCall for IssuesCall {
     }
 
     async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        assert_eq!(cx.inner.tools().await, None, "what a script calls runs no scripts");
+        assert_eq!(cx.nested_calls.tools().await, None, "what a script calls runs no scripts");
         match self.arguments["project"].as_str() {
             Some("missing") => Ok(ToolOutput::text("No such project.").failed()),
             Some("large") => {

@@ -9,8 +9,8 @@ use crate::{
     settings::Settings,
 };
 use agent::{
-    ClientServer, FolderTrust, Judged, Offer, SessionId, SessionScope, Severity, SourceNotice, ToolProvider,
-    ToolProviders, ToolSource,
+    CheckedItem, ClientServer, FolderTrust, Offer, SessionId, SessionScope, Severity, SourceNotice,
+    ToolProvider, ToolProviders, ToolSource,
 };
 use anyhow::{Result, bail};
 use async_trait::async_trait;
@@ -40,7 +40,7 @@ pub(crate) fn server_name(name: &str) -> String {
 }
 
 /// Returns no servers: this build starts none.
-pub(crate) async fn project_servers(_: &FolderTrust, _: &AbsPath) -> (Vec<Judged>, Vec<String>) {
+pub(crate) async fn project_servers(_: &FolderTrust, _: &AbsPath) -> (Vec<CheckedItem>, Vec<String>) {
     (Vec::new(), Vec::new())
 }
 

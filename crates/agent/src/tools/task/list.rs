@@ -33,7 +33,7 @@ impl Tool for TaskList {
     }
 
     async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let tree = cx.tasks.with(|tasks| task::tree(tasks));
+        let tree = cx.session.tasks.with(|tasks| task::tree(tasks));
         let text = if tree.is_empty() { "No tasks.".to_owned() } else { tree };
         Ok(ToolOutput::text(output::cap(text, &cx.limits)))
     }

@@ -242,7 +242,7 @@ async fn cancel_kills_and_tells_what_was_said() {
 /// Creates a context that keeps long results in a directory.
 fn keeping(system: &Memory) -> ToolContext {
     let (mut cx, _) = context(system);
-    cx.outputs = std::sync::Arc::new(crate::Outputs::new(Some(path("/kept"))));
+    cx.session.outputs = std::sync::Arc::new(crate::Outputs::new(Some(path("/kept"))));
     cx
 }
 

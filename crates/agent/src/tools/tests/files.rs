@@ -392,7 +392,10 @@ async fn refuses_what_changed_while_the_user_was_asked() {
         call.prepare(&cx).await.unwrap();
         system.disk("f", "old\ntheirs\n");
         let refused = call.run(&cx).await.unwrap_err().to_string();
-        assert!(refused.starts_with("f changed while the user's approval was pending; nothing was written."), "{refused}");
+        assert!(
+            refused.starts_with("f changed while the user's approval was pending; nothing was written."),
+            "{refused}"
+        );
         assert_eq!(system.seen("f").as_deref(), Some("old\ntheirs\n"));
     }
 }

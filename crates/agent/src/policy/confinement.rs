@@ -52,7 +52,7 @@ impl SandboxOptions {
 
 /// The confinement of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Shelter {
+pub(crate) enum CommandConfinement {
     /// The client's terminal; its confinement is unknown here and therefore counts as none.
     Delegated,
     /// None, because the settings turn it off.
@@ -67,7 +67,7 @@ pub(crate) enum Shelter {
     Sandbox { level: SandboxLevel, network: bool, holds: bool, at: Route },
 }
 
-impl Shelter {
+impl CommandConfinement {
     /// Returns the confinement of a command with this sandbox, support and executor.
     pub(crate) fn of(sandbox: &Sandbox, support: SandboxSupport, executor: Route, lifted: bool) -> Self {
         match executor {
@@ -91,9 +91,9 @@ impl Shelter {
     /// Describes what the sandbox lacks compared with the settings, and the consequence.
     pub(crate) fn shortcoming(self) -> Option<&'static str> {
         match self {
-            Self::Unavailable => {
-                Some("this system cannot confine commands, so every command that is not read-only needs approval")
-            }
+            Self::Unavailable => Some(
+                "this system cannot confine commands, so every command that is not read-only needs approval",
+            ),
             Self::Delegated => Some(
                 "commands in the editor's terminal cannot be confined here, so every command that is not read-only needs approval",
             ),
@@ -105,12 +105,12 @@ impl Shelter {
     }
 
     /// Describes where a command runs and what confines it, for a question.
-    pub(crate) fn words(self) -> String {
-        self.words_at("on this machine")
+    pub(crate) fn describe(self) -> String {
+        self.describe_at("on this machine")
     }
 
-    /// As [`Self::words`], with the words for the machine that the agent runs on.
-    pub(crate) fn words_at(self, here: &str) -> String {
+    /// As [`Self::describe`], with the words for the machine that the agent runs on.
+    pub(crate) fn describe_at(self, here: &str) -> String {
         match self {
             Self::Delegated => "in the editor's terminal (no sandbox)".to_owned(),
             Self::Off => format!("{here} (sandbox off)"),
@@ -134,8 +134,8 @@ impl Shelter {
 /// Describes the confinement that the settings request, before the machine's support is known.
 pub(crate) fn expected(options: &SandboxOptions, executor: Route) -> String {
     let place = match (executor, options.level) {
-        (Route::Client, SandboxLevel::Off) => return Shelter::Delegated.words(),
-        (_, SandboxLevel::Off) => return Shelter::Off.words(),
+        (Route::Client, SandboxLevel::Off) => return CommandConfinement::Delegated.describe(),
+        (_, SandboxLevel::Off) => return CommandConfinement::Off.describe(),
         (Route::Client, _) => "in the editor's terminal",
         (Route::Local | Route::Refused, _) => "on this machine",
     };
@@ -223,9 +223,9 @@ mod tests {
             (&on, whole, Route::Local, true, false, "outside the sandbox"),
             (&on, whole, Route::Client, false, false, "editor's terminal (no sandbox)"),
         ] {
-            let shelter = Shelter::of(sandbox, support, executor, lifted);
-            assert_eq!(shelter.holds(), holds, "{shelter:?}");
-            assert!(shelter.words().contains(words), "{}", shelter.words());
+            let confinement = CommandConfinement::of(sandbox, support, executor, lifted);
+            assert_eq!(confinement.holds(), holds, "{confinement:?}");
+            assert!(confinement.describe().contains(words), "{}", confinement.describe());
         }
     }
 }
