@@ -9,8 +9,8 @@ pub struct LocalOptions {
     /// [`crate::run_sandboxed`]. Without it, nothing can be confined.
     pub launcher: Vec<String>,
     /// The same program for terminals that other programs open: an absolute path and arguments,
-    /// after which the path of a socket is appended. It passes that path to [`crate::run_in_terminal`].
-    /// Without it, no command in such a terminal can be confined.
+    /// after which the path of a socket is appended. It passes that path to
+    /// [`crate::run_in_terminal`]. Without it, no command in such a terminal can be confined.
     pub terminal_launcher: Vec<String>,
     /// Whether commands do not inherit variables whose names or values indicate a secret.
     pub hide_secrets: bool,
