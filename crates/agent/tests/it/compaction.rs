@@ -252,7 +252,7 @@ async fn the_user_can_ask_for_it_and_see_how_full_the_context_is() {
             _ => None,
         })
         .collect();
-    assert!(answers[1].contains("% of its 40000 tokens. It is summed up at about 24000"), "{answers:?}");
+    assert!(answers[1].contains("% of its 40000 tokens. It is summarised at about 24000"), "{answers:?}");
     assert!(answers[2].starts_with("The conversation was summarised: about 1"), "{answers:?}");
     assert_eq!(answers[3], "Nothing was done: there is too little before the last turns to summarise.");
     assert!(first(&stage.model.requests()[1]).ends_with("above all: the names of tests"));

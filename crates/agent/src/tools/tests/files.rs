@@ -185,11 +185,11 @@ async fn an_image_is_shown_and_other_bytes_are_named() {
     for (start, expected) in [
         (
             &b"%PDF-1.7\n\0"[..],
-            "! f is a PDF document of 10 bytes, which is no text. Get its text with bash (`pdftotext f -`), if that is installed.",
+            "! f is a PDF document of 10 bytes, which is not text. Get its text with bash (`pdftotext f -`), if that is installed.",
         ),
         (
             b"PK\x03\x04\0",
-            "! f is a ZIP archive (or an office document) of 5 bytes, which is no text. List it with bash (`unzip -l f`).",
+            "! f is a ZIP archive (or an office document) of 5 bytes, which is not text. List it with bash (`unzip -l f`).",
         ),
         (b"RIFF\0\0\0\0WAVE", "! f is not readable as text: 12 bytes of binary data"),
     ] {
