@@ -68,12 +68,12 @@ pub struct Hook {
     pub timeout: Duration,
     /// The project that contributed the hook, if any. Such a hook runs only while the project is
     /// trusted with it.
-    pub brought_by: Option<Brought>,
+    pub origin: Option<HookOrigin>,
 }
 
 /// A project that contributed a hook.
 #[derive(Clone)]
-pub struct Brought {
+pub struct HookOrigin {
     /// Reads whether the hook is trusted.
     pub trust: FolderTrust,
     /// The project's directory.
@@ -95,7 +95,7 @@ pub struct Hooks {
 
 /// The combined result of the hooks of one event.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Said {
+pub(crate) struct HookOutcome {
     /// The reason of the denial, if a hook denied.
     pub(crate) denial: Option<String>,
     /// The hooks' notes, each prefixed with the name of its hook.
@@ -116,7 +116,7 @@ impl Hooks {
     }
 
     /// Whether any hook is registered for an event.
-    pub(crate) fn hear(&self, event: HookEvent) -> bool {
+    pub(crate) fn has(&self, event: HookEvent) -> bool {
         self.hooks.iter().any(|hook| hook.event == event)
     }
 
@@ -130,8 +130,8 @@ impl Hooks {
         tool: Option<&str>,
         about: impl FnOnce() -> Value,
         cancel: &CancellationToken,
-    ) -> Said {
-        let mut said = Said::default();
+    ) -> HookOutcome {
+        let mut said = HookOutcome::default();
         let fits = |hook: &&Hook| {
             let named = |tool: &str| hook.tools.iter().any(|pattern| pattern_matches(pattern, tool));
             hook.event == event && (hook.tools.is_empty() || tool.is_some_and(named))
@@ -145,7 +145,7 @@ impl Hooks {
             input.extend(about);
         }
         for hook in hooks {
-            let usable = match &hook.brought_by {
+            let usable = match &hook.origin {
                 None => Ok(true),
                 Some(brought) => brought.usable().await,
             };
@@ -220,7 +220,7 @@ impl Hooks {
     }
 }
 
-impl Brought {
+impl HookOrigin {
     /// Whether the hook is to run.
     ///
     /// A hook that awaits trust, or whose trust the user revoked, is skipped. A hook that was
@@ -273,7 +273,7 @@ mod tests {
     use super::*;
     use system::{FakeSystem, fake::Script};
 
-    async fn run(event: HookEvent, tool: Option<&str>, script: Script) -> Said {
+    async fn run(event: HookEvent, tool: Option<&str>, script: Script) -> HookOutcome {
         let system = FakeSystem::new();
         system.add_dir("/w");
         system.on_command("check", move |_| script.clone());
@@ -283,7 +283,7 @@ mod tests {
             command: vec!["check".to_owned()],
             tools: vec!["file_*".to_owned()],
             timeout: Duration::from_secs(10),
-            brought_by: None,
+            origin: None,
         };
         let hooks = Hooks::new(vec![hook], Arc::new(system));
         let cwd = AbsPath::new("/w").unwrap();
@@ -299,17 +299,23 @@ mod tests {
         let denied = before("{\"decision\":\"deny\",\"reason\":\"no\"}\n", 0).await;
         assert_eq!(denied.denial.as_deref(), Some("The hook 'guard' denied it: no"));
         let noted = before("talk\n{\"note\":\"mind the tests\",\"decision\":\"allow\"}\n", 0).await;
-        assert_eq!(noted, Said { denial: None, notes: vec!["[hook guard] mind the tests".to_owned()] });
-        assert_eq!(before("just talk", 0).await, Said::default());
+        assert_eq!(
+            noted,
+            HookOutcome { denial: None, notes: vec!["[hook guard] mind the tests".to_owned()] }
+        );
+        assert_eq!(before("just talk", 0).await, HookOutcome::default());
         // A hook that should decide and cannot denies; one that runs too late to decide adds a
         // note.
         assert!(before("{\"note\":\"x\"}", 1).await.denial.unwrap().contains("could not decide"));
         let failed = run(AfterTool, Some("file_edit"), Script::exits(1).prints("bad")).await;
-        assert_eq!(failed, Said { denial: None, notes: vec!["[hook guard] it failed: bad".to_owned()] });
+        assert_eq!(
+            failed,
+            HookOutcome { denial: None, notes: vec!["[hook guard] it failed: bad".to_owned()] }
+        );
         let slow = run(BeforeTool, Some("file_edit"), Script::hangs()).await;
         assert!(slow.denial.unwrap().contains("no answer within 10 s"));
         // Calls of other tools do not run the hook.
-        assert_eq!(run(BeforeTool, Some("bash"), Script::exits(1)).await, Said::default());
+        assert_eq!(run(BeforeTool, Some("bash"), Script::exits(1)).await, HookOutcome::default());
     }
 
     /// Trust records of a directory, for tests.
@@ -340,7 +346,7 @@ mod tests {
         };
         let recorded = Arc::new(Recorded(std::sync::Mutex::new(Ok(crate::TrustRecord::default()))));
         let trust = FolderTrust::new(system.clone(), recorded.clone());
-        let hash = trust.judge(&folder, vec![item.clone()]).await.remove(0).hash.unwrap();
+        let hash = trust.check(&folder, vec![item.clone()]).await.remove(0).hash.unwrap();
         let trusted = crate::TrustRecord { items: [(item.id(), hash)].into(), whole: None };
         let counted_on = Arc::default();
         let hook = Hook {
@@ -349,7 +355,7 @@ mod tests {
             command: vec!["./check".to_owned()],
             tools: Vec::new(),
             timeout: Duration::from_secs(10),
-            brought_by: Some(Brought { trust, folder: folder.clone(), item, counted_on }),
+            origin: Some(HookOrigin { trust, folder: folder.clone(), item, counted_on }),
         };
         let hooks = Hooks::new(vec![hook], system.clone());
         let denial = async || {

@@ -66,10 +66,10 @@ pub use event::{
 };
 pub use files::freshness::{FileTracker, Fingerprint, Freshness, Seen, Stamp, Standing};
 pub use files::outputs::Outputs;
+pub use gate::direct_caller::{DirectCaller, Refusal};
 pub use gate::explain::{Step, explain, explained_as_path};
-pub use gate::outside::{Outside, Refusal};
 pub use history::History;
-pub use hooks::{Brought, Hook, HookEvent, Hooks};
+pub use hooks::{Hook, HookEvent, HookOrigin, Hooks};
 pub use input::commands::commands;
 pub use limits::{ANSWER_BYTES, ContextLimits, Limits, ToolLimits};
 pub use log::state::SessionState;
@@ -87,7 +87,7 @@ pub use runtime::handle::{Prompt, SessionError, SessionHandle};
 pub use runtime::{CreateSession, OpenSession, Runtime};
 pub use session::outcome::{PromptOutcome, RewindError, RewindReport, TurnError};
 pub use settings::options::{CallsAsText, RuntimeOptions};
-pub use settings::{FollowedSettings, Settings, SettingsNews};
+pub use settings::{FollowedSettings, Settings, SettingsNotice};
 pub use shells::Shells;
 pub use sources::server::{ClientServer, ClientServerKind};
 pub use sources::{
@@ -99,14 +99,17 @@ pub use store::{
 };
 pub use task::{Task, TaskList, TaskStatus};
 pub use text::cut::{ceil_char_boundary, floor_char_boundary};
-pub use text::halves::without_halves;
 pub use text::json_bytes::json_bytes;
+pub use text::panic::panic_text;
 pub use text::redact::Redactor;
 pub use text::sanitise::{Sanitiser, escaped, escaped_json, label, one_line, sanitise};
+pub use text::surrogates::without_halves;
 pub use tool::access::Access;
-pub use tool::nested::{Callee, InnerCalls, InnerError};
+pub use tool::nested::{Callee, NestedCallError, NestedCalls};
 pub use tool::question::{AskUser, Choice, Question, QuestionOutcome};
 pub use tool::sampling::{SAMPLING, SampleRequest, Sampled};
 pub use tool::titles::{command_block, command_title, path_title};
-pub use tool::{AnyCall, AnyTool, Description, Effect, Tool, ToolContext, ToolError, ToolOutput, Typed};
-pub use trust::{FolderTrust, ItemKind, Judged, TrustItem, TrustRecord, TrustRecords, TrustState};
+pub use tool::{
+    AnyCall, AnyTool, Description, Effect, SessionResources, Tool, ToolContext, ToolError, ToolOutput, Typed,
+};
+pub use trust::{CheckedItem, FolderTrust, ItemKind, TrustItem, TrustRecord, TrustRecords, TrustState};

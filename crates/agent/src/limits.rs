@@ -184,7 +184,7 @@ pub(crate) const FILES_WAIT: Duration = Duration::from_secs(600);
 /// Timeout of any other call; commands have lower limits of their own.
 pub(crate) const CALL_WAIT: Duration = Duration::from_secs(6 * 60 * 60);
 /// Nested calls that may be queued behind the running one.
-pub(crate) const INNER_CALLS: usize = 16;
+pub(crate) const NESTED_CALLS: usize = 16;
 /// Timeout for a tool source to list its tools.
 pub(crate) const SOURCE_WAIT: Duration = Duration::from_secs(5);
 /// Bytes of idle sessions' conversations that stay in memory for their next turns, in addition to

@@ -2,12 +2,12 @@
 //! session's permission gate.
 
 use crate::{Native, ScriptHost};
-use agent::{AnyTool, Callee, Effect, InnerCalls, InnerError, ToolResult};
+use agent::{AnyTool, Callee, Effect, NestedCallError, NestedCalls, ToolResult};
 use async_trait::async_trait;
 use serde_json::Value;
 use std::sync::Arc;
 
-pub(crate) struct SessionHost(pub(crate) InnerCalls);
+pub(crate) struct SessionHost(pub(crate) NestedCalls);
 
 #[async_trait]
 impl ScriptHost for SessionHost {
@@ -23,7 +23,7 @@ impl ScriptHost for SessionHost {
     async fn call(&self, tool: Arc<dyn AnyTool>, arguments: Value) -> Result<ToolResult, String> {
         let reads = tool.effect() == Effect::Reads;
         self.0.call(Callee::Tool(tool), arguments).await.map_err(|error| match &error {
-            InnerError::NeedsApproval(name) => {
+            NestedCallError::NeedsApproval(name) => {
                 integration_refusal(name, reads).unwrap_or_else(|| refusal(error))
             }
             _ => refusal(error),
@@ -42,25 +42,25 @@ pub fn integration_refusal(tool: &str, reads: bool) -> Option<String> {
 }
 
 /// Formats a refusal. Models are familiar with these texts.
-fn refusal(error: InnerError) -> String {
+fn refusal(error: NestedCallError) -> String {
     match error {
-        InnerError::Unknown(name) => {
+        NestedCallError::Unknown(name) => {
             format!("Unknown native tool: {name}. Use lua_list_docs to discover available tools.")
         }
-        InnerError::NotInMode { name, mode } => {
+        NestedCallError::NotInMode { name, mode } => {
             format!("Native tool '{name}' is not available in {} mode.", mode.label())
         }
-        InnerError::Modifies { name, mode } => format!(
+        NestedCallError::Modifies { name, mode } => format!(
             "Native tool '{name}' was blocked in {} mode because it appears to modify state.",
             mode.label()
         ),
-        InnerError::NeedsApproval(name) => format!(
+        NestedCallError::NeedsApproval(name) => format!(
             "Native tool '{name}' requires approval and cannot prompt from inside execute_lua. Call the tool directly, adjust permissions, or \
              switch permission mode intentionally."
         ),
-        InnerError::Denied(reason) => reason,
-        InnerError::Cancelled => "The call was cancelled.".to_owned(),
-        InnerError::Unavailable => {
+        NestedCallError::Denied(reason) => reason,
+        NestedCallError::Cancelled => "The call was cancelled.".to_owned(),
+        NestedCallError::Unavailable => {
             "app.tools is not available here: this run was itself called from a script.".to_owned()
         }
     }

@@ -230,7 +230,7 @@ impl LuaCall {
     }
 
     async fn docs(&self, cx: &ToolContext) -> Docs {
-        let native = SessionHost(cx.inner.clone()).native().await;
+        let native = SessionHost(cx.nested_calls.clone()).native().await;
         self.functions.prepare().await;
         let mut functions = self.functions.list();
         functions.extend(Function::from_session_tools(native.all(), &self.functions.server_tool_names()));
@@ -294,7 +294,7 @@ impl AnyCall for LuaCall {
                     limits: self.arguments.limits(),
                     ..Script::default()
                 };
-                let host = Arc::new(SessionHost(cx.inner.clone()));
+                let host = Arc::new(SessionHost(cx.nested_calls.clone()));
                 let report = run(script, self.functions.clone(), host, &cx.cancel).await;
                 let mut text = report.text(&cx.limits);
                 let full_text = report.full_text();

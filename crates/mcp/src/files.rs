@@ -1,7 +1,7 @@
 //! The files that describe servers, and the choice of those that may be used.
 
 use crate::config::{Origin, ServerConfig, ServerEntry, parse};
-use agent::{FolderTrust, Judged};
+use agent::{CheckedItem, FolderTrust};
 use futures::future::join_all;
 use std::collections::{BTreeMap, BTreeSet};
 use system::{AbsPath, System};
@@ -35,7 +35,7 @@ pub struct ProjectServer {
     /// The description.
     pub config: ServerConfig,
     /// The item that trust was asked for, and the decision.
-    pub judged: Judged,
+    pub judged: CheckedItem,
 }
 
 /// Reads the user's file and those of the project in `cwd`. A server of the project is used only if
@@ -91,7 +91,7 @@ pub async fn project_servers(trust: &FolderTrust, cwd: &AbsPath) -> (Vec<Project
         }
     }
     let items = configs.iter().map(ServerConfig::trust_item).collect();
-    let judged = trust.judge(cwd, items).await;
+    let judged = trust.check(cwd, items).await;
     let servers = configs.into_iter().zip(judged);
     (servers.map(|(config, judged)| ProjectServer { config, judged }).collect(), problems)
 }

@@ -277,7 +277,7 @@ impl ToolSource for Hub {
         self.prompts_changed.notified().await;
     }
 
-    async fn say(
+    async fn expand_command(
         &self,
         command: &str,
         arguments: &str,

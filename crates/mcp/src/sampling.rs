@@ -78,9 +78,9 @@ fn append(messages: &mut Vec<Message>, role: &Role, content: Vec<Content>) {
         (Role::User, Some(Message::User(before))) => before.extend(content),
         (Role::User, _) => messages.push(Message::User(content)),
         (Role::Assistant, Some(Message::Assistant(before))) => {
-            *before = AssistantMessage::said("", format!("{}\n{}", before.text(), texts()));
+            *before = AssistantMessage::from_text("", format!("{}\n{}", before.text(), texts()));
         }
-        (Role::Assistant, _) => messages.push(Message::Assistant(AssistantMessage::said("", texts()))),
+        (Role::Assistant, _) => messages.push(Message::Assistant(AssistantMessage::from_text("", texts()))),
     }
 }
 

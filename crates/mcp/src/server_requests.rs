@@ -10,7 +10,9 @@ use crate::{
     progress::ProgressRegistry,
     sampling,
 };
-use agent::{Choice, InnerCalls, InnerError, Question, QuestionOutcome, Redactor, ToolCallId, ToolContext};
+use agent::{
+    Choice, NestedCallError, NestedCalls, Question, QuestionOutcome, Redactor, ToolCallId, ToolContext,
+};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use rmcp::{
     ClientHandler, ErrorData, RoleClient,
@@ -58,7 +60,7 @@ impl Drop for OpenRequest<'_> {
 pub(crate) struct CallContext {
     user: Arc<dyn agent::AskUser>,
     call: ToolCallId,
-    model: InnerCalls,
+    model: NestedCalls,
     /// The number of sampling requests made for this call.
     sampled: Arc<AtomicUsize>,
 }
@@ -73,7 +75,7 @@ impl RunningCalls {
     /// Registers a call: until the returned guard is dropped, the user and the model can be asked
     /// about it.
     pub(crate) fn register(&self, cx: &ToolContext) -> CallGuard {
-        let (user, call, model) = (cx.user.clone(), cx.call.clone(), cx.inner.clone());
+        let (user, call, model) = (cx.user.clone(), cx.call.clone(), cx.nested_calls.clone());
         locked(&self.calls).push(CallContext { user, call: call.clone(), model, sampled: Arc::default() });
         CallGuard { running_calls: self.clone(), call }
     }
@@ -197,8 +199,10 @@ impl ClientHandler for ServerRequests {
         };
         sampled.map(|sampled| sampling::response(sampled, &stops)).map_err(|error| {
             refused(self.redactor.redact(&match error {
-                InnerError::Unavailable => "sampling is not available in a call from a script".to_owned(),
-                InnerError::Modifies { mode, .. } => {
+                NestedCallError::Unavailable => {
+                    "sampling is not available in a call from a script".to_owned()
+                }
+                NestedCallError::Modifies { mode, .. } => {
                     format!("sampling is not available in {} mode", mode.label())
                 }
                 other => other.to_string(),

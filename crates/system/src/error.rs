@@ -75,6 +75,12 @@ pub enum SystemError {
     /// The file is a blocked file under another name (a hard link).
     #[error("blocked by policy: it is the same file as one that may hold secrets: {0}")]
     Blocked(AbsPath),
+    /// The file has several names (hard links), and the project has too many files to check that
+    /// none of them is a blocked file.
+    #[error(
+        "blocked: it has several names (hard links), and the project has too many files to check that none of them may hold secrets: {0}"
+    )]
+    Unchecked(AbsPath),
     /// The backend cannot write files that only their owner can read; only the local system can.
     #[error("not written, because this system cannot make the file private to its owner: {0}")]
     NotPrivate(AbsPath),

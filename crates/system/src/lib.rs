@@ -13,6 +13,7 @@
 
 mod confined;
 pub mod contract;
+mod encoding;
 mod error;
 pub mod fake;
 mod folded;
@@ -35,6 +36,7 @@ mod system;
 mod text;
 
 pub use confined::Confined;
+pub use encoding::TextEncoding;
 pub use error::SystemError;
 pub use fake::FakeSystem;
 pub use folded::{Folded, PathSpellings, is_within, pattern_matches};
@@ -54,5 +56,5 @@ pub use sandbox::{
     Confinement, MIN_LANDLOCK_ABI, PrivateTemp, ResourceLimits, Sandbox, SandboxLevel, SandboxSupport,
 };
 pub use secrets::{is_secret_name, is_secret_value, secrets_in};
-pub use system::{DiskSnapshot, Entry, FileKind, Metadata, Route, Routes, System, TextRange, WalkOptions};
-pub use text::TextEncoding;
+pub use system::{DiskSnapshot, Entry, FileKind, Metadata, Route, Routes, System, WalkOptions};
+pub use text::TextRange;

@@ -2,7 +2,7 @@
 
 use crate::{
     AbsPath, Command, ExternalLaunch, Pins, Piped, PipedCommand, Process, Sandbox, SandboxSupport,
-    ShellProgram, SystemError, TextEncoding, text,
+    ShellProgram, SystemError, TextEncoding, TextRange, text,
 };
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -50,15 +50,6 @@ pub struct Entry {
     pub path: AbsPath,
     /// The type; links are not followed ([`FileKind::Other`] for a link).
     pub kind: FileKind,
-}
-
-/// A range of lines.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TextRange {
-    /// The first line, counted from 1.
-    pub line: usize,
-    /// The maximum number of lines.
-    pub limit: usize,
 }
 
 /// The component that carries out an operation.

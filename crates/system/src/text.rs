@@ -1,9 +1,9 @@
 //! Which bytes count as text: UTF-8, UTF-16 with a byte-order mark, or bytes that can only be
 //! Windows-1252. Anything else is refused, because it would be shown as mojibake.
 
-use crate::{AbsPath, SystemError, TextRange};
+use crate::{AbsPath, SystemError, TextEncoding};
 use encoding_rs::WINDOWS_1252;
-use std::{borrow::Cow, fmt};
+use std::borrow::Cow;
 
 /// The byte-order mark that some editors put at the start of UTF-8 files.
 pub(crate) const BOM: &str = "\u{feff}";
@@ -17,29 +17,13 @@ pub(crate) const SKIPPED_DIRECTORIES: [&str; 7] =
 /// more, because all letters of their scripts are outside ASCII.
 const WINDOWS_PERCENT: usize = 30;
 
-/// The encoding of a text file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum TextEncoding {
-    /// UTF-8.
-    #[default]
-    Utf8,
-    /// UTF-16 little endian, with a byte-order mark.
-    Utf16Le,
-    /// UTF-16 big endian, with a byte-order mark.
-    Utf16Be,
-    /// Windows-1252, a superset of the printable part of ISO 8859-1 (Latin-1).
-    Windows1252,
-}
-
-impl fmt::Display for TextEncoding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Utf8 => "UTF-8",
-            Self::Utf16Le => "UTF-16 (little endian)",
-            Self::Utf16Be => "UTF-16 (big endian)",
-            Self::Windows1252 => "Windows-1252 (Latin-1)",
-        })
-    }
+/// A range of lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TextRange {
+    /// The first line, counted from 1.
+    pub line: usize,
+    /// The maximum number of lines.
+    pub limit: usize,
 }
 
 /// The encoding and byte-order mark of a text file.

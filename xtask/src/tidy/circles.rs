@@ -27,10 +27,6 @@ const fn known(file: &'static str, most: usize, why: &'static str) -> Known {
 
 /// To be shortened, never added to. None may grow.
 const KNOWN: &[Known] = &[
-    known("crates/store/src/sqlite/database.rs", 3, "opening salvages, and salvaging opens"),
-    known("crates/store/src/sqlite/write.rs", 2, "`now` should be a leaf"),
-    known("crates/system/src/error.rs", 4, "`TextEncoding` and `TextRange` should be leaves"),
-    known("crates/system/src/local/mod.rs", 9, "`LocalOptions` and `blocking` should be leaves"),
 ];
 
 /// Crates whose directories are layers: those directly below `src` name each other in no circle.

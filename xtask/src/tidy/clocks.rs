@@ -5,10 +5,12 @@ use super::Problem;
 use super::tree::{Place, Tree, naming_elsewhere};
 
 /// The places that may read the wall clock, each with the reason.
-const PLACES: [Place; 10] = [
-    ("crates/store/src/sqlite/write.rs", "when a session was used last is stored"),
+const PLACES: [Place; 9] = [
+    (
+        "crates/store/src/sqlite/clock.rs",
+        "when a session was used last is stored, and a file that is moved aside is named after the moment",
+    ),
     ("crates/acp/src/native/event.rs", "events say when they were sent"),
-    ("crates/store/src/sqlite/quarantine.rs", "a file that is moved aside is named after the moment"),
     ("crates/tiller/src/headless/mod.rs", "the lines of a run say when they were written"),
     ("crates/tiller/src/models.rs", "a catalogue says on which day it was got"),
     ("crates/tiller/src/mcp/values.rs", "a token that is kept says until when it is good"),
@@ -47,7 +49,7 @@ mod tests {
 
     #[test]
     fn a_time_that_is_stored_and_a_monotonic_one_are_not() {
-        assert_eq!(found("crates/store/src/sqlite/write.rs", "let now = SystemTime::now();"), 0);
+        assert_eq!(found("crates/store/src/sqlite/clock.rs", "let now = SystemTime::now();"), 0);
         assert_eq!(found("crates/agent/src/turn.rs", "let end = Instant::now() + limit;"), 0);
         assert_eq!(found("crates/agent/src/turn.rs", "// never SystemTime::now"), 0);
     }

@@ -196,7 +196,7 @@ impl<W: Wire> Connection<W> {
     fn open_sessions(&self) -> Vec<SessionHandle> {
         let open_handle = |(id, client): (&SessionId, &Arc<AcpClient<W>>)| {
             let client: Arc<dyn Client> = client.clone();
-            self.runtime.find(id).filter(|handle| handle.tells(&client))
+            self.runtime.find(id).filter(|handle| handle.notifies(&client))
         };
         self.sessions().iter().filter_map(open_handle).collect()
     }

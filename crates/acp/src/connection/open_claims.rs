@@ -81,7 +81,7 @@ impl<W: Wire> Connection<W> {
         let Some(client) = self.sessions().remove(id) else { return };
         let client: Arc<dyn Client> = client;
         if let Some(handle) = self.runtime.find(id)
-            && handle.tells(&client)
+            && handle.notifies(&client)
             && !handle.leave(&client)
         {
             handle.close().await;

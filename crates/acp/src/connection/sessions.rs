@@ -68,7 +68,7 @@ impl<W: Wire> Connection<W> {
         self.claims.mark_closed(id);
         client.leave_token().cancel();
         let client: Arc<dyn Client> = client;
-        if !(handle.tells(&client) && handle.leave(&client)) {
+        if !(handle.notifies(&client) && handle.leave(&client)) {
             handle.cancel();
             handle.close().await;
         }

@@ -60,12 +60,10 @@ impl Drop for Running {
 
 fn log_panic(done: Result<(), Box<dyn std::any::Any + Send>>) {
     if let Err(panic) = done {
-        let message = panic
-            .downcast_ref::<&str>()
-            .map(|text| (*text).to_owned())
-            .or_else(|| panic.downcast_ref::<String>().cloned())
-            .unwrap_or_default();
-        tracing::error!(%message, "a request's handler panicked; the connection continues");
+        tracing::error!(
+            text = agent::panic_text(panic.as_ref()),
+            "a request's handler panicked; the connection continues"
+        );
     }
 }
 

@@ -191,7 +191,7 @@ fn the_text_of_a_turn_is_bounded() {
     let mut steps = |event: SessionEvent| projection.steps(&event, &Vec::new);
     for number in 0..3 {
         let text = format!("€{}{number}", "x".repeat(ANSWER_BYTES / 2));
-        steps(SessionEvent::ModelResponse(agent::ModelResponse::said("m".into(), "t".into(), "", text)));
+        steps(SessionEvent::ModelResponse(agent::ModelResponse::from_text("m".into(), "t".into(), "", text)));
     }
     let end = TurnEnd::Stopped(StopReason::EndTurn);
     let ended = steps(SessionEvent::TurnEnded { turn: "run_1".into(), end });

@@ -56,7 +56,7 @@ async fn an_editor_that_confirms_a_write_without_writing_is_detected() {
     let session = stage.editor.session("/w").await;
     stage.editor.prompt(&session, "go").await.unwrap();
     for result in results(&stage) {
-        assert!(result.contains("The editor did not take the change of"), "{result}");
+        assert!(result.contains("The editor did not apply the change of"), "{result}");
     }
     stage.editor.close().await.unwrap();
 }

@@ -92,7 +92,7 @@ async fn subagent_tasks_are_one_plan_and_titled_thoughts() {
         .map(|call| (call["title"].as_str().unwrap().to_owned(), call["kind"].clone()))
         .collect();
     let think = json!("think");
-    assert_eq!(calls, [("Plan 2 tasks".to_owned(), think.clone()), ("Look at the plan".to_owned(), think)]);
+    assert_eq!(calls, [("Plan 2 tasks".to_owned(), think.clone()), ("Show the plan".to_owned(), think)]);
     assert_eq!(stage.editor.updates("plan").len(), 1);
     stage.editor.close().await.unwrap();
 }

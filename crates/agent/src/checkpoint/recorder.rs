@@ -91,7 +91,7 @@ impl Recorder {
         let before = match self.before(path).await {
             Ok(before) => before,
             Err(error) => {
-                tracing::warn!(%path, %error, "what was in a file cannot be told; its change cannot be taken back");
+                tracing::warn!(%path, %error, "the earlier content of a file is unknown; its change cannot be undone");
                 return effect.await;
             }
         };

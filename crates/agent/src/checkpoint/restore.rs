@@ -85,7 +85,7 @@ async fn decide(
     // A link created since must not redirect the write or the removal to another file.
     match cx.system.resolve(path).await {
         Ok(real) if changes.iter().all(|change| change.real == real) => {}
-        Ok(real) => return Ok(Err(format!("the path leads to {real} now"))),
+        Ok(real) => return Ok(Err(format!("the path now leads to {real}"))),
         Err(error) => return Ok(Err(error.to_string())),
     }
     if let Some(reason) = session.gate().never_writes(state, path, &changes[0].real) {
@@ -109,7 +109,7 @@ async fn carry_out(cx: &ToolContext, step: &Step) -> Result<(), ToolError> {
             Ok(()) | Err(SystemError::NotFound(_)) => {}
             Err(error) => return Err(error.into()),
         }
-        cx.files.forget(&step.path);
+        cx.session.files.forget(&step.path);
         return Ok(());
     };
     let change = Change {

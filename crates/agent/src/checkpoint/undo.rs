@@ -52,7 +52,7 @@ pub(super) async fn undo(
             return Ok(Undone::Left(NOT_KEPT.to_owned()));
         };
         let Some(text) = merge(&base, &ours, &theirs) else {
-            return Ok(Undone::Left("the same lines were changed since; change it by hand".to_owned()));
+            return Ok(Undone::Left("the same lines have changed since; edit the file manually".to_owned()));
         };
         merged = true;
         mine = Some(texts.know(text));
@@ -67,13 +67,13 @@ pub(super) async fn undo(
     })
 }
 
-const NOT_KEPT: &str = "its earlier content is not kept: it was too large, too old, or no text";
+const NOT_KEPT: &str = "its earlier content was not kept: it was too large, too old, or not text";
 
 fn disagreement(was_there: bool, is_there: bool) -> &'static str {
     match (was_there, is_there) {
-        (true, false) => "it was removed since",
-        (false, true) => "it was made anew since",
-        _ => "it was changed since, and was not there before; remove it by hand if it is not wanted",
+        (true, false) => "it has been removed since",
+        (false, true) => "it has been created again since",
+        _ => "it did not exist before and has changed since; remove it manually if you do not want it",
     }
 }
 
@@ -126,7 +126,8 @@ mod tests {
         let kept =
             vec!["1\n2\n3\n", "one\n2\n3\n", "one\ntwo\n3\n", "one\n2\n3\n4\n5\n", "one\n2\n3\n4\nV\n"];
         let to = |text: Option<&str>, merged| Undone::To(text.map(str::to_owned), merged);
-        let conflict = || Undone::Left("the same lines were changed since; change it by hand".to_owned());
+        let conflict =
+            || Undone::Left("the same lines have changed since; edit the file manually".to_owned());
         let cases = [
             (vec![change(a, b)], b, to(a, false)),
             (vec![change(a, b), change(b, c)], c, to(a, false)),
@@ -145,8 +146,12 @@ mod tests {
             (vec![change(None, b)], None, Undone::Nothing),
             (vec![change(a, None)], None, to(a, false)),
             (vec![change(None, a), change(a, None)], None, Undone::Nothing),
-            (vec![change(a, b)], None, Undone::Left("it was removed since".to_owned())),
-            (vec![change(a, None)], Some("new\n"), Undone::Left("it was made anew since".to_owned())),
+            (vec![change(a, b)], None, Undone::Left("it has been removed since".to_owned())),
+            (
+                vec![change(a, None)],
+                Some("new\n"),
+                Undone::Left("it has been created again since".to_owned()),
+            ),
             (vec![change(None, b)], Some("mine\n"), Undone::Left(disagreement(true, true).to_owned())),
             (vec![change(Some("gone\n"), b)], b, Undone::Left(NOT_KEPT.to_owned())),
         ];

@@ -80,8 +80,8 @@ impl Rewound {
     pub(crate) fn note(&self) -> Option<String> {
         let names: Vec<&str> = self.files.iter().map(|change| change.path.as_str()).collect();
         let how = match self.to {
-            Some(turn) => format!("took back changes of files that were made after turn {turn}"),
-            None => "took back the last rewind of files".to_owned(),
+            Some(turn) => format!("undid the changes of files after turn {turn}"),
+            None => "undid the last rewind of files".to_owned(),
         };
         (!names.is_empty()).then(|| {
             format!("[The user {how}. These files are not as you last saw them: {}]", names.join(", "))
@@ -110,7 +110,7 @@ impl FromStr for RewindTarget {
                 .unwrap_or(turn)
                 .parse()
                 .map(Self::Turn)
-                .map_err(|_| format!("{text:?} is no turn; give its number, or `redo`")),
+                .map_err(|_| format!("{text:?} is not a turn; pass a turn's number, or `redo`")),
         }
     }
 }

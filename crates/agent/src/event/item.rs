@@ -168,7 +168,7 @@ pub fn read_arguments(text: &str) -> Result<Value, MalformedArguments> {
     }
     let error = match serde_json::from_str::<Value>(text) {
         Ok(value @ Value::Object(_)) => return Ok(value),
-        Ok(_) => "the arguments are no JSON object".to_owned(),
+        Ok(_) => "the arguments are not a JSON object".to_owned(),
         Err(error) => error.to_string(),
     };
     Err(MalformedArguments { raw: text.to_owned(), error })

@@ -173,7 +173,7 @@ pub struct ModelResponse {
 
 impl ModelResponse {
     /// Creates an answer of a single text.
-    pub fn said(
+    pub fn from_text(
         id: MessageId,
         thought_id: MessageId,
         model: impl Into<String>,

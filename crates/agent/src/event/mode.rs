@@ -104,9 +104,9 @@ impl PermissionMode {
     /// Returns a short description for users.
     pub fn description(self) -> &'static str {
         match self {
-            Self::Guardian => "Safe operations pass, risky ones ask",
-            Self::Argus => "Every change and command asks",
-            Self::Prometheus => "Nothing asks; hard denials still hold",
+            Self::Guardian => "Safe operations run, risky ones need approval",
+            Self::Argus => "Every change and command needs approval",
+            Self::Prometheus => "Nothing needs approval; hard denials still hold",
         }
     }
 }

@@ -136,7 +136,7 @@ impl FileTracker {
 
     /// Records the disk's state at a read of the editor's text. Later disk changes are judged
     /// against it.
-    pub fn looked(&self, path: &AbsPath, disk: Option<Stamp>) {
+    pub fn set_stamp(&self, path: &AbsPath, disk: Option<Stamp>) {
         let mut stamps = locked(&self.stamps);
         match disk {
             Some(stamp) => stamps.insert(path.clone(), stamp),

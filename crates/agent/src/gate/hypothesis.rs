@@ -1,9 +1,12 @@
 //! Hypothetical calls: the decision that a new session would make.
 
-use super::look::{resolved, shelter};
+use super::lookup::{confinement, dialect, resolved};
 use crate::{
     Access, Effect, RuntimeOptions,
-    policy::{self, Bounds, Decision, Grants, Policy, PolicySettings, Resolved, Shelter, Subject},
+    policy::{
+        self, Bounds, CommandConfinement, Decision, Dialect, Grants, Policy, PolicySettings, Resolved,
+        Subject,
+    },
 };
 use system::{AbsPath, System};
 
@@ -43,7 +46,8 @@ struct Hypothesis<'a> {
     roots: [AbsPath; 1],
     accesses: Vec<Resolved>,
     grants: Grants,
-    shelter: Shelter,
+    confinement: CommandConfinement,
+    dialect: Dialect,
 }
 
 impl<'a> Hypothesis<'a> {
@@ -66,8 +70,9 @@ impl<'a> Hypothesis<'a> {
             rules: &options.rules,
             temp: &[],
         };
-        let (shelter, _) = shelter(system, &bounds, &accesses, None).await;
-        Self { options, question, roots, accesses, grants: Grants::default(), shelter }
+        let (confinement, _) = confinement(system, &bounds, &accesses, None).await;
+        let dialect = dialect(system, None, false).await;
+        Self { options, question, roots, accesses, grants: Grants::default(), confinement, dialect }
     }
 
     fn ask<T>(&self, ask: impl FnOnce(&Policy<'_>, &Subject<'_>) -> T) -> T {
@@ -84,7 +89,7 @@ impl<'a> Hypothesis<'a> {
             },
             outputs: None,
             grants: &self.grants,
-            shelter: self.shelter,
+            confinement: self.confinement,
             apart: false,
         };
         let Question { tool, effect, .. } = self.question;

@@ -1,24 +1,25 @@
 //! The gate: the only place that decides whether a call may run.
 
+pub(crate) mod direct_caller;
 pub(crate) mod explain;
 mod hypothesis;
-mod look;
-pub(crate) mod outside;
+mod lookup;
 mod ruling;
 
-pub(crate) use ruling::{Answer, Applicant, Ruling};
+pub(crate) use ruling::{Answer, Ruling, SubmittedCall};
 
 use crate::{
     Access, Effect, Mode, PermissionOutcome, PermissionRequest, RuntimeOptions, SessionEvent, SessionId,
     SessionState, StoreError, ToolContent,
     log::SessionLog,
     policy::{
-        self, Bounds, Decision, Dialect, Grants, Policy, PolicySettings, Resolved, Shelter, Subject, found,
+        self, Bounds, CommandConfinement, Decision, Dialect, Grants, Policy, PolicySettings, Resolved,
+        Subject, found,
     },
-    settings::Live,
+    settings::LiveSettings,
     tool::titles,
 };
-use look::{places, resolved, shelter};
+use lookup::{confinement, places, resolved};
 use std::sync::Arc;
 use system::{
     AbsPath, Confined, FoundRules, Pins, PrivateTemp, Sandbox, SandboxLevel, SandboxSupport, System,
@@ -33,7 +34,7 @@ pub(crate) struct Gate {
     /// The session's directory, then the additional directories.
     roots: Vec<AbsPath>,
     /// The settings that allow and deny. Callers refresh them immediately before they use the gate.
-    settings: Arc<Live>,
+    settings: Arc<LiveSettings>,
     /// The session's own temporary directories.
     temp: Vec<PrivateTemp>,
     /// The directory that holds the session's long results in full; reading it needs no approval.
@@ -48,7 +49,7 @@ impl Gate {
         system: Arc<dyn System>,
         log: SessionLog,
         grants: Arc<Grants>,
-        settings: Arc<Live>,
+        settings: Arc<LiveSettings>,
         cwd: &AbsPath,
         additional_directories: Vec<AbsPath>,
     ) -> Self {
@@ -80,7 +81,7 @@ impl Gate {
         &self.system
     }
 
-    pub(crate) fn settings(&self) -> &Live {
+    pub(crate) fn settings(&self) -> &LiveSettings {
         &self.settings
     }
 
@@ -90,10 +91,14 @@ impl Gate {
     }
 
     /// Resolves a call's accesses, with the disk lookups that this takes. Decides nothing.
-    pub(crate) async fn look(&self, applicant: &Applicant<'_>, cwd: &AbsPath) -> Vec<Resolved> {
+    pub(crate) async fn resolve_accesses(
+        &self,
+        submitted: &SubmittedCall<'_>,
+        cwd: &AbsPath,
+    ) -> Vec<Resolved> {
         let mut accesses = Vec::new();
-        for access in applicant.call.accesses(cwd) {
-            accesses.push(resolved(self.system.as_ref(), access, applicant.executor, cwd).await);
+        for access in submitted.call.accesses(cwd) {
+            accesses.push(resolved(self.system.as_ref(), access, submitted.executor, cwd).await);
         }
         accesses
     }
@@ -102,18 +107,19 @@ impl Gate {
     pub(crate) async fn rule(
         &self,
         state: &SessionState,
-        applicant: &Applicant<'_>,
+        submitted: &SubmittedCall<'_>,
         accesses: Vec<Resolved>,
     ) -> Ruling {
         // One snapshot of the settings for the whole decision.
         let now = self.settings.seen();
         let bounds = self.bounds(&now, state.mode);
-        let (shelter, sandbox) = shelter(self.system.as_ref(), &bounds, &accesses, applicant.executor).await;
+        let (confinement, sandbox) =
+            confinement(self.system.as_ref(), &bounds, &accesses, submitted.executor).await;
         let decision =
-            policy::decide(&self.policy(&now, state, shelter), &self.subject(applicant, &accesses));
+            policy::decide(&self.policy(&now, state, confinement), &self.subject(submitted, &accesses));
         let (Decision::Allow { rule } | Decision::Ask { rule, .. } | Decision::Deny { rule, .. }) = &decision;
-        tracing::debug!(tool = applicant.tool, call = %applicant.id, rule, "decided");
-        Ruling { decision, accesses, shelter, sandbox }
+        tracing::debug!(tool = submitted.tool, call = %submitted.id, rule, "decided");
+        Ruling { decision, accesses, confinement, sandbox }
     }
 
     /// Returns the system for a call that was ruled on.
@@ -125,7 +131,11 @@ impl Gate {
         let system = self.pinned(&ruling.accesses, ruling.sandbox.clone());
         let confined = Confined::new(system, ruling.sandbox.clone()).with_own_files(self.outputs.clone());
         // The decision assumed no confinement, and the client's terminal provides none.
-        Arc::new(if ruling.shelter == Shelter::Delegated { confined.local_only() } else { confined })
+        Arc::new(if ruling.confinement == CommandConfinement::Delegated {
+            confined.local_only()
+        } else {
+            confined
+        })
     }
 
     fn pinned(&self, accesses: &[Resolved], secrets: Sandbox) -> Arc<dyn System> {
@@ -142,30 +152,30 @@ impl Gate {
     pub(crate) async fn ask(
         &self,
         ruling: &Ruling,
-        applicant: &Applicant<'_>,
+        submitted: &SubmittedCall<'_>,
         content: Vec<ToolContent>,
         cancel: &CancellationToken,
     ) -> Result<Answer, StoreError> {
         let Decision::Ask { question, rule: asked_by } = &ruling.decision else { return Ok(Answer::Allowed) };
-        let scope = policy::scope(&self.subject(applicant, &ruling.accesses), ruling.shelter);
+        let scope = policy::scope(&self.subject(submitted, &ruling.accesses), ruling.confinement);
         // A rule that asks each time offers no "always".
         let remembers = policy::remembers(asked_by);
         let command = titles::only_command(ruling.accesses.iter().map(|resolved| &resolved.access));
         let title = command.and_then(titles::whole_command);
         let request = PermissionRequest {
-            id: applicant.id.clone(),
-            name: applicant.tool.to_owned(),
-            title: title.unwrap_or_else(|| applicant.description.title.clone()),
+            id: submitted.id.clone(),
+            name: submitted.tool.to_owned(),
+            title: title.unwrap_or_else(|| submitted.description.title.clone()),
             question: question.clone(),
             brief: command.map_or(question.clone(), |command| policy::beside_command(question, command)),
-            kind: applicant.description.kind,
-            locations: titles::changed_lines(&applicant.description.locations, &content),
+            kind: submitted.description.kind,
+            locations: titles::changed_lines(&submitted.description.locations, &content),
             content,
-            raw_input: applicant.arguments.clone(),
+            raw_input: submitted.arguments.clone(),
             grant_label: if remembers { policy::label(&scope) } else { String::new() },
         };
         let asked =
-            SessionEvent::PermissionRequested { id: applicant.id.clone(), question: question.clone() };
+            SessionEvent::PermissionRequested { id: submitted.id.clone(), question: question.clone() };
         self.log.record(vec![asked]).await?;
         let (outcome, rule) = tokio::select! {
             biased;
@@ -179,13 +189,13 @@ impl Gate {
             _ => {}
         }
         let resolved =
-            SessionEvent::PermissionResolved { id: applicant.id.clone(), outcome, rule: rule.to_owned() };
+            SessionEvent::PermissionResolved { id: submitted.id.clone(), outcome, rule: rule.to_owned() };
         self.log.record(vec![resolved]).await?;
         Ok(match outcome {
             _ if outcome.allows() => Answer::Allowed,
             PermissionOutcome::Cancelled => Answer::Cancelled,
             _ => Answer::Refused(self.log.client().rejection(&request).unwrap_or_else(|| {
-                format!("User denied permission for '{}'. Try a different approach.", applicant.tool)
+                format!("User denied permission for '{}'. Try a different approach.", submitted.tool)
             })),
         })
     }
@@ -203,7 +213,7 @@ impl Gate {
         let accesses = [resolved];
         let subject =
             Subject { tool: "file_read", effect: Effect::Reads, accesses: &accesses, roots: &self.roots };
-        let decision = policy::decide(&self.policy(&now, state, Shelter::Off), &subject);
+        let decision = policy::decide(&self.policy(&now, state, CommandConfinement::Off), &subject);
         let may = policy::inside(&self.roots, &accesses[0]) && matches!(decision, Decision::Allow { .. });
         may.then(|| self.pinned(&accesses, policy::sandbox(&self.bounds(&now, state.mode))))
     }
@@ -215,7 +225,7 @@ impl Gate {
         let accesses = [Resolved::new(call, None, Dialect::Unknown)];
         let subject =
             Subject { tool: function, effect: Effect::Reads, accesses: &accesses, roots: &self.roots };
-        match policy::decide(&self.policy(&now, state, Shelter::Off), &subject) {
+        match policy::decide(&self.policy(&now, state, CommandConfinement::Off), &subject) {
             Decision::Deny { reason, .. } => Some(reason),
             _ => None,
         }
@@ -236,7 +246,7 @@ impl Gate {
         let accesses = [Resolved::new(write, Some(canonical.clone()), Dialect::Unknown)];
         let subject =
             Subject { tool: "file_write", effect: Effect::Writes, accesses: &accesses, roots: &self.roots };
-        match policy::decide(&self.policy(&now, &state, Shelter::Off), &subject) {
+        match policy::decide(&self.policy(&now, &state, CommandConfinement::Off), &subject) {
             Decision::Deny { reason, .. } => Some(reason),
             _ => None,
         }
@@ -254,7 +264,7 @@ impl Gate {
             SandboxLevel::Off => SandboxSupport::default(),
             _ => self.system.sandbox_support().await,
         };
-        Shelter::of(&sandbox, support, self.system.routes().spawn, false).words()
+        CommandConfinement::of(&sandbox, support, self.system.routes().spawn, false).describe()
     }
 
     /// Removes temporary files of other sessions that have been unused for long.
@@ -274,7 +284,12 @@ impl Gate {
         }
     }
 
-    fn policy<'a>(&'a self, now: &'a RuntimeOptions, state: &SessionState, shelter: Shelter) -> Policy<'a> {
+    fn policy<'a>(
+        &'a self,
+        now: &'a RuntimeOptions,
+        state: &SessionState,
+        confinement: CommandConfinement,
+    ) -> Policy<'a> {
         Policy {
             mode: state.mode,
             permission_mode: state.permission_mode,
@@ -287,12 +302,12 @@ impl Gate {
             },
             outputs: self.outputs.as_ref(),
             grants: &self.grants,
-            shelter,
+            confinement,
             apart: self.system.editor_is_remote(),
         }
     }
 
-    fn subject<'a>(&'a self, applicant: &Applicant<'a>, accesses: &'a [Resolved]) -> Subject<'a> {
-        Subject { tool: applicant.tool, effect: applicant.effect, accesses, roots: &self.roots }
+    fn subject<'a>(&'a self, submitted: &SubmittedCall<'a>, accesses: &'a [Resolved]) -> Subject<'a> {
+        Subject { tool: submitted.tool, effect: submitted.effect, accesses, roots: &self.roots }
     }
 }

@@ -1,15 +1,15 @@
 //! A call submitted to the gate, and the gate's ruling.
 
-use super::look::places;
+use super::lookup::places;
 use crate::{
     Access, AnyCall, Description, Effect, PermissionOutcome, SessionEvent, ToolCallId,
-    policy::{Decision, Resolved, Shelter},
+    policy::{CommandConfinement, Decision, Resolved},
 };
 use serde_json::Value;
 use system::{AbsPath, Route, Sandbox};
 
 /// A call submitted to the gate.
-pub(crate) struct Applicant<'a> {
+pub(crate) struct SubmittedCall<'a> {
     pub(crate) id: &'a ToolCallId,
     pub(crate) tool: &'a str,
     pub(crate) effect: Effect,
@@ -25,7 +25,7 @@ pub(crate) struct Ruling {
     pub(super) decision: Decision,
     pub(super) accesses: Vec<Resolved>,
     /// Where commands would run.
-    pub(super) shelter: Shelter,
+    pub(super) confinement: CommandConfinement,
     /// The sandbox of commands that run here; its level is off where nothing can confine them.
     pub(super) sandbox: Sandbox,
 }
@@ -54,17 +54,17 @@ impl Ruling {
     /// Describes where the call's command runs and what confines it, if it has a command.
     pub(crate) fn place(&self) -> Option<String> {
         let runs = self.accesses.iter().any(|resolved| matches!(resolved.access, Access::Execute { .. }));
-        (runs && self.shelter != Shelter::Lifted).then(|| self.shelter.words())
+        (runs && self.confinement != CommandConfinement::Lifted).then(|| self.confinement.describe())
     }
 
     /// Returns a warning for the user if the command is confined less than it could be.
     pub(crate) fn shortcoming(&self) -> Option<&'static str> {
-        self.shelter.shortcoming()
+        self.confinement.shortcoming()
     }
 
     /// Whether commands run in a sandbox.
     pub(crate) fn is_confined(&self) -> bool {
-        matches!(self.shelter, Shelter::Sandbox { .. })
+        matches!(self.confinement, CommandConfinement::Sandbox { .. })
     }
 
     /// Whether another ruling covers exactly the same call: the same command in the same directory,
@@ -79,7 +79,9 @@ impl Ruling {
                 .map(|resolved| (resolved.access.clone(), resolved.canonical.clone()))
                 .collect()
         };
-        self.shelter == other.shelter && self.sandbox == other.sandbox && touched(self) == touched(other)
+        self.confinement == other.confinement
+            && self.sandbox == other.sandbox
+            && touched(self) == touched(other)
     }
 
     /// Whether the call is denied because of the agent mode.

@@ -8,7 +8,7 @@ use crate::{
     Briefing, CompactionId, CompactionStep, Content, History, MessageId, ModelResponse, Prefix, SessionEvent,
     ToolCallId, ToolCallUpdate, ToolResult, ToolStatus, TurnEnd, TurnId, Usage, UsageUpdate,
     event::prefix::{Known, SharedPrefixes},
-    history::fill::Fill,
+    history::context_usage::ContextUsage,
     input::{attachments, commands},
 };
 use std::{
@@ -41,7 +41,7 @@ pub(crate) struct Conversation {
     /// Tokens used so far.
     usage: Usage,
     /// How full the model's context is.
-    fill: Fill,
+    fill: ContextUsage,
     /// Tokens in the model's context, from the last usage event.
     context_used: u64,
     /// The models that have answered.
@@ -410,7 +410,7 @@ pub(crate) fn repairs(tail: &[SessionEvent]) -> Vec<SessionEvent> {
 }
 
 /// Returns whether the events from this one on suffice to compute [`repairs`].
-pub(crate) fn begins_anew(event: &SessionEvent) -> bool {
+pub(crate) fn restarts_history(event: &SessionEvent) -> bool {
     matches!(event, SessionEvent::TurnStarted { .. } | SessionEvent::TurnEnded { .. })
 }
 

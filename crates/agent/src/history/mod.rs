@@ -4,8 +4,8 @@
 //! its result, so every call has exactly one, even if it was cancelled, refused or interrupted.
 
 pub(crate) mod compaction;
+pub(crate) mod context_usage;
 pub(crate) mod conversation;
-pub(crate) mod fill;
 pub(crate) mod measure;
 pub(crate) mod memory;
 pub(crate) mod reading;
@@ -55,18 +55,18 @@ impl History {
     }
 
     /// Returns the messages before an index, without briefings.
-    pub(crate) fn said_before(&self, end: usize) -> Vec<Message> {
-        (0..end).filter_map(|at| self.said(at)).collect()
+    pub(crate) fn messages_before(&self, end: usize) -> Vec<Message> {
+        (0..end).filter_map(|at| self.message_at(at)).collect()
     }
 
     /// Returns the last prompt of the user if it is before the message at `end`, else `None`.
     pub(crate) fn last_prompt_before(&self, end: usize) -> Option<Message> {
         let last = (0..self.messages.len()).rfind(|at| self.is_prompt(*at))?;
-        if last < end { self.said(last) } else { None }
+        if last < end { self.message_at(last) } else { None }
     }
 
     /// Returns a message without its briefings; `None` if it consists of a briefing only.
-    fn said(&self, at: usize) -> Option<Message> {
+    fn message_at(&self, at: usize) -> Option<Message> {
         match (self.from[at], &self.messages[at]) {
             (Speaker::Tiller, _) => None,
             (Speaker::User { briefings }, Message::User(content)) => {

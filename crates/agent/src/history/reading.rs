@@ -40,7 +40,7 @@ pub(crate) async fn missing_end(
             let Some((last, _)) = page.last() else { break };
             after = *last;
             for (_, event) in page {
-                if conversation::begins_anew(&event) {
+                if conversation::restarts_history(&event) {
                     tail.clear();
                     found = true;
                 }

@@ -25,22 +25,22 @@ pub fn commands() -> &'static [SlashCommand] {
         SlashCommand { name, description, hint: Some(Cow::Borrowed(hint)) }
     }
     const COMMANDS: &[SlashCommand] = &[
-        command("guardian", "Permission mode Guardian: safe operations pass, risky ones ask"),
-        command("argus", "Permission mode Argus: every change and command asks"),
-        command("prometheus", "Permission mode Prometheus: nothing asks; hard denials still hold"),
+        command("guardian", "Permission mode Guardian: safe operations run, risky ones need approval"),
+        command("argus", "Permission mode Argus: every change and command needs approval"),
+        command("prometheus", "Permission mode Prometheus: nothing needs approval; hard denials still hold"),
         command("edit", "Mode Edit: full coding access"),
         command("plan", "Mode Plan: read-only planning"),
         command("ask", "Mode Ask: read-only questions and answers"),
-        hinted("model", "Show the models, or change to one", "provider/model"),
+        hinted("model", "List the models, or switch to one", "provider/model"),
         hinted(
             "rewind",
-            "Show the turns that changed files, or take back what was changed after one",
+            "List the turns that changed files, or undo the changes after one",
             "turn number, or redo",
         ),
-        hinted("compact", "Sum up the conversation so far, to make room", "what to keep above all"),
+        hinted("compact", "Summarise the conversation so far, to make room", "what to keep in any case"),
         command("context", "How full the model's context is"),
-        hinted("steer", "Tell the running turn something before the model is asked again", "text"),
-        command("help", "What can be said here"),
+        hinted("steer", "Send a message to the running turn, before its next request to the model", "text"),
+        command("help", "List the commands"),
     ];
     COMMANDS
 }
@@ -129,7 +129,7 @@ pub(crate) fn help(commands: &[SlashCommand]) -> String {
         let hint = command.hint.as_ref().map(|hint| format!(" [{hint}]")).unwrap_or_default();
         text.push_str(&format!("- `/{}{hint}`: {}\n", command.name, command.description));
     }
-    text.push_str("\nEverything else is said to the model.\n");
+    text.push_str("\nEverything else is sent to the model.\n");
     text
 }
 

@@ -160,7 +160,7 @@ mod tests {
         let thought = SessionEvent::ThoughtDelta { id: "t".into(), text: "hm".to_owned() };
         let said = [delta("m", "a"), thought.clone(), delta("m", "b")];
         let mut live = check(&said, &[delta("m", "ab"), thought]);
-        live.note(&SessionEvent::ModelResponse(ModelResponse::said("m".into(), "t".into(), "", "ab")));
+        live.note(&SessionEvent::ModelResponse(ModelResponse::from_text("m".into(), "t".into(), "", "ab")));
         assert!(live.events().is_empty());
     }
 

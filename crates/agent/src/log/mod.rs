@@ -155,7 +155,7 @@ impl SessionLog {
     async fn record_in_order(&self, events: Vec<SessionEvent>, apply: bool) -> Result<(), StoreError> {
         let _order = self.order.lock().await;
         if self.told.missed.load(Ordering::Acquire) && !self.told.is_lost() {
-            self.tell_missed().await?;
+            self.send_missed().await?;
         }
         let durable: Vec<_> = events.iter().filter(|event| event.is_durable()).cloned().collect();
         let stored = if durable.is_empty() { None } else { Some(self.append(durable).await?) };
@@ -164,13 +164,13 @@ impl SessionLog {
         }
         let mut told = self.told.lock();
         told.last = told.last.max(stored.unwrap_or_default());
-        events.iter().for_each(|event| self.apply_and_notify(&mut told, event));
+        events.iter().for_each(|event| self.apply_and_send(&mut told, event));
         Ok(())
     }
 
     /// Sends events that were stored without being acknowledged. The conversation is read again
     /// before the next turn.
-    async fn tell_missed(&self) -> Result<(), StoreError> {
+    async fn send_missed(&self) -> Result<(), StoreError> {
         loop {
             let after = self.told.lock().last;
             let page = self.store.events(&self.lease.session, after, EVENTS_PAGE).await?;
@@ -181,14 +181,14 @@ impl SessionLog {
             let mut told = self.told.lock();
             for (number, event) in &page {
                 told.last = *number;
-                self.apply_and_notify(&mut told, event);
+                self.apply_and_send(&mut told, event);
             }
         }
     }
 
-    fn apply_and_notify(&self, told: &mut State, event: &SessionEvent) {
+    fn apply_and_send(&self, told: &mut State, event: &SessionEvent) {
         self.state.send_if_modified(|state| state.apply(event));
-        self.notify(told, event);
+        self.send(told, event);
     }
 
     /// Returns the conversation of the log. For turns only: the log is read before they begin.
@@ -209,12 +209,12 @@ impl SessionLog {
     }
 
     /// Sends the client an event that is not stored.
-    pub(crate) fn tell(&self, event: SessionEvent) {
+    pub(crate) fn notify(&self, event: SessionEvent) {
         debug_assert!(!event.is_durable(), "a durable event must be recorded: {event:?}");
-        self.notify(&mut self.told.lock(), &event);
+        self.send(&mut self.told.lock(), &event);
     }
 
-    fn notify(&self, state: &mut State, event: &SessionEvent) {
+    fn send(&self, state: &mut State, event: &SessionEvent) {
         let shown = self.cleaner.event(event.clone());
         state.live.note(&shown);
         self.client.notify(&shown);
@@ -234,7 +234,7 @@ impl SessionLog {
         &self.client
     }
 
-    pub(crate) fn told(&self) -> &Arc<Notified> {
+    pub(crate) fn notified(&self) -> &Arc<Notified> {
         &self.told
     }
 

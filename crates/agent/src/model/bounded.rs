@@ -66,7 +66,7 @@ impl Bounded {
             self.events = 0;
             tokio::task::yield_now().await;
         }
-        let event = match self.heard().await? {
+        let event = match self.next_event().await? {
             Ok(ModelEvent::Usage(used)) => ModelEvent::Usage(used.priced(self.price.as_ref())),
             Ok(event) => event,
             Err(error) => return Some(Err(error)),
@@ -83,13 +83,13 @@ impl Bounded {
     }
 
     /// Returns the next event other than [`ModelEvent::Alive`].
-    async fn heard(&mut self) -> Option<Result<ModelEvent, ModelError>> {
+    async fn next_event(&mut self) -> Option<Result<ModelEvent, ModelError>> {
         let inner = self.inner.as_mut()?;
         loop {
             let Ok(event) = tokio::time::timeout(self.silence, inner.next()).await else {
                 self.inner = None;
                 let seconds = self.silence.as_secs();
-                let text = format!("the model said nothing for {seconds} s; try again");
+                let text = format!("the model sent nothing for {seconds} s; try again");
                 return Some(Err(ModelError::Transport(text)));
             };
             if !matches!(event, Some(Ok(ModelEvent::Alive))) {
@@ -191,7 +191,7 @@ mod tests {
     async fn silence_ends_an_answer_later_than_the_model_itself_would_and_signs_of_life_do_not() {
         let text = || ModelEvent::Text("x".to_owned());
         let ended = |seconds: u64| {
-            let text = format!("the model said nothing for {seconds} s; try again");
+            let text = format!("the model sent nothing for {seconds} s; try again");
             Err(ModelError::Transport(text))
         };
         let alive = vec![ModelEvent::Alive; 9].into_iter().chain([text()]).collect();

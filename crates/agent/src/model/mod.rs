@@ -61,7 +61,7 @@ pub(crate) async fn get_in_time(models: &dyn Models, id: &str) -> Result<Arc<dyn
     tokio::time::timeout(MODEL_WAIT, models.get(id)).await.unwrap_or_else(|_| {
         let seconds = MODEL_WAIT.as_secs();
         Err(ModelError::Transport(format!(
-            "the model {id} could not be got at within {seconds} s; try again"
+            "the model {id} could not be reached within {seconds} s; try again"
         )))
     })
 }
@@ -193,7 +193,7 @@ pub struct AssistantMessage {
 
 impl AssistantMessage {
     /// Creates an answer of a single text.
-    pub fn said(model: impl Into<String>, text: impl Into<String>) -> Self {
+    pub fn from_text(model: impl Into<String>, text: impl Into<String>) -> Self {
         let items = vec![Item::Text(Text::plain(text))];
         Self { model: model.into(), items, prefix_changed: false }
     }

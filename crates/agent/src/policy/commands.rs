@@ -2,7 +2,7 @@
 //! read-only in the table.
 
 use super::{
-    Decision, Policy, Shelter, Subject, question, rules, settings, severe,
+    CommandConfinement, Decision, Policy, Subject, question, rules, settings, severe,
     severity::Severity,
     shell::{self, Shell, SimpleCommand, Word},
     table,
@@ -31,8 +31,7 @@ pub(super) fn denied(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decis
             Some(Severity::Denied(pattern)) => Some(Decision::Deny {
                 rule: "DenyPattern",
                 reason: format!(
-                    "Command matches the denied pattern '{pattern}' and is never run. (The user can allow a line \
-                     word for word, with the setting permissions.allow.)"
+                    "Command matches the denied pattern '{pattern}' and is never run. (The user can allow this exact line with the setting permissions.allow.)"
                 ),
             }),
             _ => None,
@@ -51,16 +50,16 @@ pub(super) fn irrevocable(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<
     }
     let (rule, why) = match severity {
         Severity::Publishes => ("Publishing", "It publishes".to_owned()),
-        Severity::History(what) => ("History", format!("It cannot be taken back: {what}")),
+        Severity::History(what) => ("History", format!("It cannot be undone: {what}")),
         Severity::Denied(pattern) | Severity::Open(pattern) => {
-            ("Unclear", format!("Words of it are only known when it runs, and it may be `{pattern}`"))
+            ("Unclear", format!("Parts of it are known only when it runs, and it may be `{pattern}`"))
         }
     };
     let allowable = match rule {
         "Unclear" => "",
         _ => " (the setting permissions.allow can allow it)",
     };
-    let why = format!("{why}, so it asks in every mode{allowable}.");
+    let why = format!("{why}, so it needs approval in every mode{allowable}.");
     Some(Decision::Ask { rule, question: question::of(policy, subject, &why) })
 }
 
@@ -70,13 +69,14 @@ pub(super) fn changes_something(policy: &Policy<'_>, subject: &Subject<'_>) -> b
         // The running command may have been started when more was allowed.
         return true;
     }
-    let read_only = matches!(policy.shelter, Shelter::Sandbox { level: SandboxLevel::ReadOnly, .. });
-    let held = policy.shelter.holds() && read_only;
+    let read_only =
+        matches!(policy.confinement, CommandConfinement::Sandbox { level: SandboxLevel::ReadOnly, .. });
+    let held = policy.confinement.holds() && read_only;
     shells(subject).any(|shell| {
         let commands = shell.commands();
         let evidently = commands.iter().any(rules::is_mutative);
         let understood = matches!(shell, Shell::Commands(_)) && !commands.is_empty();
-        let looks = || understood && commands.iter().all(|command| table::look(command).is_some());
+        let looks = || understood && commands.iter().all(|command| table::lookup(command).is_some());
         evidently || !(held || looks())
     })
 }
@@ -89,20 +89,20 @@ pub(super) fn obstacle(
     shell: &Shell,
 ) -> Option<String> {
     let place = Words { policy, roots, cwd };
-    if policy.shelter.holds() {
+    if policy.confinement.holds() {
         let away = shell.commands().iter().any(|command| place.leaves(command));
         let secret = shell.commands().iter().find_map(|command| place.secret_outside(command, away));
         return secret.map(|word| {
-            format!("It names '{}' outside of the project, which may hold secrets.", crate::one_line(word))
+            format!("It names '{}' outside the project, which may hold secrets.", crate::one_line(word))
         });
     }
-    let unconfined = |why: &str| Some(format!("Nothing confines it, and {why}."));
-    if policy.shelter == Shelter::Lifted {
+    let unconfined = |why: &str| Some(format!("It is not confined, and {why}."));
+    if policy.confinement == CommandConfinement::Lifted {
         return unconfined("it asks to leave the sandbox");
     }
     let commands = match shell {
         Shell::Commands(commands) if !commands.is_empty() => commands,
-        Shell::Commands(_) => return unconfined("it runs nothing that this check knows"),
+        Shell::Commands(_) => return unconfined("it contains no command that this check knows"),
         Shell::Unknown { why, .. } => return unconfined(why),
     };
     // After a `cd`, the paths of later commands resolve elsewhere.
@@ -111,8 +111,8 @@ pub(super) fn obstacle(
         return unconfined("it changes the directory, and some directories are blocked");
     }
     commands.iter().find_map(|command| {
-        let Some(looks) = table::look(command) else {
-            return unconfined(&format!("`{}` may do more than look", crate::one_line(command.program())));
+        let Some(looks) = table::lookup(command) else {
+            return unconfined(&format!("`{}` may do more than read", crate::one_line(command.program())));
         };
         let open = |word: &Word| !word.is_exact() && place.hides_folders();
         let secret = command.args().iter().find(|word| place.is_secret(&word.text) || open(word));
@@ -120,7 +120,7 @@ pub(super) fn obstacle(
             return Some(format!("It names '{}', which may hold secrets.", crate::one_line(&word.text)));
         }
         let outside = looks.files.iter().find(|file| place.is_outside(file) && !place.is_allowed(file));
-        outside.and_then(|file| unconfined(&format!("'{}' is outside of the project", crate::one_line(file))))
+        outside.and_then(|file| unconfined(&format!("'{}' is outside the project", crate::one_line(file))))
     })
 }
 

@@ -290,7 +290,7 @@ impl<'a> Git<'a> {
                     () if ['d', 'x', 'X'].iter().any(|letter| given.has_letter(*letter)) => {
                         Some(Severity::Denied("git clean -fd*"))
                     }
-                    () => Some(Severity::History("it removes files that git does not keep")),
+                    () => Some(Severity::History("it removes files that git does not track")),
                 }
             }
             "push" | "send-pack" | "http-push" => {
@@ -313,7 +313,7 @@ impl<'a> Git<'a> {
                     || (given.has_letter('d') || given.has_long("delete"))
                         && (given.has_letter('f') || given.has_long("force"));
                 if deletes {
-                    Some(Severity::History("it deletes branches that may be nowhere else"))
+                    Some(Severity::History("it deletes branches that may exist nowhere else"))
                 } else {
                     open("git branch -D *")
                 }
@@ -324,43 +324,42 @@ impl<'a> Git<'a> {
                 deletes.then_some(Severity::History("it deletes tags"))
             }
             "reflog" if matches!(first, "expire" | "delete" | "drop") => {
-                Some(Severity::History("it deletes what git keeps to undo"))
+                Some(Severity::History("it deletes what git keeps for recovery"))
             }
             "stash" if matches!(first, "drop" | "clear") => {
                 Some(Severity::History("it deletes stashed work"))
             }
             "gc" if options("").has_long("prune") => {
-                Some(Severity::History("it deletes what git keeps to undo"))
+                Some(Severity::History("it deletes what git keeps for recovery"))
             }
             "prune" | "filter-branch" | "filter-repo" => {
                 Some(Severity::History("it rewrites or deletes history"))
             }
-            "update-ref" => Some(Severity::History("it moves or deletes branches by itself")),
+            "update-ref" => Some(Severity::History("it moves or deletes branches directly")),
             "checkout" | "switch" => {
                 let given = options("bBcC");
                 let throws =
                     given.has_letter('f') || given.has_long("force") || given.has_long("discard-changes");
                 let of_files = self.args.iter().any(|word| matches!(word.text.as_str(), "--" | "." | ":/"));
-                (throws || of_files)
-                    .then_some(Severity::History("it throws away changes that are not committed"))
+                (throws || of_files).then_some(Severity::History("it discards uncommitted changes"))
             }
             "restore" => {
                 let given = options("s");
                 let staged = given.has_letter('S') || given.has_long("staged");
                 let too = given.has_letter('W') || given.has_long("worktree");
-                (!staged || too).then_some(Severity::History("it throws away changes that are not committed"))
+                (!staged || too).then_some(Severity::History("it discards uncommitted changes"))
             }
             "read-tree" | "checkout-index" => {
                 let given = options("");
                 let throws = given.has_letter('f')
                     || given.has_letter('u')
                     || ["reset", "force"].iter().any(|name| given.has_long(name));
-                throws.then_some(Severity::History("it throws away changes that are not committed"))
+                throws.then_some(Severity::History("it discards uncommitted changes"))
             }
             "worktree"
                 if first == "remove" && (options("").has_letter('f') || options("").has_long("force")) =>
             {
-                Some(Severity::History("it throws away changes that are not committed"))
+                Some(Severity::History("it discards uncommitted changes"))
             }
             name if name.starts_with("remote-") => Some(Severity::Publishes),
             _ => None,

@@ -1,7 +1,7 @@
 //! The user's "always" answers, remembered for one session.
 
 use super::{
-    Shelter, Subject,
+    CommandConfinement, Subject,
     git::Git,
     shell::{Certainty, Shell, SimpleCommand},
     table,
@@ -22,11 +22,13 @@ pub(crate) enum Place {
 }
 
 impl Place {
-    pub(crate) fn of(shelter: Shelter) -> Self {
-        match shelter {
-            Shelter::Sandbox { .. } => Self::Confined,
-            Shelter::Delegated => Self::Editor,
-            Shelter::Off | Shelter::Unavailable | Shelter::Lifted => Self::Local,
+    pub(crate) fn of(confinement: CommandConfinement) -> Self {
+        match confinement {
+            CommandConfinement::Sandbox { .. } => Self::Confined,
+            CommandConfinement::Delegated => Self::Editor,
+            CommandConfinement::Off | CommandConfinement::Unavailable | CommandConfinement::Lifted => {
+                Self::Local
+            }
         }
     }
 
@@ -78,13 +80,13 @@ impl Grants {
 
     /// Returns the answer that covers a whole call, if any: one refused part refuses the call,
     /// approval needs every part approved.
-    pub(crate) fn answer(&self, subject: &Subject<'_>, shelter: Shelter) -> Option<bool> {
+    pub(crate) fn answer(&self, subject: &Subject<'_>, confinement: CommandConfinement) -> Option<bool> {
         if self.lock().is_empty() {
             return None;
         }
         // The exact line may have an answer even where its parts have none.
-        let lines = lines(subject, shelter);
-        let grants = scope(subject, shelter);
+        let lines = lines(subject, confinement);
+        let grants = scope(subject, confinement);
         let answers = self.lock();
         let exact: Vec<_> = lines.iter().map(|grant| answers.get(grant).copied()).collect();
         let found: Vec<_> = grants.iter().map(|grant| covering(&answers, grant)).collect();
@@ -119,20 +121,20 @@ fn covering(answers: &HashMap<Grant, bool>, grant: &Grant) -> Option<bool> {
 }
 
 /// Returns the grants for a call's exact command lines.
-fn lines(subject: &Subject<'_>, shelter: Shelter) -> Vec<Grant> {
+fn lines(subject: &Subject<'_>, confinement: CommandConfinement) -> Vec<Grant> {
     let line = |resolved: &super::Resolved| match &resolved.access {
-        crate::Access::Execute { command, .. } => Some(exactly(subject, shelter, command)),
+        crate::Access::Execute { command, .. } => Some(exactly(subject, confinement, command)),
         _ => None,
     };
     subject.accesses.iter().filter_map(line).collect()
 }
 
-fn exactly(subject: &Subject<'_>, shelter: Shelter, line: &str) -> Grant {
-    Grant::CommandLine { tool: subject.tool.to_owned(), place: Place::of(shelter), line: line.to_owned() }
+fn exactly(subject: &Subject<'_>, confinement: CommandConfinement, line: &str) -> Grant {
+    Grant::CommandLine { tool: subject.tool.to_owned(), place: Place::of(confinement), line: line.to_owned() }
 }
 
 /// Returns what "always" would cover for a call.
-pub(crate) fn scope(subject: &Subject<'_>, shelter: Shelter) -> Vec<Grant> {
+pub(crate) fn scope(subject: &Subject<'_>, confinement: CommandConfinement) -> Vec<Grant> {
     let mut grants = Vec::new();
     for resolved in subject.accesses {
         match &resolved.access {
@@ -150,13 +152,13 @@ pub(crate) fn scope(subject: &Subject<'_>, shelter: Shelter) -> Vec<Grant> {
                 }
             }
             crate::Access::Execute { command, .. } => {
-                match resolved.shell.as_ref().and_then(|shell| prefixes(shell, Place::of(shelter))) {
+                match resolved.shell.as_ref().and_then(|shell| prefixes(shell, Place::of(confinement))) {
                     Some(prefixes) => grants.extend(prefixes.into_iter().map(|words| Grant::CommandPrefix {
                         tool: subject.tool.to_owned(),
-                        place: Place::of(shelter),
+                        place: Place::of(confinement),
                         words,
                     })),
-                    None => grants.push(exactly(subject, shelter, command)),
+                    None => grants.push(exactly(subject, confinement, command)),
                 }
             }
             crate::Access::Fetch(_) => grants.push(Grant::Tool(subject.tool.to_owned())),
@@ -174,7 +176,7 @@ pub(crate) fn scope(subject: &Subject<'_>, shelter: Shelter) -> Vec<Grant> {
 /// identifies what runs.
 fn prefixes(shell: &Shell, place: Place) -> Option<Vec<String>> {
     let Shell::Commands(commands) = shell else { return None };
-    let asked: Vec<_> = commands.iter().filter(|command| table::look(command).is_none()).collect();
+    let asked: Vec<_> = commands.iter().filter(|command| table::lookup(command).is_none()).collect();
     let asked = if asked.is_empty() { commands.iter().collect() } else { asked };
     asked.into_iter().map(|command| prefix(command, place)).collect()
 }

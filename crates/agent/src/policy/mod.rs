@@ -7,6 +7,7 @@
 //! overrules a denial, and a grant never answers a question that is asked in every mode.
 
 mod commands;
+mod confinement;
 pub(crate) mod found;
 mod git;
 mod grants;
@@ -22,9 +23,10 @@ mod settings;
 mod severe;
 mod severity;
 mod shell;
-mod shelter;
 mod table;
 
+pub use confinement::SandboxOptions;
+pub(crate) use confinement::{Bounds, CommandConfinement, expected, sandbox};
 pub(crate) use grants::{Grants, label, scope};
 pub use names::{check_tool_name, check_tool_pattern};
 pub(crate) use question::beside_command;
@@ -32,8 +34,6 @@ pub use rule::PermissionRule;
 pub use servers::{Answer, ServerRule, ServerRules};
 pub use settings::PermissionRules;
 pub(crate) use shell::{Dialect, Shell};
-pub use shelter::SandboxOptions;
-pub(crate) use shelter::{Bounds, Shelter, expected, sandbox};
 
 use crate::{Access, Effect, Mode, PermissionMode};
 use system::AbsPath;
@@ -86,7 +86,7 @@ pub(crate) struct Policy<'a> {
     /// The user's remembered "always" answers.
     pub(crate) grants: &'a Grants,
     /// Where a command would run and what would confine it.
-    pub(crate) shelter: Shelter,
+    pub(crate) confinement: CommandConfinement,
     /// Whether the user's editor runs on another machine than commands do.
     pub(crate) apart: bool,
 }
@@ -187,7 +187,7 @@ pub(crate) fn decide(policy: &Policy<'_>, subject: &Subject<'_>) -> Decision {
     let Some(Decision::Ask { rule, question }) = asks else {
         return asks.unwrap_or_else(|| not_listed(subject));
     };
-    match policy.grants.answer(subject, policy.shelter) {
+    match policy.grants.answer(subject, policy.confinement) {
         Some(true) if always.is_none() => return Decision::Allow { rule: "SessionGrant" },
         Some(false) => {
             let reason = format!("User denied permission for '{}'.", subject.tool);
@@ -356,7 +356,7 @@ fn outside_folder(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision
         let below = |roots: &[AbsPath]| roots.iter().any(|root| folder.starts_with(root));
         let allowed = below(subject.roots) || below(policy.settings.allowed_paths);
         (!allowed).then(|| {
-            let why = format!("It is to run in '{folder}', outside the project root.");
+            let why = format!("It would run in '{folder}', outside the project root.");
             Decision::Ask { rule: "OutsideFolder", question: question::of(policy, subject, &why) }
         })
     })

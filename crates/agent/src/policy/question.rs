@@ -24,7 +24,7 @@ fn asked(policy: &Policy<'_>, subject: &Subject<'_>) -> String {
             Access::Execute { command, cwd, unconfined, reason } => {
                 let here =
                     if policy.apart { "on the agent's machine, not on yours" } else { "on this machine" };
-                let (line, words) = (named(command), policy.shelter.words_at(here));
+                let (line, words) = (named(command), policy.confinement.describe_at(here));
                 let asked = format!("Run {line} {words}, in {}?", one_line(cwd.as_str()));
                 return match unconfined {
                     true => format!("{asked} {}", reason_in_words(reason.as_deref())),

@@ -80,7 +80,7 @@ impl std::str::FromStr for PermissionRule {
                 let pattern = match pattern.strip_prefix("domain:") {
                     None => Pattern::Text(pattern.strip_prefix("./").unwrap_or(pattern).to_owned()),
                     Some(domain) => Pattern::Domain(host::name(domain).ok_or_else(|| {
-                        format!("takes a host's name after domain:, such as docs.rs, not {domain:?}")
+                        format!("takes a host name after domain:, such as docs.rs, not {domain:?}")
                     })?),
                 };
                 Ok(Self { tool: tool.to_owned(), pattern: Some(pattern) })

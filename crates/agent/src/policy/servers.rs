@@ -55,7 +55,7 @@ impl ServerRules {
 }
 
 /// The rule that applies to a call of a function.
-pub(super) struct Said {
+pub(super) struct ServerAnswer {
     pub(super) answer: Answer,
     /// The name of the server or integration.
     whose: String,
@@ -63,7 +63,7 @@ pub(super) struct Said {
     operation: &'static str,
 }
 
-impl Said {
+impl ServerAnswer {
     /// Returns why the call is not run. Callers rely on these texts.
     pub(super) fn denial(&self) -> String {
         let Self { whose, operation, .. } = self;
@@ -79,7 +79,7 @@ impl Said {
 }
 
 /// Returns the strictest rule for the functions that a call uses; `None` if it uses none.
-pub(super) fn answer(rules: &PermissionRules, subject: &Subject<'_>) -> Option<Said> {
+pub(super) fn answer(rules: &PermissionRules, subject: &Subject<'_>) -> Option<ServerAnswer> {
     let answers = subject.accesses.iter().filter_map(|resolved| {
         let Access::Call { function, read_only } = &resolved.access else { return None };
         let (whose, _) = rule::function(function)?.split_once("__")?;
@@ -87,7 +87,7 @@ pub(super) fn answer(rules: &PermissionRules, subject: &Subject<'_>) -> Option<S
         let rules = if is_integration { &rules.integrations } else { &rules.servers };
         let operation = if *read_only { "read" } else { "write" };
         let answer = rules.of(whose, *read_only);
-        Some(Said { answer, whose: whose.to_owned(), is_integration, operation })
+        Some(ServerAnswer { answer, whose: whose.to_owned(), is_integration, operation })
     });
     let strictness = |answer: Answer| Answer::ALL.iter().position(|(_, known)| *known == answer);
     answers.max_by_key(|said| strictness(said.answer))

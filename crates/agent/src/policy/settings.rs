@@ -3,7 +3,7 @@
 use super::{
     Decision, Policy, Resolved, Subject,
     rule::{Kind, PermissionRule},
-    servers::{self, Answer, Said, ServerRules},
+    servers::{self, Answer, ServerAnswer, ServerRules},
     shell::{Shell, SimpleCommand, Word},
 };
 use crate::Access;
@@ -59,7 +59,9 @@ fn touches(rule: &PermissionRule, subject: &Subject<'_>, parts: &[Part]) -> bool
 
 /// Returns the denial by a rule, if one denies the call.
 pub(super) fn denied(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decision> {
-    if let Some(said @ Said { answer: Answer::Deny, .. }) = servers::answer(policy.settings.rules, subject) {
+    if let Some(said @ ServerAnswer { answer: Answer::Deny, .. }) =
+        servers::answer(policy.settings.rules, subject)
+    {
         return Some(Decision::Deny { rule: "DenyRule", reason: said.denial() });
     }
     if policy.settings.rules.deny.is_empty() {
@@ -87,7 +89,8 @@ pub(super) fn asks(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decisio
 /// A line that is not fully parsed, writes by redirection or runs with elevated rights is never
 /// allowed by a pattern.
 pub(super) fn allows(policy: &Policy<'_>, subject: &Subject<'_>) -> bool {
-    if let Some(Said { answer: Answer::Allow, .. }) = servers::answer(policy.settings.rules, subject) {
+    if let Some(ServerAnswer { answer: Answer::Allow, .. }) = servers::answer(policy.settings.rules, subject)
+    {
         return true;
     }
     if policy.settings.rules.allow.is_empty() {

@@ -45,13 +45,13 @@ enum Operands {
 }
 
 /// The accesses of a command in the table.
-pub(super) struct Looks<'a> {
+pub(super) struct TableMatch<'a> {
     /// Words that name files.
     pub(super) files: Vec<&'a str>,
 }
 
 /// Returns what a command reads if it is in the table.
-pub(super) fn look(command: &SimpleCommand) -> Option<Looks<'_>> {
+pub(super) fn lookup(command: &SimpleCommand) -> Option<TableMatch<'_>> {
     let plain = command.writes.is_empty()
         && command.reads.is_empty()
         && !command.plumbed
@@ -60,11 +60,11 @@ pub(super) fn look(command: &SimpleCommand) -> Option<Looks<'_>> {
         && !command.words.iter().any(Word::is_open);
     let (name, words) = command.words.split_first().filter(|_| plain)?;
     let program = PROGRAMS.iter().find(|program| name.is_exact() && program.name == name.text)?;
-    program.look(words)
+    program.match_words(words)
 }
 
 impl Program {
-    fn look<'a>(&self, words: &'a [Word]) -> Option<Looks<'a>> {
+    fn match_words<'a>(&self, words: &'a [Word]) -> Option<TableMatch<'a>> {
         let mut operands = Vec::new();
         let mut words = words.iter();
         if let Operands::All(check) = self.operands {
@@ -73,7 +73,7 @@ impl Program {
                 word.is_exact() || begins_plainly(&word.text) || word.text.starts_with("--include=")
             });
             let files = if self.reads { all.clone() } else { Vec::new() };
-            return (exact && check(&all)).then_some(Looks { files });
+            return (exact && check(&all)).then_some(TableMatch { files });
         }
         let mut options = true;
         while let Some(word) = words.next() {
@@ -100,7 +100,7 @@ impl Program {
             Operands::Each(check) => operands.iter().all(|operand| check(operand)),
         };
         let files = if self.reads { operands } else { Vec::new() };
-        fits.then_some(Looks { files })
+        fits.then_some(TableMatch { files })
     }
 
     /// Whether an option takes the next word as its value; `None` if the option is not in the

@@ -6,7 +6,7 @@ use std::sync::Arc;
 struct Case {
     mode: Mode,
     grants: Grants,
-    shelter: Shelter,
+    confinement: CommandConfinement,
     rules: PermissionRules,
 }
 
@@ -15,7 +15,7 @@ impl Case {
         Self {
             mode: Mode::Edit,
             grants: Grants::default(),
-            shelter: Shelter::Off,
+            confinement: CommandConfinement::Off,
             rules: PermissionRules::default(),
         }
     }
@@ -43,7 +43,7 @@ impl Case {
             },
             outputs: Some(&outputs),
             grants: &self.grants,
-            shelter: self.shelter,
+            confinement: self.confinement,
             apart: false,
         };
         decide(&policy, &subject)
@@ -99,7 +99,7 @@ fn run_at(command: &str, cwd: &str, leads: &str) -> Vec<Resolved> {
 #[test]
 fn a_command_in_a_folder_outside_asks_each_time() {
     let mut case = Case::new();
-    case.shelter = WHOLE;
+    case.confinement = WHOLE;
     for (cwd, leads, expected) in [
         ("/w/sub", "/w/sub", "a?a"),
         ("/tmp/x", "/tmp/x", "a?a"),
@@ -113,7 +113,7 @@ fn a_command_in_a_folder_outside_asks_each_time() {
     let inside = run("ls");
     let roots = [path("/w")];
     let subject = Subject { tool: "bash", effect: Effect::Executes, accesses: &inside, roots: &roots };
-    case.grants.remember(scope(&subject, case.shelter), true);
+    case.grants.remember(scope(&subject, case.confinement), true);
     assert_eq!(case.verdicts("bash", Effect::Executes, &inside), "aaa");
     assert_eq!(case.verdicts("bash", Effect::Executes, &run_at("ls", "/etc", "/etc")), "??a");
     assert!(!remembers("OutsideFolder"));
@@ -131,7 +131,7 @@ fn long_results_that_are_kept_are_read_without_a_question_and_written_with_one()
 #[test]
 fn what_a_running_command_is_told_is_a_command_and_looking_at_it_is_nothing() {
     let mut case = Case::new();
-    case.shelter = WHOLE;
+    case.confinement = WHOLE;
     let call = |tool: &str| {
         let access = Access::Call { function: tool.to_owned(), read_only: true };
         vec![Resolved::new(access, None, Dialect::Bash)]
@@ -153,7 +153,7 @@ fn what_a_running_command_is_told_is_a_command_and_looking_at_it_is_nothing() {
     }
     // The running command may have been started when more was allowed.
     case.mode = Mode::Plan;
-    case.shelter = Shelter::Sandbox {
+    case.confinement = CommandConfinement::Sandbox {
         level: system::SandboxLevel::ReadOnly,
         network: false,
         holds: true,
@@ -240,7 +240,7 @@ fn always_covers_the_prefix_the_folder_and_nothing_more() {
     let roots = [path("/w")];
     let remember = |tool: &str, effect, accesses: Vec<Resolved>, allow| {
         let subject = Subject { tool, effect, accesses: &accesses, roots: &roots };
-        let scope = scope(&subject, case.shelter);
+        let scope = scope(&subject, case.confinement);
         let label = label(&scope);
         case.grants.remember(scope, allow);
         label
@@ -281,10 +281,10 @@ fn grants_are_shared_between_threads() {
     let other = grants.clone();
     std::thread::spawn(move || other.remember(vec![Grant::Tool("x".into())], true)).join().unwrap();
     let subject = Subject { tool: "x", effect: Effect::Reads, accesses: &[], roots: &[] };
-    assert_eq!(grants.answer(&subject, Shelter::Off), Some(true));
+    assert_eq!(grants.answer(&subject, CommandConfinement::Off), Some(true));
 }
 
-const WHOLE: Shelter = Shelter::Sandbox {
+const WHOLE: CommandConfinement = CommandConfinement::Sandbox {
     level: system::SandboxLevel::WorkspaceWrite,
     network: false,
     holds: true,
@@ -293,13 +293,13 @@ const WHOLE: Shelter = Shelter::Sandbox {
 
 #[test]
 fn builders_pass_only_where_the_sandbox_holds() {
-    let partly = Shelter::Sandbox {
+    let partly = CommandConfinement::Sandbox {
         level: system::SandboxLevel::WorkspaceWrite,
         network: false,
         holds: false,
         at: system::Route::Local,
     };
-    let online = Shelter::Sandbox {
+    let online = CommandConfinement::Sandbox {
         level: system::SandboxLevel::WorkspaceWrite,
         network: true,
         holds: true,
@@ -313,20 +313,24 @@ fn builders_pass_only_where_the_sandbox_holds() {
         "node a.js > out.txt",
         "mkdir -p a/b",
     ] {
-        for (shelter, expected) in [
+        for (confinement, expected) in [
             (WHOLE, "a?a"),
             (partly, "??a"),
             (online, "??a"),
-            (Shelter::Delegated, "??a"),
-            (Shelter::Off, "??a"),
-            (Shelter::Unavailable, "??a"),
-            (Shelter::Lifted, "??a"),
+            (CommandConfinement::Delegated, "??a"),
+            (CommandConfinement::Off, "??a"),
+            (CommandConfinement::Unavailable, "??a"),
+            (CommandConfinement::Lifted, "??a"),
         ] {
-            let case = Case { shelter, ..Case::new() };
-            assert_eq!(case.verdicts("bash", Effect::Executes, &run(line)), expected, "{line} {shelter:?}");
+            let case = Case { confinement, ..Case::new() };
+            assert_eq!(
+                case.verdicts("bash", Effect::Executes, &run(line)),
+                expected,
+                "{line} {confinement:?}"
+            );
         }
     }
-    let case = Case { shelter: WHOLE, ..Case::new() };
+    let case = Case { confinement: WHOLE, ..Case::new() };
     // What the sandbox forbids fails inside it: no network, no file outside.
     for line in [
         "git fetch",
@@ -362,13 +366,13 @@ fn builders_pass_only_where_the_sandbox_holds() {
     ] {
         assert_eq!(case.verdicts("bash", Effect::Executes, &run(line)), expected, "{line}");
     }
-    let lifted = Case { shelter: Shelter::Lifted, ..Case::new() };
+    let lifted = Case { confinement: CommandConfinement::Lifted, ..Case::new() };
     assert_eq!(
         lifted.verdicts("bash", Effect::Executes, &lift("ls", None)),
         "??a",
-        "outside of the sandbox even this asks"
+        "outside the sandbox even this asks"
     );
-    let there = Case { shelter: Shelter::Delegated, ..Case::new() };
+    let there = Case { confinement: CommandConfinement::Delegated, ..Case::new() };
     assert_eq!(
         there.verdicts("bash", Effect::Executes, &lift("ls", None)),
         "??a",
@@ -378,15 +382,15 @@ fn builders_pass_only_where_the_sandbox_holds() {
 
 #[test]
 fn a_question_names_the_command_the_folder_the_executor_the_sandbox_and_why() {
-    let ask = |shelter, mode, accesses| {
-        let case = Case { shelter, ..Case::new() };
+    let ask = |confinement, mode, accesses| {
+        let case = Case { confinement, ..Case::new() };
         match case.decide(mode, "bash", Effect::Executes, accesses) {
             Decision::Ask { question, .. } => question,
             other => panic!("{other:?}"),
         }
     };
     let guardian = PermissionMode::Guardian;
-    for (shelter, mode, accesses, expected) in [
+    for (confinement, mode, accesses, expected) in [
         (
             WHOLE,
             PermissionMode::Argus,
@@ -394,40 +398,39 @@ fn a_question_names_the_command_the_folder_the_executor_the_sandbox_and_why() {
             "Run `git fetch` on this machine (sandbox: workspace-write, no network), in /w? Argus asks about every command.",
         ),
         (
-            Shelter::Delegated,
+            CommandConfinement::Delegated,
             guardian,
             run("git fetch"),
-            "Run `git fetch` in the editor's terminal (no sandbox), in /w? Nothing confines it, and `git` may do more than look.",
+            "Run `git fetch` in the editor's terminal (no sandbox), in /w? It is not confined, and `git` may do more than read.",
         ),
         (
-            Shelter::Off,
+            CommandConfinement::Off,
             guardian,
             run("ls $(x)"),
-            "Run `ls $(x)` on this machine (sandbox off), in /w? Nothing confines it, and a word of it is only known when it runs.",
+            "Run `ls $(x)` on this machine (sandbox off), in /w? It is not confined, and a word of it is only known when it runs.",
         ),
         (
-            Shelter::Lifted,
+            CommandConfinement::Lifted,
             guardian,
             lift("git fetch", Some("the branch\nis not here\u{1b}[2J")),
-            "Run `git fetch` on this machine, outside of the sandbox, in /w? The model's reason: \"the branch⏎is not here\\u{1b}[2J\".",
+            "Run `git fetch` on this machine, outside the sandbox, in /w? The model's reason: \"the branch⏎is not here\\u{1b}[2J\".",
         ),
         (
-            Shelter::Lifted,
+            CommandConfinement::Lifted,
             guardian,
             lift("git fetch", None),
-            "Run `git fetch` on this machine, outside of the sandbox, in /w? The model gave no reason for leaving the sandbox.",
+            "Run `git fetch` on this machine, outside the sandbox, in /w? The model gave no reason for leaving the sandbox.",
         ),
         (
             WHOLE,
             guardian,
             run("cat ~/.ssh/id_rsa"),
-            "Run `cat ~/.ssh/id_rsa` on this machine (sandbox: workspace-write, no network), in /w? It names '~/.ssh/id_rsa' outside of the \
-             project, which may hold secrets.",
+            "Run `cat ~/.ssh/id_rsa` on this machine (sandbox: workspace-write, no network), in /w? It names '~/.ssh/id_rsa' outside the project, which may hold secrets.",
         ),
     ] {
-        assert_eq!(ask(shelter, mode, accesses), expected);
+        assert_eq!(ask(confinement, mode, accesses), expected);
     }
-    let long = ask(Shelter::Lifted, guardian, lift("x", Some(&"y".repeat(1000))));
+    let long = ask(CommandConfinement::Lifted, guardian, lift("x", Some(&"y".repeat(1000))));
     assert!(long.len() < 350 && long.contains("y…"), "{long}");
 }
 
@@ -615,7 +618,7 @@ fn s05_this_programs_own_settings_ask_wherever_they_are_kept() {
         },
         outputs: None,
         grants: &grants,
-        shelter: Shelter::Off,
+        confinement: CommandConfinement::Off,
         apart: false,
     };
     // Some file systems treat several spellings as one name.
@@ -635,18 +638,18 @@ fn s05_this_programs_own_settings_ask_wherever_they_are_kept() {
 
 #[test]
 fn s05_protected_paths_ask_every_time_in_every_mode() {
-    let case = Case { shelter: WHOLE, rules: rules(&[], &[], &["file_write"]), ..Case::new() };
+    let case = Case { confinement: WHOLE, rules: rules(&[], &[], &["file_write"]), ..Case::new() };
     let roots = [path("/w")];
     let first = write("/w/a.txt");
     let subject = Subject { tool: "file_write", effect: Effect::Writes, accesses: &first, roots: &roots };
-    case.grants.remember(scope(&subject, case.shelter), true);
+    case.grants.remember(scope(&subject, case.confinement), true);
     for file in [".mcp.json", ".vscode/mcp.json", ".cursor/mcp.json", ".tiller/config.toml", ".MCP.json"] {
         let accesses = write(&format!("/w/{file}"));
         assert_eq!(case.verdicts("file_write", Effect::Writes, &accesses), "???", "{file}");
         // "Always" for one protected file does not apply to the next write.
         let subject =
             Subject { tool: "file_write", effect: Effect::Writes, accesses: &accesses, roots: &roots };
-        case.grants.remember(scope(&subject, case.shelter), true);
+        case.grants.remember(scope(&subject, case.confinement), true);
         assert_eq!(case.verdicts("file_write", Effect::Writes, &accesses), "???", "{file}");
     }
     for file in [".git/hooks/pre-commit", ".GIT/HOOKS/x", ".git/config"] {
@@ -673,13 +676,15 @@ fn s42_publishing_asks_in_every_mode_and_place() {
         "docker push x",
         "gh pr create",
     ];
-    for shelter in [WHOLE, Shelter::Off, Shelter::Delegated, Shelter::Lifted] {
-        let case = Case { shelter, ..Case::new() };
+    for confinement in
+        [WHOLE, CommandConfinement::Off, CommandConfinement::Delegated, CommandConfinement::Lifted]
+    {
+        let case = Case { confinement, ..Case::new() };
         for line in lines {
-            assert_eq!(case.verdicts("bash", Effect::Executes, &run(line)), "???", "{line} {shelter:?}");
+            assert_eq!(case.verdicts("bash", Effect::Executes, &run(line)), "???", "{line} {confinement:?}");
         }
-        let fetch = if shelter == WHOLE { "a?a" } else { "??a" };
-        assert_eq!(case.verdicts("bash", Effect::Executes, &run("git fetch")), fetch, "{shelter:?}");
+        let fetch = if confinement == WHOLE { "a?a" } else { "??a" };
+        assert_eq!(case.verdicts("bash", Effect::Executes, &run("git fetch")), fetch, "{confinement:?}");
     }
 }
 

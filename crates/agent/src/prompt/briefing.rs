@@ -119,7 +119,7 @@ pub(crate) fn hash(bytes: &[u8]) -> String {
 }
 
 /// Returns a briefing with the facts that the model does not know; `None` if it knows all.
-pub(crate) fn news(facts: Vec<Fact>, known: &Known) -> Option<Briefing> {
+pub(crate) fn briefing(facts: Vec<Fact>, known: &Known) -> Option<Briefing> {
     let is_tool = |fact: &Fact| matches!(fact.text, Text::Tool(..) | Text::ToolGone(_));
     // Facts about tools were already filtered against the listed tools.
     let unknown =
@@ -173,7 +173,7 @@ mod tests {
     }
 
     fn told(known: &mut Known, facts: Vec<Fact>) -> Option<String> {
-        let briefing = news(facts, known)?;
+        let briefing = briefing(facts, known)?;
         known.extend(briefing.facts);
         Some(briefing.text)
     }

@@ -1,6 +1,6 @@
 //! Describes the model's environment in lines of text.
 
-use super::Surroundings;
+use super::ProjectSnapshot;
 use crate::{Mode, prompt::briefing::Fact};
 use system::{AbsPath, Route, ShellProgram, System};
 
@@ -13,7 +13,7 @@ pub(crate) struct Place<'a> {
     pub(crate) system: &'a dyn System,
     /// Where commands run and what confines them, in words.
     pub(crate) commands: String,
-    pub(crate) surroundings: &'a Surroundings,
+    pub(crate) snapshot: &'a ProjectSnapshot,
 }
 
 /// Returns a line for each fact. One with an empty value is sent only if it had another value
@@ -48,7 +48,7 @@ pub(crate) fn facts(place: &Place<'_>) -> Vec<Fact> {
         },
     ));
     facts.push(Fact::line("commands", &place.commands, format!("Commands run {}", place.commands)));
-    let git = &place.surroundings.git;
+    let git = &place.snapshot.git;
     if !git.is_empty() {
         facts.push(Fact::line("git", git, format!("Git: {git}")));
     }

@@ -118,7 +118,7 @@ impl File {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{event::prefix::Known, prompt::briefing::news};
+    use crate::{event::prefix::Known, prompt::briefing::briefing};
     use system::FakeSystem;
 
     async fn found(files: &[(&str, &str)]) -> Instructions {
@@ -131,7 +131,7 @@ mod tests {
     }
 
     fn told(instructions: &Instructions, bytes: usize) -> String {
-        news(instructions.facts(bytes), &Known::new()).map_or_else(String::new, |briefing| briefing.text)
+        briefing(instructions.facts(bytes), &Known::new()).map_or_else(String::new, |briefing| briefing.text)
     }
 
     fn names(instructions: &Instructions) -> Vec<&str> {

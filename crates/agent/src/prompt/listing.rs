@@ -47,7 +47,7 @@ impl ToolListing {
             self.apart = apart;
             self.grows = grows;
             let spec = |tool: &Arc<dyn AnyTool>| match apart {
-                true => tools::apart::on_agents_machine(tool.spec()),
+                true => tools::two_machines::on_agents_machine(tool.spec()),
                 false => tool.spec(),
             };
             let specs: Vec<_> = self.tools.iter().map(spec).chain(grows.then(call_tool::spec)).collect();

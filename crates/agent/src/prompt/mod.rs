@@ -21,7 +21,7 @@ use system::{AbsPath, FoundRules, System};
 
 /// A snapshot of the project around a session's directory, taken when a turn begins.
 #[derive(Debug, Default)]
-pub(crate) struct Surroundings {
+pub(crate) struct ProjectSnapshot {
     /// What git has checked out; empty if unknown.
     pub(crate) git: String,
     pub(crate) instructions: Instructions,
@@ -29,7 +29,7 @@ pub(crate) struct Surroundings {
 
 /// Takes the snapshot of a session's directory. It reads from disk: the user has not asked for
 /// these files, so editors receive no requests for them. Gives up after a timeout.
-pub(crate) async fn look_around(system: &dyn System, cwd: &AbsPath, rules: &FoundRules) -> Surroundings {
+pub(crate) async fn survey(system: &dyn System, cwd: &AbsPath, rules: &FoundRules) -> ProjectSnapshot {
     let look = async {
         let repository = git::repository(system, cwd, &rules.secrets.shared).await;
         let git = match &repository {
@@ -37,12 +37,12 @@ pub(crate) async fn look_around(system: &dyn System, cwd: &AbsPath, rules: &Foun
             None => git::NONE.to_owned(),
         };
         let root = repository.as_ref().unwrap_or(cwd);
-        Surroundings { git, instructions: instructions::read(system, root, cwd, rules).await }
+        ProjectSnapshot { git, instructions: instructions::read(system, root, cwd, rules).await }
     };
     tokio::time::timeout(LOOK_AROUND_WAIT, look).await.unwrap_or_else(|_| {
         let why = format!("not read: it took longer than {} s", LOOK_AROUND_WAIT.as_secs());
         let instructions = Instructions { unused: vec![("AGENTS.md".to_owned(), why)], ..Default::default() };
-        Surroundings { git: String::new(), instructions }
+        ProjectSnapshot { git: String::new(), instructions }
     })
 }
 

@@ -30,7 +30,7 @@ pub(crate) fn profile(model: &ModelInfo) -> Profile {
         }
         ToolProfile::Small | ToolProfile::Guided => Profile {
             system: SMALL,
-            tools: Some(tools::small),
+            tools: Some(tools::small_profile),
             is_briefed,
             reads_ahead: is_briefed,
             instructions,

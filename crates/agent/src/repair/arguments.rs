@@ -43,7 +43,7 @@ pub(super) fn fit(tool: &str, schema: &Schema<'_>, given: Fields) -> Result<Fitt
     if let Some(missing) = schema.required().find(|name| !out.contains_key(*name)) {
         return Err(format!(
             "Invalid arguments for '{tool}': missing field `{missing}`; {}. It takes {}.",
-            what_came(&came),
+            describe_names(&came),
             schema.short()
         ));
     }
@@ -51,11 +51,11 @@ pub(super) fn fit(tool: &str, schema: &Schema<'_>, given: Fields) -> Result<Fitt
 }
 
 /// Describes the given arguments.
-pub(super) fn what_came<'a>(names: impl IntoIterator<Item = &'a String>) -> String {
+pub(super) fn describe_names<'a>(names: impl IntoIterator<Item = &'a String>) -> String {
     let names: Vec<_> = names.into_iter().map(|name| format!("{name:?}")).collect();
     match names.is_empty() {
-        true => "no arguments came".to_owned(),
-        false => format!("what came is {}", names.join(", ")),
+        true => "no arguments were sent".to_owned(),
+        false => format!("the arguments sent are {}", names.join(", ")),
     }
 }
 
@@ -72,7 +72,7 @@ impl Fitting<'_> {
     fn take(&mut self, given: String, value: Value) -> Result<(), String> {
         let Some(name) = self.schema.named(self.tool, &given) else {
             let said = shapes::said(&value);
-            if !says_nothing(&value) && !fields::is_harmless(&given, &said) {
+            if !is_empty_value(&value) && !fields::is_harmless(&given, &said) {
                 self.unknown.push(given);
             }
             return Ok(());
@@ -220,7 +220,7 @@ impl Fitting<'_> {
 }
 
 /// Whether a value means the same as an omitted argument.
-fn says_nothing(value: &Value) -> bool {
+fn is_empty_value(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => true,
         Value::String(text) => text.is_empty(),

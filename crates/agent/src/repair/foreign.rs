@@ -75,7 +75,7 @@ fn names_another(tool: &Arc<dyn AnyTool>, said: &str, given: &Fields) -> bool {
 }
 
 /// The meaning of a call in terms of the available tools.
-pub(super) struct Meant {
+pub(super) struct ResolvedCall {
     /// The tool that is meant, if it differs from the call's.
     pub(super) name: Option<&'static str>,
     pub(super) given: Fields,
@@ -83,9 +83,14 @@ pub(super) struct Meant {
 }
 
 /// Resolves calls whose arguments determine the tool.
-pub(super) fn meant(tool: &str, said: &str, mut given: Fields, schema: &Schema<'_>) -> Result<Meant, String> {
+pub(super) fn meant(
+    tool: &str,
+    said: &str,
+    mut given: Fields,
+    schema: &Schema<'_>,
+) -> Result<ResolvedCall, String> {
     let squashed = names::squashed(names::bare(said));
-    let another = |name, given| Ok(Meant { name: Some(name), given, changed: true });
+    let another = |name, given| Ok(ResolvedCall { name: Some(name), given, changed: true });
     if EDITORS.contains(&squashed.as_str()) && !schema.has("command") {
         return match given.remove("command").as_ref().and_then(Value::as_str) {
             Some("view") => {
@@ -101,14 +106,14 @@ pub(super) fn meant(tool: &str, said: &str, mut given: Fields, schema: &Schema<'
                 "{said}: there is no command {other:?} here, so nothing was done. Call file_read, file_write or file_edit; \
                  to insert lines, replace a line with file_edit by itself and the new ones."
             )),
-            None => Ok(Meant { name: None, given, changed: false }),
+            None => Ok(ResolvedCall { name: None, given, changed: false }),
         };
     }
     if LISTERS.contains(&squashed.as_str()) && tool == "glob" {
         if !given.keys().any(|name| schema.named("glob", name).as_deref() == Some("pattern")) {
             given.insert("pattern".to_owned(), Value::from("**"));
         }
-        return Ok(Meant { name: None, given, changed: true });
+        return Ok(ResolvedCall { name: None, given, changed: true });
     }
     // `shell` may be a tool of its own here, for background commands; with nothing but a command it
     // means `bash`.
@@ -122,7 +127,7 @@ pub(super) fn meant(tool: &str, said: &str, mut given: Fields, schema: &Schema<'
             return another("bash", given);
         }
     }
-    Ok(Meant { name: None, given, changed: false })
+    Ok(ResolvedCall { name: None, given, changed: false })
 }
 
 /// Removes the empty arguments of the editor tool's other operations, which its schema makes models

@@ -305,17 +305,17 @@ impl Reader<'_> {
     fn unicode(&mut self) -> Result<char, JsonError> {
         let high = self.hex()?;
         if !(0xd800..0xdc00).contains(&high) {
-            return char::from_u32(high).ok_or_else(|| self.invalid("half a character is escaped"));
+            return char::from_u32(high).ok_or_else(|| self.invalid("an escape is half of a surrogate pair"));
         }
         if !self.rest().starts_with("\\u") {
-            return Err(self.invalid("half a character is escaped"));
+            return Err(self.invalid("an escape is half of a surrogate pair"));
         }
         self.at += 2;
         let low = self.hex()?.wrapping_sub(0xdc00);
         let code = 0x10000 + ((high - 0xd800) << 10) + low;
         char::from_u32(code)
             .filter(|_| low < 0x400)
-            .ok_or_else(|| self.invalid("half a character is escaped"))
+            .ok_or_else(|| self.invalid("an escape is half of a surrogate pair"))
     }
 
     fn hex(&mut self) -> Result<u32, JsonError> {

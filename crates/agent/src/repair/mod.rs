@@ -5,12 +5,12 @@
 //! events and the tool see the repaired call; the model gets back what it wrote.
 
 mod arguments;
+mod batch;
 mod fields;
 mod foreign;
 pub(crate) mod json;
 mod names;
 mod schema;
-mod several;
 mod shapes;
 #[cfg(test)]
 mod tests;
@@ -18,11 +18,11 @@ pub(crate) mod text;
 
 use crate::{AnyTool, Effect, MalformedArguments, policy};
 use arguments::Fitted;
+pub(crate) use batch::BatchedReads;
 use json::JsonError;
 use schema::Fields;
 use schema::Schema;
 use serde_json::Value;
-pub(crate) use several::Several;
 use std::sync::Arc;
 
 /// Characters of unreadable arguments that are repeated to the model.
@@ -86,7 +86,7 @@ pub(crate) fn read(
     let own = tool.name().into_owned();
     let refuse = |text| Refusal { tool: Some(own.clone()), text };
     let (values, repaired) = values(tool.as_ref(), arguments, cut_at).map_err(refuse)?;
-    let mut calls: Vec<One> = Vec::new();
+    let mut calls: Vec<FittedCall> = Vec::new();
     for value in values {
         let tool = tool.clone();
         calls.extend(one(known, tool, name, value).map_err(refuse)?);
@@ -98,7 +98,7 @@ pub(crate) fn read(
     let same = rest.iter().all(|call| call.tool.name() == meant.name());
     if !rest.is_empty() && (!same || meant.effect() != Effect::Reads) {
         return Err(refuse(format!(
-            "{} calls of {own} came as one, so nothing was done. Send each as a call of its own.",
+            "{} calls of {own} were sent as one, so nothing was done. Send each as a separate call.",
             calls.len()
         )));
     }
@@ -112,12 +112,12 @@ pub(crate) fn read(
 /// Returns the error text for arguments that the tool's parser rejects, with the given names and
 /// what the tool takes.
 pub(crate) fn unfit(tool: &dyn AnyTool, came: &[Value], error: &str) -> String {
-    let came = arguments::what_came(came.iter().filter_map(Value::as_object).flat_map(Fields::keys));
+    let came = arguments::describe_names(came.iter().filter_map(Value::as_object).flat_map(Fields::keys));
     format!("{error}; {came}. It takes {}.", Schema(&tool.spec().parameters).short())
 }
 
 /// A call whose arguments are fitted to its tool.
-struct One {
+struct FittedCall {
     tool: Arc<dyn AnyTool>,
     fitted: Fitted,
 }
@@ -179,7 +179,7 @@ fn cut_off(tool: &dyn AnyTool, cut_at: Option<u64>) -> String {
             format!("The call of {} was cut off at the limit of an answer; {nothing}. {parts}", tool.name())
         }
         None => format!(
-            "The call of {} was cut off: its arguments end before they are whole; {nothing}. Send the whole call \
+            "The call of {} was cut off: its arguments are incomplete; {nothing}. Send the whole call \
              again. If it is long, write in parts.",
             tool.name()
         ),
@@ -187,11 +187,16 @@ fn cut_off(tool: &dyn AnyTool, cut_at: Option<u64>) -> String {
 }
 
 /// Reads one value as a call, or as several reads if it holds a list.
-fn one(known: Known<'_>, tool: Arc<dyn AnyTool>, said: &str, value: Value) -> Result<Vec<One>, String> {
+fn one(
+    known: Known<'_>,
+    tool: Arc<dyn AnyTool>,
+    said: &str,
+    value: Value,
+) -> Result<Vec<FittedCall>, String> {
     let spec = tool.spec();
     let schema = Schema(&spec.parameters);
     let (given, unwrapped) = fields_of(&tool, &schema, said, value)?;
-    let foreign::Meant { name, given, changed } = foreign::meant(&tool.name(), said, given, &schema)?;
+    let foreign::ResolvedCall { name, given, changed } = foreign::meant(&tool.name(), said, given, &schema)?;
     let (tool, spec) = match name {
         Some(name) => {
             let Some(tool) = known.tools.iter().find(|tool| tool.name() == name).cloned() else {
@@ -206,7 +211,7 @@ fn one(known: Known<'_>, tool: Arc<dyn AnyTool>, said: &str, value: Value) -> Re
     // The arguments of an MCP server's tool are for the server to check.
     if !schema.is_closed() || policy::is_foreign(&spec.name) {
         let fitted = Fitted { fields: given, changed: unwrapped || changed, notes: Vec::new() };
-        return Ok(vec![One { tool, fitted }]);
+        return Ok(vec![FittedCall { tool, fitted }]);
     }
     let lists = foreign::split_paths(&tool, &schema, given);
     let several = lists.len() > 1;
@@ -215,7 +220,7 @@ fn one(known: Known<'_>, tool: Arc<dyn AnyTool>, said: &str, value: Value) -> Re
         .map(|given| {
             let mut fitted = arguments::fit(&spec.name, &schema, given)?;
             fitted.changed |= unwrapped || changed || several;
-            Ok(One { tool: tool.clone(), fitted })
+            Ok(FittedCall { tool: tool.clone(), fitted })
         })
         .collect()
 }
@@ -251,14 +256,14 @@ fn fields_of(
 fn not_an_object(tool: &Arc<dyn AnyTool>, schema: &Schema<'_>, what: &str) -> String {
     let name = tool.name();
     format!(
-        "The arguments of {name} are an object, and {what} came; nothing was done. It takes {}.",
+        "The arguments of {name} must be an object, but {what} was sent; nothing was done. It takes {}.",
         schema.short()
     )
 }
 
 /// Describes how calls were read, in one line.
-fn note(calls: &[One]) -> String {
-    let said = |call: &One| {
+fn note(calls: &[FittedCall]) -> String {
+    let said = |call: &FittedCall| {
         let short: Fields =
             call.fitted.fields.iter().map(|(name, value)| (name.clone(), short(value))).collect();
         format!("{} {}", call.tool.name(), Value::Object(short))

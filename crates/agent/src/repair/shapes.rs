@@ -56,7 +56,7 @@ fn lines(schema: &Schema<'_>, given: &mut Fields, done: &mut Reshaped) -> Result
         end = match whole(&value) {
             Some(last) => Some(last),
             None if value.is_null() => None,
-            None => return Err(format!("file_read: {name:?} is no line number; nothing was read.")),
+            None => return Err(format!("file_read: {name:?} is not a line number; nothing was read.")),
         };
     }
     if start.is_none() && end.is_none() {
@@ -109,7 +109,7 @@ fn command(given: &mut Fields, done: &mut Reshaped) -> Result<(), String> {
         let words: Option<Vec<&str>> = words.iter().map(Value::as_str).collect();
         let Some(words) = words else {
             return Err(
-                "bash: the list of words holds something that is no text; nothing was run.".to_owned()
+                "bash: the list of words contains something that is not text; nothing was run.".to_owned()
             );
         };
         let line = line_of(&words);
@@ -207,7 +207,7 @@ fn search(schema: &Schema<'_>, given: &mut Fields, done: &mut Reshaped) -> Resul
     {
         let Some(glob) = value.as_str().and_then(fields::file_type) else {
             return Err(format!(
-                "grep: {name:?} is no file type that is known here; name the files with \"glob\", such as *.py. Nothing was searched."
+                "grep: {name:?} is not a known file type; select the files with \"glob\", such as *.py. Nothing was searched."
             ));
         };
         restrict(schema, given, glob.to_owned())?;

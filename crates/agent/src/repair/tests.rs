@@ -212,8 +212,8 @@ fn unknown_arguments_are_refused_with_those_there_are() {
         ("file_read", json!({"path": "a", "ofset": 3}), "Did you mean \"offset\"?"),
         ("file_read", json!({"path": "a", "encoding": "latin-1"}), "has no argument \"encoding\""),
         ("grep", json!({"pattern": "x", "multiline": true, "foo": 1}), "\"foo\""),
-        ("file_edit", json!({"old_str": "x"}), "missing field `path`; what came is \"old_str\""),
-        ("file_read", json!({}), "missing field `path`; no arguments came. It takes {\"path\": string"),
+        ("file_edit", json!({"old_str": "x"}), "missing field `path`; the arguments sent are \"old_str\""),
+        ("file_read", json!({}), "missing field `path`; no arguments were sent. It takes {\"path\": string"),
         ("file_read", json!({"path": "a", "file": "b"}), "given twice"),
         ("file_read", json!({"path": "a", "view_range": ["x"]}), "two line numbers"),
     ] {

@@ -13,7 +13,7 @@ use crate::{
         controls::Running,
         message::{Message, Queued},
     },
-    settings::Live,
+    settings::LiveSettings,
     sources::Sources,
     sources::server::ClientServer,
 };
@@ -32,11 +32,11 @@ pub struct SessionHandle {
     inbox: mpsc::UnboundedSender<Message>,
     state: watch::Receiver<SessionState>,
     models: Arc<dyn Models>,
-    told: Arc<Notified>,
+    notified: Arc<Notified>,
     sources: Sources,
     watchers: Arc<Watchers>,
     prompts: Arc<AtomicU64>,
-    settings: Arc<Live>,
+    settings: Arc<LiveSettings>,
     running: Arc<Running>,
 }
 
@@ -90,7 +90,7 @@ impl SessionHandle {
             inbox,
             state: controls.states(),
             models,
-            told: session.log().told().clone(),
+            notified: session.log().notified().clone(),
             sources: session.toolbox().sources().clone(),
             watchers,
             prompts: Arc::default(),
@@ -116,7 +116,7 @@ impl SessionHandle {
 
     /// Returns the settings in force for the session now.
     pub async fn settings(&self) -> Arc<RuntimeOptions> {
-        self.settings.look().await
+        self.settings.reload().await
     }
 
     /// Makes the session reload its settings and notify its clients of changes.
@@ -168,14 +168,14 @@ impl SessionHandle {
     /// emitted, and the state of what is in progress: the text so far of streamed messages, and
     /// what running calls show. Later events follow both.
     pub fn at_rest(&self, then: impl FnOnce()) -> (u64, Vec<SessionEvent>) {
-        self.told.at_rest(then)
+        self.notified.at_rest(then)
     }
 
     /// Adds a client, which from now on receives every event and request for approval. Returns
     /// false if the last client has left: the session is about to be closed, and can be opened
     /// again after that.
     pub fn join(&self, surface: Surface) -> bool {
-        self.told.join(&self.watchers, surface)
+        self.notified.join(&self.watchers, surface)
     }
 
     /// Removes a client; returns whether any remain. If none remain, the caller must close the
@@ -186,7 +186,7 @@ impl SessionHandle {
     }
 
     /// Whether a client receives this session's events.
-    pub fn tells(&self, client: &Arc<dyn Client>) -> bool {
+    pub fn notifies(&self, client: &Arc<dyn Client>) -> bool {
         self.watchers.includes(client)
     }
 
@@ -208,7 +208,7 @@ impl SessionHandle {
     /// Whether another process has taken the session over: nothing more can be recorded, and it
     /// must be opened again.
     pub fn is_lost(&self) -> bool {
-        self.told.is_lost()
+        self.notified.is_lost()
     }
 
     /// Cancels the running turn and the queued prompts; all settle as cancelled. Does nothing if no

@@ -17,8 +17,8 @@ use crate::{
     history::reading::missing_end,
     limits::EVENTS_PAGE,
     model::get_in_time,
-    session::controls::Heeded,
-    settings::{Fixed, Live, Settings},
+    session::controls::SettingsModes,
+    settings::{FixedSettings, LiveSettings, Settings},
     store::timed::TimedStore,
     text::sanitise::sanitise,
 };
@@ -73,7 +73,7 @@ impl Runtime {
     /// store that does not answer within its timeout has failed.
     pub fn new(store: Arc<dyn SessionStore>, models: Arc<dyn Models>, options: RuntimeOptions) -> Arc<Self> {
         let tool_providers = options.tool_providers.clone();
-        Self::with_settings(store, models, Arc::new(Fixed(Arc::new(options))), tool_providers)
+        Self::with_settings(store, models, Arc::new(FixedSettings(Arc::new(options))), tool_providers)
     }
 
     /// Creates a runtime whose sessions follow the settings of their directories.
@@ -138,9 +138,9 @@ impl Runtime {
         self.sessions().values().for_each(SessionHandle::settings_changed);
     }
 
-    async fn follow(&self, id: &SessionId, folder: &AbsPath) -> Result<Arc<Live>, SessionError> {
+    async fn follow(&self, id: &SessionId, folder: &AbsPath) -> Result<Arc<LiveSettings>, SessionError> {
         let followed = self.settings.follow(id, folder).await.map_err(SessionError::Settings)?;
-        Ok(Arc::new(Live::new(followed).await))
+        Ok(Arc::new(LiveSettings::new(followed).await))
     }
 
     /// Creates a session. `attach` returns the surface once the id is known.
@@ -178,8 +178,9 @@ impl Runtime {
         };
         let lease = self.store.create(record).await?;
         let surface = attach(&id);
-        let heeded = Heeded { mode: Some(state.mode), permission_mode: Some(state.permission_mode) };
-        let begin = Begin { cwd: new.cwd, state, last: 0, servers: new.servers, settings, heeded };
+        let settings_modes =
+            SettingsModes { mode: Some(state.mode), permission_mode: Some(state.permission_mode) };
+        let begin = Begin { cwd: new.cwd, state, last: 0, servers: new.servers, settings, settings_modes };
         Ok(self.start(begin, lease, surface))
     }
 
@@ -262,7 +263,7 @@ impl Runtime {
         record: SessionRecord,
         folders: Option<Vec<AbsPath>>,
         servers: Vec<ClientServer>,
-        (lease, settings): (Lease, Arc<Live>),
+        (lease, settings): (Lease, Arc<LiveSettings>),
         attach: impl FnOnce(&SessionId) -> Surface + Send,
     ) -> Result<SessionHandle, SessionError> {
         let (last, additional_directories) = match self.ready(&record, folders, &lease).await {
@@ -284,8 +285,8 @@ impl Runtime {
         };
         let surface = attach(&record.id);
         // The user may have chosen the stored modes, so they do not follow the settings.
-        let heeded = Heeded::default();
-        let begin = Begin { cwd: record.cwd, state, last, servers, settings, heeded };
+        let settings_modes = SettingsModes::default();
+        let begin = Begin { cwd: record.cwd, state, last, servers, settings, settings_modes };
         Ok(self.start(begin, lease, surface))
     }
 

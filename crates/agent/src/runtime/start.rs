@@ -10,11 +10,11 @@ use crate::{
     policy::{self, Grants},
     session::{
         Session,
-        controls::{Controls, Heeded},
+        controls::{Controls, SettingsModes},
         models::SessionModels,
         toolbox::Toolbox,
     },
-    settings::Live,
+    settings::LiveSettings,
     sources::Sources,
     text::panic::panic_text,
     tools,
@@ -31,14 +31,14 @@ pub(super) struct Begin {
     /// Number of the last event that the client does not need to receive.
     pub(super) last: u64,
     pub(super) servers: Vec<ClientServer>,
-    pub(super) settings: Arc<Live>,
-    pub(super) heeded: Heeded,
+    pub(super) settings: Arc<LiveSettings>,
+    pub(super) settings_modes: SettingsModes,
 }
 
 impl Runtime {
     /// Starts the task of a session.
     pub(super) fn start(self: &Arc<Self>, begin: Begin, lease: Lease, surface: Surface) -> SessionHandle {
-        let Begin { cwd, mut state, last, servers, settings, heeded } = begin;
+        let Begin { cwd, mut state, last, servers, settings, settings_modes } = begin;
         let id = lease.session.clone();
         let models = settings.models().unwrap_or_else(|| self.models.clone());
         state.sandbox = policy::expected(&settings.seen().sandbox, surface.system.routes().spawn);
@@ -53,7 +53,7 @@ impl Runtime {
         let state = watch::Sender::new(state);
         let log = SessionLog::new(self.store.clone(), lease, watchers.clone(), last, memory, state.clone());
         let grants = Arc::new(Grants::default());
-        let controls = Controls::new(state, log.clone(), grants.clone(), settings.clone(), heeded);
+        let controls = Controls::new(state, log.clone(), grants.clone(), settings.clone(), settings_modes);
         let gate = Gate::new(&id, surface.system, log.clone(), grants, settings, &cwd, folders);
         let toolbox = Toolbox::new(tools, sources.clone(), self.prefixes.clone());
         let session = Session::new(id, cwd, log, gate, toolbox, SessionModels::new(models.clone()));

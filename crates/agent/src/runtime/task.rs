@@ -48,11 +48,11 @@ impl SessionTask {
     /// Runs until the session is closed or every handle is dropped. Returns the senders of those
     /// waiting for the end.
     pub(crate) async fn run(self) -> Vec<oneshot::Sender<()>> {
-        let telling = tell_commands(self.session.toolbox().sources().clone(), self.session.log().clone());
+        let notifying = notify_commands(self.session.toolbox().sources().clone(), self.session.log().clone());
         tokio::select! {
             biased;
             closing = self.work() => closing,
-            never = telling => match never {},
+            never = notifying => match never {},
         }
     }
 
@@ -68,7 +68,7 @@ impl SessionTask {
                 Some(prompt) => prompt,
                 None => match self.inbox.recv().await {
                     Some(Message::Rewind(target, reply)) => {
-                        self.session.look_at_settings().await;
+                        self.session.reload_settings().await;
                         self.move_on();
                         let state = self.controls.state();
                         // The receiver may have been dropped.
@@ -84,7 +84,7 @@ impl SessionTask {
             };
             let Queued { number, content, recorded, reply } = prompt;
             // Boxed, so that a session without a running turn does not hold memory for one.
-            let result = Box::pin(self.turn(number, turn::Prompted { content, recorded })).await;
+            let result = Box::pin(self.turn(number, turn::TurnInput { content, recorded })).await;
             // The receiver may have been dropped.
             let _ = reply.send(result);
         }
@@ -92,9 +92,9 @@ impl SessionTask {
         self.closing
     }
 
-    async fn turn(&mut self, number: u64, prompt: turn::Prompted) -> Result<PromptOutcome, TurnError> {
+    async fn turn(&mut self, number: u64, prompt: turn::TurnInput) -> Result<PromptOutcome, TurnError> {
         let cancel = self.controls.begin_turn();
-        self.controls.heed_settings().await;
+        self.controls.follow_settings().await;
         self.move_on();
         self.session.begin_turn(self.controls.state().additional_directories);
         self.idle.wake(self.session.log().memory());
@@ -150,7 +150,7 @@ impl SessionTask {
                 if let Err(error) = self.session.recover().await {
                     tracing::warn!(session = %self.session.id(), %error, "the log could not be read again yet");
                 }
-                Err(TurnError::Panicked(text))
+                Err(TurnError::Panicked(text.to_owned()))
             }
         };
         self.idle.rest(&memory);
@@ -172,10 +172,10 @@ impl SessionTask {
 }
 
 /// Emits the session's slash commands to the client whenever they change.
-async fn tell_commands(sources: Sources, log: SessionLog) -> Infallible {
+async fn notify_commands(sources: Sources, log: SessionLog) -> Infallible {
     loop {
         sources.commands_changed().await;
-        log.tell(SessionEvent::Commands(commands::all(&sources)));
+        log.notify(SessionEvent::Commands(commands::all(&sources)));
     }
 }
 
@@ -219,7 +219,7 @@ async fn take(
             }
         }
         Message::Settings => {
-            controls.heed_settings().await;
+            controls.follow_settings().await;
         }
         Message::SetMode(mode, reply) => drop(reply.send(controls.set_mode(mode).await)),
         Message::SetPermissionMode(mode, reply) => drop(reply.send(controls.set_permission_mode(mode).await)),

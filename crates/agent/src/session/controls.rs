@@ -1,8 +1,8 @@
 //! The parts of a session that can change at any time.
 
 use crate::{
-    Effort, Mode, PermissionMode, RuntimeOptions, SessionEvent, SessionState, SettingsNews, StoreError,
-    log::SessionLog, policy::Grants, session::steering::Steering, settings::Live,
+    Effort, Mode, PermissionMode, RuntimeOptions, SessionEvent, SessionState, SettingsNotice, StoreError,
+    log::SessionLog, policy::Grants, session::steering::Steering, settings::LiveSettings,
 };
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use system::AbsPath;
@@ -37,14 +37,14 @@ impl Running {
 
 /// The modes that a session takes from the settings; `None` once the user has chosen one for it.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Heeded {
+pub(crate) struct SettingsModes {
     pub(crate) mode: Option<Mode>,
     pub(crate) permission_mode: Option<PermissionMode>,
 }
 
-impl Heeded {
+impl SettingsModes {
     /// Returns the modes that have changed in the settings.
-    fn news(self, now: &RuntimeOptions) -> (Option<Mode>, Option<PermissionMode>) {
+    fn changes(self, now: &RuntimeOptions) -> (Option<Mode>, Option<PermissionMode>) {
         fn other<T: PartialEq>(had: Option<T>, now: T) -> Option<T> {
             had.is_some_and(|had| had != now).then_some(now)
         }
@@ -62,9 +62,9 @@ pub(crate) struct Controls {
     grants: Arc<Grants>,
     /// Steering messages that the running turn has not taken yet.
     steering: Steering,
-    settings: Arc<Live>,
+    settings: Arc<LiveSettings>,
     /// The settings values from which the session's modes were taken.
-    heeded: Mutex<Heeded>,
+    settings_modes: Mutex<SettingsModes>,
     running: Arc<Running>,
 }
 
@@ -74,8 +74,8 @@ impl Controls {
         state: watch::Sender<SessionState>,
         log: SessionLog,
         grants: Arc<Grants>,
-        settings: Arc<Live>,
-        heeded: Heeded,
+        settings: Arc<LiveSettings>,
+        settings_modes: SettingsModes,
     ) -> Self {
         Self {
             state,
@@ -83,7 +83,7 @@ impl Controls {
             grants,
             steering: Steering::default(),
             settings,
-            heeded: Mutex::new(heeded),
+            settings_modes: Mutex::new(settings_modes),
             running: Arc::default(),
         }
     }
@@ -102,7 +102,7 @@ impl Controls {
         &self.steering
     }
 
-    pub(crate) fn settings(&self) -> &Arc<Live> {
+    pub(crate) fn settings(&self) -> &Arc<LiveSettings> {
         &self.settings
     }
 
@@ -141,20 +141,20 @@ impl Controls {
 
     /// Reloads the settings, emits their news, and applies changed modes, unless the user has
     /// chosen a mode for the session.
-    pub(crate) async fn heed_settings(&self) {
-        let now = self.settings.look().await;
-        for SettingsNews { severity, title, description } in self.settings.news() {
-            self.log.tell(SessionEvent::Notice { severity, title, description });
+    pub(crate) async fn follow_settings(&self) {
+        let now = self.settings.reload().await;
+        for SettingsNotice { severity, title, description } in self.settings.notices() {
+            self.log.notify(SessionEvent::Notice { severity, title, description });
         }
-        let (mode, permission_mode) = self.heeded().news(&now);
+        let (mode, permission_mode) = self.settings_modes().changes(&now);
         let recorded = async {
             if let Some(mode) = permission_mode {
                 self.change_permission_mode(mode).await?;
-                self.heeded().permission_mode = Some(mode);
+                self.settings_modes().permission_mode = Some(mode);
             }
             if let Some(mode) = mode {
                 self.change_mode(mode).await?;
-                self.heeded().mode = Some(mode);
+                self.settings_modes().mode = Some(mode);
             }
             Ok::<_, StoreError>(())
         };
@@ -165,12 +165,12 @@ impl Controls {
         }
     }
 
-    fn heeded(&self) -> MutexGuard<'_, Heeded> {
-        self.heeded.lock().unwrap_or_else(PoisonError::into_inner)
+    fn settings_modes(&self) -> MutexGuard<'_, SettingsModes> {
+        self.settings_modes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) async fn set_mode(&self, mode: Mode) -> Result<(), StoreError> {
-        self.heeded().mode = None;
+        self.settings_modes().mode = None;
         self.change_mode(mode).await
     }
 
@@ -179,7 +179,7 @@ impl Controls {
     }
 
     pub(crate) async fn set_permission_mode(&self, mode: PermissionMode) -> Result<(), StoreError> {
-        self.heeded().permission_mode = None;
+        self.settings_modes().permission_mode = None;
         self.change_permission_mode(mode).await
     }
 

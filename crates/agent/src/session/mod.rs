@@ -13,8 +13,8 @@ pub(crate) mod steering;
 pub(crate) mod toolbox;
 
 use crate::{
-    FileTracker, InnerCalls, LanguageModel, ModelError, Outputs, RuntimeOptions, SessionEvent, SessionId,
-    Shells, StoreError, Surface, TaskList, ToolCallId, ToolCallUpdate, ToolContext,
+    FileTracker, LanguageModel, ModelError, NestedCalls, Outputs, RuntimeOptions, SessionEvent, SessionId,
+    SessionResources, Shells, StoreError, Surface, ToolCallId, ToolCallUpdate, ToolContext,
     client::User,
     gate::{Gate, Ruling},
     history::{conversation::Conversation, reading::read_log},
@@ -37,12 +37,7 @@ pub(crate) struct Session {
     gate: Gate,
     toolbox: Toolbox,
     models: SessionModels,
-    files: Arc<FileTracker>,
-    tasks: Arc<TaskList>,
-    /// The background commands.
-    shells: Arc<Shells>,
-    /// Stores long results in full.
-    outputs: Arc<Outputs>,
+    resources: SessionResources,
     /// The problems already reported to the user.
     reported: HashSet<String>,
     /// Whether the user was warned that the context is nearly full.
@@ -68,10 +63,7 @@ impl Session {
             gate,
             toolbox,
             models,
-            files: Arc::default(),
-            tasks: Arc::default(),
-            shells: Arc::default(),
-            outputs,
+            resources: SessionResources { outputs, ..SessionResources::default() },
             reported: HashSet::new(),
             warned: false,
         }
@@ -105,12 +97,12 @@ impl Session {
 
     /// Returns which version of which file the model has seen.
     pub(crate) fn files(&self) -> &FileTracker {
-        &self.files
+        &self.resources.files
     }
 
     /// Returns the background commands.
     pub(crate) fn shells(&self) -> &Shells {
-        &self.shells
+        &self.resources.shells
     }
 
     pub(crate) fn models(&self) -> &SessionModels {
@@ -128,8 +120,8 @@ impl Session {
     }
 
     /// Reloads the settings.
-    pub(crate) async fn look_at_settings(&self) -> Arc<RuntimeOptions> {
-        self.gate.settings().look().await
+    pub(crate) async fn reload_settings(&self) -> Arc<RuntimeOptions> {
+        self.gate.settings().reload().await
     }
 
     pub(crate) fn log(&self) -> &SessionLog {
@@ -147,8 +139,8 @@ impl Session {
     }
 
     /// Emits an event to the client that is not stored.
-    pub(crate) fn tell(&self, event: SessionEvent) {
-        self.log.tell(event);
+    pub(crate) fn notify(&self, event: SessionEvent) {
+        self.log.notify(event);
     }
 
     /// Waits until the client can take more events or the turn is cancelled (backpressure).
@@ -193,7 +185,7 @@ impl Session {
         let repairs = conversation.repairs();
         repairs.iter().for_each(|repair| conversation.apply(repair));
         self.log.record(repairs).await?;
-        conversation.files().for_each(|path| self.files.named(path));
+        conversation.files().for_each(|path| self.resources.files.named(path));
         conversation.share_prefixes(self.toolbox.shared());
         // Events recorded meanwhile (modes, titles and the like) are not part of the conversation.
         self.log.memory().hold(conversation);
@@ -217,7 +209,7 @@ impl Session {
                     update.status.is_none(),
                     "a tool shows progress; its status is the turn's to change"
                 );
-                log.tell(SessionEvent::ToolCall(update));
+                log.notify(SessionEvent::ToolCall(update));
             }),
             asked,
             confined: ruling.is_confined(),
@@ -230,10 +222,7 @@ impl Session {
         ToolContext {
             system: self.system().clone(),
             cwd: self.cwd.clone(),
-            files: self.files.clone(),
-            tasks: self.tasks.clone(),
-            shells: self.shells.clone(),
-            outputs: self.outputs.clone(),
+            session: self.resources.clone(),
             user: Arc::new(User(self.log.client().clone())),
             call: ToolCallId(String::new()),
             progress: Arc::new(|_| {}),
@@ -241,7 +230,7 @@ impl Session {
             asked: false,
             confined: false,
             limits: self.settings().limits.tools.clone(),
-            inner: InnerCalls::default(),
+            nested_calls: NestedCalls::default(),
         }
     }
 
@@ -275,7 +264,7 @@ impl Session {
 
     /// Ends the background commands and releases the lease.
     pub(crate) async fn end(&self) {
-        self.shells.end().await;
+        self.resources.shells.end().await;
         if let Err(error) = self.log.release().await {
             tracing::warn!(session = %self.id, %error, "the lease could not be given back");
         }

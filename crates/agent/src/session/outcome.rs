@@ -81,7 +81,7 @@ pub enum RewindError {
         last: u64,
     },
     /// There is no rewind to undo.
-    #[error("there is no rewind to take back")]
+    #[error("there is no rewind to undo")]
     NothingToRedo,
     /// The rewind was cancelled before anything changed.
     #[error("cancelled; nothing was changed")]
@@ -95,13 +95,13 @@ impl fmt::Display for RewindReport {
     /// Writes a line for each file, for the user.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.restored.is_empty() && self.merged.is_empty() && self.left.is_empty() {
-            return writeln!(f, "Nothing was to be restored.");
+            return writeln!(f, "There was nothing to restore.");
         }
         for path in &self.restored {
             writeln!(f, "- restored `{path}`")?;
         }
         for path in &self.merged {
-            writeln!(f, "- restored `{path}`, with what was changed elsewhere in it since")?;
+            writeln!(f, "- restored `{path}`; later changes elsewhere in it were kept")?;
         }
         for (path, reason) in &self.left {
             writeln!(f, "- left `{path}` as it is: {reason}")?;

@@ -39,7 +39,7 @@ pub trait FollowedSettings: Send + Sync {
     async fn now(&self) -> Arc<RuntimeOptions>;
 
     /// Returns the news about the settings since the last call, for the session's user.
-    fn news(&self) -> Vec<SettingsNews>;
+    fn notices(&self) -> Vec<SettingsNotice>;
 
     /// Returns the models of the session, if they differ from the runtime's.
     fn models(&self) -> Option<Arc<dyn Models>> {
@@ -49,7 +49,7 @@ pub trait FollowedSettings: Send + Sync {
 
 /// News about the settings of a running session, for its user.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SettingsNews {
+pub struct SettingsNotice {
     /// How severe it is.
     pub severity: Severity,
     /// What happened, in one line.
@@ -59,10 +59,10 @@ pub struct SettingsNews {
 }
 
 /// Settings that never change.
-pub(crate) struct Fixed(pub(crate) Arc<RuntimeOptions>);
+pub(crate) struct FixedSettings(pub(crate) Arc<RuntimeOptions>);
 
 #[async_trait]
-impl Settings for Fixed {
+impl Settings for FixedSettings {
     async fn of(&self, _folder: Option<&AbsPath>) -> Result<Arc<RuntimeOptions>, String> {
         Ok(self.0.clone())
     }
@@ -77,43 +77,43 @@ impl Settings for Fixed {
 }
 
 #[async_trait]
-impl FollowedSettings for Fixed {
+impl FollowedSettings for FixedSettings {
     async fn now(&self) -> Arc<RuntimeOptions> {
         self.0.clone()
     }
 
-    fn news(&self) -> Vec<SettingsNews> {
+    fn notices(&self) -> Vec<SettingsNotice> {
         Vec::new()
     }
 }
 
 /// A session's settings, with the values last loaded.
-pub(crate) struct Live {
+pub(crate) struct LiveSettings {
     followed: Arc<dyn FollowedSettings>,
     seen: Mutex<Arc<RuntimeOptions>>,
 }
 
-impl Live {
+impl LiveSettings {
     pub(crate) async fn new(followed: Arc<dyn FollowedSettings>) -> Self {
         let now = followed.now().await;
         Self { followed, seen: Mutex::new(now) }
     }
 
-    /// Returns the values last loaded. Call [`Live::look`] before a decision.
+    /// Returns the values last loaded. Call [`LiveSettings::reload`] before a decision.
     pub(crate) fn seen(&self) -> Arc<RuntimeOptions> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Reloads and returns the settings.
-    pub(crate) async fn look(&self) -> Arc<RuntimeOptions> {
+    pub(crate) async fn reload(&self) -> Arc<RuntimeOptions> {
         let now = self.followed.now().await;
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&now);
         now
     }
 
     /// Returns the news for the user.
-    pub(crate) fn news(&self) -> Vec<SettingsNews> {
-        self.followed.news()
+    pub(crate) fn notices(&self) -> Vec<SettingsNotice> {
+        self.followed.notices()
     }
 
     pub(crate) fn models(&self) -> Option<Arc<dyn Models>> {

@@ -7,7 +7,7 @@ use crate::{
     limits::{SHELL_LINE_CHARS, SHELL_NEWS_BYTES, SHELL_NEWS_LINES, SHELLS, SHELLS_END_WAIT, SHELLS_ENDED},
     text::cut,
 };
-pub(crate) use shell::{Shell, ShellEnd, Taken};
+pub(crate) use shell::{Shell, ShellEnd, UnreadOutput};
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -102,12 +102,12 @@ impl Shells {
         }
     }
 
-    /// Returns the news about commands that ended by themselves and whose end the model does not
+    /// Returns the ended about commands that ended by themselves and whose end the model does not
     /// know, each once; `None` if there is none.
-    pub(crate) fn take_news(&self) -> Option<String> {
+    pub(crate) fn take_ended(&self) -> Option<String> {
         let shells = self.lock().shells.clone();
-        let news: Vec<_> = shells.iter().filter_map(|shell| news(shell)).collect();
-        (!news.is_empty()).then(|| news.join("\n"))
+        let ended: Vec<_> = shells.iter().filter_map(|shell| ended(shell)).collect();
+        (!ended.is_empty()).then(|| ended.join("\n"))
     }
 
     /// Stops all commands and waits for them, with a timeout.
@@ -143,9 +143,9 @@ fn names(shells: &[Arc<Shell>]) -> String {
     shells.iter().map(|shell| shell.id().to_owned()).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the news about a command that has ended, with the end of its unread output.
-fn news(shell: &Shell) -> Option<String> {
-    let (end, unread) = shell.take_news()?;
+/// Returns the ended about a command that has ended, with the end of its unread output.
+fn ended(shell: &Shell) -> Option<String> {
+    let (end, unread) = shell.take_ended()?;
     let mut text =
         format!("The background command {} ({}) has ended. {end}", shell.id(), shell.line(SHELL_LINE_CHARS));
     let last = cut::last_lines(&unread, SHELL_NEWS_LINES, SHELL_NEWS_BYTES);

@@ -37,7 +37,7 @@ impl ShellEnd {
         match self {
             Self::Exited(status) => ending(status),
             Self::Stopped => "Stopped".to_owned(),
-            Self::TimedOut => "Stopped: its time was up".to_owned(),
+            Self::TimedOut => "Stopped: it reached its time limit".to_owned(),
             Self::NotConfined(why) => why.clone(),
         }
     }
@@ -45,7 +45,7 @@ impl ShellEnd {
 
 /// Output that was read, and how the command ended, if it has.
 #[derive(Debug)]
-pub(crate) struct Taken {
+pub(crate) struct UnreadOutput {
     /// The output since the last read, as plain text.
     pub(crate) said: String,
     /// How it ended.
@@ -166,20 +166,20 @@ impl Shell {
     }
 
     /// Waits until there is unread output or the command has ended, with a timeout.
-    pub(crate) async fn heard_within(&self, wait: Duration) {
-        let _ = timeout(wait, self.until(|state| state.has_news() || state.end.is_some())).await;
+    pub(crate) async fn wait_for_output(&self, wait: Duration) {
+        let _ = timeout(wait, self.until(|state| state.has_unread() || state.end.is_some())).await;
     }
 
     /// Takes the output since the last read. The end, if included, counts as known to the model.
-    pub(crate) fn take(&self) -> Taken {
+    pub(crate) fn take(&self) -> UnreadOutput {
         let mut state = self.shared.lock();
         state.told |= state.end.is_some();
-        Taken { said: state.take_unread(), end: state.end.clone() }
+        UnreadOutput { said: state.take_unread(), end: state.end.clone() }
     }
 
     /// Returns how the command ended by itself, with the unread output, unless the end is already
     /// known to the model. The output stays unread.
-    pub(super) fn take_news(&self) -> Option<(String, String)> {
+    pub(super) fn take_ended(&self) -> Option<(String, String)> {
         let mut state = self.shared.lock();
         let end = state.end.as_ref().filter(|_| !state.told)?.words();
         state.told = true;
@@ -212,8 +212,8 @@ impl Shared {
     }
 
     /// Takes completed text, and the incomplete last line.
-    fn say(&self, ended: &str, unfinished: Option<String>) {
-        self.lock().say(ended, unfinished.unwrap_or_default());
+    fn push(&self, ended: &str, unfinished: Option<String>) {
+        self.lock().push(ended, unfinished.unwrap_or_default());
         self.changed.notify_waiters();
     }
 
@@ -224,7 +224,7 @@ impl Shared {
 }
 
 impl State {
-    fn say(&mut self, ended: &str, unfinished: String) {
+    fn push(&mut self, ended: &str, unfinished: String) {
         if !ended.is_empty() {
             let ahead = std::mem::take(&mut self.ahead);
             match ended.strip_prefix(&ahead) {
@@ -241,7 +241,7 @@ impl State {
         }
     }
 
-    fn has_news(&self) -> bool {
+    fn has_unread(&self) -> bool {
         !self.unread.is_empty() || !self.unfinished.is_empty() && self.unfinished != self.ahead
     }
 
@@ -287,7 +287,7 @@ async fn carry(
             },
             () = &mut late => break Some(ShellEnd::TimedOut),
             piece = process.next_output() => match piece {
-                Some(piece) => hear(&shared, &mut plain, &piece),
+                Some(piece) => append_output(&shared, &mut plain, &piece),
                 None => break None,
             },
         }
@@ -297,7 +297,7 @@ async fn carry(
             process.kill().await;
             let last = async {
                 while let Some(piece) = process.next_output().await {
-                    hear(&shared, &mut plain, &piece);
+                    append_output(&shared, &mut plain, &piece);
                 }
             };
             let _ = timeout(SHELL_INPUT_WAIT, last).await;
@@ -308,19 +308,19 @@ async fn carry(
             status => ShellEnd::Exited(status.unwrap_or_default()),
         },
     };
-    shared.say(&plain.rest(), None);
+    shared.push(&plain.rest(), None);
     shared.end(end);
 }
 
-fn hear(shared: &Shared, plain: &mut PlainOutput, piece: &Output) {
+fn append_output(shared: &Shared, plain: &mut PlainOutput, piece: &Output) {
     match piece {
         Output::Text(text) => {
             let ended = plain.push(text);
-            shared.say(&ended, plain.unfinished());
+            shared.push(&ended, plain.unfinished());
         }
         Output::Gap => {
             let rest = plain.rest();
-            shared.say(&format!("{rest}\n{}\n", cut::LOST), None);
+            shared.push(&format!("{rest}\n{}\n", cut::LOST), None);
         }
     }
 }

@@ -51,7 +51,7 @@ pub trait ToolSource: Send + Sync {
     /// Expands one of the source's commands to the content for the model; the error is for the
     /// user. `None` if the source has no such command: the prompt then goes to the model unchanged.
     /// `refused` is called before a known command is executed.
-    async fn say(
+    async fn expand_command(
         &self,
         _command: &str,
         _arguments: &str,
@@ -200,14 +200,14 @@ impl Sources {
     }
 
     /// Expands a command through the first source that has it.
-    pub(crate) async fn say(
+    pub(crate) async fn expand_command(
         &self,
         command: &str,
         arguments: &str,
         refused: &Refused<'_>,
     ) -> Option<Result<Vec<Content>, String>> {
         for source in self.0.iter() {
-            if let Some(said) = source.say(command, arguments, refused).await {
+            if let Some(said) = source.expand_command(command, arguments, refused).await {
                 return Some(said);
             }
         }

@@ -1,9 +1,9 @@
 //! Text and JSON: sanitising for display, truncation, measuring.
 
 pub(crate) mod cut;
-pub(crate) mod halves;
 pub(crate) mod json_bytes;
 pub(crate) mod panic;
 pub(crate) mod plain;
 pub(crate) mod redact;
 pub(crate) mod sanitise;
+pub(crate) mod surrogates;

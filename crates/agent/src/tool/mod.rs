@@ -8,7 +8,7 @@ pub(crate) mod sampling;
 pub(crate) mod titles;
 
 use crate::{
-    Access, AskUser, FileTracker, InnerCalls, Location, Outputs, SessionEvent, Shells, TaskList, ToolCallId,
+    Access, AskUser, FileTracker, Location, NestedCalls, Outputs, SessionEvent, Shells, TaskList, ToolCallId,
     ToolCallUpdate, ToolContent, ToolKind, ToolLimits, ToolResult, ToolSpec,
 };
 use async_trait::async_trait;
@@ -78,13 +78,9 @@ pub struct Description {
     pub locations: Vec<Location>,
 }
 
-/// The session state and services that a tool may use while it runs.
-#[derive(Clone)]
-pub struct ToolContext {
-    /// The system that performs all effects.
-    pub system: Arc<dyn System>,
-    /// The session's directory, against which relative paths are resolved.
-    pub cwd: AbsPath,
+/// What a session keeps for its tools from one call to the next. Clones share it.
+#[derive(Clone, Default)]
+pub struct SessionResources {
     /// The record of which file contents the model has seen.
     pub files: Arc<FileTracker>,
     /// The session's tasks.
@@ -93,6 +89,17 @@ pub struct ToolContext {
     pub shells: Arc<Shells>,
     /// The store of the full text of long results.
     pub outputs: Arc<Outputs>,
+}
+
+/// The session state and services that a tool may use while it runs.
+#[derive(Clone)]
+pub struct ToolContext {
+    /// The system that performs all effects.
+    pub system: Arc<dyn System>,
+    /// The session's directory, against which relative paths are resolved.
+    pub cwd: AbsPath,
+    /// What the session keeps for its tools.
+    pub session: SessionResources,
     /// The user, for questions.
     pub user: Arc<dyn AskUser>,
     /// The id of the current call.
@@ -110,7 +117,7 @@ pub struct ToolContext {
     /// The limits in force.
     pub limits: ToolLimits,
     /// The session's tools, for a tool that makes nested calls.
-    pub inner: InnerCalls,
+    pub nested_calls: NestedCalls,
 }
 
 /// The output of a call.

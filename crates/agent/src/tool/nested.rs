@@ -3,14 +3,14 @@
 //! The session's side, which serves the requests, is `turn::calls`.
 
 use super::AnyTool;
-use crate::{Mode, SampleRequest, Sampled, ToolResult, ToolSpec, limits::INNER_CALLS};
+use crate::{Mode, SampleRequest, Sampled, ToolResult, ToolSpec, limits::NESTED_CALLS};
 use serde_json::Value;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 
 /// A running call's handle to the session's tools; empty where nested calls are not possible.
 #[derive(Clone, Default)]
-pub struct InnerCalls(Option<mpsc::Sender<NestedRequest>>);
+pub struct NestedCalls(Option<mpsc::Sender<NestedRequest>>);
 
 /// The tool that a nested call invokes.
 #[derive(Clone)]
@@ -23,7 +23,7 @@ pub enum Callee {
 
 /// The reason why a nested call was not run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum InnerError {
+pub enum NestedCallError {
     /// The session has no such tool.
     #[error("unknown tool {0}")]
     Unknown(String),
@@ -61,14 +61,14 @@ pub enum InnerError {
 /// A request of a running call to its session.
 pub(crate) enum NestedRequest {
     Tools(oneshot::Sender<Vec<ToolSpec>>),
-    Call { callee: Callee, arguments: Value, reply: oneshot::Sender<Result<ToolResult, InnerError>> },
-    Sample { request: Box<SampleRequest>, reply: oneshot::Sender<Result<Sampled, InnerError>> },
+    Call { callee: Callee, arguments: Value, reply: oneshot::Sender<Result<ToolResult, NestedCallError>> },
+    Sample { request: Box<SampleRequest>, reply: oneshot::Sender<Result<Sampled, NestedCallError>> },
 }
 
-impl InnerCalls {
+impl NestedCalls {
     /// Creates a handle for a call and the receiver from which the session serves its requests.
     pub(crate) fn channel() -> (Self, mpsc::Receiver<NestedRequest>) {
-        let (requests, served) = mpsc::channel(INNER_CALLS);
+        let (requests, served) = mpsc::channel(NESTED_CALLS);
         (Self(Some(requests)), served)
     }
 
@@ -82,21 +82,21 @@ impl InnerCalls {
 
     /// Calls a tool and waits for its result. The failure of a tool that ran is part of the result,
     /// not an error.
-    pub async fn call(&self, callee: Callee, arguments: Value) -> Result<ToolResult, InnerError> {
-        let Some(requests) = &self.0 else { return Err(InnerError::Unavailable) };
+    pub async fn call(&self, callee: Callee, arguments: Value) -> Result<ToolResult, NestedCallError> {
+        let Some(requests) = &self.0 else { return Err(NestedCallError::Unavailable) };
         let (reply, result) = oneshot::channel();
         let nested = NestedRequest::Call { callee, arguments, reply };
-        requests.send(nested).await.map_err(|_| InnerError::Cancelled)?;
-        result.await.unwrap_or(Err(InnerError::Cancelled))
+        requests.send(nested).await.map_err(|_| NestedCallError::Cancelled)?;
+        result.await.unwrap_or(Err(NestedCallError::Cancelled))
     }
 
     /// Sends a request to the model of the running turn, if the rules or the user allow it.
     /// Dropping the future cancels the request.
-    pub async fn sample(&self, request: SampleRequest) -> Result<Sampled, InnerError> {
-        let Some(requests) = &self.0 else { return Err(InnerError::Unavailable) };
+    pub async fn sample(&self, request: SampleRequest) -> Result<Sampled, NestedCallError> {
+        let Some(requests) = &self.0 else { return Err(NestedCallError::Unavailable) };
         let (reply, sampled) = oneshot::channel();
         let nested = NestedRequest::Sample { request: Box::new(request), reply };
-        requests.send(nested).await.map_err(|_| InnerError::Cancelled)?;
-        sampled.await.unwrap_or(Err(InnerError::Cancelled))
+        requests.send(nested).await.map_err(|_| NestedCallError::Cancelled)?;
+        sampled.await.unwrap_or(Err(NestedCallError::Cancelled))
     }
 }

@@ -126,7 +126,7 @@ async fn ask(cx: &ToolContext, text: &str, choices: Vec<Choice>) -> Result<ToolO
             "The user dismissed the question. Go on with what you think best, or stop and say what you need.",
         )),
         QuestionOutcome::Unavailable => Err(ToolError::message(
-            "Nobody can be asked here. Go on with what you think best, and say what you assumed.",
+            "No user can be asked here. Go on with what you think best, and say what you assumed.",
         )),
     }
 }

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     Access, Content, Description, Effect, Tool, ToolContent, ToolContext, ToolError, ToolKind, ToolOutput,
     limits::{SHELL_START_WAIT, SHELL_WAIT_MAX},
-    shells::{NewShell, ShellEnd, Taken, ending},
+    shells::{NewShell, ShellEnd, UnreadOutput, ending},
     tool::titles,
 };
 use async_trait::async_trait;
@@ -97,7 +97,7 @@ impl Tool for Bash {
             return Err(ToolError::message("No command provided"));
         }
         if self.background {
-            cx.shells.expect_room().map_err(ToolError::message)?;
+            cx.session.shells.expect_room().map_err(ToolError::message)?;
         }
         // Checked before the command starts, because its own changes are not unsaved changes.
         let unsaved = unsaved::note(&unsaved::unsaved(cx).await?);
@@ -167,11 +167,11 @@ impl Bash {
             limit: self.timeout.map(|_| command::limit(cx, self.timeout)),
         };
         let confined = new.confined;
-        let shell = cx.shells.add(new, process);
+        let shell = cx.session.shells.add(new, process);
         let terminal = shell.terminal().cloned().map(ToolContent::Terminal);
         let wait = self.wait_ms.map_or(SHELL_START_WAIT, Duration::from_millis).min(SHELL_WAIT_MAX);
         unless_cancelled(cx, shell.ended_within(wait)).await?;
-        let Taken { said, end } = shell.take();
+        let UnreadOutput { said, end } = shell.take();
         let said = output::within(cx, said).await;
         let said = said.trim_end_matches('\n');
         let (mut text, success) = match end {
@@ -221,8 +221,7 @@ impl Bash {
 }
 
 /// The note about a background command in a sandbox.
-const UNREACHED: &str =
-    " It runs in the sandbox: unless the settings give that the network, nothing else can reach its ports.";
+const UNREACHED: &str = " It runs in the sandbox: unless the settings give the sandbox the network, no other program can reach its ports.";
 
 /// Builds an output from a result and the terminal that shows the command, if there is one.
 fn shown(text: String, success: bool, terminal: Option<ToolContent>, unsaved: &str) -> ToolOutput {

@@ -33,7 +33,7 @@ pub(crate) fn unwrap(request: &mut ToolCallRequest) -> Result<(), String> {
     let wrong = |what: &str| {
         format!("Invalid arguments for '{NAME}': {what}. Send {{\"name\": \"TOOL\", \"arguments\": {{…}}}}.")
     };
-    let Ok(outer) = &request.arguments else { return Err(wrong("they are no JSON object")) };
+    let Ok(outer) = &request.arguments else { return Err(wrong("they are not a JSON object")) };
     let name = outer["name"].as_str().map(str::trim).unwrap_or_default().to_owned();
     if name.is_empty() || name == NAME {
         return Err(wrong("`name` must be the name of a tool"));

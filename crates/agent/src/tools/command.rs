@@ -17,7 +17,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 /// The outcome of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ran {
+pub struct CommandOutcome {
     /// The command's output as plain text: without escape sequences, with carriage returns applied,
     /// within the limits, without trailing line endings. Only the beginning and the end if there
     /// was too much.
@@ -46,14 +46,14 @@ pub fn limit(cx: &ToolContext, asked: Option<u64>) -> Duration {
 pub fn limit_note(cx: &ToolContext, asked: Option<u64>) -> Option<String> {
     let (asked, got) = (asked?, limit(cx, asked));
     let most = cx.limits.command_timeout_max;
-    let cut = if got == most { format!("; {} s is the most", most.as_secs()) } else { String::new() };
+    let maximum = if got == most { ", the maximum" } else { "" };
     match asked {
         TIMEOUT_IN_MILLISECONDS.. => Some(format!(
-            "(timeout {asked} was read as milliseconds: the limit was {} s{cut})",
+            "(timeout {asked} was read as milliseconds: the limit was {} s{maximum})",
             got.as_secs()
         )),
         _ if Duration::from_secs(asked) > got => {
-            Some(format!("(timeout {asked} was cut: the limit was {} s{cut})", got.as_secs()))
+            Some(format!("(timeout {asked} was reduced to {} s{maximum})", got.as_secs()))
         }
         _ => None,
     }
@@ -83,7 +83,7 @@ pub async fn follow(
     tool: &str,
     mut process: Box<dyn Process>,
     limit: Duration,
-) -> Result<Ran, ToolError> {
+) -> Result<CommandOutcome, ToolError> {
     let terminal = process.terminal().cloned().map(ToolContent::Terminal);
     let live = Live::new(cx, tool, terminal.is_some());
     match &terminal {
@@ -91,9 +91,9 @@ pub async fn follow(
         Some(terminal) => {
             (cx.progress)(ToolCallUpdate::of(cx.call.clone(), tool).content(vec![terminal.clone()]))
         }
-        None => live.tell(LiveOutput::Started { cwd: cx.cwd.clone() }),
+        None => live.send(LiveOutput::Started { cwd: cx.cwd.clone() }),
     }
-    let mut said = Said { plain: PlainOutput::default(), kept: Kept::new(WHOLE_BYTES), live };
+    let mut said = CommandOutput { plain: PlainOutput::default(), kept: Kept::new(WHOLE_BYTES), live };
     let end = until_end(cx, process.as_mut(), &mut said, Instant::now() + limit).await;
     if !matches!(end, End::Exited(_)) {
         stop(cx, process.as_mut(), &mut said).await;
@@ -103,8 +103,8 @@ pub async fn follow(
     let truncated = gaps || shortened;
     let said = said.trim_end_matches('\n').to_owned();
     match end {
-        End::Exited(status) => Ok(Ran { said, truncated, exit: Some(status), terminal }),
-        End::TimedOut => Ok(Ran { said, truncated, exit: None, terminal }),
+        End::Exited(status) => Ok(CommandOutcome { said, truncated, exit: Some(status), terminal }),
+        End::TimedOut => Ok(CommandOutcome { said, truncated, exit: None, terminal }),
         End::Cancelled => Err(ToolError::Cancelled(Some(said).filter(|said| !said.is_empty()))),
         End::NotConfined(error) => Err(error.into()),
     }
@@ -123,7 +123,7 @@ enum End {
 async fn until_end(
     cx: &ToolContext,
     process: &mut dyn Process,
-    said: &mut Said<'_>,
+    said: &mut CommandOutput<'_>,
     deadline: Instant,
 ) -> End {
     loop {
@@ -151,7 +151,7 @@ async fn until_end(
 }
 
 /// Kills a process and reads its remaining output, for a bounded time.
-async fn stop(cx: &ToolContext, process: &mut dyn Process, said: &mut Said<'_>) {
+async fn stop(cx: &ToolContext, process: &mut dyn Process, said: &mut CommandOutput<'_>) {
     // The kill has a timeout of its own; this one guards against a backend that ignores it.
     let _ = timeout(cx.limits.kill_grace * 2, process.kill()).await;
     let last = async {
@@ -163,13 +163,13 @@ async fn stop(cx: &ToolContext, process: &mut dyn Process, said: &mut Said<'_>) 
 }
 
 /// A command's output as plain text, for both the result and the live display.
-struct Said<'a> {
+struct CommandOutput<'a> {
     plain: PlainOutput,
     kept: Kept,
     live: Live<'a>,
 }
 
-impl Said<'_> {
+impl CommandOutput<'_> {
     fn push(&mut self, piece: &Output) {
         match piece {
             Output::Text(text) => {
@@ -351,7 +351,7 @@ impl<'a> Live<'a> {
         if !self.pending.is_empty() && self.shown + self.pending.len() <= room {
             let text = std::mem::take(&mut self.pending);
             self.shown += text.len();
-            self.tell(LiveOutput::Text(text));
+            self.send(LiveOutput::Text(text));
         } else {
             // The budget grows every second.
             self.next = Instant::now() + Duration::from_secs(1);
@@ -367,16 +367,16 @@ impl<'a> Live<'a> {
         }
         if !self.pending.is_empty() {
             let text = std::mem::take(&mut self.pending);
-            self.tell(LiveOutput::Text(text));
+            self.send(LiveOutput::Text(text));
         }
         let status = match end {
             End::Exited(status) => status.clone(),
             End::TimedOut | End::Cancelled | End::NotConfined(_) => ExitStatus::default(),
         };
-        self.tell(LiveOutput::Ended(status));
+        self.send(LiveOutput::Ended(status));
     }
 
-    fn tell(&self, output: LiveOutput) {
+    fn send(&self, output: LiveOutput) {
         let mut update = ToolCallUpdate::of(self.cx.call.clone(), self.tool);
         update.output = Some(output);
         (self.cx.progress)(update);

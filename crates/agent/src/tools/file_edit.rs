@@ -146,10 +146,10 @@ impl FileEdit {
         if before.is_none() && !creates {
             return Err(file_read::not_found(cx, &self.path, &path).await);
         }
-        let freshness = cx.files.freshness(&path, before.as_deref());
+        let freshness = cx.session.files.freshness(&path, before.as_deref());
         if freshness == Freshness::Changed && write_through::writes_blindly(cx) {
             return Err(ToolError::message(format!(
-                "{name} on disk is not what you last read or wrote, and the editor, which takes writes, cannot be read: it may hold newer text. Ask the \
+                "{name} on disk is not what you last read or wrote, and the editor accepts writes but cannot be read: it may have newer text. Ask the \
                  user to save the file, read it again with file_read, then edit it."
             )));
         }

@@ -87,10 +87,10 @@ impl Tool for FileRead {
         let encoding = self.encoding(cx, &path, first, &text).await;
         let page = page(&lines, first, limit, cx);
         if first == 1 && page.shown == lines.len() {
-            cx.files.saw(&path, &text);
+            cx.session.files.saw(&path, &text);
         } else {
             let seen = TextRange { line: first, limit: page.shown };
-            cx.files.saw_part(&path, seen, &lines[..page.shown].join("\n"));
+            cx.session.files.saw_part(&path, seen, &lines[..page.shown].join("\n"));
         }
         Ok(ToolOutput::text(page.text + &encoding + conflict))
     }
@@ -116,8 +116,8 @@ impl FileRead {
         if cx.system.routes().read_text != Route::Client {
             return "";
         }
-        let moved = cx.files.stamp(path).is_some_and(|then| Some(then) != now);
-        cx.files.looked(path, now);
+        let moved = cx.session.files.stamp(path).is_some_and(|then| Some(then) != now);
+        cx.session.files.set_stamp(path, now);
         if !moved {
             return "";
         }
@@ -143,7 +143,7 @@ impl FileRead {
             );
             return ToolOutput::text(text);
         }
-        cx.files.saw(path, text);
+        cx.session.files.saw(path, text);
         ToolOutput::text(format!("{} is empty.", self.path))
     }
 

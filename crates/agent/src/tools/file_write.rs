@@ -80,7 +80,7 @@ impl FileWrite {
         let (path, name) = (self.path.at(&cx.cwd), self.path.to_string());
         let now = write_through::text_now(cx, &path, &name).await?;
         let (before, unsaved) = (now.text, now.unsaved);
-        let freshness = cx.files.freshness(&path, before.as_deref());
+        let freshness = cx.session.files.freshness(&path, before.as_deref());
         let after = match &before {
             Some(before) if !self.content.contains("\r\n") => {
                 edit::with_line_ends(&self.content, edit::is_crlf(before))

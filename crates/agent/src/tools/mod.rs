@@ -1,6 +1,5 @@
 //! The built-in tools, one per file.
 
-pub(crate) mod apart;
 mod args;
 mod ask;
 mod bash;
@@ -16,12 +15,13 @@ mod not_text;
 pub(crate) mod output;
 mod patch;
 mod path;
+mod read_back;
 mod replacements;
 mod search;
 mod shell;
-mod small;
-mod taken;
+mod small_profile;
 mod task;
+pub(crate) mod two_machines;
 mod unsaved;
 pub(crate) mod write_through;
 
@@ -32,9 +32,9 @@ mod tests;
 
 pub use output::{cap, fit, keep_whole, within};
 pub(crate) use patch::patch_of_command;
+pub use read_back::{ReadBack, read_back, same_text};
 pub use replacements::{Replaced, edited};
-pub use small::small;
-pub use taken::{Taken, same_text, taken};
+pub use small_profile::small_profile;
 
 use crate::{AnyTool, Typed};
 use std::sync::Arc;

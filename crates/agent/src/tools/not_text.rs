@@ -44,7 +44,7 @@ pub(super) async fn read(
     let Some(mime_type) = image(&bytes) else { return Err(ToolError::message(other(given, size, &bytes))) };
     if bytes.len() > READ_IMAGE_BYTES {
         return Err(ToolError::message(format!(
-            "{given} is an image ({mime_type}) of {} bytes; at most {READ_IMAGE_BYTES} bytes can be looked at. Make a smaller copy with bash, if there is \
+            "{given} is an image ({mime_type}) of {} bytes; at most {READ_IMAGE_BYTES} bytes can be read. Make a smaller copy with bash, if there is \
              a tool for that, and read the copy.",
             bytes.len()
         )));
@@ -65,7 +65,7 @@ fn other(given: &GivenPath, size: u64, bytes: &[u8]) -> String {
     match OTHERS.iter().find(|(start, ..)| bytes.starts_with(start)) {
         Some((_, kind, advice)) => {
             format!(
-                "{given} is {kind} of {size} bytes, which is no text. {}",
+                "{given} is {kind} of {size} bytes, which is not text. {}",
                 advice.replace("FILE", &given.to_string())
             )
         }

@@ -14,6 +14,13 @@ impl GivenPath {
     pub(super) fn at(&self, cwd: &AbsPath) -> AbsPath {
         cwd.join(&self.0)
     }
+
+    /// Returns the path without git's prefix `a/` or `b/` for the sides of a diff; `None` if it has
+    /// none.
+    pub(super) fn without_git_prefix(&self) -> Option<Self> {
+        let rest = self.0.strip_prefix("a/").or_else(|| self.0.strip_prefix("b/"))?;
+        Self::try_from(rest.to_owned()).ok()
+    }
 }
 
 impl fmt::Display for GivenPath {

@@ -94,15 +94,15 @@ pub(super) fn apply(
         // text does too. The call is rejected instead of guessing.
         if step != Step::LookAlikes && undone.contains(&step) {
             return Err(ToolError::message(format!(
-                "Edit {index} of {}: it cannot be told whether `{sign}` in new_string is meant as it is: another edit {}.\nNone of the edits was made. \
-                 Write the texts as they are to stand in the file.",
+                "Edit {index} of {}: it is unclear whether `{sign}` in new_string is literal: another edit {}.\nNone of the edits was made. \
+                 Write the texts exactly as they should be in the file.",
                 replacements.len(),
                 edit::matched_after(&[step])
             )));
         }
         let _ = write!(
             done.note,
-            "\n(`{sign}` in new_string was written as it is. If that is not meant, edit it again.)"
+            "\n(`{sign}` in new_string was written literally. If that is not intended, edit it again.)"
         );
     }
     done.text = now.unwrap_or_default();
@@ -126,7 +126,7 @@ fn note(which: &str, steps: &[Step]) -> String {
     match steps.is_empty() {
         true => String::new(),
         false => format!(
-            "\n({which}old_string {}; new_string was read alike. Look at the place if that matters.)",
+            "\n({which}old_string {}; new_string was treated the same way. Check the result if that matters.)",
             edit::matched_after(steps)
         ),
     }
@@ -148,12 +148,11 @@ fn how_to_add(text: &str, old: &str, new: &str) -> String {
 fn explain(path: &str, text: &str, old: &str, new: &str, error: EditError) -> String {
     match error {
         EditError::EmptyOld => format!(
-            "old_string is empty, but {path} exists and is not empty; nothing was changed. Give the text to replace as old_string: to add lines, a line \
-             that stands there, and as new_string the same line with the new ones. To replace the whole file use file_write."
+            "old_string is empty, but {path} exists and is not empty; nothing was changed. Give the text to replace as old_string: to add lines, a line that is in the file, and as new_string the same line with the new ones. To replace the whole file use file_write."
         ),
         EditError::Same => "old_string and new_string are the same: there is nothing to change.".to_owned(),
         EditError::NoDifference(steps) => format!(
-            "old_string {} stands in {path}, and so does new_string: there is nothing to change.",
+            "old_string {} is in {path}, and so is new_string: there is nothing to change.",
             edit::matched_after(&steps)
         ),
         EditError::NotFound => format!(
@@ -173,7 +172,7 @@ fn explain(path: &str, text: &str, old: &str, new: &str, error: EditError) -> St
         EditError::Ambiguous { lines, steps } => {
             let after = match steps.is_empty() {
                 true => String::new(),
-                false => format!(" It does not stand there exactly, but {}:", edit::matched_after(&steps)),
+                false => format!(" There is no exact match, but it {}:", edit::matched_after(&steps)),
             };
             format!(
                 "old_string found multiple times in {path}. It must be unique. Provide more context.{after}\n{} places, the first ones:{}",

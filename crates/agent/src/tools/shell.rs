@@ -90,33 +90,33 @@ impl Tool for Shell {
 
     async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         if self.action == Action::List {
-            return Ok(ToolOutput::text(cx.shells.list()));
+            return Ok(ToolOutput::text(cx.session.shells.list()));
         }
-        let shell = cx.shells.find(self.id()).map_err(ToolError::message)?;
+        let shell = cx.session.shells.find(self.id()).map_err(ToolError::message)?;
         let wait = self.wait_ms.map_or(SHELL_WAIT, Duration::from_millis).min(SHELL_WAIT_MAX);
         match self.action {
             Action::Input => {
                 if cx.confined && !shell.is_confined() {
                     return Err(ToolError::message(format!(
-                        "{} was started where no sandbox held it, and now one would. Stop it and start it again.",
+                        "{} was started without a sandbox, and commands are now confined. Stop it and start it again.",
                         shell.id()
                     )));
                 }
                 let end = if self.unsubmitted || self.text().ends_with('\n') { "" } else { "\n" };
                 let text = format!("{}{end}", self.text());
                 unless_cancelled(cx, shell.write(text)).await?.map_err(ToolError::message)?;
-                unless_cancelled(cx, shell.heard_within(wait)).await?;
+                unless_cancelled(cx, shell.wait_for_output(wait)).await?;
             }
             Action::Stop => unless_cancelled(cx, shell.stop()).await?,
-            Action::Output | Action::List => unless_cancelled(cx, shell.heard_within(wait)).await?,
+            Action::Output | Action::List => unless_cancelled(cx, shell.wait_for_output(wait)).await?,
         }
-        let taken = shell.take();
-        let said = output::within(cx, taken.said).await;
+        let unread = shell.take();
+        let said = output::within(cx, unread.said).await;
         let said = match said.trim_end_matches('\n') {
             "" => "(no new output)",
             said => said,
         };
-        Ok(ToolOutput::text(match taken.end {
+        Ok(ToolOutput::text(match unread.end {
             None => format!("{said}\n({} is running)", shell.id()),
             Some(end @ ShellEnd::Exited(_)) => format!("{said}\n({} has ended)\n{}", shell.id(), end.words()),
             Some(end) => format!("{said}\n({}) {}", shell.id(), end.words()),

@@ -2,7 +2,7 @@
 //! scripted processes.
 
 use crate::{
-    FileTracker, TaskList, ToolCallUpdate, ToolContext, ToolError, ToolLimits, ToolOutput, files::freshness,
+    SessionResources, ToolCallUpdate, ToolContext, ToolError, ToolLimits, ToolOutput, files::freshness,
 };
 use async_trait::async_trait;
 use serde_json::Value;
@@ -106,10 +106,7 @@ pub(super) fn context(system: &Memory) -> (ToolContext, Arc<Mutex<Vec<ToolCallUp
     let cx = ToolContext {
         system: Arc::new(system.clone()),
         cwd: path(""),
-        files: Arc::new(FileTracker::default()),
-        tasks: Arc::new(TaskList::default()),
-        shells: Arc::default(),
-        outputs: Arc::default(),
+        session: SessionResources::default(),
         user: Arc::new(crate::client::User(crate::fake::FakeClient::new([]))),
         call: "tool_0".into(),
         progress: Arc::new(move |update| progress.lock().unwrap().push(update)),
@@ -117,7 +114,7 @@ pub(super) fn context(system: &Memory) -> (ToolContext, Arc<Mutex<Vec<ToolCallUp
         asked: false,
         confined: false,
         limits: ToolLimits::default(),
-        inner: crate::InnerCalls::default(),
+        nested_calls: crate::NestedCalls::default(),
     };
     (cx, shown)
 }

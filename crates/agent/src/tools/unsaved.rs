@@ -15,8 +15,8 @@ use system::{AbsPath, Route};
 pub(super) async fn unsaved(cx: &ToolContext) -> Result<Vec<String>, ToolError> {
     let routes = cx.system.routes();
     let paths = match (routes.read_text, routes.write_text) {
-        (Route::Client, _) => cx.files.paths(),
-        (_, Route::Client) => cx.files.not_saved(),
+        (Route::Client, _) => cx.session.files.paths(),
+        (_, Route::Client) => cx.session.files.not_saved(),
         _ => return Ok(Vec::new()),
     };
     if paths.is_empty() {
@@ -25,7 +25,8 @@ pub(super) async fn unsaved(cx: &ToolContext) -> Result<Vec<String>, ToolError> 
     let look = async {
         let found = cx.system.metadata_of(&paths).await;
         let stamps = found.into_iter().map(|found| found.ok().map(Stamp::from));
-        let changed = paths.into_iter().zip(stamps).filter(|(path, now)| !cx.files.is_in_step(path, *now));
+        let changed =
+            paths.into_iter().zip(stamps).filter(|(path, now)| !cx.session.files.is_in_step(path, *now));
         let changed: Vec<_> = changed.take(UNSAVED_FILES).collect();
         let looks = changed.into_iter().map(|(path, now)| is_unsaved(cx, path, now));
         let unsaved: Vec<_> = stream::iter(looks).buffered(EDITOR_READS).collect().await;
@@ -33,7 +34,7 @@ pub(super) async fn unsaved(cx: &ToolContext) -> Result<Vec<String>, ToolError> 
     };
     let unsaved = unless_cancelled(cx, tokio::time::timeout(UNSAVED_WITHIN, look)).await?;
     let unsaved = unsaved.unwrap_or_else(|_| {
-        tracing::warn!("the editor did not say in time which files it holds unsaved");
+        tracing::warn!("the editor did not report in time which files have unsaved changes");
         Vec::new()
     });
     Ok(unsaved.iter().map(|path| path::shown(path, &cx.cwd).to_owned()).collect())
@@ -56,15 +57,15 @@ async fn is_unsaved(cx: &ToolContext, path: AbsPath, now: Option<Stamp>) -> Opti
     let text = cx.system.read_text_on_disk(&path).await.ok()?;
     let disk = text.as_deref().map(Fingerprint::of);
     if cx.system.routes().read_text != Route::Client {
-        let unsaved = cx.files.awaits_save(&path, disk);
+        let unsaved = cx.session.files.awaits_save(&path, disk);
         return unsaved.then_some(path);
     }
-    if !text.is_some_and(|text| cx.files.is_held(&path, &text)) {
+    if !text.is_some_and(|text| cx.session.files.is_held(&path, &text)) {
         let held = cx.system.read_text(&path, None).await.ok()?;
         if Some(Fingerprint::of(&held)) != disk {
             return Some(path);
         }
     }
-    cx.files.in_step(&path, now);
+    cx.session.files.in_step(&path, now);
     None
 }

@@ -3,7 +3,7 @@
 
 use super::{
     cancel::unless_cancelled,
-    taken::{self, Taken},
+    read_back::{self, ReadBack},
 };
 use crate::{
     Diff, Fingerprint, Freshness, Stamp, Standing, ToolContent, ToolContext, ToolError,
@@ -61,7 +61,7 @@ impl Change {
     pub(super) async fn still_fits(&self, cx: &ToolContext) -> Result<(), ToolError> {
         if cx.asked && text_now(cx, &self.path, &self.name).await?.text != self.before {
             return Err(ToolError::message(format!(
-                "{} changed while the user was asked; nothing was written. Read it again with file_read, then repeat the change.",
+                "{} changed while the user's approval was pending; nothing was written. Read it again with file_read, then repeat the change.",
                 self.name
             )));
         }
@@ -92,28 +92,28 @@ impl Change {
         let taken = taken?;
         if writes_blindly(cx) {
             let before = || was.map(Fingerprint::of);
-            cx.files.written_blindly(&self.path, (taken == Taken::Nothing).then(before));
+            cx.session.files.written_blindly(&self.path, (taken == ReadBack::Unchanged).then(before));
         }
         let (text, note, told) = match taken {
-            Taken::Holds(text) => {
+            ReadBack::Holds(text) => {
                 let note = self.reformatted(&text);
                 let told = note.lines().count() <= REFORMAT_LINES;
                 (text, note, told)
             }
-            Taken::Unknown(note) => (self.after.clone(), note, false),
+            ReadBack::Unknown(note) => (self.after.clone(), note, false),
             // The write may stay unsaved for long: the editor has accepted it, but the editor's
             // version of the text cannot be read.
-            Taken::Nothing if writes_blindly(cx) => (self.after.clone(), String::new(), true),
-            Taken::Nothing => return Err(self.not_taken(cx).await),
+            ReadBack::Unchanged if writes_blindly(cx) => (self.after.clone(), String::new(), true),
+            ReadBack::Unchanged => return Err(self.not_taken(cx).await),
         };
         // Records the disk's state at the last read of the editor's text.
         if let (Some(now), Route::Client) = (now, cx.system.routes().read_text) {
-            cx.files.looked(&self.path, now);
+            cx.session.files.set_stamp(&self.path, now);
         }
-        cx.files.holds(&self.path, &text);
+        cx.session.files.holds(&self.path, &text);
         match whole && told {
-            true => cx.files.saw(&self.path, &text),
-            false => cx.files.touched(&self.path),
+            true => cx.session.files.saw(&self.path, &text),
+            false => cx.session.files.touched(&self.path),
         }
         Ok(Written { text, note })
     }
@@ -123,14 +123,14 @@ impl Change {
         let (name, seconds) = (&self.name, TAKEN_WITHIN.as_secs());
         let old = if self.before.is_some() { "shows the old text" } else { "has no such file" };
         let disk = match cx.system.read_text_on_disk(&self.path).await {
-            Ok(Some(text)) if taken::same_text(&text, &self.after) => {
+            Ok(Some(text)) if read_back::same_text(&text, &self.after) => {
                 " The file on disk holds the new text: ask the user to reload it in the editor."
             }
             _ => "",
         };
         ToolError::message(format!(
-            "The editor did not take the change of {name}: it answered that it wrote the file, but {seconds} s later it still {old}.{disk} Read {name} \
-             again with file_read before you repeat the change; it may still come."
+            "The editor did not apply the change of {name}: it reported that it wrote the file, but {seconds} s later it still {old}.{disk} Read {name} \
+             again with file_read before you repeat the change; it may still be applied."
         ))
     }
 
@@ -139,7 +139,7 @@ impl Change {
     pub(super) fn unsaved_note(&self) -> &'static str {
         match self.unsaved && self.freshness != Freshness::Fresh {
             true => {
-                "\nThe editor's text, in which this was changed, differs from the file on disk: unsaved changes, or a change on disk that the editor has not taken up. Read it before you rely on it."
+                "\nThe editor's text, in which this was changed, differs from the file on disk: unsaved changes, or a change on disk that the editor has not loaded. Read it before you rely on it."
             }
             false => "",
         }
@@ -147,30 +147,30 @@ impl Change {
 
     /// Reads the editor's text after it took a write. An editor that formats on save has a
     /// different text from the one that was sent.
-    async fn read_back(&self, cx: &ToolContext, was: Option<&str>) -> Result<Taken, ToolError> {
+    async fn read_back(&self, cx: &ToolContext, was: Option<&str>) -> Result<ReadBack, ToolError> {
         let routes = cx.system.routes();
         let taken = match (routes.read_text, routes.write_text) {
             (Route::Client, Route::Client) => {
-                taken::taken(cx, was, &self.after, || cx.system.read_text(&self.path, None)).await
+                read_back::read_back(cx, was, &self.after, || cx.system.read_text(&self.path, None)).await
             }
             (_, Route::Client) => {
-                taken::saved(cx, was, &self.after, || cx.system.read_text(&self.path, None)).await
+                read_back::saved(cx, was, &self.after, || cx.system.read_text(&self.path, None)).await
             }
-            _ => return Ok(Taken::Holds(self.after.clone())),
+            _ => return Ok(ReadBack::Holds(self.after.clone())),
         };
         Ok(match taken {
-            Ok(Taken::Unknown(why)) => {
-                Taken::Unknown(format!("\nThe editor took the text, but it could not be read back: {why}"))
-            }
+            Ok(ReadBack::Unknown(why)) => ReadBack::Unknown(format!(
+                "\nThe editor accepted the text, but it could not be read back: {why}"
+            )),
             Ok(taken) => taken,
-            Err(_) => {
-                Taken::Unknown("\nThe editor took the text, but it was not read back: cancelled".to_owned())
-            }
+            Err(_) => ReadBack::Unknown(
+                "\nThe editor accepted the text, but it was not read back: cancelled".to_owned(),
+            ),
         })
     }
 
     fn reformatted(&self, text: &str) -> String {
-        if taken::same_text(text, &self.after) {
+        if read_back::same_text(text, &self.after) {
             return String::new();
         }
         let input = InternedInput::new(self.after.as_str(), text);
@@ -184,7 +184,7 @@ impl Change {
             shown.push("... more changes; read the file again before you write it".into());
         }
         format!(
-            "\nThe editor changed the text as it took it (formatting on save, for example):\n{}",
+            "\nThe editor changed the text when it wrote it (formatting on save, for example):\n{}",
             shown.join("\n")
         )
     }
@@ -227,7 +227,7 @@ pub(crate) async fn text_now(cx: &ToolContext, path: &AbsPath, name: &str) -> Re
     };
     let Some(held) = held else { return Ok(Now { text: on_disk, unsaved: false }) };
     let standing = match freshness::standing(
-        cx.files.stamp(path),
+        cx.session.files.stamp(path),
         metadata.ok().map(Stamp::from),
         &held,
         on_disk.as_deref(),
@@ -247,7 +247,7 @@ pub(crate) async fn text_now(cx: &ToolContext, path: &AbsPath, name: &str) -> Re
     // A client that decodes such bytes as UTF-8 would write its decoded version.
     if standing != Standing::Same && encoding != TextEncoding::Utf8 {
         return Err(ToolError::message(format!(
-            "{name} is {encoding} text on disk, and the editor shows another text, perhaps because it takes it for UTF-8; nothing was written. Ask the \
+            "{name} is {encoding} text on disk, and the editor shows another text, perhaps because it reads it as UTF-8; nothing was written. Ask the \
              user to save it or to open it again in that encoding, then try again."
         )));
     }
@@ -268,7 +268,7 @@ async fn in_the_project(cx: &ToolContext, path: &AbsPath, name: &str) -> Result<
     }
     match unless_cancelled(cx, cx.system.metadata(&cx.cwd)).await? {
         Err(SystemError::NotFound(_)) => Err(ToolError::message(format!(
-            "{name} was not written: the project folder {} does not exist on this machine (any more). It is not made anew. Ask the user where the \
+            "{name} was not written: the project folder {} does not exist on this machine (any more). It is not created again. Ask the user where the \
              project is now.",
             cx.cwd
         ))),

@@ -46,14 +46,14 @@ async fn read_regular(
     match found.kind {
         FileKind::File => {}
         FileKind::Directory => return Err(format!("{name} is a folder")),
-        FileKind::Other => return Err(format!("{name} is no regular file")),
+        FileKind::Other => return Err(format!("{name} is not a regular file")),
     }
     if found.size > TRUST_FILE_BYTES {
         return Err(format!("{name} is larger than {TRUST_FILE_BYTES} bytes"));
     }
     let real = system.resolve(path).await.map_err(|error| error.to_string())?;
     if NO_DISK.iter().any(|place| real.as_std().starts_with(place)) {
-        return Err(format!("{name} is no regular file"));
+        return Err(format!("{name} is not a regular file"));
     }
     match system.read(path).await {
         Ok(bytes) => Ok(Some(bytes)),

@@ -96,14 +96,14 @@ impl TrustState {
             Self::Trusted => None,
             Self::Untrusted => Some("not trusted (`tiller trust`)".to_owned()),
             Self::Changed => Some("it has changed since it was trusted (`tiller trust`)".to_owned()),
-            Self::Unknown(why) => Some(format!("it cannot be told what it would do: {why}")),
+            Self::Unknown(why) => Some(format!("its effect cannot be determined: {why}")),
         }
     }
 }
 
 /// An item with its current trust state.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Judged {
+pub struct CheckedItem {
     /// The item.
     pub item: TrustItem,
     /// The project files that belong to it, with their sizes in bytes.
@@ -114,7 +114,7 @@ pub struct Judged {
     pub state: TrustState,
 }
 
-impl Judged {
+impl CheckedItem {
     pub(super) fn of(
         item: TrustItem,
         covered: Result<Covered, String>,

@@ -5,11 +5,11 @@
 //! effect. If one byte of that changes, the item is no longer trusted; the other items are
 //! unaffected. Code that is about to use an item must check its trust here, each time.
 
+mod directory_hash;
 mod files;
 mod item;
-mod whole;
 
-pub use item::{ItemKind, Judged, TrustItem, TrustState};
+pub use item::{CheckedItem, ItemKind, TrustItem, TrustState};
 
 use async_trait::async_trait;
 use std::{collections::BTreeMap, sync::Arc};
@@ -56,28 +56,28 @@ impl FolderTrust {
     }
 
     /// Returns the trust states of a directory's items as they are now.
-    pub async fn judge(&self, folder: &AbsPath, items: Vec<TrustItem>) -> Vec<Judged> {
+    pub async fn check(&self, folder: &AbsPath, items: Vec<TrustItem>) -> Vec<CheckedItem> {
         if items.is_empty() {
             return Vec::new();
         }
         let known = match self.record(folder).await {
             Ok(record) => {
-                let whole = self.counts_whole(folder, &record).await;
+                let whole = self.matches_directory_hash(folder, &record).await;
                 Ok((record, whole))
             }
             Err(why) => Err(why),
         };
-        let judged = items.into_iter().map(|item| async {
+        let checked = items.into_iter().map(|item| async {
             let covered = files::of_item(self.system.as_ref(), folder, &item).await;
-            Judged::of(item, covered, known.as_ref())
+            CheckedItem::of(item, covered, known.as_ref())
         });
-        futures::future::join_all(judged).await
+        futures::future::join_all(checked).await
     }
 
     /// Returns the trust state of one item.
     pub async fn state(&self, folder: &AbsPath, item: &TrustItem) -> TrustState {
-        let judged = self.judge(folder, vec![item.clone()]).await.pop();
-        judged.map_or(TrustState::Untrusted, |judged| judged.state)
+        let checked = self.check(folder, vec![item.clone()]).await.pop();
+        checked.map_or(TrustState::Untrusted, |checked| checked.state)
     }
 
     async fn record(&self, folder: &AbsPath) -> Result<TrustRecord, String> {
@@ -87,9 +87,9 @@ impl FolderTrust {
     }
 
     /// Whether the hash of an older version still matches the directory.
-    async fn counts_whole(&self, folder: &AbsPath, record: &TrustRecord) -> bool {
+    async fn matches_directory_hash(&self, folder: &AbsPath, record: &TrustRecord) -> bool {
         let Some(whole) = &record.whole else { return false };
-        whole::hash(self.system.as_ref(), folder).await.is_ok_and(|now| now == *whole)
+        directory_hash::hash(self.system.as_ref(), folder).await.is_ok_and(|now| now == *whole)
     }
 }
 

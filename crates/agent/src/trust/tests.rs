@@ -34,13 +34,13 @@ impl Stage {
     }
 
     async fn give(&self, item: &TrustItem) {
-        let judged = self.trust.judge(&self.w, vec![item.clone()]).await.remove(0);
+        let checked = self.trust.check(&self.w, vec![item.clone()]).await.remove(0);
         let mut all = self.records.0.lock().unwrap();
-        all.entry("/w".to_owned()).or_default().items.insert(item.id(), judged.hash.unwrap());
+        all.entry("/w".to_owned()).or_default().items.insert(item.id(), checked.hash.unwrap());
     }
 
     async fn give_whole(&self) {
-        let hash = whole::hash(self.system.as_ref(), &self.w).await.unwrap();
+        let hash = directory_hash::hash(self.system.as_ref(), &self.w).await.unwrap();
         let record = TrustRecord { whole: Some(hash), ..TrustRecord::default() };
         self.records.0.lock().unwrap().insert("/w".to_owned(), record);
     }
@@ -154,7 +154,7 @@ async fn a_name_and_its_content_cannot_change_places() {
         files.iter().for_each(|(name, text)| stage.system.add_file(&format!("/w/.tiller/{name}"), text));
         let mut item = server("a", words);
         item.words.push(".tiller".to_owned());
-        stage.trust.judge(&stage.w, vec![item]).await.remove(0).hash.unwrap()
+        stage.trust.check(&stage.w, vec![item]).await.remove(0).hash.unwrap()
     };
     assert_ne!(hash(&[("a", "b")], &[]).await, hash(&[("b", "a")], &[]).await);
     assert_ne!(hash(&[("a", "bc")], &[]).await, hash(&[("ab", "c")], &[]).await);
@@ -170,12 +170,12 @@ async fn p13_what_cannot_be_told_concerns_the_items_that_need_it_and_no_other() 
     stage.system.add_file("/w/big", &big);
     let items = [server("helpers", &["sh", ".tiller/x"]), server("big", &["./big"]), server("fine", &["x"])];
     stage.give(&items[2]).await;
-    let judged = stage.trust.judge(&stage.w, items.to_vec()).await;
-    let why = |at: usize| judged[at].state.problem().unwrap_or_default();
+    let checked = stage.trust.check(&stage.w, items.to_vec()).await;
+    let why = |at: usize| checked[at].state.problem().unwrap_or_default();
     assert!(why(0).contains("nested too deeply"), "{}", why(0));
     assert!(why(1).contains("big is larger than"), "{}", why(1));
-    assert!(judged[0].hash.is_none() && judged[1].hash.is_none());
-    assert!(judged[2].is_trusted());
+    assert!(checked[0].hash.is_none() && checked[1].hash.is_none());
+    assert!(checked[2].is_trusted());
 }
 
 #[tokio::test]

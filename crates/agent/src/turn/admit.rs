@@ -14,7 +14,7 @@ use serde_json::json;
 use tokio::sync::oneshot;
 
 /// The input of a turn.
-pub(crate) struct Prompted {
+pub(crate) struct TurnInput {
     pub(crate) content: Vec<Content>,
     /// Receives the id of the prompt's message once that is recorded.
     pub(crate) recorded: oneshot::Sender<MessageId>,
@@ -31,15 +31,15 @@ pub(super) enum Admitted {
 impl Turn<'_> {
     /// Expands what a prompt refers to, runs the hooks, and starts to store it. A slash command is
     /// executed.
-    pub(super) async fn admit(&mut self, turn: &TurnId, prompt: Prompted) -> Result<Admitted, TurnError> {
-        let Prompted { content, recorded } = prompt;
+    pub(super) async fn admit(&mut self, turn: &TurnId, prompt: TurnInput) -> Result<Admitted, TurnError> {
+        let TurnInput { content, recorded } = prompt;
         let content = {
             let state = self.controls.state();
-            let looking = self.look_at(content.clone(), &state);
+            let attaching = self.attach_links(content.clone(), &state);
             let looked = tokio::select! {
                 biased;
                 () = self.cancel.cancelled() => None,
-                looked = tokio::time::timeout(LOOK_WAIT, looking) => looked.ok(),
+                looked = tokio::time::timeout(LOOK_WAIT, attaching) => looked.ok(),
             };
             // The prompt is kept even if what it refers to cannot be read.
             looked.unwrap_or(content)
@@ -47,7 +47,7 @@ impl Turn<'_> {
         let command = commands::of(&content);
         let (content, denial) = match command {
             Some(_) => (content, None),
-            None => match self.say_command(content, &self.controls.state()).await {
+            None => match self.expand_command(content, &self.controls.state()).await {
                 (content, None) => self.ask_hooks(content).await,
                 refused => refused,
             },
@@ -69,14 +69,14 @@ impl Turn<'_> {
         }
         if let Some(reason) = denial {
             self.session.stored().await?;
-            return Ok(Admitted::Answered(self.say(reason)));
+            return Ok(Admitted::Answered(self.answer_locally(reason)));
         }
-        self.tell_notices(hint.into_iter().collect()).await?;
+        self.notify_notices(hint.into_iter().collect()).await?;
         Ok(Admitted::Asks(words(&content)))
     }
 
     /// Returns a prompt with its links and mentions expanded.
-    async fn look_at(&self, content: Vec<Content>, state: &SessionState) -> Vec<Content> {
+    async fn attach_links(&self, content: Vec<Content>, state: &SessionState) -> Vec<Content> {
         let system = self.session.system().as_ref();
         let open = |path: &_, canonical: &_| self.session.gate().attaching(state, path, canonical);
         let content = attachments::expand(content, system, &open).await;
@@ -94,7 +94,11 @@ impl Turn<'_> {
         let (content, problems) =
             mentions::attach(content, self.session.toolbox().sources(), system, &open, &refused).await;
         for title in problems {
-            self.session.tell(SessionEvent::Notice { severity: Severity::Warning, title, description: None });
+            self.session.notify(SessionEvent::Notice {
+                severity: Severity::Warning,
+                title,
+                description: None,
+            });
         }
         content
     }
@@ -102,7 +106,7 @@ impl Turn<'_> {
     /// Expands a prompt that is a command of a source, together with the text after it; also
     /// returns the reason if that fails. A prompt that begins with `/` and is no command is left as
     /// it is.
-    async fn say_command(
+    async fn expand_command(
         &self,
         mut content: Vec<Content>,
         state: &SessionState,
@@ -113,7 +117,7 @@ impl Turn<'_> {
         let said = tokio::select! {
             biased;
             () = self.cancel.cancelled() => None,
-            said = self.session.toolbox().sources().say(name, arguments, &refused) => said,
+            said = self.session.toolbox().sources().expand_command(name, arguments, &refused) => said,
         };
         match said {
             None => (content, None),
@@ -141,7 +145,7 @@ impl Turn<'_> {
     /// denied it.
     pub(super) async fn ask_hooks(&self, mut content: Vec<Content>) -> (Vec<Content>, Option<String>) {
         let about = || json!({ "prompt": words(&content) });
-        let hooks = self.session.look_at_settings().await.hooks.clone();
+        let hooks = self.session.reload_settings().await.hooks.clone();
         let said = hooks.run(HookEvent::Prompt, self.session.cwd(), None, about, self.cancel).await;
         content.extend(said.notes.into_iter().map(Content::text));
         (content, said.denial)

@@ -1,6 +1,6 @@
 //! Calls the model once and streams its answer to the client.
 
-use super::{gathered::Gathered, text_calls::Watch};
+use super::{answer_items::AnswerItems, text_calls::CallFilter};
 use crate::{
     ANSWER_BYTES, LanguageModel, MessageId, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelResponse,
     ModelStop, SessionEvent, Severity, StoreError, ToolCallRequest, Usage, model::bounded, session::Session,
@@ -36,8 +36,8 @@ pub(super) async fn ask(
     session.room(cancel).await;
     let (id, thought_id) = session.conversation().next_answer();
     let mut usage = Usage::default();
-    let mut gathered = Gathered::default();
-    let mut watch = Watch::new(model.info(), session.settings().calls_as_text);
+    let mut items = AnswerItems::default();
+    let mut filter = CallFilter::new(model.info(), session.settings().calls_as_text);
     let offered = request.tools.clone();
     let mut stream = bounded::ask(model, request);
     // The request overlaps the disk write; no part of the answer is emitted before the prompt is
@@ -45,8 +45,8 @@ pub(super) async fn ask(
     let (stored, first) = futures::join!(session.stored(), next(&mut stream, cancel));
     stored?;
     if let Some(disclosure) = disclosure(session, model.info()) {
-        let text = watch.push(&gathered.whole_text(&disclosure));
-        tell_text(session, &id, text);
+        let text = filter.push(&items.whole_text(&disclosure));
+        notify_text(session, &id, text);
     }
     let mut first = Some(first);
     let stop = loop {
@@ -60,74 +60,74 @@ pub(super) async fn ask(
         match event {
             None => {
                 break Err(ModelError::Transport(
-                    "the model's answer ended without saying so; try again".to_owned(),
+                    "the model's answer ended without an end marker; try again".to_owned(),
                 ));
             }
             Some(Err(error)) => break Err(error),
             Some(Ok(ModelEvent::Stop(stop))) => break Ok(stop),
             Some(Ok(ModelEvent::Text(text))) => {
-                let text = watch.push(&gathered.text(text));
-                tell_text(session, &id, text);
+                let text = filter.push(&items.text(text));
+                notify_text(session, &id, text);
             }
-            Some(Ok(ModelEvent::TextDone(opaque))) => gathered.end_text(opaque),
+            Some(Ok(ModelEvent::TextDone(opaque))) => items.end_text(opaque),
             Some(Ok(ModelEvent::Reasoning(text))) => {
-                let text = gathered.reasoning(text);
-                session.tell(SessionEvent::ThoughtDelta { id: thought_id.clone(), text });
+                let text = items.reasoning(text);
+                session.notify(SessionEvent::ThoughtDelta { id: thought_id.clone(), text });
             }
-            Some(Ok(ModelEvent::ReasoningDone(reasoning))) => gathered.end_reasoning(reasoning),
+            Some(Ok(ModelEvent::ReasoningDone(reasoning))) => items.end_reasoning(reasoning),
             Some(Ok(ModelEvent::ToolCall(call))) => {
-                let id = session.conversation().next_call(gathered.calls());
-                gathered.call(ToolCallRequest::new(id, call));
+                let id = session.conversation().next_call(items.calls());
+                items.call(ToolCallRequest::new(id, call));
             }
-            Some(Ok(ModelEvent::Other(opaque))) => gathered.other(opaque),
+            Some(Ok(ModelEvent::Other(opaque))) => items.other(opaque),
             Some(Ok(ModelEvent::Usage(now))) => usage = now,
             Some(Ok(ModelEvent::Alive)) => {}
-            Some(Ok(ModelEvent::Notice(text))) => session.tell(SessionEvent::Notice {
+            Some(Ok(ModelEvent::Notice(text))) => session.notify(SessionEvent::Notice {
                 severity: Severity::Warning,
                 title: text,
                 description: None,
             }),
             Some(Ok(ModelEvent::Retrying { attempt, after, reason })) => {
-                session.tell(retrying(attempt, after, reason));
+                session.notify(retrying(attempt, after, reason));
             }
         }
     };
     let broken = stop.is_err() || cancel.is_cancelled();
     if broken {
-        gathered.drop_calls();
+        items.drop_calls();
     }
-    let held = match broken || gathered.calls() > 0 {
-        true => watch.rest(usize::MAX),
+    let held = match broken || items.calls() > 0 {
+        true => filter.rest(usize::MAX),
         false => {
             let offered: Vec<_> = offered.iter().map(|spec| spec.name.as_str()).collect();
-            watch.settle(session, &offered, &mut gathered)
+            filter.settle(session, &offered, &mut items)
         }
     };
-    tell_text(session, &id, held);
+    notify_text(session, &id, held);
     let stop = match stop {
         Err(ModelError::AnswerTooLong) => {
-            let text = gathered.whole_text(&cut_off(session));
-            session.tell(SessionEvent::MessageDelta { id: id.clone(), text });
+            let text = items.whole_text(&cut_off(session));
+            session.notify(SessionEvent::MessageDelta { id: id.clone(), text });
             Ok(ModelStop::MaxTokens)
         }
         stop => stop,
     };
     let response =
-        ModelResponse { id, thought_id, model: model.info().id.clone(), items: gathered.into_items() };
+        ModelResponse { id, thought_id, model: model.info().id.clone(), items: items.into_items() };
     Ok(Answer { response, usage, stop })
 }
 
 /// Emits a piece of the answer, unless it is empty.
-fn tell_text(session: &Session, id: &MessageId, text: String) {
+fn notify_text(session: &Session, id: &MessageId, text: String) {
     if !text.is_empty() {
-        session.tell(SessionEvent::MessageDelta { id: id.clone(), text });
+        session.notify(SessionEvent::MessageDelta { id: id.clone(), text });
     }
 }
 
 /// Emits a notice that an answer was cut off; returns the mark at the end of its text.
 fn cut_off(session: &Session) -> String {
     let most = ANSWER_BYTES >> 20;
-    session.tell(SessionEvent::Notice {
+    session.notify(SessionEvent::Notice {
         severity: Severity::Warning,
         title: format!("The model's answer was cut off: it is longer than {most} MiB"),
         description: Some(
@@ -155,7 +155,7 @@ pub(super) async fn next(
 pub(super) fn retrying(attempt: u32, after: Duration, reason: String) -> SessionEvent {
     SessionEvent::Notice {
         severity: Severity::Warning,
-        title: format!("The model did not answer; try {attempt} in {:.1} s", after.as_secs_f64()),
+        title: format!("The model did not answer; attempt {attempt} in {:.1} s", after.as_secs_f64()),
         description: Some(reason),
     }
 }

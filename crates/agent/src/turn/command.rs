@@ -2,12 +2,12 @@
 
 use super::{
     Turn,
-    shorten::{Summed, Summing, can_sum_up},
+    shorten::{SummaryContext, SummaryOutcome, can_sum_up},
 };
 use crate::{
     Checkpoint, ModelResponse, RewindError, SessionEvent, StopReason, TurnError,
     checkpoint::{Timeline, restore},
-    history::{compaction::room::Room, measure},
+    history::{compaction::budget::ContextBudget, measure},
     input::commands::{self, Action},
     prompt::briefing::instruction_files,
     session::Session,
@@ -51,7 +51,7 @@ impl Turn<'_> {
             Action::Context => self.context_text().await?,
             Action::Help => commands::help(&commands::all(self.session.toolbox().sources())),
         };
-        let stop = self.say(text);
+        let stop = self.answer_locally(text);
         // The rewind event follows the answer: it informs the model, which sees neither the command
         // nor its answer.
         self.progress.last.extend(rewound.map(SessionEvent::Rewound));
@@ -59,10 +59,10 @@ impl Turn<'_> {
     }
 
     /// Answers with text of the runtime's own, and ends the turn.
-    pub(super) fn say(&mut self, text: String) -> StopReason {
+    pub(super) fn answer_locally(&mut self, text: String) -> StopReason {
         let (id, thought_id) = self.session.conversation().next_answer();
-        self.session.tell(SessionEvent::MessageDelta { id: id.clone(), text: text.clone() });
-        let response = ModelResponse::said(id, thought_id, String::new(), text);
+        self.session.notify(SessionEvent::MessageDelta { id: id.clone(), text: text.clone() });
+        let response = ModelResponse::from_text(id, thought_id, String::new(), text);
         self.progress.last.push(SessionEvent::ModelResponse(response));
         StopReason::EndTurn
     }
@@ -73,23 +73,22 @@ impl Turn<'_> {
         let state = self.controls.state();
         let model = self.session.model(&state.model).await?;
         let around = measure::around(&self.frame(model.info(), &state));
-        let with = Summing { model: model.as_ref(), around };
-        let Some(room) = Room::of(model.info(), &self.session.settings().limits.context) else {
-            return Ok(Some(format!("Nothing was done: how much {} can be sent is not known.", state.model)));
+        let with = SummaryContext { model: model.as_ref(), around };
+        let Some(room) = ContextBudget::of(model.info(), &self.session.settings().limits.context) else {
+            return Ok(Some(format!("Nothing was done: the context size of {} is unknown.", state.model)));
         };
         Ok(Some(match self.sum_up(&with, room, focus).await? {
-            Summed::Shorter { before, after } => {
-                format!("The conversation is summed up: about {before} tokens before, {after} now.")
+            SummaryOutcome::Shorter { before, after } => {
+                format!("The conversation was summarised: about {before} tokens before, {after} now.")
             }
-            Summed::Nothing if !can_sum_up(model.as_ref()) => {
-                format!("Nothing was done: {} is no language model and cannot sum anything up.", state.model)
+            SummaryOutcome::Nothing if !can_sum_up(model.as_ref()) => {
+                format!("Nothing was done: {} is not a language model and cannot summarise.", state.model)
             }
-            Summed::Nothing => {
-                "Nothing was done: there is nothing before the last turns that is worth summing up."
-                    .to_owned()
+            SummaryOutcome::Nothing => {
+                "Nothing was done: there is too little before the last turns to summarise.".to_owned()
             }
-            Summed::Failed(why) => format!("The conversation stays as it was: {why}."),
-            Summed::Cancelled => return Ok(None),
+            SummaryOutcome::Failed(why) => format!("The conversation stays as it was: {why}."),
+            SummaryOutcome::Cancelled => return Ok(None),
         }))
     }
 
@@ -101,10 +100,10 @@ impl Turn<'_> {
         let conversation = self.session.conversation();
         let (used, messages) = (conversation.used(around), conversation.history().messages().len());
         let mut text = format!(
-            "About {used} tokens go to {} with each request: {messages} messages, and about {around} tokens of instructions and tools around them.",
+            "Each request sends about {used} tokens to {}: {messages} messages, and about {around} tokens of instructions and tools around them.",
             state.model
         );
-        if let Some(room) = Room::of(model.info(), &self.session.settings().limits.context) {
+        if let Some(room) = ContextBudget::of(model.info(), &self.session.settings().limits.context) {
             text.push_str(&room.described(
                 used,
                 self.session.settings().limits.context.auto_compact,
@@ -125,8 +124,7 @@ async fn checkpoints_text(session: &Session) -> Result<String, TurnError> {
     if checkpoints.is_empty() {
         return Ok("No turn has changed a file yet.\n".to_owned());
     }
-    let mut text =
-        "Turns that changed files; `/rewind N` takes back what was changed after turn N:\n\n".to_owned();
+    let mut text = "Turns that changed files; `/rewind N` undoes the changes after turn N:\n\n".to_owned();
     for Checkpoint { turn, prompt, files } in checkpoints {
         let files: Vec<_> = files.iter().map(|file| format!("`{file}`")).collect();
         text.push_str(&format!("- {turn}: {prompt} ({})\n", files.join(", ")));

@@ -7,23 +7,23 @@
 
 mod admit;
 mod answer;
+mod answer_items;
 mod calls;
 mod command;
-mod gathered;
+mod empty_answer;
 mod loops;
 mod request;
 mod round;
 mod shorten;
-mod silence;
 mod text_calls;
 mod usage;
 
-pub(crate) use admit::Prompted;
+pub(crate) use admit::TurnInput;
 
 use crate::{
     Content, HookEvent, Phase, PromptOutcome, SessionEvent, Severity, StopReason, StoreError, TurnEnd,
     TurnError, TurnId, Usage,
-    prompt::Surroundings,
+    prompt::ProjectSnapshot,
     session::{Session, controls::Controls},
     sources::SourceNotice,
 };
@@ -37,7 +37,7 @@ use tokio_util::sync::CancellationToken;
 pub(crate) async fn run(
     session: &mut Session,
     controls: &Controls,
-    prompt: Prompted,
+    prompt: TurnInput,
     cancel: &CancellationToken,
 ) -> Result<PromptOutcome, TurnError> {
     if prompt.content.iter().all(|item| matches!(item, Content::Text(text) if text.trim().is_empty())) {
@@ -50,7 +50,7 @@ pub(crate) async fn run(
     let end = turn.attempt(&id, prompt).await;
     let end = turn.session.stored().await.map_err(TurnError::from).and(end);
     let end = match end {
-        Ok(stop) => turn.tell_stop(stop).await,
+        Ok(stop) => turn.finish_stop(stop).await,
         failed => failed,
     };
     let recorded = match &end {
@@ -60,7 +60,7 @@ pub(crate) async fn run(
         Err(error) => turn.record_end(id, TurnEnd::Failed(error.to_string())).await,
     };
     if let Err(error) = recorded {
-        turn.session.tell(SessionEvent::Phase(Phase::Idle));
+        turn.session.notify(SessionEvent::Phase(Phase::Idle));
         return Err(error.into());
     }
     let Progress { usage, requests, .. } = turn.progress;
@@ -79,7 +79,7 @@ struct Turn<'a> {
     cancel: &'a CancellationToken,
     progress: Progress,
     /// Snapshot of the project around the session's directory, taken when the turn began.
-    surroundings: Surroundings,
+    snapshot: ProjectSnapshot,
     loops: Loops,
 }
 
@@ -108,14 +108,14 @@ impl<'a> Turn<'a> {
             controls,
             cancel,
             progress: Progress::default(),
-            surroundings: Surroundings::default(),
+            snapshot: ProjectSnapshot::default(),
             loops: Loops::default(),
         }
     }
 }
 
 impl Turn<'_> {
-    async fn attempt(&mut self, turn: &TurnId, prompt: Prompted) -> Result<StopReason, TurnError> {
+    async fn attempt(&mut self, turn: &TurnId, prompt: TurnInput) -> Result<StopReason, TurnError> {
         let prompt = match self.admit(turn, prompt).await? {
             Admitted::Asks(prompt) => prompt,
             Admitted::Answered(stop) => return Ok(stop),
@@ -128,21 +128,21 @@ impl Turn<'_> {
     }
 
     /// Runs the Stop hooks. They may be slow, so the answer is stored first.
-    async fn tell_stop(&mut self, stop: StopReason) -> Result<StopReason, TurnError> {
-        if self.session.look_at_settings().await.hooks.hear(HookEvent::Stop) {
+    async fn finish_stop(&mut self, stop: StopReason) -> Result<StopReason, TurnError> {
+        if self.session.reload_settings().await.hooks.has(HookEvent::Stop) {
             self.record_last().await?;
-            self.tell_hooks(stop).await;
+            self.run_stop_hooks(stop).await;
         }
         Ok(stop)
     }
 
     /// Runs the Stop hooks and shows their output as notices.
-    async fn tell_hooks(&self, stop: StopReason) {
+    async fn run_stop_hooks(&self, stop: StopReason) {
         let about = || json!({ "stop_reason": stop.id() });
         let hooks = self.session.settings().hooks.clone();
         let said = hooks.run(HookEvent::Stop, self.session.cwd(), None, about, self.cancel).await;
         for title in said.notes.into_iter().chain(said.denial) {
-            self.session.tell(SessionEvent::Notice { severity: Severity::Info, title, description: None });
+            self.session.notify(SessionEvent::Notice { severity: Severity::Info, title, description: None });
         }
     }
 
@@ -160,12 +160,12 @@ impl Turn<'_> {
 
     /// Emits notices about tool sources. They belong to the turn, so they follow its first event,
     /// which is emitted once it is stored.
-    async fn tell_notices(&mut self, notices: Vec<SourceNotice>) -> Result<(), StoreError> {
+    async fn notify_notices(&mut self, notices: Vec<SourceNotice>) -> Result<(), StoreError> {
         if !notices.is_empty() {
             self.session.stored().await?;
         }
         for SourceNotice { severity, title, description } in notices {
-            self.session.tell(SessionEvent::Notice { severity, title, description });
+            self.session.notify(SessionEvent::Notice { severity, title, description });
         }
         Ok(())
     }

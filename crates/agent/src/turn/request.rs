@@ -24,12 +24,12 @@ impl Turn<'_> {
                 return None;
             }
             let rules = self.session.gate().found(INSTRUCTIONS_FILE_BYTES);
-            Some(prompt::look_around(self.session.system().as_ref(), self.session.cwd(), &rules).await)
+            Some(prompt::survey(self.session.system().as_ref(), self.session.cwd(), &rules).await)
         };
         let (Offer { tools, notices }, around) = futures::join!(sources.offer(), around);
         self.session.toolbox_mut().take_offer(tools);
         if let Some(around) = around {
-            self.surroundings = around;
+            self.snapshot = around;
         }
         notices
     }
@@ -131,7 +131,7 @@ impl Turn<'_> {
         let known = self.session.conversation().known();
         let prefix = self.prefix(model, state);
         let facts = self.facts(profile, &prefix, state, &known).await;
-        if let Some(briefing) = briefing::news(facts, &known) {
+        if let Some(briefing) = briefing::briefing(facts, &known) {
             let files: Vec<_> = instruction_files(&briefing.facts).map(str::to_owned).collect();
             events.push(SessionEvent::Briefing(briefing));
             if !files.is_empty() {
@@ -145,7 +145,7 @@ impl Turn<'_> {
                 });
             }
         }
-        if let Some(news) = self.session.shells().take_news() {
+        if let Some(news) = self.session.shells().take_ended() {
             let text = format!("<background>\n{}\n</background>", prompt::within("background", &news));
             events.push(SessionEvent::Briefing(Briefing { text, ..Briefing::default() }));
         }
@@ -155,7 +155,7 @@ impl Turn<'_> {
     /// Returns notices about instruction files that cannot be used, each once per session.
     fn unused_instructions(&mut self) -> Vec<SessionEvent> {
         let mut notices = Vec::new();
-        for (file, why) in std::mem::take(&mut self.surroundings.instructions.unused) {
+        for (file, why) in std::mem::take(&mut self.snapshot.instructions.unused) {
             let title = format!("The instructions of the project ({file}) are not used");
             if self.session.reports(&title) {
                 tracing::warn!("{title}: {why}");
@@ -181,9 +181,9 @@ impl Turn<'_> {
             mode: state.mode,
             system: system.as_ref(),
             commands: gate.commands_run(state.mode).await,
-            surroundings: &self.surroundings,
+            snapshot: &self.snapshot,
         });
-        let instructions = self.surroundings.instructions.facts(profile.instructions);
+        let instructions = self.snapshot.instructions.facts(profile.instructions);
         facts.extend(briefing::of_lost_instructions(&instructions, known));
         facts.extend(instructions);
         facts.push(of_append(appended(self.session), prefix, known));

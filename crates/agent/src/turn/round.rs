@@ -4,9 +4,9 @@ use super::{
     Turn,
     answer::{self, Answer},
     calls::{self, Calls},
+    empty_answer::EmptyAnswer,
     loops,
-    shorten::Summing,
-    silence::Silence,
+    shorten::SummaryContext,
 };
 use crate::{
     Briefing, LanguageModel, Message, ModelRequest, ModelStop, Phase, SessionEvent, Severity, StopReason,
@@ -31,7 +31,7 @@ impl Turn<'_> {
         }
         if self.progress.requests > 0 {
             self.take_steering().await?;
-            self.controls.heed_settings().await;
+            self.controls.follow_settings().await;
         }
         if self.progress.requests >= self.session.settings().limits.turn_requests {
             return Ok(Some(StopReason::MaxTurnRequests));
@@ -44,7 +44,7 @@ impl Turn<'_> {
         let answer = answer::ask(self.session, model.as_ref(), request, self.cancel).await?;
         if answer.overflows() && !self.progress.overflowed && !self.cancel.is_cancelled() {
             self.progress.overflowed = true;
-            let with = Summing { model: model.as_ref(), around };
+            let with = SummaryContext { model: model.as_ref(), around };
             let shorter = self.make_room_by_all_means(&with).await?;
             // If the user cancelled meanwhile, the turn ends as cancelled, not with the overflow
             // error.
@@ -77,7 +77,7 @@ impl Turn<'_> {
             () = cancel.cancelled() => return Ok(None),
             notices = self.gather(is_first) => notices,
         };
-        self.tell_notices(notices).await?;
+        self.notify_notices(notices).await?;
         let id = self.controls.state().model;
         let model = tokio::select! {
             biased;
@@ -91,7 +91,7 @@ impl Turn<'_> {
         let mut request = self.frame(model.info(), &self.controls.state());
         let around = measure::around(&request);
         let messages = self.session.conversation().history().messages().len();
-        self.make_room(&Summing { model: model.as_ref(), around }).await?;
+        self.make_room(&SummaryContext { model: model.as_ref(), around }).await?;
         if cancel.is_cancelled() {
             return Ok(None);
         }
@@ -125,13 +125,13 @@ impl Turn<'_> {
             return Ok(None);
         }
         if says_nothing && model.info().disclosure.is_none() {
-            match self.silence(stop, cut_at) {
-                Silence::AskAgain => {
+            match self.empty_answer(stop, cut_at) {
+                EmptyAnswer::AskAgain => {
                     self.record_last().await?;
                     return Ok(None);
                 }
-                Silence::Fail(error) => return Err(error.into()),
-                Silence::Accept => {}
+                EmptyAnswer::Fail(error) => return Err(error.into()),
+                EmptyAnswer::Accept => {}
             }
         }
         Ok(Some(stop_reason(stop)))
@@ -152,9 +152,9 @@ impl Turn<'_> {
         if let (Some(last), Some(told)) = (candidates.last_mut(), &told) {
             last.add_note(told.clone());
         }
-        calls::record_and_look(self.session, &mut candidates, events).await?;
+        calls::record_and_resolve(self.session, &mut candidates, events).await?;
 
-        self.session.tell(SessionEvent::Phase(Phase::Tools));
+        self.session.notify(SessionEvent::Phase(Phase::Tools));
         let calls = Calls::new(self.session, self.controls, model);
         let over = calls.run(candidates, self.cancel).await;
         let sampled = calls.sampled();
@@ -164,11 +164,11 @@ impl Turn<'_> {
             return Ok(Some(StopReason::Cancelled));
         }
         if times >= limit {
-            self.session.tell(SessionEvent::Notice {
+            self.session.notify(SessionEvent::Notice {
                 severity: Severity::Warning,
                 title: format!("Stopped: the model repeated the same tool call {times} times"),
                 description: Some(
-                    "The model was told. Say what it should do instead, or ask again.".to_owned(),
+                    "The model was informed. Say what it should do instead, or ask again.".to_owned(),
                 ),
             });
             return Ok(Some(StopReason::MaxTurnRequests));
@@ -176,7 +176,7 @@ impl Turn<'_> {
         if let Some(Message::Assistant(answer)) = self.session.conversation().history().messages().last() {
             self.loops.ran(requested.iter(), answer.calls(), told.as_deref());
         }
-        self.session.tell(SessionEvent::Phase(Phase::Thinking));
+        self.session.notify(SessionEvent::Phase(Phase::Thinking));
         Ok(None)
     }
 

@@ -10,7 +10,7 @@ use crate::{
     SessionEvent, Severity, StoreError, TurnError, Usage,
     event::item::Paragraphs,
     history::{
-        compaction::{prune, room::Room, split::split, summary},
+        compaction::{budget::ContextBudget, prune, split::split, summary},
         conversation::Conversation,
     },
     limits::{COMPACTION_FAILURES, COMPACTION_LEAST_TOKENS},
@@ -19,7 +19,7 @@ use crate::{
 
 /// The outcome of an attempt to summarise a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Summed {
+pub(super) enum SummaryOutcome {
     /// The conversation is shorter; estimated tokens before and after.
     Shorter { before: u64, after: u64 },
     /// There is too little to summarise.
@@ -31,7 +31,7 @@ pub(super) enum Summed {
 }
 
 /// What is needed to make a summary.
-pub(super) struct Summing<'a> {
+pub(super) struct SummaryContext<'a> {
     pub(super) model: &'a dyn LanguageModel,
     /// Tokens of the system prompt and the tools.
     pub(super) around: u64,
@@ -40,9 +40,9 @@ pub(super) struct Summing<'a> {
 impl Turn<'_> {
     /// Ensures that the next request leaves room for its answer. Model usage counts towards the
     /// turn.
-    pub(super) async fn make_room(&mut self, with: &Summing<'_>) -> Result<(), TurnError> {
+    pub(super) async fn make_room(&mut self, with: &SummaryContext<'_>) -> Result<(), TurnError> {
         let limits = self.session.settings().limits.context.clone();
-        let Some(room) = Room::of(with.model.info(), &limits) else { return Ok(()) };
+        let Some(room) = ContextBudget::of(with.model.info(), &limits) else { return Ok(()) };
         let mark = if limits.auto_compact { room.compact_at } else { room.warn_at };
         if self.session.conversation().used(with.around) < mark {
             self.session.warns(false);
@@ -67,14 +67,17 @@ impl Turn<'_> {
 
     /// Shortens the conversation after the provider rejected it as too long, whatever context size
     /// was assumed. Returns false if nothing can be removed.
-    pub(super) async fn make_room_by_all_means(&mut self, with: &Summing<'_>) -> Result<bool, TurnError> {
+    pub(super) async fn make_room_by_all_means(
+        &mut self,
+        with: &SummaryContext<'_>,
+    ) -> Result<bool, TurnError> {
         self.session.stored().await?;
         let used = self.session.conversation().used(with.around);
-        let room = Room::below(used, &self.session.settings().limits.context);
+        let room = ContextBudget::below(used, &self.session.settings().limits.context);
         self.leave_results_out(1).await?;
         let mut shorter = self.session.conversation().used(with.around) < room.block_at;
         if !shorter {
-            shorter = matches!(self.sum_up(with, room, None).await?, Summed::Shorter { .. });
+            shorter = matches!(self.sum_up(with, room, None).await?, SummaryOutcome::Shorter { .. });
         }
         if !shorter && !self.cancel.is_cancelled() {
             shorter = self.leave_beginning_out(with, room.block_at.saturating_sub(with.around)).await?;
@@ -86,33 +89,33 @@ impl Turn<'_> {
     /// be kept above all.
     pub(super) async fn sum_up(
         &mut self,
-        with: &Summing<'_>,
-        room: Room,
+        with: &SummaryContext<'_>,
+        room: ContextBudget,
         focus: Option<&str>,
-    ) -> Result<Summed, StoreError> {
+    ) -> Result<SummaryOutcome, StoreError> {
         let conversation = self.session.conversation();
         let history = conversation.history();
         // A summary must save more than it costs.
         let least = room.summary().max(COMPACTION_LEAST_TOKENS);
         let first = split(history, room.tail(with.around), least).filter(|_| can_sum_up(with.model));
-        let Some(first) = first else { return Ok(Summed::Nothing) };
+        let Some(first) = first else { return Ok(SummaryOutcome::Nothing) };
         let before = conversation.used(with.around);
-        let request = summary::request(&history.said_before(first), room, focus, with.model.info());
+        let request = summary::request(&history.messages_before(first), room, focus, with.model.info());
         let asked = history.last_prompt_before(first);
         let kept = history.messages().len() - first;
         let id = conversation.next_compaction();
         drop(conversation);
-        self.session.tell(step(&id, CompactionStep::Started));
+        self.session.notify(step(&id, CompactionStep::Started));
         let (written, cost) = self.write_summary(with, request, &id).await;
         self.progress.usage += cost;
         let (step, summed) = match written {
             Written::Whole(text) => {
                 let summary = summary::continued(&text, asked.as_ref());
                 let after = self.shorten(&id, summary, kept, with, cost).await?;
-                return Ok(Summed::Shorter { before, after });
+                return Ok(SummaryOutcome::Shorter { before, after });
             }
-            Written::Failed(why) => (CompactionStep::Failed(why.clone()), Summed::Failed(why)),
-            Written::Cancelled => (CompactionStep::Cancelled, Summed::Cancelled),
+            Written::Failed(why) => (CompactionStep::Failed(why.clone()), SummaryOutcome::Failed(why)),
+            Written::Cancelled => (CompactionStep::Cancelled, SummaryOutcome::Cancelled),
         };
         let mut events = vec![self::step(&id, step)];
         if cost != Usage::default() {
@@ -130,7 +133,7 @@ impl Turn<'_> {
         id: &CompactionId,
         summary: String,
         kept: usize,
-        with: &Summing<'_>,
+        with: &SummaryContext<'_>,
         cost: Usage,
     ) -> Result<u64, StoreError> {
         let completed = step(id, CompactionStep::Completed { summary, kept: kept as u64 });
@@ -144,7 +147,11 @@ impl Turn<'_> {
 
     /// Drops the beginning of the conversation so that about `tokens` remain. Returns false if
     /// there is nothing before the last prompt.
-    async fn leave_beginning_out(&mut self, with: &Summing<'_>, tokens: u64) -> Result<bool, StoreError> {
+    async fn leave_beginning_out(
+        &mut self,
+        with: &SummaryContext<'_>,
+        tokens: u64,
+    ) -> Result<bool, StoreError> {
         let conversation = self.session.conversation();
         let history = conversation.history();
         let Some(first) = split(history, tokens, COMPACTION_LEAST_TOKENS) else { return Ok(false) };
@@ -156,12 +163,12 @@ impl Turn<'_> {
         let id = conversation.next_compaction();
         drop(conversation);
         self.shorten(&id, text, kept, with, Usage::default()).await?;
-        self.session.tell(SessionEvent::Notice {
+        self.session.notify(SessionEvent::Notice {
             severity: Severity::Warning,
             title: "The beginning of the conversation is no longer sent to the model: it does not fit"
                 .to_owned(),
             description: Some(
-                "It could not be summed up. It is still stored and shown; a new session starts afresh."
+                "It could not be summarised. It is still stored and shown; a new session starts afresh."
                     .to_owned(),
             ),
         });
@@ -175,10 +182,10 @@ impl Turn<'_> {
         };
         let prune::Pruned { results, tokens, left_out } = pruned;
         self.session.record(left_out.into_iter().map(SessionEvent::ResultsLeftOut).collect()).await?;
-        self.session.tell(SessionEvent::Notice {
+        self.session.notify(SessionEvent::Notice {
             severity: Severity::Info,
             title: format!(
-                "Left old results out of what the model is sent: {results}, about {tokens} tokens"
+                "Left old results out of the requests to the model: {results}, about {tokens} tokens"
             ),
             description: None,
         });
@@ -187,19 +194,19 @@ impl Turn<'_> {
 
     /// Warns the user once that the limit is near; fails once it is reached, so that nothing is
     /// sent.
-    fn warn(&mut self, room: Room, around: u64) -> Result<(), TurnError> {
+    fn warn(&mut self, room: ContextBudget, around: u64) -> Result<(), TurnError> {
         let (used, size) = (self.session.conversation().used(around), room.window);
         if used >= room.block_at {
             return Err(TurnError::Model(ModelError::ContextOverflow(format!(
-                "the conversation takes about {used} of the model's {size} tokens, which leaves no room for an answer; say /compact, or start a \
+                "the conversation takes about {used} of the model's {size} tokens, which leaves no room for an answer; use /compact, or start a \
                  new session"
             ))));
         }
         if self.session.warns(true) {
-            self.session.tell(SessionEvent::Notice {
+            self.session.notify(SessionEvent::Notice {
                 severity: Severity::Warning,
                 title: format!("The conversation takes about {used} of the model's {size} tokens"),
-                description: Some("Say /compact to have it summed up.".to_owned()),
+                description: Some("Use /compact to summarise it.".to_owned()),
             });
         }
         Ok(())
@@ -208,7 +215,7 @@ impl Turn<'_> {
     /// Has the model write a summary; returns it with the usage.
     async fn write_summary(
         &self,
-        with: &Summing<'_>,
+        with: &SummaryContext<'_>,
         request: ModelRequest,
         id: &CompactionId,
     ) -> (Written, Usage) {
@@ -221,10 +228,10 @@ impl Turn<'_> {
                 break Written::Cancelled;
             }
             match event {
-                None => break Written::Failed("the model's answer ended without saying so".to_owned()),
+                None => break Written::Failed("the model's answer ended without an end marker".to_owned()),
                 Some(Err(error)) => break Written::Failed(error.to_string()),
                 Some(Ok(ModelEvent::Stop(ModelStop::Refusal))) => {
-                    break Written::Failed("the model refused to sum up".to_owned());
+                    break Written::Failed("the model refused to summarise".to_owned());
                 }
                 Some(Ok(ModelEvent::Stop(_))) if text.trim().is_empty() => {
                     break Written::Failed("the model wrote no summary".to_owned());
@@ -237,13 +244,13 @@ impl Turn<'_> {
                     text.push_str(&more);
                     // Emits whole lines: a summary needs no word-by-word streaming.
                     if let Some(end) = text.rfind('\n').filter(|end| *end >= told) {
-                        self.session.tell(step(id, CompactionStep::Text(text[told..=end].to_owned())));
+                        self.session.notify(step(id, CompactionStep::Text(text[told..=end].to_owned())));
                         told = end + 1;
                     }
                 }
                 Some(Ok(ModelEvent::Usage(now))) => usage = now,
                 Some(Ok(ModelEvent::Retrying { attempt, after, reason })) => {
-                    self.session.tell(retrying(attempt, after, reason));
+                    self.session.notify(retrying(attempt, after, reason));
                 }
                 // The request has no tools, and the reasoning is not shown.
                 Some(Ok(

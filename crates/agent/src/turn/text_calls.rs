@@ -1,33 +1,33 @@
 //! Turns tool calls that a model wrote as text into calls of the answer.
 
-use super::gathered::Gathered;
+use super::answer_items::AnswerItems;
 use crate::{
     CallsAsText, Effect, ModelCall, ModelInfo, ToolCallRequest,
     repair::{
         self, Known,
-        text::{Hold, Taken, TextCall, TextCalls, find},
+        text::{CallForms, Hold, TextCall, TextCalls, find},
     },
     session::Session,
 };
 
 /// Filters an answer's text on its way to the client and holds back the parts that may be a call.
-pub(super) struct Watch {
-    taken: Option<Taken>,
+pub(super) struct CallFilter {
+    forms: Option<CallForms>,
     hold: Hold,
 }
 
-impl Watch {
+impl CallFilter {
     /// Creates the filter for an answer of a model. A stand-in for a language model writes no calls
     /// as text.
     pub(super) fn new(info: &ModelInfo, setting: CallsAsText) -> Self {
-        let taken = match setting {
+        let forms = match setting {
             _ if info.disclosure.is_some() => None,
             CallsAsText::Off => None,
-            CallsAsText::On => Some(Taken::Any),
-            CallsAsText::Auto if info.native_calls => Some(Taken::Marked),
-            CallsAsText::Auto => Some(Taken::Any),
+            CallsAsText::On => Some(CallForms::Any),
+            CallsAsText::Auto if info.native_calls => Some(CallForms::Marked),
+            CallsAsText::Auto => Some(CallForms::Any),
         };
-        Self { taken, hold: Hold::new(taken) }
+        Self { forms, hold: Hold::new(forms) }
     }
 
     /// Takes a piece of visible text; returns the part that can be shown now.
@@ -37,25 +37,25 @@ impl Watch {
 
     /// Ends an answer that has no native calls: converts calls found in its text, or else in its
     /// reasoning. Returns the text still to be shown.
-    pub(super) fn settle(&self, session: &Session, offered: &[&str], gathered: &mut Gathered) -> String {
-        let Some(taken) = self.taken else { return self.rest(usize::MAX) };
+    pub(super) fn settle(&self, session: &Session, offered: &[&str], items: &mut AnswerItems) -> String {
+        let Some(forms) = self.forms else { return self.rest(usize::MAX) };
         let known = Known { tools: session.toolbox().all(), offered };
         let fits = |call: &TextCall| fits(known, call);
-        let whole = gathered.shown_text();
-        let found = gathered.last_text().and_then(|text| Some((text.len(), find(text, taken, &fits)?)));
+        let whole = items.shown_text();
+        let found = items.last_text().and_then(|text| Some((text.len(), find(text, forms, &fits)?)));
         if let Some((length, TextCalls { begin, calls })) = found {
             // Text already shown stays text.
             let before = whole.len() - length;
             let end = (before + begin).max(self.hold.released());
-            gathered.cut_last_text(end - before);
-            add(session, gathered, calls);
+            items.cut_last_text(end - before);
+            add(session, items, calls);
             return self.rest(end);
         }
         if whole.trim().is_empty()
-            && let Some(thought) = gathered.last_thought()
-            && let Some(TextCalls { calls, .. }) = find(&thought, Taken::Marked, &fits)
+            && let Some(thought) = items.last_thought()
+            && let Some(TextCalls { calls, .. }) = find(&thought, CallForms::Marked, &fits)
         {
-            add(session, gathered, calls);
+            add(session, items, calls);
         }
         self.rest(usize::MAX)
     }
@@ -66,11 +66,11 @@ impl Watch {
     }
 }
 
-fn add(session: &Session, gathered: &mut Gathered, calls: Vec<TextCall>) {
+fn add(session: &Session, items: &mut AnswerItems, calls: Vec<TextCall>) {
     for TextCall { name, arguments, .. } in calls {
-        let id = session.conversation().next_call(gathered.calls());
+        let id = session.conversation().next_call(items.calls());
         let call = ModelCall { provider_id: id.to_string(), name, arguments, opaque: None };
-        gathered.call(ToolCallRequest::new(id, call));
+        items.call(ToolCallRequest::new(id, call));
     }
 }
 

@@ -160,7 +160,7 @@ async fn repeated_reads_are_left_out_before_anything_is_summed_up() {
         })
         .collect();
     assert_eq!(results, [true, true, false]);
-    let told = |event: &SessionEvent| matches!(event, SessionEvent::Notice { title, .. } if title.starts_with("Left old results out of what the model is sent: 1,"));
+    let told = |event: &SessionEvent| matches!(event, SessionEvent::Notice { title, .. } if title.starts_with("Left old results out of the requests to the model: 1,"));
     assert!(stage.client.events().iter().any(told));
 }
 
@@ -252,12 +252,9 @@ async fn the_user_can_ask_for_it_and_see_how_full_the_context_is() {
             _ => None,
         })
         .collect();
-    assert!(answers[1].contains("% of its 40000 tokens. It is summed up at about 24000"), "{answers:?}");
-    assert!(answers[2].starts_with("The conversation is summed up: about 1"), "{answers:?}");
-    assert_eq!(
-        answers[3],
-        "Nothing was done: there is nothing before the last turns that is worth summing up."
-    );
+    assert!(answers[1].contains("% of its 40000 tokens. It is summarised at about 24000"), "{answers:?}");
+    assert!(answers[2].starts_with("The conversation was summarised: about 1"), "{answers:?}");
+    assert_eq!(answers[3], "Nothing was done: there is too little before the last turns to summarise.");
     assert!(first(&stage.model.requests()[1]).ends_with("above all: the names of tests"));
 }
 
@@ -270,7 +267,7 @@ async fn by_itself_nothing_is_summed_up_where_that_is_switched_off() {
     let warned = |event: &SessionEvent| matches!(event, SessionEvent::Notice { description: Some(how), .. } if how.contains("/compact"));
     assert_eq!(stage.client.events().iter().filter(|event| warned(event)).count(), 1);
     let full = stage.prompt(&long(4_000)).await.unwrap_err().to_string();
-    assert!(full.contains("leaves no room for an answer; say /compact, or start a new session"), "{full}");
+    assert!(full.contains("leaves no room for an answer; use /compact, or start a new session"), "{full}");
     assert_eq!(steps(&stage), []);
 }
 
@@ -282,7 +279,7 @@ async fn a_stand_in_for_a_model_sums_nothing_up_and_goes_on() {
     stage.prompt(&long(30_000)).await.unwrap();
     stage.prompt("b").await.unwrap();
     stage.prompt("/context").await.unwrap();
-    let said = |event: &SessionEvent| matches!(event, SessionEvent::ModelResponse(response) if response.text().ends_with("is left out, from the beginning."));
+    let said = |event: &SessionEvent| matches!(event, SessionEvent::ModelResponse(response) if response.text().ends_with("is left out, the oldest messages first."));
     assert!(stage.client.events().iter().any(said));
     let last = stage.model.requests().last().unwrap().clone();
     assert!(first(&last).contains("left out") && last.messages.len() == 3, "{}", first(&last));

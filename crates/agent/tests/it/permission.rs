@@ -153,7 +153,11 @@ async fn what_was_approved_must_still_be_what_happens() {
     let session = stage.runtime.create(new, |_| surface).await.unwrap();
     session.prompt(vec![Content::text("write")]).await.unwrap();
     assert_eq!(stage.system.text_of("/etc/a.txt"), None);
-    assert!(stage.results()[0].contains("changed while the user was asked"), "{:?}", stage.results());
+    assert!(
+        stage.results()[0].contains("changed while the user's approval was pending"),
+        "{:?}",
+        stage.results()
+    );
 }
 
 #[tokio::test]

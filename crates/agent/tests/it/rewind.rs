@@ -130,7 +130,7 @@ async fn what_the_user_changed_since_stays_and_conflicts_are_told() {
     // A file that tools created and the user changed is not removed.
     let report = rewind(&stage, 0).await;
     assert!(
-        report.left.iter().any(|(path, reason)| path.as_str() == "/w/new.txt" && reason.contains("by hand"))
+        report.left.iter().any(|(path, reason)| path.as_str() == "/w/new.txt" && reason.contains("manually"))
     );
     stage.session.rewind(RewindTarget::Redo).await.unwrap();
     assert_eq!(stage.system.text_of("/w/new.txt").as_deref(), Some("1\ntwo\n3\n4\n5\nsix\n"));

@@ -4,7 +4,7 @@ use agent::fake::{FakeClient, FakeModel, FakeModels, MemoryStore, Reply};
 use agent::{
     Client, Content, CreateSession, FollowedSettings, LanguageModel, PermissionMode, PermissionOutcome,
     PermissionRequest, Runtime, RuntimeOptions, SessionEvent, SessionHandle, SessionId, Settings,
-    SettingsNews, Severity, StopReason, Surface,
+    SettingsNotice, Severity, StopReason, Surface,
 };
 use async_trait::async_trait;
 use serde_json::json;
@@ -13,13 +13,13 @@ use system::{AbsPath, FakeSystem, fake::Script};
 
 /// Settings that a test changes.
 #[derive(Clone, Default)]
-struct Changing(Arc<Mutex<Arc<RuntimeOptions>>>, Arc<Mutex<Vec<SettingsNews>>>);
+struct Changing(Arc<Mutex<Arc<RuntimeOptions>>>, Arc<Mutex<Vec<SettingsNotice>>>);
 
 impl Changing {
     fn set(&self, change: impl FnOnce(&mut RuntimeOptions)) {
         change(Arc::make_mut(&mut self.0.lock().unwrap()));
         let title = "changed".to_owned();
-        self.1.lock().unwrap().push(SettingsNews { severity: Severity::Info, title, description: None });
+        self.1.lock().unwrap().push(SettingsNotice { severity: Severity::Info, title, description: None });
     }
 }
 
@@ -47,7 +47,7 @@ impl FollowedSettings for Changing {
         self.0.lock().unwrap().clone()
     }
 
-    fn news(&self) -> Vec<SettingsNews> {
+    fn notices(&self) -> Vec<SettingsNotice> {
         std::mem::take(&mut *self.1.lock().unwrap())
     }
 }

@@ -58,7 +58,7 @@ async fn the_next_request_tells_of_a_background_command_that_ended() {
         session.prompt(vec![Content::text(prompt)]).await.unwrap();
         // Once, and from then on as part of the conversation.
         let said = format!("{:?}", model.requests().last().unwrap().messages);
-        let news = "The background command sh_1 (npm run dev) has ended. Stopped: its time was up";
+        let news = "The background command sh_1 (npm run dev) has ended. Stopped: it reached its time limit";
         assert_eq!(said.matches(news).count(), 1, "{said}");
     }
 }

@@ -100,7 +100,7 @@ async fn an_empty_answer_is_asked_for_once_more_and_then_fails() {
 
     let twice = stage(Setting { script: vec![empty(), empty()], ..Setting::default() }).await;
     let Err(TurnError::Model(ModelError::BadResponse(text))) = twice.prompt("go").await else { panic!() };
-    assert!(text.contains("answered nothing, twice"), "{text}");
+    assert!(text.contains("answer was empty twice"), "{text}");
 }
 
 #[tokio::test]

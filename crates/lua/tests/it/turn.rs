@@ -53,7 +53,7 @@ impl AnyCall for IssuesCall {
     }
 
     async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        assert_eq!(cx.inner.tools().await, None, "what a script calls runs no scripts");
+        assert_eq!(cx.nested_calls.tools().await, None, "what a script calls runs no scripts");
         match self.arguments["project"].as_str() {
             Some("missing") => Ok(ToolOutput::text("No such project.").failed()),
             Some("large") => {
@@ -208,8 +208,7 @@ async fn the_gate_decides_about_what_a_script_calls() {
         ),
         (
             "app.tools.bash{command = 'rm -rf x'}",
-            "Command matches the denied pattern 'rm -r *' and is never run. (The user can allow a line word for word, \
-             with the setting permissions.allow.)"
+            "Command matches the denied pattern 'rm -r *' and is never run. (The user can allow this exact line with the setting permissions.allow.)"
                 .to_owned(),
         ),
         (

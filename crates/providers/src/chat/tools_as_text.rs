@@ -38,7 +38,7 @@ fn push_answer(messages: &mut Vec<Message>, answer: &AssistantMessage) {
         results.push(Content::text(format!("<tool_response>\n{result}\n</tool_response>")));
         results.extend(call.result.images.iter().cloned());
     }
-    messages.push(Message::Assistant(AssistantMessage::said(&answer.model, text)));
+    messages.push(Message::Assistant(AssistantMessage::from_text(&answer.model, text)));
     if !results.is_empty() {
         messages.push(Message::User(results));
     }

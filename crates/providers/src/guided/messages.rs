@@ -4,7 +4,7 @@ use agent::{AssistantMessage, Content, Message};
 
 /// Returns an answer of the model that is one text.
 pub(super) fn answer(text: &str) -> Message {
-    Message::Assistant(AssistantMessage::said("", text))
+    Message::Assistant(AssistantMessage::from_text("", text))
 }
 
 /// Returns a message of the user that is one text.

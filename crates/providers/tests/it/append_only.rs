@@ -65,7 +65,7 @@ fn requests(rounds: &[Round]) -> Vec<ModelRequest> {
         for (text, calls) in &round.answers {
             let calls = calls.iter().enumerate().map(|(number, arguments)| call(number, arguments));
             let mut answer = AssistantMessage::called("openai/gpt-test", calls);
-            answer.items.splice(0..0, AssistantMessage::said("", *text).items);
+            answer.items.splice(0..0, AssistantMessage::from_text("", *text).items);
             messages.push(Message::Assistant(answer));
             if round.is_updated {
                 messages
@@ -73,7 +73,7 @@ fn requests(rounds: &[Round]) -> Vec<ModelRequest> {
             }
             ask(&messages, &mut requests);
         }
-        messages.push(Message::Assistant(AssistantMessage::said("openai/gpt-test", "Done.")));
+        messages.push(Message::Assistant(AssistantMessage::from_text("openai/gpt-test", "Done.")));
     }
     requests
 }

@@ -1,6 +1,6 @@
 //! File contents by hash: stored with the events that name them, limited per session.
 
-use super::database::failed;
+use super::failure::failed;
 use crate::limits::CONTENTS_BYTES;
 use agent::{ContentHash, SessionId, StoreError};
 use rusqlite::{Connection, OptionalExtension as _};

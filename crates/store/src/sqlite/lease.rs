@@ -1,9 +1,9 @@
 //! Leases: which process may write to a session. Each function runs in the caller's transaction.
 
 use super::{
-    database::failed,
+    clock::now,
+    failure::failed,
     holder_lock::{HolderLock, LockState},
-    write::now,
 };
 use crate::limits::REMOTE_HOLDER_MS;
 use agent::{Lease, LeaseHolder, SessionId, StoreError};

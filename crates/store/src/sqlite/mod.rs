@@ -4,6 +4,8 @@
 //! that reads. Writes that are queued together share one commit, and with it one flush to the disk;
 //! each is acknowledged after that commit, never before.
 
+mod clock;
+mod connection;
 mod contents;
 mod cursor;
 mod database;

@@ -2,6 +2,7 @@
 //! place. Nothing is deleted, and an interrupted replacement is finished by the next process.
 
 use super::{
+    clock::now,
     failure::{MOVE, lacks_locks},
     file_state::{beside, identity},
 };
@@ -11,7 +12,6 @@ use std::{
     io,
     os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
-    time::{SystemTime, UNIX_EPOCH},
 };
 
 /// The suffix of a file that was set aside, followed by the time in milliseconds since the Unix
@@ -130,11 +130,6 @@ fn numbers(path: &Path, suffix: &str) -> Vec<String> {
         .collect();
     numbers.sort_unstable();
     numbers
-}
-
-/// Returns milliseconds since the Unix epoch, for file names.
-fn now() -> u128 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis()
 }
 
 /// Flushes the new names to the disk.

@@ -1,6 +1,9 @@
 //! Functions that query the database.
 
-use super::{cursor::Cursor, database::failed, failure::damaged};
+use super::{
+    cursor::Cursor,
+    failure::{damaged, failed},
+};
 use crate::{
     limits::{EVENTS_PAGE_BYTES, LIST_PAGE_MAX},
     stored::{self, Unreadable},

@@ -1,7 +1,7 @@
 //! Checks and repairs a file, for `tiller doctor` and `tiller sessions repair`.
 
 use super::{
-    database::{self, SCHEMA_VERSION},
+    connection::{self, SCHEMA_VERSION},
     failure::{failed_at, is_damaged},
     file_state, quarantine,
     salvage::{self, CutSession, Salvaged},
@@ -121,7 +121,7 @@ fn is_healthy(path: &Path) -> Result<bool, StoreError> {
 }
 
 fn inspect(path: &Path, depth: CheckDepth) -> rusqlite::Result<Health> {
-    let connection = database::open_raw(path)?;
+    let connection = connection::open_raw(path)?;
     let mut health = Health {
         problems: Vec::new(),
         remedy: Remedy::Nothing,
@@ -201,7 +201,7 @@ fn cut(connection: &Connection) -> rusqlite::Result<Vec<CutSession>> {
 }
 
 fn rebuild_indexes(path: &Path) -> rusqlite::Result<()> {
-    let mut connection = database::open_raw(path)?;
+    let mut connection = connection::open_raw(path)?;
     let transaction = connection.transaction()?;
     // The search then indexes everything again.
     transaction.execute_batch(

@@ -1,6 +1,6 @@
 //! The full-text search.
 
-use super::{database::failed, read};
+use super::{failure::failed, read};
 use crate::{
     limits::{INDEXED_EVENTS, INDEXED_SESSIONS, SEARCH_HITS_MAX, SEARCH_RANKED},
     stored,

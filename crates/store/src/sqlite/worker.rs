@@ -1,7 +1,8 @@
 //! A thread that owns a connection and processes a queue of requests.
 
 use super::{
-    database::{self, Database},
+    connection,
+    database::Database,
     failure::{failed, named},
     file_state::FileState,
     salvage,
@@ -276,7 +277,7 @@ fn write(connection: &mut Connection, jobs: &mut [Box<dyn Job>]) -> rusqlite::Re
 /// Checkpoints the write-ahead log if it is long. A failure affects nothing that was acknowledged;
 /// the next write retries.
 pub(super) fn checkpoint_if_long(connection: &Connection) {
-    if let Err(error) = database::checkpoint(connection) {
+    if let Err(error) = connection::checkpoint(connection) {
         tracing::warn!(%error, "the write-ahead log could not be moved into the database");
     }
 }
@@ -331,6 +332,7 @@ where
 
 #[cfg(test)]
 mod tests {
+    use super::super::database;
     use super::*;
 
     fn level(connection: &Connection) -> Result<i64, StoreError> {

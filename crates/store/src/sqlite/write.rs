@@ -2,14 +2,14 @@
 //! it fails.
 
 use super::{
-    database::failed,
+    clock::now,
+    failure::failed,
     holder_lock::HolderLock,
     lease::{TAKE, refuse_while_held, take},
 };
 use crate::stored;
 use agent::{Effort, Lease, Mode, NewSession, PermissionMode, SessionEvent, SessionId, StoreError};
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _, params};
-use std::time::{SystemTime, UNIX_EPOCH};
 use system::AbsPath;
 
 /// Creates the row of a session.
@@ -237,10 +237,4 @@ pub(super) fn mark_damaged(
         statement.execute((id.as_str(), seq, what)).map_err(sql)?;
     }
     Ok(())
-}
-
-/// Returns milliseconds since the Unix epoch; 0 if the clock is before it.
-pub(super) fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

@@ -4,7 +4,10 @@
 //! the resolved directory is opened without following any link (stricter than `RESOLVE_BENEATH`: a
 //! resolved path contains no links). From then on the directory cannot be exchanged.
 
-use super::{files::expect_regular, sandbox};
+use super::{
+    files::expect_regular,
+    sandbox::{self, TooMany},
+};
 use crate::{AbsPath, Pins, SystemError};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat};
 use std::collections::HashSet;
@@ -19,7 +22,7 @@ pub(super) struct Pinned {
     pins: Pins,
     /// The secret files by device and inode; collected when the first file with several hard links
     /// is met.
-    secrets: OnceLock<HashSet<(u64, u64)>>,
+    secrets: OnceLock<Result<HashSet<(u64, u64)>, TooMany>>,
 }
 
 /// A name in an open directory.
@@ -74,15 +77,17 @@ impl Pinned {
         self.pins.target(path)
     }
 
-    /// Refuses a file that is a secret under another name.
+    /// Refuses a file that is a secret under another name, or may be one because the project has
+    /// too many files to find the secret ones.
     pub(super) fn check(&self, path: &AbsPath, id: (u64, u64), links: u64) -> Result<(), SystemError> {
         if links < 2 {
             return Ok(());
         }
         let secrets = self.secrets.get_or_init(|| sandbox::secret_files(&self.pins.secrets));
-        match secrets.contains(&id) {
-            true => Err(SystemError::Blocked(path.clone())),
-            false => Ok(()),
+        match secrets {
+            Err(TooMany) => Err(SystemError::Unchecked(path.clone())),
+            Ok(secrets) if secrets.contains(&id) => Err(SystemError::Blocked(path.clone())),
+            Ok(_) => Ok(()),
         }
     }
 }
@@ -208,6 +213,14 @@ mod tests {
     use super::*;
     use std::fs;
     use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+
+    #[test]
+    fn a_file_with_several_names_is_refused_where_secret_files_are_unknown() {
+        let pinned = Pinned { pins: Pins::default(), secrets: OnceLock::from(Err(TooMany)) };
+        let path = AbsPath::new("/w/file").unwrap();
+        assert!(pinned.check(&path, (1, 1), 1).is_ok());
+        assert!(matches!(pinned.check(&path, (1, 1), 2), Err(SystemError::Unchecked(_))));
+    }
 
     #[test]
     fn metadata_by_directory_handle_and_by_path_agree() {

@@ -2,7 +2,9 @@
 //! the session's private temporary directory.
 
 use super::{
-    LocalSystem, blocking,
+    LocalSystem,
+    blocking::blocking,
+    private_directory,
     sandbox::{self, LaunchRequest, Survey, SurveyResult, TooMany},
 };
 use crate::limits::TEMP_AGE;
@@ -10,7 +12,7 @@ use crate::{
     AbsPath, Command, Confinement, PipedCommand, PrivateTemp, Sandbox, SandboxLevel, SandboxSupport,
     SystemError,
 };
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::{fs, io};
 
@@ -168,34 +170,7 @@ pub(super) fn sweep(sandbox: &Sandbox) {
 
 /// Creates the directories for a session's temporary files.
 fn create_directories(temp: &PrivateTemp) -> io::Result<()> {
-    private_directory(&temp.backing)?;
-    private_directory(&temp.files())?;
-    private_directory(&temp.work())
-}
-
-/// Creates a directory and its parents, and verifies that only this user can access it and that no
-/// other user can replace it.
-pub(super) fn private_directory(path: &AbsPath) -> io::Result<()> {
-    let user = rustix::process::geteuid().as_raw();
-    let mut above: Vec<_> = std::iter::successors(path.parent(), AbsPath::parent).collect();
-    above.reverse();
-    for path in above.iter().chain([path]) {
-        match fs::DirBuilder::new().mode(0o700).create(path.as_std()) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-            _ => {}
-        }
-    }
-    let safe = |path: &AbsPath| {
-        let found = fs::symlink_metadata(path.as_std())?;
-        let (mode, owned) = (found.mode(), [0, user].contains(&found.uid()));
-        // In a sticky directory, users cannot rename the files of others.
-        io::Result::Ok(found.is_dir() && owned && (mode & 0o022 == 0 || mode & 0o1000 != 0))
-    };
-    let found = fs::symlink_metadata(path.as_std())?;
-    let mut all = above.iter().map(safe).collect::<io::Result<Vec<_>>>()?;
-    all.push(found.uid() == user && found.is_dir() && found.mode() & 0o077 == 0);
-    all.into_iter()
-        .all(|safe| safe)
-        .then_some(())
-        .ok_or_else(|| io::Error::other("other users could replace it"))
+    private_directory::create(&temp.backing)?;
+    private_directory::create(&temp.files())?;
+    private_directory::create(&temp.work())
 }

@@ -5,9 +5,8 @@
 //! once, when the first command or server needs it, in the user's home directory and never in a
 //! project's directory. The result is passed to commands and never shown.
 
-use super::{LocalSystem, processes};
 use crate::limits::{LOGIN_SHELL_BYTES, LOGIN_SHELL_VALUE_BYTES, LOGIN_SHELL_WAIT};
-use crate::{AbsPath, PipedCommand, SystemError};
+use crate::{AbsPath, Piped, PipedCommand, SystemError};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::Path;
 use std::sync::Arc;
@@ -135,9 +134,16 @@ impl LoginShell {
 
     /// Adds the shell's variables to those of a command; the command's own values win. The first
     /// call queries the shell, which takes at most [`LOGIN_SHELL_WAIT`].
-    pub(super) async fn complete(&self, env: &mut Vec<(String, String)>, system: &LocalSystem) {
+    /// `start` starts the shell.
+    pub(super) async fn complete<F>(
+        &self,
+        env: &mut Vec<(String, String)>,
+        start: impl FnOnce(PipedCommand) -> F,
+    ) where
+        F: Future<Output = Result<Piped, SystemError>>,
+    {
         let Some(query) = &self.0 else { return };
-        let answer = query.answer.get_or_init(|| query.run(system)).await;
+        let answer = query.answer.get_or_init(|| query.run(start)).await;
         let lacks = |name: &str| !env.iter().any(|(own, _)| own == name);
         let added: Vec<_> = answer.iter().filter(|(name, _)| lacks(name)).cloned().collect();
         env.splice(0..0, added);
@@ -146,9 +152,12 @@ impl LoginShell {
 
 impl Query {
     /// Queries the shell; returns no variables if it fails or times out.
-    async fn run(&self, system: &LocalSystem) -> Vec<(String, String)> {
+    async fn run<F>(&self, start: impl FnOnce(PipedCommand) -> F) -> Vec<(String, String)>
+    where
+        F: Future<Output = Result<Piped, SystemError>>,
+    {
         let mark = format!("{:016x}", RandomState::new().build_hasher().finish());
-        let reading = tokio::time::timeout(self.wait, self.read(&mark, system));
+        let reading = tokio::time::timeout(self.wait, self.read(&mark, start));
         let problem = match reading.await {
             Ok(Ok(printed)) => match between(&printed, &mark) {
                 Some(printed) => return select_variables(printed, |name| std::env::var(name).ok()),
@@ -166,7 +175,10 @@ impl Query {
     }
 
     /// Runs the shell and reads its output up to the second mark.
-    async fn read(&self, mark: &str, system: &LocalSystem) -> Result<Vec<u8>, SystemError> {
+    async fn read<F>(&self, mark: &str, start: impl FnOnce(PipedCommand) -> F) -> Result<Vec<u8>, SystemError>
+    where
+        F: Future<Output = Result<Piped, SystemError>>,
+    {
         // This syntax works in every shell. Not every `env` supports `-0`.
         let print = "/usr/bin/env -0 2>/dev/null || /usr/bin/env";
         let line = format!("printf %s {mark}; {print}; printf %s {mark}");
@@ -181,9 +193,7 @@ impl Query {
                 .to_vec(),
             error_limit: 0,
         };
-        let request = system.supervised(&command);
-        let (watchdog, options) = (Arc::clone(&system.watchdog), Arc::clone(&system.options));
-        let piped = processes::spawn_piped(command, request, watchdog, options).await?;
+        let piped = start(command).await?;
         // Dropped at the end of this function: a shell that is still running is killed.
         let _process = piped.process;
         drop(piped.input);
@@ -248,7 +258,7 @@ fn join_paths(first: &str, second: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Command, LocalOptions, Output, System};
+    use crate::{Command, LocalOptions, LocalSystem, Output, System};
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
 

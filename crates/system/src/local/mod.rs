@@ -1,5 +1,6 @@
 //! The [`System`] of the machine that this process runs on.
 
+mod blocking;
 mod date;
 mod entry;
 mod external_launch;
@@ -9,6 +10,8 @@ mod ignores;
 mod launch;
 mod leftovers;
 mod login;
+mod options;
+mod private_directory;
 mod process_table;
 mod processes;
 mod programs;
@@ -28,13 +31,15 @@ use crate::{
     text::TextForm,
 };
 use async_trait::async_trait;
+use blocking::blocking;
 use entry::Pinned;
 pub use launch::{OUTPUT_DIRECTORY, private_temp};
 use leftovers::Leftovers;
 pub use leftovers::TemporaryDirectory;
 pub use login::LoginShell;
+pub use options::LocalOptions;
 pub use process_table::{ProcessState, ProcessTable};
-use sandbox::{HiddenVariables, Survey};
+use sandbox::Survey;
 pub use sandbox::{run_in_terminal, run_sandboxed};
 pub use stamp::FileStamp;
 use std::sync::{Arc, OnceLock};
@@ -55,36 +60,6 @@ pub struct LocalSystem {
     leftovers: Arc<Leftovers>,
     /// The paths that the reads and writes of one tool call are bound to.
     pinned: Option<Arc<Pinned>>,
-}
-
-/// Options of [`LocalSystem`].
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct LocalOptions {
-    /// The program that confines and supervises commands, with the arguments that make it call
-    /// [`run_sandboxed`]. Without it, nothing can be confined.
-    pub launcher: Vec<String>,
-    /// The same program for terminals that other programs open: an absolute path and arguments,
-    /// after which the path of a socket is appended. It passes that path to [`run_in_terminal`].
-    /// Without it, no command in such a terminal can be confined.
-    pub terminal_launcher: Vec<String>,
-    /// Whether commands do not inherit variables whose names or values indicate a secret.
-    pub hide_secrets: bool,
-    /// Values that are secret, regardless of the variable's name.
-    pub secret_values: Vec<String>,
-    /// Names of variables that commands inherit although they look secret.
-    pub keep_variables: Vec<String>,
-    /// The login shell whose variables are added to those of this process, for commands and for
-    /// programs with piped streams.
-    pub login: LoginShell,
-}
-
-impl LocalOptions {
-    /// Returns which variables are withheld from commands, if any.
-    fn hidden_variables(&self) -> Option<HiddenVariables> {
-        let hidden_variables =
-            || HiddenVariables { values: self.secret_values.clone(), keep: self.keep_variables.clone() };
-        self.hide_secrets.then(hidden_variables)
-    }
 }
 
 impl LocalSystem {
@@ -108,6 +83,18 @@ impl LocalSystem {
     pub fn with_options(options: LocalOptions) -> Self {
         Self { options: Arc::new(options), ..Self::default() }
     }
+
+    /// Adds the variables of the login shell to those of a command.
+    async fn complete_environment(&self, env: &mut Vec<(String, String)>) {
+        self.options.login.complete(env, |command| self.start_piped(command)).await;
+    }
+
+    /// Starts a program with piped streams, with exactly the variables of the command.
+    async fn start_piped(&self, command: PipedCommand) -> Result<Piped, SystemError> {
+        let request = self.supervised(&command);
+        let (watchdog, options) = (Arc::clone(&self.watchdog), Arc::clone(&self.options));
+        processes::spawn_piped(command, request, watchdog, options).await
+    }
 }
 
 /// Reads a whole regular file of this machine, within the size limit of one read. For files that
@@ -118,18 +105,6 @@ impl LocalSystem {
 /// anything but a regular file, [`SystemError::TooLarge`] over [`crate::limits::MAX_READ_BYTES`].
 pub fn read_regular(path: &AbsPath) -> Result<Vec<u8>, SystemError> {
     read::bytes(path, None)
-}
-
-/// Runs file work on the blocking thread pool, one hop per operation.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(value) => value,
-        Err(error) => match error.try_into_panic() {
-            Ok(panic) => std::panic::resume_unwind(panic),
-            // The runtime is shutting down and drops this future with it.
-            Err(_) => std::future::pending().await,
-        },
-    }
 }
 
 /// Removes what killed processes left behind. Runs in its own thread, which is awaited only
@@ -192,7 +167,7 @@ impl System for LocalSystem {
         let leftovers = Arc::clone(&self.leftovers);
         blocking(move || {
             let directory = path.parent().unwrap_or_else(|| path.clone());
-            let own = launch::private_directory(&directory);
+            let own = private_directory::create(&directory);
             own.map_err(|source| SystemError::from_io("make", &directory, source))?;
             replace::private(&path, &leftovers, &bytes)
         })
@@ -250,17 +225,15 @@ impl System for LocalSystem {
     }
 
     async fn spawn(&self, mut command: Command) -> Result<Box<dyn Process>, SystemError> {
-        self.options.login.complete(&mut command.env, self).await;
+        self.complete_environment(&mut command.env).await;
         let request = self.prepare(&command, false).await?;
         let (watchdog, options) = (Arc::clone(&self.watchdog), Arc::clone(&self.options));
         Ok(Box::new(processes::spawn(command, request, watchdog, options).await?))
     }
 
     async fn spawn_piped(&self, mut command: PipedCommand) -> Result<Piped, SystemError> {
-        self.options.login.complete(&mut command.env, self).await;
-        let request = self.supervised(&command);
-        let (watchdog, options) = (Arc::clone(&self.watchdog), Arc::clone(&self.options));
-        processes::spawn_piped(command, request, watchdog, options).await
+        self.complete_environment(&mut command.env).await;
+        self.start_piped(command).await
     }
 
     async fn sweep(&self, sandbox: &Sandbox) {

@@ -1,6 +1,9 @@
 //! Processes of this machine: their output, exit status and termination.
 
-use super::{LocalOptions, blocking, group::Group, sandbox::LaunchRequest, start, watchdog::Watchdog};
+use super::{
+    blocking::blocking, group::Group, options::LocalOptions, sandbox::LaunchRequest, start,
+    watchdog::Watchdog,
+};
 use crate::limits::{EXIT_GRACE, KILL_WAIT, OUTPUT_CHUNK_BYTES, TERM_WAIT};
 use crate::output::{Decoder, Ring};
 use crate::{AbsPath, Command, ExitStatus, Output, Piped, PipedCommand, Process, SystemError, TerminalId};

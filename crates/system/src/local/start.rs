@@ -9,8 +9,8 @@
 //! without that line, the shell exits.
 
 use super::{
-    LocalOptions,
     group::Group,
+    options::LocalOptions,
     programs,
     sandbox::{HiddenVariables, LaunchRequest},
     watchdog::Watchdog,

@@ -289,7 +289,7 @@ mod tests {
     fn events() -> Vec<SessionEvent> {
         let call = |status| ToolCallUpdate::of("tool_0".into(), "file_read").status(status);
         let response = |id: &str, text: &str| {
-            SessionEvent::ModelResponse(ModelResponse::said(id.into(), "t".into(), "m", text))
+            SessionEvent::ModelResponse(ModelResponse::from_text(id.into(), "t".into(), "m", text))
         };
         vec![
             SessionEvent::UserMessage { id: "u".into(), content: vec![Content::text("hi")] },

@@ -11,8 +11,8 @@ use ::mcp::{
     Client, DirectQuery, McpOptions, Origin, ServerConfig, ServerTransport, SessionServers, server_name,
 };
 use agent::{
-    Access, AnyCall, AnyTool, Description, Effect, Outside, Refusal, ToolContent, ToolContext, ToolError,
-    ToolKind, ToolOutput, ToolResult, ToolSpec,
+    Access, AnyCall, AnyTool, Description, DirectCaller, Effect, Refusal, ToolContent, ToolContext,
+    ToolError, ToolKind, ToolOutput, ToolResult, ToolSpec,
 };
 use async_trait::async_trait;
 use futures::future::join_all;
@@ -24,7 +24,7 @@ use tokio::sync::Mutex;
 /// The servers of a directory or a session, with the policy for calls to them.
 pub(crate) struct DirectServers {
     options: Arc<McpOptions>,
-    outside: Outside,
+    outside: DirectCaller,
     session: Option<SessionServers>,
     /// Connections that this value opened, by the server's fingerprint.
     own: Mutex<HashMap<String, Arc<Client>>>,
@@ -65,14 +65,14 @@ pub(crate) enum ToolLookupError {
 impl DirectServers {
     pub(crate) fn new(
         options: Arc<McpOptions>,
-        outside: Outside,
+        outside: DirectCaller,
         session: Option<SessionServers>,
     ) -> Arc<Self> {
         Arc::new(Self { options, outside, session, own: Mutex::default() })
     }
 
     /// The options and the policy of the calls.
-    pub(crate) fn outside(&self) -> &Outside {
+    pub(crate) fn outside(&self) -> &DirectCaller {
         &self.outside
     }
 

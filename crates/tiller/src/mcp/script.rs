@@ -6,7 +6,7 @@
 use super::{DirectServers, DirectTool};
 use crate::integrations::IntegrationFunctions;
 use ::mcp::{DirectQuery, McpProvider};
-use agent::{AnyTool, Outside, Refusal, SessionId, ToolResult};
+use agent::{AnyTool, DirectCaller, Refusal, SessionId, ToolResult};
 use async_trait::async_trait;
 use lua::{Account, Function, FunctionKind, Functions, Native, Query, ScriptHost};
 use serde_json::Value;
@@ -120,7 +120,7 @@ fn direct_query(query: Query) -> DirectQuery {
 /// Performs the calls of a script outside of a turn: no user can be asked, and the agent's own
 /// tools
 /// are not available.
-pub(crate) struct DirectHost(pub(crate) Outside);
+pub(crate) struct DirectHost(pub(crate) DirectCaller);
 
 #[async_trait]
 impl ScriptHost for DirectHost {

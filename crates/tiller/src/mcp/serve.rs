@@ -13,7 +13,7 @@ use ::mcp::{
     tool_name,
 };
 use agent::{
-    Access, AnyCall, AnyTool, Content, Description, Effect, Outside, Refusal, ToolContent, ToolContext,
+    Access, AnyCall, AnyTool, Content, Description, DirectCaller, Effect, Refusal, ToolContent, ToolContext,
     ToolError, ToolKind, ToolOutput, ToolSpec,
 };
 use anyhow::{Context, Result, ensure};
@@ -109,7 +109,7 @@ fn served_name(function: &str) -> &str {
 struct GatewayState {
     upstreams: Upstreams,
     functions: Vec<Arc<dyn AnyTool>>,
-    outside: Outside,
+    outside: DirectCaller,
     /// Whether tools that may change something are served.
     write: bool,
 }

@@ -3,7 +3,7 @@
 use super::Services;
 use crate::trust::{grant_trust, project, revoke_trust, row};
 use acp::native::{RequestContext, ServiceError, TrustGrant};
-use agent::Judged;
+use agent::CheckedItem;
 use serde_json::{Value, json};
 
 /// Returns the items of the project in a session's directory.
@@ -52,7 +52,7 @@ pub(super) async fn revoke(
     Ok(list(services, context).await)
 }
 
-fn is_as_shown(now: &[Judged], shown: &TrustGrant) -> Result<(), ServiceError> {
+fn is_as_shown(now: &[CheckedItem], shown: &TrustGrant) -> Result<(), ServiceError> {
     let id = agent::one_line(&shown.id);
     let Some(judged) = now.iter().find(|judged| judged.item.id() == shown.id) else {
         return Err(ServiceError::InvalidParams(format!("The project has no item named {id}.")));

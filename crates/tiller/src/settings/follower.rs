@@ -6,7 +6,7 @@ use super::{
     models::SessionModels,
 };
 use crate::config::{EffectiveSetting, ProjectHistory};
-use agent::{FollowedSettings, Models, RuntimeOptions, SessionId, SettingsNews, Severity};
+use agent::{FollowedSettings, Models, RuntimeOptions, SessionId, SettingsNotice, Severity};
 use anyhow::{Result, ensure};
 use async_trait::async_trait;
 use std::{
@@ -25,7 +25,7 @@ pub(crate) struct Follower {
     directory: AbsPath,
     state: tokio::sync::Mutex<State>,
     last_snapshot: Mutex<Arc<Snapshot>>,
-    news: Mutex<Vec<SettingsNews>>,
+    news: Mutex<Vec<SettingsNotice>>,
     models: Option<Arc<dyn Models>>,
 }
 
@@ -157,7 +157,7 @@ impl Follower {
     }
 
     fn notify(&self, severity: Severity, title: String, description: Option<String>) {
-        let news = SettingsNews { severity, title, description };
+        let news = SettingsNotice { severity, title, description };
         self.news.lock().unwrap_or_else(PoisonError::into_inner).push(news);
     }
 }
@@ -186,7 +186,7 @@ impl FollowedSettings for Follower {
         self.refresh().await.session.clone()
     }
 
-    fn news(&self) -> Vec<SettingsNews> {
+    fn notices(&self) -> Vec<SettingsNotice> {
         std::mem::take(&mut *self.news.lock().unwrap_or_else(PoisonError::into_inner))
     }
 

@@ -227,7 +227,7 @@ impl Settings {
             layer.distrust = Some(error.to_string());
             Vec::new()
         });
-        for judged in trust::directory_trust(&self.directories).judge(directory, items).await {
+        for judged in trust::directory_trust(&self.directories).check(directory, items).await {
             let Some(why) = judged.state.problem() else { continue };
             match judged.item.kind {
                 ItemKind::Hook => drop(layer.untrusted_hooks.insert(judged.item.name, why)),

@@ -2,7 +2,7 @@
 
 use super::{Project, grant_trust, lines, project, records::Records, revoke_trust};
 use crate::{args::TrustArgs, exit::Exit, options::Directories};
-use agent::{ItemKind, Judged, Redactor, TrustState};
+use agent::{CheckedItem, ItemKind, Redactor, TrustState};
 use anyhow::{Result, bail};
 use std::{
     io::{BufRead, IsTerminal, StdinLock, Write},
@@ -22,7 +22,7 @@ pub(crate) struct TrustSelection<'a> {
 }
 
 impl TrustSelection<'_> {
-    fn includes(&self, judged: &Judged) -> bool {
+    fn includes(&self, judged: &CheckedItem) -> bool {
         let item = &judged.item;
         let named = |name: &String| *name == item.name || *name == item.id();
         self.kind.is_none_or(|kind| kind == item.kind)
@@ -32,7 +32,7 @@ impl TrustSelection<'_> {
     /// Checks that every name matches exactly one item: a hook with the name of a server must not
     /// become
     /// trusted with it.
-    fn check(&self, items: &[Judged]) -> Result<()> {
+    fn check(&self, items: &[CheckedItem]) -> Result<()> {
         for name in self.only {
             let these = items.iter().filter(|judged| self.includes(judged));
             let ids = these.map(|judged| (judged.item.id(), &judged.item.name));
@@ -100,7 +100,7 @@ pub(crate) async fn review_and_trust(
         writeln!(out, "problem: {}", agent::one_line(problem))?;
     }
     let (trusted, untrusted): (Vec<_>, Vec<_>) =
-        items.into_iter().filter(|judged| wanted.includes(judged)).partition(Judged::is_trusted);
+        items.into_iter().filter(|judged| wanted.includes(judged)).partition(CheckedItem::is_trusted);
     if untrusted.is_empty() {
         match trusted.is_empty() {
             true => writeln!(out, "{directory} has nothing to trust")?,
@@ -156,7 +156,7 @@ pub(crate) async fn review_and_trust(
     Ok(())
 }
 
-fn show(judged: &Judged, redactor: &Redactor, out: &mut impl Write) -> Result<()> {
+fn show(judged: &CheckedItem, redactor: &Redactor, out: &mut impl Write) -> Result<()> {
     writeln!(out, "\n{}, {}", title(judged), judged.state.word())?;
     for line in lines(judged, redactor) {
         writeln!(out, "    {line}")?;
@@ -167,7 +167,7 @@ fn show(judged: &Judged, redactor: &Redactor, out: &mut impl Write) -> Result<()
     Ok(())
 }
 
-fn title(judged: &Judged) -> String {
+fn title(judged: &CheckedItem) -> String {
     let item = &judged.item;
     match item.kind {
         ItemKind::Settings => format!("settings of {}", item.source),
@@ -265,7 +265,7 @@ mod tests {
             review_and_trust(&directories, &at("w"), &wanted, &redactor, Some(answers.as_bytes()), &mut out)
                 .await;
         given.unwrap();
-        let items = project(&directories, &at("w")).await.items.into_iter().filter(Judged::is_trusted);
+        let items = project(&directories, &at("w")).await.items.into_iter().filter(CheckedItem::is_trusted);
         (items.map(|judged| judged.item.name).collect(), String::from_utf8(out).unwrap())
     }
 

@@ -12,7 +12,7 @@ use crate::{
     options::Directories,
 };
 use agent::ItemKind;
-use agent::{FolderTrust, Judged, Redactor, TrustItem, TrustRecord};
+use agent::{CheckedItem, FolderTrust, Redactor, TrustItem, TrustRecord};
 use anyhow::Result;
 use records::Records;
 use serde_json::{Value, json};
@@ -32,7 +32,7 @@ pub(crate) fn path(directories: &Directories) -> AbsPath {
 
 /// The items of a project that can execute or redirect.
 pub(crate) struct Project {
-    pub(crate) items: Vec<Judged>,
+    pub(crate) items: Vec<CheckedItem>,
     /// Problems with files whose items cannot be determined.
     pub(crate) problems: Vec<String>,
 }
@@ -46,7 +46,7 @@ pub(crate) async fn project(directories: &Directories, directory: &AbsPath) -> P
         Vec::new()
     });
     let (mut items, (servers, wrong)) =
-        futures::join!(trust.judge(directory, settings), ::mcp::project_servers(&trust, directory));
+        futures::join!(trust.check(directory, settings), ::mcp::project_servers(&trust, directory));
     items.extend(servers.into_iter().map(|server| server.judged));
     problems.extend(wrong);
     Project { items, problems }
@@ -68,14 +68,14 @@ async fn settings(
 
 /// Describes an item for display: its description and its files, one per line, without secrets and
 /// control sequences.
-pub(crate) fn lines(judged: &Judged, redactor: &Redactor) -> Vec<String> {
+pub(crate) fn lines(judged: &CheckedItem, redactor: &Redactor) -> Vec<String> {
     let files = judged.files.iter().map(|(name, bytes)| format!("file: {name} ({bytes} bytes)"));
     let lines = judged.item.shown.iter().cloned().chain(files);
     lines.map(|line| agent::one_line(&redactor.redact(&line))).collect()
 }
 
 /// Returns the JSON row of an item.
-pub(crate) fn row(judged: &Judged, redactor: &Redactor) -> Value {
+pub(crate) fn row(judged: &CheckedItem, redactor: &Redactor) -> Value {
     json!({
         "id": judged.item.id(),
         "kind": judged.item.kind.word(),
@@ -132,7 +132,8 @@ async fn change(
     let mut all = records.all().await?;
     let mut record = all.remove(directory.as_str()).unwrap_or_default();
     if record.whole.take().is_some() {
-        let trusted = project(directories, &directory).await.items.into_iter().filter(Judged::is_trusted);
+        let trusted =
+            project(directories, &directory).await.items.into_iter().filter(CheckedItem::is_trusted);
         record.items.extend(trusted.filter_map(|judged| Some((judged.item.id(), judged.hash?))));
     }
     change(&mut record);
@@ -151,7 +152,7 @@ pub(crate) async fn settings_awaiting_review(
 ) -> Option<BTreeSet<String>> {
     let trust = directory_trust(directories);
     let items = settings(&trust, directories, directory).await.ok()?;
-    let waiting = trust.judge(directory, items).await.into_iter().filter(|judged| !judged.is_trusted());
+    let waiting = trust.check(directory, items).await.into_iter().filter(|judged| !judged.is_trusted());
     Some(waiting.map(|judged| judged.item.id()).collect())
 }
 
@@ -162,8 +163,9 @@ pub(crate) async fn grant_written_settings(
     directory: &AbsPath,
     before: &BTreeSet<String>,
 ) -> Result<()> {
-    let new =
-        |judged: &Judged| judged.item.source == config::PROJECT_FILE && !before.contains(&judged.item.id());
+    let new = |judged: &CheckedItem| {
+        judged.item.source == config::PROJECT_FILE && !before.contains(&judged.item.id())
+    };
     grant_matching(directories, directory, new).await
 }
 
@@ -174,7 +176,7 @@ pub(crate) async fn grant_written_server(
     source: &str,
     name: &str,
 ) -> Result<()> {
-    let this = |judged: &Judged| {
+    let this = |judged: &CheckedItem| {
         let item = &judged.item;
         (item.kind, item.source.as_str(), item.name.as_str()) == (ItemKind::Server, source, name)
     };
@@ -184,7 +186,7 @@ pub(crate) async fn grant_written_server(
 async fn grant_matching(
     directories: &Directories,
     directory: &AbsPath,
-    which: impl Fn(&Judged) -> bool,
+    which: impl Fn(&CheckedItem) -> bool,
 ) -> Result<()> {
     let items = project(directories, directory).await.items.into_iter();
     let new = items.filter(|judged| !judged.is_trusted() && which(judged));

@@ -89,6 +89,6 @@ fn an_empty_answer_is_an_error() {
     let mut command = home.tiller(&["-p", "say something", "-m", "openai/test"]);
     let output = command.env("OPENAI_API_KEY", "key").env("OPENAI_BASE_URL", &server.url).output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
-    assert!(stderr(&output).contains("the model answered nothing, twice"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("the model's answer was empty twice"), "{}", stderr(&output));
     assert_eq!(server.requests.iter().count(), 2, "it is asked once more");
 }

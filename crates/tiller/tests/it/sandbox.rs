@@ -157,7 +157,7 @@ fn permissions_are_explained_and_logged() {
     let home = Home::new();
     let explained = |what: &[&str]| stdout(&home.run(&[&["permissions", "explain"], what].concat()));
     assert!(
-        explained(&["make && rm -rf x"]).contains("is never run. (The user can allow a line word for word"),
+        explained(&["make && rm -rf x"]).contains("is never run. (The user can allow this exact line"),
         "{}",
         explained(&["make && rm -rf x"])
     );

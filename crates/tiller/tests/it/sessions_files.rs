@@ -44,7 +44,7 @@ fn an_export_is_imported_completely_except_files() {
     // An imported file must not determine which files are restored on this machine.
     home.write("a.txt", "two\n");
     let rewound = home.run(&["sessions", "rewind", &id, "--to", "0"]);
-    assert!(stdout(&rewound).contains("Nothing was to be restored"), "{}", stdout(&rewound));
+    assert!(stdout(&rewound).contains("There was nothing to restore"), "{}", stdout(&rewound));
     assert_eq!(home.read("a.txt").as_deref(), Some("two\n"));
     assert!(home.run(&["-p", "show a.txt", "--session", &id]).status.success(), "and it goes on");
 

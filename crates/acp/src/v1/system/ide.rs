@@ -9,7 +9,7 @@ use crate::ClientTools;
 use agent::{
     Access, AnyCall, AnyTool, Description, Diff, Effect, FileTracker, Freshness, Location, ToolContent,
     ToolContext, ToolError, ToolKind, ToolOutput, ToolSpec,
-    tools::{self, Taken},
+    tools::{self, ReadBack},
 };
 use async_trait::async_trait;
 use serde::{Deserialize, de::DeserializeOwned};
@@ -447,7 +447,7 @@ impl AnyCall for WriteFile {
                 let now = self.read_old_text(cx).await?;
                 if prepared.is_some_and(|prepared| prepared != now) {
                     return Err(ToolError::message(format!(
-                        "{name} changed while the user was asked; nothing was written. Read it again with ide_read_file."
+                        "{name} changed while the user's approval was pending; nothing was written. Read it again with ide_read_file."
                     )));
                 }
                 now
@@ -541,7 +541,7 @@ impl AnyCall for EditFile {
                 let now = self.plan_edit(cx).await?;
                 if prepared.is_some_and(|prepared| prepared.before != now.before) {
                     return Err(ToolError::message(format!(
-                        "{name} changed while the user was asked; nothing was written. Read it again with ide_read_file."
+                        "{name} changed while the user's approval was pending; nothing was written. Read it again with ide_read_file."
                     )));
                 }
                 now
@@ -601,19 +601,20 @@ impl IdeTool {
             Err(error) if is_missing(&error) => Err(SystemError::NotFound(path.clone())),
             Err(error) => Err(self.system.caller.failure("reading", path.as_str(), error)),
         };
-        let unread = |why: &str| format!("\nThe editor took the text, but it could not be read back: {why}");
-        match tools::taken(cx, before, text, read).await {
-            Ok(Taken::Holds(now)) if tools::same_text(&now, text) => {
+        let unread =
+            |why: &str| format!("\nThe editor accepted the text, but it could not be read back: {why}");
+        match tools::read_back(cx, before, text, read).await {
+            Ok(ReadBack::Holds(now)) if tools::same_text(&now, text) => {
                 Ok(WriteResult { text: now, note: String::new() })
             }
-            Ok(Taken::Holds(now)) => {
-                let note = "\nThe editor changed the text as it took it (formatting on save, for example). Read it again with ide_read_file.";
+            Ok(ReadBack::Holds(now)) => {
+                let note = "\nThe editor changed the text when it wrote it (formatting on save, for example). Read it again with ide_read_file.";
                 Ok(WriteResult { text: now, note: note.to_owned() })
             }
-            Ok(Taken::Unknown(why)) => Ok(WriteResult { text: text.to_owned(), note: unread(&why) }),
-            Ok(Taken::Nothing) => Err(ToolError::message(format!(
-                "The editor did not take the change of {name}: it answered that it wrote the file, but it still shows the old text. Read {name} again \
-                 with ide_read_file before you repeat the change; it may still come."
+            Ok(ReadBack::Unknown(why)) => Ok(WriteResult { text: text.to_owned(), note: unread(&why) }),
+            Ok(ReadBack::Unchanged) => Err(ToolError::message(format!(
+                "The editor did not apply the change of {name}: it reported that it wrote the file, but it still shows the old text. Read {name} again \
+                 with ide_read_file before you repeat the change; it may still be applied."
             ))),
             Err(_) => Ok(WriteResult { text: text.to_owned(), note: unread("cancelled") }),
         }

@@ -6,7 +6,7 @@
 //! everything: only requests become shorter, and each step is an event, so that the next process
 //! sends the same as this one.
 
+pub(crate) mod budget;
 pub(crate) mod prune;
-pub(crate) mod room;
 pub(crate) mod split;
 pub(crate) mod summary;

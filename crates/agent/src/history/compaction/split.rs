@@ -44,7 +44,7 @@ mod tests {
     }
 
     fn answer(text: String) -> ModelResponse {
-        ModelResponse::said(MessageId::from("m"), MessageId::from("t"), "x/y", text)
+        ModelResponse::from_text(MessageId::from("m"), MessageId::from("t"), "x/y", text)
     }
 
     #[test]

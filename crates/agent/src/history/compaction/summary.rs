@@ -1,6 +1,6 @@
 //! The texts around a summary: the request for one, and the beginning of the next conversation.
 
-use super::room::Room;
+use super::budget::ContextBudget;
 use crate::{
     AnsweredCall, Content, Message, ModelInfo, ModelRequest, ToolSpecs,
     limits::{BYTES_PER_TOKEN, COMPACTION_ARGUMENT_CHARS, COMPACTION_PROMPT_CHARS, COMPACTION_RESULT_CHARS},
@@ -27,7 +27,7 @@ pub(crate) const LEFT_OUT: &str = "(The beginning of this conversation was left 
 /// Builds the request for a summary. The transcript takes at most half of the context.
 pub(crate) fn request(
     messages: &[Message],
-    room: Room,
+    room: ContextBudget,
     focus: Option<&str>,
     model: &ModelInfo,
 ) -> ModelRequest {
@@ -53,12 +53,12 @@ pub(crate) fn continued(summary: &str, unanswered: Option<&Message>) -> String {
         summary.trim()
     );
     if let Some(prompt) = unanswered {
-        let _ = write!(text, "\n\n## What the user asked last, word for word\n\n{}", said(prompt));
+        let _ = write!(text, "\n\n## What the user asked last, word for word\n\n{}", message_text(prompt));
     }
     text
 }
 
-fn said(message: &Message) -> String {
+fn message_text(message: &Message) -> String {
     let mut text = String::new();
     write_message(&mut text, message);
     let text = text.trim_start_matches("# User\n");

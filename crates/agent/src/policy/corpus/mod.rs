@@ -2,8 +2,8 @@
 //! expected result for each line.
 
 use super::{
-    Access, Decision, Dialect, Effect, Grants, Mode, PermissionMode, Policy, PolicySettings, Resolved, Shell,
-    Shelter, Subject, decide, scope, shell,
+    Access, CommandConfinement, Decision, Dialect, Effect, Grants, Mode, PermissionMode, Policy,
+    PolicySettings, Resolved, Shell, Subject, decide, scope, shell,
 };
 use proptest::prelude::*;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use system::{AbsPath, SandboxLevel};
 const COMPOUND: &str = include_str!("compound.txt");
 const ESCAPES: &str = include_str!("escapes.txt");
 const EVERYDAY: &str = include_str!("everyday.txt");
-const WHOLE: Shelter = Shelter::Sandbox {
+const WHOLE: CommandConfinement = CommandConfinement::Sandbox {
     level: SandboxLevel::WorkspaceWrite,
     network: false,
     holds: true,
@@ -31,7 +31,12 @@ fn execute(line: &str) -> Vec<Resolved> {
     vec![Resolved::new(access, None, Dialect::Bash)]
 }
 
-fn verdict(line: &str, permission_mode: PermissionMode, shelter: Shelter, grants: &Grants) -> Decision {
+fn verdict(
+    line: &str,
+    permission_mode: PermissionMode,
+    confinement: CommandConfinement,
+    grants: &Grants,
+) -> Decision {
     let roots = [AbsPath::new("/w").unwrap()];
     let accesses = execute(line);
     let subject = Subject { tool: "bash", effect: Effect::Executes, accesses: &accesses, roots: &roots };
@@ -47,14 +52,14 @@ fn verdict(line: &str, permission_mode: PermissionMode, shelter: Shelter, grants
         },
         outputs: None,
         grants,
-        shelter,
+        confinement,
         apart: false,
     };
     decide(&policy, &subject)
 }
 
-fn passes(line: &str, shelter: Shelter, grants: &Grants) -> bool {
-    matches!(verdict(line, PermissionMode::Guardian, shelter, grants), Decision::Allow { .. })
+fn passes(line: &str, confinement: CommandConfinement, grants: &Grants) -> bool {
+    matches!(verdict(line, PermissionMode::Guardian, confinement, grants), Decision::Allow { .. })
 }
 
 #[test]
@@ -69,12 +74,12 @@ fn s13_no_compound_form_of_an_allowed_prefix_passes() {
         words: "echo".to_owned(),
     };
     grants.remember(vec![prefix], true);
-    grants.remember(scope(&subject, Shelter::Off), true);
-    assert!(passes("echo a", Shelter::Off, &grants));
+    grants.remember(scope(&subject, CommandConfinement::Off), true);
+    assert!(passes("echo a", CommandConfinement::Off, &grants));
     let lines = lines(COMPOUND);
     assert!(lines.len() >= 60, "{}", lines.len());
     for line in lines {
-        assert!(!passes(&line, Shelter::Off, &grants), "{line}");
+        assert!(!passes(&line, CommandConfinement::Off, &grants), "{line}");
     }
 }
 
@@ -85,7 +90,8 @@ fn everyday_commands_ask_in_eight_of_a_hundred_cases_at_most_where_the_sandbox_h
     let asks: Vec<_> = lines.iter().filter(|line| !passes(line, WHOLE, &Grants::default())).collect();
     println!("{} of {} ask: {asks:#?}", asks.len(), lines.len());
     assert!(asks.len() * 100 <= lines.len() * 8, "{asks:#?}");
-    let unconfined = lines.iter().filter(|line| !passes(line, Shelter::Delegated, &Grants::default()));
+    let unconfined =
+        lines.iter().filter(|line| !passes(line, CommandConfinement::Delegated, &Grants::default()));
     println!("{} of {} ask where nothing confines", unconfined.count(), lines.len());
 }
 
@@ -94,8 +100,8 @@ fn s17_s18_no_program_that_runs_or_writes_passes_without_a_sandbox() {
     let lines = lines(ESCAPES);
     assert!(lines.len() >= 150, "{}", lines.len());
     for line in lines {
-        assert!(!passes(&line, Shelter::Off, &Grants::default()), "{line}");
-        assert!(!passes(&line, Shelter::Delegated, &Grants::default()), "{line}");
+        assert!(!passes(&line, CommandConfinement::Off, &Grants::default()), "{line}");
+        assert!(!passes(&line, CommandConfinement::Delegated, &Grants::default()), "{line}");
     }
 }
 
@@ -110,7 +116,7 @@ fn s15_expansions_are_unknown() {
         "echo $((a[$(id)]))",
     ] {
         assert!(matches!(shell::parse(line, Dialect::Bash), Shell::Unknown { .. }), "{line}");
-        assert!(!passes(line, Shelter::Off, &Grants::default()), "{line}");
+        assert!(!passes(line, CommandConfinement::Off, &Grants::default()), "{line}");
     }
 }
 
@@ -125,7 +131,7 @@ fn s16_variables_of_later_commands_ask() {
         "typeset A=b",
         "env A=b ls",
     ] {
-        assert!(!passes(line, Shelter::Off, &Grants::default()), "{line}");
+        assert!(!passes(line, CommandConfinement::Off, &Grants::default()), "{line}");
     }
 }
 
@@ -149,10 +155,10 @@ fn s14_a_cap_never_weakens_a_denial() {
 fn patterns_that_may_name_a_secret_ask() {
     for line in ["cat .e*", "cat *", "cat src/?env", "head [.]env", "cat a.p[e]m", "cat *.env", "cat .en\\v"]
     {
-        assert!(!passes(line, Shelter::Off, &Grants::default()), "{line}");
+        assert!(!passes(line, CommandConfinement::Off, &Grants::default()), "{line}");
     }
     for line in ["cat *.rs", "ls src/*.toml", "grep 'fo*' a", "find . -name '*'"] {
-        assert!(passes(line, Shelter::Off, &Grants::default()), "{line}");
+        assert!(passes(line, CommandConfinement::Off, &Grants::default()), "{line}");
     }
 }
 
@@ -176,8 +182,9 @@ fn a_decision_is_quick() {
         ("of git", format!("git -C . log --oneline -- {files}")),
     ];
     for (name, line) in &lines {
-        let took =
-            quickest(&|| drop(verdict(line, PermissionMode::Guardian, Shelter::Off, &Grants::default())));
+        let took = quickest(&|| {
+            drop(verdict(line, PermissionMode::Guardian, CommandConfinement::Off, &Grants::default()))
+        });
         println!("{name}, {} bytes: {took:?}", line.len());
         assert!(took < Duration::from_millis(10), "{name}: {took:?}");
     }
@@ -198,7 +205,7 @@ fn a_decision_is_quick() {
         },
         outputs: None,
         grants: &grants,
-        shelter: Shelter::Off,
+        confinement: CommandConfinement::Off,
         apart: false,
     };
     let took = quickest(&|| drop(decide(&policy, &subject)));

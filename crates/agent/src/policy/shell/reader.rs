@@ -5,6 +5,9 @@ mod wrappers;
 use super::{COMMANDS, Certainty, Dialect, Read, SimpleCommand, TOO_MUCH, Word};
 use tree_sitter::Node;
 
+/// The words of a command, each with its offset in the line.
+type Words = Vec<(usize, Word)>;
+
 /// Collects the commands of one reading of a line.
 pub(super) struct Reader<'a> {
     source: &'a str,
@@ -80,7 +83,7 @@ impl<'a> Reader<'a> {
                 self.children(node, level);
             }
             "redirected_statement" => self.redirected(node, level),
-            "command" => self.command(node, SimpleCommand::default(), level),
+            "command" => self.command(node, SimpleCommand::default(), Words::new(), level),
             "comment" => {}
             "variable_assignment" | "variable_assignments" | "declaration_command" | "unset_command" => {
                 self.unknown("it changes variables that later commands read");
@@ -131,31 +134,34 @@ impl<'a> Reader<'a> {
     }
 
     fn redirected(&mut self, node: Node<'_>, level: usize) {
-        let mut around = SimpleCommand::default();
+        let (mut around, mut words) = (SimpleCommand::default(), Words::new());
         for child in node.children(&mut node.walk()) {
             if child.kind().ends_with("_redirect") {
-                self.redirect(child, &mut around, level);
+                self.redirect(child, &mut around, &mut words, level);
             }
         }
         let first = self.commands.len();
         if let Some(body) = node.child_by_field_name("body") {
             match body.kind() {
-                "command" => return self.command(body, around, level),
+                "command" => return self.command(body, around, words, level),
                 _ => self.visit(body, level + 1),
             }
         }
-        match self.commands.get_mut(first..) {
-            Some(commands) if !commands.is_empty() => commands.iter_mut().for_each(|command| {
-                command.writes.extend(around.writes.clone());
-                command.reads.extend(around.reads.clone());
-                command.plumbed |= around.plumbed;
-            }),
+        for command in &mut self.commands[first..] {
+            command.writes.extend(around.writes.clone());
+            command.reads.extend(around.reads.clone());
+            command.plumbed |= around.plumbed;
+        }
+        if !words.is_empty() {
+            self.finish_command(around, words);
+        } else if self.commands.len() == first {
             // A redirection without a command (`> file`) still truncates the file.
-            _ => self.commands.push(around),
+            self.commands.push(around);
         }
     }
 
-    fn redirect(&mut self, node: Node<'_>, command: &mut SimpleCommand, level: usize) {
+    /// Adds a redirection to a command, and to `words` the words that follow its target.
+    fn redirect(&mut self, node: Node<'_>, command: &mut SimpleCommand, words: &mut Words, level: usize) {
         self.unknown_if_expands(node, level);
         match node.kind() {
             "file_redirect" => {}
@@ -167,10 +173,11 @@ impl<'a> Reader<'a> {
                 for child in node.named_children(&mut node.walk()) {
                     match child.kind() {
                         "heredoc_start" | "heredoc_body" | "heredoc_end" | "file_descriptor" => {}
-                        kind if kind.ends_with("_redirect") => self.redirect(child, command, level + 1),
+                        kind if kind.ends_with("_redirect") => {
+                            self.redirect(child, command, words, level + 1)
+                        }
                         "word" | "string" | "raw_string" | "concatenation" | "number" => {
-                            let word = self.word(child, level + 1);
-                            command.words.push(word);
+                            words.push((child.start_byte(), self.word(child, level + 1)));
                         }
                         _ => self.visit(child, level + 1),
                     }
@@ -189,16 +196,16 @@ impl<'a> Reader<'a> {
             .unwrap_or_default();
         let mut targets = Vec::new();
         for child in node.children_by_field_name("destination", &mut node.walk()) {
-            targets.push(self.word(child, level));
+            targets.push((child.start_byte(), self.word(child, level)));
         }
         // The grammar reads words after the target as further targets; a shell passes them to the
         // command.
         let rest = targets.split_off(targets.len().min(1));
         if !rest.is_empty() {
             self.unknown("words follow a redirection");
-            command.words.extend(rest);
+            words.extend(rest);
         }
-        let target = targets.pop().map(|word| word.text).unwrap_or_default();
+        let target = targets.pop().map(|(_, word)| word.text).unwrap_or_default();
         let number = target.parse::<u32>().is_ok();
         let duplicates = operator.ends_with('&') && (target == "-" || number) || operator.ends_with("&-");
         match operator {
@@ -209,23 +216,26 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn command(&mut self, node: Node<'_>, mut command: SimpleCommand, level: usize) {
-        // Words that the grammar attached to an enclosing redirection follow the other words.
-        let early = std::mem::take(&mut command.words);
+    /// Reads a command. `command` and `words` hold what the redirections around it add to it.
+    fn command(&mut self, node: Node<'_>, mut command: SimpleCommand, mut words: Words, level: usize) {
         for child in node.children(&mut node.walk()) {
             match child.kind() {
                 "variable_assignment" => {
                     self.unknown("it sets variables for the command");
                     self.unknown_if_expands(child, level);
                 }
-                kind if kind.ends_with("_redirect") => self.redirect(child, &mut command, level),
-                _ => {
-                    let word = self.argument(child, level);
-                    command.words.push(word);
-                }
+                kind if kind.ends_with("_redirect") => self.redirect(child, &mut command, &mut words, level),
+                _ => words.push((child.start_byte(), self.argument(child, level))),
             }
         }
-        command.words.extend(early);
+        self.finish_command(command, words);
+    }
+
+    /// Adds a command with its words in the order of the line, which the grammar does not keep
+    /// where words follow a redirection.
+    fn finish_command(&mut self, mut command: SimpleCommand, mut words: Words) {
+        words.sort_by_key(|(at, _)| *at);
+        command.words = words.into_iter().map(|(_, word)| word).collect();
         if let Some(first) = command.words.first() {
             // `time` is excluded because it is removed as a wrapper.
             if first.text != "time" && RESERVED.contains(&first.text.as_str()) {

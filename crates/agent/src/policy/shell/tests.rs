@@ -55,6 +55,22 @@ fn takes_wrappers_off() {
 }
 
 #[test]
+fn words_around_a_redirection_keep_their_order() {
+    for line in [
+        ">f rm -r x",
+        "rm >f -r x",
+        ">f rm >g -r x",
+        "rm -r >f x",
+        ">f >g rm -r x",
+        "rm -r x >f",
+        ">f sudo rm -r x",
+    ] {
+        let (Shell::Commands(commands) | Shell::Unknown { seen: commands, .. }) = parse(line, Dialect::Bash);
+        assert!(commands.iter().any(|command| command.line() == "rm -r x"), "{line}: {commands:?}");
+    }
+}
+
+#[test]
 fn sees_writes_by_redirection() {
     for (line, writes) in [
         ("echo x > a.txt", vec!["a.txt"]),

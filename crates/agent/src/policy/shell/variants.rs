@@ -17,7 +17,7 @@ pub(super) fn of(line: &str, dialect: Dialect) -> Vec<String> {
         variants.push(spelled_out.clone());
     }
     if dialect == Dialect::Unknown {
-        let apart = apart(&spelled_out);
+        let apart = split_operators(&spelled_out);
         if apart != spelled_out {
             variants.push(apart);
         }
@@ -32,7 +32,7 @@ pub(super) fn of(line: &str, dialect: Dialect) -> Vec<String> {
 }
 
 /// Splits operators as a shell with a smaller grammar than bash does.
-fn apart(line: &str) -> String {
+fn split_operators(line: &str) -> String {
     const APART: [(&str, &str); 8] = [
         ("&>", "& >"),
         ("|&", "| "),

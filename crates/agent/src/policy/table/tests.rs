@@ -5,7 +5,7 @@ use proptest::prelude::*;
 fn passes(line: &str) -> bool {
     match parse(line, Dialect::Unknown) {
         Shell::Commands(commands) => {
-            !commands.is_empty() && commands.iter().all(|command| look(command).is_some())
+            !commands.is_empty() && commands.iter().all(|command| lookup(command).is_some())
         }
         Shell::Unknown { .. } => false,
     }

@@ -5,23 +5,23 @@ use super::*;
 #[test]
 fn p05_a_grant_is_for_the_place_and_the_shape_that_were_shown() {
     let roots = [path("/w")];
-    let scoped = |shelter, accesses: &[Resolved]| {
+    let scoped = |confinement, accesses: &[Resolved]| {
         let subject = Subject { tool: "bash", effect: Effect::Executes, accesses, roots: &roots };
-        scope(&subject, shelter)
+        scope(&subject, confinement)
     };
     // A grant for a command in a sandbox does not apply outside the sandbox or in another place.
-    let case = Case { shelter: WHOLE, ..Case::new() };
+    let case = Case { confinement: WHOLE, ..Case::new() };
     case.grants.remember(scoped(WHOLE, &run("tar --version")), true);
     assert_eq!(case.verdicts("bash", Effect::Executes, &run("tar --version")), "aaa", "in Argus too");
-    for shelter in [Shelter::Lifted, Shelter::Off, Shelter::Delegated] {
-        let out = Case { shelter, ..Case::new() };
+    for confinement in [CommandConfinement::Lifted, CommandConfinement::Off, CommandConfinement::Delegated] {
+        let out = Case { confinement, ..Case::new() };
         out.grants.remember(scoped(WHOLE, &run("tar --version")), true);
         assert_eq!(
             out.verdicts("bash", Effect::Executes, &lift("tar cf ../x a", None)),
             "??a",
-            "{shelter:?}"
+            "{confinement:?}"
         );
-        assert_eq!(out.verdicts("bash", Effect::Executes, &run("tar --version")), "??a", "{shelter:?}");
+        assert_eq!(out.verdicts("bash", Effect::Executes, &run("tar --version")), "??a", "{confinement:?}");
     }
     // Without confinement, a grant covers more than the exact line only if the subcommand
     // determines the action.
@@ -40,12 +40,12 @@ fn p05_a_grant_is_for_the_place_and_the_shape_that_were_shown() {
         ("cargo test > x", "this exact command on this machine, unconfined, in this session"),
         ("git fetch $X", "this exact command on this machine, unconfined, in this session"),
     ] {
-        assert_eq!(label(&scoped(Shelter::Off, &run(line))), expected, "{line}");
+        assert_eq!(label(&scoped(CommandConfinement::Off, &run(line))), expected, "{line}");
     }
-    let editor = label(&scoped(Shelter::Delegated, &run("git fetch")));
+    let editor = label(&scoped(CommandConfinement::Delegated, &run("git fetch")));
     assert_eq!(editor, "`git fetch …` in the editor's terminal, unconfined, in this session");
     let case = Case::new();
-    case.grants.remember(scoped(Shelter::Off, &run("git -C . fetch")), true);
+    case.grants.remember(scoped(CommandConfinement::Off, &run("git -C . fetch")), true);
     for (line, expected) in [
         ("git -C . fetch", "aaa"),
         ("git -C . fetch x", "??a"),
@@ -59,13 +59,13 @@ fn p05_a_grant_is_for_the_place_and_the_shape_that_were_shown() {
 #[test]
 fn p05_the_settings_and_what_cannot_be_taken_back_beat_a_grant() {
     let roots = [path("/w")];
-    for shelter in [WHOLE, Shelter::Off] {
-        let case = Case { shelter, rules: rules(&[], &["bash(make*)"], &[]), ..Case::new() };
+    for confinement in [WHOLE, CommandConfinement::Off] {
+        let case = Case { confinement, rules: rules(&[], &["bash(make*)"], &[]), ..Case::new() };
         for line in ["make", "git push", "git branch -D x", "git $X"] {
             let accesses = run(line);
             let subject =
                 Subject { tool: "bash", effect: Effect::Executes, accesses: &accesses, roots: &roots };
-            case.grants.remember(scope(&subject, shelter), true);
+            case.grants.remember(scope(&subject, confinement), true);
             assert_eq!(case.verdicts("bash", Effect::Executes, &accesses), "???", "{line}");
             let Decision::Ask { rule, .. } =
                 case.decide(PermissionMode::Guardian, "bash", Effect::Executes, accesses.clone())
@@ -73,7 +73,7 @@ fn p05_the_settings_and_what_cannot_be_taken_back_beat_a_grant() {
                 panic!("{line}")
             };
             assert!(!remembers(rule), "nothing is offered that would not be kept: {line}");
-            case.grants.remember(scope(&subject, shelter), false);
+            case.grants.remember(scope(&subject, confinement), false);
             assert_eq!(
                 case.verdicts("bash", Effect::Executes, &accesses),
                 "ddd",
@@ -86,15 +86,21 @@ fn p05_the_settings_and_what_cannot_be_taken_back_beat_a_grant() {
 #[test]
 fn p01_a_denial_holds_in_each_reading_mode_and_place() {
     for line in ["ls &>/dev/null rm -rf dir", "sh -c 'ls &>/dev/null git push --force'", "ls |& rm -rf x"] {
-        for shelter in [WHOLE, Shelter::Off, Shelter::Delegated, Shelter::Lifted] {
+        for confinement in
+            [WHOLE, CommandConfinement::Off, CommandConfinement::Delegated, CommandConfinement::Lifted]
+        {
             for mode in [Mode::Edit, Mode::Plan] {
-                let case = Case { shelter, mode, ..Case::new() };
+                let case = Case { confinement, mode, ..Case::new() };
                 let accesses = run_in(line, Dialect::Unknown);
-                assert_eq!(case.verdicts("bash", Effect::Executes, &accesses), "ddd", "{line} {shelter:?}");
+                assert_eq!(
+                    case.verdicts("bash", Effect::Executes, &accesses),
+                    "ddd",
+                    "{line} {confinement:?}"
+                );
             }
         }
     }
-    let case = Case { shelter: Shelter::Delegated, ..Case::new() };
+    let case = Case { confinement: CommandConfinement::Delegated, ..Case::new() };
     for line in ["ls &>/dev/null cp .env leak.txt", "ls &>/dev/null", "cat a |& cat", "[[ -f a ]]"] {
         let accesses = run_in(line, Dialect::Unknown);
         assert_eq!(case.verdicts("bash", Effect::Executes, &accesses), "??a", "{line}");
@@ -103,7 +109,7 @@ fn p01_a_denial_holds_in_each_reading_mode_and_place() {
 
 #[test]
 fn p02_the_modes_that_only_read_run_what_looks_or_cannot_write() {
-    let held = Shelter::Sandbox {
+    let held = CommandConfinement::Sandbox {
         level: system::SandboxLevel::ReadOnly,
         network: false,
         holds: true,
@@ -123,15 +129,18 @@ fn p02_the_modes_that_only_read_run_what_looks_or_cannot_write() {
         ("rm -rf x", "ddd", "ddd"),
     ] {
         for mode in [Mode::Plan, Mode::Ask] {
-            let case = Case { mode, shelter: held, ..Case::new() };
+            let case = Case { mode, confinement: held, ..Case::new() };
             assert_eq!(case.verdicts("bash", Effect::Executes, &run(line)), in_sandbox, "{line}");
-            for shelter in [Shelter::Off, Shelter::Delegated, Shelter::Lifted] {
-                let case = Case { mode, shelter, ..Case::new() };
-                let expected = if shelter == Shelter::Lifted && line == "ls" { "??a" } else { without };
+            for confinement in
+                [CommandConfinement::Off, CommandConfinement::Delegated, CommandConfinement::Lifted]
+            {
+                let case = Case { mode, confinement, ..Case::new() };
+                let expected =
+                    if confinement == CommandConfinement::Lifted && line == "ls" { "??a" } else { without };
                 assert_eq!(
                     case.verdicts("bash", Effect::Executes, &run(line)),
                     expected,
-                    "{line} {shelter:?}"
+                    "{line} {confinement:?}"
                 );
             }
         }
@@ -140,7 +149,7 @@ fn p02_the_modes_that_only_read_run_what_looks_or_cannot_write() {
 
 #[test]
 fn p03_names_that_other_programs_obey_ask_at_any_depth() {
-    let case = Case { shelter: WHOLE, ..Case::new() };
+    let case = Case { confinement: WHOLE, ..Case::new() };
     for file in [
         ".vscode/settings.json",
         "sub/.vscode/tasks.json",
@@ -187,7 +196,7 @@ fn p07_a_blocked_path_with_a_folder_is_blocked_below_each_folder_of_the_session(
         },
         outputs: None,
         grants: &grants,
-        shelter: WHOLE,
+        confinement: WHOLE,
         apart: false,
     };
     let options = SandboxOptions::default();

@@ -1,7 +1,7 @@
 //! Holds back streamed text that may turn out to be a call, so that no markup is shown as an
 //! answer.
 
-use super::{Taken, marked};
+use super::{CallForms, marked};
 
 /// Maximum size of held text in bytes; longer text is shown as it arrives, and its end is still
 /// checked for calls.
@@ -29,7 +29,7 @@ const KEYS: [&str; 14] = [
 
 /// A filter on a text stream that holds back what may be a call.
 pub(crate) struct Hold {
-    taken: Taken,
+    forms: CallForms,
     held: String,
     /// Bytes released.
     released: usize,
@@ -54,15 +54,15 @@ enum Step {
 }
 
 impl Hold {
-    pub(crate) fn new(taken: Option<Taken>) -> Self {
+    pub(crate) fn new(forms: Option<CallForms>) -> Self {
         Self {
-            taken: taken.unwrap_or(Taken::Marked),
+            forms: forms.unwrap_or(CallForms::Marked),
             held: String::new(),
             released: 0,
             line_begins: true,
             in_word: false,
             in_code: false,
-            off: taken.is_none(),
+            off: forms.is_none(),
         }
     }
 
@@ -140,7 +140,7 @@ impl Hold {
             let rest = &self.held[at..];
             let marked = !(in_word && char.is_alphanumeric()) && marked::may_begin(rest);
             let plain = char == '{' || char == '[' || begins(rest, "Action:");
-            let plain = line_begins && (begins(rest, "```") || plain && self.taken == Taken::Any);
+            let plain = line_begins && (begins(rest, "```") || plain && self.forms == CallForms::Any);
             if marked || plain {
                 return Some(at);
             }
@@ -178,7 +178,7 @@ impl Hold {
             return if held.len() > SHORT { Step::Release(held.len()) } else { Step::Wait };
         };
         let (info, body) = (held[3.min(line)..line].trim().to_lowercase(), &held[line..]);
-        let any = self.taken == Taken::Any;
+        let any = self.forms == CallForms::Any;
         let is_call = match info.as_str() {
             "tool_code" | "tool_call" | "tool_calls" | "tool" if any => Some(true),
             "" | "json" | "jsonc" | "json5" => match body.trim_start().starts_with('<') {

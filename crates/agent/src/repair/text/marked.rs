@@ -13,7 +13,7 @@ use crate::repair::json;
 use serde_json::{Map, Value};
 
 /// Marks that begin a call.
-const OPENERS: [&str; 23] = [
+const OPENERS: [&str; 21] = [
     "<tool_call",
     "<tool_calls>",
     "<function_call",
@@ -35,13 +35,11 @@ const OPENERS: [&str; 23] = [
     "functions.",
     "<minimax:tool_call>",
     "<|DSML|",
-    "<invoke ",
-    "<function_calls>",
 ];
 /// DeepSeek's marks, with its own bars and blanks.
 const WIDE: [&str; 2] = ["<｜tool▁call", "<｜DSML｜"];
 /// Marks that may occur between calls and after them.
-const BETWEEN: [&str; 31] = [
+const BETWEEN: [&str; 29] = [
     "<tool_calls>",
     "</tool_calls>",
     "<function_calls>",
@@ -71,8 +69,6 @@ const BETWEEN: [&str; 31] = [
     "</tools>",
     "</TOOLCALL>",
     "</s>",
-    "<function_calls>",
-    "</function_calls>",
 ];
 
 /// Maximum number of marks tried as the beginning of the calls.

@@ -46,7 +46,7 @@ pub(crate) struct TextCalls {
 
 /// Which forms count as a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Taken {
+pub(crate) enum CallForms {
     /// Only those with a template's mark.
     Marked,
     /// Also JSON, Python and `Action:` lines.
@@ -55,11 +55,11 @@ pub(crate) enum Taken {
 
 /// Finds the calls that end a text. `fits` says whether a call names an existing tool and has valid
 /// arguments.
-pub(crate) fn find(text: &str, taken: Taken, fits: &dyn Fn(&TextCall) -> bool) -> Option<TextCalls> {
+pub(crate) fn find(text: &str, forms: CallForms, fits: &dyn Fn(&TextCall) -> bool) -> Option<TextCalls> {
     let text = without_end_marks(text);
-    marked::find(text, fits).or_else(|| match taken {
-        Taken::Marked => None,
-        Taken::Any => plain::find(text, fits),
+    marked::find(text, fits).or_else(|| match forms {
+        CallForms::Marked => None,
+        CallForms::Any => plain::find(text, fits),
     })
 }
 

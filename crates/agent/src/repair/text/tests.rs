@@ -13,8 +13,8 @@ fn fits(call: &TextCall) -> bool {
     }
 }
 
-fn found(text: &str, taken: Taken) -> Option<(String, Vec<(String, Value)>)> {
-    let TextCalls { begin, calls } = find(text, taken, &fits)?;
+fn found(text: &str, forms: CallForms) -> Option<(String, Vec<(String, Value)>)> {
+    let TextCalls { begin, calls } = find(text, forms, &fits)?;
     let calls = calls
         .into_iter()
         .map(|call| (call.name, serde_json::from_str(&call.arguments).unwrap_or(json!("broken"))));
@@ -22,8 +22,8 @@ fn found(text: &str, taken: Taken) -> Option<(String, Vec<(String, Value)>)> {
 }
 
 /// Checks that a text is one `file_read` of `a.py`, with any spelling of the name.
-fn reads(text: &str, taken: Taken) {
-    let (before, calls) = found(text, taken).unwrap_or_else(|| panic!("no call: {text}"));
+fn reads(text: &str, forms: CallForms) {
+    let (before, calls) = found(text, forms).unwrap_or_else(|| panic!("no call: {text}"));
     assert_eq!(before, "", "{text}");
     let [(name, arguments)] = calls.as_slice() else { panic!("{calls:?} in {text}") };
     assert!(name.contains("file_read") || name == "read_file", "{name} in {text}");
@@ -91,16 +91,16 @@ const PLAIN: &[&str] = &[
 #[test]
 fn marked_calls_are_found_for_every_model() {
     for text in MARKED {
-        reads(text, Taken::Marked);
-        reads(text, Taken::Any);
+        reads(text, CallForms::Marked);
+        reads(text, CallForms::Any);
     }
 }
 
 #[test]
 fn plain_calls_are_found_where_they_are_looked_for() {
     for text in PLAIN {
-        reads(text, Taken::Any);
-        assert_eq!(found(text, Taken::Marked), None, "{text}");
+        reads(text, CallForms::Any);
+        assert_eq!(found(text, CallForms::Marked), None, "{text}");
     }
 }
 
@@ -123,7 +123,8 @@ fn words_before_a_call_stay_text_and_several_calls_are_several() {
         (format!("<tool_call>{call}\n{run}</tool_call>"), "", 2),
         (format!("<tool_call>{call}</tool_call><tool_response>print(1)</tool_response>"), "", 1),
     ] {
-        let got = found(&text, Taken::Any).map(|(before, calls)| (before, calls.len())).unwrap_or_default();
+        let got =
+            found(&text, CallForms::Any).map(|(before, calls)| (before, calls.len())).unwrap_or_default();
         assert_eq!(got, (before.to_owned(), count), "{text}");
     }
 }
@@ -148,7 +149,7 @@ fn what_only_quotes_json_stays_text() {
         "<p>file_read</p>".to_owned(),
         String::new(),
     ] {
-        assert_eq!(found(&text, Taken::Any), None, "{text}");
+        assert_eq!(found(&text, CallForms::Any), None, "{text}");
     }
 }
 
@@ -158,7 +159,7 @@ fn a_marked_call_that_cannot_be_read_is_one_for_the_model_to_hear_of() {
         "<tool_call>{\"name\": \"bash\", \"arguments\": {\"command\": \"rm -rf build</tool_call>",
         "<function=bash>{\"command\": \"rm -rf build</function>",
     ] {
-        let TextCalls { calls, .. } = find(text, Taken::Marked, &fits).unwrap();
+        let TextCalls { calls, .. } = find(text, CallForms::Marked, &fits).unwrap();
         assert_eq!(calls[0].name, "bash", "{text}");
         assert!(!calls[0].whole && serde_json::from_str::<Value>(&calls[0].arguments).is_err(), "{calls:?}");
     }
@@ -166,8 +167,8 @@ fn a_marked_call_that_cannot_be_read_is_one_for_the_model_to_hear_of() {
 
 /// Returns what is shown of a text that arrives in pieces of that many characters, and what is held
 /// back at its end.
-fn streamed(text: &str, pieces: usize, taken: Taken) -> (String, String) {
-    let mut hold = Hold::new(Some(taken));
+fn streamed(text: &str, pieces: usize, forms: CallForms) -> (String, String) {
+    let mut hold = Hold::new(Some(forms));
     let chars: Vec<char> = text.chars().collect();
     let mut shown = String::new();
     for piece in chars.chunks(pieces) {
@@ -181,12 +182,14 @@ fn streamed(text: &str, pieces: usize, taken: Taken) -> (String, String) {
 
 #[test]
 fn markup_is_not_shown_while_it_comes() {
-    for (texts, taken) in [(MARKED, Taken::Marked), (MARKED, Taken::Any), (&PLAIN[..6], Taken::Any)] {
+    for (texts, forms) in
+        [(MARKED, CallForms::Marked), (MARKED, CallForms::Any), (&PLAIN[..6], CallForms::Any)]
+    {
         for text in texts {
             for pieces in [1, 3, 1000] {
-                let (shown, _) = streamed(text, pieces, taken);
+                let (shown, _) = streamed(text, pieces, forms);
                 assert_eq!(shown, "", "{text} in {pieces}");
-                let (shown, _) = streamed(&format!("I read it.\n\n{text}"), pieces, taken);
+                let (shown, _) = streamed(&format!("I read it.\n\n{text}"), pieces, forms);
                 assert_eq!(shown.trim(), "I read it.", "{text} in {pieces}");
             }
         }
@@ -205,19 +208,23 @@ fn ordinary_text_is_shown_at_once() {
         "é<ü>[ß]\n",
     ] {
         for pieces in [1, 2, 1000] {
-            let (shown, rest) = streamed(text, pieces, Taken::Any);
+            let (shown, rest) = streamed(text, pieces, CallForms::Any);
             assert_eq!((shown.as_str(), rest.as_str()), (text, ""), "{pieces}");
         }
     }
     let long = format!("<tool_call>{}", "x".repeat(300 * 1024));
-    assert_eq!(streamed(&long, 1024, Taken::Any).0.len(), long.len(), "not more than so much is held back");
+    assert_eq!(
+        streamed(&long, 1024, CallForms::Any).0.len(),
+        long.len(),
+        "not more than so much is held back"
+    );
 }
 
 proptest::proptest! {
     #[test]
     fn nothing_is_lost_and_nothing_panics(text in "[a-z<>{}\\[\\]`\"':|/\n .()=_é｜]{0,120}", pieces in 1usize..9) {
-        let _ = find(&text, Taken::Any, &fits);
-        streamed(&text, pieces, Taken::Any);
+        let _ = find(&text, CallForms::Any, &fits);
+        streamed(&text, pieces, CallForms::Any);
     }
 
     #[test]
@@ -225,7 +232,7 @@ proptest::proptest! {
         proptest::sample::select(vec!["<tool_call>", "{\"name\":", "\"bash\"", "}", "</tool_call>", "<function=", ">", "<invoke name=\"a\">", "[TOOL_CALLS]",
             "[ARGS]", "<｜tool▁call▁begin｜>", "<|tool_sep|>", "to=functions.", "functions.", "```", "\n", "(", ")", "x", "Action:", "Action Input:"]), 0..12)) {
         let text = parts.concat();
-        let _ = find(&text, Taken::Any, &fits);
-        streamed(&text, 1, Taken::Any);
+        let _ = find(&text, CallForms::Any, &fits);
+        streamed(&text, 1, CallForms::Any);
     }
 }

@@ -23,10 +23,10 @@ impl Step {
     fn said(self) -> &'static str {
         match self {
             Self::Entities => "reading HTML entities as characters",
-            Self::Backslashes => "taking off one level of backslashes",
-            Self::LineNumbers => "taking off the printed line numbers",
-            Self::TrailingBlanks => "passing over blanks at line ends",
-            Self::LookAlikes => "taking look-alike characters (quotes, dashes, blanks) for the same",
+            Self::Backslashes => "removing one level of backslashes",
+            Self::LineNumbers => "removing the printed line numbers",
+            Self::TrailingBlanks => "ignoring blanks at line ends",
+            Self::LookAlikes => "treating look-alike characters (quotes, dashes, blanks) as equal",
             Self::Indentation => "adapting the indentation to the file's",
         }
     }
@@ -306,7 +306,7 @@ mod tests {
         )));
         assert_eq!(
             matched_after(&[Step::Backslashes, Step::LineNumbers]),
-            "matched after taking off one level of backslashes, taking off the printed line numbers"
+            "matched after removing one level of backslashes, removing the printed line numbers"
         );
         assert_eq!(matched_after(&[]), "");
     }

@@ -73,7 +73,12 @@ impl Tool for ApplyPatch {
 
     fn accesses(&self, cwd: &AbsPath) -> Vec<Access> {
         match &self.patch {
-            Ok(_) => self.paths().map(|path| Access::Write(path.at(cwd))).collect(),
+            Ok(operations) => {
+                // Which of the paths exists is known only later, so permission covers both.
+                let other = operations.iter().flat_map(Operation::paths_without_git_prefix);
+                let paths = self.paths().map(|path| path.at(cwd)).chain(other.map(|path| path.at(cwd)));
+                paths.map(Access::Write).collect()
+            }
             // The call is rejected before it touches anything.
             Err(_) => args::touches_nothing(Self::NAME),
         }
@@ -137,7 +142,7 @@ async fn carry_out(cx: &ToolContext, step: &Step, shown: &mut Vec<ToolContent>) 
             unless_cancelled(cx, cx.system.create_dir_all(&folder)).await??;
         }
         match unless_cancelled(cx, cx.system.rename(from, &change.path)).await? {
-            Ok(()) | Err(SystemError::NotFound(_)) => cx.files.forget(from),
+            Ok(()) | Err(SystemError::NotFound(_)) => cx.session.files.forget(from),
             Err(error) => return Err(error.into()),
         }
     }
@@ -150,7 +155,7 @@ async fn remove(cx: &ToolContext, path: &AbsPath) -> Result<(), ToolError> {
     match unless_cancelled(cx, cx.system.remove(path)).await? {
         // A buffer that was never saved has no file on disk to remove.
         Ok(()) | Err(SystemError::NotFound(_)) => {
-            cx.files.forget(path);
+            cx.session.files.forget(path);
             Ok(())
         }
         Err(error) => Err(error.into()),

@@ -63,6 +63,12 @@ impl Operation {
         };
         std::iter::once(path).chain(other)
     }
+
+    /// Returns the paths that an update falls back to: those without git's prefix `a/` or `b/`.
+    pub(super) fn paths_without_git_prefix(&self) -> impl Iterator<Item = GivenPath> {
+        let updated = matches!(self, Self::Update { .. }).then(|| self.paths());
+        updated.into_iter().flatten().filter_map(GivenPath::without_git_prefix)
+    }
 }
 
 /// Parses a patch or a unified diff. Ignores what models often add around it.

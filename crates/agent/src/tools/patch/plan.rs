@@ -145,7 +145,7 @@ impl Plan {
         if step.exists {
             return Err(refused(format!("{given} exists already; use '*** Update File: {given}'")));
         }
-        step.becomes(text.to_owned());
+        step.set_text(text.to_owned());
         self.told[ADDED].1.push(given.to_string());
         Ok(())
     }
@@ -166,7 +166,7 @@ impl Plan {
                 "the editor holds unsaved changes of {given} that you have not read; read it before you delete it"
             )));
         }
-        step.goes();
+        step.remove();
         self.told[DELETED].1.push(given.to_string());
         Ok(())
     }
@@ -178,6 +178,9 @@ impl Plan {
         move_to: Option<&GivenPath>,
         hunks: &[Hunk],
     ) -> Result<(), ToolError> {
+        let bare = self.without_git_prefix(cx, given).await?;
+        let bare_move_to = bare.as_ref().and(move_to).and_then(GivenPath::without_git_prefix);
+        let (given, move_to) = (bare.as_ref().unwrap_or(given), bare_move_to.as_ref().or(move_to));
         let path = given.at(&cx.cwd);
         let step = self.step(cx, given).await?;
         if !step.exists {
@@ -192,25 +195,25 @@ impl Plan {
             .map_err(|misfit| refused(explain(&given.to_string(), misfit)))?;
         let notes = applied.loosely.iter().map(|(hunk, steps)| {
             format!(
-                "\n(hunk {hunk} of {given} {}; its new lines were read alike.)",
+                "\n(hunk {hunk} of {given} {}; its new lines were treated the same way.)",
                 edit::matched_after(steps)
             )
         });
         self.notes.extend(notes);
         self.notes.extend(applied.as_written.iter().map(|(hunk, sign)| {
-            format!("\n(`{sign}` in hunk {hunk} of {given} was written as it is. If that is not meant, edit it again.)")
+            format!("\n(`{sign}` in hunk {hunk} of {given} was written literally. If that is not intended, edit it again.)")
         }));
         let text = applied.text;
         let step = self.step(cx, given).await?;
         let freshness = step.change.freshness;
         match move_to.filter(|to| to.at(&cx.cwd) != path) {
             None => {
-                step.becomes(text);
+                step.set_text(text);
                 self.told[UPDATED].1.push(given.to_string());
             }
             Some(to) => {
                 let from = step.moved_from.take().or_else(|| step.change.before.is_some().then_some(path));
-                step.goes();
+                step.remove();
                 let was = step.change.before.clone().filter(|_| from.is_some());
                 let target = self.step(cx, to).await?;
                 if target.exists || target.change.before.is_some() {
@@ -219,11 +222,28 @@ impl Plan {
                 target.moved_from = from;
                 target.was = was;
                 target.change.freshness = freshness;
-                target.becomes(text);
+                target.set_text(text);
                 self.told[MOVED].1.push(format!("{given} -> {to}"));
             }
         }
         Ok(())
+    }
+
+    /// Returns the path without git's prefix `a/` or `b/`, if there is a file only there.
+    async fn without_git_prefix(
+        &mut self,
+        cx: &ToolContext,
+        given: &GivenPath,
+    ) -> Result<Option<GivenPath>, ToolError> {
+        let Some(bare) = given.without_git_prefix() else { return Ok(None) };
+        let step = self.step(cx, given).await?;
+        let is_missing = !step.exists && !step.removes;
+        if !is_missing || !self.step(cx, &bare).await.is_ok_and(|step| step.exists) {
+            return Ok(None);
+        }
+        let path = given.at(&cx.cwd);
+        self.steps.retain(|step| step.change.path != path);
+        Ok(Some(bare))
     }
 
     /// Returns the planned step of a file. Reads the file when it is first named.
@@ -235,7 +255,7 @@ impl Plan {
                 let name = given.to_string();
                 let now = write_through::text_now(cx, &path, &name).await?;
                 let (before, unsaved) = (now.text, now.unsaved);
-                let freshness = cx.files.freshness(&path, before.as_deref());
+                let freshness = cx.session.files.freshness(&path, before.as_deref());
                 let (exists, after) = (before.is_some(), before.clone().unwrap_or_default());
                 let was = before.clone();
                 let change = Change { path, name, before, after, freshness, unsaved };
@@ -253,12 +273,12 @@ impl Step {
         self.change.freshness == Freshness::Fresh
     }
 
-    fn becomes(&mut self, text: String) {
+    fn set_text(&mut self, text: String) {
         self.change.after = text;
         (self.exists, self.removes) = (true, false);
     }
 
-    fn goes(&mut self) {
+    fn remove(&mut self) {
         (self.exists, self.removes) = (false, true);
     }
 }
@@ -277,11 +297,10 @@ fn explain(name: &str, misfit: Misfit) -> String {
             "hunk {hunk} of {name} fits only where another hunk is, or above the one before it; give the hunks in the order of the file, each once"
         ),
         Why::NoContext => format!(
-            "hunk {hunk} of {name} only adds lines, and line numbers do not count; give lines of the file around them"
+            "hunk {hunk} of {name} only adds lines, and line numbers are ignored; include the lines of the file around them"
         ),
         Why::Doubtful(sign) => format!(
-            "it cannot be told whether `{sign}` in hunk {hunk} of {name} is meant as it is: in another hunk it was not. Write the lines as they are to \
-             stand in the file"
+            "it is unclear whether `{sign}` in hunk {hunk} of {name} is literal: in another hunk it was not. Write the lines exactly as they should be in the file"
         ),
         Why::Elided(line) => format!(
             "hunk {hunk} of {name} has the line `{line}`, which stands for lines that are left out and would be written as it is; give every line"

@@ -100,7 +100,7 @@ impl Tool for Glob {
             let _ = write!(text, "\n... {more} more files; pass offset {} or a narrower pattern", page.end());
         }
         if files.partial {
-            let _ = write!(text, "\n(only the first {WALK_FILES} files were looked at; pass a deeper path)");
+            let _ = write!(text, "\n(only the first {WALK_FILES} files were searched; pass a deeper path)");
         }
         Ok(ToolOutput::text(output::within(cx, text).await))
     }

@@ -206,7 +206,7 @@ impl Grep {
         let mut found = Found::default();
         let (mut unread, mut capped) = (0, Vec::new());
         if files.partial {
-            found.notes.push(format!("only the first {WALK_FILES} files were looked at; pass a deeper path"));
+            found.notes.push(format!("only the first {WALK_FILES} files were searched; pass a deeper path"));
         }
         let asked = AtomicUsize::new(0);
         // Several files concurrently, because an editor takes a while to answer; results keep the

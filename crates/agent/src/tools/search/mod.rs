@@ -74,7 +74,7 @@ async fn files(cx: &ToolContext, root: &AbsPath, include_ignored: bool) -> Resul
 
 fn overlay(cx: &ToolContext, root: &AbsPath) -> BTreeSet<AbsPath> {
     match cx.system.routes().read_text {
-        Route::Client => cx.files.paths().into_iter().filter(|path| path.starts_with(root)).collect(),
+        Route::Client => cx.session.files.paths().into_iter().filter(|path| path.starts_with(root)).collect(),
         Route::Local | Route::Refused => BTreeSet::new(),
     }
 }

@@ -47,7 +47,7 @@ pub(super) fn read(pattern: &str, ignore_case: bool, multiline: bool) -> Result<
     }
     if let Some((wider, left_out)) = without_look_around(pattern) {
         let note = format!(
-            "look-around is not supported: searched without {left_out}, so lines are shown that it would leave out"
+            "look-around is not supported: searched without {left_out}, so some lines are shown that it would exclude"
         );
         if let Ok(reading) = build(&wider, note) {
             return Ok(vec![reading]);
@@ -60,7 +60,7 @@ pub(super) fn read(pattern: &str, ignore_case: bool, multiline: bool) -> Result<
         )));
     }
     let reason = error.lines().last().unwrap_or(&error).trim_start_matches("error: ").to_owned();
-    let note = format!("'{pattern}' is no valid regular expression ({reason}): searched as plain text");
+    let note = format!("'{pattern}' is not a valid regular expression ({reason}): searched as plain text");
     let literal = build(&escaped(pattern), note);
     literal
         .map(|literal| vec![literal])

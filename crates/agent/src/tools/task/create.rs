@@ -65,7 +65,7 @@ impl Tool for TaskCreate {
 
     async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let batch = batch(&self.tasks)?;
-        cx.tasks.with(|tasks| {
+        cx.session.tasks.with(|tasks| {
             let news = batch.as_deref().unwrap_or(std::slice::from_ref(&self.one));
             // All tasks are validated before the first is added.
             let added = added(tasks, news)?;

@@ -31,7 +31,7 @@ impl Tool for TaskGet {
     }
 
     fn describe(&self, _cwd: &AbsPath) -> Description {
-        super::description("Look at a task of the plan".to_owned())
+        super::description("Show a task of the plan".to_owned())
     }
 
     fn accesses(&self, _cwd: &AbsPath) -> Vec<Access> {
@@ -39,7 +39,7 @@ impl Tool for TaskGet {
     }
 
     async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        cx.tasks.with(|tasks| {
+        cx.session.tasks.with(|tasks| {
             let task =
                 tasks.iter().find(|task| task.id == self.id).ok_or_else(|| super::unknown(&self.id))?;
             Ok(ToolOutput::text(output::cap(details(tasks, task), &cx.limits)))

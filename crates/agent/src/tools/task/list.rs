@@ -25,7 +25,7 @@ impl Tool for TaskList {
     }
 
     fn describe(&self, _cwd: &AbsPath) -> Description {
-        super::description("Look at the plan".to_owned())
+        super::description("Show the plan".to_owned())
     }
 
     fn accesses(&self, _cwd: &AbsPath) -> Vec<Access> {
@@ -33,7 +33,7 @@ impl Tool for TaskList {
     }
 
     async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let tree = cx.tasks.with(|tasks| task::tree(tasks));
+        let tree = cx.session.tasks.with(|tasks| task::tree(tasks));
         let text = if tree.is_empty() { "No tasks.".to_owned() } else { tree };
         Ok(ToolOutput::text(output::cap(text, &cx.limits)))
     }

@@ -33,11 +33,11 @@ fn unknown(id: &str) -> ToolError {
 /// new plan for the client.
 fn changed(cx: &ToolContext, said: &str, tasks: &[Task]) -> ToolOutput {
     let text = format!("{said}\n{}", task::tree(tasks));
-    told(ToolOutput::text(output::cap(text, &cx.limits)), tasks)
+    with_plan(ToolOutput::text(output::cap(text, &cx.limits)), tasks)
 }
 
 /// Adds an event with the current plan for the client to an output.
-fn told(mut output: ToolOutput, tasks: &[Task]) -> ToolOutput {
+fn with_plan(mut output: ToolOutput, tasks: &[Task]) -> ToolOutput {
     output.events.push(SessionEvent::Plan(task::plan(tasks)));
     output
 }

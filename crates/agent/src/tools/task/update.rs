@@ -65,7 +65,7 @@ impl Tool for TaskUpdate {
     }
 
     async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        cx.tasks.with(|tasks| {
+        cx.session.tasks.with(|tasks| {
             // Computed on a copy, so that a rejected update changes nothing.
             let mut changed = tasks.clone();
             self.apply(&mut changed)?;

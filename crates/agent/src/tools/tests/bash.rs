@@ -204,7 +204,7 @@ async fn a_timeout_kills_and_keeps_what_was_said() {
         (json!({"command": "x"}), "Process timed out after 120s"),
         (
             json!({"command": "x", "timeout": 9_000}),
-            "(timeout 9000 was cut: the limit was 7200 s; 7200 s is the most)\nProcess timed out after 7200s",
+            "(timeout 9000 was reduced to 7200 s, the maximum)\nProcess timed out after 7200s",
         ),
         (
             json!({"command": "x", "timeout": 120_000}),
@@ -212,7 +212,7 @@ async fn a_timeout_kills_and_keeps_what_was_said() {
         ),
         (
             json!({"command": "x", "timeout": 99_000_000}),
-            "(timeout 99000000 was read as milliseconds: the limit was 7200 s; 7200 s is the most)\n\
+            "(timeout 99000000 was read as milliseconds: the limit was 7200 s, the maximum)\n\
              Process timed out after 7200s",
         ),
         (json!({"command": "x", "timeout": 0}), "Process timed out after 1s"),
@@ -242,7 +242,7 @@ async fn cancel_kills_and_tells_what_was_said() {
 /// Creates a context that keeps long results in a directory.
 fn keeping(system: &Memory) -> ToolContext {
     let (mut cx, _) = context(system);
-    cx.outputs = std::sync::Arc::new(crate::Outputs::new(Some(path("/kept"))));
+    cx.session.outputs = std::sync::Arc::new(crate::Outputs::new(Some(path("/kept"))));
     cx
 }
 

@@ -60,7 +60,7 @@ async fn a_write_that_changes_nothing_is_a_failure() {
         system.world().late = Some(None);
         let before = tokio::time::Instant::now();
         let said = text(&cx, tool, arguments).await;
-        assert!(said.contains(&format!("did not take the change of {file}")), "{tool}: {said}");
+        assert!(said.contains(&format!("did not apply the change of {file}")), "{tool}: {said}");
         assert!(said.starts_with("! ") && before.elapsed().as_secs() < 20, "{tool}: {said}");
         assert!(!said.contains("formatting"), "{said}");
         // The text that the model knows is still the current one.
@@ -111,7 +111,7 @@ async fn a_file_that_is_no_text_on_disk_is_refused_as_it_is_locally() {
                 // The text of an editor that decodes with replacement characters.
                 system.buffer("f", &String::from_utf8_lossy(bytes));
                 let (cx, _) = context(&system);
-                cx.files.saw(&path("f"), &String::from_utf8_lossy(bytes));
+                cx.session.files.saw(&path("f"), &String::from_utf8_lossy(bytes));
                 said.push(text(&cx, tool, arguments.clone()).await);
                 assert_eq!(system.world().disk[&path("f")], bytes, "{tool}");
                 assert_eq!(system.world().buffers[&path("f")], String::from_utf8_lossy(bytes), "{tool}");
@@ -140,8 +140,8 @@ async fn a_search_sees_the_buffers_of_the_files_it_names_or_finds() {
     let folder = text(&cx, "grep", grep(".")).await;
     assert_eq!(folder, "c.txt:2:needle\nd.txt:1:needle of the disk alone");
     // A file that the user attached is searched as it is in the editor.
-    cx.files.named(&path("a.txt"));
-    cx.files.named(&path("only.txt"));
+    cx.session.files.named(&path("a.txt"));
+    cx.session.files.named(&path("only.txt"));
     let folder = text(&cx, "grep", grep(".")).await;
     assert!(folder.contains("a.txt:1:needle in the buffer"), "{folder}");
     assert!(folder.contains("only.txt:1:needle nowhere else"), "{folder}");
@@ -222,7 +222,7 @@ async fn a_project_folder_that_is_gone_is_not_made_anew() {
             system.buffer("open", "text\n");
         }
         let (cx, _) = context(&system);
-        cx.files.saw(&path("open"), "text\n");
+        cx.session.files.saw(&path("open"), "text\n");
         for (tool, arguments) in [
             ("file_write", json!({"path": "sub/new", "content": "x\n"})),
             ("file_write", json!({"path": "open", "content": "x\n"})),

@@ -185,11 +185,11 @@ async fn an_image_is_shown_and_other_bytes_are_named() {
     for (start, expected) in [
         (
             &b"%PDF-1.7\n\0"[..],
-            "! f is a PDF document of 10 bytes, which is no text. Get its text with bash (`pdftotext f -`), if that is installed.",
+            "! f is a PDF document of 10 bytes, which is not text. Get its text with bash (`pdftotext f -`), if that is installed.",
         ),
         (
             b"PK\x03\x04\0",
-            "! f is a ZIP archive (or an office document) of 5 bytes, which is no text. List it with bash (`unzip -l f`).",
+            "! f is a ZIP archive (or an office document) of 5 bytes, which is not text. List it with bash (`unzip -l f`).",
         ),
         (b"RIFF\0\0\0\0WAVE", "! f is not readable as text: 12 bytes of binary data"),
     ] {
@@ -253,14 +253,12 @@ async fn a_faulty_form_is_read_and_said() {
             (
                 "file_edit",
                 json!({"path": "a", "old_string": "2\t    b(‘x’);", "new_string": "2\t    c(‘x’);"}),
-                "Edited a (-1, +1 lines)\n(old_string matched after taking off the printed line numbers, taking look-alike characters (quotes, dashes, blanks) for the \
-                 same; new_string was read alike. Look at the place if that matters.)",
+                "Edited a (-1, +1 lines)\n(old_string matched after removing the printed line numbers, treating look-alike characters (quotes, dashes, blanks) as equal; new_string was treated the same way. Check the result if that matters.)",
             ),
             (
                 "apply_patch",
                 json!({"input": "```diff\n--- a/b\n+++ b/b\n@@ -9,9 +9,1 @@\n fn a() {\n-    b();\n+    c();\n }\n```"}),
-                "Patch applied: updated 1 file(s)\nupdated: b\n(hunk 1 of b matched after adapting the indentation to the file's; its new lines were read \
-                 alike.)",
+                "Patch applied: updated 1 file(s)\nupdated: b\n(hunk 1 of b matched after adapting the indentation to the file's; its new lines were treated the same way.)",
             ),
             ("file_read", json!({"path": "a"}), "1\tfn a() {\n2\t    c('x');\n3\t}"),
             ("file_read", json!({"path": "b"}), "1\tfn a() {\n2\t\tc();\n3\t}"),
@@ -314,7 +312,7 @@ async fn writes_and_edits() {
             ("file_read", json!({"path": "a.txt", "limit": 1}), "1\tone\n... 2 more lines (continue with offset=2)"),
             ("file_write", json!({"path": "a.txt", "content": "x"}), "! a.txt has been read in part only. Read the rest with file_read first, or change the part you know with file_edit. Nothing was written."),
             ("file_edit", json!({"path": "a.txt", "old_string": "one", "new_string": "1\n1"}), "Edited a.txt (-1, +2 lines)"),
-            ("file_edit", json!({"path": "a.txt", "old_string": "", "new_string": "x"}), "! old_string is empty, but a.txt exists and is not empty; nothing was changed. Give the text to replace as old_string: to add lines, a line that stands there, and as new_string the same line with the new ones. To replace the whole file use file_write."),
+            ("file_edit", json!({"path": "a.txt", "old_string": "", "new_string": "x"}), "! old_string is empty, but a.txt exists and is not empty; nothing was changed. Give the text to replace as old_string: to add lines, a line that is in the file, and as new_string the same line with the new ones. To replace the whole file use file_write."),
             ("file_edit", json!({"path": "a.txt", "old_string": "x", "new_string": "x"}), "! old_string and new_string are the same: there is nothing to change."),
             ("file_edit", json!({"path": "a.txt", "old_string": "twoo", "new_string": "x"}), "! old_string not found in a.txt. Make sure it matches exactly including whitespace.\nNearest lines:\n3\ttwo"),
             ("file_edit", json!({"path": "a.txt", "old_string": "two", "new_string": "x"}), "! old_string found multiple times in a.txt. It must be unique. Provide more context.\n2 places, the first ones:\n3\ttwo\n4\ttwo"),
@@ -369,7 +367,7 @@ async fn shows_a_diff_and_reports_what_the_editor_made_of_it() {
         call(&cx, "file_edit", json!({"path": "f", "old_string": "a", "new_string": "x=1"})).await.unwrap();
     assert_eq!(
         output.result.text,
-        "Edited f (-1, +1 lines)\nThe editor changed the text as it took it (formatting on save, for example):\n@@ -1,1 +1,1 @@\n-x=1\n+x = 1"
+        "Edited f (-1, +1 lines)\nThe editor changed the text when it wrote it (formatting on save, for example):\n@@ -1,1 +1,1 @@\n-x=1\n+x = 1"
     );
     let diff = Diff { path: path("f"), old_text: Some("a\n".into()), new_text: Some("x = 1\n".into()) };
     assert_eq!(output.shown, Some(vec![ToolContent::Diff(diff)]));
@@ -394,7 +392,10 @@ async fn refuses_what_changed_while_the_user_was_asked() {
         call.prepare(&cx).await.unwrap();
         system.disk("f", "old\ntheirs\n");
         let refused = call.run(&cx).await.unwrap_err().to_string();
-        assert!(refused.starts_with("f changed while the user was asked; nothing was written."), "{refused}");
+        assert!(
+            refused.starts_with("f changed while the user's approval was pending; nothing was written."),
+            "{refused}"
+        );
         assert_eq!(system.seen("f").as_deref(), Some("old\ntheirs\n"));
     }
 }

@@ -53,8 +53,8 @@ fn describes_every_tool() {
         ("shell_kill", json!({"session_id": "sh_1"}), "Stop sh_1", ToolKind::Execute, Effect::Executes),
         ("task_create", json!({}), "Plan a task", ToolKind::Think, Effect::Session),
         ("task_update", json!({"id": "x"}), "Change a task of the plan", ToolKind::Think, Effect::Session),
-        ("task_list", json!({}), "Look at the plan", ToolKind::Think, Effect::Reads),
-        ("task_get", json!({"id": "x"}), "Look at a task of the plan", ToolKind::Think, Effect::Reads),
+        ("task_list", json!({}), "Show the plan", ToolKind::Think, Effect::Reads),
+        ("task_get", json!({"id": "x"}), "Show a task of the plan", ToolKind::Think, Effect::Reads),
     ];
     assert_eq!(tools.len(), expected.len());
     for (tool, (name, arguments, title, kind, effect)) in tools.iter().zip(expected) {
@@ -97,7 +97,7 @@ fn at_most_twelve_tools_are_listed_and_they_are_short() {
     assert_eq!(names, expected);
     // The limit for all tools together is 7,000 bytes.
     assert!(bytes(&listed) <= 6_300, "{} bytes of tools", bytes(&listed));
-    let small = super::small();
+    let small = super::small_profile();
     assert_eq!(small.len(), 6);
     assert!(bytes(&small) <= 1_500, "{} bytes of tools in the small profile", bytes(&small));
 }
@@ -106,7 +106,7 @@ fn at_most_twelve_tools_are_listed_and_they_are_short() {
 #[test]
 fn the_small_profile_names_arguments_that_its_tools_have() {
     let tools = super::builtin();
-    for spec in super::small() {
+    for spec in super::small_profile() {
         let tool = tools.iter().find(|tool| tool.name() == spec.name).expect("a built-in tool").spec();
         for name in spec.parameters["properties"].as_object().unwrap().keys() {
             assert!(tool.parameters["properties"].get(name).is_some(), "{} has no {name}", spec.name);

@@ -38,6 +38,30 @@ async fn changes_several_files() {
     .await;
 }
 
+#[tokio::test(start_paused = true)]
+async fn an_update_falls_back_to_the_path_without_gits_prefix() {
+    check(
+        "*** Update File: b/a\n@@\n-one\n+1\n*** Update File: a/sub/c\n*** Move to: b/sub/d\n@@\n-c\n+d",
+        "Patch applied: updated 1 file(s), moved 1 file(s)\nupdated: a\nmoved: sub/c -> sub/d",
+        &[("a", Some("1\ntwo\n")), ("b/a", None), ("sub/c", None), ("sub/d", Some("d"))],
+    )
+    .await;
+    // A file at the path as given takes precedence.
+    let system = Memory::default();
+    system.disk("a", "one\n").disk("b/a", "one\n");
+    let (cx, _) = context(&system);
+    let result = text(&cx, "apply_patch", patch("*** Update File: b/a\n@@\n-one\n+1")).await;
+    assert_eq!(result, "Patch applied: updated 1 file(s)\nupdated: b/a");
+    assert_eq!(system.seen("a").as_deref(), Some("one\n"));
+    // A file that the patch itself removed is not looked for elsewhere.
+    let body = "*** Delete File: b/a\n*** Update File: b/a\n@@\n-one\n+1";
+    assert!(text(&cx, "apply_patch", patch(body)).await.starts_with("! File not found: b/a"));
+    let tool = crate::tools::builtin().into_iter().find(|tool| tool.name() == "apply_patch").unwrap();
+    let call = tool.parse(patch("*** Update File: b/a\n@@\n-one\n+1")).unwrap();
+    let paths: Vec<_> = call.accesses(&cx.cwd).into_iter().map(|access| format!("{access:?}")).collect();
+    assert_eq!(paths.len(), 2, "permission covers both files: {paths:?}");
+}
+
 #[tokio::test]
 async fn a_patch_that_fails_changes_nothing() {
     let untouched =
@@ -118,7 +142,14 @@ async fn a_file_that_changed_is_patched_as_it_is_but_not_deleted() {
     let mut moving = tool.parse(patch("*** Update File: a\n*** Move to: c")).unwrap();
     assert_eq!(moving.prepare(&cx).await.unwrap().len(), 2);
     system.disk("a", "later\n");
-    assert!(moving.run(&cx).await.unwrap_err().to_string().starts_with("a changed while the user was asked"));
+    assert!(
+        moving
+            .run(&cx)
+            .await
+            .unwrap_err()
+            .to_string()
+            .starts_with("a changed while the user's approval was pending")
+    );
     assert!(call(&cx, "apply_patch", patch("*** Update File: a\n*** Move to: c")).await.is_ok());
     assert_eq!((system.seen("a"), system.seen("c").as_deref()), (None, Some("later\n")));
 }

@@ -67,7 +67,7 @@ async fn finds_files_and_lines() {
     .await;
     let (cx, _) = context(&Memory::default());
     let bad = text(&cx, "grep", json!({"pattern": "("})).await;
-    let expected = "No matches found for '('\n('(' is no valid regular expression (unclosed group): searched as plain text)";
+    let expected = "No matches found for '('\n('(' is not a valid regular expression (unclosed group): searched as plain text)";
     assert_eq!(bad, expected);
 }
 
@@ -175,18 +175,18 @@ async fn what_a_pattern_evidently_means_is_searched_and_said() {
         (
             "main() {",
             "a.rs",
-            "a.rs:1:fn main() {\n('main() {' is no valid regular expression (repetition quantifier expects a valid decimal): searched as plain text)",
+            "a.rs:1:fn main() {\n('main() {' is not a valid regular expression (repetition quantifier expects a valid decimal): searched as plain text)",
         ),
         (
             "fn main(",
             "a.rs",
-            "a.rs:1:fn main() {\n('fn main(' is no valid regular expression (unclosed group): searched as plain text)",
+            "a.rs:1:fn main() {\n('fn main(' is not a valid regular expression (unclosed group): searched as plain text)",
         ),
         // Look-around is removed.
         (
             r"foo(?!bar)",
             "a.rs",
-            "a.rs:2:    foo();\n(look-around is not supported: searched without (?!bar), so lines are shown that it would leave out)",
+            "a.rs:2:    foo();\n(look-around is not supported: searched without (?!bar), so some lines are shown that it would exclude)",
         ),
         (r"main\(\) \{\n +foo", "a.rs", "a.rs:1:fn main() {\na.rs-2-    foo();"),
     ] {

@@ -55,7 +55,7 @@ async fn a_command_in_the_background_is_read_told_and_stopped_by_its_id() {
         assert_eq!(text(&cx, "shell", arguments.clone()).await, expected, "{arguments}");
     }
     assert!(system.world().log.contains(&"input \"x\\n\"".to_owned()), "{:?}", system.world().log);
-    assert_eq!(cx.shells.take_news(), None, "what was stopped is known");
+    assert_eq!(cx.session.shells.take_ended(), None, "what was stopped is known");
 }
 
 #[tokio::test(start_paused = true)]
@@ -73,12 +73,12 @@ async fn an_early_failure_is_the_result_of_the_start() {
 async fn the_model_is_told_once_of_a_command_that_ended_by_itself() {
     let steps = [say("listening\n"), Step::Sleep(Duration::from_secs(5)), say("oh no\n")].into();
     let (_, cx, _) = started([Script { steps, status: exit(3), terminal: None }, server()]).await;
-    assert_eq!(cx.shells.take_news(), None);
+    assert_eq!(cx.session.shells.take_ended(), None);
     tokio::time::sleep(Duration::from_secs(10)).await;
     let expected = "The background command sh_1 (serve) has ended. Exit code: 3\n\
                     The end of its output (all of it: shell with action output):\noh no";
-    assert_eq!(cx.shells.take_news().as_deref(), Some(expected));
-    assert_eq!(cx.shells.take_news(), None, "once");
+    assert_eq!(cx.session.shells.take_ended().as_deref(), Some(expected));
+    assert_eq!(cx.session.shells.take_ended(), None, "once");
     let read = text(&cx, "shell_read", json!({"session_id": "sh_1"})).await;
     assert_eq!(read, "oh no\n(sh_1 has ended)\nExit code: 3");
 }
@@ -89,7 +89,7 @@ async fn only_so_many_run_and_all_of_them_end_with_the_session() {
     let refused = "! Not run: 8 commands run in the background already (sh_1, sh_2, sh_3, sh_4, sh_5, sh_6, sh_7, sh_8). \
                    Stop one with shell first.";
     assert_eq!(said[8], refused);
-    cx.shells.end().await;
+    cx.session.shells.end().await;
     let kills = system.world().log.iter().filter(|line| *line == "kill").count();
     assert_eq!(kills, 8);
     assert_eq!(text(&cx, "shell", json!({"action": "list"})).await, "No background commands.");
@@ -104,13 +104,13 @@ async fn cancelling_a_turn_leaves_it_running_and_a_time_limit_does_not() {
     text(&cx, "bash", arguments).await;
     cx.cancel.cancel();
     let (later, _) = context(&system);
-    let later = ToolContext { shells: cx.shells.clone(), ..later };
+    let later = ToolContext { session: cx.session.clone(), ..later };
     let read = |wait: u64| {
         let later = &later;
         async move { text(later, "shell", json!({"action": "output", "id": "sh_1", "wait_ms": wait})).await }
     };
     assert_eq!(read(10).await, "(no new output)\n(sh_1 is running)");
-    assert_eq!(read(60_000).await, "bye\n(sh_1) Stopped: its time was up");
+    assert_eq!(read(60_000).await, "bye\n(sh_1) Stopped: it reached its time limit");
 }
 
 #[tokio::test(start_paused = true)]
@@ -120,7 +120,7 @@ async fn a_flood_that_nobody_reads_takes_a_bounded_memory() {
     steps.push_back(Step::Hang(""));
     let (_, cx, said) = started([Script { steps, ..Script::default() }]).await;
     assert!(said[0].contains("[output truncated: ") && said[0].len() < 51_000, "{} bytes", said[0].len());
-    let shell = cx.shells.find("sh_1").unwrap();
+    let shell = cx.session.shells.find("sh_1").unwrap();
     assert!(shell.is_running() && shell.take().said.is_empty());
 }
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 /// Runs a call with `#0`, `#1`, … standing for the tasks' ids in the order of their creation, and
 /// compares the text and the plan.
 async fn check(cx: &ToolContext, name: &str, arguments: Value, expected: &str, plan: Option<&[PlanStatus]>) {
-    let ids: Vec<String> = cx.tasks.with(|tasks| tasks.iter().map(|task| task.id.clone()).collect());
+    let ids: Vec<String> = cx.session.tasks.with(|tasks| tasks.iter().map(|task| task.id.clone()).collect());
     let mut arguments = arguments.to_string();
     for (index, id) in ids.iter().enumerate() {
         arguments = arguments.replace(&format!("#{index}"), id);
@@ -17,7 +17,7 @@ async fn check(cx: &ToolContext, name: &str, arguments: Value, expected: &str, p
         Ok(output) => (output.result.text, output.events),
         Err(error) => (format!("! {error}"), Vec::new()),
     };
-    let ids: Vec<String> = cx.tasks.with(|tasks| tasks.iter().map(|task| task.id.clone()).collect());
+    let ids: Vec<String> = cx.session.tasks.with(|tasks| tasks.iter().map(|task| task.id.clone()).collect());
     for (index, id) in ids.iter().enumerate() {
         assert!(id.len() == 8 && id.chars().all(|c| c.is_ascii_hexdigit()), "{id}");
         text = text.replace(id, &format!("#{index}"));

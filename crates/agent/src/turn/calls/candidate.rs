@@ -3,9 +3,9 @@
 use crate::{
     AnyCall, AnyTool, Content, Description, Effect, Location, SessionEvent, ToolCallId, ToolCallRequest,
     ToolCallUpdate, ToolContent, ToolError, ToolKind, ToolLimits, ToolOutput, ToolResult, ToolStatus,
-    gate::Applicant,
+    gate::SubmittedCall,
     policy::Resolved,
-    repair::{self, Known, Refusal, Several},
+    repair::{self, BatchedReads, Known, Refusal},
     tools::{call_tool, cap},
 };
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ pub(in crate::turn) struct Candidate {
     parsed: Result<Parsed, String>,
     /// Accesses resolved while the answer was stored. Valid for one ruling, and only if no other
     /// call has run since.
-    looked: Option<Vec<Resolved>>,
+    resolved: Option<Vec<Resolved>>,
     /// Notes of hooks, for the model.
     notes: Vec<String>,
     /// Whether another call made it.
@@ -43,7 +43,7 @@ impl Parsed {
         let mut calls = arguments.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
         let call = match calls.len() {
             1 => calls.remove(0),
-            _ => Box::new(Several(calls)),
+            _ => Box::new(BatchedReads(calls)),
         };
         Ok(Self { effect: tool.effect(), executor: tool.executor(), call })
     }
@@ -114,7 +114,7 @@ impl Candidate {
             description,
             arguments,
             parsed,
-            looked: None,
+            resolved: None,
             notes: Vec::new(),
             nested: false,
         }
@@ -181,19 +181,19 @@ impl Candidate {
 
     /// Keeps accesses resolved for its ruling. Valid for one ruling, and only if no other call has
     /// run since.
-    pub(super) fn looked(&mut self, accesses: Option<Vec<Resolved>>) {
-        self.looked = accesses;
+    pub(super) fn set_accesses(&mut self, accesses: Option<Vec<Resolved>>) {
+        self.resolved = accesses;
     }
 
     /// Takes the accesses resolved for its ruling.
-    pub(super) fn take_looked(&mut self) -> Option<Vec<Resolved>> {
-        self.looked.take()
+    pub(super) fn take_accesses(&mut self) -> Option<Vec<Resolved>> {
+        self.resolved.take()
     }
 
     /// Returns the call as the gate's input; `None` if it cannot run at all.
-    pub(super) fn applicant(&self) -> Option<Applicant<'_>> {
+    pub(super) fn submitted(&self) -> Option<SubmittedCall<'_>> {
         let parsed = self.parsed.as_ref().ok()?;
-        Some(Applicant {
+        Some(SubmittedCall {
             id: &self.request.id,
             tool: &self.request.name,
             effect: parsed.effect,

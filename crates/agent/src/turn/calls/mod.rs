@@ -6,10 +6,10 @@
 //!
 //! A call may make nested calls (`nested`), which take the same path (`alone`) recursively.
 
-mod alone;
 mod candidate;
 mod nested;
 mod sampling;
+mod single;
 
 pub(super) use candidate::Candidate;
 
@@ -111,7 +111,7 @@ impl Calls<'_> {
         let ended = futures::future::join_all(batch.into_iter().map(async |(mut candidate, ruling)| {
             let cx = self.session.tool_context(candidate.id(), cancel, false, &ruling);
             let outcome = self.execute(&mut candidate, cx, cancel).await?;
-            let outcome = self.tell_hooks(&mut candidate, outcome, cancel).await;
+            let outcome = self.run_result_hooks(&mut candidate, outcome, cancel).await;
             let (_, events) = candidate.ended(outcome, Vec::new(), &self.session.settings().limits.tools);
             Ok(events)
         }))
@@ -159,28 +159,29 @@ pub(super) fn announce(
 /// Stores the answer that made the calls, and meanwhile resolves the accesses of the first call.
 /// Until that call runs, only something that could also change them afterwards can change them. A
 /// lookup that takes longer than the store is left for the ruling.
-pub(super) async fn record_and_look(
+pub(super) async fn record_and_resolve(
     session: &Session,
     candidates: &mut [Candidate],
     events: Vec<SessionEvent>,
 ) -> Result<(), StoreError> {
-    let Some(applicant) = candidates.first().and_then(Candidate::applicant) else {
+    let Some(submitted) = candidates.first().and_then(Candidate::submitted) else {
         return session.record(events).await;
     };
-    let mut looked = None;
+    let mut resolved = None;
     let stored = {
         let mut recording = std::pin::pin!(session.record(events));
-        let looking = AssertUnwindSafe(session.gate().look(&applicant, session.cwd())).catch_unwind();
-        let mut looking = std::pin::pin!(looking);
+        let resolving =
+            AssertUnwindSafe(session.gate().resolve_accesses(&submitted, session.cwd())).catch_unwind();
+        let mut resolving = std::pin::pin!(resolving);
         loop {
             tokio::select! {
                 biased;
                 stored = &mut recording => break stored,
-                found = &mut looking, if looked.is_none() => looked = Some(found),
+                found = &mut resolving, if resolved.is_none() => resolved = Some(found),
             }
         }
     };
     // A lookup that panicked is repeated by the ruling, which reports the panic.
-    candidates[0].looked(looked.and_then(Result::ok));
+    candidates[0].set_accesses(resolved.and_then(Result::ok));
     stored
 }

@@ -8,7 +8,7 @@
 
 use super::{Calls, Candidate, sampling::Sampling};
 use crate::{
-    AnyTool, Callee, InnerError, SampleRequest, Sampled, SessionEvent, StoreError, ToolCallId,
+    AnyTool, Callee, NestedCallError, SampleRequest, Sampled, SessionEvent, StoreError, ToolCallId,
     ToolCallRequest, ToolError, ToolResult, Written, policy, prompt, tool::nested::NestedRequest,
 };
 use futures::future::BoxFuture;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-type Performed = Result<Result<ToolResult, InnerError>, StoreError>;
+type Performed = Result<Result<ToolResult, NestedCallError>, StoreError>;
 
 /// A nested call, and whether it may prompt the user for approval.
 struct NestedCall {
@@ -97,13 +97,13 @@ impl Calls<'_> {
         id: ToolCallId,
         request: SampleRequest,
         cancel: &CancellationToken,
-    ) -> Result<Result<Sampled, InnerError>, StoreError> {
+    ) -> Result<Result<Sampled, NestedCallError>, StoreError> {
         let sampling = Sampling::new(request, self.model.clone(), self.sampled.clone());
         let tool = Arc::new(sampling.clone());
         let (name, arguments) = (tool.name().into_owned(), sampling.arguments());
         let call = NestedCall { id, name, tool, arguments, may_ask: true };
         let performed = self.perform(call, cancel).await?;
-        Ok(performed.and_then(|result| sampling.take().ok_or(InnerError::Denied(result.text))))
+        Ok(performed.and_then(|result| sampling.take().ok_or(NestedCallError::Denied(result.text))))
     }
 
     /// Boxed, because nested calls make this recursive.
@@ -112,7 +112,7 @@ impl Calls<'_> {
             let NestedCall { id, name, tool, arguments, may_ask } = call;
             let mode = self.controls.state().mode;
             if !prompt::available(tool.as_ref(), mode) {
-                return Ok(Err(InnerError::NotInMode { name, mode }));
+                return Ok(Err(NestedCallError::NotInMode { name, mode }));
             }
             let request = ToolCallRequest {
                 id,
@@ -125,13 +125,13 @@ impl Calls<'_> {
             let ruling = match self.rule_on(&mut candidate, cancel).await {
                 None => return Ok(Ok(ToolResult::error(candidate.problem().unwrap_or_default()))),
                 Some(Ok(ruling)) => ruling,
-                Some(Err(ToolError::Cancelled(_))) => return Ok(Err(InnerError::Cancelled)),
+                Some(Err(ToolError::Cancelled(_))) => return Ok(Err(NestedCallError::Cancelled)),
                 Some(Err(error)) => return Ok(Ok(ToolResult::error(error.to_string()))),
             };
             let refusal = match ruling.denial() {
-                Some(_) if ruling.is_by_mode() => Some(InnerError::Modifies { name, mode }),
-                Some(reason) => Some(InnerError::Denied(reason.to_owned())),
-                None if !ruling.allows() && !may_ask => return Ok(Err(InnerError::NeedsApproval(name))),
+                Some(_) if ruling.is_by_mode() => Some(NestedCallError::Modifies { name, mode }),
+                Some(reason) => Some(NestedCallError::Denied(reason.to_owned())),
+                None if !ruling.allows() && !may_ask => return Ok(Err(NestedCallError::NeedsApproval(name))),
                 None => None,
             };
             let ruling = match refusal {
@@ -142,7 +142,7 @@ impl Calls<'_> {
             let (result, _) = self.run_alone(candidate, Some(ruling), cancel).await?;
             Ok(match refusal {
                 Some(refusal) => Err(refusal),
-                None if cancel.is_cancelled() => Err(InnerError::Cancelled),
+                None if cancel.is_cancelled() => Err(NestedCallError::Cancelled),
                 None => Ok(result),
             })
         })
@@ -150,12 +150,12 @@ impl Calls<'_> {
 }
 
 /// Resolves the callee to a tool and its name.
-fn found(tools: &[Arc<dyn AnyTool>], callee: Callee) -> Result<(String, Arc<dyn AnyTool>), InnerError> {
+fn found(tools: &[Arc<dyn AnyTool>], callee: Callee) -> Result<(String, Arc<dyn AnyTool>), NestedCallError> {
     match callee {
         Callee::Tool(tool) => Ok((tool.name().into_owned(), tool)),
         Callee::Named(name) => match tools.iter().find(|tool| tool.is_called(&name)) {
             Some(tool) => Ok((name, tool.clone())),
-            None => Err(InnerError::Unknown(name)),
+            None => Err(NestedCallError::Unknown(name)),
         },
     }
 }

@@ -53,7 +53,7 @@ impl Sampling {
         let images = info.images;
         let request = ModelRequest {
             system: system.clone(),
-            messages: messages.iter().map(|message| told(message, images)).collect(),
+            messages: messages.iter().map(|message| shown_message(message, images)).collect(),
             max_output: Some((*max_output).min(info.max_output)),
             ..ModelRequest::default()
         };
@@ -82,7 +82,7 @@ impl Sampling {
 }
 
 /// Replaces the images of a message by text if the model takes none.
-fn told(message: &Message, images: bool) -> Message {
+fn shown_message(message: &Message, images: bool) -> Message {
     match message {
         Message::User(content) if !images => {
             let without = content.iter().map(|item| match item {

@@ -85,7 +85,7 @@ impl AnyCall for AskModel {
             messages: vec![agent::Message::User(vec![Content::text("what?")])],
             max_output: 100,
         };
-        match cx.inner.sample(request).await {
+        match cx.nested_calls.sample(request).await {
             Ok(sampled) => Ok(ToolOutput::text(sampled.text)),
             Err(error) => Err(ToolError::message(error.to_string())),
         }

@@ -47,7 +47,7 @@ impl FakeTools {
             if calls.is_empty() {
                 return said;
             }
-            let mut answer = AssistantMessage::said("", text);
+            let mut answer = AssistantMessage::from_text("", text);
             answer.items.extend(calls.into_iter().map(|call| Item::Call(self.answer(call))));
             messages.push(Message::Assistant(answer));
         }

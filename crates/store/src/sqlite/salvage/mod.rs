@@ -7,7 +7,7 @@ mod rebuild;
 mod rows;
 
 use super::{
-    database::{self, SCHEMA_VERSION},
+    connection::{self, SCHEMA_VERSION},
     failure::{failed_at, is_damaged},
     file_state::{self, Identity, beside},
     quarantine,
@@ -95,7 +95,7 @@ pub(super) fn recover(path: &Path, damaged: Option<Identity>) -> Result<Option<S
 /// Returns whether the file cannot be opened as it is.
 fn is_unreadable(path: &Path) -> bool {
     file_state::length(path) == Some(0)
-        || database::open_raw(path).is_ok_and(|connection| {
+        || connection::open_raw(path).is_ok_and(|connection| {
             let tables = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()));
             tables.is_err_and(|error| is_damaged(&error))
         })
@@ -107,7 +107,7 @@ fn block_writers(path: &Path) -> Result<Option<Connection>, StoreError> {
     if file_state::length(path) == Some(0) {
         return Ok(None);
     }
-    let connection = database::open_raw(path).map_err(|error| failed_at(path, &error))?;
+    let connection = connection::open_raw(path).map_err(|error| failed_at(path, &error))?;
     match connection.execute_batch("BEGIN IMMEDIATE") {
         Err(error) if !is_damaged(&error) => Err(failed_at(path, &error)),
         _ => Ok(Some(connection)),
@@ -133,13 +133,13 @@ fn copy_readable(path: &Path, fresh: &Path) -> Result<Salvaged, StoreError> {
         }
         _ => {}
     }
-    let mut connection = database::create_complete(fresh)?;
+    let mut connection = connection::create_complete(fresh)?;
     let sql = |error: rusqlite::Error| failed_at(fresh, &error);
     let transaction = connection.transaction().map_err(sql)?;
     let found = copy::copy(&pages, &transaction).map_err(sql)?;
     let salvaged = rebuild::rebuild_sessions(&transaction, &found).map_err(sql)?;
     transaction.commit().map_err(sql)?;
-    database::close(connection).map_err(sql)?;
+    connection::close(connection).map_err(sql)?;
     Ok(salvaged)
 }
 
@@ -152,7 +152,7 @@ fn foreign_database(path: &Path) -> StoreError {
 
 /// Stores the name of the set-aside file with the sessions that lost a part.
 fn mark(path: &Path, salvaged: &Salvaged) -> Result<(), StoreError> {
-    let connection = database::open_raw(path).map_err(|error| failed_at(path, &error))?;
+    let connection = connection::open_raw(path).map_err(|error| failed_at(path, &error))?;
     let name = salvaged.aside.file_name().unwrap_or_default().to_string_lossy();
     connection
         .execute("UPDATE salvaged SET file = ?1 WHERE file = ''", [name])

@@ -18,7 +18,7 @@ mod tests;
 pub(super) use sweep::sweep;
 
 use super::entry::EntryHandle;
-use super::launch::private_directory;
+use super::private_directory;
 use crate::AbsPath;
 use crate::limits::{TEMPORARY_TRIES, TOKEN_BYTES};
 use rustix::fs::{FlockOperation, flock, fstat};
@@ -109,7 +109,7 @@ impl Leftovers {
 
 impl Notes {
     fn begin(run: &AbsPath) -> io::Result<Self> {
-        private_directory(run)?;
+        private_directory::create(run)?;
         for _ in 0..TEMPORARY_TRIES {
             let mark = token()?;
             let path = run.join(&mark);

@@ -10,7 +10,7 @@
 use super::{DIRECTORY_PREFIX, FILE_AFFIXES, RECORD_END, TOKEN_CHARS, run_directory};
 use crate::AbsPath;
 use crate::limits::{NOTES_BYTES, TEMP_AGE};
-use crate::local::{entry, launch::private_directory};
+use crate::local::{entry, private_directory};
 use rustix::fs::{
     AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, flock, fstat, openat, statat, unlinkat,
 };
@@ -30,7 +30,7 @@ pub(in crate::local) fn sweep() {
 }
 
 pub(super) fn sweep_in(run: &AbsPath) {
-    if let Err(error) = private_directory(run) {
+    if let Err(error) = private_directory::create(run) {
         return tracing::debug!(%error, %run, "files of killed processes could not be removed");
     }
     for name in names(run).into_iter().filter(|name| is_token(name)) {

@@ -36,7 +36,7 @@ pub(in crate::local) struct SurveyResult {
 }
 
 /// The directories have more entries than the limit.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::local) struct TooMany;
 
 /// A cache of directory contents for each of the most recently used sandboxes. It is per sandbox
@@ -80,13 +80,18 @@ struct Listing {
 impl Survey {
     /// Scans the writable directories of a sandbox, except hidden and shared temporary ones.
     pub(in crate::local) fn scan(&self, sandbox: &Sandbox) -> Result<SurveyResult, TooMany> {
+        self.scan_at_most(sandbox, SANDBOX_SURVEY_ENTRIES)
+    }
+
+    /// Scans up to `limit` entries.
+    fn scan_at_most(&self, sandbox: &Sandbox, limit: usize) -> Result<SurveyResult, TooMany> {
         let scope = Scope::of(sandbox);
         let mut all = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
         let known = all.iter().position(|(known, _)| *known == scope).and_then(|at| all.remove(at));
         let mut cache = known.map_or_else(HashMap::new, |(_, cache)| cache);
         let mut found = SurveyResult::default();
         let mut kept = HashMap::new();
-        let mut left = SANDBOX_SURVEY_ENTRIES;
+        let mut left = limit;
         let (git_directories, projects): (Vec<_>, Vec<_>) =
             sandbox.projects().cloned().partition(is_git_directory);
         git_directories.iter().for_each(|root| add_git_directory(root, &mut found));
@@ -125,12 +130,15 @@ impl Survey {
 }
 
 /// Returns the secret and hidden files by device and inode.
-pub(in crate::local) fn secret_files(sandbox: &Sandbox) -> HashSet<(u64, u64)> {
-    let mut ids: HashSet<_> = hidden_hard_links(sandbox).collect();
-    // With too many entries no secret files are found, but the hidden files still count.
-    let found = Survey::default().scan(sandbox).unwrap_or_default();
-    ids.extend(found.secrets.iter().filter_map(|path| identity(path).map(|(id, _)| id)));
-    ids
+pub(in crate::local) fn secret_files(sandbox: &Sandbox) -> Result<HashSet<(u64, u64)>, TooMany> {
+    secret_files_at_most(sandbox, SANDBOX_SURVEY_ENTRIES)
+}
+
+/// As [`secret_files`], for directories with up to `limit` entries.
+fn secret_files_at_most(sandbox: &Sandbox, limit: usize) -> Result<HashSet<(u64, u64)>, TooMany> {
+    let found = Survey::default().scan_at_most(sandbox, limit)?;
+    let secrets = found.secrets.iter().filter_map(|path| identity(path).map(|(id, _)| id));
+    Ok(hidden_hard_links(sandbox).chain(secrets).collect())
 }
 
 /// Returns the change time for use as a cache key, or a value that never matches if the change is
@@ -272,6 +280,20 @@ mod tests {
         for file in ["sub/.GIT/config", "sub/.VSCode", "sub/.Cargo/Config.toml", "other/.Git"] {
             assert!(guarded.contains(&top.join(file)), "{file} is not among {guarded:?}");
         }
+    }
+
+    #[test]
+    fn secret_files_are_unknown_where_there_are_too_many_entries() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = AbsPath::from_os(&dir.path().canonicalize().unwrap()).unwrap();
+        for name in ["plan.txt", "other.txt"] {
+            fs::write(top.join(name).as_std(), "x").unwrap();
+        }
+        let secrets = vec!["*plan.txt".to_owned()];
+        let sandbox = Sandbox { writable: vec![top.clone()], secrets, ..Sandbox::default() };
+        let plan = identity(&top.join("plan.txt")).unwrap().0;
+        assert_eq!(secret_files_at_most(&sandbox, 2), Ok(HashSet::from([plan])));
+        assert_eq!(secret_files_at_most(&sandbox, 1), Err(TooMany));
     }
 
     #[test]

@@ -140,7 +140,7 @@ async fn outcome(
         () if now == case.original => Outcome::Applied,
         () if now == case.mutated => Outcome::Refused,
         () if is_otherwise(&now, case, edits) => Outcome::Otherwise,
-        () if said.contains("was written as it is") && is_only_at(&now, case, edits) => Outcome::AsWritten,
+        () if said.contains("was written literally") && is_only_at(&now, case, edits) => Outcome::AsWritten,
         () => Outcome::WrongPlace,
     };
     (outcome, said)

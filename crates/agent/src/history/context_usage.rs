@@ -5,14 +5,14 @@ use super::{History, measure::message};
 
 /// How full the context is, as far as it is known.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Fill {
+pub(crate) struct ContextUsage {
     /// The number of messages in the last request that was answered.
     asked: usize,
     /// The provider's count for a request, and the number of messages in that request.
     counted: Option<(u64, usize)>,
 }
 
-impl Fill {
+impl ContextUsage {
     /// Records that a request with this many messages was answered.
     pub(crate) fn answered(&mut self, messages: usize) {
         self.asked = messages;
@@ -64,7 +64,7 @@ mod tests {
     fn what_was_counted_stands_and_what_came_since_is_estimated() {
         let mut history = History::default();
         history.push_user(said(4_000));
-        let mut fill = Fill::default();
+        let mut fill = ContextUsage::default();
         assert_eq!(fill.used(&history, 500), 1_500, "nothing was counted yet");
         fill.answered(1);
         fill.count(1_200);

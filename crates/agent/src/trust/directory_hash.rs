@@ -65,7 +65,7 @@ impl Content {
                         bytes += text.len();
                         content.files.insert(name, text);
                     }
-                    FileKind::Other => return Err(format!("{name} is no regular file")),
+                    FileKind::Other => return Err(format!("{name} is not a regular file")),
                 }
                 let left = level.len() - at - 1;
                 if content.files.len() + below.len() + left > TRUST_FILES || bytes > TRUST_BYTES {

@@ -7,7 +7,7 @@ use crate::{
 
 /// The items of an answer received so far.
 #[derive(Debug, Default)]
-pub(super) struct Gathered {
+pub(super) struct AnswerItems {
     items: Vec<Item<ToolCallRequest>>,
     /// Index of the incomplete text item, to which further pieces are appended.
     open_text: Option<usize>,
@@ -17,7 +17,7 @@ pub(super) struct Gathered {
     thoughts: Paragraphs,
 }
 
-impl Gathered {
+impl AnswerItems {
     /// Takes a piece of text; returns it as shown, with the gap that separates paragraphs.
     pub(super) fn text(&mut self, piece: String) -> String {
         if piece.is_empty() {

@@ -5,10 +5,10 @@ use async_trait::async_trait;
 use system::AbsPath;
 
 /// The reads of one call; at least one.
-pub(crate) struct Several(pub(crate) Vec<Box<dyn AnyCall>>);
+pub(crate) struct BatchedReads(pub(crate) Vec<Box<dyn AnyCall>>);
 
 #[async_trait]
-impl AnyCall for Several {
+impl AnyCall for BatchedReads {
     fn describe(&self, cwd: &AbsPath) -> Description {
         let mut descriptions = self.0.iter().map(|call| call.describe(cwd));
         let mut all = descriptions.next().expect("several are at least one");

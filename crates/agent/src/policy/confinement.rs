@@ -52,7 +52,7 @@ impl SandboxOptions {
 
 /// The confinement of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Shelter {
+pub(crate) enum CommandConfinement {
     /// The client's terminal; its confinement is unknown here and therefore counts as none.
     Delegated,
     /// None, because the settings turn it off.
@@ -67,7 +67,7 @@ pub(crate) enum Shelter {
     Sandbox { level: SandboxLevel, network: bool, holds: bool, at: Route },
 }
 
-impl Shelter {
+impl CommandConfinement {
     /// Returns the confinement of a command with this sandbox, support and executor.
     pub(crate) fn of(sandbox: &Sandbox, support: SandboxSupport, executor: Route, lifted: bool) -> Self {
         match executor {
@@ -91,36 +91,36 @@ impl Shelter {
     /// Describes what the sandbox lacks compared with the settings, and the consequence.
     pub(crate) fn shortcoming(self) -> Option<&'static str> {
         match self {
-            Self::Unavailable => {
-                Some("this system cannot confine commands, so all but those that only look ask")
-            }
+            Self::Unavailable => Some(
+                "this system cannot confine commands, so every command that is not read-only needs approval",
+            ),
             Self::Delegated => Some(
-                "commands in the editor's terminal cannot be confined here, so all but those that only look ask",
+                "commands in the editor's terminal cannot be confined here, so every command that is not read-only needs approval",
             ),
             Self::Sandbox { holds: false, network: false, .. } => Some(
-                "without namespaces, hooks and secret files of the project are in reach of commands, so all but those that only look ask",
+                "without namespaces, commands can reach the project's hooks and secret files, so every command that is not read-only needs approval",
             ),
             Self::Sandbox { .. } | Self::Off | Self::Lifted => None,
         }
     }
 
     /// Describes where a command runs and what confines it, for a question.
-    pub(crate) fn words(self) -> String {
-        self.words_at("on this machine")
+    pub(crate) fn describe(self) -> String {
+        self.describe_at("on this machine")
     }
 
-    /// As [`Self::words`], with the words for the machine that the agent runs on.
-    pub(crate) fn words_at(self, here: &str) -> String {
+    /// As [`Self::describe`], with the words for the machine that the agent runs on.
+    pub(crate) fn describe_at(self, here: &str) -> String {
         match self {
             Self::Delegated => "in the editor's terminal (no sandbox)".to_owned(),
             Self::Off => format!("{here} (sandbox off)"),
             Self::Unavailable => {
                 format!("{here} (no sandbox: this system cannot confine commands)")
             }
-            Self::Lifted => format!("{here}, outside of the sandbox"),
+            Self::Lifted => format!("{here}, outside the sandbox"),
             Self::Sandbox { level, network, holds, at } => {
                 let network = if network { "network" } else { "no network" };
-                let partly = if holds { "" } else { ", hooks and secrets of the project in reach" };
+                let partly = if holds { "" } else { ", the project's hooks and secrets in reach" };
                 let place = match at {
                     Route::Client => "in the editor's terminal",
                     Route::Local | Route::Refused => here,
@@ -134,14 +134,14 @@ impl Shelter {
 /// Describes the confinement that the settings request, before the machine's support is known.
 pub(crate) fn expected(options: &SandboxOptions, executor: Route) -> String {
     let place = match (executor, options.level) {
-        (Route::Client, SandboxLevel::Off) => return Shelter::Delegated.words(),
-        (_, SandboxLevel::Off) => return Shelter::Off.words(),
+        (Route::Client, SandboxLevel::Off) => return CommandConfinement::Delegated.describe(),
+        (_, SandboxLevel::Off) => return CommandConfinement::Off.describe(),
         (Route::Client, _) => "in the editor's terminal",
         (Route::Local | Route::Refused, _) => "on this machine",
     };
     let network = if options.network { "network" } else { "no network" };
     let level = options.level.id();
-    format!("{place} (sandbox: {level}, {network}, if this system can: known with the first command)")
+    format!("{place} (sandbox: {level}, {network}, if this system supports it; checked at the first command)")
 }
 
 /// The bounds of a session's commands.
@@ -220,12 +220,12 @@ mod tests {
             (&on, SandboxSupport::default(), Route::Local, false, false, "cannot confine"),
             (&online, whole, Route::Local, false, false, "workspace-write, network"),
             (&off, whole, Route::Local, false, false, "sandbox off"),
-            (&on, whole, Route::Local, true, false, "outside of the sandbox"),
+            (&on, whole, Route::Local, true, false, "outside the sandbox"),
             (&on, whole, Route::Client, false, false, "editor's terminal (no sandbox)"),
         ] {
-            let shelter = Shelter::of(sandbox, support, executor, lifted);
-            assert_eq!(shelter.holds(), holds, "{shelter:?}");
-            assert!(shelter.words().contains(words), "{}", shelter.words());
+            let confinement = CommandConfinement::of(sandbox, support, executor, lifted);
+            assert_eq!(confinement.holds(), holds, "{confinement:?}");
+            assert!(confinement.describe().contains(words), "{}", confinement.describe());
         }
     }
 }

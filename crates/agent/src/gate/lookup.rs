@@ -3,7 +3,7 @@
 
 use crate::{
     Access,
-    policy::{self, Bounds, Dialect, Resolved, Shelter},
+    policy::{self, Bounds, CommandConfinement, Dialect, Resolved},
 };
 use system::{AbsPath, Route, Sandbox, SandboxLevel, SandboxSupport, ShellProgram, System};
 
@@ -50,12 +50,12 @@ pub(super) async fn dialect(system: &dyn System, executor: Option<Route>, unconf
 }
 
 /// Returns where the commands of a call would run and the sandbox that would confine them.
-pub(super) async fn shelter(
+pub(super) async fn confinement(
     system: &dyn System,
     bounds: &Bounds<'_>,
     accesses: &[Resolved],
     executor: Option<Route>,
-) -> (Shelter, Sandbox) {
+) -> (CommandConfinement, Sandbox) {
     let lifted = accesses.iter().find_map(|resolved| match resolved.access {
         Access::Execute { unconfined, .. } => Some(unconfined),
         _ => None,
@@ -63,7 +63,7 @@ pub(super) async fn shelter(
     let Some(lifted) = lifted else {
         // Nothing is run, but the sandbox's secret files still apply to a search.
         let sandbox = policy::sandbox(bounds);
-        return (Shelter::Off, Sandbox { level: SandboxLevel::Off, ..sandbox });
+        return (CommandConfinement::Off, Sandbox { level: SandboxLevel::Off, ..sandbox });
     };
     // Confining a command needs roots with their links resolved.
     let mut canonical = Vec::with_capacity(bounds.roots.len());
@@ -77,9 +77,10 @@ pub(super) async fn shelter(
     };
     // A tool that names its own executor does not go through the launcher.
     let support = SandboxSupport { in_client: support.in_client && executor.is_none(), ..support };
-    let shelter = Shelter::of(&sandbox, support, executor.unwrap_or_else(|| system.routes().spawn), lifted);
+    let confinement =
+        CommandConfinement::of(&sandbox, support, executor.unwrap_or_else(|| system.routes().spawn), lifted);
     if !support.applies() {
         sandbox.level = SandboxLevel::Off;
     }
-    (shelter, sandbox)
+    (confinement, sandbox)
 }

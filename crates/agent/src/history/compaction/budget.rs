@@ -4,7 +4,7 @@ use crate::{ContextLimits, ModelInfo, limits::COMPACTION_OUTPUT_TOKENS};
 
 /// The thresholds of a model's context, in tokens of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Room {
+pub(crate) struct ContextBudget {
     /// The context's size.
     pub(crate) window: u64,
     /// From here on the conversation is compacted.
@@ -15,7 +15,7 @@ pub(crate) struct Room {
     pub(crate) block_at: u64,
 }
 
-impl Room {
+impl ContextBudget {
     /// Returns the thresholds for a model, or `None` if the size of its context is not known.
     pub(crate) fn of(model: &ModelInfo, limits: &ContextLimits) -> Option<Self> {
         (model.context_size > 0).then(|| Self::within(model.context_size, limits))
@@ -45,10 +45,10 @@ impl Room {
     pub(crate) fn described(self, used: u64, by_itself: bool, can_sum_up: bool) -> String {
         let percent = used.saturating_mul(100) / self.window.max(1);
         let then = match (can_sum_up, by_itself) {
-            (false, _) => "What no longer fits is left out, from the beginning.".to_owned(),
-            (true, true) => format!("It is summed up at about {}; `/compact` does it now.", self.compact_at),
+            (false, _) => "What no longer fits is left out, the oldest messages first.".to_owned(),
+            (true, true) => format!("It is summarised at about {}; `/compact` does it now.", self.compact_at),
             (true, false) => {
-                "It is not summed up by itself (`context.auto_compact`); `/compact` does it.".to_owned()
+                "It is not summarised automatically (`context.auto_compact`); `/compact` does it.".to_owned()
             }
         };
         format!(" That is {percent} % of its {} tokens. {then}", self.window)
@@ -75,15 +75,15 @@ mod tests {
     fn the_marks_lie_in_order_in_contexts_of_every_size() {
         let limits = ContextLimits::default();
         assert_eq!(
-            Room::within(200_000, &limits),
-            Room { window: 200_000, compact_at: 120_000, warn_at: 160_000, block_at: 181_000 }
+            ContextBudget::within(200_000, &limits),
+            ContextBudget { window: 200_000, compact_at: 120_000, warn_at: 160_000, block_at: 181_000 }
         );
         for window in [1, 7, 99, 512, 4_096, 32_768, 128_000, 1_000_000, u64::MAX / 200] {
-            let room = Room::within(window, &limits);
+            let room = ContextBudget::within(window, &limits);
             assert!(room.compact_at <= room.warn_at + 1, "{room:?}");
             assert!(room.warn_at <= room.block_at && room.block_at <= window, "{room:?}");
         }
         let late = ContextLimits { compact_threshold: 100, ..limits };
-        assert_eq!(Room::within(200_000, &late).compact_at, 172_000, "room for the answer stays");
+        assert_eq!(ContextBudget::within(200_000, &late).compact_at, 172_000, "room for the answer stays");
     }
 }

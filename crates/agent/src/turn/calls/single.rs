@@ -2,10 +2,10 @@
 
 use super::{Calls, Candidate};
 use crate::{
-    Effect, HookEvent, InnerCalls, SessionEvent, Severity, StoreError, ToolContent, ToolContext, ToolError,
+    Effect, HookEvent, NestedCalls, SessionEvent, Severity, StoreError, ToolContent, ToolContext, ToolError,
     ToolOutput, ToolResult, ToolStatus,
     checkpoint::Recorder,
-    gate::{Answer, Applicant, Ruling},
+    gate::{Answer, Ruling, SubmittedCall},
     limits::{CALL_WAIT, CANCEL_GRACE, FILES_WAIT, LOOK_WAIT, REVIEW_WAIT},
     policy::{self, Resolved},
     text::panic::panic_text,
@@ -54,12 +54,12 @@ impl Calls<'_> {
                 Err(error) => break 'outcome (Err(error), Vec::new()),
             };
             if asked {
-                let applicant = candidate.applicant().expect("checked above");
-                match self.session.gate().ask(&ruling, &applicant, content.clone(), cancel).await? {
+                let submitted = candidate.submitted().expect("checked above");
+                match self.session.gate().ask(&ruling, &submitted, content.clone(), cancel).await? {
                     Answer::Allowed => {
                         // The prompt may have been open for long: what was approved must still be
                         // what would happen.
-                        let now = match self.rule(&applicant, None, cancel).await {
+                        let now = match self.rule(&submitted, None, cancel).await {
                             Ok(now) => now,
                             Err(error) => break 'outcome (Err(error), content),
                         };
@@ -67,7 +67,7 @@ impl Calls<'_> {
                             break 'outcome (Err(ToolError::message(reason)), content);
                         }
                         if !now.is_same_as(&ruling) {
-                            let text = "What this call touches, or where it would run, changed while the user was asked; nothing was done. Call it again.";
+                            let text = "The files of this call, or where it would run, changed while the user's approval was pending; nothing was done. Repeat the call.";
                             break 'outcome (Err(ToolError::message(text)), content);
                         }
                     }
@@ -94,7 +94,7 @@ impl Calls<'_> {
                 // Nothing has run yet. The call is ruled on again, as an unconfined command.
                 return Box::pin(self.run_alone(candidate, Some(ruling), cancel)).await;
             }
-            (self.tell_hooks(&mut candidate, outcome, cancel).await, content)
+            (self.run_result_hooks(&mut candidate, outcome, cancel).await, content)
         };
         // Changes to files are recorded with the end of the call, whatever its outcome.
         decided.extend(recorder.iter().flat_map(|recorder| recorder.events()));
@@ -110,26 +110,26 @@ impl Calls<'_> {
         candidate: &mut Candidate,
         cancel: &CancellationToken,
     ) -> Option<Result<Ruling, ToolError>> {
-        let looked = candidate.take_looked();
-        Some(self.rule(&candidate.applicant()?, looked, cancel).await)
+        let resolved = candidate.take_accesses();
+        Some(self.rule(&candidate.submitted()?, resolved, cancel).await)
     }
 
     /// Returns the gate's ruling on a call. The file lookups that it needs have a timeout.
     async fn rule(
         &self,
-        applicant: &Applicant<'_>,
-        looked: Option<Vec<Resolved>>,
+        submitted: &SubmittedCall<'_>,
+        resolved: Option<Vec<Resolved>>,
         cancel: &CancellationToken,
     ) -> Result<Ruling, ToolError> {
         // The settings in force now decide, whichever client or file changed them last.
-        self.controls.heed_settings().await;
+        self.controls.follow_settings().await;
         let state = self.controls.state();
         let ruling = async {
-            let accesses = match looked {
+            let accesses = match resolved {
                 Some(accesses) => accesses,
-                None => self.session.gate().look(applicant, self.session.cwd()).await,
+                None => self.session.gate().resolve_accesses(submitted, self.session.cwd()).await,
             };
-            Ok(self.session.gate().rule(&state, applicant, accesses).await)
+            Ok(self.session.gate().rule(&state, submitted, accesses).await)
         };
         let ruling = guarded(ruling, cancel, LOOK_WAIT).await?;
         // The sandbox available on this machine is now known.
@@ -140,7 +140,7 @@ impl Calls<'_> {
             if let Some(why) = ruling.shortcoming() {
                 let (severity, description) = (Severity::Warning, Some(why.to_owned()));
                 let title = "Commands are not fully confined".to_owned();
-                self.session.tell(SessionEvent::Notice { severity, title, description });
+                self.session.notify(SessionEvent::Notice { severity, title, description });
             }
         }
         Ok(ruling)
@@ -162,8 +162,8 @@ impl Calls<'_> {
             }
             return Ok(guarded(call.run(&cx), cancel, wait(effect)).await);
         }
-        let (inner, requests) = InnerCalls::channel();
-        cx.inner = inner;
+        let (inner, requests) = NestedCalls::channel();
+        cx.nested_calls = inner;
         let over = cancel.child_token();
         let mut serving = std::pin::pin!(self.serve(&id, requests, &over));
         let mut running = std::pin::pin!(guarded(call.run(&cx), cancel, wait(effect)));
@@ -200,7 +200,7 @@ impl Calls<'_> {
     }
 
     /// Runs the AfterTool hooks with the result of the call.
-    pub(super) async fn tell_hooks(
+    pub(super) async fn run_result_hooks(
         &self,
         candidate: &mut Candidate,
         outcome: Result<ToolOutput, ToolError>,
@@ -214,7 +214,7 @@ impl Calls<'_> {
             about
         };
         let tool = Some(candidate.name());
-        let hooks = self.session.look_at_settings().await.hooks.clone();
+        let hooks = self.session.reload_settings().await.hooks.clone();
         let said = hooks.run(HookEvent::AfterTool, self.session.cwd(), tool, about, cancel).await;
         output.result.is_error |= said.denial.is_some();
         candidate.add_notes(said.notes.into_iter().chain(said.denial));

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 /// Returns the specifications of the small profile's six tools, in the order in which they are
 /// sent. They are under 3 KB as JSON, so that prefill on a CPU takes seconds.
-pub fn small() -> Vec<ToolSpec> {
+pub fn small_profile() -> Vec<ToolSpec> {
     let text = || json!({ "type": "string" });
     let number = || json!({ "type": "integer" });
     vec![

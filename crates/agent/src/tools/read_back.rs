@@ -15,11 +15,11 @@ use tokio::time::Instant;
 
 /// The editor's state after a write that it acknowledged.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Taken {
+pub enum ReadBack {
     /// The text that was sent, or the editor's own version of it.
     Holds(String),
     /// Still the text from before the write when the timeout expired.
-    Nothing,
+    Unchanged,
     /// The state is unknown; contains the reason.
     Unknown(String),
 }
@@ -29,12 +29,12 @@ pub enum Taken {
 ///
 /// # Errors
 /// [`ToolError::Cancelled`] if the turn is cancelled.
-pub async fn taken<F: Future<Output = Result<String, SystemError>>>(
+pub async fn read_back<F: Future<Output = Result<String, SystemError>>>(
     cx: &ToolContext,
     before: Option<&str>,
     sent: &str,
     read: impl Fn() -> F,
-) -> Result<Taken, ToolError> {
+) -> Result<ReadBack, ToolError> {
     within(TAKEN_WITHIN, cx, before, sent, read).await
 }
 
@@ -45,7 +45,7 @@ pub(super) async fn saved<F: Future<Output = Result<String, SystemError>>>(
     before: Option<&str>,
     sent: &str,
     read: impl Fn() -> F,
-) -> Result<Taken, ToolError> {
+) -> Result<ReadBack, ToolError> {
     within(SAVED_WITHIN, cx, before, sent, read).await
 }
 
@@ -55,19 +55,19 @@ async fn within<F: Future<Output = Result<String, SystemError>>>(
     before: Option<&str>,
     sent: &str,
     read: impl Fn() -> F,
-) -> Result<Taken, ToolError> {
+) -> Result<ReadBack, ToolError> {
     let deadline = Instant::now() + most;
     let mut pause = TAKEN_PAUSE;
     loop {
         match unless_cancelled(cx, read()).await? {
-            Ok(text) if !is_old(before, sent, &text) => return Ok(Taken::Holds(text)),
+            Ok(text) if !is_old(before, sent, &text) => return Ok(ReadBack::Holds(text)),
             Err(error) if before.is_some() || !error.is_not_found() => {
-                return Ok(Taken::Unknown(error.to_string()));
+                return Ok(ReadBack::Unknown(error.to_string()));
             }
             Ok(_) | Err(_) => {}
         }
         if Instant::now() >= deadline {
-            return Ok(Taken::Nothing);
+            return Ok(ReadBack::Unchanged);
         }
         unless_cancelled(cx, tokio::time::sleep(pause)).await?;
         pause = (pause * 2).min(TAKEN_PAUSE_MAX);

@@ -8,7 +8,7 @@ const NUDGE: &str =
     "Your last answer was empty. Go on with the task: call a tool, or answer the user in words.";
 
 /// How an answer with neither text nor calls is handled.
-pub(super) enum Silence {
+pub(super) enum EmptyAnswer {
     /// Call the model once more, with a message that says why.
     AskAgain,
     /// The turn fails: this was the second empty answer.
@@ -20,31 +20,31 @@ pub(super) enum Silence {
 impl Turn<'_> {
     /// Decides how an empty answer is handled. `cut_at` is the token limit that the answer reached,
     /// if it did.
-    pub(super) fn silence(&mut self, stop: ModelStop, cut_at: Option<u64>) -> Silence {
+    pub(super) fn empty_answer(&mut self, stop: ModelStop, cut_at: Option<u64>) -> EmptyAnswer {
         match stop {
-            ModelStop::Refusal => Silence::Accept,
+            ModelStop::Refusal => EmptyAnswer::Accept,
             ModelStop::MaxTokens => {
-                self.session.tell(SessionEvent::Notice {
+                self.session.notify(SessionEvent::Notice {
                     severity: Severity::Warning,
-                    title: "The model said nothing before the limit of its answer".to_owned(),
+                    title: "The model reached the limit of its answer without a text".to_owned(),
                     description: Some(format!(
                         "All of its {} tokens went into reasoning. Ask for less at a time, or choose less reasoning.",
                         cut_at.unwrap_or_default()
                     )),
                 });
-                Silence::Accept
+                EmptyAnswer::Accept
             }
             ModelStop::EndTurn | ModelStop::ToolCalls
                 if std::mem::replace(&mut self.progress.was_silent, true) =>
             {
-                Silence::Fail(ModelError::BadResponse(
-                    "the model answered nothing, twice; ask again in other words, or choose another model"
+                EmptyAnswer::Fail(ModelError::BadResponse(
+                    "the model's answer was empty twice; rephrase the request, or choose another model"
                         .to_owned(),
                 ))
             }
             ModelStop::EndTurn | ModelStop::ToolCalls => {
                 self.progress.nudge = Some(NUDGE);
-                Silence::AskAgain
+                EmptyAnswer::AskAgain
             }
         }
     }

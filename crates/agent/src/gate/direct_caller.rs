@@ -6,7 +6,7 @@
 //! overridden. Hooks run only around turns, not around these calls.
 
 use crate::{
-    Access, AnyCall, AnyTool, AskUser, Effect, FileTracker, InnerCalls, RuntimeOptions, TaskList, ToolCallId,
+    Access, AnyCall, AnyTool, AskUser, Effect, NestedCalls, RuntimeOptions, SessionResources, ToolCallId,
     ToolContext, ToolError, ToolOutput,
     gate::hypothesis::{self, Question},
     policy::Decision,
@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 /// The context of a call outside a turn.
 #[derive(Clone)]
-pub struct Outside {
+pub struct DirectCaller {
     /// The settings in force, with the modes of the session that the call is made for, if any.
     pub options: RuntimeOptions,
     /// The system that resolves links.
@@ -36,14 +36,14 @@ pub enum Refusal {
     #[error("{0}")]
     Denied(String),
     /// The call needs approval, with the question.
-    #[error("{0} Nobody can be asked here.")]
+    #[error("{0} No user can be asked here.")]
     NeedsApproval(String),
     /// The call is invalid or failed.
     #[error(transparent)]
     Failed(#[from] ToolError),
 }
 
-impl Outside {
+impl DirectCaller {
     /// Decides about a call by the policy. `Ok(true)` means that it passed only because of `force`.
     ///
     /// # Errors
@@ -58,7 +58,7 @@ impl Outside {
         let calls = accesses.iter().any(|access| matches!(access, Access::Call { .. }));
         let fits = |access: &Access| remote(access) || (calls && matches!(access, Access::Read(_)));
         if !accesses.iter().all(fits) {
-            let text = format!("Tool '{}' works in a session only.", tool.name());
+            let text = format!("Tool '{}' works only in a session.", tool.name());
             return Err(Refusal::Denied(text));
         }
         let name = tool.name();
@@ -66,7 +66,7 @@ impl Outside {
     }
 
     /// Decides about reading these files for a tool, with links resolved. Result and errors are
-    /// those of [`Outside::rule`].
+    /// those of [`DirectCaller::rule`].
     pub async fn rule_of_reads(&self, tool: &str, files: Vec<AbsPath>) -> Result<bool, Refusal> {
         if files.is_empty() {
             return Ok(false);
@@ -88,8 +88,8 @@ impl Outside {
     ///
     /// # Errors
     ///
-    /// Those of [`Outside::rule`], and [`Refusal::Failed`] if the arguments are invalid or the call
-    /// fails.
+    /// Those of [`DirectCaller::rule`], and [`Refusal::Failed`] if the arguments are invalid or the
+    /// call fails.
     pub async fn call(&self, tool: &dyn AnyTool, arguments: Value) -> Result<ToolOutput, Refusal> {
         let mut call = tool.parse(arguments)?;
         self.rule(tool, call.as_ref()).await?;
@@ -98,11 +98,8 @@ impl Outside {
         let cx = ToolContext {
             system: self.system.clone(),
             cwd: self.cwd.clone(),
-            files: Arc::new(FileTracker::default()),
-            tasks: Arc::new(TaskList::default()),
-            shells: Arc::default(),
-            outputs: Arc::default(),
-            user: Arc::new(Nobody),
+            session: SessionResources::default(),
+            user: Arc::new(NoUser),
             call: ToolCallId(String::new()),
             progress: Arc::new(|_| {}),
             cancel,
@@ -110,7 +107,7 @@ impl Outside {
             confined: false,
             // No model reads the output directly.
             limits: self.options.limits.tools.uncut(),
-            inner: InnerCalls::default(),
+            nested_calls: NestedCalls::default(),
         };
         call.prepare(&cx).await?;
         Ok(call.run(&cx).await?)
@@ -118,9 +115,9 @@ impl Outside {
 }
 
 /// A user who cannot be asked.
-struct Nobody;
+struct NoUser;
 
-impl AskUser for Nobody {}
+impl AskUser for NoUser {}
 
 #[cfg(test)]
 mod tests {
@@ -175,17 +172,17 @@ mod tests {
     }
 
     /// Checks the outcomes of a reading and of a writing call, one letter each.
-    async fn check(change: impl FnOnce(&mut Outside), expected: &str) {
-        let mut outside = Outside {
+    async fn check(change: impl FnOnce(&mut DirectCaller), expected: &str) {
+        let mut caller = DirectCaller {
             options: RuntimeOptions::default(),
             system: Arc::new(FakeSystem::new()),
             cwd: AbsPath::new("/w").unwrap(),
             force: false,
         };
-        change(&mut outside);
+        change(&mut caller);
         let mut letters = String::new();
         for read_only in [true, false] {
-            letters.push(match outside.call(&Function { read_only }, json!({})).await {
+            letters.push(match caller.call(&Function { read_only }, json!({})).await {
                 Ok(output) => {
                     assert_eq!(output.result.text, "called");
                     'a'
