@@ -10,44 +10,16 @@ use super::modules::{Edges, crates};
 use super::tree::Tree;
 use std::collections::{BTreeSet, HashMap};
 
-/// A circle that stood when this check began.
-struct Known {
-    /// One of its files.
-    file: &'static str,
-    /// How many files it may have at the most.
-    most: usize,
-    /// Why it stands: what would have to move.
-    #[expect(dead_code, reason = "for the engineer who removes the circle")]
-    why: &'static str,
-}
-
-const fn known(file: &'static str, most: usize, why: &'static str) -> Known {
-    Known { file, most, why }
-}
-
-/// To be shortened, never added to. None may grow.
-const KNOWN: &[Known] = &[
-];
-
 /// Crates whose directories are layers: those directly below `src` name each other in no circle.
 const LAYERED: [&str; 1] = ["crates/agent/src/"];
 
-/// Files with an `impl Type` whose type stands elsewhere. To be shortened, never added to.
-const KNOWN_IMPLS: &[&str] = &[
-];
-
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     let mut problems = Vec::new();
-    let mut standing = Vec::new();
     for read in crates(tree) {
         let (edges, parents) = (read.edges(), read.parents());
         for circle in circles(&edges) {
-            if is_of_one_module(&circle, &parents, read.root()) {
-                continue;
-            }
-            match KNOWN.iter().find(|known| circle.contains(&known.file)) {
-                Some(known) if circle.len() <= known.most => standing.push(known.file),
-                _ => problems.push(Problem::file(circle[0], described(&circle, &edges))),
+            if !is_of_one_module(&circle, &parents, read.root()) {
+                problems.push(Problem::file(circle[0], described(&circle, &edges)));
             }
         }
         for source in LAYERED.iter().filter(|source| read.root().starts_with(**source)) {
@@ -56,25 +28,12 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
             problems.extend(circles.map(|circle| Problem::file(source, described(&circle, &layers))));
         }
         for (file, name, home) in read.stray_impls() {
-            if !KNOWN_IMPLS.contains(&file) {
-                let message = format!(
-                    "`impl {name}` stands outside the module of `{name}` ({home}); write functions, or move it there"
-                );
-                problems.push(Problem::file(file, message));
-            }
+            let message = format!(
+                "`impl {name}` stands outside the module of `{name}` ({home}); write functions, or move it there"
+            );
+            problems.push(Problem::file(file, message));
         }
     }
-    let gone = KNOWN.iter().filter(|known| tree.get(known.file).is_some() && !standing.contains(&known.file));
-    problems.extend(
-        gone.filter(|_| problems.is_empty())
-            .map(|known| {
-                Problem::file(
-                    known.file,
-                    "is in no circle any more; take it out of the list of known circles",
-                )
-            })
-            .collect::<Vec<_>>(),
-    );
     problems
 }
 

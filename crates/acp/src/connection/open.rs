@@ -87,7 +87,7 @@ impl<W: Version> Connection<W> {
             };
             let handle =
                 self.runtime.open(id, how.clone(), attach).await.map_err(|error| errors::session(&error))?;
-            if self.subscriber(id).is_some_and(|client| handle.tells(&client)) || handle.join(attach(id)) {
+            if self.subscriber(id).is_some_and(|client| handle.notifies(&client)) || handle.join(attach(id)) {
                 return Ok(handle);
             }
             // The last other subscriber has just left.

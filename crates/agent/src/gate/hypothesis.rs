@@ -1,12 +1,9 @@
 //! Hypothetical calls: the decision that a new session would make.
 
-use super::lookup::{confinement, dialect, resolved};
+use super::lookup::{confinement, resolved};
 use crate::{
     Access, Effect, RuntimeOptions,
-    policy::{
-        self, Bounds, CommandConfinement, Decision, Dialect, Grants, Policy, PolicySettings, Resolved,
-        Subject,
-    },
+    policy::{self, Bounds, CommandConfinement, Decision, Grants, Policy, PolicySettings, Resolved, Subject},
 };
 use system::{AbsPath, System};
 
@@ -47,7 +44,6 @@ struct Hypothesis<'a> {
     accesses: Vec<Resolved>,
     grants: Grants,
     confinement: CommandConfinement,
-    dialect: Dialect,
 }
 
 impl<'a> Hypothesis<'a> {
@@ -71,8 +67,7 @@ impl<'a> Hypothesis<'a> {
             temp: &[],
         };
         let (confinement, _) = confinement(system, &bounds, &accesses, None).await;
-        let dialect = dialect(system, None, false).await;
-        Self { options, question, roots, accesses, grants: Grants::default(), confinement, dialect }
+        Self { options, question, roots, accesses, grants: Grants::default(), confinement }
     }
 
     fn ask<T>(&self, ask: impl FnOnce(&Policy<'_>, &Subject<'_>) -> T) -> T {

@@ -61,10 +61,7 @@ async fn what_the_model_got_wrong_is_told_to_it_and_not_run() {
     let requests = stage.model.requests();
     let Some(Message::Assistant(first)) = requests[1].messages.last() else { panic!() };
     let cut = &first.calls().next().unwrap().result.text;
-    assert!(
-        cut.starts_with("The call of bash was cut off: its arguments are incomplete"),
-        "{cut}"
-    );
+    assert!(cut.starts_with("The call of bash was cut off: its arguments are incomplete"), "{cut}");
     let results = stage.results();
     assert!(
         results[0]

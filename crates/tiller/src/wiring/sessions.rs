@@ -6,7 +6,7 @@ use crate::{
     options::{self, HookOptions, Network, Options},
     trust,
 };
-use agent::{Brought, Hook, Hooks, RuntimeOptions, SandboxOptions, ToolProviders};
+use agent::{Hook, HookOrigin, Hooks, RuntimeOptions, SandboxOptions, ToolProviders};
 use std::{
     collections::BTreeMap,
     sync::{
@@ -44,7 +44,7 @@ pub(crate) fn sessions(options: &Options, cwd: &AbsPath, trusted_hooks: &mut Tru
 fn hooks(options: &Options, cwd: &AbsPath, trusted_hooks: &mut TrustedHooks) -> Hooks {
     let mut brought = |hook: &HookOptions| {
         let options::ProjectHook { name, trusted } = hook.project_hook.as_ref()?;
-        Some(Brought {
+        Some(HookOrigin {
             trust: trust::directory_trust(&options.directories),
             folder: cwd.clone(),
             item: config::hook_item(name, hook),
@@ -62,7 +62,7 @@ fn hooks(options: &Options, cwd: &AbsPath, trusted_hooks: &mut TrustedHooks) -> 
             command: hook.command.clone(),
             tools: hook.tools.clone(),
             timeout: hook.timeout,
-            brought_by: brought(hook),
+            origin: brought(hook),
         })
     };
     let hooks: Vec<_> = options.session.hooks.iter().filter_map(hook).collect();
@@ -94,8 +94,8 @@ fn shared_temp(temp: &AbsPath) -> Vec<AbsPath> {
 }
 
 /// The options for calls that are made outside of a turn.
-pub(crate) fn outside(options: &Options, cwd: &AbsPath, force: bool) -> agent::Outside {
-    agent::Outside {
+pub(crate) fn outside(options: &Options, cwd: &AbsPath, force: bool) -> agent::DirectCaller {
+    agent::DirectCaller {
         options: sessions(options, cwd, &mut TrustedHooks::new()),
         system: local_system(options),
         cwd: cwd.clone(),
