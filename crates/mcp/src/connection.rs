@@ -18,6 +18,7 @@ use crate::{
     server_requests::{CallGuard, RunningCalls, ServerRequests},
     stdio::{Fault, StdioTransport},
 };
+use agent::Redactor;
 use rmcp::{
     Peer, RoleClient, ServiceError, ServiceExt as _,
     model::{
@@ -112,7 +113,8 @@ impl Client {
             ServerTransport::Http { url, headers, sse } => {
                 let own = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
                 let signed_in = if own { Ok(None) } else { oauth::bearer(options, &server.name, &url).await };
-                let token = signed_in.map_err(|error| renewal_failed(options, server, &error))?;
+                let token =
+                    signed_in.map_err(|error| renewal_failed(&options.redactor, &server.name, &error))?;
                 let given = |token: &Option<String>| {
                     let bearer =
                         token.as_ref().map(|token| ("Authorization".to_owned(), format!("Bearer {token}")));
@@ -130,7 +132,8 @@ impl Client {
                     // The token may have been revoked before it expired.
                     (Ok(Err(error)), Some(token)) if error_text::wants_sign_in(&error) => {
                         let renewed = oauth::renew(options, &server.name, &url, &token).await;
-                        let renewed = renewed.map_err(|error| renewal_failed(options, server, &error))?;
+                        let renewed = renewed
+                            .map_err(|error| renewal_failed(&options.redactor, &server.name, &error))?;
                         match renewed {
                             None => Ok(Err(error)),
                             some => http_transport(&some).serve(options, handler).await?,
@@ -149,8 +152,8 @@ impl Client {
                     "it"
                 };
                 return Err(sign_in_required(
-                    options,
-                    server,
+                    &options.redactor,
+                    &server.name,
                     &format!("{url} answered 401: it rejected the credentials, or requires some."),
                 ));
             }
@@ -513,14 +516,35 @@ fn capabilities(offered: &[Offered]) -> ClientCapabilities {
 }
 
 /// Returns the error for a server that requires a sign-in.
-fn sign_in_required(options: &McpOptions, server: &ServerConfig, why: &str) -> ConnectError {
-    ConnectError::SignInRequired(options.redactor.redact(&format!("{why} {}", oauth::sign_in(&server.name))))
+fn sign_in_required(redactor: &Redactor, server: &str, why: &str) -> ConnectError {
+    ConnectError::SignInRequired(redactor.redact(&format!("{why} {}", oauth::sign_in(server))))
 }
 
 /// Returns the error for a token that could not be renewed.
-fn renewal_failed(options: &McpOptions, server: &ServerConfig, error: &OAuthError) -> ConnectError {
+fn renewal_failed(redactor: &Redactor, server: &str, error: &OAuthError) -> ConnectError {
     match error.needs_sign_in() {
-        true => sign_in_required(options, server, &format!("{error}.")),
-        false => ConnectError::Transient(options.redactor.redact(&error.to_string())),
+        true => sign_in_required(redactor, server, &format!("{error}.")),
+        false => ConnectError::Transient(redactor.redact(&error.to_string())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_endpoint_that_is_busy_is_tried_again() {
+        for (status, is_final) in [(400, true), (401, true), (408, false), (429, false), (503, false)] {
+            let message = format!("h refused ({status}): no reason given");
+            let refused = OAuthError::Refused { status, message: message.clone() };
+            match renewal_failed(&Redactor::default(), "s", &refused) {
+                ConnectError::Transient(why) => assert!(!is_final && why == message, "{why}"),
+                ConnectError::SignInRequired(why) => {
+                    let expected = format!("{message}. It requires a sign-in: run `tiller mcp login s`");
+                    assert!(is_final && why.starts_with(&expected), "{why}");
+                }
+                ConnectError::Permanent(why) => panic!("{status}: {why}"),
+            }
+        }
     }
 }

@@ -7,6 +7,5 @@ mod faults;
 mod live;
 mod mentions;
 mod offers;
-mod renewal;
 mod serving;
 mod test_session;
