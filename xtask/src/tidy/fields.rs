@@ -44,21 +44,9 @@ const KNOWN: &[Known] = &[
     ),
     known(
         "crates/acp/",
-        "Connection",
-        10,
-        "what a connection has agreed and what it counts; the latter behind methods",
-    ),
-    known(
-        "crates/acp/",
         "EditorScript",
         25,
         "one field for each behaviour of the scripted editor; group by files, terminals, requests",
-    ),
-    known(
-        "crates/acp/",
-        "MessageHead",
-        11,
-        "one field for each member of a message; private behind the questions that it answers",
     ),
     known(
         "crates/agent/",
@@ -109,32 +97,6 @@ const KNOWN: &[Known] = &[
         "all services that any tool uses; group by session, files and call",
     ),
     known(
-        "crates/integrations/",
-        "Function",
-        13,
-        "a function for the model and its request over HTTP; one struct each",
-    ),
-    known(
-        "crates/integrations/",
-        "Integration",
-        10,
-        "a service for the user and its address; one struct each",
-    ),
-    known("crates/integrations/", "Outcome", 9, "a result and how it came about; one struct each"),
-    known(
-        "crates/mcp/",
-        "Grant",
-        9,
-        "the tokens of a server and the client that renews them; one struct each",
-    ),
-    known("crates/mcp/", "McpOptions", 11, "the seams and the settings of all servers; one struct each"),
-    known(
-        "crates/providers/",
-        "LocalModel",
-        9,
-        "one field for each fact that a model server reports; address and facts are groups",
-    ),
-    known(
         "crates/providers/",
         "ProvidersOptions",
         14,
@@ -151,18 +113,6 @@ const KNOWN: &[Known] = &[
         "Sandbox",
         14,
         "one field for each rule of a sandbox; group by paths, secrets and limits",
-    ),
-    known(
-        "crates/tiller/",
-        "Options",
-        31,
-        "one field for each setting of a run; group by the tables of the settings file",
-    ),
-    known(
-        "crates/tiller/",
-        "Services",
-        9,
-        "everything that a command may use of a run; settings and notices are a group",
     ),
 ];
 

@@ -1,6 +1,6 @@
 //! MCP servers in scripts.
 //!
-//! DirectCaller of a turn, scripts call the servers' tools directly, under the same rules as programs.
+//! Outside of a turn, scripts call the servers' tools directly, under the same rules as programs.
 //! Everywhere they can query resources and prompts.
 
 use super::{DirectServers, DirectTool};
