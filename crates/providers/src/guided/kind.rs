@@ -89,3 +89,55 @@ pub(super) fn read(answer: Option<&Value>) -> Kind {
     let word = answer.and_then(|answer| answer.get("kind")?.as_str());
     KINDS.into_iter().find(|kind| Some(kind.word()) == word).unwrap_or(Kind::Question)
 }
+
+/// The second question about a prompt that asks to run a command.
+pub(super) mod edits {
+    use super::{Message, Value, answer, json, object, user};
+
+    /// The system prompt of the question.
+    pub(in super::super) const SYSTEM: &str =
+        "Somebody asks to run a command. Do they also ask to edit or repair a file?\n";
+
+    /// Requests, and whether they ask for edits, as examples for the model.
+    const EXAMPLES: [(&str, bool); 18] = [
+        ("Run the linter and tell me what it finds.", false),
+        ("Run `npm run lint` and repair what it finds in app.js.", true),
+        ("install the dependencies", false),
+        ("run `cargo build`", false),
+        ("The build fails. Find out why with `make` and correct it.", true),
+        ("commit my changes", false),
+        ("Compile it and tell me if that works.", false),
+        ("Execute the tests and fix the code until they pass. Do not touch the tests.", true),
+        ("start the app and show me its output", false),
+        ("make a tag for the release", false),
+        ("Write a script that lists all users, and run it.", true),
+        ("Execute all tests.", false),
+        ("Does `make check` pass? Run it.", false),
+        ("run pytest, then mend the bug", true),
+        ("format the code with prettier", false),
+        ("Execute the unit tests and list those that fail.", false),
+        ("delete the log files", false),
+        ("switch to the main branch", false),
+    ];
+
+    /// Returns the messages that ask the question.
+    pub(in super::super) fn messages(prompt: &str) -> Vec<Message> {
+        let mut messages = Vec::new();
+        for (example, edits) in EXAMPLES {
+            messages.push(user(example));
+            messages.push(answer(&json!({ "edits": edits }).to_string()));
+        }
+        messages.push(user(prompt));
+        messages
+    }
+
+    /// The JSON Schema of the answer.
+    pub(in super::super) fn schema() -> Value {
+        object("edits", json!({ "type": "boolean" }))
+    }
+
+    /// Reads the answer. Anything else means that no edit is asked for.
+    pub(in super::super) fn read(answer: Option<&Value>) -> bool {
+        answer.and_then(|answer| answer.get("edits")?.as_bool()).unwrap_or(false)
+    }
+}

@@ -44,12 +44,12 @@ impl Requests {
         self.calls
     }
 
-    /// Asks for a text, which is not shown to the user.
+    /// Asks for a text of at most `most` tokens, which is not shown to the user.
     ///
     /// # Errors
     /// Those of the model.
-    pub(super) async fn ask(&mut self, messages: Vec<Message>) -> Result<String, ModelError> {
-        let most = self.model.info().max_output;
+    pub(super) async fn ask(&mut self, messages: Vec<Message>, most: u64) -> Result<String, ModelError> {
+        let most = most.min(self.model.info().max_output);
         self.send(SYSTEM, messages, None, most, false).await
     }
 

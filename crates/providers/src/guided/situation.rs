@@ -45,13 +45,13 @@ impl Situation {
                 Message::User(_) => None,
             })
             .collect();
-        let project = Project::of(&request.messages);
-        let is_known = !project.texts.is_empty() || !project.new_names(&prompt).is_empty();
+        let before = Project::of(&request.messages[..base]);
+        let is_known = !before.texts.is_empty() || !before.new_names(&prompt).is_empty();
         (is_known && !prompt.trim().is_empty()).then(|| Self {
             prompt,
             mode: mode(&request.messages),
-            project,
-            before: Project::of(&request.messages[..base]),
+            project: Project::of(&request.messages),
+            before,
             rounds,
             base,
         })
@@ -85,9 +85,11 @@ impl Situation {
         Some(format!("`{command}` fails:\n{}", end_of_output(call)))
     }
 
-    /// Counts the rounds of this turn in which a command failed.
+    /// Counts the rounds of this turn in which a command failed after a change.
     pub(super) fn failures(&self) -> usize {
-        self.rounds.iter().filter(|calls| calls.iter().any(has_failed)).count()
+        let unchanged = |calls: &&Vec<AnsweredCall>| !calls.iter().any(|call| call.name == "file_write");
+        let rounds = self.rounds.iter().skip_while(unchanged);
+        rounds.filter(|calls| calls.iter().any(has_failed)).count()
     }
 
     fn calls(&self) -> impl Iterator<Item = &AnsweredCall> {

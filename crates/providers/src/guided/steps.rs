@@ -29,7 +29,7 @@ const REWRITE_BYTES: usize = 8 * 1024;
 const LONG_FILE_BYTES: usize = 64 * 1024;
 /// Lines of the project that are quoted with a question.
 const NAMED_LINES: usize = 16;
-/// Tokens of an answer to a question.
+/// Tokens of an answer to a question, and of the growth of a file.
 const ANSWER_TOKENS: u64 = 1_024;
 
 const EXPLAIN: &str = "First quote the lines that decide it, word for word, with their file. Then go through these lines one by one and say what each does. Then answer in one sentence.";
@@ -81,7 +81,14 @@ impl Guide {
     async fn sort(&mut self) -> Result<Kind, ModelError> {
         let asked = kind::messages(&self.situation.prompt);
         let kind = self.requests.ask_json(kind::SYSTEM, asked, kind::schema()).await?;
-        Ok(kind::read(kind.as_ref()))
+        let kind = kind::read(kind.as_ref());
+        if kind != Kind::Run {
+            return Ok(kind);
+        }
+        // A prompt that names a command and asks for a repair looks like one that only runs it.
+        let asked = kind::edits::messages(&self.situation.prompt);
+        let edits = self.requests.ask_json(kind::edits::SYSTEM, asked, kind::edits::schema()).await?;
+        Ok(if kind::edits::read(edits.as_ref()) { Kind::Work } else { Kind::Run })
     }
 
     /// Goes on after calls of this turn.
@@ -245,7 +252,9 @@ impl Guide {
             Some(text) if !is_shown => format!("{part} is now:\n<file>\n{text}</file>\n{asked}"),
             _ => asked,
         }));
-        let text = self.requests.ask(messages.clone()).await?;
+        // A small model that repeats itself would go on to its limit.
+        let most = before.map_or(u64::MAX, |text| ANSWER_TOKENS + text.len() as u64 / 2);
+        let text = self.requests.ask(messages.clone(), most).await?;
         messages.push(answer(&text));
         let Some(new) = block::rewritten(&text).filter(|new| block::is_usable(before, &new.text)) else {
             return Ok(());

@@ -166,6 +166,7 @@ async fn a_change_becomes_a_write_of_each_chosen_file() {
     );
     assert_eq!(answer.text, "It must print Bye.\n\n");
     assert_eq!(answer.stop, Some(ModelStop::ToolCalls));
+    assert_eq!(requests[2].max_output, Some(1_024 + 7), "an answer that repeats itself is cut off");
     let schema = requests[1].answer_schema.as_ref().unwrap();
     assert_eq!(schema["properties"]["files"]["items"]["enum"], json!(["greet.py", "main.py"]));
 }
@@ -245,16 +246,16 @@ async fn of_a_long_file_one_section_is_rewritten() {
 #[tokio::test]
 async fn a_command_is_run_and_its_output_reported() {
     let mut messages = vec![prompt("commit this")];
-    let answers = [r#"{"kind":"run"}"#, r#"{"command":"git commit -am hello"}"#];
+    let (kind, edits) = (r#"{"kind":"run"}"#, r#"{"edits":false}"#);
+    let answers = [kind, edits, r#"{"command":"git commit -am hello"}"#];
     let (answer, _) = run(messages.clone(), &answers).await;
     assert_eq!(answer.calls, [("bash".into(), json!({ "command": "git commit -am hello" }))]);
 
     let failed = ToolResult::error("nothing to commit\nExit code 1");
     messages.push(round(&[("bash", json!({ "command": "git commit -am hello" }), failed)]));
-    let answers = [r#"{"kind":"run"}"#, "There was nothing to commit."];
-    let (answer, requests) = run(messages, &answers).await;
+    let (answer, requests) = run(messages, &[kind, edits, "There was nothing to commit."]).await;
     assert_eq!(answer.text, "There was nothing to commit.");
-    assert!(asked(&requests[1], 1).starts_with("`git commit -am hello` printed:\nnothing to commit\n"));
+    assert!(asked(&requests[2], 1).starts_with("`git commit -am hello` printed:\nnothing to commit\n"));
 }
 
 #[tokio::test]
@@ -262,15 +263,37 @@ async fn without_a_new_text_the_quoted_command_is_run_and_its_failure_shown() {
     let same = "```python\nprint('Hello')\n```";
     let (kind, files) = (r#"{"kind":"work"}"#, r#"{"files":["greet.py"]}"#);
     let mut messages = vec![prompt("`python3 main.py` fails, repair it.")];
-    let answers = [kind, files, same, same, r#"{"run":["python3 main.py"]}"#];
+    // The sorted prompt looks like one that only runs a command.
+    let (looks_like_run, edits) = (r#"{"kind":"run"}"#, r#"{"edits":true}"#);
+    let answers = [looks_like_run, edits, files, same, same, r#"{"run":["python3 main.py"]}"#];
     let (answer, _) = run(messages.clone(), &answers).await;
     assert_eq!(answer.calls, [("bash".into(), json!({ "command": "python3 main.py" }))]);
 
     let failed = ToolResult::error("NameError: x");
     messages.push(round(&[("bash", json!({ "command": "python3 main.py" }), failed)]));
-    let (answer, requests) = run(messages, &[kind, files, "```\nx = 1\n```"]).await;
+    let (answer, requests) = run(messages.clone(), &[kind, files, "```\nx = 1\n```"]).await;
     assert_eq!(answer.calls[0].1["content"], "x = 1\n");
     assert!(asked(&requests[2], 1).contains("`python3 main.py` fails:\nNameError: x"));
+
+    // The failure before the change is not one of the correction.
+    let written = ToolResult::ok("Wrote greet.py.");
+    messages.push(round(&[("file_write", json!({ "path": "greet.py", "content": "x = 1\n" }), written)]));
+    let failed = ToolResult::error("NameError: y");
+    messages.push(round(&[("bash", json!({ "command": "python3 main.py" }), failed)]));
+    let (answer, _) = run(messages, &["```\nx = y = 1\n```"]).await;
+    assert_eq!(answer.calls[0].1["content"], "x = y = 1\n");
+}
+
+#[tokio::test]
+async fn a_command_that_names_the_only_file_leaves_the_turn_guided() {
+    let known = "<files>\na.py\n</files>\n<file path=\"a.py\">\n1\n</file>";
+    let failed = ToolResult::error("SyntaxError");
+    let messages = vec![
+        Message::User(vec![Content::text(known), Content::text("Repair it: `python3 a.py` fails.")]),
+        round(&[("bash", json!({ "command": "python3 a.py" }), failed)]),
+    ];
+    let (answer, _) = run(messages, &[r#"{"kind":"work"}"#, r#"{"files":["a.py"]}"#]).await;
+    assert_eq!(answer.calls, [("file_read".into(), json!({ "path": "a.py" }))]);
 }
 
 #[tokio::test]
