@@ -202,9 +202,7 @@ async fn an_image_is_shown_and_other_bytes_are_named() {
     let (cx, _) = on_fake(&[("f", &large)]);
     let said = text(&cx, "file_read", json!({"path": "f"})).await;
     assert!(
-        said.starts_with(
-            "! f is an image (image/jpeg) of 3750001 bytes; at most 3750000 bytes can be looked at."
-        ),
+        said.starts_with("! f is an image (image/jpeg) of 3750001 bytes; at most 3750000 bytes can be read."),
         "{said}"
     );
 }
