@@ -102,18 +102,6 @@ const KNOWN: &[Known] = &[
         14,
         "the vendors and how all of them are reached; one struct each",
     ),
-    known(
-        "crates/system/",
-        "LaunchRequest",
-        10,
-        "one field for each part of the launcher's wire; the command is a group",
-    ),
-    known(
-        "crates/system/",
-        "Sandbox",
-        14,
-        "one field for each rule of a sandbox; group by paths, secrets and limits",
-    ),
 ];
 
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
