@@ -96,12 +96,6 @@ const KNOWN: &[Known] = &[
         14,
         "all services that any tool uses; group by session, files and call",
     ),
-    known(
-        "crates/providers/",
-        "ProvidersOptions",
-        14,
-        "the vendors and how all of them are reached; one struct each",
-    ),
 ];
 
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
