@@ -37,18 +37,6 @@ const fn known(within: &'static str, name: &'static str, most: usize, why: &'sta
 /// To be shortened, never added to. None may grow.
 const KNOWN: &[Known] = &[
     known(
-        "crates/acp/",
-        "AcpOptions",
-        14,
-        "the program, the protocol and the limits side by side; one group each",
-    ),
-    known(
-        "crates/acp/",
-        "EditorScript",
-        25,
-        "one field for each behaviour of the scripted editor; group by files, terminals, requests",
-    ),
-    known(
         "crates/agent/",
         "ModelInfo",
         14,
