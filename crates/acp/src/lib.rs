@@ -26,5 +26,7 @@ mod v1;
 mod v2;
 
 pub use limits::{CLIENT_TIMEOUT, FRAME_BYTES};
-pub use options::{AcpOptions, ClientTools, Events, Protocol, TerminalPlace};
+pub use options::{
+    AcpOptions, ClientBounds, ClientTools, Events, Identity, Machines, Protocol, TerminalPlace,
+};
 pub use serve::{ServeError, serve};

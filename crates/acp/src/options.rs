@@ -11,36 +11,55 @@ use tokio_util::sync::CancellationToken;
 /// Options of [`serve()`](crate::serve()).
 #[derive(Clone)]
 pub struct AcpOptions {
-    /// The local system. It performs every operation that the client does not.
-    pub local: Arc<dyn System>,
-    /// The agent's machine-readable name.
-    pub name: String,
-    /// The agent's display name.
-    pub title: String,
-    /// The agent's version.
-    pub version: String,
-    /// The working directory of sessions for which the client names none.
-    pub default_cwd: AbsPath,
+    /// How the agent introduces itself.
+    pub identity: Identity,
     /// The protocol version to serve.
     pub protocol: Protocol,
     /// Whether the native layer's events are sent.
     pub events: Events,
     /// The services behind those requests of the native layer that concern more than a session.
     pub services: Arc<dyn NativeServices>,
+    /// The working directory of sessions for which the client names none.
+    pub default_cwd: AbsPath,
+    /// Which machine performs which operation.
+    pub machines: Machines,
+    /// The bounds of what the client sends.
+    pub bounds: ClientBounds,
+    /// Cancel this when the client is known to have stopped reading. Otherwise that shows only when
+    /// a write fails.
+    pub output_closed: CancellationToken,
+}
+
+/// How the agent introduces itself.
+#[derive(Debug, Clone)]
+pub struct Identity {
+    /// Its machine-readable name.
+    pub name: String,
+    /// Its display name.
+    pub title: String,
+    /// Its version.
+    pub version: String,
+}
+
+/// Which machine performs which operation: the agent's or the client's.
+#[derive(Clone)]
+pub struct Machines {
+    /// The local system. It performs every operation that the client does not.
+    pub local: Arc<dyn System>,
     /// Where commands run when the client has terminals.
     pub terminal: TerminalPlace,
     /// Which tools act on which machine, unless a session sets it.
     pub client_tools: ClientTools,
-    /// Whether sessions accept MCP servers supplied by the client.
-    pub mcp: bool,
+}
+
+/// The bounds of what the client sends.
+#[derive(Debug, Clone)]
+pub struct ClientBounds {
     /// Maximum bytes of one incoming line; a longer one is rejected.
-    pub frame_cap: usize,
+    pub line_bytes: usize,
     /// Timeout for the client's responses, except permission requests and waiting for a command's
     /// exit.
-    pub client_timeout: Duration,
-    /// Cancel this when the client is known to have stopped reading. Otherwise that shows only when
-    /// a write fails.
-    pub output_closed: CancellationToken,
+    pub timeout: Duration,
 }
 
 /// The protocol version to serve.
@@ -121,19 +140,21 @@ impl AcpOptions {
     /// Returns the default options over a local system.
     pub fn new(local: Arc<dyn System>, version: impl Into<String>, default_cwd: AbsPath) -> Self {
         Self {
-            local,
-            name: "tiller".to_owned(),
-            title: "Tiller".to_owned(),
-            version: version.into(),
-            default_cwd,
+            identity: Identity {
+                name: "tiller".to_owned(),
+                title: "Tiller".to_owned(),
+                version: version.into(),
+            },
             protocol: Protocol::default(),
             events: Events::default(),
             services: Arc::new(NoServices),
-            terminal: TerminalPlace::default(),
-            client_tools: ClientTools::default(),
-            mcp: false,
-            frame_cap: limits::FRAME_BYTES,
-            client_timeout: limits::CLIENT_TIMEOUT,
+            default_cwd,
+            machines: Machines {
+                local,
+                terminal: TerminalPlace::default(),
+                client_tools: ClientTools::default(),
+            },
+            bounds: ClientBounds { line_bytes: limits::FRAME_BYTES, timeout: limits::CLIENT_TIMEOUT },
             output_closed: CancellationToken::new(),
         }
     }

@@ -71,7 +71,7 @@ fn serve_streams(
         };
         // A client that no longer reads receives no responses, so its remaining input is not
         // processed.
-        let lines = incoming(reader, options.frame_cap).take_until(closed.clone().cancelled_owned());
+        let lines = incoming(reader, options.bounds.line_bytes).take_until(closed.clone().cancelled_owned());
         let lines = Box::pin(lines);
         let (dialect, lines) = detect_dialect(options.protocol, lines, &mut sink).await;
         let served = match dialect {

@@ -75,9 +75,10 @@ impl Catalog {
             http: Arc::default(),
             refused_options: Arc::default(),
             recorder: options
+                .recording
                 .record_to
                 .clone()
-                .map(|path| Recorder::new(path, system.clone(), options.redactor.clone())),
+                .map(|path| Recorder::new(path, system.clone(), options.recording.redactor.clone())),
             local_models: RwLock::default(),
             server_lists: RwLock::default(),
             probed_addresses: AsyncMutex::default(),
@@ -227,7 +228,7 @@ impl Catalog {
     }
 
     async fn replay(&self, file: &str) -> Result<Arc<dyn LanguageModel>, ModelError> {
-        let path = match (&self.options().replay_base, AbsPath::new(file)) {
+        let path = match (&self.options().recording.replay_base, AbsPath::new(file)) {
             (_, Ok(path)) => path,
             (Some(base), Err(_)) if !file.is_empty() => base.join(file),
             _ => {
@@ -288,11 +289,12 @@ impl Models for Catalog {
 
     fn credentials(&self, id: &str) -> Credentials {
         let options = self.options();
-        let provider = id.split_once('/').map(|(provider, _)| build::provider(provider, &options.custom));
+        let provider =
+            id.split_once('/').map(|(provider, _)| build::provider(provider, &options.vendors.custom));
         let vendor = match provider {
-            Some("openai") => &options.openai,
-            Some("anthropic") => &options.anthropic,
-            Some(build::GEMINI) => &options.gemini,
+            Some("openai") => &options.vendors.openai,
+            Some("anthropic") => &options.vendors.anthropic,
+            Some(build::GEMINI) => &options.vendors.gemini,
             _ => return Credentials::NotNeeded,
         };
         match (&vendor.api_key, &vendor.base_url) {
@@ -312,7 +314,7 @@ impl Models for Catalog {
             "local" => self.local(model).await?,
             _ => {
                 let options = self.options();
-                let provider = build::provider(provider, &options.custom);
+                let provider = build::provider(provider, &options.vendors.custom);
                 // A user's own server reports the context size that it was started with.
                 let _ = timeout(DISCOVERY_WAIT, self.ask_if_near(provider)).await;
                 self.build(provider, model)?

@@ -41,5 +41,7 @@ pub use catalog::{Catalog, CatalogueSource, Listing};
 pub use discovery::ollama_address;
 pub use http::HttpClients;
 pub use model_table::{CATALOGUE_URL, RefreshError};
-pub use options::{LocalOptions, ProvidersOptions, VendorOptions, Wire};
+pub use options::{
+    AttemptOptions, LocalOptions, ProvidersOptions, RecordingOptions, VendorOptions, VendorsOptions, Wire,
+};
 pub use secret::Secret;

@@ -7,8 +7,28 @@ use std::{collections::BTreeMap, time::Duration};
 use system::AbsPath;
 
 /// All options: which models exist and how they are reached.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct ProvidersOptions {
+    /// The providers beyond this machine.
+    pub vendors: VendorsOptions,
+    /// `local/…`: servers on this machine.
+    pub local: LocalOptions,
+    /// The model id for sessions that name none. When `None`, chosen from the configured providers.
+    pub default_model: Option<String>,
+    /// How many tools a model is offered; chosen by each model's size when `None`.
+    pub tool_profile: Option<ToolProfile>,
+    /// The file that holds a refreshed catalogue of vendors' models; when `None`, the built-in
+    /// catalogue is used.
+    pub catalogue_file: Option<AbsPath>,
+    /// How model traffic is recorded and replayed.
+    pub recording: RecordingOptions,
+    /// How long a request waits for its server, and how often it is attempted.
+    pub attempts: AttemptOptions,
+}
+
+/// The providers beyond this machine.
+#[derive(Debug, Clone, Default)]
+pub struct VendorsOptions {
     /// `openai/…`. Configured when it has a key, or a base URL other than OpenAI's own.
     pub openai: VendorOptions,
     /// `anthropic/…`. Configured when it has a key, or a base URL other than Anthropic's own.
@@ -18,10 +38,11 @@ pub struct ProvidersOptions {
     /// Additional providers by name, for `NAME/…`. Each needs a base URL. The built-in names cannot
     /// be overridden.
     pub custom: BTreeMap<String, VendorOptions>,
-    /// `local/…`: servers on this machine.
-    pub local: LocalOptions,
-    /// The model id for sessions that name none. When `None`, chosen from the configured providers.
-    pub default_model: Option<String>,
+}
+
+/// How model traffic is recorded and replayed.
+#[derive(Debug, Clone, Default)]
+pub struct RecordingOptions {
     /// The file that all model traffic is recorded to. Overwritten when the first answer is
     /// complete.
     pub record_to: Option<AbsPath>,
@@ -30,38 +51,23 @@ pub struct ProvidersOptions {
     /// The base directory for relative file names in `replay/FILE`; when `None`, only absolute
     /// names work.
     pub replay_base: Option<AbsPath>,
+}
+
+/// How long a request waits for its server, and how often it is attempted.
+#[derive(Debug, Clone)]
+pub struct AttemptOptions {
     /// How long a server may send nothing before the request fails. Applies where the server's own
     /// options set no value; [`limits::SILENCE`] or [`limits::SILENCE_NEAR`] when `None`.
     pub silence: Option<Duration>,
-    /// The file that holds a refreshed catalogue of vendors' models; when `None`, the built-in
-    /// catalogue is used.
-    pub catalogue_file: Option<AbsPath>,
-    /// How many tools a model is offered; chosen by each model's size when `None`.
-    pub tool_profile: Option<ToolProfile>,
     /// The maximum number of attempts for a request, including the first; at least 1.
     pub tries: u32,
     /// The delay before the second attempt; it doubles for each further attempt.
     pub retry_delay: Duration,
 }
 
-impl Default for ProvidersOptions {
+impl Default for AttemptOptions {
     fn default() -> Self {
-        Self {
-            openai: VendorOptions::default(),
-            anthropic: VendorOptions::default(),
-            gemini: VendorOptions::default(),
-            custom: BTreeMap::new(),
-            local: LocalOptions::default(),
-            default_model: None,
-            record_to: None,
-            redactor: agent::Redactor::default(),
-            replay_base: None,
-            silence: None,
-            catalogue_file: None,
-            tool_profile: None,
-            tries: limits::TRIES,
-            retry_delay: limits::RETRY_DELAY,
-        }
+        Self { silence: None, tries: limits::TRIES, retry_delay: limits::RETRY_DELAY }
     }
 }
 
@@ -115,7 +121,7 @@ pub struct LocalOptions {
     /// [`ollama_address`](crate::ollama_address).
     pub ollama: Option<String>,
     /// Additional servers that speak Chat Completions, such as `http://127.0.0.1:9000`. Addresses
-    /// beyond loopback are rejected; they belong in [`ProvidersOptions::custom`].
+    /// beyond loopback are rejected; they belong in [`VendorsOptions::custom`].
     pub urls: Vec<String>,
     /// How long any of these servers may send nothing before the request fails.
     pub silence: Option<Duration>,

@@ -46,8 +46,9 @@ impl Confined {
     /// Maps a path in a shared temporary directory to the session's private file for it.
     fn private_path(&self, path: &AbsPath) -> Option<(&PrivateTemp, AbsPath)> {
         let below = |root: &&AbsPath| path.starts_with(root);
-        let nearest = self.sandbox.writable.iter().filter(below).max_by_key(|root| root.as_str().len())?;
-        let temp = self.sandbox.temp.iter().find(|temp| &temp.at == nearest)?;
+        let nearest =
+            self.sandbox.writable.roots.iter().filter(below).max_by_key(|root| root.as_str().len())?;
+        let temp = self.sandbox.writable.temp.iter().find(|temp| &temp.at == nearest)?;
         Some((temp, temp.files().join(path.relative_to(&temp.at)?)))
     }
 

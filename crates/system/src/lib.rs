@@ -53,7 +53,8 @@ pub use process::{
 pub use project_file::{FoundRules, read_found, resolve_inside};
 pub use read_only::ReadOnly;
 pub use sandbox::{
-    Confinement, MIN_LANDLOCK_ABI, PrivateTemp, ResourceLimits, Sandbox, SandboxLevel, SandboxSupport,
+    Confinement, MIN_LANDLOCK_ABI, PrivateTemp, ProtectedPaths, ResourceLimits, Sandbox, SandboxLevel,
+    SandboxSupport, SecretPaths, WritablePaths,
 };
 pub use secrets::{is_secret_name, is_secret_value, secrets_in};
 pub use system::{DiskSnapshot, Entry, FileKind, Metadata, Route, Routes, System, WalkOptions};

@@ -42,7 +42,7 @@ pub async fn read_found(
         true => target.file_name() != path.file_name() && secrets.is_secret(&target),
         false => secrets.is_secret(&target) || secrets.is_secret(path),
     };
-    if by_name || secrets.hidden.iter().any(|directory| is_within(&target, directory)) {
+    if by_name || secrets.secret.hidden.iter().any(|directory| is_within(&target, directory)) {
         return Err(SystemError::BlockedFound(path.clone()));
     }
     let places = vec![(path.clone(), target.clone())];

@@ -40,36 +40,57 @@ pub struct Sandbox {
     /// Whether the network is reachable. Without it there is no TCP, no UDP, no name resolution and
     /// no local socket to other programs. Loopback works if the kernel has network namespaces.
     pub network: bool,
-    /// The directories that are writable at [`SandboxLevel::WorkspaceWrite`].
-    pub writable: Vec<AbsPath>,
-    /// Paths that stay read-only although they lie below a writable directory.
+    /// What is writable at [`SandboxLevel::WorkspaceWrite`].
+    pub writable: WritablePaths,
+    /// What stays unchanged although it lies below a writable directory.
+    pub protected: ProtectedPaths,
+    /// What cannot be read.
+    pub secret: SecretPaths,
+    /// Resource limits.
+    pub limits: ResourceLimits,
+}
+
+/// The writable directories of a sandbox.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct WritablePaths {
+    /// All writable directories.
+    pub roots: Vec<AbsPath>,
+    /// Those of them that are shared with other programs and contain no project; they are not
+    /// searched for secret files.
+    pub shared: Vec<AbsPath>,
+    /// Private directories that commands see in place of the shared temporary ones.
+    pub temp: Vec<PrivateTemp>,
+}
+
+/// The paths below writable directories that a command cannot change.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct ProtectedPaths {
+    /// Paths that stay read-only.
     pub guarded: Vec<AbsPath>,
-    /// Paths below writable directories that must not be created. An existing one has to be
-    /// guarded; one that appears while a command runs is renamed immediately.
+    /// Paths that must not be created. An existing one has to be guarded; one that appears while a
+    /// command runs is renamed immediately.
     pub reserved: Vec<AbsPath>,
+    /// Names of files and directories that are guarded at any depth. A name may have several
+    /// components. Those at the top level are listed in `guarded` too.
+    pub nested: Vec<String>,
     /// Directories that cannot be renamed, because they contain files that are secret by their
     /// path.
     pub pinned: Vec<AbsPath>,
-    /// Files and directories that cannot be read.
+}
+
+/// The files and directories that a command cannot read.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct SecretPaths {
+    /// Files and directories anywhere.
     pub hidden: Vec<AbsPath>,
-    /// Patterns (`*` for any characters, case-insensitive) of unreadable files below the writable
-    /// directories. A pattern is matched against a file's name, its full path and its path relative
-    /// to the writable directory.
-    pub secrets: Vec<String>,
-    /// Patterns of names that are not secret although a pattern of [`Sandbox::secrets`] matches.
-    pub not_secret: Vec<String>,
-    /// Names of files and directories that are guarded at any depth below a writable directory. A
-    /// name may have several components. Those at the top level are listed in `guarded` too.
-    pub nested: Vec<String>,
-    /// Existing files that read as empty: the secret files that were found.
+    /// Patterns (`*` for any characters, case-insensitive) of files below the writable directories.
+    /// A pattern is matched against a file's name, its full path and its path relative to the
+    /// writable directory.
+    pub patterns: Vec<String>,
+    /// Patterns of names that are not secret although one of `patterns` matches.
+    pub exceptions: Vec<String>,
+    /// Existing files that read as empty: those that were found by `patterns`.
     pub blanked: Vec<AbsPath>,
-    /// Private directories that commands see in place of the shared temporary ones.
-    pub temp: Vec<PrivateTemp>,
-    /// Writable directories that are shared with other programs and contain no project; they are
-    /// not searched for secret files.
-    pub shared: Vec<AbsPath>,
-    /// Resource limits.
-    pub limits: ResourceLimits,
 }
 
 /// A temporary directory that belongs to one session.
@@ -174,14 +195,14 @@ impl SandboxSupport {
 impl Sandbox {
     /// Returns the writable directories that contain projects: all but the shared temporary ones.
     pub fn projects(&self) -> impl Iterator<Item = &AbsPath> {
-        let is_temp = |root: &AbsPath| self.temp.iter().any(|temp| &temp.at == root);
-        self.writable.iter().filter(move |root| !is_temp(root) && !self.shared.contains(root))
+        let is_temp = |root: &AbsPath| self.writable.temp.iter().any(|temp| &temp.at == root);
+        self.writable.roots.iter().filter(move |root| !is_temp(root) && !self.writable.shared.contains(root))
     }
 
     /// Returns whether a file with this name is secret in any directory.
     pub fn is_secret_by_name(&self, name: &str) -> bool {
         let name = Folded::of(name);
-        self.secrets.iter().any(|pattern| name.matches(pattern))
+        self.secret.patterns.iter().any(|pattern| name.matches(pattern))
     }
 
     /// Returns whether a file is secret by its name, its path, or its path below a writable
@@ -189,10 +210,10 @@ impl Sandbox {
     pub fn is_secret(&self, path: &AbsPath) -> bool {
         let Some(name) = path.file_name() else { return false };
         let folded_name = Folded::of(name);
-        if self.not_secret.iter().any(|pattern| folded_name.matches(pattern)) {
+        if self.secret.exceptions.iter().any(|pattern| folded_name.matches(pattern)) {
             return false;
         }
-        let spelled = PathSpellings::of(path, &self.writable);
-        self.secrets.iter().any(|pattern| spelled.matches(pattern))
+        let spelled = PathSpellings::of(path, &self.writable.roots);
+        self.secret.patterns.iter().any(|pattern| spelled.matches(pattern))
     }
 }

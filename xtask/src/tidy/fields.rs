@@ -37,18 +37,6 @@ const fn known(within: &'static str, name: &'static str, most: usize, why: &'sta
 /// To be shortened, never added to. None may grow.
 const KNOWN: &[Known] = &[
     known(
-        "crates/acp/",
-        "AcpOptions",
-        14,
-        "the program, the protocol and the limits side by side; one group each",
-    ),
-    known(
-        "crates/acp/",
-        "EditorScript",
-        25,
-        "one field for each behaviour of the scripted editor; group by files, terminals, requests",
-    ),
-    known(
         "crates/agent/",
         "ModelInfo",
         14,
@@ -95,24 +83,6 @@ const KNOWN: &[Known] = &[
         "ToolContext",
         14,
         "all services that any tool uses; group by session, files and call",
-    ),
-    known(
-        "crates/providers/",
-        "ProvidersOptions",
-        14,
-        "the vendors and how all of them are reached; one struct each",
-    ),
-    known(
-        "crates/system/",
-        "LaunchRequest",
-        10,
-        "one field for each part of the launcher's wire; the command is a group",
-    ),
-    known(
-        "crates/system/",
-        "Sandbox",
-        14,
-        "one field for each rule of a sandbox; group by paths, secrets and limits",
     ),
 ];
 

@@ -156,12 +156,13 @@ impl<W: Version> Connection<W> {
             .as_str()
             .and_then(|given| AbsPath::new(given).ok())
             .ok_or_else(|| wrong(format!("{name} must be an absolute path, not {given}")))?;
-        match self.options.local.metadata(&path).await {
+        match self.options.machines.local.metadata(&path).await {
             Ok(metadata) if metadata.kind == FileKind::Directory => Ok(path),
             Ok(_) => Err(wrong(format!("{name} is not a directory: {path}"))),
             // The directory is on the editor's machine, which is a different one.
             Err(SystemError::NotFound(_))
-                if self.options.client_tools == ClientTools::Ide && W::has_workspace(&peer.traits) =>
+                if self.options.machines.client_tools == ClientTools::Ide
+                    && W::has_workspace(&peer.traits) =>
             {
                 Ok(path)
             }

@@ -86,7 +86,8 @@ fn handle(connection: &Arc<LegacyConnection>, message: Incoming) {
         bad if is_bad_line(bad) => tracing::warn!(problem = %params["message"], "ignoring a line"),
         "initialize" => {
             connection.on_initialize(&params);
-            let info = Initialized::new(&connection.options.name, &connection.options.version);
+            let info =
+                Initialized::new(&connection.options.identity.name, &connection.options.identity.version);
             answer(connection, id, &info);
         }
         "initialized" => answer(connection, id, &Value::Null),

@@ -4,8 +4,10 @@
 use super::{changes::Snapshot, client::RunClient, message::Outgoing, output_queue::OutputQueue};
 use crate::{AcpOptions, limits::LEGACY_CONVERSATIONS};
 use agent::{Content, CreateSession, OpenSession, Runtime, SessionHandle, SessionId, StopReason, Surface};
+use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 use std::{
+    borrow::Cow,
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::Poll,
@@ -166,7 +168,7 @@ impl LegacyConnection {
 
     async fn run(&self, run: Run, cancel: &CancellationToken) -> Result<StopReason, String> {
         let cwd = run.directory(self)?;
-        match self.options.local.metadata(&cwd).await {
+        match self.options.machines.local.metadata(&cwd).await {
             Ok(metadata) if metadata.kind == FileKind::Directory => {}
             Ok(_) => return Err(format!("workspaceRoot is not a directory: {cwd}; send one that is")),
             Err(error) => return Err(format!("workspaceRoot cannot be used: {error}; send another")),
@@ -175,11 +177,11 @@ impl LegacyConnection {
         let Some(mut session) = cancel.run_until_cancelled(conversation.lock()).await else {
             return Ok(StopReason::Cancelled);
         };
-        let before = Snapshot::take(self.options.local.clone(), cwd.clone()).await;
+        let before = Snapshot::take(self.options.machines.local.clone(), cwd.clone()).await;
         let settings = self.runtime.settings_in(&cwd).await.map_err(|error| error.to_string())?;
         let mode = settings.permission_mode;
         let client = Arc::new(RunClient::new(run.conversation.clone(), mode, self.out.clone()));
-        let surface = Surface { client: client.clone(), system: self.options.local.clone() };
+        let surface = Surface { client: client.clone(), system: self.options.machines.local.clone() };
         let handle = self.session(&run, session.as_ref(), cwd, surface).await?;
         *session = Some(handle.id().clone());
         let mut turn = handle.start(vec![Content::text(run.prompt)]);
@@ -228,21 +230,7 @@ impl LegacyConnection {
 
 /// Decodes a percent-encoded path; `None` if it is not UTF-8.
 fn decoded(path: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(path.len());
-    let mut rest = path.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        rest = after;
-        let code = (*first == b'%').then(|| after.get(..2)).flatten();
-        let code = code.and_then(|code| u8::from_str_radix(std::str::from_utf8(code).ok()?, 16).ok());
-        match code {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &after[2..];
-            }
-            None => bytes.push(*first),
-        }
-    }
-    String::from_utf8(bytes).ok()
+    percent_decode_str(path).decode_utf8().ok().map(Cow::into_owned)
 }
 
 #[cfg(test)]

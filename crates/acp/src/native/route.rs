@@ -221,7 +221,7 @@ async fn explain<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result
         permission_mode: state.permission_mode,
         ..handle.settings().await.as_ref().clone()
     };
-    let local = connection.options.local.clone();
+    let local = connection.options.machines.local.clone();
     let steps = agent::explain(&options, local, handle.cwd(), &what, write).await;
     let steps: Vec<_> = steps.iter().map(|step| json!({ "rule": step.rule, "says": step.says })).collect();
     Ok(json!({ "steps": steps }))

@@ -72,9 +72,9 @@ impl Running {
 impl FakePeer {
     pub(super) fn new(script: EditorScript, outgoing: mpsc::UnboundedSender<Vec<u8>>) -> Self {
         let state = State {
-            buffers: script.buffers.clone(),
-            permissions: script.permissions.clone(),
-            forms: script.forms.clone().unwrap_or_default(),
+            buffers: script.files.buffers.clone(),
+            permissions: script.answers.permissions.clone(),
+            forms: script.answers.forms.clone().unwrap_or_default(),
             ..State::default()
         };
         Self { script, state: Mutex::new(state), changed: Notify::new(), outgoing }
@@ -151,7 +151,8 @@ impl FakePeer {
                 Some(AgentRequest { id, method, params, number: state.requests })
             }
             (Some(method), None) => {
-                let native = self.script.native && method.contains('/') && !method.starts_with("session/");
+                let native =
+                    self.script.offers.native && method.contains('/') && !method.starts_with("session/");
                 if !native {
                     state.handle_notification(&method, &params, &self.script);
                 }
@@ -183,8 +184,9 @@ impl FakePeer {
                 self.lock().record_violation(format!("{method} with a relative path: {path}"));
             }
         }
-        let here = self.script.fault_at.as_ref().filter(|(at, _)| at == number).map(|(_, fault)| fault);
-        match here.or_else(|| self.script.faults.get(method)) {
+        let here =
+            self.script.faults.by_number.as_ref().filter(|(at, _)| at == number).map(|(_, fault)| fault);
+        match here.or_else(|| self.script.faults.by_method.get(method)) {
             None => self.perform(id, method, params).await.into_iter().collect(),
             Some(Fault::Error(code, message)) => vec![Err(json!({ "code": code, "message": message }))],
             Some(Fault::Result(result)) => vec![Ok(result.clone())],
@@ -228,18 +230,18 @@ impl FakePeer {
         let (line, limit) = (number("line"), number("limit"));
         let range = TextRange { line: line.unwrap_or(1), limit: limit.unwrap_or(usize::MAX) };
         let buffer = self.text_of(path);
-        let text = match (buffer, &self.script.disk, AbsPath::new(path)) {
+        let text = match (buffer, &self.script.files.disk, AbsPath::new(path)) {
             (Some(text), _, _) => Some(text),
-            (None, Some(disk), Ok(path)) => decoded(disk.as_ref(), &path, self.script.decoding).await,
+            (None, Some(disk), Ok(path)) => decoded(disk.as_ref(), &path, self.script.files.decoding).await,
             _ => None,
         };
-        match (text, &self.script.cut_range) {
+        match (text, &self.script.files.cut_range) {
             (Some(text), Some(cut_range)) => Ok(json!({ "content": cut_range(&text, line, limit) })),
             (Some(text), None) => {
                 let lines = text.split_inclusive('\n').skip(range.line.saturating_sub(1)).take(range.limit);
                 Ok(json!({ "content": lines.collect::<String>() }))
             }
-            (None, _) if self.script.missing_is_empty => Ok(json!({ "content": "" })),
+            (None, _) if self.script.files.missing_is_empty => Ok(json!({ "content": "" })),
             (None, _) => {
                 Err(json!({ "code": -32002, "message": "Resource not found", "data": { "uri": path } }))
             }
@@ -247,7 +249,7 @@ impl FakePeer {
     }
 
     async fn write(self: &Arc<Self>, params: &Value) -> Response {
-        if let Some(after) = self.script.writes_after {
+        if let Some(after) = self.script.files.writes_after {
             let (peer, params) = (self.clone(), params.clone());
             tokio::spawn(async move {
                 tokio::time::sleep(after).await;
@@ -260,12 +262,12 @@ impl FakePeer {
 
     async fn apply_write(&self, params: &Value) -> Response {
         let text = |key: &str| params.get(key).and_then(Value::as_str).unwrap_or_default();
-        match (&self.script.disk, AbsPath::new(text("path"))) {
-            (Some(disk), Ok(path)) if self.script.saves => {
+        match (&self.script.files.disk, AbsPath::new(text("path"))) {
+            (Some(disk), Ok(path)) if self.script.files.saves => {
                 let refused =
                     |error: system::SystemError| json!({ "code": -32603, "message": error.to_string() });
                 let content = text("content");
-                match self.script.decoding {
+                match self.script.files.decoding {
                     Decoding::Proper => disk.write_text(&path, content).await,
                     Decoding::Raw | Decoding::Plain => disk.write(&path, content.as_bytes()).await,
                 }
@@ -287,7 +289,9 @@ impl FakePeer {
                 self.until(|state| state.taken_back.contains(id)).await;
                 outcome(json!({ "outcome": "cancelled" }))
             }
-            None if self.script.allows => outcome(json!({ "outcome": "selected", "optionId": "allow_once" })),
+            None if self.script.answers.allows => {
+                outcome(json!({ "outcome": "selected", "optionId": "allow_once" }))
+            }
             None => {
                 self.lock().record_violation("a permission was asked for that nobody expected".to_owned());
                 outcome(json!({ "outcome": "cancelled" }))
@@ -455,9 +459,9 @@ impl State {
     fn create_terminal(&mut self, script: &EditorScript, params: &Value) -> Response {
         let line = params.pointer("/args").and_then(Value::as_array).and_then(|args| args.last());
         let line = line.and_then(Value::as_str).unwrap_or_default();
-        let reuses_ids = script.reuses_ids;
-        let started = script.start_terminal.as_ref().map(|start_terminal| start_terminal(params));
-        let Some(script) = started.or_else(|| script.terminals.get(line).cloned()) else {
+        let reuses_ids = script.terminals.reuses_ids;
+        let started = script.terminals.start.as_ref().map(|start_terminal| start_terminal(params));
+        let Some(script) = started.or_else(|| script.terminals.by_line.get(line).cloned()) else {
             return Err(json!({ "code": -32603, "message": format!("no script for {line:?}") }));
         };
         self.ran.push(line.to_owned());

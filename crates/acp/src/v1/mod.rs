@@ -30,14 +30,14 @@ use std::sync::Arc;
 impl Version for V1 {
     fn session_parts(connection: &Connection, peer: &Peer, session: &SessionId) -> SessionParts<Self> {
         let options = &connection.options;
-        let set = Arc::new(ToolSet::new(options.client_tools));
+        let set = Arc::new(ToolSet::new(options.machines.client_tools));
         let system = Arc::new(AcpSystem::new(
-            options.local.clone(),
+            options.machines.local.clone(),
             session.clone(),
             peer.connection.clone(),
             peer.outbox.clone(),
             UsedCapabilities { tools: set.clone(), ..peer.traits.capabilities.clone() },
-            options.client_timeout,
+            options.bounds.timeout,
         ));
         let projection = to_acp::Projection::live(peer.traits.optional_updates(connection));
         let choice = peer.traits.capabilities.advertised.anything().then_some(set);

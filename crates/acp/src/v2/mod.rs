@@ -22,7 +22,7 @@ use std::sync::Arc;
 impl Version for V2 {
     fn session_parts(connection: &Connection, peer: &Peer, session: &SessionId) -> SessionParts<Self> {
         let client = AcpClient::new(connection, peer, session, to_acp::Projection::default());
-        SessionParts { client, system: connection.options.local.clone() }
+        SessionParts { client, system: connection.options.machines.local.clone() }
     }
 
     async fn route(

@@ -40,7 +40,8 @@ impl Models for ModelsWithCredentials {
 
 /// Logs out twice and in twice; returns the states that the client was notified of.
 async fn status_updates(script: EditorScript, credentials: Credentials) -> Vec<Value> {
-    let (login, logout) = if script.v2 { ("auth/login", "auth/logout") } else { ("authenticate", "logout") };
+    let (login, logout) =
+        if script.is_version_2() { ("auth/login", "auth/logout") } else { ("authenticate", "logout") };
     let disk = FakeSystem::new();
     disk.add_file("/w/a.txt", "");
     let disk = Arc::new(disk);
@@ -119,7 +120,7 @@ fn new() -> Value {
 
 /// Returns an editor that lets its user authenticate in a terminal.
 fn with_login() -> EditorScript {
-    EditorScript { login: true, ..EditorScript::default() }
+    EditorScript::default().login()
 }
 
 #[tokio::test]
@@ -163,7 +164,7 @@ async fn a_user_without_a_model_can_continue_with_the_pilot() {
 #[tokio::test]
 async fn a_client_without_a_login_is_never_stuck() {
     for name in [ClientName::Known, ClientName::Not, ClientName::As("obsidian-agent-client", "0.10.6")] {
-        let (editor, _) = unset(EditorScript { name, ..EditorScript::default() });
+        let (editor, _) = unset(EditorScript::default().named(name));
         let methods = editor.initialize().await["authMethods"].take();
         assert_eq!(methods.as_array().unwrap().len(), 1);
         editor.ok("authenticate", json!({"methodId": "tiller-provider"})).await;

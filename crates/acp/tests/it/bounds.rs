@@ -77,12 +77,12 @@ fn prompt(session: &str) -> Value {
 async fn a_client_that_does_not_read_pauses_the_model_at_4_mib_without_loss() {
     for (script, events) in [
         (EditorScript::full(), Events::Off),
-        (EditorScript { native: true, ..EditorScript::full() }, Events::Tiller),
+        (EditorScript::full().native(), Events::Tiller),
         (EditorScript::v2(), Events::Off),
     ] {
         let mut fixture = fixture([whole()]);
         fixture.options.events = events;
-        let v2 = script.v2;
+        let v2 = script.is_version_2();
         let editor = fixture.connect(script);
         let session = editor.session("/w").await;
         editor.read(false);

@@ -166,7 +166,7 @@ impl Fixture {
         let mut fixture = Self { store, runtime, options, disk, script, session: String::new() };
         let editor = fixture.editor();
         fixture.session = editor.session("/w").await;
-        match fixture.script.v2 {
+        match fixture.script.is_version_2() {
             true => drop(editor.turn(&fixture.session, "say hi").await),
             false => drop(editor.prompt(&fixture.session, "say hi").await.unwrap()),
         }
@@ -184,7 +184,7 @@ impl Fixture {
         let directories = json!(["/lib"]);
         match method {
             "session/new" => json!({"cwd": "/w", "mcpServers": []}),
-            "session/resume" if self.script.v2 => json!({
+            "session/resume" if self.script.is_version_2() => json!({
                 "sessionId": self.session, "cwd": "/w", "mcpServers": [], "replayFrom": {"type": "start"},
                 "additionalDirectories": directories,
             }),
@@ -213,7 +213,7 @@ const METHODS: [(bool, &str); 6] = [
 ];
 
 fn script(v2: bool) -> EditorScript {
-    EditorScript { v2, ..EditorScript::default() }
+    EditorScript::default().version_2(v2)
 }
 
 #[tokio::test]

@@ -52,7 +52,8 @@ async fn the_answer_to_session_new_comes_before_its_updates() {
 // Scenario 1: reads and writes are advertised.
 #[tokio::test]
 async fn an_edit_goes_through_the_editor() {
-    let script = EditorScript { read: true, write: true, ..EditorScript::default() }
+    let script = EditorScript::default()
+        .offering(true, true, false)
         .buffer("/w/a.txt", "one unsaved\n")
         .permissions([Answer::Select("allow_once")]);
     let stage = stage(script, [edit(), Reply::text("done")]);
@@ -78,7 +79,7 @@ async fn an_edit_goes_through_the_editor() {
 #[tokio::test]
 async fn an_approved_write_reaches_the_editor_in_full() {
     let script =
-        EditorScript { write: true, ..EditorScript::default() }.permissions([Answer::Select("allow_once")]);
+        EditorScript::default().offering(false, true, false).permissions([Answer::Select("allow_once")]);
     let stage = stage(script, [write(), Reply::text("done")]);
     let session = stage.editor.session("/w").await;
     assert_eq!(ended(stage.editor.prompt(&session, "write").await), "end_turn");
@@ -101,8 +102,7 @@ async fn a_write_that_is_not_approved_does_not_happen() {
         Answer::Error,
     ] {
         for flag in [true, false] {
-            let script =
-                EditorScript { write: flag, ..EditorScript::default() }.permissions([answer.clone()]);
+            let script = EditorScript::default().offering(false, flag, false).permissions([answer.clone()]);
             let goes_on = answer != Answer::Cancelled;
             let stage = stage(script, [write()].into_iter().chain(goes_on.then(|| Reply::text("well"))));
             let session = stage.editor.session("/w").await;
@@ -488,7 +488,7 @@ async fn queued_updates_are_sent_without_further_events() {
 /// Some editors return an empty text instead of an error for a missing file.
 #[tokio::test]
 async fn a_file_that_is_missing_may_read_as_empty() {
-    let script = EditorScript { allows: true, missing_is_empty: true, ..EditorScript::full() };
+    let script = EditorScript::full().allowing().missing_is_empty();
     let stage = stage(script, [write(), Reply::text("done")]);
     let session = stage.editor.session("/w").await;
     assert_eq!(ended(stage.editor.prompt(&session, "write").await), "end_turn");

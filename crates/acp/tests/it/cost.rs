@@ -33,7 +33,7 @@ fn usd(amount: f64) -> Value {
 #[tokio::test]
 async fn the_cost_of_a_session_is_summed_across_restarts_and_names_unpriced_tokens() {
     let store = Arc::<MemoryStore>::default();
-    let native = EditorScript { native: true, ..EditorScript::default() };
+    let native = EditorScript::default().native();
     let first = stage_on(model(Some(1.0), &["a", "b"]), store.clone(), native, |_| {});
     let events = json!({ "_meta": { "tiller": { "events": true } } });
     first.editor.ok("initialize", json!({ "protocolVersion": 1, "clientCapabilities": events })).await;

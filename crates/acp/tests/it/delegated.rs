@@ -15,7 +15,7 @@ fn call(name: &str, arguments: Value) -> Reply {
 }
 
 fn allowing() -> EditorScript {
-    EditorScript { allows: true, ..EditorScript::full() }
+    EditorScript::full().allowing()
 }
 
 /// Returns the results given to the model for its calls so far, in order.
@@ -33,7 +33,7 @@ async fn two_edits_through_an_editor_that_writes_late_both_persist() {
     let edit = |old: &str, new: &str| {
         call("file_edit", json!({"path": "a.txt", "old_string": old, "new_string": new}))
     };
-    let script = EditorScript { writes_after: Some(Duration::from_millis(700)), ..allowing() };
+    let script = allowing().writes_after(Duration::from_millis(700));
     let stage = stage(script, [edit("one", "1"), edit("two", "2"), Reply::text("done")]);
     let session = stage.editor.session("/w").await;
     stage.editor.prompt(&session, "go").await.unwrap();
@@ -141,7 +141,7 @@ async fn a_lone_surrogate_in_a_prompt_is_replaced_and_the_prompt_runs() {
 }
 
 fn two_machines(script: EditorScript, replies: impl IntoIterator<Item = Reply>) -> Stage {
-    stage_with(Arc::default(), script, replies, |options| options.client_tools = ClientTools::Ide)
+    stage_with(Arc::default(), script, replies, |options| options.machines.client_tools = ClientTools::Ide)
 }
 
 #[tokio::test(start_paused = true)]
@@ -180,7 +180,7 @@ async fn a_directory_on_the_editors_machine_is_accepted_with_two_machines() {
     for (set, script) in
         [(ClientTools::Transparent, EditorScript::full()), (ClientTools::Ide, EditorScript::default())]
     {
-        let stage = stage_with(Arc::default(), script, [], |options| options.client_tools = set);
+        let stage = stage_with(Arc::default(), script, [], |options| options.machines.client_tools = set);
         stage.editor.initialize().await;
         let new = json!({"cwd": "/theirs", "mcpServers": []});
         assert_eq!(stage.editor.error("session/new", new).await.0, -32602, "{set:?}");

@@ -57,7 +57,7 @@ async fn a_command_is_in_the_title_or_in_a_block_and_never_twice() {
 #[tokio::test]
 async fn clients_that_show_only_titles_get_the_whole_question_in_the_title() {
     for (name, version) in [("vscode-acp-client", "0.2.0"), ("CodeCompanion.nvim", "1.0.0")] {
-        let script = EditorScript { name: ClientName::As(name, version), ..EditorScript::default() };
+        let script = EditorScript::default().named(ClientName::As(name, version));
         let script = script.permissions([Answer::Select("reject_once"), Answer::Select("reject_once")]);
         let edit = json!({"path": "a.txt", "old_string": "two", "new_string": "2"});
         let run = Reply::calls(&[("bash", json!({"command": "git push\nrm x"}))]);
@@ -101,7 +101,7 @@ async fn subagent_tasks_are_one_plan_and_titled_thoughts() {
 async fn a_new_file_is_not_requested_from_a_client_that_reads_from_disk() {
     let write = || Reply::calls(&[("file_write", json!({"path": "new.txt", "content": "text\n"}))]);
     for (name, asked) in [(ClientName::As("acpx", "0.19.1"), 1), (ClientName::Not, 3)] {
-        let script = EditorScript { read: true, write: true, saves: true, name, ..EditorScript::default() };
+        let script = EditorScript::default().offering(true, true, false).saving().named(name);
         let script = script.permissions([Answer::Select("allow_once")]);
         let stage = stage(script, [write(), Reply::text("done")]);
         let session = stage.editor.session("/w").await;
@@ -116,8 +116,7 @@ async fn a_new_file_is_not_requested_from_a_client_that_reads_from_disk() {
 
 #[tokio::test]
 async fn a_buffer_without_a_file_is_not_overwritten_unread() {
-    let script =
-        EditorScript { read: true, write: true, ..EditorScript::default() }.buffer("/w/new.txt", "mine\n");
+    let script = EditorScript::default().offering(true, true, false).buffer("/w/new.txt", "mine\n");
     let write = Reply::calls(&[("file_write", json!({"path": "new.txt", "content": "text\n"}))]);
     let stage = stage(script, [write, Reply::text("done")]);
     let session = stage.editor.session("/w").await;

@@ -33,14 +33,10 @@ async fn each_known_clients_view_of_a_turn_matches_its_golden_file() {
 async fn shown(client: &Client) -> String {
     let capabilities: Value = serde_json::from_str(client.capabilities).unwrap();
     let flag = |path: &str| capabilities.pointer(path) == Some(&json!(true));
-    let script = EditorScript {
-        name: client_name(client),
-        read: flag("/fs/readTextFile"),
-        write: flag("/fs/writeTextFile"),
-        terminal: flag("/terminal"),
-        start_terminal: Some(Arc::new(|_| TerminalScript::exits(PRINTED, 0))),
-        ..EditorScript::default()
-    };
+    let script = EditorScript::default()
+        .offering(flag("/fs/readTextFile"), flag("/fs/writeTextFile"), flag("/terminal"))
+        .named(client_name(client))
+        .start_terminal(Arc::new(|_| TerminalScript::exits(PRINTED, 0)));
     let script = script.permissions([Answer::Select("allow_once"), Answer::Select("allow_once")]);
     let edit = json!({"path": "/w/a.txt", "old_string": "two", "new_string": "2"});
     let tasks = json!({"tasks": [{"subject": "Edit"}, {"subject": "Run"}]});

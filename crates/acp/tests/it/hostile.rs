@@ -67,7 +67,9 @@ fn editor(reuses_ids: bool) -> EditorScript {
         exit: Some(json!({"exitCode": null, "signal": null})),
         ignores_kill: true,
     };
-    EditorScript { allows: true, reuses_ids, ..EditorScript::full() }
+    EditorScript::full()
+        .allowing()
+        .reuses_ids(reuses_ids)
         .command(LINES[0], shifting)
         .command(LINES[1], silent)
 }

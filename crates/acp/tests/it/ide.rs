@@ -11,7 +11,7 @@ use std::sync::Arc;
 use system::fake::Script;
 
 fn two_machines(script: EditorScript, replies: impl IntoIterator<Item = Reply>) -> Stage {
-    stage_with(Arc::default(), script, replies, |options| options.client_tools = ClientTools::Ide)
+    stage_with(Arc::default(), script, replies, |options| options.machines.client_tools = ClientTools::Ide)
 }
 
 fn call(name: &str, arguments: Value) -> Reply {
@@ -66,9 +66,10 @@ async fn each_tool_is_offered_with_its_capability_and_set_only() {
         (true, true, true),
     ] {
         for set in ClientTools::ALL {
-            let script = EditorScript { read, write, terminal, ..EditorScript::default() };
+            let script = EditorScript::default().offering(read, write, terminal);
             let replies = [Reply::text("x")];
-            let stage = stage_with(Arc::default(), script, replies, |options| options.client_tools = set);
+            let stage =
+                stage_with(Arc::default(), script, replies, |options| options.machines.client_tools = set);
             let session = stage.editor.session("/w").await;
             run(&stage, &session, 0).await;
             let all = [
@@ -93,14 +94,15 @@ async fn the_agents_own_tools_stay_on_its_machine() {
     let sets =
         [(ClientTools::Ide, "on the agent's machine, not on yours"), (ClientTools::Off, "on this machine")];
     for (set, machine) in sets {
-        let script = EditorScript { allows: true, ..EditorScript::full() }.buffer("/w/a.txt", "buffer\n");
+        let script = EditorScript::full().allowing().buffer("/w/a.txt", "buffer\n");
         let replies = [
             call("file_read", json!({"path": "a.txt"})),
             call("file_edit", json!({"path": "a.txt", "old_string": "one", "new_string": "1"})),
             call("bash", json!({"command": "x"})),
             Reply::text("done"),
         ];
-        let stage = stage_with(Arc::default(), script, replies, |options| options.client_tools = set);
+        let stage =
+            stage_with(Arc::default(), script, replies, |options| options.machines.client_tools = set);
         stage.disk.on_command("x", |_| Script::exits(0).prints("here"));
         let session = stage.editor.session("/w").await;
         let results = run(&stage, &session, 3).await;
@@ -179,12 +181,10 @@ async fn commands_on_the_editors_machine_use_the_editors_form_and_read_no_input(
         ),
         ("acpx", "0.19.1", ("wc", vec!["-l", "a b"]), ("sh", vec!["-c", "wc -l; echo $X"])),
     ] {
-        let script = EditorScript {
-            name: ClientName::As(name, version),
-            start_terminal: Some(Arc::new(|_| TerminalScript::exits("ok\n", 0))),
-            allows: true,
-            ..EditorScript::full()
-        };
+        let script = EditorScript::full()
+            .named(ClientName::As(name, version))
+            .start_terminal(Arc::new(|_| TerminalScript::exits("ok\n", 0)))
+            .allowing();
         let replies = [
             call("ide_terminal", json!({"command": "wc", "args": ["-l", "a b"]})),
             call("ide_terminal", json!({"command": "wc -l; echo $X"})),
@@ -204,12 +204,10 @@ async fn commands_on_the_editors_machine_use_the_editors_form_and_read_no_input(
 
 #[tokio::test(start_paused = true)]
 async fn a_terminal_probe_is_not_displayed_and_an_unsafe_terminal_disables_the_tool() {
-    let script = EditorScript {
-        name: ClientName::Not,
-        start_terminal: Some(Arc::new(|_| TerminalScript::exits("", 0))),
-        allows: true,
-        ..EditorScript::full()
-    };
+    let script = EditorScript::full()
+        .named(ClientName::Not)
+        .start_terminal(Arc::new(|_| TerminalScript::exits("", 0)))
+        .allowing();
     let replies = [
         call("ide_terminal", json!({"command": "make"})),
         call("ide_terminal", json!({"command": "make"})),
@@ -233,16 +231,14 @@ async fn a_terminal_probe_is_not_displayed_and_an_unsafe_terminal_disables_the_t
 
 #[tokio::test(start_paused = true)]
 async fn a_read_on_the_editors_machine_returns_the_requested_lines() {
-    let script = EditorScript {
-        name: ClientName::Not,
+    let script = EditorScript::full()
+        .named(ClientName::Not)
         // Counts from zero.
-        cut_range: Some(Arc::new(|text, line, limit| {
+        .cut_range(Arc::new(|text, line, limit| {
             let lines = text.split_inclusive('\n').skip(line.unwrap_or(0));
             lines.take(limit.unwrap_or(usize::MAX)).collect()
-        })),
-        allows: true,
-        ..EditorScript::full()
-    };
+        }))
+        .allowing();
     let replies = [
         call("ide_read_file", json!({"path": "b", "line": 2, "limit": 1})),
         call("ide_read_file", json!({"path": "b", "line": 3})),
@@ -257,8 +253,7 @@ async fn a_read_on_the_editors_machine_returns_the_requested_lines() {
 
 #[tokio::test(start_paused = true)]
 async fn a_command_that_times_out_keeps_its_output() {
-    let script = EditorScript { allows: true, ..EditorScript::full() }
-        .command("serve", TerminalScript::hangs("listening\n"));
+    let script = EditorScript::full().allowing().command("serve", TerminalScript::hangs("listening\n"));
     let stage = two_machines(
         script,
         [call("ide_terminal", json!({"command": "serve", "timeout": 5})), Reply::text("done")],
@@ -274,9 +269,7 @@ async fn a_command_that_times_out_keeps_its_output() {
 
 #[tokio::test]
 async fn files_on_the_editors_machine_are_read_and_written_there() {
-    let script = EditorScript { allows: true, ..EditorScript::full() }
-        .buffer("/w/b", "unsaved\n2\n3\n")
-        .buffer("/w/empty", "");
+    let script = EditorScript::full().allowing().buffer("/w/b", "unsaved\n2\n3\n").buffer("/w/empty", "");
     let replies = [
         call("ide_write_file", json!({"path": "b", "content": "blind"})),
         call("ide_read_file", json!({"path": "b", "line": 2, "limit": 1})),
@@ -332,7 +325,8 @@ async fn an_unsupported_ide_tool_names_the_alternative_without_asking_for_permis
             .map(|(name, arguments, _)| call(name, arguments))
             .into_iter()
             .chain([Reply::text("done")]);
-        let stage = stage_with(Arc::default(), script, replies, |options| options.client_tools = set);
+        let stage =
+            stage_with(Arc::default(), script, replies, |options| options.machines.client_tools = set);
         let session = stage.editor.session("/w").await;
         assert_eq!(run(&stage, &session, 3).await, calls.clone().map(|(_, _, text)| text), "{set:?}");
         assert!(stage.editor.calls("session/request_permission").is_empty());

@@ -14,14 +14,14 @@ use std::sync::Arc;
 use system::{AbsPath, FakeSystem};
 
 fn native() -> EditorScript {
-    EditorScript { native: true, ..EditorScript::default() }
+    EditorScript::default().native()
 }
 
 #[tokio::test]
 async fn an_unknown_model_is_an_error_that_names_similar_ones() {
-    let scripts = [native(), EditorScript { native: true, ..EditorScript::v2() }];
+    let scripts = [native(), EditorScript::v2().native()];
     for script in scripts {
-        let v2 = script.v2;
+        let v2 = script.is_version_2();
         let stage = stage(script, []);
         let session = stage.editor.session("/w").await;
         for name in ["fake/modle", "fake/", "", "/", "fak/model", "nobody/nothing", "\u{202e}", "a b/c"] {
@@ -173,7 +173,7 @@ async fn titles_and_names_contain_no_hidden_characters() {
 async fn replayed_updates_are_sanitised_like_live_ones() {
     let scripts = [EditorScript::default(), EditorScript::v2()];
     for script in scripts {
-        let method = if script.v2 { "session/resume" } else { "session/load" };
+        let method = if script.is_version_2() { "session/resume" } else { "session/load" };
         let (store, _) = stored(&format!("say{HIDDEN} it"), &format!("A{HIDDEN} title")).await;
         let stage = stage_with(store, script, [], |_| {});
         stage.editor.initialize().await;
@@ -234,7 +234,8 @@ async fn an_unknown_permission_outcome_is_a_rejection_and_the_turn_continues() {
     ];
     for v2 in [false, true] {
         for outcome in &outcomes {
-            let script = EditorScript { v2, ..EditorScript::default() }
+            let script = EditorScript::default()
+                .version_2(v2)
                 .fault("session/request_permission", Fault::Result(outcome.clone()));
             let write = Reply::calls(&[("file_write", json!({"path": "new.txt", "content": "x"}))]);
             let stage = stage(script, [write, Reply::text("well")]);
@@ -245,7 +246,7 @@ async fn an_unknown_permission_outcome_is_a_rejection_and_the_turn_continues() {
             stage.editor.close().await.unwrap();
         }
         // A cancelled request ends the turn.
-        let script = EditorScript { v2, ..EditorScript::default() }.permissions([Answer::Cancelled]);
+        let script = EditorScript::default().version_2(v2).permissions([Answer::Cancelled]);
         let write = Reply::calls(&[("file_write", json!({"path": "new.txt", "content": "x"}))]);
         let stage = stage(script, [write]);
         assert_eq!(turn(&stage, v2).await, "cancelled");

@@ -15,7 +15,7 @@ use system::AbsPath;
 use tokio::sync::Notify;
 
 fn native() -> EditorScript {
-    EditorScript { native: true, ..EditorScript::default() }
+    EditorScript::default().native()
 }
 
 async fn kosmokrator_session(stage: &Stage) -> String {
@@ -325,7 +325,7 @@ async fn the_history_is_replayed_as_native_events_too() {
     ];
     for (method, introduction) in methods {
         let second = *method == "session/resume";
-        let script = EditorScript { v2: second, ..native() };
+        let script = native().version_2(second);
         let stage = stage_with(store.clone(), script, [], |_| {});
         stage.editor.ok("initialize", introduction.clone()).await;
         let load = json!({ "sessionId": session, "cwd": "/w", "replayFrom": { "type": "start" } });

@@ -118,10 +118,10 @@ async fn additional_directories_replace_the_list_and_bound_the_tools() {
 #[tokio::test]
 async fn a_question_is_a_form_if_the_client_supports_forms() {
     let accept = json!({"action": "accept", "content": {"answer": "blue"}});
-    let forms = Some([accept, json!({"action": "decline"})].into());
+    let forms = [accept, json!({"action": "decline"})];
     let ask = |name: &str, arguments: Value| Reply::calls(&[(name, arguments)]);
     let stage = stage(
-        EditorScript { forms, ..EditorScript::default() },
+        EditorScript::default().forms(forms),
         [
             ask("ask_choice", json!({"question": "Which colour?", "choices": ["red", "blue"]})),
             ask("ask_user", json!({"question": "Why?"})),

@@ -20,7 +20,7 @@ async fn kosmokrator_session(stage: &Stage) -> String {
 }
 
 fn native() -> EditorScript {
-    EditorScript { native: true, ..EditorScript::default() }
+    EditorScript::default().native()
 }
 
 /// Returns the methods of the agent's messages, without responses; updates by their kind.

@@ -9,7 +9,7 @@ use serde_json::json;
 async fn a_rewind_goes_through_the_editor_and_keeps_what_the_user_typed() {
     let edit = json!({"path": "a.txt", "old_string": "one", "new_string": "ONE"});
     let replies = [Reply::calls(&[("file_edit", edit)]), Reply::text("done")];
-    let script = EditorScript { allows: true, native: true, ..EditorScript::full() };
+    let script = EditorScript::full().allowing().native();
     // The user has typed two lines at the end without saving.
     let script = script.buffer("/w/a.txt", "one\ntwo\nthree\nmine\n");
     let stage = stage(script, replies);
@@ -50,7 +50,7 @@ async fn a_rewind_goes_through_the_editor_and_keeps_what_the_user_typed() {
 async fn a_change_is_restored_on_disk_if_the_editor_has_no_files() {
     let write = json!({"path": "new.txt", "content": "new\n"});
     let replies = [Reply::calls(&[("file_write", write)]), Reply::text("done")];
-    let script = EditorScript { allows: true, ..EditorScript::default() };
+    let script = EditorScript::default().allowing();
     let stage = stage_with(std::sync::Arc::default(), script, replies, |_| {});
     let session = stage.editor.session("/w").await;
     stage.editor.prompt(&session, "write").await.unwrap();

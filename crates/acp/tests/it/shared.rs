@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 fn script() -> EditorScript {
-    EditorScript { shares: true, ..EditorScript::default() }
+    EditorScript::default().sharing()
 }
 
 fn alone(replies: impl IntoIterator<Item = Reply>, script: EditorScript) -> Stage {
@@ -70,9 +70,9 @@ async fn a_leaving_client_keeps_the_session_open_for_the_others() {
         [Reply::Hang(text_events("half ")), Reply::calls(&[("file_write", write)]), Reply::text("done")];
     // The first client offers files; after it has left, those of the second would be used, which
     // offers none.
-    let stage = alone(replies, EditorScript { shares: true, ..EditorScript::full() });
+    let stage = alone(replies, EditorScript::full().sharing());
     let session = stage.editor.session("/w").await;
-    let second = stage.join(EditorScript { allows: true, ..script() });
+    let second = stage.join(script().allowing());
     second.initialize().await;
     second.ok("session/resume", load(&session)).await;
     let (_, running) = stage.editor.start("session/prompt", prompt(&session, "1"));
@@ -167,7 +167,7 @@ async fn a_session_can_be_opened_immediately_after_its_closing() {
 async fn an_unresponsive_client_does_not_delay_the_others() {
     let write = json!({"path": "new.txt", "content": "new\n"});
     let replies = [Reply::calls(&[("file_write", write)]), Reply::text("done")];
-    let stage = alone(replies, EditorScript { allows: true, ..script() });
+    let stage = alone(replies, script().allowing());
     let session = stage.editor.session("/w").await;
     let second = stage.join(script().fault("session/request_permission", Fault::Silence));
     second.initialize().await;
@@ -181,9 +181,10 @@ async fn an_unresponsive_client_does_not_delay_the_others() {
 
 #[tokio::test]
 async fn the_tools_of_a_client_are_removed_when_it_leaves() {
-    let full = EditorScript { shares: true, ..EditorScript::full() };
+    let full = EditorScript::full().sharing();
     let replies = [Reply::text("with"), Reply::text("without")];
-    let stage = stage_with(Arc::default(), full, replies, |options| options.client_tools = ClientTools::Ide);
+    let stage =
+        stage_with(Arc::default(), full, replies, |options| options.machines.client_tools = ClientTools::Ide);
     let session = stage.editor.session("/w").await;
     let second = stage.join(script());
     second.initialize().await;

@@ -64,6 +64,7 @@ async fn initialize_reports_the_capabilities_and_works_once() {
     assert_eq!((&answer["protocolVersion"], &answer["info"]["name"]), (&json!(2), &json!("tiller")));
     let session = &answer["capabilities"]["session"];
     assert_eq!(session["prompt"], json!({"image": {}, "embeddedContext": {}}));
+    assert_eq!(session["mcp"], json!({"stdio": {}, "http": {}}));
     for capability in ["delete", "additionalDirectories", "fork", "archive", "title", "status"] {
         assert_eq!(session[capability], json!({}), "{capability}");
     }
@@ -162,7 +163,7 @@ async fn a_command_is_shown_in_a_terminal_owned_by_the_agent() {
 async fn a_question_needs_the_user() {
     let ask = Reply::calls(&[("ask_user", json!({"question": "Which?"}))]);
     let accept = json!({"action": "accept", "content": {"answer": "blue"}});
-    let script = EditorScript { forms: Some([accept].into()), ..EditorScript::v2() };
+    let script = EditorScript::v2().forms([accept]);
     let stage = stage(script, [ask, Reply::text("blue it is")]);
     let session = stage.editor.session("/w").await;
     stage.editor.turn(&session, "ask").await;
@@ -310,7 +311,7 @@ async fn methods_of_version_1_only_are_unknown_in_version_2() {
 #[tokio::test]
 async fn files_are_rewound_in_version_2_too() {
     let write = json!({"path": "new.txt", "content": "new\n"});
-    let script = EditorScript { allows: true, ..EditorScript::v2() };
+    let script = EditorScript::v2().allowing();
     let stage = stage(script, [Reply::calls(&[("file_write", write)]), Reply::text("done")]);
     let session = stage.editor.session("/w").await;
     stage.editor.turn(&session, "write").await;

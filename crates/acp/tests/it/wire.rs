@@ -24,6 +24,7 @@ async fn initialize_reports_the_agents_capabilities() {
     {
         assert_eq!(can["sessionCapabilities"][capability], json!({}), "{capability}");
     }
+    assert_eq!(can["mcpCapabilities"], json!({"http": true, "sse": true}));
     assert_eq!(can["auth"], json!({"logout": {}, "status": {}}));
     let methods = answer["authMethods"].as_array().unwrap();
     assert_eq!((methods.len(), &methods[0]["id"]), (1, &json!("tiller-provider")));
@@ -59,8 +60,9 @@ async fn nothing_works_before_initialize_and_a_second_one_is_refused() {
 
 #[tokio::test]
 async fn bad_lines_are_answered_and_the_connection_lives() {
-    let stage =
-        stage_with(Default::default(), EditorScript::default(), [], |options| options.frame_cap = 100_000);
+    let stage = stage_with(Default::default(), EditorScript::default(), [], |options| {
+        options.bounds.line_bytes = 100_000
+    });
     stage.editor.initialize().await;
     let long = format!("{}\n", "x".repeat(200_000));
     let deep = format!("{}\n", "[".repeat(90_000));
@@ -98,7 +100,7 @@ async fn bad_lines_are_answered_and_the_connection_lives() {
 async fn an_error_has_the_id_of_its_line_if_readable() {
     let scripts = [EditorScript::default(), EditorScript::v2()];
     for script in scripts {
-        let stage = stage_with(Default::default(), script, [], |options| options.frame_cap = 100_000);
+        let stage = stage_with(Default::default(), script, [], |options| options.bounds.line_bytes = 100_000);
         let deep = format!("{}{}", "[".repeat(120), "]".repeat(120));
         let long = "x".repeat(200_000);
         let bad = |code: i64, line: &str| (code, line.to_owned());
@@ -166,7 +168,7 @@ async fn an_error_has_the_id_of_its_line_if_readable() {
 
 #[tokio::test]
 async fn the_internal_method_for_bad_lines_cannot_be_called() {
-    let stage = stage(EditorScript { native: true, ..EditorScript::default() }, []);
+    let stage = stage(EditorScript::default().native(), []);
     stage.editor.initialize().await;
     let made_up = json!({"code": -32000, "message": "made up"});
     for method in
@@ -335,7 +337,7 @@ async fn responses_out_of_order_reach_their_requests() {
     const READS: &str = "fs/read_text_file";
     let read = |name: &'static str| ("file_read", json!({"path": name}));
     let reads = Reply::calls(&[read("a.txt"), read("b.txt"), read("c.txt")]);
-    let script = EditorScript { allows: true, ..EditorScript::full() }.fault(READS, Fault::Silence);
+    let script = EditorScript::full().allowing().fault(READS, Fault::Silence);
     let stage = stage(script, [reads, Reply::text("done")]);
     let session = stage.editor.session("/w").await;
     let prompt = json!({"sessionId": session, "prompt": [{"type": "text", "text": "read"}]});

@@ -7,7 +7,10 @@ use crate::{
         rules::{BLOCKED_PATHS, NOT_BLOCKED},
     },
 };
-use system::{AbsPath, PrivateTemp, ResourceLimits, Route, Sandbox, SandboxLevel, SandboxSupport};
+use system::{
+    AbsPath, PrivateTemp, ProtectedPaths, ResourceLimits, Route, Sandbox, SandboxLevel, SandboxSupport,
+    SecretPaths, WritablePaths,
+};
 
 /// The configuration of the sandbox for commands; resolved once, when the settings are loaded.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -173,25 +176,27 @@ pub(crate) fn sandbox(bounds: &Bounds<'_>) -> Sandbox {
     let built_in = BLOCKED_PATHS.iter().filter(|pattern| !pattern.contains(".git/"));
     let unread = rules.deny.iter().filter_map(|rule| rule.unread()).map(str::to_owned);
     let own = blocked_paths.iter().cloned().chain(unread);
-    Sandbox {
-        level,
-        network: options.network,
-        writable: roots.iter().chain(&options.writable).chain(&options.shared).cloned().collect(),
+    let protected = ProtectedPaths {
         guarded: below(&mut protected::all().chain(git))
             .into_iter()
             .chain(options.guarded.iter().cloned())
             .collect(),
         reserved: below(&mut protected::all().chain([protected::CARGO])),
         nested: protected::all().map(str::to_owned).collect(),
-        temp: temp.iter().filter(is_kept).cloned().collect(),
-        shared: options.shared.clone(),
-        limits: options.limits,
-        hidden: options.hidden.clone(),
-        secrets: built_in.map(|pattern| (*pattern).to_owned()).chain(own).collect(),
-        not_secret: NOT_BLOCKED.iter().map(|pattern| (*pattern).to_owned()).collect(),
-        blanked: Vec::new(),
         pinned: Vec::new(),
-    }
+    };
+    let writable = WritablePaths {
+        roots: roots.iter().chain(&options.writable).chain(&options.shared).cloned().collect(),
+        shared: options.shared.clone(),
+        temp: temp.iter().filter(is_kept).cloned().collect(),
+    };
+    let secret = SecretPaths {
+        hidden: options.hidden.clone(),
+        patterns: built_in.map(|pattern| (*pattern).to_owned()).chain(own).collect(),
+        exceptions: NOT_BLOCKED.iter().map(|pattern| (*pattern).to_owned()).collect(),
+        blanked: Vec::new(),
+    };
+    Sandbox { level, network: options.network, writable, protected, secret, limits: options.limits }
 }
 
 #[cfg(test)]

@@ -25,6 +25,6 @@ pub fn found_rules(root: &AbsPath, blocked_paths: &[String], limit: usize) -> Fo
 
 /// Returns the same rules for the sandbox of a session.
 pub(crate) fn of_sandbox(mut secrets: Sandbox, limit: usize) -> FoundRules {
-    secrets.secrets.extend(INTERNALS.map(str::to_owned));
+    secrets.secret.patterns.extend(INTERNALS.map(str::to_owned));
     FoundRules { secrets, limit: limit as u64, any_name: false }
 }

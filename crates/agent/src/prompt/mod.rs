@@ -31,7 +31,7 @@ pub(crate) struct ProjectSnapshot {
 /// these files, so editors receive no requests for them. Gives up after a timeout.
 pub(crate) async fn survey(system: &dyn System, cwd: &AbsPath, rules: &FoundRules) -> ProjectSnapshot {
     let look = async {
-        let repository = git::repository(system, cwd, &rules.secrets.shared).await;
+        let repository = git::repository(system, cwd, &rules.secrets.writable.shared).await;
         let git = match &repository {
             Some(root) => git::checked_out(system, root).await,
             None => git::NONE.to_owned(),

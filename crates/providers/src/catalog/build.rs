@@ -45,10 +45,10 @@ impl Catalog {
     pub(super) fn build(&self, provider: &str, model: &str) -> Result<Arc<dyn LanguageModel>, ModelError> {
         let options = self.options();
         let vendor = match provider {
-            "openai" => &options.openai,
-            "anthropic" => &options.anthropic,
-            GEMINI => &options.gemini,
-            name => options.custom.get(name).ok_or_else(|| self.unknown_provider(name))?,
+            "openai" => &options.vendors.openai,
+            "anthropic" => &options.vendors.anthropic,
+            GEMINI => &options.vendors.gemini,
+            name => options.vendors.custom.get(name).ok_or_else(|| self.unknown_provider(name))?,
         };
         let official = match provider {
             "openai" => Some((OPENAI_URL, "OPENAI_API_KEY")),
@@ -109,7 +109,7 @@ impl Catalog {
             info.context_size = info.context_size.min(reported);
         }
         let usual = if is_near(route.base_url) { limits::SILENCE_NEAR } else { limits::SILENCE };
-        let idle = route.vendor.silence.or(options.silence).unwrap_or(usual);
+        let idle = route.vendor.silence.or(options.attempts.silence).unwrap_or(usual);
         info.silence = Some(idle);
         let is_guided = info.profile == ToolProfile::Guided;
         let model = Arc::new(RemoteModel(Arc::new(Remote {
@@ -117,7 +117,7 @@ impl Catalog {
             base_url: route.base_url.to_owned(),
             targets: targets?,
             http: self.http.clone(),
-            tuning: Tuning { idle, tries: options.tries, retry_delay: options.retry_delay },
+            tuning: Tuning { idle, tries: options.attempts.tries, retry_delay: options.attempts.retry_delay },
             refused_options: self.refused_options.clone(),
         })));
         Ok(if is_guided { Arc::new(GuidedModel::new(model)) } else { model })
@@ -128,7 +128,7 @@ impl Catalog {
         let options = self.options();
         let built_in = ["openai", "anthropic", GEMINI, "local", "offline", "replay"];
         let names: Vec<&str> =
-            built_in.into_iter().chain(options.custom.keys().map(String::as_str)).collect();
+            built_in.into_iter().chain(options.vendors.custom.keys().map(String::as_str)).collect();
         let nearest = names
             .iter()
             .map(|known| (strsim::damerau_levenshtein(known, name), known))

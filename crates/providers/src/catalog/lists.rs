@@ -40,10 +40,13 @@ impl Catalog {
     /// by the address of a server that may need no key.
     fn configured(&self) -> Vec<(String, VendorOptions)> {
         let options = self.options();
-        let built_in =
-            [("openai", &options.openai), ("anthropic", &options.anthropic), (GEMINI, &options.gemini)];
+        let built_in = [
+            ("openai", &options.vendors.openai),
+            ("anthropic", &options.vendors.anthropic),
+            (GEMINI, &options.vendors.gemini),
+        ];
         let built_in = built_in.into_iter().filter(|(_, vendor)| vendor.is_configured());
-        let custom = options.custom.iter().map(|(name, vendor)| (name.as_str(), vendor));
+        let custom = options.vendors.custom.iter().map(|(name, vendor)| (name.as_str(), vendor));
         let custom = custom.filter(|(_, vendor)| vendor.base_url.is_some());
         built_in.chain(custom).map(|(name, vendor)| (name.to_owned(), vendor.clone())).collect()
     }
@@ -155,12 +158,16 @@ impl Catalog {
     pub(super) fn guess(&self, id: &str) -> ModelInfo {
         let (provider, model) = id.split_once('/').unwrap_or(("", id));
         let options = self.options();
-        let provider = build::provider(provider, &options.custom);
+        let provider = build::provider(provider, &options.vendors.custom);
         match provider {
-            "openai" => self.info(provider, &options.openai, model),
-            "anthropic" => self.info(provider, &options.anthropic, model),
-            GEMINI => self.info(provider, &options.gemini, model),
-            name => self.info(provider, options.custom.get(name).unwrap_or(&VendorOptions::default()), model),
+            "openai" => self.info(provider, &options.vendors.openai, model),
+            "anthropic" => self.info(provider, &options.vendors.anthropic, model),
+            GEMINI => self.info(provider, &options.vendors.gemini, model),
+            name => self.info(
+                provider,
+                options.vendors.custom.get(name).unwrap_or(&VendorOptions::default()),
+                model,
+            ),
         }
     }
 

@@ -111,7 +111,7 @@ fn unmarked(value: &Value) -> Value {
 async fn bodies(wire: Wire, requests: Vec<ModelRequest>) -> Vec<Value> {
     let faker = Faker::start(vec![vec![Faker::status("404 X", "", "no")] as Vec<Step>]).await;
     let mut options = options();
-    options.openai = vendor(faker.url(), wire);
+    options.vendors.openai = vendor(faker.url(), wire);
     let model = catalog(options).get("openai/gpt-test").await.unwrap();
     let asked = requests.len();
     for request in requests {

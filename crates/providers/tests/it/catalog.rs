@@ -15,18 +15,18 @@ async fn without_any_configuration_the_pilot_is_the_default() {
 #[tokio::test]
 async fn an_explicit_default_takes_precedence_over_a_key() {
     let mut with_key = options();
-    with_key.anthropic.api_key = Some(Secret::new("k"));
+    with_key.vendors.anthropic.api_key = Some(Secret::new("k"));
     let found = catalog(with_key.clone());
     let default = found.default_id().await;
     assert!(default.starts_with("anthropic/claude-"), "{default}");
     assert_eq!(ids(&found)[0], default);
     assert_eq!(ids(&found).last().unwrap(), "offline/pilot");
 
-    with_key.openai.api_key = Some(Secret::new("k"));
+    with_key.vendors.openai.api_key = Some(Secret::new("k"));
     assert!(catalog(with_key.clone()).default_id().await.starts_with("openai/gpt-"));
 
     let mut keyless = options();
-    keyless.openai.base_url = Some("http://127.0.0.1:1".into());
+    keyless.vendors.openai.base_url = Some("http://127.0.0.1:1".into());
     assert!(catalog(keyless).default_id().await.starts_with("openai/gpt-"), "an address is a choice too");
 
     with_key.default_model = Some("anthropic/claude-haiku-4-5".into());
@@ -42,11 +42,11 @@ async fn an_explicit_default_takes_precedence_over_a_key() {
 #[tokio::test]
 async fn missing_settings_are_named_with_the_remedy() {
     let mut options = options();
-    options.custom.insert("groq".into(), vendor("http://127.0.0.1:1/openai/v1".into(), Wire::Auto));
-    options.custom.insert("half".into(), VendorOptions::default());
+    options.vendors.custom.insert("groq".into(), vendor("http://127.0.0.1:1/openai/v1".into(), Wire::Auto));
+    options.vendors.custom.insert("half".into(), VendorOptions::default());
     let mut bad = vendor("localhost:1".into(), Wire::Auto);
     bad.api_key = None;
-    options.custom.insert("bad".into(), bad);
+    options.vendors.custom.insert("bad".into(), bad);
     let catalog = catalog(options);
     assert_eq!(catalog.get("groq/llama/3").await.unwrap().info().id, "groq/llama/3");
     for (id, expected) in [

@@ -52,7 +52,7 @@ async fn a_refused_connection_is_reported() {
     for scheme in ["http", "https"] {
         let mut options = options();
         // Port 1 on loopback refuses connections: nothing listens there.
-        options.openai = vendor(format!("{scheme}://127.0.0.1:1"), Wire::Chat);
+        options.vendors.openai = vendor(format!("{scheme}://127.0.0.1:1"), Wire::Chat);
         let got = answer(&*catalog(options).get("openai/m").await.unwrap()).await;
         let (retries, error) = got.split_at(got.find("error").unwrap());
         assert_eq!(retries, "retrying: 2\nretrying: 3\n", "{scheme}: {got}");

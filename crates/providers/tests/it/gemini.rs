@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 async fn model(faker: &Faker, id: &str) -> Arc<dyn LanguageModel> {
     let mut options = options();
-    options.gemini = vendor(faker.url(), Wire::Auto);
+    options.vendors.gemini = vendor(faker.url(), Wire::Auto);
     catalog(options).get(id).await.unwrap()
 }
 

@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 /// Returns a catalog with every provider at the fake server.
 fn at(faker: &Faker, wire: Wire) -> Catalog {
     let mut options = options();
-    options.openai = vendor(faker.url(), wire);
-    options.anthropic = vendor(faker.url(), Wire::Auto);
-    options.custom.insert("own".into(), vendor(faker.url(), wire));
+    options.vendors.openai = vendor(faker.url(), wire);
+    options.vendors.anthropic = vendor(faker.url(), Wire::Auto);
+    options.vendors.custom.insert("own".into(), vendor(faker.url(), wire));
     catalog(options)
 }
 

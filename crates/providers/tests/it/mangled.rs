@@ -12,7 +12,8 @@ use std::{cell::Cell, time::Duration};
 /// Plays a script, again for each retry, and compares the whole answer.
 async fn check(name: &str, wire: Wire, script: Vec<Step>, expected: &[&str]) {
     let faker = Faker::start(vec![script]).await;
-    let model = model_with(wire, &faker, |options| options.silence = Some(Duration::from_millis(300))).await;
+    let model =
+        model_with(wire, &faker, |options| options.attempts.silence = Some(Duration::from_millis(300))).await;
     let got = answer(&*model).await.replace(&faker.addr.to_string(), "HOST");
     assert!(!got.contains(KEY), "{name}: {got}");
     assert_eq!(got, expected.join("\n"), "{name}");
@@ -440,7 +441,7 @@ async fn chat_a_reset_keeps_the_events_received_before() {
     let script =
         vec![Step::Send(HEAD.into()), Step::Trickle(sse(&[&text("a")]).into_bytes(), 16), Step::Reset];
     let faker = Faker::start(vec![script]).await;
-    let model = model_with(Wire::Chat, &faker, |options| options.tries = 1).await;
+    let model = model_with(Wire::Chat, &faker, |options| options.attempts.tries = 1).await;
     let got = answer(&*model).await;
     // What the reset overtakes in the kernel is lost before we receive it; the error is reported
     // either way.

@@ -18,8 +18,8 @@ const THINKING: &str = r#"{"type":"thinking","thinking":"Hm","signature":"EqQB/+
 
 fn at(faker: &Faker, wire: Wire) -> Catalog {
     let mut options = options();
-    options.openai = vendor(faker.url(), wire);
-    options.anthropic = vendor(faker.url(), Wire::Auto);
+    options.vendors.openai = vendor(faker.url(), wire);
+    options.vendors.anthropic = vendor(faker.url(), Wire::Auto);
     catalog(options)
 }
 

@@ -36,7 +36,8 @@ async fn pings_comments_and_empty_events_reset_the_silence_timeout() {
             Step::Send(answer_text.into()),
         ];
         let faker = Faker::start(vec![script]).await;
-        let patience = |options: &mut ProvidersOptions| options.silence = Some(Duration::from_millis(600));
+        let patience =
+            |options: &mut ProvidersOptions| options.attempts.silence = Some(Duration::from_millis(600));
         let got = answer(&*model_with(Wire::Chat, &faker, patience).await).await;
         assert_eq!(got, "text: hi\nstop: EndTurn", "{life:?}");
     }
@@ -52,9 +53,9 @@ async fn local_servers_get_a_longer_silence_timeout_and_a_providers_setting_take
         ("https://llm.example.org", Some(7), Some(9), seconds(9)),
     ] {
         let mut options = options();
-        options.silence = general.map(seconds);
+        options.attempts.silence = general.map(seconds);
         let own = VendorOptions { silence: own.map(seconds), ..vendor(base.to_owned(), Wire::Auto) };
-        options.custom.insert("mine".to_owned(), own);
+        options.vendors.custom.insert("mine".to_owned(), own);
         let model = catalog(options).get("mine/m").await.unwrap();
         assert_eq!(model.info().silence, Some(expected), "{base} {general:?}");
     }

@@ -28,7 +28,7 @@ fn path() -> AbsPath {
 
 fn replaying(files: Arc<Files>) -> Catalog {
     let mut options = options();
-    options.replay_base = Some(AbsPath::new("/rec").unwrap());
+    options.recording.replay_base = Some(AbsPath::new("/rec").unwrap());
     Catalog::new(options, files, Arc::new(Pilot::new()))
 }
 
@@ -40,8 +40,8 @@ async fn recorded_answers_are_played_back_in_order() {
     let faker = Faker::start(scripts).await;
     let files = Arc::new(Files::default());
     let mut options = options();
-    options.openai = vendor(faker.url(), Wire::Chat);
-    options.record_to = Some(path());
+    options.vendors.openai = vendor(faker.url(), Wire::Chat);
+    options.recording.record_to = Some(path());
     let catalog = Catalog::new(options, files.clone(), Arc::new(Pilot::new()));
     let model = catalog.get("openai/gpt-5").await.unwrap();
     let first = answer(&*model).await;
@@ -110,7 +110,7 @@ async fn a_recording_of_the_first_version_is_played_back() {
 async fn the_pilot_is_recorded_like_any_model() {
     let files = Arc::new(Files::default());
     let mut options = options();
-    options.record_to = Some(path());
+    options.recording.record_to = Some(path());
     let catalog = Catalog::new(options, files.clone(), Arc::new(Pilot::new()));
     let pilot: Arc<dyn LanguageModel> = catalog.get("offline/pilot").await.unwrap();
     assert_eq!(answer(&*pilot).await, "text: pilot");

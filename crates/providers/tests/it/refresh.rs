@@ -30,7 +30,7 @@ fn api(input: f64) -> Value {
 
 fn on(files: &Arc<Files>) -> Catalog {
     let mut options = options();
-    options.openai.api_key = Some(Secret::new("k"));
+    options.vendors.openai.api_key = Some(Secret::new("k"));
     options.catalogue_file = Some(catalogue_path());
     Catalog::new(options, files.clone(), Arc::new(Pilot::new()))
 }

@@ -143,7 +143,7 @@ async fn vllm_reports_its_maximum_context() {
 
 fn at_openai(url: &str) -> ProvidersOptions {
     let mut options = options();
-    options.openai = VendorOptions { base_url: Some(url.to_owned()), ..VendorOptions::default() };
+    options.vendors.openai = VendorOptions { base_url: Some(url.to_owned()), ..VendorOptions::default() };
     options
 }
 
@@ -169,7 +169,7 @@ async fn a_gateway_keeps_the_vendors_default_model_and_gets_the_key() {
     let server =
         Lister::start(&[("GET /v1/models", models(&["aaa", "gpt-5.6-sol", "claude-opus-5-5"]))]).await;
     let mut options = options();
-    options.openai = vendor(server.url.clone(), Wire::Auto);
+    options.vendors.openai = vendor(server.url.clone(), Wire::Auto);
     let catalog = catalog(options);
     assert_eq!(catalog.default_id().await, "openai/gpt-5.6-sol");
     assert_eq!(
@@ -184,7 +184,7 @@ async fn a_gateway_keeps_the_vendors_default_model_and_gets_the_key() {
 async fn an_anthropic_address_is_listed_in_its_own_format() {
     let server = Lister::start(&[("GET /v1/models", models(&["claude-opus-5-5"]))]).await;
     let mut options = options();
-    options.anthropic = vendor(server.url.clone(), Wire::Auto);
+    options.vendors.anthropic = vendor(server.url.clone(), Wire::Auto);
     let catalog = catalog(options);
     assert_eq!(catalog.default_id().await, "anthropic/claude-opus-5-5");
     assert_eq!(server.seen(), [format!("GET /v1/models {KEY}")]);
@@ -206,7 +206,7 @@ async fn a_gemini_address_is_listed_in_its_own_format() {
     let path = "GET /v1beta/models?pageSize=200";
     let server = Lister::start(&[(path, list)]).await;
     let mut gateway = options();
-    gateway.gemini = vendor(server.url.clone(), Wire::Auto);
+    gateway.vendors.gemini = vendor(server.url.clone(), Wire::Auto);
     let gateway = catalog(gateway);
     assert_eq!(gateway.default_id().await, "gemini/gemini-3.8-flash");
     assert_eq!(ids(&gateway), ["gemini/gemini-3.8-flash", "gemini/house-flash", "offline/pilot"]);
@@ -215,7 +215,7 @@ async fn a_gemini_address_is_listed_in_its_own_format() {
     assert_eq!(server.seen(), [format!("{path} {KEY}")]);
 
     let mut custom = options();
-    custom.custom.insert("work".into(), vendor(format!("{}/v1beta", server.url), Wire::Gemini));
+    custom.vendors.custom.insert("work".into(), vendor(format!("{}/v1beta", server.url), Wire::Gemini));
     assert_eq!(catalog(custom).default_id().await, "work/house-flash");
 }
 
@@ -223,8 +223,8 @@ async fn a_gemini_address_is_listed_in_its_own_format() {
 async fn a_custom_provider_lists_its_servers_models() {
     let server = Lister::start(&[("GET /api/v1/models", models(&["large", "small"]))]).await;
     let mut options = options();
-    options.custom.insert("work".into(), vendor(format!("{}/api/v1", server.url), Wire::Auto));
-    options.custom.insert("gone".into(), vendor("http://127.0.0.1:1".into(), Wire::Auto));
+    options.vendors.custom.insert("work".into(), vendor(format!("{}/api/v1", server.url), Wire::Auto));
+    options.vendors.custom.insert("gone".into(), vendor("http://127.0.0.1:1".into(), Wire::Auto));
     let catalog = catalog(options);
     assert_eq!(catalog.default_id().await, "work/large");
     catalog.discover().await;
@@ -273,7 +273,7 @@ async fn a_changed_address_is_queried_again() {
     let after = Lister::start(&[("GET /v1/models", models(&["new"]))]).await;
     let catalog = catalog(at_openai(&before.url));
     assert_eq!(catalog.default_id().await, "openai/old");
-    catalog.reconfigure(|options| options.openai.base_url = Some(after.url.clone()));
+    catalog.reconfigure(|options| options.vendors.openai.base_url = Some(after.url.clone()));
     assert_eq!(catalog.default_id().await, "openai/new");
 }
 

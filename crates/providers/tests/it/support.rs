@@ -24,8 +24,8 @@ pub(crate) const KEY: &str = "sk-very-secret";
 pub(crate) fn options() -> ProvidersOptions {
     let mut options = ProvidersOptions::default();
     options.local.discover = false;
-    options.silence = Some(Duration::from_secs(20));
-    options.retry_delay = Duration::from_millis(1);
+    options.attempts.silence = Some(Duration::from_secs(20));
+    options.attempts.retry_delay = Duration::from_millis(1);
     options
 }
 
@@ -54,7 +54,7 @@ pub(crate) async fn model_with(
     change: impl FnOnce(&mut ProvidersOptions),
 ) -> Arc<dyn LanguageModel> {
     let mut options = options();
-    options.openai = vendor(faker.url(), wire);
+    options.vendors.openai = vendor(faker.url(), wire);
     change(&mut options);
     catalog(options).get("openai/gpt-test").await.unwrap()
 }

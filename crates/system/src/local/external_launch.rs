@@ -57,7 +57,7 @@ impl PreparedLaunch {
         let fail = |source| SystemError::Spawn { program: program.clone(), source };
         let socket = Socket { path: leftovers.socket_path().map_err(fail)?, _notes: leftovers };
         let listener = UnixListener::bind(socket.path.as_std()).map_err(fail)?;
-        let label = label(request.command.last().map_or("", String::as_str));
+        let label = label(request.command.words.last().map_or("", String::as_str));
         let args = words.iter().cloned().chain([socket.path.to_string()]).chain(label).collect();
         let program = program.clone();
         Ok(Self { program, args, request, listener, socket, connection: None, request_sent: false })

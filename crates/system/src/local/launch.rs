@@ -5,7 +5,7 @@ use super::{
     LocalSystem,
     blocking::blocking,
     private_directory,
-    sandbox::{self, LaunchRequest, Survey, SurveyResult, TooMany},
+    sandbox::{self, LaunchCommand, LaunchRequest, Survey, SurveyResult, TooMany},
 };
 use crate::limits::TEMP_AGE;
 use crate::{
@@ -44,17 +44,7 @@ impl LocalSystem {
             namespaces: false,
             processes: false,
             confirm: external,
-            cwd: command.cwd.clone(),
-            env: match external {
-                true => {
-                    command.environment().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
-                }
-                false => Vec::new(),
-            },
-            hidden_variables: if external { self.options.hidden_variables() } else { None },
-            input: command.input.clone(),
-            piped: command.interactive && !external,
-            command: std::iter::once(&command.program).chain(&command.args).cloned().collect(),
+            command: self.launch_command(command, external),
         };
         let (Confinement::Required(sandbox) | Confinement::LocalOnly(sandbox)) = &command.confinement else {
             return Ok((self.supervises() || external).then_some(request));
@@ -72,6 +62,24 @@ impl LocalSystem {
         Ok(Some(request))
     }
 
+    /// Returns the command as the launcher runs it. With `external`, the request carries the
+    /// environment.
+    fn launch_command(&self, command: &Command, external: bool) -> LaunchCommand {
+        LaunchCommand {
+            words: std::iter::once(&command.program).chain(&command.args).cloned().collect(),
+            cwd: command.cwd.clone(),
+            env: match external {
+                true => {
+                    command.environment().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+                }
+                false => Vec::new(),
+            },
+            hidden_variables: if external { self.options.hidden_variables() } else { None },
+            input: command.input.clone(),
+            piped: command.interactive && !external,
+        }
+    }
+
     /// Returns whether there is a launcher, which supervises what it starts.
     fn supervises(&self) -> bool {
         cfg!(target_os = "linux") && !self.options.launcher.is_empty()
@@ -84,12 +92,14 @@ impl LocalSystem {
             namespaces: false,
             processes: false,
             confirm: false,
-            cwd: command.cwd.clone(),
-            env: command.env.clone(),
-            hidden_variables: None,
-            input: None,
-            piped: true,
-            command: std::iter::once(&command.program).chain(&command.args).cloned().collect(),
+            command: LaunchCommand {
+                words: std::iter::once(&command.program).chain(&command.args).cloned().collect(),
+                cwd: command.cwd.clone(),
+                env: command.env.clone(),
+                hidden_variables: None,
+                input: None,
+                piped: true,
+            },
         };
         self.supervises().then(request)
     }
@@ -106,28 +116,28 @@ fn complete_sandbox(
     survey: &Survey,
 ) -> Result<Sandbox, SystemError> {
     if !support.namespaces {
-        sandbox.temp.clear();
+        sandbox.writable.temp.clear();
         return Ok(sandbox);
     }
-    let outside: Vec<_> = sandbox.writable.iter().filter_map(sandbox::git_directory).collect();
-    sandbox.writable.extend(outside);
+    let outside: Vec<_> = sandbox.writable.roots.iter().filter_map(sandbox::git_directory).collect();
+    sandbox.writable.roots.extend(outside);
     let SurveyResult { secrets, guarded, pinned, missing } = survey.scan(&sandbox).map_err(|TooMany| {
         SystemError::NoSandbox("the project has too many files to search for secret ones")
     })?;
     for path in guarded {
-        if !sandbox.guarded.contains(&path) {
-            sandbox.guarded.push(path);
+        if !sandbox.protected.guarded.contains(&path) {
+            sandbox.protected.guarded.push(path);
         }
     }
-    sandbox.reserved.extend(missing);
+    sandbox.protected.reserved.extend(missing);
     if sandbox.level != SandboxLevel::WorkspaceWrite {
-        sandbox.reserved.clear();
+        sandbox.protected.reserved.clear();
     }
-    sandbox.blanked = secrets;
+    sandbox.secret.blanked = secrets;
     // The temporary files of other sessions must not be visible to this session's commands.
-    sandbox.hidden.extend(private_temp());
-    sandbox.pinned = pinned;
-    sandbox.temp.retain(|temp| match create_directories(temp) {
+    sandbox.secret.hidden.extend(private_temp());
+    sandbox.protected.pinned = pinned;
+    sandbox.writable.temp.retain(|temp| match create_directories(temp) {
         Ok(()) => true,
         Err(error) => {
             tracing::warn!(%error, path = %temp.backing, "a private temporary directory cannot be created; commands share the public one");
@@ -139,7 +149,7 @@ fn complete_sandbox(
 
 /// Removes the temporary files of other sessions that have not been used for [`TEMP_AGE`].
 pub(super) fn sweep(sandbox: &Sandbox) {
-    for temp in &sandbox.temp {
+    for temp in &sandbox.writable.temp {
         let (Some(own), Some(base)) =
             (temp.backing.parent(), temp.backing.parent().and_then(|own| own.parent()))
         else {

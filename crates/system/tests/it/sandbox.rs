@@ -8,8 +8,8 @@ use std::os::unix::net::UnixListener;
 use std::sync::Arc;
 use std::time::Instant;
 use system::{
-    AbsPath, Command, Confined, Confinement, ExitStatus, LocalOptions, LocalSystem, Output, Pins, Sandbox,
-    SandboxLevel, SandboxSupport, System, SystemError,
+    AbsPath, Command, Confined, Confinement, ExitStatus, LocalOptions, LocalSystem, Output, Pins,
+    ProtectedPaths, Sandbox, SandboxLevel, SandboxSupport, SecretPaths, System, SystemError, WritablePaths,
 };
 use tempfile::TempDir;
 
@@ -48,11 +48,14 @@ impl Stage {
         let sandbox = Sandbox {
             level: SandboxLevel::WorkspaceWrite,
             network: false,
-            writable: vec![project.clone()],
-            guarded: guarded.to_vec(),
-            hidden: vec![home.join(".ssh")],
-            secrets: vec!["*.env".to_owned(), "*.env.*".to_owned()],
-            not_secret: vec!["*.env.example".to_owned()],
+            writable: WritablePaths { roots: vec![project.clone()], ..WritablePaths::default() },
+            protected: ProtectedPaths { guarded: guarded.to_vec(), ..ProtectedPaths::default() },
+            secret: SecretPaths {
+                hidden: vec![home.join(".ssh")],
+                patterns: vec!["*.env".to_owned(), "*.env.*".to_owned()],
+                exceptions: vec!["*.env.example".to_owned()],
+                blanked: Vec::new(),
+            },
             ..Sandbox::default()
         };
         Self { _dir: dir, project, home, local, sandbox }
@@ -139,7 +142,7 @@ async fn s06_guarded_names_cannot_be_taken_from_inside() {
     fs::remove_dir(project.join(".git/hooks").as_std()).unwrap();
     let below = |names: &[&str]| names.iter().map(|name| project.join(name)).collect::<Vec<_>>();
     let names = [".mcp.json", ".envrc", ".tiller", ".vscode", ".git/hooks"];
-    stage.sandbox.reserved = below(&names);
+    stage.sandbox.protected.reserved = below(&names);
     for line in [
         "echo x > .mcp.json",
         "echo x >> .envrc",

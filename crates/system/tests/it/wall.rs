@@ -33,8 +33,9 @@ fn stage() -> Stage {
         fs::create_dir_all(path.parent().unwrap().as_std()).unwrap();
         fs::write(path.as_std(), text).unwrap();
     }
-    stage.sandbox.guarded = [".git/hooks", ".mcp.json", ".vscode"].map(|name| project.join(name)).to_vec();
-    stage.sandbox.nested =
+    stage.sandbox.protected.guarded =
+        [".git/hooks", ".mcp.json", ".vscode"].map(|name| project.join(name)).to_vec();
+    stage.sandbox.protected.nested =
         [".npmrc", ".vscode", ".cargo/config.toml", ".mcp.json"].map(str::to_owned).to_vec();
     stage
 }
@@ -162,7 +163,7 @@ async fn p08_a_directory_with_files_that_are_secret_by_their_path_cannot_be_move
     if !holds(&stage).await {
         return;
     }
-    stage.sandbox.secrets.push("*config/private/*".to_owned());
+    stage.sandbox.secret.patterns.push("*config/private/*".to_owned());
     fs::create_dir_all(stage.project.join("config/private").as_std()).unwrap();
     fs::write(stage.project.join("config/private/k.txt").as_std(), "CANARY=3").unwrap();
     for line in ["mv config/private p", "mv config c", "mv config/private config/public"] {
@@ -183,8 +184,8 @@ async fn p09_terminals_shared_memory_and_temporary_files_are_private() {
     let at = AbsPath::from_os(shared.path()).unwrap();
     let backing = AbsPath::from_os(backing.path()).unwrap().join("session");
     fs::write(at.join("foreign").as_std(), "before").unwrap();
-    stage.sandbox.writable.push(at.clone());
-    stage.sandbox.temp = vec![PrivateTemp { at: at.clone(), backing: backing.clone() }];
+    stage.sandbox.writable.roots.push(at.clone());
+    stage.sandbox.writable.temp = vec![PrivateTemp { at: at.clone(), backing: backing.clone() }];
     let foreign = format!("/dev/shm/tiller-test-{}", std::process::id());
     fs::write(&foreign, "before").unwrap();
     let (output, _) = stage.run("ls /dev/pts /dev/shm; ls /dev").await.unwrap();

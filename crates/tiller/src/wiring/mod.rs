@@ -87,7 +87,6 @@ pub(crate) async fn serve(
         Protocol::V1 => acp::Protocol::V1,
         Protocol::V2 => acp::Protocol::V2,
     };
-    acp.mcp = true;
     acp.events = match events {
         Events::Auto => acp::Events::Auto,
         Events::Off => acp::Events::Off,
@@ -95,11 +94,11 @@ pub(crate) async fn serve(
         Events::Kosmokrator => acp::Events::Kosmokrator,
     };
     acp.services = Arc::new(services);
-    acp.terminal = match options.client.terminal {
+    acp.machines.terminal = match options.client.terminal {
         Terminal::Client => TerminalPlace::Client,
         Terminal::Local => TerminalPlace::Local,
     };
-    acp.client_tools = match options.client.tools {
+    acp.machines.client_tools = match options.client.tools {
         // The process that writes to our stdin started us, so there is one machine.
         Tools::Auto | Tools::Transparent => ClientTools::Transparent,
         Tools::Ide => ClientTools::Ide,

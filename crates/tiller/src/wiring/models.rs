@@ -3,8 +3,11 @@
 use super::local_system;
 use crate::options::{self, Options, Provider, Wire};
 use agent::Redactor;
-use providers::{Catalog, LocalOptions, ProvidersOptions, Secret, VendorOptions, pilot::OfflinePilot};
-use std::{collections::BTreeMap, sync::Arc};
+use providers::{
+    AttemptOptions, Catalog, LocalOptions, ProvidersOptions, RecordingOptions, Secret, VendorOptions,
+    VendorsOptions, pilot::OfflinePilot,
+};
+use std::sync::Arc;
 use system::AbsPath;
 
 /// Creates the model catalogue for these options. Recordings are named relative to `cwd`.
@@ -15,19 +18,17 @@ pub(crate) fn catalog(options: &Options, redactor: &Redactor, cwd: &AbsPath) -> 
 
 fn providers(options: &Options, redactor: &Redactor, cwd: &AbsPath) -> ProvidersOptions {
     ProvidersOptions {
-        openai: vendor(&options.providers.openai),
-        anthropic: vendor(&options.providers.anthropic),
-        gemini: vendor(&options.providers.gemini),
-        custom: vendors(options),
+        vendors: vendors(options),
         local: local_servers(options),
-        silence: options.providers.silence,
-        catalogue_file: Some(options.directories.cache.join("models.json")),
-        tool_profile: options.providers.tool_profile,
         default_model: options.session.model.clone(),
-        record_to: options.record.clone(),
-        redactor: redactor.clone(),
-        replay_base: Some(cwd.clone()),
-        ..ProvidersOptions::default()
+        tool_profile: options.providers.tool_profile,
+        catalogue_file: Some(options.directories.cache.join("models.json")),
+        recording: RecordingOptions {
+            record_to: options.record.clone(),
+            redactor: redactor.clone(),
+            replay_base: Some(cwd.clone()),
+        },
+        attempts: AttemptOptions { silence: options.providers.silence, ..AttemptOptions::default() },
     }
 }
 
@@ -35,12 +36,9 @@ fn providers(options: &Options, redactor: &Redactor, cwd: &AbsPath) -> Providers
 /// choose none.
 pub(crate) fn reconfigure(catalog: &Catalog, options: &Options) {
     catalog.reconfigure(|known| {
-        known.openai = vendor(&options.providers.openai);
-        known.anthropic = vendor(&options.providers.anthropic);
-        known.gemini = vendor(&options.providers.gemini);
-        known.custom = vendors(options);
+        known.vendors = vendors(options);
         known.local = local_servers(options);
-        known.silence = options.providers.silence;
+        known.attempts.silence = options.providers.silence;
         known.tool_profile = options.providers.tool_profile;
         known.default_model.clone_from(&options.session.model);
     });
@@ -51,8 +49,14 @@ fn local_servers(options: &Options) -> LocalOptions {
     LocalOptions { discover, ollama, urls, silence }
 }
 
-fn vendors(options: &Options) -> BTreeMap<String, VendorOptions> {
-    options.providers.custom.iter().map(|(name, provider)| (name.clone(), vendor(provider))).collect()
+fn vendors(options: &Options) -> VendorsOptions {
+    let custom = &options.providers.custom;
+    VendorsOptions {
+        openai: vendor(&options.providers.openai),
+        anthropic: vendor(&options.providers.anthropic),
+        gemini: vendor(&options.providers.gemini),
+        custom: custom.iter().map(|(name, provider)| (name.clone(), vendor(provider))).collect(),
+    }
 }
 
 fn vendor(provider: &Provider) -> VendorOptions {

@@ -37,13 +37,13 @@ pub(crate) fn initialize(
         .get("clientCapabilities")
         .and_then(|capabilities| serde_json::from_value(capabilities.clone()).ok())
         .unwrap_or_default();
-    let options = &connection.options;
+    let (identity, machines) = (&connection.options.identity, &connection.options.machines);
     let in_terminal = capabilities.auth.terminal;
     let forms = capabilities.elicitation.as_ref().is_some_and(acp::ElicitationCapabilities::supports_form);
     let client_info =
         |key: &str| params.get("clientInfo").and_then(|info| info.get(key)).and_then(Value::as_str);
     let facts = client_facts::look_up(client_info("name"), client_info("version"));
-    if !connection.register(client, forms, traits(&capabilities, facts, options.terminal)) {
+    if !connection.register(client, forms, traits(&capabilities, facts, machines.terminal)) {
         return Err(errors::invalid_request("already initialized"));
     }
     // A client of version 2 that is served in version 1 names the member `capabilities`. Such a
@@ -73,7 +73,7 @@ pub(crate) fn initialize(
     let capabilities = acp::AgentCapabilities::new()
         .load_session(true)
         .prompt_capabilities(acp::PromptCapabilities::new().image(true).embedded_context(true))
-        .mcp_capabilities(acp::McpCapabilities::new().http(options.mcp).sse(options.mcp))
+        .mcp_capabilities(acp::McpCapabilities::new().http(true).sse(true))
         .session_capabilities(session)
         .auth(auth);
     let provider = acp::AuthMethodAgent::new(METHOD, METHOD_NAME).description(METHOD_DESCRIPTION.to_owned());
@@ -88,13 +88,13 @@ pub(crate) fn initialize(
             .description(PILOT_METHOD_DESCRIPTION.to_owned());
         methods.push(acp::AuthMethod::Agent(pilot));
     }
-    let Value::Object(meta) = json!({ "tiller": { "version": options.version } }) else {
+    let Value::Object(meta) = json!({ "tiller": { "version": identity.version } }) else {
         return Err(Error::internal_error());
     };
     let answer = acp::InitializeResponse::new(ProtocolVersion::V1)
         .agent_capabilities(capabilities)
         .auth_methods(methods)
-        .agent_info(acp::Implementation::new(&options.name, &options.version).title(options.title.clone()))
+        .agent_info(acp::Implementation::new(&identity.name, &identity.version).title(identity.title.clone()))
         .meta(meta);
     let mut answer = serde_json::to_value(answer)?;
     native::announce(&mut answer);

@@ -57,7 +57,11 @@ async fn stage_over(script: EditorScript, set_up: impl FnOnce(&FakeSystem)) -> S
     let disk = FakeSystem::new();
     set_up(&disk);
     let disk = Arc::new(disk);
-    let advertised = Advertised { read: script.read, write: script.write, terminal: script.terminal };
+    let advertised = Advertised {
+        read: script.advertises("fs/read_text_file"),
+        write: script.advertises("fs/write_text_file"),
+        terminal: script.advertises("terminal/create"),
+    };
     let (ours, theirs) = tokio::io::duplex(64 * 1024);
     let (reader, writer) = tokio::io::split(theirs);
     let backpressure = Arc::new(Backpressure::default());
@@ -140,7 +144,9 @@ async fn acp_system_satisfies_the_system_contract() {
         let (read, write, terminal) = (flags & 1 > 0, flags & 2 > 0, flags & 4 > 0);
         let ends = |exit| TerminalScript { polls: Vec::new(), exit: Some(exit), ignores_kill: false };
         let ran = check(async || {
-            let script = EditorScript { read, write, terminal, saves: true, ..EditorScript::default() }
+            let script = EditorScript::default()
+                .offering(read, write, terminal)
+                .saving()
                 .command(lines::MIXED, TerminalScript::exits("abcd", 0))
                 .command(lines::FAILS, TerminalScript::exits("", 3))
                 .command(lines::KILLED, ends(json!({"signal": "SIGKILL"})))

@@ -43,15 +43,13 @@ pub(crate) fn initialize(
     if params.get("capabilities").is_some() {
         connection.native.on_initialize(&params, "capabilities");
     }
-    let options = &connection.options;
+    let identity = &connection.options.identity;
     let prompt = acp::PromptCapabilities::new()
         .image(acp::PromptImageCapabilities::new())
         .embedded_context(acp::PromptEmbeddedContextCapabilities::new());
-    let mcp = options.mcp.then(|| {
-        acp::McpCapabilities::new()
-            .stdio(acp::McpStdioCapabilities::new())
-            .http(acp::McpHttpCapabilities::new())
-    });
+    let mcp = acp::McpCapabilities::new()
+        .stdio(acp::McpStdioCapabilities::new())
+        .http(acp::McpHttpCapabilities::new());
     let session = acp::SessionCapabilities::new()
         .prompt(prompt)
         .mcp(mcp)
@@ -74,10 +72,10 @@ pub(crate) fn initialize(
             .description(PILOT_METHOD_DESCRIPTION.to_owned());
         methods.push(acp::AuthMethod::Agent(pilot));
     }
-    let Value::Object(meta) = json!({ "tiller": { "version": options.version } }) else {
+    let Value::Object(meta) = json!({ "tiller": { "version": identity.version } }) else {
         return Err(Error::internal_error());
     };
-    let info = acp::Implementation::new(&options.name, &options.version).title(options.title.clone());
+    let info = acp::Implementation::new(&identity.name, &identity.version).title(identity.title.clone());
     let answer = acp::InitializeResponse::new(ProtocolVersion::V2, info)
         .capabilities(acp::AgentCapabilities::new().session(session).auth(auth))
         .auth_methods(methods)

@@ -130,7 +130,7 @@ async fn play(case: &Case, wire: Wire) -> Played {
     let directory = tempfile::tempdir().unwrap();
     write(directory.path());
     let mut options = options();
-    options.custom.insert("clumsy".to_owned(), vendor(faker.url(), wire));
+    options.vendors.custom.insert("clumsy".to_owned(), vendor(faker.url(), wire));
     let system = Arc::new(LocalSystem::new());
     let catalog = Arc::new(Catalog::new(options, system.clone(), Arc::new(Pilot::new())));
     let options = RuntimeOptions {

@@ -144,8 +144,8 @@ fn surface(client: Arc<FakeClient>) -> Surface {
 
 fn runtime(model: &str, wire: Wire, faker: &Faker, store: Arc<MemoryStore>, limits: Limits) -> Arc<Runtime> {
     let mut options = options();
-    options.openai = vendor(faker.url(), wire);
-    options.anthropic = vendor(faker.url(), Wire::Anthropic);
+    options.vendors.openai = vendor(faker.url(), wire);
+    options.vendors.anthropic = vendor(faker.url(), Wire::Anthropic);
     let options = (Arc::new(catalog(options)), model.to_owned());
     let settings = RuntimeOptions { model: Some(options.1), limits, ..RuntimeOptions::default() };
     Runtime::new(store, options.0, settings)

@@ -23,7 +23,7 @@ pub(super) fn run() -> u8 {
         Ok(request) => request,
         Err(error) => return failed(&error.to_string()),
     };
-    let input = match request.piped.then(|| descriptor::receive(&supervisor)).transpose() {
+    let input = match request.command.piped.then(|| descriptor::receive(&supervisor)).transpose() {
         Ok(input) => input,
         Err(error) => return failed(&format!("standard input was not received: {error}")),
     };
@@ -61,14 +61,16 @@ fn confine(request: &LaunchRequest) -> Result<(), String> {
 
 /// Builds the command with its variables. Its standard input is `input` if given.
 fn prepared(request: &LaunchRequest, input: Option<OwnedFd>) -> Result<Command, String> {
-    let (program, args) = request.command.split_first().expect("a request has a command");
+    let (program, args) = request.command.words.split_first().expect("a request has a command");
     let mut command = Command::new(program);
-    command.args(args).current_dir(request.cwd.as_std());
-    for name in request.hidden_variables.iter().flat_map(|hidden_variables| hidden_variables.withheld()) {
+    command.args(args).current_dir(request.command.cwd.as_std());
+    for name in
+        request.command.hidden_variables.iter().flat_map(|hidden_variables| hidden_variables.withheld())
+    {
         command.env_remove(name);
     }
-    command.envs(request.env.iter().map(|(name, value)| (name, value)));
-    command.stdin(match (input, &request.input) {
+    command.envs(request.command.env.iter().map(|(name, value)| (name, value)));
+    command.stdin(match (input, &request.command.input) {
         (Some(pipe), _) => Stdio::from(pipe),
         (None, None) => Stdio::null(),
         (None, Some(input)) => in_memory(input).map_err(|error| format!("standard input: {error}"))?,
@@ -109,7 +111,7 @@ fn first_process(command: &mut Command, request: &LaunchRequest) -> u8 {
 }
 
 fn cannot_run(request: &LaunchRequest, error: &std::io::Error) -> String {
-    format!("cannot run {}: {error}", request.command[0])
+    format!("cannot run {}: {error}", request.command.words[0])
 }
 
 /// Sends a line to the supervisor. Errors are ignored: the supervisor is gone then.

@@ -28,18 +28,25 @@ pub(in crate::local) struct LaunchRequest {
     pub(in crate::local) processes: bool,
     /// Whether to wait for confirmation, once confined, before the command starts.
     pub(in crate::local) confirm: bool,
-    /// The working directory of the command.
+    /// The command.
+    pub(in crate::local) command: LaunchCommand,
+}
+
+/// The command of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::local) struct LaunchCommand {
+    /// The program and its arguments; never empty.
+    pub(in crate::local) words: Vec<String>,
+    /// The working directory.
     pub(in crate::local) cwd: AbsPath,
     /// Variables added to the inherited environment.
     pub(in crate::local) env: Vec<(String, String)>,
     /// Which inherited variables are withheld.
     pub(in crate::local) hidden_variables: Option<HiddenVariables>,
-    /// The content of the command's standard input.
+    /// The content of standard input.
     pub(in crate::local) input: Option<String>,
     /// Whether standard input is a pipe instead, whose descriptor follows the request.
     pub(in crate::local) piped: bool,
-    /// The program and its arguments; never empty.
-    pub(in crate::local) command: Vec<String>,
 }
 
 impl LaunchRequest {
@@ -60,31 +67,31 @@ impl LaunchRequest {
 
     fn strings(&self) -> Vec<String> {
         let Sandbox { level, network, limits, .. } = &self.sandbox;
-        let mut strings = vec![format!("level={}", level.id()), format!("cwd={}", self.cwd)];
+        let mut strings = vec![format!("level={}", level.id()), format!("cwd={}", self.command.cwd)];
         for (name, on) in [
             ("network", *network),
             ("namespaces", self.namespaces),
             ("processes", self.processes),
             ("confirm", self.confirm),
-            ("piped", self.piped),
+            ("piped", self.command.piped),
         ] {
             if on {
                 strings.push(format!("on={name}"));
             }
         }
         let paths = [
-            ("write", &self.sandbox.writable),
-            ("guard", &self.sandbox.guarded),
-            ("hide", &self.sandbox.hidden),
-            ("blank", &self.sandbox.blanked),
-            ("shared", &self.sandbox.shared),
-            ("reserve", &self.sandbox.reserved),
-            ("pin", &self.sandbox.pinned),
+            ("write", &self.sandbox.writable.roots),
+            ("guard", &self.sandbox.protected.guarded),
+            ("hide", &self.sandbox.secret.hidden),
+            ("blank", &self.sandbox.secret.blanked),
+            ("shared", &self.sandbox.writable.shared),
+            ("reserve", &self.sandbox.protected.reserved),
+            ("pin", &self.sandbox.protected.pinned),
         ];
         for (option, paths) in paths {
             strings.extend(paths.iter().map(|path| format!("{option}={path}")));
         }
-        for PrivateTemp { at, backing } in &self.sandbox.temp {
+        for PrivateTemp { at, backing } in &self.sandbox.writable.temp {
             strings.push(format!("backing={backing}"));
             strings.push(format!("temp={at}"));
         }
@@ -97,15 +104,15 @@ impl LaunchRequest {
             ]
             .map(|(name, most)| format!("most-{name}={most}")),
         );
-        strings.extend(self.env.iter().map(|(name, value)| format!("env={name}={value}")));
-        if let Some(hidden_variables) = &self.hidden_variables {
+        strings.extend(self.command.env.iter().map(|(name, value)| format!("env={name}={value}")));
+        if let Some(hidden_variables) = &self.command.hidden_variables {
             strings.push("on=hiding".to_owned());
             strings.extend(hidden_variables.values.iter().map(|value| format!("secret={value}")));
             strings.extend(hidden_variables.keep.iter().map(|name| format!("keep={name}")));
         }
-        strings.extend(self.input.iter().map(|input| format!("input={input}")));
+        strings.extend(self.command.input.iter().map(|input| format!("input={input}")));
         strings.push("--".to_owned());
-        strings.extend(self.command.iter().cloned());
+        strings.extend(self.command.words.iter().cloned());
         strings
     }
 }

@@ -38,7 +38,7 @@ mod worktree;
 #[cfg(target_os = "linux")]
 pub(super) use descriptor::send;
 pub(super) use {
-    launch_request::LaunchRequest,
+    launch_request::{LaunchCommand, LaunchRequest},
     survey::{Survey, SurveyResult, TooMany, secret_files},
     variables::HiddenVariables,
     worktree::git_directory,
@@ -155,12 +155,14 @@ fn works(launcher: &[String], namespaces: bool, processes: bool) -> Option<bool>
         namespaces,
         processes,
         confirm: false,
-        cwd: AbsPath::new("/").expect("the root is absolute"),
-        env: Vec::new(),
-        hidden_variables: None,
-        input: None,
-        piped: false,
-        command: vec!["true".to_owned()],
+        command: LaunchCommand {
+            words: vec!["true".to_owned()],
+            cwd: AbsPath::new("/").expect("the root is absolute"),
+            env: Vec::new(),
+            hidden_variables: None,
+            input: None,
+            piped: false,
+        },
     };
     let child = Command::new(program)
         .args(args)

@@ -27,7 +27,7 @@ pub(super) fn build(request: &LaunchRequest) -> Result<(), String> {
     }
     let below_temp = roots_below_temp(sandbox)?;
     devices::private()?;
-    for temp in &sandbox.temp {
+    for temp in &sandbox.writable.temp {
         private_temp(temp)?;
     }
     for (path, directory) in &below_temp {
@@ -39,16 +39,16 @@ pub(super) fn build(request: &LaunchRequest) -> Result<(), String> {
     for path in mount_points(sandbox) {
         mount_bind_recursive(path.as_std(), path.as_std()).map_err(problem(&path))?;
     }
-    for path in &sandbox.guarded {
+    for path in &sandbox.protected.guarded {
         if exists(path) {
             remount_read_only(path)?;
         }
     }
-    for path in &sandbox.blanked {
+    for path in &sandbox.secret.blanked {
         // An error if the file has been moved since it was found: the uncovered file could be read.
         mount_bind("/dev/null", path.as_std()).map_err(problem(path))?;
     }
-    for path in &sandbox.hidden {
+    for path in &sandbox.secret.hidden {
         cover(path)?;
     }
     Ok(())
@@ -57,15 +57,16 @@ pub(super) fn build(request: &LaunchRequest) -> Result<(), String> {
 /// Opens the writable directories below shared temporary ones, so that they can be mounted again
 /// after the shared ones are replaced.
 fn roots_below_temp(sandbox: &Sandbox) -> Result<Vec<(AbsPath, OwnedFd)>, String> {
-    let below =
-        |root: &&AbsPath| sandbox.temp.iter().any(|temp| *root != &temp.at && root.starts_with(&temp.at));
+    let below = |root: &&AbsPath| {
+        sandbox.writable.temp.iter().any(|temp| *root != &temp.at && root.starts_with(&temp.at))
+    };
     let open = |root: &AbsPath| {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let directory =
             rustix::fs::openat(CWD, root.as_str(), flags, Mode::empty()).map_err(problem(root))?;
         Ok((root.clone(), directory))
     };
-    let mut roots: Vec<_> = sandbox.writable.iter().filter(below).filter(|root| exists(root)).collect();
+    let mut roots: Vec<_> = sandbox.writable.roots.iter().filter(below).filter(|root| exists(root)).collect();
     roots.sort();
     roots.into_iter().map(open).collect()
 }
@@ -89,18 +90,20 @@ fn private_temp(temp: &PrivateTemp) -> Result<(), String> {
 /// Returns the paths that must stay in place: writable directories, and the directories between
 /// them and the guarded or hidden paths in them. Parents come before their children.
 fn mount_points(sandbox: &Sandbox) -> BTreeSet<AbsPath> {
-    let mut mount_points: BTreeSet<_> = sandbox.writable.iter().cloned().collect();
-    let shared = |path: &AbsPath| sandbox.temp.iter().any(|temp| &temp.at == path);
+    let mut mount_points: BTreeSet<_> = sandbox.writable.roots.iter().cloned().collect();
+    let shared = |path: &AbsPath| sandbox.writable.temp.iter().any(|temp| &temp.at == path);
     mount_points.retain(|root| exists(root) && !shared(root));
-    let pinned = sandbox.pinned.iter().filter(|path| !sandbox.writable.contains(path));
+    let pinned = sandbox.protected.pinned.iter().filter(|path| !sandbox.writable.roots.contains(path));
     mount_points.extend(pinned.cloned());
-    for path in sandbox.guarded.iter().chain(&sandbox.hidden).chain(&sandbox.pinned) {
+    for path in
+        sandbox.protected.guarded.iter().chain(&sandbox.secret.hidden).chain(&sandbox.protected.pinned)
+    {
         if !exists(path) {
             continue;
         }
         let mut above = path.parent();
         while let Some(directory) = above {
-            if !sandbox.writable.iter().any(|root| directory.starts_with(root) && &directory != root) {
+            if !sandbox.writable.roots.iter().any(|root| directory.starts_with(root) && &directory != root) {
                 break;
             }
             above = directory.parent();

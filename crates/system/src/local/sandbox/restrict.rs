@@ -1,7 +1,11 @@
 //! The steps of the confinement, in the only order that works. Runs in the inner stage.
 
-use super::{capabilities, filter, launch_request::LaunchRequest, mounts, rules};
-use crate::{AbsPath, ResourceLimits, Sandbox};
+use super::{
+    capabilities, filter,
+    launch_request::{LaunchCommand, LaunchRequest},
+    mounts, rules,
+};
+use crate::{AbsPath, ResourceLimits};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// The first version of Linux in which each PID namespace has its own `kernel.pid_max`.
@@ -15,7 +19,7 @@ pub(super) fn restrict(request: &LaunchRequest) -> Result<(), String> {
     if request.namespaces {
         mounts::build(request)?;
     }
-    let cwd = request.cwd.as_std();
+    let cwd = request.command.cwd.as_std();
     // The current directory still refers to the directory below the new mounts.
     std::env::set_current_dir(cwd).map_err(|error| format!("{}: {error}", cwd.display()))?;
     limits(request)?;
@@ -32,14 +36,12 @@ fn resolved(request: &LaunchRequest) -> LaunchRequest {
         real.and_then(|real| AbsPath::from_os(&real).ok()).unwrap_or_else(|| path.clone())
     };
     let all = |paths: &[AbsPath]| paths.iter().map(now).collect();
-    let sandbox = &request.sandbox;
-    let sandbox = Sandbox {
-        writable: all(&sandbox.writable),
-        guarded: all(&sandbox.guarded),
-        hidden: all(&sandbox.hidden),
-        ..sandbox.clone()
-    };
-    LaunchRequest { sandbox, cwd: now(&request.cwd), ..request.clone() }
+    let mut sandbox = request.sandbox.clone();
+    for paths in [&mut sandbox.writable.roots, &mut sandbox.protected.guarded, &mut sandbox.secret.hidden] {
+        *paths = all(paths);
+    }
+    let command = LaunchCommand { cwd: now(&request.command.cwd), ..request.command.clone() };
+    LaunchRequest { sandbox, command, ..request.clone() }
 }
 
 /// Applies resource limits, unless a lower limit is already in force.

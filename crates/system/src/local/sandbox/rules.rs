@@ -57,7 +57,7 @@ fn build(sandbox: &Sandbox, namespaces: bool) -> Result<RulesetCreated, Box<dyn 
     rules = match namespaces {
         // Hidden paths are covered by empty mounts.
         true => allow(rules, Path::new("/"), AccessFs::from_read(WANTED))?,
-        false => readable(rules, &AbsPath::new("/")?, &sandbox.hidden)?,
+        false => readable(rules, &AbsPath::new("/")?, &sandbox.secret.hidden)?,
     };
     for device in devices::WRITABLE {
         // Without a private `/dev`, terminals and shared memory belong to other programs.
@@ -67,8 +67,8 @@ fn build(sandbox: &Sandbox, namespaces: bool) -> Result<RulesetCreated, Box<dyn 
         rules = allow(rules, Path::new(device), AccessFs::from_all(WANTED))?;
     }
     if sandbox.level == SandboxLevel::WorkspaceWrite {
-        for root in &sandbox.writable {
-            if sandbox.hidden.iter().any(|hidden| hidden.starts_with(root)) && !namespaces {
+        for root in &sandbox.writable.roots {
+            if sandbox.secret.hidden.iter().any(|hidden| hidden.starts_with(root)) && !namespaces {
                 // A right on a directory applies to everything below it, so the hidden files would
                 // be readable again.
                 return Err(format!("{root} holds files that must stay hidden").into());

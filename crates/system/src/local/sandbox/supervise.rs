@@ -36,7 +36,7 @@ pub(super) fn run(control: OwnedFd, inner_arguments: &[String]) -> u8 {
         Ok(request) => request,
         Err(error) => return failed(&error.to_string()),
     };
-    let input = match request.piped.then(|| descriptor::receive(&control)).transpose() {
+    let input = match request.command.piped.then(|| descriptor::receive(&control)).transpose() {
         Ok(input) => input,
         Err(error) => return failed(&format!("standard input was not received: {error}")),
     };
@@ -45,7 +45,7 @@ pub(super) fn run(control: OwnedFd, inner_arguments: &[String]) -> u8 {
     }
     let before = (request.sandbox.level == SandboxLevel::WorkspaceWrite)
         .then(|| GitDirectoriesBefore::record(roots(&request)));
-    let mut watch = match Watch::new(&request.sandbox.reserved) {
+    let mut watch = match Watch::new(&request.sandbox.protected.reserved) {
         Ok(watch) => watch,
         Err(problem) => return failed(&problem),
     };
@@ -128,7 +128,7 @@ fn start(
     let mut inner = Command::new("/proc/self/exe");
     inner.args(inner_arguments).stdin(Stdio::from(OwnedFd::from(theirs)));
     // The command can read the variables of the inner stage.
-    for name in request.hidden_variables.iter().flat_map(HiddenVariables::withheld) {
+    for name in request.command.hidden_variables.iter().flat_map(HiddenVariables::withheld) {
         inner.env_remove(name);
     }
     if request.sandbox.level == SandboxLevel::Off {

@@ -51,16 +51,21 @@ type Listings = HashMap<AbsPath, Listing>;
 /// The settings of a sandbox that determine the result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Scope {
-    writable: Vec<AbsPath>,
-    secrets: Vec<String>,
-    not_secret: Vec<String>,
+    roots: Vec<AbsPath>,
     nested: Vec<String>,
+    patterns: Vec<String>,
+    exceptions: Vec<String>,
 }
 
 impl Scope {
     fn of(sandbox: &Sandbox) -> Self {
-        let Sandbox { writable, secrets, not_secret, nested, .. } = sandbox.clone();
-        Self { writable, secrets, not_secret, nested }
+        let Sandbox { writable, protected, secret, .. } = sandbox.clone();
+        Self {
+            roots: writable.roots,
+            nested: protected.nested,
+            patterns: secret.patterns,
+            exceptions: secret.exceptions,
+        }
     }
 }
 
@@ -97,7 +102,7 @@ impl Survey {
         git_directories.iter().for_each(|root| add_git_directory(root, &mut found));
         let mut directories: Vec<(AbsPath, bool)> = projects.into_iter().map(|root| (root, false)).collect();
         while let Some((path, in_packages)) = directories.pop() {
-            if sandbox.hidden.contains(&path) || kept.contains_key(&path) {
+            if sandbox.secret.hidden.contains(&path) || kept.contains_key(&path) {
                 continue;
             }
             let Ok(metadata) = std::fs::symlink_metadata(path.as_std()) else { continue };
@@ -174,7 +179,7 @@ fn read(sandbox: &Sandbox, path: &AbsPath, changed: (i64, i64), in_packages: boo
         let (Some(name), Ok(kind)) = (name.to_str(), entry.file_type()) else { continue };
         let name = name.to_owned();
         let full = path.join(&name);
-        if !in_packages && sandbox.nested.iter().any(|nested| has_name(&full, nested)) {
+        if !in_packages && sandbox.protected.nested.iter().any(|nested| has_name(&full, nested)) {
             listing.nested.push(name.clone());
         }
         if kind.is_dir() {
@@ -238,8 +243,9 @@ fn add_hard_links(sandbox: &Sandbox, found: &mut SurveyResult, cache: &HashMap<A
 
 /// Returns the hidden files that have several hard links.
 fn hidden_hard_links(sandbox: &Sandbox) -> impl Iterator<Item = (u64, u64)> {
-    let mut files: Vec<_> = sandbox.hidden.iter().filter(|path| path.as_std().is_file()).cloned().collect();
-    let mut directories: Vec<_> = sandbox.hidden.iter().map(|path| (path.clone(), 0)).collect();
+    let mut files: Vec<_> =
+        sandbox.secret.hidden.iter().filter(|path| path.as_std().is_file()).cloned().collect();
+    let mut directories: Vec<_> = sandbox.secret.hidden.iter().map(|path| (path.clone(), 0)).collect();
     while let Some((directory, depth)) = directories.pop() {
         for entry in std::fs::read_dir(directory.as_std()).into_iter().flatten().flatten() {
             let (name, Ok(kind)) = (entry.file_name(), entry.file_type()) else { continue };
@@ -263,7 +269,12 @@ fn identity(path: &AbsPath) -> Option<((u64, u64), u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{ProtectedPaths, SecretPaths, WritablePaths};
     use std::fs;
+
+    fn below(top: &AbsPath) -> WritablePaths {
+        WritablePaths { roots: vec![top.clone()], ..WritablePaths::default() }
+    }
 
     #[test]
     fn names_are_guarded_in_every_spelling_that_a_file_system_accepts() {
@@ -275,7 +286,11 @@ mod tests {
             fs::write(file.as_std(), "x").unwrap();
         }
         let nested = [".vscode", ".cargo/config.toml"].map(str::to_owned).to_vec();
-        let sandbox = Sandbox { writable: vec![top.clone()], nested, ..Sandbox::default() };
+        let sandbox = Sandbox {
+            writable: below(&top),
+            protected: ProtectedPaths { nested, ..ProtectedPaths::default() },
+            ..Sandbox::default()
+        };
         let guarded = Survey::default().scan(&sandbox).unwrap().guarded;
         for file in ["sub/.GIT/config", "sub/.VSCode", "sub/.Cargo/Config.toml", "other/.Git"] {
             assert!(guarded.contains(&top.join(file)), "{file} is not among {guarded:?}");
@@ -289,8 +304,12 @@ mod tests {
         for name in ["plan.txt", "other.txt"] {
             fs::write(top.join(name).as_std(), "x").unwrap();
         }
-        let secrets = vec!["*plan.txt".to_owned()];
-        let sandbox = Sandbox { writable: vec![top.clone()], secrets, ..Sandbox::default() };
+        let patterns = vec!["*plan.txt".to_owned()];
+        let sandbox = Sandbox {
+            writable: below(&top),
+            secret: SecretPaths { patterns, ..SecretPaths::default() },
+            ..Sandbox::default()
+        };
         let plan = identity(&top.join("plan.txt")).unwrap().0;
         assert_eq!(secret_files_at_most(&sandbox, 2), Ok(HashSet::from([plan])));
         assert_eq!(secret_files_at_most(&sandbox, 1), Err(TooMany));
@@ -305,8 +324,9 @@ mod tests {
         fs::write(secret.as_std(), "x").unwrap();
         // Backdated below, so that the contents are cached.
         let mut survey = Survey::default();
-        let open = Sandbox { writable: vec![top.clone()], ..Sandbox::default() };
-        let strict = Sandbox { secrets: vec!["*plan.txt".to_owned()], ..open.clone() };
+        let open = Sandbox { writable: below(&top), ..Sandbox::default() };
+        let mut strict = open.clone();
+        strict.secret.patterns.push("*plan.txt".to_owned());
         assert_eq!(survey.scan(&open).unwrap().secrets, Vec::new());
         for (_, cache) in survey.cache.get_mut().unwrap() {
             let real = |path: &AbsPath| fs::symlink_metadata(path.as_std()).unwrap();

@@ -5,7 +5,7 @@ use crate::testing::Decoding;
 
 /// Creates an editor that works on the files of the fake disk.
 fn over_files(decoding: Decoding) -> EditorScript {
-    EditorScript { saves: true, decoding, ..EditorScript::full() }
+    EditorScript::full().saving().decoding(decoding)
 }
 
 /// Edits a file as the tools do: reads the text from the client and replaces a part.

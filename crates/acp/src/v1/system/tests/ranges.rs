@@ -27,7 +27,11 @@ fn wrong() -> Vec<(&'static str, CutRange)> {
 }
 
 async fn over(cut_range: Option<CutRange>, text: &str) -> Stage {
-    let script = EditorScript { cut_range, name: ClientName::Not, ..EditorScript::full() };
+    let script = EditorScript::full().named(ClientName::Not);
+    let script = match cut_range {
+        Some(cut_range) => script.cut_range(cut_range),
+        None => script,
+    };
     stage(script.buffer("/w/a", text).buffer("/w/ten", TEN)).await
 }
 
@@ -108,12 +112,11 @@ async fn a_text_unsuitable_for_probing_leaves_ranges_unknown() {
 
 #[tokio::test(start_paused = true)]
 async fn a_known_editor_gets_range_requests_until_it_returns_more() {
-    let script = EditorScript { cut_range: Some(from(1)), ..EditorScript::full() };
+    let script = EditorScript::full().cut_range(from(1));
     let stage = stage(script.buffer("/w/a", TEN)).await;
     assert_eq!(read(&stage, "/w/a", 2, 1).await, "two\n");
     assert_eq!(requests(&stage), 1);
-    let script =
-        EditorScript { cut_range: Some(Arc::new(|text, _, _| text.to_owned())), ..EditorScript::full() };
+    let script = EditorScript::full().cut_range(Arc::new(|text, _, _| text.to_owned()));
     let stage = super::stage(script.buffer("/w/a", TEN)).await;
     assert_eq!(read(&stage, "/w/a", 9, 1).await, "nine\n");
     assert_eq!(read(&stage, "/w/a", 9, 5).await, "nine\nten\n");
@@ -122,11 +125,7 @@ async fn a_known_editor_gets_range_requests_until_it_returns_more() {
 
 #[tokio::test(start_paused = true)]
 async fn a_known_editor_with_wrong_ranges_gets_no_range_requests() {
-    let script = EditorScript {
-        name: ClientName::As("toad", "0.6.18"),
-        cut_range: Some(from(0)),
-        ..EditorScript::full()
-    };
+    let script = EditorScript::full().named(ClientName::As("toad", "0.6.18")).cut_range(from(0));
     let stage = stage(script.buffer("/w/a", TEN)).await;
     assert_eq!(read(&stage, "/w/a", 9, 1).await, "nine\n");
     let calls = stage.editor().calls("fs/read_text_file");
@@ -135,7 +134,7 @@ async fn a_known_editor_with_wrong_ranges_gets_no_range_requests() {
 
 #[tokio::test(start_paused = true)]
 async fn an_editor_that_never_answers_ranges_delays_only_one_read() {
-    let script = EditorScript { name: ClientName::Not, ..EditorScript::full() };
+    let script = EditorScript::full().named(ClientName::Not);
     let stage = stage(script.buffer("/w/a", TEN).fault_at(2, Fault::Silence)).await;
     assert_eq!(read(&stage, "/w/a", 9, 1).await, "nine\n");
     let before = tokio::time::Instant::now();

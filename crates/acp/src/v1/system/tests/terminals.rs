@@ -23,8 +23,7 @@ fn run_for_real(joins: Joins) -> StartTerminal {
 }
 
 async fn unknown_editor(start_terminal: StartTerminal) -> Stage {
-    let script =
-        EditorScript { name: ClientName::Not, start_terminal: Some(start_terminal), ..EditorScript::full() };
+    let script = EditorScript::full().named(ClientName::Not).start_terminal(start_terminal);
     stage_over(script, |disk| {
         disk.add_dir("/w");
         disk.on_command("echo x", |_| Script::exits(0).prints("here"));
@@ -75,9 +74,8 @@ async fn known_editors_get_the_form_that_the_table_states() {
         ("obsidian-agent-client", "0.10.6", Joins::QuotedArguments),
         ("acpx", "0.19.1", Joins::Not),
     ] {
-        let start_terminal = Some(run_for_real(joins));
-        let script =
-            EditorScript { name: ClientName::As(name, version), start_terminal, ..EditorScript::full() };
+        let start_terminal = run_for_real(joins);
+        let script = EditorScript::full().named(ClientName::As(name, version)).start_terminal(start_terminal);
         let stage = stage(script).await;
         assert_eq!(run_and_collect(&stage, "cd /tmp && sh -c 'pwd'").await.0, "/tmp\n", "{name}");
         stage.settle().await;
@@ -142,11 +140,7 @@ async fn an_abandoned_terminal_probe_is_released_and_repeated() {
 
 #[tokio::test(start_paused = true)]
 async fn a_refused_terminal_leaves_the_form_unknown() {
-    let script = EditorScript {
-        name: ClientName::Not,
-        start_terminal: Some(run_for_real(Joins::Not)),
-        ..EditorScript::full()
-    };
+    let script = EditorScript::full().named(ClientName::Not).start_terminal(run_for_real(Joins::Not));
     let stage = stage(script.fault_at(1, Fault::Error(-32603, "the user said no"))).await;
     let Err(error) = stage.system.spawn(command("echo x")).await else { panic!("it ran") };
     assert!(error.to_string().contains("the user said no"), "{error}");
@@ -157,7 +151,7 @@ async fn a_refused_terminal_leaves_the_form_unknown() {
 
 #[tokio::test(start_paused = true)]
 async fn an_editor_without_terminal_support_gets_one_request() {
-    let script = EditorScript { name: ClientName::Not, ..EditorScript::full() };
+    let script = EditorScript::full().named(ClientName::Not);
     let script = script.fault("terminal/create", Fault::Error(-32601, "Method not found"));
     let stage = stage_over(script, |disk| {
         disk.add_dir("/w");

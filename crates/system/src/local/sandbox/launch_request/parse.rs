@@ -1,6 +1,6 @@
 //! The launcher's side: reads a request. An incomplete request runs nothing.
 
-use super::{HiddenVariables, LaunchRequest, MAGIC};
+use super::{HiddenVariables, LaunchCommand, LaunchRequest, MAGIC};
 use crate::{AbsPath, PathError, PrivateTemp, Sandbox, SandboxLevel};
 use std::io::{self, Read};
 
@@ -56,12 +56,14 @@ impl LaunchRequest {
             namespaces: false,
             processes: false,
             confirm: false,
-            cwd: AbsPath::new("/")?,
-            env: Vec::new(),
-            hidden_variables: None,
-            input: None,
-            piped: false,
-            command: Vec::new(),
+            command: LaunchCommand {
+                words: Vec::new(),
+                cwd: AbsPath::new("/")?,
+                env: Vec::new(),
+                hidden_variables: None,
+                input: None,
+                piped: false,
+            },
         };
         let mut backing = None;
         let mut has_cwd = false;
@@ -74,27 +76,27 @@ impl LaunchRequest {
             let sandbox = &mut request.sandbox;
             match option {
                 "level" => sandbox.level = SandboxLevel::of(value).ok_or_else(unknown)?,
-                "cwd" => (request.cwd, has_cwd) = (path()?, true),
+                "cwd" => (request.command.cwd, has_cwd) = (path()?, true),
                 "on" => match value {
                     "network" => sandbox.network = true,
                     "namespaces" => request.namespaces = true,
                     "processes" => request.processes = true,
                     "confirm" => request.confirm = true,
-                    "piped" => request.piped = true,
-                    "hiding" => request.hidden_variables = Some(HiddenVariables::default()),
+                    "piped" => request.command.piped = true,
+                    "hiding" => request.command.hidden_variables = Some(HiddenVariables::default()),
                     _ => return Err(unknown()),
                 },
-                "write" => sandbox.writable.push(path()?),
-                "guard" => sandbox.guarded.push(path()?),
-                "hide" => sandbox.hidden.push(path()?),
-                "blank" => sandbox.blanked.push(path()?),
-                "pin" => sandbox.pinned.push(path()?),
-                "reserve" => sandbox.reserved.push(path()?),
-                "shared" => sandbox.shared.push(path()?),
+                "write" => sandbox.writable.roots.push(path()?),
+                "guard" => sandbox.protected.guarded.push(path()?),
+                "hide" => sandbox.secret.hidden.push(path()?),
+                "blank" => sandbox.secret.blanked.push(path()?),
+                "pin" => sandbox.protected.pinned.push(path()?),
+                "reserve" => sandbox.protected.reserved.push(path()?),
+                "shared" => sandbox.writable.shared.push(path()?),
                 "backing" => backing = Some(path()?),
                 "temp" => {
                     let backing = backing.take().ok_or_else(unknown)?;
-                    sandbox.temp.push(PrivateTemp { at: path()?, backing });
+                    sandbox.writable.temp.push(PrivateTemp { at: path()?, backing });
                 }
                 "most-processes" => sandbox.limits.processes = most()?,
                 "most-memory" => sandbox.limits.memory_bytes = most()?,
@@ -102,18 +104,24 @@ impl LaunchRequest {
                 "most-cpu" => sandbox.limits.cpu_seconds = most()?,
                 "env" => {
                     let (name, value) = value.split_once('=').ok_or_else(unknown)?;
-                    request.env.push((name.to_owned(), value.to_owned()));
+                    request.command.env.push((name.to_owned(), value.to_owned()));
                 }
-                "secret" => {
-                    request.hidden_variables.as_mut().ok_or_else(unknown)?.values.push(value.to_owned())
+                "secret" => request
+                    .command
+                    .hidden_variables
+                    .as_mut()
+                    .ok_or_else(unknown)?
+                    .values
+                    .push(value.to_owned()),
+                "keep" => {
+                    request.command.hidden_variables.as_mut().ok_or_else(unknown)?.keep.push(value.to_owned())
                 }
-                "keep" => request.hidden_variables.as_mut().ok_or_else(unknown)?.keep.push(value.to_owned()),
-                "input" => request.input = Some(value.to_owned()),
+                "input" => request.command.input = Some(value.to_owned()),
                 _ => return Err(unknown()),
             }
         }
-        request.command = strings.collect();
-        match request.command.is_empty() || !has_cwd {
+        request.command.words = strings.collect();
+        match request.command.words.is_empty() || !has_cwd {
             true => Err(LaunchRequestError::Incomplete),
             false => Ok(request),
         }
@@ -129,6 +137,7 @@ fn number(from: &mut impl Read) -> io::Result<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{ProtectedPaths, SecretPaths, WritablePaths};
 
     fn request() -> LaunchRequest {
         let path = |text: &str| AbsPath::new(text).unwrap();
@@ -136,27 +145,37 @@ mod tests {
             sandbox: Sandbox {
                 level: SandboxLevel::WorkspaceWrite,
                 network: true,
-                writable: vec![path("/w"), path("/a b=c")],
-                guarded: vec![path("/w/.git/hooks")],
-                reserved: vec![path("/w/.mcp.json")],
-                hidden: vec![path("/home/me/.ssh")],
-                blanked: vec![path("/w/.env")],
-                shared: vec![path("/tmp")],
-                temp: vec![PrivateTemp { at: path("/tmp"), backing: path("/var/tmp/x") }],
+                writable: WritablePaths {
+                    roots: vec![path("/w"), path("/a b=c")],
+                    shared: vec![path("/tmp")],
+                    temp: vec![PrivateTemp { at: path("/tmp"), backing: path("/var/tmp/x") }],
+                },
+                protected: ProtectedPaths {
+                    guarded: vec![path("/w/.git/hooks")],
+                    reserved: vec![path("/w/.mcp.json")],
+                    ..ProtectedPaths::default()
+                },
+                secret: SecretPaths {
+                    hidden: vec![path("/home/me/.ssh")],
+                    blanked: vec![path("/w/.env")],
+                    ..SecretPaths::default()
+                },
                 ..Sandbox::default()
             },
             namespaces: true,
             processes: false,
             confirm: true,
-            cwd: path("/w"),
-            env: vec![("A".to_owned(), "b=c\nd".to_owned())],
-            hidden_variables: Some(HiddenVariables {
-                values: vec!["v".to_owned()],
-                keep: vec!["K".to_owned()],
-            }),
-            input: Some("line\n--\n".to_owned()),
-            piped: true,
-            command: ["sh", "-c", "level=off", "--", ""].map(str::to_owned).to_vec(),
+            command: LaunchCommand {
+                words: ["sh", "-c", "level=off", "--", ""].map(str::to_owned).to_vec(),
+                cwd: path("/w"),
+                env: vec![("A".to_owned(), "b=c\nd".to_owned())],
+                hidden_variables: Some(HiddenVariables {
+                    values: vec!["v".to_owned()],
+                    keep: vec!["K".to_owned()],
+                }),
+                input: Some("line\n--\n".to_owned()),
+                piped: true,
+            },
         }
     }
 
