@@ -86,7 +86,7 @@ pub use prompt::{ShownProject, announced_mode};
 pub use runtime::handle::{Prompt, SessionError, SessionHandle};
 pub use runtime::{CreateSession, OpenSession, Runtime};
 pub use session::outcome::{PromptOutcome, RewindError, RewindReport, TurnError};
-pub use settings::options::{CallsAsText, RuntimeOptions};
+pub use settings::options::{CallsAsText, PermissionOptions, RuntimeOptions, SessionStart};
 pub use settings::{FollowedSettings, Settings, SettingsNotice};
 pub use shells::Shells;
 pub use sources::server::{ClientServer, ClientServerKind};
@@ -110,6 +110,7 @@ pub use tool::question::{AskUser, Choice, Question, QuestionOutcome};
 pub use tool::sampling::{SAMPLING, SampleRequest, Sampled};
 pub use tool::titles::{command_block, command_title, path_title};
 pub use tool::{
-    AnyCall, AnyTool, Description, Effect, SessionResources, Tool, ToolContext, ToolError, ToolOutput, Typed,
+    AnyCall, AnyTool, Description, Effect, SessionResources, Tool, ToolCallContext, ToolContext, ToolError,
+    ToolOutput, Typed,
 };
 pub use trust::{CheckedItem, FolderTrust, ItemKind, TrustItem, TrustRecord, TrustRecords, TrustState};

@@ -75,7 +75,7 @@ impl RunningCalls {
     /// Registers a call: until the returned guard is dropped, the user and the model can be asked
     /// about it.
     pub(crate) fn register(&self, cx: &ToolContext) -> CallGuard {
-        let (user, call, model) = (cx.user.clone(), cx.call.clone(), cx.nested_calls.clone());
+        let (user, call, model) = (cx.user.clone(), cx.call.id.clone(), cx.nested_calls.clone());
         locked(&self.calls).push(CallContext { user, call: call.clone(), model, sampled: Arc::default() });
         CallGuard { running_calls: self.clone(), call }
     }

@@ -67,10 +67,10 @@ impl Call {
         if !self.definition.reads_resources {
             let _guard = client.register_call(cx);
             let show = |text: String| {
-                let mut update = ToolCallUpdate::of(cx.call.clone(), self.definition.function.clone());
+                let mut update = ToolCallUpdate::of(cx.call.id.clone(), self.definition.function.clone());
                 let text = self.redactor.redact(&text);
                 update.content = Some(vec![ToolContent::Content(Content::text(text))]);
-                (cx.progress)(update);
+                (cx.call.progress)(update);
             };
             let result =
                 client.call_with_progress(&self.definition.tool, self.arguments.clone(), &show).await?;

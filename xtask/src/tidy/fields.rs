@@ -50,12 +50,6 @@ const KNOWN: &[Known] = &[
     ),
     known(
         "crates/agent/",
-        "RuntimeOptions",
-        13,
-        "one field for each setting; group by model, permissions and sandbox",
-    ),
-    known(
-        "crates/agent/",
         "SessionRecord",
         12,
         "one field for each column of a stored session; the session's controls are a group",
@@ -77,12 +71,6 @@ const KNOWN: &[Known] = &[
         "ToolCallUpdate",
         10,
         "one field for each part of a call that can change; what is displayed is a group",
-    ),
-    known(
-        "crates/agent/",
-        "ToolContext",
-        14,
-        "all services that any tool uses; group by session, files and call",
     ),
 ];
 

@@ -179,7 +179,7 @@ impl LegacyConnection {
         };
         let before = Snapshot::take(self.options.machines.local.clone(), cwd.clone()).await;
         let settings = self.runtime.settings_in(&cwd).await.map_err(|error| error.to_string())?;
-        let mode = settings.permission_mode;
+        let mode = settings.start.permission_mode;
         let client = Arc::new(RunClient::new(run.conversation.clone(), mode, self.out.clone()));
         let surface = Surface { client: client.clone(), system: self.options.machines.local.clone() };
         let handle = self.session(&run, session.as_ref(), cwd, surface).await?;

@@ -216,11 +216,8 @@ async fn explain<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result
     let handle = open_session(fields, connection)?;
     let (what, write) = (fields.text("what")?, fields.flag("write", false)?);
     let state = handle.state();
-    let options = agent::RuntimeOptions {
-        mode: state.mode,
-        permission_mode: state.permission_mode,
-        ..handle.settings().await.as_ref().clone()
-    };
+    let mut options = handle.settings().await.as_ref().clone();
+    (options.start.mode, options.start.permission_mode) = (state.mode, state.permission_mode);
     let local = connection.options.machines.local.clone();
     let steps = agent::explain(&options, local, handle.cwd(), &what, write).await;
     let steps: Vec<_> = steps.iter().map(|step| json!({ "rule": step.rule, "says": step.says })).collect();

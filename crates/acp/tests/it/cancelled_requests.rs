@@ -7,7 +7,7 @@ use acp::{
 };
 use agent::{
     ContentHash, Lease, ListQuery, NewSession, PermissionMode, Runtime, RuntimeOptions, SearchHit,
-    SearchQuery, SessionEvent, SessionId, SessionPage, SessionRecord, SessionStore, StoreError,
+    SearchQuery, SessionEvent, SessionId, SessionPage, SessionRecord, SessionStart, SessionStore, StoreError,
     fake::{FakeModel, FakeModels, MemoryStore, Reply},
 };
 use async_trait::async_trait;
@@ -160,7 +160,10 @@ impl Fixture {
         let disk = Arc::new(disk);
         let store = BlockingStore::new();
         let models = Arc::new(FakeModels(FakeModel::new([Reply::text("hi")])));
-        let options = RuntimeOptions { permission_mode: PermissionMode::Argus, ..RuntimeOptions::default() };
+        let options = RuntimeOptions {
+            start: SessionStart { permission_mode: PermissionMode::Argus, ..SessionStart::default() },
+            ..RuntimeOptions::default()
+        };
         let runtime = Runtime::new(store.clone() as Arc<dyn SessionStore>, models, options);
         let options = AcpOptions::new(disk.clone(), "0.1.0", AbsPath::new("/w").unwrap());
         let mut fixture = Self { store, runtime, options, disk, script, session: String::new() };

@@ -2,7 +2,7 @@
 
 use acp::AcpOptions;
 use agent::{
-    ModelError, ModelEvent, PermissionMode, Runtime, RuntimeOptions, SessionStore,
+    ModelError, ModelEvent, PermissionMode, Runtime, RuntimeOptions, SessionStart, SessionStore,
     fake::{FakeModel, FakeModels, MemoryStore, Reply},
 };
 use serde_json::{Value, json};
@@ -30,7 +30,10 @@ impl Peer {
         disk.add_file("/w/a b.txt", "one\n");
         let disk = Arc::new(disk);
         let store: Arc<dyn SessionStore> = Arc::new(MemoryStore::default());
-        let options = RuntimeOptions { permission_mode: mode, ..RuntimeOptions::default() };
+        let options = RuntimeOptions {
+            start: SessionStart { permission_mode: mode, ..SessionStart::default() },
+            ..RuntimeOptions::default()
+        };
         let model = FakeModel::new(replies);
         let runtime = Runtime::new(store, Arc::new(FakeModels(model.clone())), options);
         let options = AcpOptions::new(disk.clone(), "0.1.0", AbsPath::new("/w").unwrap());
@@ -126,7 +129,10 @@ async fn calls_that_need_approval_are_denied_with_advice() {
     let write = Reply::calls(&[("file_write", json!({ "path": "new.txt", "content": "x" }))]);
     let model = FakeModel::new([write, Reply::text("no")]);
     let store: Arc<dyn SessionStore> = Arc::new(MemoryStore::default());
-    let options = RuntimeOptions { permission_mode: PermissionMode::Argus, ..RuntimeOptions::default() };
+    let options = RuntimeOptions {
+        start: SessionStart { permission_mode: PermissionMode::Argus, ..SessionStart::default() },
+        ..RuntimeOptions::default()
+    };
     let runtime = Runtime::new(store, Arc::new(FakeModels(model.clone())), options);
     let disk = FakeSystem::new();
     disk.add_file("/w/a.txt", "");

@@ -5,7 +5,7 @@ use acp::{
     testing::{Editor, EditorScript},
 };
 use agent::{
-    PermissionMode, Runtime, RuntimeOptions, SessionStore,
+    PermissionMode, Runtime, RuntimeOptions, SessionStart, SessionStore,
     fake::{FakeModel, FakeModels, MemoryStore, Reply},
 };
 use std::sync::Arc;
@@ -54,7 +54,10 @@ pub(crate) fn stage_on(
     let disk = FakeSystem::new();
     disk.add_file("/w/a.txt", "one\ntwo\n");
     let disk = Arc::new(disk);
-    let options = RuntimeOptions { permission_mode: PermissionMode::Argus, ..RuntimeOptions::default() };
+    let options = RuntimeOptions {
+        start: SessionStart { permission_mode: PermissionMode::Argus, ..SessionStart::default() },
+        ..RuntimeOptions::default()
+    };
     let runtime =
         Runtime::new(store.clone() as Arc<dyn SessionStore>, Arc::new(FakeModels(model.clone())), options);
     let mut options = AcpOptions::new(disk.clone(), "0.1.0", AbsPath::new("/w").expect("an absolute path"));

@@ -6,8 +6,8 @@
 //! overridden. Hooks run only around turns, not around these calls.
 
 use crate::{
-    Access, AnyCall, AnyTool, AskUser, Effect, NestedCalls, RuntimeOptions, SessionResources, ToolCallId,
-    ToolContext, ToolError, ToolOutput,
+    Access, AnyCall, AnyTool, AskUser, Effect, NestedCalls, RuntimeOptions, SessionResources,
+    ToolCallContext, ToolContext, ToolError, ToolOutput,
     gate::hypothesis::{self, Question},
     policy::Decision,
 };
@@ -100,11 +100,8 @@ impl DirectCaller {
             cwd: self.cwd.clone(),
             session: SessionResources::default(),
             user: Arc::new(NoUser),
-            call: ToolCallId(String::new()),
-            progress: Arc::new(|_| {}),
+            call: ToolCallContext::outside(),
             cancel,
-            asked: false,
-            confined: false,
             // No model reads the output directly.
             limits: self.options.limits.tools.uncut(),
             nested_calls: NestedCalls::default(),
@@ -207,21 +204,21 @@ mod tests {
         let (allow, ask, deny) = (Some(Answer::Allow), Some(Answer::Ask), Some(Answer::Deny));
         check(|_| {}, "??").await;
         check(|o| o.force = true, "aa").await;
-        check(|o| o.options.permission_mode = PermissionMode::Prometheus, "aa").await;
-        check(|o| o.options.rules.servers = says(allow, ask), "a?").await;
-        check(|o| o.options.rules.servers = says(allow, deny), "ad").await;
-        check(|o| o.options.rules.servers = says(None, allow), "?a").await;
-        check(|o| o.options.rules.servers.default = Answer::Allow, "aa").await;
-        check(|o| o.options.denied_tools = vec!["mcp__s__t".to_owned()], "dd").await;
+        check(|o| o.options.start.permission_mode = PermissionMode::Prometheus, "aa").await;
+        check(|o| o.options.permissions.rules.servers = says(allow, ask), "a?").await;
+        check(|o| o.options.permissions.rules.servers = says(allow, deny), "ad").await;
+        check(|o| o.options.permissions.rules.servers = says(None, allow), "?a").await;
+        check(|o| o.options.permissions.rules.servers.default = Answer::Allow, "aa").await;
+        check(|o| o.options.permissions.denied_tools = vec!["mcp__s__t".to_owned()], "dd").await;
         // Neither `force` nor a permissive mode overrides a denial or the limits of a mode.
         check(
             |o| {
-                (o.force, o.options.permission_mode) = (true, PermissionMode::Prometheus);
-                o.options.rules.servers = says(allow, deny);
+                (o.force, o.options.start.permission_mode) = (true, PermissionMode::Prometheus);
+                o.options.permissions.rules.servers = says(allow, deny);
             },
             "ad",
         )
         .await;
-        check(|o| (o.force, o.options.mode) = (true, Mode::Plan), "ad").await;
+        check(|o| (o.force, o.options.start.mode) = (true, Mode::Plan), "ad").await;
     }
 }

@@ -60,10 +60,10 @@ impl<'a> Hypothesis<'a> {
         }
         let bounds = Bounds {
             options: &options.sandbox,
-            mode: options.mode,
+            mode: options.start.mode,
             roots: &roots,
-            blocked_paths: &options.blocked_paths,
-            rules: &options.rules,
+            blocked_paths: &options.permissions.blocked_paths,
+            rules: &options.permissions.rules,
             temp: &[],
         };
         let (confinement, _) = confinement(system, &bounds, &accesses, None).await;
@@ -73,13 +73,13 @@ impl<'a> Hypothesis<'a> {
     fn ask<T>(&self, ask: impl FnOnce(&Policy<'_>, &Subject<'_>) -> T) -> T {
         let options = self.options;
         let policy = Policy {
-            mode: options.mode,
-            permission_mode: options.permission_mode,
+            mode: options.start.mode,
+            permission_mode: options.start.permission_mode,
             settings: PolicySettings {
-                allowed_paths: &options.allowed_paths,
-                blocked_paths: &options.blocked_paths,
-                denied_tools: &options.denied_tools,
-                rules: &options.rules,
+                allowed_paths: &options.permissions.allowed_paths,
+                blocked_paths: &options.permissions.blocked_paths,
+                denied_tools: &options.permissions.denied_tools,
+                rules: &options.permissions.rules,
                 own: &options.sandbox.guarded,
             },
             outputs: None,

@@ -278,8 +278,8 @@ impl Gate {
             options: &now.sandbox,
             mode,
             roots: &self.roots,
-            blocked_paths: &now.blocked_paths,
-            rules: &now.rules,
+            blocked_paths: &now.permissions.blocked_paths,
+            rules: &now.permissions.rules,
             temp: &self.temp,
         }
     }
@@ -294,10 +294,10 @@ impl Gate {
             mode: state.mode,
             permission_mode: state.permission_mode,
             settings: PolicySettings {
-                allowed_paths: &now.allowed_paths,
-                blocked_paths: &now.blocked_paths,
-                denied_tools: &now.denied_tools,
-                rules: &now.rules,
+                allowed_paths: &now.permissions.allowed_paths,
+                blocked_paths: &now.permissions.blocked_paths,
+                denied_tools: &now.permissions.denied_tools,
+                rules: &now.permissions.rules,
                 own: &now.sandbox.guarded,
             },
             outputs: self.outputs.as_ref(),

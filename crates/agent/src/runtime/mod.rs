@@ -107,7 +107,7 @@ impl Runtime {
 
     /// Returns the model of new sessions in a directory; invalid settings are ignored.
     pub async fn default_model_in(&self, folder: Option<&AbsPath>) -> String {
-        match self.settings.of(folder).await.ok().and_then(|options| options.model.clone()) {
+        match self.settings.of(folder).await.ok().and_then(|options| options.start.model.clone()) {
             Some(model) => model,
             None => self.models.default_id().await,
         }
@@ -125,7 +125,7 @@ impl Runtime {
     /// Whether the current settings configure and name no model for new sessions in a directory, so
     /// that they would get a stand-in for a language model.
     pub async fn is_unconfigured(&self, folder: &AbsPath) -> bool {
-        if self.settings.of(Some(folder)).await.is_ok_and(|options| options.model.is_some()) {
+        if self.settings.of(Some(folder)).await.is_ok_and(|options| options.start.model.is_some()) {
             return false;
         }
         // Reloads how the process reaches its models; errors in other settings do not matter here.
@@ -153,14 +153,14 @@ impl Runtime {
         let settings = self.follow(&id, &new.cwd).await?;
         let options = settings.seen();
         let models = settings.models().unwrap_or_else(|| self.models.clone());
-        let model = match &options.model {
+        let model = match &options.start.model {
             Some(model) => model.clone(),
             None => models.default_id().await,
         };
         get_in_time(models.as_ref(), &model).await?;
         let state = SessionState {
-            mode: options.mode,
-            permission_mode: options.permission_mode,
+            mode: options.start.mode,
+            permission_mode: options.start.permission_mode,
             model,
             effort: None,
             title: None,
@@ -275,7 +275,7 @@ impl Runtime {
         };
         let state = SessionState {
             mode: record.mode,
-            permission_mode: tighter(record.permission_mode, settings.seen().permission_mode),
+            permission_mode: tighter(record.permission_mode, settings.seen().start.permission_mode),
             model: record.model,
             effort: record.effort,
             title: record.title,

@@ -48,7 +48,7 @@ impl SettingsModes {
         fn other<T: PartialEq>(had: Option<T>, now: T) -> Option<T> {
             had.is_some_and(|had| had != now).then_some(now)
         }
-        (other(self.mode, now.mode), other(self.permission_mode, now.permission_mode))
+        (other(self.mode, now.start.mode), other(self.permission_mode, now.start.permission_mode))
     }
 }
 

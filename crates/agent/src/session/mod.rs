@@ -14,7 +14,7 @@ pub(crate) mod toolbox;
 
 use crate::{
     FileTracker, LanguageModel, ModelError, NestedCalls, Outputs, RuntimeOptions, SessionEvent, SessionId,
-    SessionResources, Shells, StoreError, Surface, ToolCallId, ToolCallUpdate, ToolContext,
+    SessionResources, Shells, StoreError, Surface, ToolCallContext, ToolCallId, ToolCallUpdate, ToolContext,
     client::User,
     gate::{Gate, Ruling},
     history::{conversation::Conversation, reading::read_log},
@@ -201,9 +201,8 @@ impl Session {
         ruling: &Ruling,
     ) -> ToolContext {
         let log = self.log.clone();
-        ToolContext {
-            system: self.gate.confined(ruling),
-            call: call.clone(),
+        let call = ToolCallContext {
+            id: call.clone(),
             progress: Arc::new(move |update: ToolCallUpdate| {
                 debug_assert!(
                     update.status.is_none(),
@@ -213,8 +212,8 @@ impl Session {
             }),
             asked,
             confined: ruling.is_confined(),
-            ..self.own_context(cancel)
-        }
+        };
+        ToolContext { system: self.gate.confined(ruling), call, ..self.own_context(cancel) }
     }
 
     /// Returns the context of the user's own actions, outside any call.
@@ -224,11 +223,8 @@ impl Session {
             cwd: self.cwd.clone(),
             session: self.resources.clone(),
             user: Arc::new(User(self.log.client().clone())),
-            call: ToolCallId(String::new()),
-            progress: Arc::new(|_| {}),
+            call: ToolCallContext::outside(),
             cancel: cancel.clone(),
-            asked: false,
-            confined: false,
             limits: self.settings().limits.tools.clone(),
             nested_calls: NestedCalls::default(),
         }

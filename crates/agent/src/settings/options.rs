@@ -6,22 +6,12 @@ use system::AbsPath;
 /// The resolved settings of a directory at one moment: the defaults of its sessions.
 #[derive(Debug, Clone, Default)]
 pub struct RuntimeOptions {
-    /// The agent mode of new sessions.
-    pub mode: Mode,
-    /// The permission mode of new sessions, and the loosest with which a stored session may reopen.
-    pub permission_mode: PermissionMode,
-    /// The model of new sessions; the default of [`Models`](crate::Models) when `None`.
-    pub model: Option<String>,
+    /// What new sessions start with.
+    pub start: SessionStart,
     /// Text added to the system prompt.
     pub append_system_prompt: Option<String>,
-    /// Paths outside the project that need no approval (temporary and configuration directories).
-    pub allowed_paths: Vec<AbsPath>,
-    /// Path patterns that are denied in every mode, beside the built-in ones.
-    pub blocked_paths: Vec<String>,
-    /// Tools that are denied in every mode.
-    pub denied_tools: Vec<String>,
-    /// Permission rules of all settings layers.
-    pub rules: PermissionRules,
+    /// What needs approval, and what is denied.
+    pub permissions: PermissionOptions,
     /// How commands are confined.
     pub sandbox: SandboxOptions,
     /// The user's hooks for calls, prompts and turns.
@@ -32,6 +22,30 @@ pub struct RuntimeOptions {
     pub limits: Limits,
     /// Whether calls written as text are run.
     pub calls_as_text: CallsAsText,
+}
+
+/// What new sessions start with.
+#[derive(Debug, Clone, Default)]
+pub struct SessionStart {
+    /// The agent mode.
+    pub mode: Mode,
+    /// The permission mode, and the loosest with which a stored session may reopen.
+    pub permission_mode: PermissionMode,
+    /// The model; the default of [`Models`](crate::Models) when `None`.
+    pub model: Option<String>,
+}
+
+/// What needs approval, and what is denied.
+#[derive(Debug, Clone, Default)]
+pub struct PermissionOptions {
+    /// Paths outside the project that need no approval (temporary and configuration directories).
+    pub allowed_paths: Vec<AbsPath>,
+    /// Path patterns that are denied in every mode, beside the built-in ones.
+    pub blocked_paths: Vec<String>,
+    /// Tools that are denied in every mode.
+    pub denied_tools: Vec<String>,
+    /// Permission rules of all settings layers.
+    pub rules: PermissionRules,
 }
 
 /// Whether calls that a model writes into the text of its answer are run.

@@ -91,6 +91,27 @@ pub struct SessionResources {
     pub outputs: Arc<Outputs>,
 }
 
+/// What a tool knows of the call that it runs.
+#[derive(Clone)]
+pub struct ToolCallContext {
+    /// The id of the call; empty outside any call of a model.
+    pub id: ToolCallId,
+    /// Sends progress of the call (a terminal, live output) to the client. Never blocks.
+    pub progress: Arc<dyn Fn(ToolCallUpdate) + Send + Sync>,
+    /// Whether the user was asked for permission between [`Tool::prepare`] and [`Tool::run`], so
+    /// that files may have changed in the meantime.
+    pub asked: bool,
+    /// Whether the tool's commands run in a sandbox.
+    pub confined: bool,
+}
+
+impl ToolCallContext {
+    /// Creates the context of an action outside any call: its progress is shown to no client.
+    pub(crate) fn outside() -> Self {
+        Self { id: ToolCallId(String::new()), progress: Arc::new(|_| {}), asked: false, confined: false }
+    }
+}
+
 /// The session state and services that a tool may use while it runs.
 #[derive(Clone)]
 pub struct ToolContext {
@@ -102,18 +123,11 @@ pub struct ToolContext {
     pub session: SessionResources,
     /// The user, for questions.
     pub user: Arc<dyn AskUser>,
-    /// The id of the current call.
-    pub call: ToolCallId,
-    /// Sends progress of the call (a terminal, live output) to the client. Never blocks.
-    pub progress: Arc<dyn Fn(ToolCallUpdate) + Send + Sync>,
+    /// The current call.
+    pub call: ToolCallContext,
     /// Cancelled together with the turn. A tool then stops immediately and terminates what it
     /// started.
     pub cancel: CancellationToken,
-    /// Whether the user was asked for permission between [`Tool::prepare`] and [`Tool::run`], so
-    /// that files may have changed in the meantime.
-    pub asked: bool,
-    /// Whether the tool's commands run in a sandbox.
-    pub confined: bool,
     /// The limits in force.
     pub limits: ToolLimits,
     /// The session's tools, for a tool that makes nested calls.

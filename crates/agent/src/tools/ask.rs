@@ -114,7 +114,7 @@ async fn ask(cx: &ToolContext, text: &str, choices: Vec<Choice>) -> Result<ToolO
     if text.trim().is_empty() {
         return Err(ToolError::message("The question is empty; say what you want to know."));
     }
-    let question = Question { id: cx.call.clone(), text: crate::sanitise(text), choices };
+    let question = Question { id: cx.call.id.clone(), text: crate::sanitise(text), choices };
     let outcome = tokio::select! {
         biased;
         () = cx.cancel.cancelled() => return Err(ToolError::Cancelled(None)),

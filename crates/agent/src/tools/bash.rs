@@ -162,7 +162,7 @@ impl Bash {
     ) -> Result<ToolOutput, ToolError> {
         let new = NewShell {
             line: self.command.clone(),
-            confined: cx.confined && !self.outside_sandbox,
+            confined: cx.call.confined && !self.outside_sandbox,
             lifted: self.outside_sandbox,
             limit: self.timeout.map(|_| command::limit(cx, self.timeout)),
         };
@@ -196,7 +196,7 @@ impl Bash {
 
     /// Returns the result of a command that exited by itself.
     fn ended(&self, cx: &ToolContext, said: &str, status: &ExitStatus) -> String {
-        let hint = if cx.confined && !self.outside_sandbox { sandbox_hint(said, status) } else { "" };
+        let hint = if cx.call.confined && !self.outside_sandbox { sandbox_hint(said, status) } else { "" };
         format!("{}\n{}{hint}", or_nothing(said), ending(status))
     }
 

@@ -89,7 +89,7 @@ pub async fn follow(
     match &terminal {
         // Sent before waiting, so that the user can watch from the start.
         Some(terminal) => {
-            (cx.progress)(ToolCallUpdate::of(cx.call.clone(), tool).content(vec![terminal.clone()]))
+            (cx.call.progress)(ToolCallUpdate::of(cx.call.id.clone(), tool).content(vec![terminal.clone()]))
         }
         None => live.send(LiveOutput::Started { cwd: cx.cwd.clone() }),
     }
@@ -377,8 +377,8 @@ impl<'a> Live<'a> {
     }
 
     fn send(&self, output: LiveOutput) {
-        let mut update = ToolCallUpdate::of(self.cx.call.clone(), self.tool);
+        let mut update = ToolCallUpdate::of(self.cx.call.id.clone(), self.tool);
         update.output = Some(output);
-        (self.cx.progress)(update);
+        (self.cx.call.progress)(update);
     }
 }

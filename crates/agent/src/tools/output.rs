@@ -32,7 +32,7 @@ pub async fn within(cx: &ToolContext, text: String) -> String {
     if fits(&text, &cx.limits) {
         return text;
     }
-    let whole = cx.session.outputs.keep(cx.system.as_ref(), &cx.call, &text).await;
+    let whole = cx.session.outputs.keep(cx.system.as_ref(), &cx.call.id, &text).await;
     shorten(&text, Lost::default(), &cx.limits, whole.as_ref())
 }
 
@@ -57,7 +57,7 @@ pub async fn fit(cx: &ToolContext, mut output: ToolOutput) -> ToolOutput {
 /// Stores a full text in a file, if the session keeps such files, and returns a sentence for the
 /// model that names the path.
 pub async fn keep_whole(cx: &ToolContext, text: &str) -> Option<String> {
-    let path = cx.session.outputs.keep(cx.system.as_ref(), &cx.call, text).await?;
+    let path = cx.session.outputs.keep(cx.system.as_ref(), &cx.call.id, text).await?;
     Some(format!("All of it is in {path}: read it with file_read or grep"))
 }
 
@@ -80,7 +80,7 @@ pub(super) async fn of_command(cx: &ToolContext, text: String, lost: Lost) -> (S
     if lost.bytes == 0 && fits(&text, &limits) {
         return (text, false);
     }
-    let whole = cx.session.outputs.keep(cx.system.as_ref(), &cx.call, &text).await;
+    let whole = cx.session.outputs.keep(cx.system.as_ref(), &cx.call.id, &text).await;
     (shorten(&text, lost, &limits, whole.as_ref()), true)
 }
 

@@ -96,7 +96,7 @@ impl Tool for Shell {
         let wait = self.wait_ms.map_or(SHELL_WAIT, Duration::from_millis).min(SHELL_WAIT_MAX);
         match self.action {
             Action::Input => {
-                if cx.confined && !shell.is_confined() {
+                if cx.call.confined && !shell.is_confined() {
                     return Err(ToolError::message(format!(
                         "{} was started without a sandbox, and commands are now confined. Stop it and start it again.",
                         shell.id()

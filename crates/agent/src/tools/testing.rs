@@ -108,11 +108,13 @@ pub(super) fn context(system: &Memory) -> (ToolContext, Arc<Mutex<Vec<ToolCallUp
         cwd: path(""),
         session: SessionResources::default(),
         user: Arc::new(crate::client::User(crate::fake::FakeClient::new([]))),
-        call: "tool_0".into(),
-        progress: Arc::new(move |update| progress.lock().unwrap().push(update)),
+        call: crate::ToolCallContext {
+            id: "tool_0".into(),
+            progress: Arc::new(move |update| progress.lock().unwrap().push(update)),
+            asked: false,
+            confined: false,
+        },
         cancel: CancellationToken::new(),
-        asked: false,
-        confined: false,
         limits: ToolLimits::default(),
         nested_calls: crate::NestedCalls::default(),
     };

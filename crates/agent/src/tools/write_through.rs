@@ -59,7 +59,7 @@ impl Change {
     /// Rejects the change if the file changed while the user was asked for permission. If the user
     /// was not asked, there was no time for the file to change.
     pub(super) async fn still_fits(&self, cx: &ToolContext) -> Result<(), ToolError> {
-        if cx.asked && text_now(cx, &self.path, &self.name).await?.text != self.before {
+        if cx.call.asked && text_now(cx, &self.path, &self.name).await?.text != self.before {
             return Err(ToolError::message(format!(
                 "{} changed while the user's approval was pending; nothing was written. Read it again with file_read, then repeat the change.",
                 self.name

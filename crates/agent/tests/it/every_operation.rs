@@ -7,8 +7,8 @@ use agent::fake::MemoryStore;
 use agent::{
     Access, AnyCall, AnyTool, CompactionStep, Content, CreateSession, Description, Effect, ModelEvent,
     ModelStop, Offer, OpenSession, PermissionMode, Runtime, RuntimeOptions, SessionEvent, SessionHandle,
-    SessionId, SessionScope, StopReason, Surface, ToolContent, ToolContext, ToolError, ToolKind, ToolOutput,
-    ToolProvider, ToolSource, ToolSpec, TurnEnd, TurnError,
+    SessionId, SessionScope, SessionStart, StopReason, Surface, ToolContent, ToolContext, ToolError,
+    ToolKind, ToolOutput, ToolProvider, ToolSource, ToolSpec, TurnEnd, TurnError,
 };
 use async_trait::async_trait;
 use serde_json::{Value, json};
@@ -156,7 +156,7 @@ impl World {
         let act = Act { plan: plan.clone(), done: self.acts.clone(), number: String::new() };
         let provider: Arc<dyn ToolProvider> = Arc::new(act);
         let options = RuntimeOptions {
-            permission_mode: PermissionMode::Argus,
+            start: SessionStart { permission_mode: PermissionMode::Argus, ..SessionStart::default() },
             tool_providers: [provider].into_iter().collect(),
             ..RuntimeOptions::default()
         };

@@ -3,7 +3,7 @@
 use agent::fake::{FakeClient, FakeModel, FakeModels, MemoryStore, Reply};
 use agent::{
     Content, CreateSession, LanguageModel, PermissionMode, PermissionOutcome, Runtime, RuntimeOptions,
-    SessionEvent, Surface, ToolStatus,
+    SessionEvent, SessionStart, Surface, ToolStatus,
 };
 use serde_json::{Value, json};
 use std::{collections::HashSet, sync::Arc};
@@ -66,7 +66,10 @@ async fn sixty_calls_in_guardian_ask_three_times_and_about_nothing_twice() {
         system.on_command(program, |_| Script::exits(0).prints("ok\n"));
     }
     let client = FakeClient::new([Some(PermissionOutcome::AllowAlways); 3]);
-    let options = RuntimeOptions { permission_mode: PermissionMode::Guardian, ..RuntimeOptions::default() };
+    let options = RuntimeOptions {
+        start: SessionStart { permission_mode: PermissionMode::Guardian, ..SessionStart::default() },
+        ..RuntimeOptions::default()
+    };
     let models = Arc::new(FakeModels(model.clone() as Arc<dyn LanguageModel>));
     let runtime = Runtime::new(Arc::new(MemoryStore::default()), models, options);
     let surface = Surface { client: client.clone(), system: Arc::new(system) };

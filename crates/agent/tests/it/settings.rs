@@ -131,10 +131,10 @@ async fn a_setting_counts_at_the_next_decision_and_its_change_is_told_once() {
     let stage = stage(script, 0, |_| {}).await;
     stage.prompt().await;
     assert!(stage.results()[0].contains("one"));
-    stage.settings.set(|options| options.denied_tools = vec!["file_read".to_owned()]);
+    stage.settings.set(|options| options.permissions.denied_tools = vec!["file_read".to_owned()]);
     stage.prompt().await;
     assert!(stage.results()[0].contains("denied by the setting tools.denied_tools"), "{:?}", stage.results());
-    stage.settings.set(|options| options.denied_tools.clear());
+    stage.settings.set(|options| options.permissions.denied_tools.clear());
     stage.prompt().await;
     assert!(stage.results()[0].contains("one"));
     let notices = stage
@@ -148,7 +148,7 @@ async fn a_setting_counts_at_the_next_decision_and_its_change_is_told_once() {
 
 #[tokio::test]
 async fn what_is_denied_while_its_question_is_open_is_not_run_whatever_the_answer() {
-    let deny: fn(&mut RuntimeOptions) = |options| options.denied_tools = vec!["bash".to_owned()];
+    let deny: fn(&mut RuntimeOptions) = |options| options.permissions.denied_tools = vec!["bash".to_owned()];
     let stage = stage(vec![test(), Reply::text("ok")], 1, deny).await;
     stage.prompt().await;
     assert_eq!(stage.client.requests().len(), 1);
@@ -157,7 +157,8 @@ async fn what_is_denied_while_its_question_is_open_is_not_run_whatever_the_answe
 
 #[tokio::test]
 async fn an_open_question_is_not_answered_by_settings_that_loosen() {
-    let loosen: fn(&mut RuntimeOptions) = |options| options.permission_mode = PermissionMode::Prometheus;
+    let loosen: fn(&mut RuntimeOptions) =
+        |options| options.start.permission_mode = PermissionMode::Prometheus;
     let stage = stage(vec![test(), test(), Reply::text("ok")], 1, loosen).await;
     stage.prompt().await;
     assert_eq!(stage.client.requests().len(), 1, "the first was asked, and the second came after");
@@ -169,7 +170,7 @@ async fn a_mode_follows_the_settings_until_somebody_chooses_one() {
     let stage = stage(Vec::new(), 0, |_| {}).await;
     let modes = || stage.session.state().permission_mode;
     assert_eq!(modes(), PermissionMode::Guardian);
-    stage.settings.set(|options| options.permission_mode = PermissionMode::Argus);
+    stage.settings.set(|options| options.start.permission_mode = PermissionMode::Argus);
     stage.runtime.settings_changed();
     // Messages are taken in order: once this is done, the change was heeded.
     stage.session.set_title("s".to_owned()).await.unwrap();
@@ -177,7 +178,7 @@ async fn a_mode_follows_the_settings_until_somebody_chooses_one() {
     let told = |mode| stage.client.events().contains(&SessionEvent::PermissionModeChanged(mode));
     assert!(told(PermissionMode::Argus));
     stage.session.set_permission_mode(PermissionMode::Guardian).await.unwrap();
-    stage.settings.set(|options| options.permission_mode = PermissionMode::Prometheus);
+    stage.settings.set(|options| options.start.permission_mode = PermissionMode::Prometheus);
     stage.runtime.settings_changed();
     stage.session.set_title("t".to_owned()).await.unwrap();
     assert_eq!(modes(), PermissionMode::Guardian);

@@ -5,8 +5,8 @@ use crate::faulty::{
     Fault, FaultyClient, FaultyModel, FaultyStore, FaultySystem, Plan, short_turn, told_whole,
 };
 use agent::{
-    Content, CreateSession, PermissionMode, Runtime, RuntimeOptions, SessionEvent, SessionHandle, StopReason,
-    Surface,
+    Content, CreateSession, PermissionMode, Runtime, RuntimeOptions, SessionEvent, SessionHandle,
+    SessionStart, StopReason, Surface,
 };
 use std::{
     sync::{Arc, Mutex},
@@ -36,7 +36,10 @@ impl World {
     fn new() -> Self {
         let store = Arc::new(FaultyStore { inner: Arc::default(), victim: Mutex::default() });
         let model = FaultyModel::new(short_turn);
-        let options = RuntimeOptions { permission_mode: PermissionMode::Argus, ..RuntimeOptions::default() };
+        let options = RuntimeOptions {
+            start: SessionStart { permission_mode: PermissionMode::Argus, ..SessionStart::default() },
+            ..RuntimeOptions::default()
+        };
         let runtime = Runtime::new(store.clone(), Arc::new(model.clone()), options);
         Self { runtime, store, model }
     }

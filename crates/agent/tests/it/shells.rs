@@ -4,7 +4,8 @@
 use crate::stage::{Setting, Stage, stage};
 use agent::{
     Content, CreateSession, LanguageModel, ModelError, ModelEvent, ModelInfo, ModelRequest, PermissionMode,
-    PermissionOutcome, PermissionRules, Runtime, RuntimeOptions, SandboxOptions, StopReason, Surface,
+    PermissionOptions, PermissionOutcome, PermissionRules, Runtime, RuntimeOptions, SandboxOptions,
+    StopReason, Surface,
     fake::{FakeClient, FakeModel, FakeModels, MemoryStore, Reply},
 };
 use futures::stream::BoxStream;
@@ -121,9 +122,12 @@ async fn what_a_long_result_leaves_out_is_read_and_searched_without_a_question()
     let all: String = (1..=5_000).map(|line| format!("line {line}\n")).collect();
     system.on_command("cargo build", move |_| Script::exits(0).prints(&all));
     let options = RuntimeOptions {
-        rules: PermissionRules {
-            allow: vec!["bash(cargo *)".parse().unwrap()],
-            ..PermissionRules::default()
+        permissions: PermissionOptions {
+            rules: PermissionRules {
+                allow: vec!["bash(cargo *)".parse().unwrap()],
+                ..PermissionRules::default()
+            },
+            ..PermissionOptions::default()
         },
         sandbox: SandboxOptions { temp: AbsPath::new("/kept").ok(), ..SandboxOptions::default() },
         ..RuntimeOptions::default()

@@ -3,8 +3,8 @@
 use agent::fake::{FakeClient, FakeModel, FakeModels, MemoryStore, Reply};
 use agent::{
     Access, AnyCall, AnyTool, Content, CreateSession, Description, Effect, LanguageModel, Offer, OpenSession,
-    PermissionMode, PermissionOutcome, Runtime, RuntimeOptions, SessionEvent, SessionScope, Severity,
-    SourceNotice, Surface, ToolContent, ToolContext, ToolError, ToolKind, ToolOutput, ToolProvider,
+    PermissionMode, PermissionOutcome, Runtime, RuntimeOptions, SessionEvent, SessionScope, SessionStart,
+    Severity, SourceNotice, Surface, ToolContent, ToolContext, ToolError, ToolKind, ToolOutput, ToolProvider,
     ToolSource, ToolSpec,
 };
 use async_trait::async_trait;
@@ -131,7 +131,7 @@ async fn tools_join_and_leave_between_rounds_and_a_broken_source_harms_nobody() 
     system.add_dir("/w");
     let providers: [Arc<dyn ToolProvider>; 2] = [Arc::new(Defect), Arc::new(Provider(rounds.clone()))];
     let options = RuntimeOptions {
-        permission_mode: PermissionMode::Prometheus,
+        start: SessionStart { permission_mode: PermissionMode::Prometheus, ..SessionStart::default() },
         tool_providers: providers.into_iter().collect(),
         ..RuntimeOptions::default()
     };
@@ -212,7 +212,7 @@ async fn what_a_source_offers_because_of_a_call_it_offers_in_the_next_process_to
         let models = Arc::new(FakeModels(model.clone() as Arc<dyn LanguageModel>));
         let reveals: Arc<dyn ToolProvider> = Arc::new(Reveals::default());
         let options = RuntimeOptions {
-            permission_mode: PermissionMode::Prometheus,
+            start: SessionStart { permission_mode: PermissionMode::Prometheus, ..SessionStart::default() },
             tool_providers: [reveals].into_iter().collect(),
             ..RuntimeOptions::default()
         };

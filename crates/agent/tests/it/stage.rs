@@ -3,7 +3,7 @@
 use agent::fake::{FakeClient, FakeModel, FakeModels, MemoryStore, Reply};
 use agent::{
     Content, CreateSession, LanguageModel, Limits, Message, PermissionMode, PermissionOutcome, PromptOutcome,
-    Runtime, RuntimeOptions, SessionEvent, SessionHandle, Surface, ToolStatus, TurnError,
+    Runtime, RuntimeOptions, SessionEvent, SessionHandle, SessionStart, Surface, ToolStatus, TurnError,
 };
 use std::sync::Arc;
 use system::{AbsPath, FakeSystem, fake::Script};
@@ -43,7 +43,11 @@ pub(crate) async fn stage_on(
     system.add_file("/w/b.txt", "three\n");
     system.on_command("cargo test", |_| Script::exits(0).prints("running 1 test\nok\n"));
     let client = FakeClient::new(answers);
-    let options = RuntimeOptions { permission_mode, limits, ..RuntimeOptions::default() };
+    let options = RuntimeOptions {
+        start: SessionStart { permission_mode, ..SessionStart::default() },
+        limits,
+        ..RuntimeOptions::default()
+    };
     let models = Arc::new(FakeModels(model.clone() as Arc<dyn LanguageModel>));
     let runtime = Runtime::new(store.clone(), models, options);
     let surface = Surface { client: client.clone(), system: system.clone() };

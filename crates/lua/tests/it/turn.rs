@@ -3,8 +3,8 @@
 use agent::fake::{FakeClient, FakeModel, FakeModels, MemoryStore, Reply};
 use agent::{
     Access, AnyCall, AnyTool, Content, CreateSession, Description, Effect, LanguageModel, Message, Mode,
-    PermissionMode, PermissionOutcome, Runtime, RuntimeOptions, SessionEvent, Surface, ToolContent,
-    ToolContext, ToolError, ToolKind, ToolOutput, ToolProvider, ToolSpec, ToolStatus,
+    PermissionMode, PermissionOutcome, Runtime, RuntimeOptions, SessionEvent, SessionStart, Surface,
+    ToolContent, ToolContext, ToolError, ToolKind, ToolOutput, ToolProvider, ToolSpec, ToolStatus,
 };
 use async_trait::async_trait;
 use lua::{Account, Function, FunctionKind, Functions, LuaTools, Query};
@@ -125,8 +125,11 @@ async fn run_turn(settings: TestTurn, calls: &[(&str, Value)]) -> (Vec<String>, 
     let client = FakeClient::new(settings.answers);
     let provider: Arc<dyn ToolProvider> = Arc::new(LuaTools::with(|_| Arc::new(Plane)));
     let options = RuntimeOptions {
-        mode: settings.mode,
-        permission_mode: settings.permission_mode,
+        start: SessionStart {
+            mode: settings.mode,
+            permission_mode: settings.permission_mode,
+            ..SessionStart::default()
+        },
         tool_providers: [provider].into_iter().collect(),
         ..RuntimeOptions::default()
     };

@@ -4,8 +4,8 @@ use crate::fake_machine::FakeMachine;
 use agent::fake::{FakeClient, FakeModel, FakeModels, MemoryStore, Reply};
 use agent::{
     Client, ClientServer, ClientServerKind, Content, CreateSession, FolderTrust, LanguageModel, Message,
-    PermissionMode, PromptOutcome, Redactor, Runtime, RuntimeOptions, SessionEvent, SessionHandle, Surface,
-    ToolProvider, TrustRecord, TrustRecords,
+    PermissionMode, PermissionOptions, PromptOutcome, Redactor, Runtime, RuntimeOptions, SessionEvent,
+    SessionHandle, SessionStart, Surface, ToolProvider, TrustRecord, TrustRecords,
 };
 use async_trait::async_trait;
 use mcp::{Grants, McpOptions, McpProvider, Pins, ServerFiles, ServerStores, Values};
@@ -131,9 +131,12 @@ impl TestSession {
         let model = FakeModel::new(script);
         let provider: Arc<dyn ToolProvider> = Arc::new(McpProvider::new(options(&machine)));
         let options = RuntimeOptions {
-            permission_mode,
+            start: SessionStart { permission_mode, ..SessionStart::default() },
             tool_providers: [provider].into_iter().collect(),
-            denied_tools: denied.iter().map(|tool| (*tool).to_owned()).collect(),
+            permissions: PermissionOptions {
+                denied_tools: denied.iter().map(|tool| (*tool).to_owned()).collect(),
+                ..PermissionOptions::default()
+            },
             ..RuntimeOptions::default()
         };
         let models = Arc::new(FakeModels(model.clone() as Arc<dyn LanguageModel>));

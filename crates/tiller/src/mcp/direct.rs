@@ -229,7 +229,7 @@ impl DirectServers {
 
     /// Returns the permissions of a server in the settings.
     pub(crate) fn permissions(&self, server: &str) -> Value {
-        let of = |read_only| self.outside.options.rules.servers.of(server, read_only).id();
+        let of = |read_only| self.outside.options.permissions.rules.servers.of(server, read_only).id();
         json!({ "read": of(true), "write": of(false) })
     }
 

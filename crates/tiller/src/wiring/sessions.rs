@@ -6,7 +6,9 @@ use crate::{
     options::{self, HookOptions, Network, Options},
     trust,
 };
-use agent::{Hook, HookOrigin, Hooks, RuntimeOptions, SandboxOptions, ToolProviders};
+use agent::{
+    Hook, HookOrigin, Hooks, PermissionOptions, RuntimeOptions, SandboxOptions, SessionStart, ToolProviders,
+};
 use std::{
     collections::BTreeMap,
     sync::{
@@ -23,14 +25,18 @@ pub(crate) type TrustedHooks = BTreeMap<String, Arc<AtomicBool>>;
 /// Returns the session options for a directory.
 pub(crate) fn sessions(options: &Options, cwd: &AbsPath, trusted_hooks: &mut TrustedHooks) -> RuntimeOptions {
     RuntimeOptions {
-        mode: options.session.mode,
-        permission_mode: options.session.permission_mode,
-        model: options.session.model.clone(),
+        start: SessionStart {
+            mode: options.session.mode,
+            permission_mode: options.session.permission_mode,
+            model: options.session.model.clone(),
+        },
         append_system_prompt: options.session.append_system_prompt.clone(),
-        allowed_paths: options.permissions.allowed_paths.clone(),
-        blocked_paths: options.permissions.blocked_paths.clone(),
-        denied_tools: options.permissions.denied_tools.clone(),
-        rules: options.permissions.rules.clone(),
+        permissions: PermissionOptions {
+            allowed_paths: options.permissions.allowed_paths.clone(),
+            blocked_paths: options.permissions.blocked_paths.clone(),
+            denied_tools: options.permissions.denied_tools.clone(),
+            rules: options.permissions.rules.clone(),
+        },
         sandbox: sandbox(options),
         hooks: hooks(options, cwd, trusted_hooks),
         tool_providers: ToolProviders::default(),

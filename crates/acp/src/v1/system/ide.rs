@@ -442,7 +442,7 @@ impl AnyCall for WriteFile {
         self.tool.check_available()?;
         let name = &self.write.path;
         let before = match self.before.take() {
-            Some(before) if !cx.asked => before,
+            Some(before) if !cx.call.asked => before,
             prepared => {
                 let now = self.read_old_text(cx).await?;
                 if prepared.is_some_and(|prepared| prepared != now) {
@@ -536,7 +536,7 @@ impl AnyCall for EditFile {
         self.tool.check_available()?;
         let name = &self.edit.path;
         let decided = match self.decided.take() {
-            Some(decided) if !cx.asked => decided,
+            Some(decided) if !cx.call.asked => decided,
             prepared => {
                 let now = self.plan_edit(cx).await?;
                 if prepared.is_some_and(|prepared| prepared.before != now.before) {

@@ -296,7 +296,7 @@ async fn a_session_keeps_so_many_long_results_and_no_more() {
     for call in 0..40 {
         let steps = [say(&"x\n".repeat(3_000))].into();
         system.world().scripts.push_back(Script { steps, status: exit(0), terminal: None });
-        cx.call = format!("tool_{call}").as_str().into();
+        cx.call.id = format!("tool_{call}").as_str().into();
         text(&cx, "bash", json!({"command": "x"})).await;
     }
     let kept: Vec<_> = system.world().disk.keys().map(ToString::to_string).collect();

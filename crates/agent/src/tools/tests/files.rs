@@ -383,7 +383,7 @@ async fn refuses_what_changed_while_the_user_was_asked() {
         let system = Memory::default();
         system.disk("f", "old\n");
         let (mut cx, _) = context(&system);
-        cx.asked = true;
+        cx.call.asked = true;
         text(&cx, "file_read", json!({"path": "f"})).await;
         let tools = crate::tools::builtin();
         let mut call = tools.iter().find(|one| one.spec().name == tool).unwrap().parse(arguments).unwrap();

@@ -137,7 +137,7 @@ async fn a_file_that_changed_is_patched_as_it_is_but_not_deleted() {
     assert_eq!(system.seen("a").as_deref(), Some("1\ntheirs\n"));
 
     // The user is asked, and the source of a move changes meanwhile: it is not moved.
-    cx.asked = true;
+    cx.call.asked = true;
     let tool = crate::tools::builtin().into_iter().find(|tool| tool.spec().name == "apply_patch").unwrap();
     let mut moving = tool.parse(patch("*** Update File: a\n*** Move to: c")).unwrap();
     assert_eq!(moving.prepare(&cx).await.unwrap().len(), 2);

@@ -9,7 +9,7 @@ use agent::fake::{FakeClient, MemoryStore};
 use agent::{
     AnyTool, Content, ContextLimits, CreateSession, LanguageModel, Limits, ModelCall, ModelError, ModelEvent,
     ModelInfo, ModelRequest, ModelStop, Models, Offer, OpenSession, PermissionMode, Runtime, RuntimeOptions,
-    SessionHandle, SessionScope, Surface, ToolProvider, ToolSource,
+    SessionHandle, SessionScope, SessionStart, Surface, ToolProvider, ToolSource,
 };
 use async_trait::async_trait;
 use futures::{StreamExt as _, stream::BoxStream};
@@ -126,7 +126,7 @@ fn runtime(
     let context = ContextLimits { prune_protect: 100, prune_min_savings: 100, ..ContextLimits::default() };
     let provider: Arc<dyn ToolProvider> = Arc::new(Server(tools.clone()));
     let options = RuntimeOptions {
-        permission_mode: PermissionMode::Prometheus,
+        start: SessionStart { permission_mode: PermissionMode::Prometheus, ..SessionStart::default() },
         limits: Limits { context, ..Limits::default() },
         tool_providers: [provider].into_iter().collect(),
         ..RuntimeOptions::default()

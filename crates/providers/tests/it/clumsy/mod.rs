@@ -13,7 +13,8 @@ use crate::{
 };
 use agent::fake::{FakeClient, MemoryStore};
 use agent::{
-    Content, CreateSession, PermissionMode, Runtime, RuntimeOptions, SessionEvent, Surface, ToolStatus,
+    Content, CreateSession, PermissionMode, Runtime, RuntimeOptions, SessionEvent, SessionStart, Surface,
+    ToolStatus,
 };
 use frames::{Answer, Call};
 use providers::{Catalog, Wire};
@@ -134,8 +135,11 @@ async fn play(case: &Case, wire: Wire) -> Played {
     let system = Arc::new(LocalSystem::new());
     let catalog = Arc::new(Catalog::new(options, system.clone(), Arc::new(Pilot::new())));
     let options = RuntimeOptions {
-        permission_mode: PermissionMode::Prometheus,
-        model: Some("clumsy/test".to_owned()),
+        start: SessionStart {
+            permission_mode: PermissionMode::Prometheus,
+            model: Some("clumsy/test".to_owned()),
+            ..SessionStart::default()
+        },
         ..RuntimeOptions::default()
     };
     let runtime = Runtime::new(Arc::new(MemoryStore::default()), catalog, options);

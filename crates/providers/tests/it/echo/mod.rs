@@ -12,7 +12,7 @@ use crate::{
 use agent::fake::{FakeClient, MemoryStore};
 use agent::{
     Content, CreateSession, Limits, OpenSession, Runtime, RuntimeOptions, SessionEvent, SessionHandle,
-    Surface,
+    SessionStart, Surface,
 };
 use proptest::prelude::*;
 use providers::Wire;
@@ -147,7 +147,11 @@ fn runtime(model: &str, wire: Wire, faker: &Faker, store: Arc<MemoryStore>, limi
     options.vendors.openai = vendor(faker.url(), wire);
     options.vendors.anthropic = vendor(faker.url(), Wire::Anthropic);
     let options = (Arc::new(catalog(options)), model.to_owned());
-    let settings = RuntimeOptions { model: Some(options.1), limits, ..RuntimeOptions::default() };
+    let settings = RuntimeOptions {
+        start: SessionStart { model: Some(options.1), ..SessionStart::default() },
+        limits,
+        ..RuntimeOptions::default()
+    };
     Runtime::new(store, options.0, settings)
 }
 
