@@ -57,9 +57,10 @@ pub use event::prefix::{Briefing, Prefix};
 pub use event::slash_command::SlashCommand;
 pub use event::specs::{ToolSpec, ToolSpecs};
 pub use event::swarm::{
-    KeptOutput, SubagentCall, SubagentEnd, SubagentState, SubagentStatus, SwarmEvent, SwarmState,
+    KeptOutput, SubagentActivity, SubagentCall, SubagentEnd, SubagentProgress, SubagentRequest,
+    SubagentState, SubagentStatus, SubagentTimes, SwarmContexts, SwarmEvent, SwarmState,
 };
-pub use event::tool_call::{LiveOutput, ToolCallUpdate, ToolKind, ToolStatus};
+pub use event::tool_call::{LiveOutput, ToolCallDisplay, ToolCallUpdate, ToolKind, ToolStatus};
 pub use event::usage::{Cost, LongPrompt, Price, Rates, Usage};
 pub use event::{
     ModelResponse, Phase, ResultsLeftOut, SessionEvent, Severity, StopReason, TurnEnd, UsageUpdate,

@@ -69,7 +69,7 @@ impl Call {
             let show = |text: String| {
                 let mut update = ToolCallUpdate::of(cx.call.id.clone(), self.definition.function.clone());
                 let text = self.redactor.redact(&text);
-                update.content = Some(vec![ToolContent::Content(Content::text(text))]);
+                update.display.content = Some(vec![ToolContent::Content(Content::text(text))]);
                 (cx.call.progress)(update);
             };
             let result =

@@ -63,7 +63,7 @@ async fn log(runtime: &Runtime, id: &SessionId, redactor: &Redactor, as_json: bo
     runtime
         .replay(id, &mut |event| match event {
             SessionEvent::ToolCall(update) => {
-                if let Some(title) = &update.title {
+                if let Some(title) = &update.display.title {
                     titles.insert(update.id.to_string(), title.clone());
                 }
             }

@@ -44,33 +44,9 @@ const KNOWN: &[Known] = &[
     ),
     known(
         "crates/agent/",
-        "PermissionRequest",
-        10,
-        "what the user is shown of a call, as in `ToolCallUpdate`; one shared struct",
-    ),
-    known(
-        "crates/agent/",
         "SessionRecord",
         12,
         "one field for each column of a stored session; the session's controls are a group",
-    ),
-    known(
-        "crates/agent/",
-        "SubagentState",
-        22,
-        "one field for each fact of the native layer; group by place, progress and times",
-    ),
-    known(
-        "crates/agent/",
-        "SwarmState",
-        10,
-        "one field for each fact of the native layer; the figures are a group",
-    ),
-    known(
-        "crates/agent/",
-        "ToolCallUpdate",
-        10,
-        "one field for each part of a call that can change; what is displayed is a group",
     ),
 ];
 

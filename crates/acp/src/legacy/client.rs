@@ -104,7 +104,7 @@ impl Client for RunClient {
         let question = request.question.trim_end();
         Some(format!(
             "{} was denied: {question} No user can approve it over this connection. {advice}",
-            request.title
+            request.description.title
         ))
     }
 }

@@ -297,7 +297,7 @@ fn prompt_text(content: &[Content]) -> String {
 fn call(update: &ToolCallUpdate) -> Option<Event> {
     let (tool_call_id, tool, name) = (update.id.to_string(), update.name.clone(), update.name.clone());
     let Some(status) = update.status else {
-        let text = update.content.as_deref()?.iter().find_map(|content| match content {
+        let text = update.display.content.as_deref()?.iter().find_map(|content| match content {
             ToolContent::Content(Content::Text(text)) => Some(text.clone()),
             _ => None,
         });
@@ -310,16 +310,16 @@ fn call(update: &ToolCallUpdate) -> Option<Event> {
                 path: location.path.as_str().to_owned(),
                 line: location.line.and_then(|line| u64::try_from(line).ok()),
             };
-            let kind = v1::to_acp::tool_kind(update.kind.unwrap_or(agent::ToolKind::Other));
+            let kind = v1::to_acp::tool_kind(update.display.kind.unwrap_or(agent::ToolKind::Other));
             let kind = serde_json::to_value(kind).unwrap_or_default();
             Event::ToolStarted(ToolStarted {
                 tool_call_id,
-                title: update.title.clone().unwrap_or_else(|| tool.clone()),
+                title: update.display.title.clone().unwrap_or_else(|| tool.clone()),
                 tool,
                 name,
-                args: update.raw_input.clone().unwrap_or_else(|| json!({})),
+                args: update.display.raw_input.clone().unwrap_or_else(|| json!({})),
                 kind: kind.as_str().unwrap_or("other").to_owned(),
-                locations: update.locations.iter().flatten().map(place).collect(),
+                locations: update.display.locations.iter().flatten().map(place).collect(),
             })
         }
         ToolStatus::InProgress => {
@@ -355,7 +355,7 @@ fn spawned(calls: &[SubagentCall]) -> Vec<SpawnEntry> {
 }
 
 fn completed(end: &SubagentEnd) -> EndEntry {
-    let at = end.state.ended_at.unwrap_or_default();
+    let at = end.state.times.ended_at.unwrap_or_default();
     let children = || tree::subtree(&end.descendants, Some(&end.state.id), at);
     EndEntry {
         kind: end.background.then_some("completion"),

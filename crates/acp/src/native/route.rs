@@ -230,7 +230,7 @@ async fn permissions<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Re
     let (mut titles, mut decisions) = (HashMap::new(), Vec::new());
     let mut each = |event: &SessionEvent| match event {
         SessionEvent::ToolCall(update) => {
-            if let Some(title) = &update.title {
+            if let Some(title) = &update.display.title {
                 titles.insert(update.id.clone(), (update.name.clone(), title.clone()));
             }
         }

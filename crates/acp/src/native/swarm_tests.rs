@@ -2,24 +2,37 @@
 
 use super::*;
 use crate::native::schema::sorted;
-use agent::{KeptOutput, SubagentState, SubagentStatus, SwarmState};
+use agent::{
+    KeptOutput, SubagentActivity, SubagentProgress, SubagentRequest, SubagentState, SubagentStatus,
+    SubagentTimes, SwarmState,
+};
 use serde_json::Value;
 
 fn agent(id: &str, parent: Option<&str>, status: SubagentStatus, active: i64) -> SubagentState {
     SubagentState {
         id: id.to_owned(),
         parent: parent.map(str::to_owned),
-        kind: "explore".to_owned(),
-        task: format!("Look at {id}"),
-        mode: "await".to_owned(),
-        status,
-        started_at: Some(1_000),
-        active_at: Some(active),
-        tool_calls: 3,
-        tokens_in: 10,
-        tokens_out: 2,
+        request: SubagentRequest {
+            kind: "explore".to_owned(),
+            task: format!("Look at {id}"),
+            mode: "await".to_owned(),
+            ..SubagentRequest::default()
+        },
+        progress: SubagentProgress { status, ..SubagentProgress::default() },
+        times: SubagentTimes { started_at: Some(1_000), ended_at: None, active_at: Some(active) },
+        activity: SubagentActivity {
+            tool_calls: 3,
+            tokens_in: 10,
+            tokens_out: 2,
+            ..SubagentActivity::default()
+        },
         ..SubagentState::default()
     }
+}
+
+/// Returns the agent with an end.
+fn ended(agent: SubagentState, at: i64) -> SubagentState {
+    SubagentState { times: SubagentTimes { ended_at: Some(at), ..agent.times }, ..agent }
 }
 
 /// Returns the native events for a swarm event, as on the wire except for the envelope.
@@ -47,8 +60,8 @@ fn subagent_calls_are_sent_as_entries() {
 #[test]
 fn a_subagents_end_has_its_children_and_statistics() {
     let output = Some(KeptOutput { reference: "r".to_owned(), bytes: 9, preview: "p".to_owned() });
-    let state =
-        SubagentState { ended_at: Some(3_500), output, ..agent("a", None, SubagentStatus::Done, 3_500) };
+    let done = ended(agent("a", None, SubagentStatus::Done, 3_500), 3_500);
+    let state = SubagentState { output, ..done };
     let end = |background| SubagentEnd {
         args: json!({ "id": "a" }),
         result: "found".to_owned(),
@@ -72,13 +85,15 @@ fn a_subagents_end_has_its_children_and_statistics() {
 #[test]
 fn a_swarm_state_becomes_a_tree_and_a_dashboard() {
     use SubagentStatus::{Done, Failed, Queued, Retrying, Running};
+    let mut bad = agent("bad", None, Failed, 3_000);
+    (bad.progress.error, bad.progress.retries) = (Some("no".to_owned()), 2);
     let agents = vec![
         agent("done", None, Done, 9_000),
         agent("old", None, Running, 2_000),
         agent("new", None, Running, 8_000),
         agent("child", Some("new"), Queued, 1_000),
         agent("again", None, Retrying, 1_500),
-        SubagentState { error: Some("no".to_owned()), retries: 2, ..agent("bad", None, Failed, 3_000) },
+        bad,
     ];
     let state =
         SwarmState { at: 61_000, model: "m".to_owned(), agents, cost: Some(0.5), ..SwarmState::default() };
@@ -155,7 +170,7 @@ fn events_of_subagents_are_as_documented() {
         result: "Three places use it.".to_owned(),
         success: true,
         background: false,
-        state: SubagentState { ended_at: Some(3_500), ..agent("scan", None, Done, 3_500) },
+        state: ended(agent("scan", None, Done, 3_500), 3_500),
         descendants: Vec::new(),
     };
     let state = SwarmState {

@@ -20,7 +20,9 @@ pub(crate) fn subtree(agents: &[SubagentState], parent: Option<&str>, at: i64) -
     };
     let mut children: Vec<_> = agents.iter().filter(is_child).collect();
     // Subagents that need attention come first; among equals, the most recently active.
-    children.sort_by_key(|agent| (agent.status, std::cmp::Reverse(agent.active_at.or(agent.started_at))));
+    children.sort_by_key(|agent| {
+        (agent.progress.status, std::cmp::Reverse(agent.times.active_at.or(agent.times.started_at)))
+    });
     let hidden = children.split_off(children.len().min(TREE_SIBLINGS));
     let mut nodes: Vec<_> = children.into_iter().map(|agent| node(agents, agent, at)).collect();
     if !hidden.is_empty() {
@@ -34,27 +36,27 @@ pub(crate) fn stats_of(agent: &SubagentState, at: i64) -> Stats {
     let kept = agent.output.as_ref();
     Stats {
         id: agent.id.clone(),
-        status: agent.status.id().to_owned(),
-        mode: agent.mode.clone(),
-        tool_calls: agent.tool_calls,
-        tokens_in: agent.tokens_in,
-        tokens_out: agent.tokens_out,
+        status: agent.progress.status.id().to_owned(),
+        mode: agent.request.mode.clone(),
+        tool_calls: agent.activity.tool_calls,
+        tokens_in: agent.activity.tokens_in,
+        tokens_out: agent.activity.tokens_out,
         elapsed: round(elapsed(agent, at), 1000.0),
-        start_time: agent.started_at.map(seconds),
-        end_time: agent.ended_at.map(seconds),
-        last_activity_time: agent.active_at.map(seconds),
-        task: agent.task.clone(),
-        agent_type: agent.kind.clone(),
-        group: agent.group.clone(),
-        depends_on: agent.depends_on.clone(),
-        error: agent.error.clone(),
+        start_time: agent.times.started_at.map(seconds),
+        end_time: agent.times.ended_at.map(seconds),
+        last_activity_time: agent.times.active_at.map(seconds),
+        task: agent.request.task.clone(),
+        agent_type: agent.request.kind.clone(),
+        group: agent.request.group.clone(),
+        depends_on: agent.request.depends_on.clone(),
+        error: agent.progress.error.clone(),
         parent_id: agent.parent.clone(),
         depth: agent.depth,
-        retries: agent.retries,
-        queue_reason: agent.queue_reason.clone(),
-        last_tool: agent.last_tool.clone(),
-        last_message_preview: agent.last_message.clone(),
-        next_retry_at: agent.next_retry_at.map(seconds),
+        retries: agent.progress.retries,
+        queue_reason: agent.progress.queue_reason.clone(),
+        last_tool: agent.activity.last_tool.clone(),
+        last_message_preview: agent.activity.last_message.clone(),
+        next_retry_at: agent.progress.next_retry_at.map(seconds),
         output_ref: kept.map(|output| output.reference.clone()),
         output_bytes: kept.map(|output| output.bytes),
         output_preview: kept.map(|output| output.preview.clone()),
@@ -70,17 +72,18 @@ pub(crate) fn stats(swarm: &SwarmState) -> BTreeMap<String, Stats> {
 pub(crate) fn summary(swarm: &SwarmState) -> Summary {
     use SubagentStatus::{Cancelled, Done, Failed, Queued, QueuedGlobal, Retrying, Running, Waiting};
     let agents = &swarm.agents;
-    let count =
-        |those: &[SubagentStatus]| agents.iter().filter(|agent| those.contains(&agent.status)).count();
+    let count = |those: &[SubagentStatus]| {
+        agents.iter().filter(|agent| those.contains(&agent.progress.status)).count()
+    };
     let (done, running, retrying) = (count(&[Done]), count(&[Running]), count(&[Retrying]));
     let queued = count(&[Waiting, Queued, QueuedGlobal]);
-    let begun = agents.iter().filter_map(|agent| agent.started_at).min();
+    let begun = agents.iter().filter_map(|agent| agent.times.started_at).min();
     let elapsed = begun.map_or(0.0, |begun| seconds(swarm.at - begun));
     let rate = if elapsed > 0.0 { number(done) / elapsed * 60.0 } else { 0.0 };
     let left = queued + running + retrying;
-    let moved = agents.iter().filter_map(|agent| agent.active_at.or(agent.started_at)).max();
+    let moved = agents.iter().filter_map(|agent| agent.times.active_at.or(agent.times.started_at)).max();
     let those = |those: &[SubagentStatus]| -> Vec<_> {
-        let those = agents.iter().filter(|agent| those.contains(&agent.status));
+        let those = agents.iter().filter(|agent| those.contains(&agent.progress.status));
         those.map(|agent| stats_of(agent, swarm.at)).collect()
     };
     Summary {
@@ -93,18 +96,18 @@ pub(crate) fn summary(swarm: &SwarmState) -> Summary {
         retrying,
         retried_and_recovered: agents
             .iter()
-            .filter(|agent| agent.status == Done && agent.retries > 0)
+            .filter(|agent| agent.progress.status == Done && agent.progress.retries > 0)
             .count(),
-        total_retries: agents.iter().map(|agent| u64::from(agent.retries)).sum(),
-        tokens_in: agents.iter().map(|agent| agent.tokens_in).sum(),
-        tokens_out: agents.iter().map(|agent| agent.tokens_out).sum(),
-        context_tokens: swarm.context_tokens,
-        max_context_percent: swarm.max_context_percent,
+        total_retries: agents.iter().map(|agent| u64::from(agent.progress.retries)).sum(),
+        tokens_in: agents.iter().map(|agent| agent.activity.tokens_in).sum(),
+        tokens_out: agents.iter().map(|agent| agent.activity.tokens_out).sum(),
+        context_tokens: swarm.contexts.tokens,
+        max_context_percent: swarm.contexts.max_percent,
         cache_read_tokens: swarm.cache_read,
         cache_write_tokens: swarm.cache_write,
-        prune_count: swarm.prunes,
-        compaction_count: swarm.compactions,
-        total_tools: agents.iter().map(|agent| agent.tool_calls).sum(),
+        prune_count: swarm.contexts.prunes,
+        compaction_count: swarm.contexts.compactions,
+        total_tools: agents.iter().map(|agent| agent.activity.tool_calls).sum(),
         cost: swarm.cost,
         avg_cost: swarm.cost.filter(|_| done > 0).map(|cost| cost / number(done)),
         elapsed: round(elapsed, 10.0),
@@ -126,15 +129,15 @@ pub(crate) fn summary(swarm: &SwarmState) -> Summary {
 fn by_type(agents: &[SubagentState]) -> BTreeMap<String, OfType> {
     let mut types: BTreeMap<String, OfType> = BTreeMap::new();
     for agent in agents {
-        let of = types.entry(agent.kind.clone()).or_default();
-        match agent.status {
+        let of = types.entry(agent.request.kind.clone()).or_default();
+        match agent.progress.status {
             SubagentStatus::Done => of.done += 1,
             SubagentStatus::Running | SubagentStatus::Retrying => of.running += 1,
             SubagentStatus::Failed | SubagentStatus::Cancelled => of.failed += 1,
             SubagentStatus::Waiting | SubagentStatus::Queued | SubagentStatus::QueuedGlobal => of.queued += 1,
         }
-        of.tokens_in += agent.tokens_in;
-        of.tokens_out += agent.tokens_out;
+        of.tokens_in += agent.activity.tokens_in;
+        of.tokens_out += agent.activity.tokens_out;
     }
     types
 }
@@ -142,17 +145,17 @@ fn by_type(agents: &[SubagentState]) -> BTreeMap<String, OfType> {
 fn node(agents: &[SubagentState], agent: &SubagentState, at: i64) -> Node {
     Node {
         id: agent.id.clone(),
-        kind: agent.kind.clone(),
-        task: agent.task.clone(),
-        status: agent.status.id().to_owned(),
+        kind: agent.request.kind.clone(),
+        task: agent.request.task.clone(),
+        status: agent.progress.status.id().to_owned(),
         elapsed: round(elapsed(agent, at), 10.0),
-        tool_calls: agent.tool_calls,
-        success: agent.status == SubagentStatus::Done,
-        error: agent.error.clone(),
-        queue_reason: agent.queue_reason.clone(),
-        last_tool: agent.last_tool.clone(),
-        last_message_preview: agent.last_message.clone(),
-        next_retry_at: agent.next_retry_at.map(seconds),
+        tool_calls: agent.activity.tool_calls,
+        success: agent.progress.status == SubagentStatus::Done,
+        error: agent.progress.error.clone(),
+        queue_reason: agent.progress.queue_reason.clone(),
+        last_tool: agent.activity.last_tool.clone(),
+        last_message_preview: agent.activity.last_message.clone(),
+        next_retry_at: agent.progress.next_retry_at.map(seconds),
         children: subtree(agents, Some(&agent.id), at),
         ..Node::default()
     }
@@ -162,9 +165,9 @@ fn node(agents: &[SubagentState], agent: &SubagentState, at: i64) -> Node {
 fn rest(parent: &str, hidden: &[&SubagentState]) -> Node {
     let mut counts: Vec<(SubagentStatus, usize)> = Vec::new();
     for agent in hidden {
-        match counts.iter_mut().find(|(status, _)| *status == agent.status) {
+        match counts.iter_mut().find(|(status, _)| *status == agent.progress.status) {
             Some((_, count)) => *count += 1,
-            None => counts.push((agent.status, 1)),
+            None => counts.push((agent.progress.status, 1)),
         }
     }
     let words: Vec<_> = counts.iter().map(|(status, count)| format!("{count} {}", status.id())).collect();
@@ -182,7 +185,10 @@ fn rest(parent: &str, hidden: &[&SubagentState]) -> Node {
 }
 
 fn elapsed(agent: &SubagentState, at: i64) -> f64 {
-    agent.started_at.map_or(0.0, |started| seconds(agent.ended_at.unwrap_or(at).max(started) - started))
+    agent
+        .times
+        .started_at
+        .map_or(0.0, |started| seconds(agent.times.ended_at.unwrap_or(at).max(started) - started))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "milliseconds since the epoch fit a float for ages")]

@@ -2,7 +2,7 @@
 
 use super::to_acp;
 use crate::connection::permission_options::{options, permission_outcome};
-use agent::{PermissionOutcome, PermissionRequest, SessionId, ToolContent};
+use agent::{Description, PermissionOutcome, PermissionRequest, SessionId, ToolContent};
 use agent_client_protocol::v1::schema as acp;
 
 /// Creates the request.
@@ -18,12 +18,12 @@ pub(crate) fn request(session: &SessionId, request: PermissionRequest) -> acp::R
     }
     content.extend(rest);
     let fields = acp::ToolCallUpdateFields::new()
-        .title(request.title)
+        .title(request.description.title)
         .name(request.name)
-        .kind(to_acp::tool_kind(request.kind))
+        .kind(to_acp::tool_kind(request.description.kind))
         .status(acp::ToolCallStatus::Pending)
         .content(to_acp::tool_content(&content))
-        .locations(to_acp::locations(&request.locations))
+        .locations(to_acp::locations(&request.description.locations))
         .raw_input(request.raw_input);
     let call = acp::ToolCallUpdate::new(request.id.0, fields);
     let option = |(id, name)| acp::PermissionOption::new(id, name, kind(id));
@@ -36,7 +36,8 @@ pub(crate) fn request(session: &SessionId, request: PermissionRequest) -> acp::R
 pub(crate) fn with_question_in_title(request: PermissionRequest) -> PermissionRequest {
     let mut content = request.content;
     content.retain(|content| matches!(content, ToolContent::Diff(_)));
-    PermissionRequest { title: request.question.clone(), brief: String::new(), content, ..request }
+    let description = Description { title: request.question.clone(), ..request.description };
+    PermissionRequest { description, brief: String::new(), content, ..request }
 }
 
 /// Returns the kind of an option, by its id.
@@ -92,12 +93,17 @@ mod tests {
         let request = PermissionRequest {
             id: "tool_0".into(),
             name: "apply_patch".to_owned(),
-            title: "Edit a".to_owned(),
+            description: Description {
+                title: "Edit a".to_owned(),
+                kind: agent::ToolKind::Edit,
+                locations: vec![agent::Location {
+                    path: system::AbsPath::new("/w/a").unwrap(),
+                    line: Some(7),
+                }],
+            },
             question: "Write /w/a?".to_owned(),
             brief: "Write /w/a?".to_owned(),
-            kind: agent::ToolKind::Edit,
             content: vec![note, ToolContent::Diff(diff)],
-            locations: vec![agent::Location { path: system::AbsPath::new("/w/a").unwrap(), line: Some(7) }],
             raw_input: json!({}),
             grant_label: String::new(),
         };
@@ -115,12 +121,14 @@ mod tests {
         let request = PermissionRequest {
             id: "tool_0".into(),
             name: "bash".to_owned(),
-            title: "Run ls".to_owned(),
+            description: Description {
+                title: "Run ls".to_owned(),
+                kind: agent::ToolKind::Execute,
+                locations: Vec::new(),
+            },
             question: "Run `ls` in your terminal?".to_owned(),
             brief: "Run this in your terminal?".to_owned(),
-            kind: agent::ToolKind::Execute,
             content: Vec::new(),
-            locations: Vec::new(),
             raw_input: json!({"command": "ls"}),
             grant_label: "`ls …` in this session".to_owned(),
         };

@@ -237,7 +237,7 @@ impl Projection {
     /// Returns the call's new content, if it changes. The call's terminals are kept when a status
     /// text is appended.
     fn content(&mut self, update: &ToolCallUpdate) -> Option<Vec<acp::ToolCallContent>> {
-        let mut content = update.content.as_deref().map(tool_content);
+        let mut content = update.display.content.as_deref().map(tool_content);
         let shown = self.calls.entry(update.id.clone()).or_default();
         if shown.displayed && content.is_some() {
             // The terminal already shows the text.
@@ -417,14 +417,14 @@ pub(crate) fn locations(locations: &[Location]) -> Vec<acp::ToolCallLocation> {
 }
 
 fn new_call(update: &ToolCallUpdate, content: Option<Vec<acp::ToolCallContent>>) -> acp::ToolCall {
-    let title = update.title.as_deref().unwrap_or(&update.name);
+    let title = update.display.title.as_deref().unwrap_or(&update.name);
     acp::ToolCall::new(update.id.as_str().to_owned(), title)
         .name(update.name.clone())
-        .kind(update.kind.map_or(acp::ToolKind::Other, tool_kind))
+        .kind(update.display.kind.map_or(acp::ToolKind::Other, tool_kind))
         .status(update.status.map_or(acp::ToolCallStatus::Pending, tool_status))
         .content(content.unwrap_or_default())
-        .locations(update.locations.as_deref().map(locations).unwrap_or_default())
-        .raw_input(update.raw_input.clone())
+        .locations(update.display.locations.as_deref().map(locations).unwrap_or_default())
+        .raw_input(update.display.raw_input.clone())
 }
 
 fn changed_fields(
@@ -432,12 +432,12 @@ fn changed_fields(
     content: Option<Vec<acp::ToolCallContent>>,
 ) -> acp::ToolCallUpdateFields {
     acp::ToolCallUpdateFields::new()
-        .title(update.title.clone())
-        .kind(update.kind.map(tool_kind))
+        .title(update.display.title.clone())
+        .kind(update.display.kind.map(tool_kind))
         .status(update.status.map(tool_status))
         .content(content)
-        .locations(update.locations.as_deref().map(locations))
-        .raw_input(update.raw_input.clone())
+        .locations(update.display.locations.as_deref().map(locations))
+        .raw_input(update.display.raw_input.clone())
 }
 
 /// Converts the status of a call. Version 1 has no status for cancelled and interrupted calls: they

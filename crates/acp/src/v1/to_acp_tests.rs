@@ -58,10 +58,10 @@ fn user_messages_are_sent_only_on_replay() {
 fn a_call_is_created_once_then_updated() {
     let mut live = Projection::live(OptionalUpdates::default());
     let mut created = call("tool_0").status(ToolStatus::Pending);
-    created.title = Some("Run ls".to_owned());
-    created.kind = Some(ToolKind::Execute);
-    created.locations = Some(vec![Location { path: AbsPath::new("/a").unwrap(), line: Some(3) }]);
-    created.raw_input = Some(json!({"command": "ls"}));
+    created.display.title = Some("Run ls".to_owned());
+    created.display.kind = Some(ToolKind::Execute);
+    created.display.locations = Some(vec![Location { path: AbsPath::new("/a").unwrap(), line: Some(3) }]);
+    created.display.raw_input = Some(json!({"command": "ls"}));
     check(
         &mut live,
         SessionEvent::ToolCall(created),
@@ -153,7 +153,8 @@ fn live_output_is_text_that_replaces() {
 #[test]
 fn live_output_goes_to_a_display_terminal_if_the_client_supports_it() {
     let mut projection = Projection::live(OptionalUpdates { displays: true, ..OptionalUpdates::default() });
-    let announced = ToolCallUpdate { title: Some("Run make".to_owned()), ..call("x") };
+    let mut announced = call("x");
+    announced.display.title = Some("Run make".to_owned());
     projection.updates(&SessionEvent::ToolCall(announced.status(ToolStatus::Pending)), Vec::new);
     let updates = command().into_iter().flat_map(|event| projection.updates(&event, Vec::new));
     let wire = serde_json::to_value(updates.filter_map(V1::update).collect::<Vec<_>>()).unwrap();

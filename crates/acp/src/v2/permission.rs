@@ -15,14 +15,14 @@ pub(crate) fn request(session: &SessionId, request: PermissionRequest) -> acp::R
     content.extend(rest);
     let call = acp::ToolCallUpdate::new(request.id.0)
         .name(request.name)
-        .kind(to_acp::tool_kind(request.kind))
+        .kind(to_acp::tool_kind(request.description.kind))
         .status(acp::ToolCallStatus::Pending)
         .content(to_acp::tool_content(&content))
-        .locations(to_acp::locations(&request.locations))
+        .locations(to_acp::locations(&request.description.locations))
         .raw_input(request.raw_input);
     let subject =
         acp::RequestPermissionSubject::ToolCall(Box::new(acp::ToolCallPermissionSubject::new(call)));
-    acp::RequestPermissionRequest::new(session.as_str().to_owned(), request.title, options)
+    acp::RequestPermissionRequest::new(session.as_str().to_owned(), request.description.title, options)
         .description(request.brief)
         .subject(subject)
 }

@@ -233,10 +233,10 @@ impl Projection {
         if !known {
             wire = wire.name(update.name.clone()).title(update.name.clone());
         }
-        if let Some(title) = &update.title {
+        if let Some(title) = &update.display.title {
             wire = wire.title(title.clone());
         }
-        if let Some(kind) = update.kind {
+        if let Some(kind) = update.display.kind {
             wire = wire.kind(tool_kind(kind));
         }
         if let Some(status) = update.status {
@@ -245,10 +245,10 @@ impl Projection {
         if let Some(content) = content {
             wire = wire.content(content);
         }
-        if let Some(places) = &update.locations {
+        if let Some(places) = &update.display.locations {
             wire = wire.locations(locations(places));
         }
-        if let Some(input) = &update.raw_input {
+        if let Some(input) = &update.display.raw_input {
             wire = wire.raw_input(input.clone());
         }
         Update::urgent(acp::SessionUpdate::ToolCallUpdate(wire))
@@ -257,10 +257,10 @@ impl Projection {
     /// Returns the call's new content, if it changes.
     fn content(&mut self, update: &ToolCallUpdate) -> Option<Vec<acp::ToolCallContent>> {
         let shown = self.calls.entry(update.id.clone()).or_default();
-        if let Some(command) = update.raw_input.as_ref().and_then(|input| input["command"].as_str()) {
+        if let Some(command) = update.display.raw_input.as_ref().and_then(|input| input["command"].as_str()) {
             shown.command = Some(command.to_owned());
         }
-        let content = match &update.content {
+        let content = match &update.display.content {
             // The terminal already shows the text.
             Some(_) if shown.displayed => Some(vec![terminal(&update.id)]),
             Some(content) => {

@@ -98,10 +98,10 @@ fn messages_are_streamed_or_whole() {
 fn a_call_is_patched_by_its_id() {
     let mut now = Projection::default();
     let mut created = call("tool_0").status(ToolStatus::Pending);
-    created.title = Some("Run ls".to_owned());
-    created.kind = Some(ToolKind::Execute);
-    created.locations = Some(vec![Location { path: AbsPath::new("/a").unwrap(), line: Some(3) }]);
-    created.raw_input = Some(json!({"command": "ls"}));
+    created.display.title = Some("Run ls".to_owned());
+    created.display.kind = Some(ToolKind::Execute);
+    created.display.locations = Some(vec![Location { path: AbsPath::new("/a").unwrap(), line: Some(3) }]);
+    created.display.raw_input = Some(json!({"command": "ls"}));
     check(
         &mut now,
         SessionEvent::ToolCall(created),
@@ -127,7 +127,7 @@ fn a_call_is_patched_by_its_id() {
 fn a_command_has_a_terminal_owned_by_the_agent() {
     let mut now = Projection::default();
     let mut announced = call("x").status(ToolStatus::InProgress);
-    announced.raw_input = Some(json!({"command": "make"}));
+    announced.display.raw_input = Some(json!({"command": "make"}));
     now.updates(&SessionEvent::ToolCall(announced), Vec::new);
     let live = |output| SessionEvent::ToolCall(ToolCallUpdate { output: Some(output), ..call("x") });
     let terminal = json!([{"type": "terminal", "terminalId": "x"}]);

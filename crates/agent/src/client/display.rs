@@ -108,7 +108,7 @@ pub(crate) fn record(record: &mut SessionRecord) {
 pub(crate) fn request(mut request: PermissionRequest) -> PermissionRequest {
     clean(&mut request.name);
     show_value(&mut request.raw_input);
-    show(&mut request.title);
+    show(&mut request.description.title);
     show(&mut request.question);
     show(&mut request.brief);
     show(&mut request.grant_label);
@@ -122,9 +122,9 @@ pub(crate) fn request(mut request: PermissionRequest) -> PermissionRequest {
 
 fn clean_call(update: &mut ToolCallUpdate) {
     clean(&mut update.name);
-    update.raw_input.iter_mut().for_each(show_value);
-    update.title.iter_mut().for_each(clean);
-    update.content.iter_mut().flatten().for_each(clean_content);
+    update.display.raw_input.iter_mut().for_each(show_value);
+    update.display.title.iter_mut().for_each(clean);
+    update.display.content.iter_mut().flatten().for_each(clean_content);
     if let Some(result) = &mut update.result {
         clean(&mut result.text);
     }
@@ -132,8 +132,9 @@ fn clean_call(update: &mut ToolCallUpdate) {
 
 fn clean_swarm(event: &mut SwarmEvent) {
     let clean_state = |state: &mut SubagentState| {
-        clean(&mut state.task);
-        let texts = [&mut state.queue_reason, &mut state.error, &mut state.last_message];
+        clean(&mut state.request.task);
+        let texts =
+            [&mut state.progress.queue_reason, &mut state.progress.error, &mut state.activity.last_message];
         texts.into_iter().flatten().for_each(clean);
         state.output.iter_mut().for_each(|output| clean(&mut output.preview));
     };
@@ -225,29 +226,34 @@ mod tests {
     #[test]
     fn p12_a_question_shows_what_would_hide_and_arguments_lose_nothing() {
         let question = request(PermissionRequest {
-            title: EVIL.to_owned(),
+            description: crate::Description {
+                title: EVIL.to_owned(),
+                kind: crate::ToolKind::Execute,
+                locations: Vec::new(),
+            },
             question: EVIL.to_owned(),
             brief: EVIL.to_owned(),
             content: vec![ToolContent::Content(Content::text(EVIL))],
             id: "tool_0".into(),
             name: "bash".to_owned(),
-            kind: crate::ToolKind::Execute,
-            locations: Vec::new(),
             raw_input: json!({ "command": EVIL }),
             grant_label: String::new(),
         });
         assert_eq!(question.raw_input["command"], crate::one_line(EVIL));
         let ToolContent::Content(Content::Text(block)) = &question.content[0] else { panic!() };
-        for text in [&question.title, &question.question, &question.brief, block] {
+        for text in [&question.description.title, &question.question, &question.brief, block] {
             assert_eq!(*text, crate::one_line(EVIL));
         }
         let raw_input = Some(json!({ "command": EVIL, "content": "a\r\nb" }));
-        let update = ToolCallUpdate { raw_input, ..call() };
+        let update = ToolCallUpdate {
+            display: crate::ToolCallDisplay { raw_input, ..crate::ToolCallDisplay::default() },
+            ..call()
+        };
         let SessionEvent::ToolCall(shown) = Cleaner::default().event(SessionEvent::ToolCall(update)) else {
             panic!()
         };
         assert_eq!(
-            shown.raw_input.unwrap(),
+            shown.display.raw_input.unwrap(),
             json!({ "command": crate::one_line(EVIL), "content": "a\r\nb" })
         );
     }

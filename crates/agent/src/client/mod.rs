@@ -5,8 +5,8 @@ pub(crate) mod pages;
 pub(crate) mod watchers;
 
 use crate::{
-    AnyTool, AskUser, Location, PermissionOutcome, Question, QuestionOutcome, SessionEvent, ToolCallId,
-    ToolContent, ToolKind,
+    AnyTool, AskUser, Description, PermissionOutcome, Question, QuestionOutcome, SessionEvent, ToolCallId,
+    ToolContent,
 };
 use async_trait::async_trait;
 use serde_json::Value;
@@ -86,21 +86,17 @@ pub struct PermissionRequest {
     pub id: ToolCallId,
     /// The name of the tool.
     pub name: String,
-    /// One line for the user: what will happen, and where.
-    pub title: String,
+    /// What will happen, and where.
+    pub description: Description,
     /// The complete question, with everything it is about and the reason for asking, for a client
     /// that shows nothing else.
     pub question: String,
     /// The question for a client that also shows the title and the content; it does not repeat the
     /// command that those contain.
     pub brief: String,
-    /// The kind of the call.
-    pub kind: ToolKind,
     /// The content to show: the diffs that will be written, or the command that will run if the
     /// title does not contain all of it.
     pub content: Vec<ToolContent>,
-    /// The locations that the call works on.
-    pub locations: Vec<Location>,
     /// The arguments of the call.
     pub raw_input: Value,
     /// The scope of "always" in words: `cargo test …` in the sandbox, in this session. Empty if no

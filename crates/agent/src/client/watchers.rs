@@ -196,12 +196,14 @@ mod tests {
             let request = PermissionRequest {
                 id: "tool_0".into(),
                 name: "bash".to_owned(),
-                title: String::new(),
+                description: crate::Description {
+                    title: String::new(),
+                    kind: crate::ToolKind::Execute,
+                    locations: Vec::new(),
+                },
                 question: String::new(),
                 brief: String::new(),
-                kind: crate::ToolKind::Execute,
                 content: Vec::new(),
-                locations: Vec::new(),
                 raw_input: serde_json::Value::Null,
                 grant_label: String::new(),
             };

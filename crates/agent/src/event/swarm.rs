@@ -53,23 +53,30 @@ pub struct SwarmState {
     pub model: String,
     /// The subagents, in the order they were requested.
     pub agents: Vec<SubagentState>,
-    /// Tokens in the contexts of the running ones.
-    pub context_tokens: u64,
-    /// How full the fullest of those contexts is, from 0 to 100.
-    pub max_context_percent: f64,
+    /// The contexts of the subagents.
+    pub contexts: SwarmContexts,
     /// Tokens read from the provider's cache.
     pub cache_read: u64,
     /// Tokens written to it.
     pub cache_write: u64,
-    /// How often results were removed from a context to make room.
-    pub prunes: u64,
-    /// How often a context was summarised.
-    pub compactions: u64,
     /// The total cost in US dollars, where the prices are known.
     pub cost: Option<f64>,
 }
 
-/// The current state of a subagent. Times are in milliseconds since the epoch.
+/// The contexts of a session's subagents.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct SwarmContexts {
+    /// Tokens in the contexts of the running subagents.
+    pub tokens: u64,
+    /// How full the fullest of those contexts is, from 0 to 100.
+    pub max_percent: f64,
+    /// How often results were removed from a context to make room.
+    pub prunes: u64,
+    /// How often a context was summarised.
+    pub compactions: u64,
+}
+
+/// The current state of a subagent.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SubagentState {
     /// Its id, unique in its session.
@@ -78,6 +85,21 @@ pub struct SubagentState {
     pub parent: Option<String>,
     /// Its depth below the session; 1 for those that the session requested.
     pub depth: u32,
+    /// What was requested.
+    pub request: SubagentRequest,
+    /// How far it has come.
+    pub progress: SubagentProgress,
+    /// What it did.
+    pub activity: SubagentActivity,
+    /// When it began, ended and was last active.
+    pub times: SubagentTimes,
+    /// Where its whole answer is stored, if it is too long to be sent.
+    pub output: Option<KeptOutput>,
+}
+
+/// What was requested of a subagent.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SubagentRequest {
     /// Its kind: `explore`, `plan`, ….
     pub kind: String,
     /// Its task.
@@ -88,6 +110,11 @@ pub struct SubagentState {
     pub group: Option<String>,
     /// The subagents that must finish before it starts.
     pub depends_on: Vec<String>,
+}
+
+/// How far a subagent has come.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SubagentProgress {
     /// Its status.
     pub status: SubagentStatus,
     /// Why it waits.
@@ -96,8 +123,13 @@ pub struct SubagentState {
     pub error: Option<String>,
     /// How often it was retried.
     pub retries: u32,
-    /// When the next retry starts.
+    /// When the next retry starts, in milliseconds since the epoch.
     pub next_retry_at: Option<i64>,
+}
+
+/// What a subagent did.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SubagentActivity {
     /// The number of tool calls it made.
     pub tool_calls: u64,
     /// The last tool it called.
@@ -108,14 +140,17 @@ pub struct SubagentState {
     pub tokens_in: u64,
     /// Tokens it received.
     pub tokens_out: u64,
+}
+
+/// When a subagent began, ended and was last active, in milliseconds since the epoch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SubagentTimes {
     /// When it began.
     pub started_at: Option<i64>,
     /// When it ended.
     pub ended_at: Option<i64>,
     /// When it was last active.
     pub active_at: Option<i64>,
-    /// Where its whole answer is stored, if it is too long to be sent.
-    pub output: Option<KeptOutput>,
 }
 
 /// An answer that is stored elsewhere.

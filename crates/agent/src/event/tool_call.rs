@@ -15,22 +15,29 @@ pub struct ToolCallUpdate {
     pub id: ToolCallId,
     /// The tool's name.
     pub name: String,
-    /// A one-line title for display.
+    /// The status.
+    pub status: Option<ToolStatus>,
+    /// What clients display of it.
+    pub display: ToolCallDisplay,
+    /// The result for the model; set exactly once, with the status that ends the call.
+    pub result: Option<ToolResult>,
+    /// New output of its command, if no terminal of the client shows it. Live only.
+    pub output: Option<LiveOutput>,
+}
+
+/// What clients display of a call. Only the fields that are set change.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ToolCallDisplay {
+    /// A one-line title.
     pub title: Option<String>,
     /// The kind of tool.
     pub kind: Option<ToolKind>,
-    /// The status.
-    pub status: Option<ToolStatus>,
-    /// The displayed content; replaces all earlier content.
+    /// The content; replaces all earlier content.
     pub content: Option<Vec<ToolContent>>,
     /// The locations it works on; replaces all earlier ones.
     pub locations: Option<Vec<Location>>,
     /// The arguments.
     pub raw_input: Option<Value>,
-    /// The result for the model; set exactly once, with the status that ends the call.
-    pub result: Option<ToolResult>,
-    /// New output of its command, if no terminal of the client shows it. Live only.
-    pub output: Option<LiveOutput>,
 }
 
 /// An event of a running command.
@@ -54,12 +61,8 @@ impl ToolCallUpdate {
         Self {
             id,
             name: name.into(),
-            title: None,
-            kind: None,
             status: None,
-            content: None,
-            locations: None,
-            raw_input: None,
+            display: ToolCallDisplay::default(),
             result: None,
             output: None,
         }
@@ -73,7 +76,7 @@ impl ToolCallUpdate {
 
     /// Replaces the content.
     pub fn content(mut self, content: Vec<ToolContent>) -> Self {
-        self.content = Some(content);
+        self.display.content = Some(content);
         self
     }
 }

@@ -9,8 +9,8 @@ mod ruling;
 pub(crate) use ruling::{Answer, Ruling, SubmittedCall};
 
 use crate::{
-    Access, Effect, Mode, PermissionOutcome, PermissionRequest, RuntimeOptions, SessionEvent, SessionId,
-    SessionState, StoreError, ToolContent,
+    Access, Description, Effect, Mode, PermissionOutcome, PermissionRequest, RuntimeOptions, SessionEvent,
+    SessionId, SessionState, StoreError, ToolContent,
     log::SessionLog,
     policy::{
         self, Bounds, CommandConfinement, Decision, Dialect, Grants, Policy, PolicySettings, Resolved,
@@ -165,11 +165,13 @@ impl Gate {
         let request = PermissionRequest {
             id: submitted.id.clone(),
             name: submitted.tool.to_owned(),
-            title: title.unwrap_or_else(|| submitted.description.title.clone()),
+            description: Description {
+                title: title.unwrap_or_else(|| submitted.description.title.clone()),
+                kind: submitted.description.kind,
+                locations: titles::changed_lines(&submitted.description.locations, &content),
+            },
             question: question.clone(),
             brief: command.map_or(question.clone(), |command| policy::beside_command(question, command)),
-            kind: submitted.description.kind,
-            locations: titles::changed_lines(&submitted.description.locations, &content),
             content,
             raw_input: submitted.arguments.clone(),
             grant_label: if remembers { policy::label(&scope) } else { String::new() },

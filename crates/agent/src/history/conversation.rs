@@ -241,7 +241,7 @@ impl Conversation {
         if !FILE_TOOLS.contains(&update.name.as_str()) {
             return;
         }
-        if let Some(locations) = &update.locations {
+        if let Some(locations) = &update.display.locations {
             let paths = locations.iter().map(|location| location.path.clone()).collect();
             self.places.insert(update.id.clone(), paths);
         }

@@ -127,12 +127,12 @@ fn merge(call: &mut ToolCallUpdate, update: &ToolCallUpdate) {
             field.clone_from(new);
         }
     }
-    set(&mut call.title, &update.title);
-    set(&mut call.kind, &update.kind);
+    set(&mut call.display.title, &update.display.title);
+    set(&mut call.display.kind, &update.display.kind);
     set(&mut call.status, &update.status);
-    set(&mut call.content, &update.content);
-    set(&mut call.locations, &update.locations);
-    set(&mut call.raw_input, &update.raw_input);
+    set(&mut call.display.content, &update.display.content);
+    set(&mut call.display.locations, &update.display.locations);
+    set(&mut call.display.raw_input, &update.display.raw_input);
 }
 
 #[cfg(test)]

@@ -271,7 +271,10 @@ async fn a_tool_that_came_later_is_called_through_the_listed_one_and_shown_as_it
 
     let asked = client.requests();
     assert_eq!(asked.len(), 1, "the gate asks about the call that is meant");
-    assert_eq!((asked[0].name.as_str(), asked[0].title.as_str()), ("mcp__s__late", "mcp__s__late"));
+    assert_eq!(
+        (asked[0].name.as_str(), asked[0].description.title.as_str()),
+        ("mcp__s__late", "mcp__s__late")
+    );
     let calls: Vec<_> = client
         .events()
         .into_iter()

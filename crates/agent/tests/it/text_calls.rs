@@ -151,7 +151,9 @@ async fn what_is_shown_and_judged_is_the_call_as_it_was_read() {
     let stage = stage(Setting { script, ..Setting::default() }).await;
     stage.prompt("read").await.unwrap();
     let announced = stage.client.events().into_iter().find_map(|event| match event {
-        SessionEvent::ToolCall(update) => Some((update.name.clone(), update.title?, update.raw_input?)),
+        SessionEvent::ToolCall(update) => {
+            Some((update.name.clone(), update.display.title?, update.display.raw_input?))
+        }
         _ => None,
     });
     let (name, title, input) = announced.unwrap();

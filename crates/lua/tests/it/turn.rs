@@ -284,7 +284,7 @@ async fn a_script_gets_a_whole_result_and_the_model_and_client_a_truncated_one()
     let limit = agent::ToolLimits::default().output_bytes;
     assert!(results[0].len() < limit, "{}", results[0].len());
     let ended = events.iter().filter_map(|event| match event {
-        SessionEvent::ToolCall(call) => Some((call.result.as_ref()?, call.content.as_ref()?)),
+        SessionEvent::ToolCall(call) => Some((call.result.as_ref()?, call.display.content.as_ref()?)),
         _ => None,
     });
     let ended: Vec<_> = ended.collect();

@@ -46,7 +46,7 @@ fn shown(stage: &TestSession) -> Vec<String> {
         _ => None,
     };
     let events = stage.client.events().into_iter().filter_map(|event| match event {
-        SessionEvent::ToolCall(update) if update.status.is_none() => update.content,
+        SessionEvent::ToolCall(update) if update.status.is_none() => update.display.content,
         _ => None,
     });
     events.filter_map(|content| content.first().and_then(text)).collect()

@@ -234,7 +234,7 @@ async fn f106_a_server_samples_the_model_when_the_user_approves() {
     let request = stage.client.requests().pop().unwrap();
     assert_eq!(request.question, "Let the MCP server 's' ask your model this?");
     assert_eq!(
-        (request.title.as_str(), request.name.as_str()),
+        (request.description.title.as_str(), request.name.as_str()),
         ("s asks the model: Why?⏎[image, image/png]", "mcp__s__sampling_createMessage")
     );
     let [ToolContent::Content(Content::Text(shown))] = request.content.as_slice() else {

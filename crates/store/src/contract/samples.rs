@@ -5,8 +5,8 @@ use agent::{
     Briefing, Compaction, CompactionStep, Content, Diff, Effort, FileChange, Item, Location,
     MalformedArguments, Mode, ModelCall, ModelResponse, PermissionMode, PermissionOutcome, PlanEntry,
     PlanPriority, PlanStatus, Prefix, Reasoning, ResultsLeftOut, Rewound, SessionEvent, Snapshot, StopReason,
-    Text, ToolCallRequest, ToolCallUpdate, ToolContent, ToolKind, ToolResult, ToolSpec, ToolStatus, TurnEnd,
-    Usage, UsageUpdate,
+    Text, ToolCallDisplay, ToolCallRequest, ToolCallUpdate, ToolContent, ToolKind, ToolResult, ToolSpec,
+    ToolStatus, TurnEnd, Usage, UsageUpdate,
 };
 use serde_json::json;
 
@@ -30,9 +30,12 @@ pub fn samples() -> Vec<SessionEvent> {
         SessionEvent::ModelResponse(plain_response()),
         SessionEvent::ToolCall(tool_call()),
         SessionEvent::ToolCall(ToolCallUpdate {
-            raw_input: Some(json!(null)),
-            content: Some(Vec::new()),
-            locations: Some(Vec::new()),
+            display: ToolCallDisplay {
+                raw_input: Some(json!(null)),
+                content: Some(Vec::new()),
+                locations: Some(Vec::new()),
+                ..ToolCallDisplay::default()
+            },
             ..ToolCallUpdate::of("tool_1".into(), "bash").status(ToolStatus::Pending)
         }),
         SessionEvent::PermissionRequested { id: "tool_0".into(), question: TEXT.to_owned() },
@@ -155,7 +158,10 @@ fn words() -> Vec<SessionEvent> {
         ]
         .map(|kind| {
             let update = ToolCallUpdate::of("tool_3".into(), "glob").status(ToolStatus::Completed);
-            SessionEvent::ToolCall(ToolCallUpdate { kind: Some(kind), ..update })
+            SessionEvent::ToolCall(ToolCallUpdate {
+                display: ToolCallDisplay { kind: Some(kind), ..ToolCallDisplay::default() },
+                ..update
+            })
         }),
     );
     for priority in [PlanPriority::High, PlanPriority::Medium, PlanPriority::Low] {
@@ -240,28 +246,30 @@ fn tool_call() -> ToolCallUpdate {
     ToolCallUpdate {
         id: "tool_0".into(),
         name: "file_edit".to_owned(),
-        title: Some(TEXT.to_owned()),
-        kind: Some(ToolKind::Edit),
         status: Some(ToolStatus::Completed),
-        content: Some(vec![
-            ToolContent::Content(Content::text(TEXT)),
-            ToolContent::Diff(Diff {
-                path: path("/work/new"),
-                old_text: None,
-                new_text: Some(TEXT.to_owned()),
-            }),
-            ToolContent::Diff(Diff {
-                path: path("/work/gone"),
-                old_text: Some(String::new()),
-                new_text: None,
-            }),
-            ToolContent::Terminal(system::TerminalId("term-1".to_owned())),
-        ]),
-        locations: Some(vec![
-            Location { path: path("/"), line: None },
-            Location { path: path("/work/ä b"), line: Some(usize::MAX) },
-        ]),
-        raw_input: Some(json!({ "path": "/work/new", "nested": { "empty": {}, "list": [] } })),
+        display: ToolCallDisplay {
+            title: Some(TEXT.to_owned()),
+            kind: Some(ToolKind::Edit),
+            content: Some(vec![
+                ToolContent::Content(Content::text(TEXT)),
+                ToolContent::Diff(Diff {
+                    path: path("/work/new"),
+                    old_text: None,
+                    new_text: Some(TEXT.to_owned()),
+                }),
+                ToolContent::Diff(Diff {
+                    path: path("/work/gone"),
+                    old_text: Some(String::new()),
+                    new_text: None,
+                }),
+                ToolContent::Terminal(system::TerminalId("term-1".to_owned())),
+            ]),
+            locations: Some(vec![
+                Location { path: path("/"), line: None },
+                Location { path: path("/work/ä b"), line: Some(usize::MAX) },
+            ]),
+            raw_input: Some(json!({ "path": "/work/new", "nested": { "empty": {}, "list": [] } })),
+        },
         result: Some(ToolResult { text: TEXT.to_owned(), images: contents(), is_error: true }),
         output: None,
     }

@@ -4,8 +4,8 @@ use super::v1;
 use agent::{
     Briefing, Compaction, CompactionId, CompactionStep, Content, ContentHash, Cost, Diff, FileChange, Item,
     Location, MalformedArguments, MessageId, ModelCall, ModelResponse, PlanEntry, Prefix, Reasoning,
-    ResultsLeftOut, Rewound, SessionEvent, Snapshot, Text, ToolCallId, ToolCallRequest, ToolCallUpdate,
-    ToolContent, ToolResult, ToolSpec, TurnEnd, TurnId, Usage, UsageUpdate, Written,
+    ResultsLeftOut, Rewound, SessionEvent, Snapshot, Text, ToolCallDisplay, ToolCallId, ToolCallRequest,
+    ToolCallUpdate, ToolContent, ToolResult, ToolSpec, TurnEnd, TurnId, Usage, UsageUpdate, Written,
 };
 use serde_json::Value;
 use system::{AbsPath, TerminalId};
@@ -168,18 +168,20 @@ fn tool_call(update: v1::ToolCall) -> Result<ToolCallUpdate, String> {
     Ok(ToolCallUpdate {
         id: ToolCallId(update.id),
         name: update.name,
-        title: update.title,
-        kind: update.tool_kind.map(Into::into),
         status: update.status.map(Into::into),
-        content: update
-            .content
-            .map(|shown| shown.into_iter().map(tool_content).collect::<Result<_, _>>())
-            .transpose()?,
-        locations: update
-            .locations
-            .map(|places| places.into_iter().map(location).collect::<Result<_, _>>())
-            .transpose()?,
-        raw_input: update.raw_input.as_deref().map(json).transpose()?,
+        display: ToolCallDisplay {
+            title: update.title,
+            kind: update.tool_kind.map(Into::into),
+            content: update
+                .content
+                .map(|shown| shown.into_iter().map(tool_content).collect::<Result<_, _>>())
+                .transpose()?,
+            locations: update
+                .locations
+                .map(|places| places.into_iter().map(location).collect::<Result<_, _>>())
+                .transpose()?,
+            raw_input: update.raw_input.as_deref().map(json).transpose()?,
+        },
         result: update.result.map(|result| ToolResult {
             text: result.text,
             images: contents(result.images),

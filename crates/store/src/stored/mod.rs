@@ -91,7 +91,10 @@ mod tests {
             (
                 r#"{"kind":"tool_call","id":"tool_0","name":"bash","status":"in_progress","raw_input":"{\"command\":\"ls\"}"}"#,
                 SessionEvent::ToolCall(agent::ToolCallUpdate {
-                    raw_input: Some(serde_json::json!({"command": "ls"})),
+                    display: agent::ToolCallDisplay {
+                        raw_input: Some(serde_json::json!({"command": "ls"})),
+                        ..agent::ToolCallDisplay::default()
+                    },
                     status: Some(agent::ToolStatus::InProgress),
                     ..agent::ToolCallUpdate::of("tool_0".into(), "bash")
                 }),

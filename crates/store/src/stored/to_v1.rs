@@ -151,17 +151,17 @@ fn tool_call(update: ToolCallUpdate) -> v1::ToolCall {
     v1::ToolCall {
         id: update.id.0,
         name: update.name,
-        title: update.title,
-        tool_kind: update.kind.map(Into::into),
+        title: update.display.title,
+        tool_kind: update.display.kind.map(Into::into),
         status: update.status.map(Into::into),
-        content: update.content.map(|shown| shown.into_iter().map(tool_content).collect()),
-        locations: update.locations.map(|places| {
+        content: update.display.content.map(|shown| shown.into_iter().map(tool_content).collect()),
+        locations: update.display.locations.map(|places| {
             places
                 .into_iter()
                 .map(|place| v1::Location { path: place.path.as_str().to_owned(), line: place.line })
                 .collect()
         }),
-        raw_input: update.raw_input.map(|value| value.to_string()),
+        raw_input: update.display.raw_input.map(|value| value.to_string()),
         result: update.result.map(result),
     }
 }

@@ -68,6 +68,6 @@ fn denial(request: &PermissionRequest) -> String {
             "To allow it, pass --permission-mode prometheus (or --yolo), or set tools.default_permission_mode."
         }
     };
-    let (title, question) = (&request.title, request.question.trim_end());
+    let (title, question) = (&request.description.title, request.question.trim_end());
     format!("{title} was denied: {question} No user can approve it in a headless run. {advice}")
 }

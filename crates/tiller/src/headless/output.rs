@@ -181,16 +181,16 @@ impl<W: Write> Output<W> {
             self.calls.len() - 1
         });
         let call = &mut self.calls[at];
-        if let Some(input) = &update.raw_input {
+        if let Some(input) = &update.display.raw_input {
             call.args = input.clone();
         }
         let mut lines = Vec::new();
-        if !call.announced && (update.raw_input.is_some() || update.status.is_some()) {
+        if !call.announced && (update.display.raw_input.is_some() || update.status.is_some()) {
             call.announced = true;
             lines.push(("tool_call", json!({ "name": call.name, "args": call.args })));
         }
         let ended = update.status.is_some_and(agent::ToolStatus::is_final);
-        if let (None, false, Some(content)) = (&update.result, ended, &update.content) {
+        if let (None, false, Some(content)) = (&update.result, ended, &update.display.content) {
             let output: Vec<_> = content.iter().filter_map(shown_text).collect();
             if !output.is_empty() {
                 lines.push(("tool_progress", json!({ "output": output.join("\n") })));
@@ -299,7 +299,10 @@ mod tests {
             SessionEvent::MessageDelta { id: "a".into(), text: "two".into() },
             response("a", "one two"),
             SessionEvent::ToolCall(ToolCallUpdate {
-                raw_input: Some(json!({ "path": "x" })),
+                display: agent::ToolCallDisplay {
+                    raw_input: Some(json!({ "path": "x" })),
+                    ..agent::ToolCallDisplay::default()
+                },
                 ..call(ToolStatus::Pending)
             }),
             SessionEvent::ToolCall(call(ToolStatus::InProgress)),

@@ -84,7 +84,7 @@ fn section(event: &SessionEvent) -> Option<String> {
             update.status.filter(|status| status.is_final())?;
             let result = update.result.as_ref().map_or("", |result| result.text.as_str());
             let fence = fence(result);
-            let title = update.title.as_deref().unwrap_or(&update.name);
+            let title = update.display.title.as_deref().unwrap_or(&update.name);
             Some(format!(
                 "### Tool: {}\n\n{fence}text\n{}\n{fence}",
                 title.replace('\n', " "),

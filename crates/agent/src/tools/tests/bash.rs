@@ -132,7 +132,7 @@ async fn embeds_the_terminal_before_any_output_and_keeps_it() {
     assert_eq!(output.result.text, "out\nmore\nExit code: 1");
     assert_eq!(output.shown, expected);
     assert_eq!(shown.len(), 1, "the terminal shows the output itself");
-    assert_eq!(shown[0].content, expected);
+    assert_eq!(shown[0].display.content, expected);
 }
 
 /// Returns the live output as one string, and its number of chunks. Every run must begin and end.

@@ -1,8 +1,9 @@
 //! One call in progress: the request, its parsed form, and its updates for clients.
 
 use crate::{
-    AnyCall, AnyTool, Content, Description, Effect, Location, SessionEvent, ToolCallId, ToolCallRequest,
-    ToolCallUpdate, ToolContent, ToolError, ToolKind, ToolLimits, ToolOutput, ToolResult, ToolStatus,
+    AnyCall, AnyTool, Content, Description, Effect, Location, SessionEvent, ToolCallDisplay, ToolCallId,
+    ToolCallRequest, ToolCallUpdate, ToolContent, ToolError, ToolKind, ToolLimits, ToolOutput, ToolResult,
+    ToolStatus,
     gate::SubmittedCall,
     policy::Resolved,
     repair::{self, BatchedReads, Known, Refusal},
@@ -123,10 +124,13 @@ impl Candidate {
     /// Returns the update that announces the call, before anything is done.
     pub(super) fn announcement(&self) -> ToolCallUpdate {
         let mut update = self.update(ToolStatus::Pending);
-        update.title = Some(self.description.title.clone());
-        update.kind = Some(self.description.kind);
-        update.locations = Some(self.description.locations.clone());
-        update.raw_input = Some(self.arguments.clone());
+        update.display = ToolCallDisplay {
+            title: Some(self.description.title.clone()),
+            kind: Some(self.description.kind),
+            locations: Some(self.description.locations.clone()),
+            raw_input: Some(self.arguments.clone()),
+            content: None,
+        };
         update
     }
 

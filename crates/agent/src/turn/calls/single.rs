@@ -80,8 +80,8 @@ impl Calls<'_> {
             }
             let mut started = candidate.update(ToolStatus::InProgress);
             if !content.is_empty() {
-                started.locations = Some(titles::changed_lines(candidate.locations(), &content));
-                started.content = Some(content.clone());
+                started.display.locations = Some(titles::changed_lines(candidate.locations(), &content));
+                started.display.content = Some(content.clone());
             }
             decided.push(SessionEvent::ToolCall(started));
             self.session.record(std::mem::take(&mut decided)).await?;
