@@ -1,6 +1,6 @@
 //! Converts the links of a prompt to content that a model can read.
 
-use crate::Content;
+use crate::{Content, text::file_uri::file_uri_path};
 use std::sync::Arc;
 use system::{AbsPath, System};
 
@@ -42,7 +42,7 @@ pub(crate) async fn may_read(uri: &str, system: &dyn System, open: &Open<'_>) ->
 }
 
 fn file_path(uri: &str) -> Option<AbsPath> {
-    AbsPath::new(percent_decode(uri.strip_prefix("file://")?)?).ok()
+    AbsPath::new(file_uri_path(uri)?).ok()
 }
 
 /// Returns the paths of a prompt's attached files.
@@ -79,32 +79,9 @@ pub(crate) fn for_model(content: &[Content]) -> Vec<Content> {
         .collect()
 }
 
-fn percent_decode(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        match byte {
-            b'%' => {
-                let (high, low) = (rest.next()?, rest.next()?);
-                let hex = [high, low];
-                bytes.push(u8::from_str_radix(std::str::from_utf8(&hex).ok()?, 16).ok()?);
-            }
-            byte => bytes.push(byte),
-        }
-    }
-    String::from_utf8(bytes).ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn decodes_uris() {
-        assert_eq!(percent_decode("/a%20b/%C3%BC").as_deref(), Some("/a b/ü"));
-        assert_eq!(percent_decode("/a%2"), None);
-        assert_eq!(percent_decode("/a%ff"), None);
-    }
 
     #[test]
     fn a_resource_with_a_fence_gets_another_fence() {

@@ -1,6 +1,7 @@
 //! Text and JSON: sanitising for display, truncation, measuring.
 
 pub(crate) mod cut;
+pub(crate) mod file_uri;
 pub(crate) mod json_bytes;
 pub(crate) mod panic;
 pub(crate) mod plain;

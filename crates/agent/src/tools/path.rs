@@ -1,5 +1,6 @@
 //! Paths in the arguments of tool calls.
 
+use crate::text::file_uri::file_uri_path;
 use std::fmt;
 use system::AbsPath;
 
@@ -33,9 +34,10 @@ impl TryFrom<String> for GivenPath {
     type Error = String;
 
     fn try_from(given: String) -> Result<Self, String> {
-        let path = match given.strip_prefix("file://") {
-            Some(rest) => decode(rest).ok_or_else(|| format!("not a file URI of this machine: {given}"))?,
-            None => given,
+        let path = if given.starts_with("file://") {
+            file_uri_path(&given).ok_or_else(|| format!("not a file URI of this machine: {given}"))?
+        } else {
+            given
         };
         if path.trim().is_empty() {
             return Err("path cannot be empty".to_owned());
@@ -54,27 +56,6 @@ pub(super) fn optional<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Opti
 }
 
 pub(super) use crate::tool::titles::path_title as shown;
-
-/// Decodes the part of a `file://` URI after the scheme: an absolute path, percent-encoded.
-fn decode(rest: &str) -> Option<String> {
-    let path = rest.strip_prefix("localhost").unwrap_or(rest);
-    if !path.starts_with('/') {
-        return None;
-    }
-    let mut bytes = Vec::with_capacity(path.len());
-    let mut left = path.as_bytes();
-    while let Some((&first, rest)) = left.split_first() {
-        left = rest;
-        if first != b'%' {
-            bytes.push(first);
-            continue;
-        }
-        let hex = std::str::from_utf8(left.get(..2)?).ok()?;
-        bytes.push(u8::from_str_radix(hex, 16).ok()?);
-        left = &left[2..];
-    }
-    String::from_utf8(bytes).ok()
-}
 
 #[cfg(test)]
 mod tests {
