@@ -38,7 +38,7 @@ pub async fn read_back<F: Future<Output = Result<String, SystemError>>>(
     within(TAKEN_WITHIN, cx, before, sent, read).await
 }
 
-/// Like [`taken`], for an editor that accepts writes but cannot be read: `read` reads the disk,
+/// Like [`read_back`], for an editor that accepts writes but cannot be read: `read` reads the disk,
 /// which contains the text once the editor saves it.
 pub(super) async fn saved<F: Future<Output = Result<String, SystemError>>>(
     cx: &ToolContext,
