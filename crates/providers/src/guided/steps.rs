@@ -186,12 +186,18 @@ impl Guide {
     /// Has each file rewritten and calls `file_write` for those that changed. `failure` is the
     /// output of a command that has to succeed.
     async fn write_files(&mut self, names: &[String], failure: Option<&str>) -> Result<(), ModelError> {
+        let (names, left): (Vec<&String>, Vec<&String>) =
+            names.iter().partition(|name| self.obstacle(name).is_none());
+        for name in left {
+            let obstacle = self.obstacle(name).unwrap_or_default();
+            self.requests.say(format!("`{name}` {obstacle}. "));
+        }
         for how in [Rewrite::Explained, Rewrite::Plain] {
             let mut messages = self.conversation();
             if let Some(failure) = failure {
                 messages.push(user(format!("The request was: {}\n{failure}", self.situation.prompt)));
             }
-            for name in names {
+            for name in &names {
                 self.rewrite(name, how, failure.is_some(), &mut messages).await?;
             }
             if self.requests.calls() > 0 {
@@ -202,14 +208,22 @@ impl Guide {
         // A model that cannot see from the code what is wrong may see it from a command's output.
         let quoted = commands::quoted(&self.situation.prompt);
         if self.situation.commands().next().is_none() && !quoted.is_empty() {
-            for command in self.choose_commands(&quoted).await? {
-                self.requests.call("bash", &json!({ "command": command }));
-            }
+            let chosen = self.choose_commands(&quoted).await?;
+            self.run_all(&chosen);
         }
         if self.requests.calls() == 0 {
             self.requests.say("Nothing was changed: the model gave no usable new text.");
         }
         Ok(())
+    }
+
+    /// Returns why a file cannot be rewritten.
+    fn obstacle(&self, name: &str) -> Option<&'static str> {
+        let project = &self.situation.project;
+        match project.texts.get(name) {
+            None => project.names.iter().any(|known| known == name).then_some("could not be read completely"),
+            Some(text) => (text.len() > LONG_FILE_BYTES).then_some("is too long for this model"),
+        }
     }
 
     /// Asks for the new text of a file, or of a section of it, and calls `file_write` if the answer
@@ -223,14 +237,6 @@ impl Guide {
     ) -> Result<(), ModelError> {
         let old = self.situation.project.texts.get(name).cloned();
         let section = match &old {
-            None if self.situation.project.names.iter().any(|known| known == name) => {
-                self.requests.say(format!("`{name}` could not be read completely. "));
-                return Ok(());
-            }
-            Some(text) if text.len() > LONG_FILE_BYTES => {
-                self.requests.say(format!("`{name}` is too long for this model. "));
-                return Ok(());
-            }
             Some(text) if text.len() > REWRITE_BYTES => {
                 let Some(section) = self.choose_section(name, text, messages).await? else { return Ok(()) };
                 Some(section)
@@ -288,6 +294,12 @@ impl Guide {
         Ok(sections.into_iter().find(|section| chosen.contains(&section.label())))
     }
 
+    fn run_all(&mut self, commands: &[String]) {
+        for command in commands {
+            self.requests.call("bash", &json!({ "command": command }));
+        }
+    }
+
     /// Runs what the prompt asks to run.
     async fn run_request(&mut self) -> Result<(), ModelError> {
         let quoted = commands::quoted(&self.situation.prompt);
@@ -301,9 +313,7 @@ impl Guide {
         } else {
             self.choose_commands(&quoted).await?
         };
-        for command in &chosen {
-            self.requests.call("bash", &json!({ "command": command }));
-        }
+        self.run_all(&chosen);
         if chosen.is_empty() { self.explain().await } else { Ok(()) }
     }
 
@@ -317,9 +327,7 @@ impl Guide {
             (true, true) => Vec::new(),
             (true, false) => self.choose_commands(&quoted).await?,
         };
-        for command in &chosen {
-            self.requests.call("bash", &json!({ "command": command }));
-        }
+        self.run_all(&chosen);
         if chosen.is_empty() {
             self.conclude();
         }
