@@ -97,6 +97,9 @@ pub(crate) const GIT_CLEANUP_ENTRIES: usize = 300_000;
 /// How long the temporary files of a session are kept after their last change.
 pub(crate) const TEMP_AGE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
+/// How long a process waits before it looks for such files again.
+pub(crate) const TEMP_SWEEP_INTERVAL: Duration = Duration::from_secs(60 * 60);
+
 /// How many reserved names are renamed before the command is killed, and how many suffixes are
 /// tried for the new name of each.
 #[cfg(target_os = "linux")]

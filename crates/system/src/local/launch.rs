@@ -7,13 +7,15 @@ use super::{
     private_directory,
     sandbox::{self, LaunchCommand, LaunchRequest, Survey, SurveyResult, TooMany},
 };
-use crate::limits::TEMP_AGE;
+use crate::limits::{TEMP_AGE, TEMP_SWEEP_INTERVAL};
 use crate::{
     AbsPath, Command, Confinement, PipedCommand, PrivateTemp, Sandbox, SandboxLevel, SandboxSupport,
     SystemError,
 };
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 use std::{fs, io};
 
 /// Returns the directory for the temporary files of this user's sessions. It lies on a disk and
@@ -147,8 +149,18 @@ fn complete_sandbox(
     Ok(sandbox)
 }
 
-/// Removes the temporary files of other sessions that have not been used for [`TEMP_AGE`].
+/// Removes the temporary files of other sessions that have not been used for [`TEMP_AGE`]. Blocks
+/// for some microseconds for each session. Does nothing if this process did the same within
+/// [`TEMP_SWEEP_INTERVAL`].
 pub(super) fn sweep(sandbox: &Sandbox) {
+    static LAST: Mutex<Option<Instant>> = Mutex::new(None);
+    {
+        let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.is_some_and(|last| last.elapsed() < TEMP_SWEEP_INTERVAL) {
+            return;
+        }
+        *last = Some(Instant::now());
+    }
     for temp in &sandbox.writable.temp {
         let (Some(own), Some(base)) =
             (temp.backing.parent(), temp.backing.parent().and_then(|own| own.parent()))

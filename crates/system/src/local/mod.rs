@@ -107,16 +107,18 @@ pub fn read_regular(path: &AbsPath) -> Result<Vec<u8>, SystemError> {
     read::bytes(path, None)
 }
 
-/// Removes what killed processes left behind. Runs in its own thread, which is awaited only
-/// briefly: a recorded directory may be on a file system that does not respond. A thread that is
-/// stuck there keeps the lock on those notes, so there is only one such thread, not one per
+/// Removes what killed processes left behind, and then the old temporary files of other sessions.
+/// Runs in its own thread. Only the first part is awaited, and only briefly: a recorded directory
+/// may be on a file system that does not respond, and there may be thousands of sessions. A thread
+/// that is stuck keeps the lock on those notes, so there is only one such thread, not one per
 /// session.
-async fn sweep_leftovers() {
+async fn sweep_leftovers(sandbox: Sandbox) {
     let (done, swept) = tokio::sync::oneshot::channel();
     let work = move || {
         leftovers::sweep();
         // The receiver is gone after the timeout.
         done.send(()).ok();
+        launch::sweep(&sandbox);
     };
     match std::thread::Builder::new().name("sweep".to_owned()).spawn(work) {
         Ok(_) => drop(tokio::time::timeout(crate::limits::SWEEP_WAIT, swept).await),
@@ -237,9 +239,7 @@ impl System for LocalSystem {
     }
 
     async fn sweep(&self, sandbox: &Sandbox) {
-        let sandbox = sandbox.clone();
-        blocking(move || launch::sweep(&sandbox)).await;
-        sweep_leftovers().await;
+        sweep_leftovers(sandbox.clone()).await;
     }
 
     async fn prepare_external_launch(
