@@ -39,7 +39,7 @@ Sort what a programmer is asked. {\"kind\": \"question\"}: somebody wants to kno
 ";
 
 /// Sorted prompts, as examples for the model. Their order was measured: another one sorts worse.
-const EXAMPLES: [(&str, Kind); 26] = [
+const EXAMPLES: [(&str, Kind); 29] = [
     ("Where is the port set?", Kind::Question),
     ("The last line is missing in the output, please fix that.", Kind::Work),
     ("What does load() return when there is no file?", Kind::Question),
@@ -48,6 +48,7 @@ const EXAMPLES: [(&str, Kind); 26] = [
     ("Welche Datei liest die Einstellungen?", Kind::Question),
     ("Run the linter and tell me what it finds.", Kind::Run),
     ("The report shows names in capitals. Make it show them as they are.", Kind::Work),
+    ("People say that the date is printed in the wrong order.", Kind::Work),
     ("Is there a test for this?", Kind::Question),
     ("Schreib eine Funktion, die Zahlen sortiert.", Kind::Work),
     ("I want to know how errors are handled.", Kind::Question),
@@ -61,10 +62,12 @@ const EXAMPLES: [(&str, Kind); 26] = [
     ("Hi there!", Kind::Question),
     ("What happens if the list is empty?", Kind::Question),
     ("The tests fail. Run them with `make test` and repair what is wrong.", Kind::Work),
+    ("list the branches", Kind::Run),
     ("push my branch", Kind::Run),
     ("Run `npm run lint` and repair what it finds in app.js.", Kind::Work),
     ("Where is `open` called? I want to replace it.", Kind::Question),
     ("How many lines does it print?", Kind::Question),
+    ("The worker needs the setting RETRIES=3 too.", Kind::Work),
     ("The limit must be 20 now", Kind::Work),
 ];
 

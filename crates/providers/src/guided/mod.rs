@@ -11,6 +11,7 @@
 
 mod block;
 mod commands;
+mod definitions;
 mod kind;
 mod messages;
 mod project;

@@ -15,6 +15,14 @@ const EXTENSIONS: [&str; 55] = [
 const PRODUCTS: [&str; 8] =
     ["d3.js", "express.js", "next.js", "node.js", "nuxt.js", "react.js", "three.js", "vue.js"];
 
+/// Beginnings of words that ask for a new file, in English, German, French and Spanish.
+const CREATIONS: [&str; 17] = [
+    "creat", "new", "add", "writ", "save", "store", "put", "mov", "generat", "mak", "call", "rename",
+    "erstell", "schreib", "neu", "cré", "crea",
+];
+/// How many words before the name of a file may say that it is new.
+const CREATION_DISTANCE: usize = 8;
+
 /// The files that a model knows of.
 #[derive(Debug, Default)]
 pub(super) struct Project {
@@ -125,6 +133,14 @@ impl Project {
             .collect()
     }
 
+    /// The files that a prompt may ask to change: all but tests if it names another file, which
+    /// small models change to make them pass.
+    pub(super) fn changeable(&self, prompt: &str) -> impl Iterator<Item = &String> {
+        let names_other = self.names.iter().any(|name| !is_test(name) && prompt.contains(base(name)));
+        let keeps_tests = names_other && super::commands::reports_failure(prompt);
+        self.names.iter().filter(move |name| !(keeps_tests && is_test(name)))
+    }
+
     /// The names that a prompt mentions and that look like files which do not exist yet.
     pub(super) fn new_names(&self, prompt: &str) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
@@ -136,7 +152,7 @@ impl Project {
                 && !PRODUCTS.contains(&word.to_lowercase().as_str())
                 && stem.starts_with(|c: char| c.is_alphanumeric() || c == '_')
                 && !stem.contains("..");
-            let file = |name: &str| name.rsplit('/').next().unwrap_or(name).to_lowercase();
+            let file = |name: &str| base(name).to_lowercase();
             let is_known = self.names.iter().chain(&names).any(|known| file(known) == file(word));
             if is_file && !is_known {
                 names.push(word.to_owned());
@@ -144,6 +160,27 @@ impl Project {
         }
         names
     }
+}
+
+fn base(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// Returns whether a file has tests alone, by its name.
+fn is_test(path: &str) -> bool {
+    let mut words = path.split(|c: char| !c.is_alphanumeric());
+    words.any(|word| ["test", "tests", "spec", "specs"].contains(&word.to_lowercase().as_str()))
+        || base(path).contains("Test.")
+}
+
+/// Returns whether a prompt asks to create a file: one of the words before its name says so.
+pub(super) fn is_to_be_created(prompt: &str, name: &str) -> bool {
+    let Some(at) = prompt.find(name) else { return false };
+    let words: Vec<&str> = prompt[..at].split_whitespace().rev().take(CREATION_DISTANCE).collect();
+    words.iter().any(|word| {
+        let word = word.to_lowercase();
+        CREATIONS.iter().any(|creation| word.starts_with(creation))
+    })
 }
 
 /// The words of a text that could be identifiers, with their positions.
@@ -185,6 +222,28 @@ mod tests {
         assert_eq!(names("write errors.sh, and save it in out/errors.txt."), ["errors.sh", "out/errors.txt"]);
         assert!(names("in app.py, as README.md says, e.g. version 2.0, os.path or Node.js").is_empty());
         assert!(names("not ../other.py or /etc/hosts.conf").is_empty());
+    }
+
+    #[test]
+    fn a_file_is_created_only_if_the_prompt_says_so() {
+        for (prompt, name, expected) in [
+            ("Create a file greet.py with a function", "greet.py", true),
+            ("run it and save what it prints in errors.txt", "errors.txt", true),
+            ("Move it to a new file config.js and require it", "config.js", true),
+            ("In index.html set the title to \"Shop\" and load style.css in the head.", "style.css", false),
+        ] {
+            assert_eq!(is_to_be_created(prompt, name), expected, "{prompt}");
+        }
+    }
+
+    #[test]
+    fn tests_are_not_changed_to_repair_another_file() {
+        let names = ["test_names.py", "names.py", "src/cart.test.js", "CartTest.java", "latest.py"];
+        let project = Project { names: names.map(str::to_owned).to_vec(), ..Project::default() };
+        let changeable = |prompt: &str| project.changeable(prompt).cloned().collect::<Vec<_>>();
+        assert_eq!(changeable("python3 test_names.py fails, repair names.py"), ["names.py", "latest.py"]);
+        assert_eq!(changeable("add a test for names.py"), names);
+        assert_eq!(changeable("the tests fail"), names);
     }
 
     #[test]

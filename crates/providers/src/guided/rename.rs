@@ -42,6 +42,60 @@ pub(super) fn read(answer: &Value, prompt: &str) -> Option<(String, String)> {
     (old != new).then_some((old, new))
 }
 
+/// Reads the old and the new path if a file is to be renamed. `None` unless the prompt contains both,
+/// the old one is a file of `names`, alone with this name, and the new one has the same extension
+/// and is none.
+pub(super) fn read_file(answer: &Value, prompt: &str, names: &[String]) -> Option<(String, String)> {
+    let path =
+        |key: &str| answer.get(key)?.as_str().filter(|path| !path.is_empty() && prompt.contains(*path));
+    let (old, new) = (path("old")?, path("new")?);
+    let mut found = names.iter().filter(|name| *name == old || name.ends_with(&format!("/{old}")));
+    let (old, None) = (found.next()?, found.next()) else { return None };
+    let is_plain = |c: char| is_part(c) || matches!(c, '.' | '-' | '/');
+    let is_path = new.chars().all(is_plain) && !new.starts_with(['/', '-', '.']) && !new.contains("..");
+    let new = match old.rsplit_once('/') {
+        Some((directory, _)) if !new.contains('/') => format!("{directory}/{new}"),
+        _ => new.to_owned(),
+    };
+    let extension = |path: &str| path.rsplit_once('.').map(|(_, extension)| extension.to_owned());
+    let is_same_kind = extension(old).is_some() && extension(old) == extension(&new);
+    (is_path && is_same_kind && !names.contains(&new)).then(|| (old.clone(), new))
+}
+
+/// Replaces the name of a file in a text, and the name of its module on lines that import it and,
+/// below them, before a period.
+pub(super) fn with_renamed_file(text: &str, old: &str, new: &str) -> Option<String> {
+    let base = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
+    let stem = |path: &str| base(path).rsplit_once('.').map(|(stem, _)| stem.to_owned()).unwrap_or_default();
+    let (old_stem, new_stem) = (stem(old), stem(new));
+    let is_import = |line: &str| {
+        let words: Vec<&str> = line.split(|c: char| !is_part(c)).collect();
+        ["import", "require", "from", "include", "mod", "use", "source"]
+            .iter()
+            .any(|word| words.contains(word))
+    };
+    let has_quotes = |line: &str| line.contains(['"', '\'']);
+    let is_word_import = |line: &str| is_import(line) && !has_quotes(line);
+    let is_imported =
+        text.lines().any(|line| is_word_import(line) && replaced(line, &old_stem, "").is_some());
+    let mut out = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let mut line = replaced(line, &base(old), &base(new)).unwrap_or_else(|| line.to_owned());
+        if is_word_import(&line) {
+            line = replaced(&line, &old_stem, &new_stem).unwrap_or(line);
+        } else if is_import(&line) {
+            for (before, after) in [("/", "'"), ("/", "\""), ("'", "'"), ("\"", "\"")] {
+                let quoted = |stem: &str| format!("{before}{stem}{after}");
+                line = line.replace(&quoted(&old_stem), &quoted(&new_stem));
+            }
+        } else if is_imported {
+            line = replaced(&line, &format!("{old_stem}."), &format!("{new_stem}.")).unwrap_or(line);
+        }
+        out.push_str(&line);
+    }
+    (out != text).then_some(out)
+}
+
 /// Replaces an identifier where it stands alone: `put` is not replaced in `puts` or `input`.
 pub(super) fn replaced(text: &str, old: &str, new: &str) -> Option<String> {
     let mut out = String::with_capacity(text.len());
@@ -51,7 +105,8 @@ pub(super) fn replaced(text: &str, old: &str, new: &str) -> Option<String> {
     while let Some(at) = rest.find(old) {
         let (head, tail) = (&rest[..at], &rest[at + old.len()..]);
         let preceding = head.chars().next_back().or(before);
-        let is_alone = !preceding.is_some_and(is_part) && !tail.starts_with(is_part);
+        // A name that ends with a period is one before a member.
+        let is_alone = !preceding.is_some_and(is_part) && (old.ends_with('.') || !tail.starts_with(is_part));
         out.push_str(head);
         out.push_str(if is_alone { new } else { old });
         any |= is_alone;
@@ -76,6 +131,33 @@ mod tests {
         assert_eq!(replaced(text, "put", "push").unwrap(), "push(puts, input, put_all); x.push = push");
         assert_eq!(replaced("puts input", "put", "push"), None);
         assert_eq!(replaced("putput", "put", "push"), None);
+    }
+
+    #[test]
+    fn a_file_is_renamed_where_it_is_imported() {
+        let renamed = |text: &str| with_renamed_file(text, "src/utils.py", "src/helpers.py");
+        let text = "import utils\n\nprint(utils.double(4), my_utils.x)\n# see utils.py\n";
+        let expected = "import helpers\n\nprint(helpers.double(4), my_utils.x)\n# see helpers.py\n";
+        assert_eq!(renamed(text).unwrap(), expected);
+        assert_eq!(renamed("from .utils import a\n").unwrap(), "from .helpers import a\n");
+        assert_eq!(renamed("our utils. None is imported\n"), None);
+        assert_eq!(
+            renamed("const utils = require('./utils');\n").unwrap(),
+            "const utils = require('./helpers');\n"
+        );
+        let js = with_renamed_file("const a = require('./a.js');\n", "a.js", "b.js").unwrap();
+        assert_eq!(js, "const a = require('./b.js');\n");
+    }
+
+    #[test]
+    fn a_file_is_renamed_only_to_a_new_file_of_its_kind() {
+        let names = ["src/utils.py", "main.py"].map(str::to_owned);
+        let prompt = "Rename utils.py to helpers.py or main.py, helpers.txt, ../helpers.py";
+        let read = |new: &str| read_file(&json!({ "old": "utils.py", "new": new }), prompt, &names);
+        assert_eq!(read("helpers.py"), Some(("src/utils.py".to_owned(), "src/helpers.py".to_owned())));
+        for new in ["helpers.txt", "../helpers.py", "other.py", "utils.py", ""] {
+            assert_eq!(read(new), None, "{new}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::project::Project;
 use agent::{AnsweredCall, Content, Message, Mode, ModelRequest};
 
 /// Bytes of a command's output that are quoted.
-const OUTPUT_BYTES: usize = 1_500;
+const OUTPUT_BYTES: usize = 2_000;
 
 /// Where a turn stands.
 #[derive(Debug)]
@@ -73,16 +73,22 @@ impl Situation {
         written
     }
 
-    /// Returns the commands run in this turn.
+    /// Returns the commands of this turn, those that were refused too.
     pub(super) fn commands(&self) -> impl Iterator<Item = String> {
         self.calls().filter(|call| call.name == "bash").filter_map(|call| argument(call, "command"))
+    }
+
+    /// Returns the commands that were refused in this turn.
+    pub(super) fn refused(&self) -> impl Iterator<Item = String> {
+        let refused = self.calls().filter(|call| is_refused(call));
+        refused.filter_map(|call| argument(call, "command"))
     }
 
     /// Describes the failure of the last round in which a command failed.
     pub(super) fn failure(&self) -> Option<String> {
         let call = self.rounds.iter().rev().find_map(|calls| calls.iter().find(|call| has_failed(call)))?;
         let command = argument(call, "command").unwrap_or_default();
-        Some(format!("`{command}` fails:\n{}", end_of_output(call)))
+        Some(format!("`{command}` fails:\n{}", excerpt(call)))
     }
 
     /// Counts the rounds of this turn in which a command failed after a change.
@@ -102,15 +108,36 @@ pub(super) fn argument(call: &AnsweredCall, name: &str) -> Option<String> {
     call.arguments.as_ref().ok()?.get(name)?.as_str().map(str::to_owned)
 }
 
-/// Whether a command failed or was refused.
+/// Whether a command ran and failed.
 pub(super) fn has_failed(call: &AnsweredCall) -> bool {
-    call.name == "bash" && call.result.is_error
+    call.name == "bash" && call.result.is_error && !is_refused(call)
 }
 
-/// The end of a result, where the failures of a command are.
-pub(super) fn end_of_output(call: &AnsweredCall) -> &str {
-    let output = &call.result.text;
-    &output[agent::ceil_char_boundary(output, output.len().saturating_sub(OUTPUT_BYTES))..]
+/// Whether a command did not run: the user or a rule refused it, or it could not be started. The
+/// result of one that ran says how it ended.
+pub(super) fn is_refused(call: &AnsweredCall) -> bool {
+    let ends = ["Exit code: ", "Killed by signal: ", "Exit status unknown", "Process timed out"];
+    let says_end = |line: &str| ends.iter().any(|end| line.starts_with(end));
+    call.name == "bash" && call.result.is_error && !call.result.text.lines().any(says_end)
+}
+
+/// The beginning and the end of a result: where a command says what it found, and where it sums up.
+pub(super) fn excerpt(call: &AnsweredCall) -> String {
+    let output = call.result.text.as_str();
+    if output.len() <= OUTPUT_BYTES {
+        return output.to_owned();
+    }
+    let head = &output[..agent::floor_char_boundary(output, OUTPUT_BYTES / 2)];
+    let tail = &output[agent::ceil_char_boundary(output, output.len() - OUTPUT_BYTES / 2)..];
+    format!("{head}\n…\n{tail}")
+}
+
+/// The text of an answer.
+pub(super) fn text_of(message: &Message) -> String {
+    match message {
+        Message::Assistant(answer) => answer.text(),
+        Message::User(_) => String::new(),
+    }
 }
 
 fn mode(messages: &[Message]) -> Mode {

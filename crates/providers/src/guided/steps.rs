@@ -2,12 +2,13 @@
 
 use super::{
     block, commands,
+    definitions::{self, Reconciled},
     kind::{self, Kind},
     messages::{answer, user},
-    rename,
+    project, rename,
     requests::{Requests, SYSTEM, object},
     sections::{Section, sections},
-    situation::{Situation, argument, end_of_output, has_failed},
+    situation::{Situation, argument, excerpt, has_failed, is_refused, text_of},
 };
 use agent::{AnsweredCall, Message, Mode, ModelError};
 use serde_json::json;
@@ -22,7 +23,7 @@ const QUESTION_LINES: u64 = 400;
 /// The most commands that one prompt runs.
 const COMMANDS: usize = 3;
 /// How often files are corrected after a command has failed.
-const CORRECTIONS: usize = 1;
+const CORRECTIONS: usize = 3;
 /// Bytes of a file that a model can be expected to rewrite. Of longer files it rewrites a section.
 const REWRITE_BYTES: usize = 8 * 1024;
 /// Bytes of the longest file of which a section is rewritten.
@@ -74,8 +75,19 @@ impl Guide {
             (Kind::Run, _) => self.run_request().await,
             (Kind::Rename | Kind::Work, Mode::Plan | Mode::Ask) => self.respond(PLAN.to_owned()).await,
             (Kind::Rename, Mode::Edit) => self.rename().await,
-            (Kind::Work, Mode::Edit) => self.choose_files().await,
+            (Kind::Work, Mode::Edit) => self.work().await,
         }
+    }
+
+    /// Changes files. If the prompt says that a command fails, this runs first: the model may see
+    /// from its output what it cannot see in the code.
+    async fn work(&mut self) -> Result<(), ModelError> {
+        let named = commands::named(&self.situation.prompt);
+        if commands::reports_failure(&self.situation.prompt) && !named.is_empty() {
+            let chosen = self.choose_commands(&named).await?;
+            self.run_all(&chosen);
+        }
+        if self.requests.calls() == 0 { self.choose_files().await } else { Ok(()) }
     }
 
     async fn sort(&mut self) -> Result<Kind, ModelError> {
@@ -150,28 +162,44 @@ impl Guide {
         let project = &self.situation.project;
         let asked = rename::messages(&self.situation.prompt);
         let names = self.requests.ask_json(rename::SYSTEM, asked, rename::schema()).await?;
-        let is_shown = |name: &String| project.texts.contains_key(name);
-        if let Some((old, new)) = names.and_then(|names| rename::read(&names, &self.situation.prompt))
-            && project.names.iter().all(is_shown)
+        if let Some(names) =
+            names.filter(|_| project.names.iter().all(|name| project.texts.contains_key(name)))
         {
-            for (name, text) in &project.texts {
-                if let Some(text) = rename::replaced(text, &old, &new) {
-                    self.requests.call("file_write", &json!({ "path": name, "content": text }));
-                }
+            let prompt = &self.situation.prompt;
+            if let Some((old, new)) = rename::read(&names, prompt) {
+                self.replace_in_all(|text| rename::replaced(text, &old, &new));
+            } else if let Some((old, new)) = rename::read_file(&names, prompt, &project.names) {
+                self.replace_in_all(|text| rename::with_renamed_file(text, &old, &new));
+                self.requests.call("bash", &json!({ "command": format!("mv {old} {new}") }));
             }
         }
         if self.requests.calls() == 0 { self.choose_files().await } else { Ok(()) }
     }
 
+    /// Writes the files whose text a replacement changes.
+    fn replace_in_all(&mut self, replaced: impl Fn(&str) -> Option<String>) {
+        for (name, text) in &self.situation.project.texts {
+            if let Some(text) = replaced(text) {
+                self.requests.call("file_write", &json!({ "path": name, "content": text }));
+            }
+        }
+    }
+
     async fn choose_files(&mut self) -> Result<(), ModelError> {
         let project = &self.situation.project;
         let mut messages = self.conversation();
-        messages.push(user(CHOOSE_FILES));
+        let failure = self.situation.failure();
+        messages.push(user(
+            failure.map_or_else(|| CHOOSE_FILES.to_owned(), |why| format!("{why}\n{CHOOSE_FILES}")),
+        ));
         let new = project.new_names(&self.situation.prompt);
-        let names: Vec<String> = project.names.iter().chain(&new).cloned().collect();
+        let names: Vec<String> = project.changeable(&self.situation.prompt).chain(&new).cloned().collect();
         let mut chosen = self.requests.choose(messages, "files", &names, FILES).await?;
         // Small models forget them.
-        chosen.extend(new.into_iter().filter(|name| !chosen.contains(name)).collect::<Vec<_>>());
+        let wanted = new.iter().filter(|name| project::is_to_be_created(&self.situation.prompt, name));
+        chosen.extend(wanted.filter(|name| !chosen.contains(name)).cloned().collect::<Vec<_>>());
+        // What uses a new file is easier to write after it.
+        chosen.sort_by_key(|name| !new.contains(name));
         let unseen = |name: &&String| project.names.contains(name) && !project.texts.contains_key(*name);
         let unseen: Vec<&String> = chosen.iter().filter(unseen).collect();
         if unseen.is_empty() {
@@ -192,27 +220,45 @@ impl Guide {
             let obstacle = self.obstacle(name).unwrap_or_default();
             self.requests.say(format!("`{name}` {obstacle}. "));
         }
-        for how in [Rewrite::Explained, Rewrite::Plain] {
-            let mut messages = self.conversation();
-            if let Some(failure) = failure {
-                messages.push(user(format!("The request was: {}\n{failure}", self.situation.prompt)));
-            }
-            for name in &names {
-                self.rewrite(name, how, failure.is_some(), &mut messages).await?;
-            }
-            if self.requests.calls() > 0 {
-                return Ok(());
-            }
-            // Another way to ask, without the useless answers.
+        self.rewrite_all(&names, failure).await?;
+        if self.requests.calls() == 0 && failure.is_some() {
+            // The output may have led the model astray.
+            self.rewrite_all(&names, None).await?;
+        }
+        if self.requests.calls() > 0 {
+            return Ok(());
         }
         // A model that cannot see from the code what is wrong may see it from a command's output.
-        let quoted = commands::quoted(&self.situation.prompt);
+        let quoted = commands::named(&self.situation.prompt);
         if self.situation.commands().next().is_none() && !quoted.is_empty() {
             let chosen = self.choose_commands(&quoted).await?;
             self.run_all(&chosen);
         }
         if self.requests.calls() == 0 {
             self.requests.say("Nothing was changed: the model gave no usable new text.");
+        }
+        Ok(())
+    }
+
+    /// Asks for the new text of each file, in two ways if the first gives no usable one.
+    async fn rewrite_all(&mut self, names: &[&String], failure: Option<&str>) -> Result<(), ModelError> {
+        let mut messages = self.conversation();
+        if let Some(failure) = failure {
+            messages.push(user(format!("The request was: {}\n{failure}", self.situation.prompt)));
+        }
+        for name in names {
+            for how in [Rewrite::Explained, Rewrite::Plain] {
+                let (asked, calls) = (messages.len(), self.requests.calls());
+                self.rewrite(name, how, failure.is_some(), &mut messages).await?;
+                if self.requests.calls() > calls {
+                    break;
+                }
+                // The other way to ask, after an explanation, but not after a useless text.
+                let is_useless = |message: &Message| text_of(message).contains("```");
+                if messages.last().is_none_or(is_useless) {
+                    messages.truncate(asked);
+                }
+            }
         }
         Ok(())
     }
@@ -262,11 +308,18 @@ impl Guide {
         let most = before.map_or(u64::MAX, |text| ANSWER_TOKENS + text.len() as u64 / 2);
         let text = self.requests.ask(messages.clone(), most).await?;
         messages.push(answer(&text));
-        let Some(new) = block::rewritten(&text).filter(|new| block::is_usable(before, &new.text)) else {
-            return Ok(());
+        let Some(answer) = block::rewritten(&text, name) else { return Ok(()) };
+        let text = block::without_frame(&answer.text, name, before);
+        let new = match before {
+            Some(before) => definitions::reconciled(name, before, &text, &self.situation.prompt),
+            None => Some(Reconciled { text, kept: Vec::new() }),
         };
-        if !new.introduction.is_empty() {
-            self.requests.say(format!("{}\n\n", new.introduction));
+        let Some(new) = new.filter(|new| block::is_usable(before, &new.text)) else { return Ok(()) };
+        if !answer.introduction.is_empty() {
+            self.requests.say(format!("{}\n\n", answer.introduction));
+        }
+        if !new.kept.is_empty() {
+            self.requests.say(format!("Kept as before: {}.\n\n", quoted_list(&new.kept)));
         }
         let content = match (&section, &old) {
             (Some(section), Some(old)) => section.replaced(old, &new.text),
@@ -302,7 +355,7 @@ impl Guide {
 
     /// Runs what the prompt asks to run.
     async fn run_request(&mut self) -> Result<(), ModelError> {
-        let quoted = commands::quoted(&self.situation.prompt);
+        let quoted = commands::named(&self.situation.prompt);
         let chosen = if quoted.is_empty() {
             let mut messages = self.conversation();
             messages.push(user(CHOOSE_COMMAND));
@@ -319,11 +372,12 @@ impl Guide {
 
     /// Runs the commands that the prompt quotes and asks for.
     async fn run_commands(&mut self) -> Result<(), ModelError> {
+        let refused: BTreeSet<String> = self.situation.refused().collect();
         let ran: BTreeSet<String> = self.situation.commands().collect();
-        let quoted = commands::quoted(&self.situation.prompt);
+        let quoted = commands::named(&self.situation.prompt);
         let chosen = match (ran.is_empty(), quoted.is_empty()) {
             // After a correction.
-            (false, _) => ran.into_iter().collect(),
+            (false, _) => ran.difference(&refused).cloned().collect(),
             (true, true) => Vec::new(),
             (true, false) => self.choose_commands(&quoted).await?,
         };
@@ -347,10 +401,13 @@ impl Guide {
     async fn after_commands(&mut self, calls: &[AnsweredCall]) -> Result<(), ModelError> {
         let written = self.situation.written();
         if written.is_empty() {
-            let is_work = calls.iter().any(has_failed) && self.sort().await? == Kind::Work;
+            let may_be_work =
+                calls.iter().any(has_failed) || commands::reports_failure(&self.situation.prompt);
+            let is_work = may_be_work && self.sort().await? == Kind::Work;
             return if is_work { self.choose_files().await } else { self.report(calls).await };
         }
-        match self.situation.failure() {
+        let failure = self.situation.failure().filter(|_| calls.iter().any(has_failed));
+        match failure {
             Some(failure) if self.situation.failures() <= CORRECTIONS => {
                 // The command may have changed files that it names.
                 if written.iter().all(|name| self.situation.project.texts.contains_key(name)) {
@@ -371,7 +428,7 @@ impl Guide {
         let mut output = String::new();
         for call in calls {
             let command = argument(call, "command").unwrap_or_default();
-            let _ = writeln!(output, "`{command}` printed:\n{}", end_of_output(call));
+            let _ = writeln!(output, "`{command}` printed:\n{}", excerpt(call));
         }
         messages.push(user(format!("{output}{REPORT}")));
         self.requests.stream_answer(messages, ANSWER_TOKENS).await
@@ -386,7 +443,11 @@ impl Guide {
         }
         for call in self.situation.rounds.last().into_iter().flatten().filter(|call| call.name == "bash") {
             let command = argument(call, "command").unwrap_or_default();
-            let outcome = if has_failed(call) { "failed" } else { "succeeded" };
+            let outcome = match (has_failed(call), is_refused(call)) {
+                (true, _) => "failed",
+                (false, true) => "was not run",
+                (false, false) => "succeeded",
+            };
             let _ = write!(text, " `{command}` {outcome}.");
         }
         self.requests.say(text.trim_start());

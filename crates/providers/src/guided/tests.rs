@@ -241,7 +241,9 @@ async fn of_a_long_file_one_section_is_rewritten() {
     assert_eq!(offered[1], "lines 205-408: def f2():");
     assert!(asked(&requests[1], 1).starts_with("lines 205-408 of b.py is now:\n<file>\ndef f2():\n"));
     let content = answer.calls[0].1["content"].as_str().unwrap();
-    assert!(content.starts_with("def f0():\n") && content.contains("\n\ndef f2(): pass\ndef f4():\n"));
+    assert!(content.starts_with("def f0():\n"));
+    assert!(content.contains("\n\ndef f2(): pass\n\ndef f3():\n"), "a function that was left out stays");
+    assert!(content.contains("\n\ndef f4():\n"));
 }
 
 #[tokio::test]
@@ -252,7 +254,7 @@ async fn a_command_is_run_and_its_output_reported() {
     let (answer, _) = run(messages.clone(), &answers).await;
     assert_eq!(answer.calls, [("bash".into(), json!({ "command": "git commit -am hello" }))]);
 
-    let failed = ToolResult::error("nothing to commit\nExit code 1");
+    let failed = ToolResult::error("nothing to commit\nExit code: 1");
     messages.push(round(&[("bash", json!({ "command": "git commit -am hello" }), failed)]));
     let (answer, requests) = run(messages, &[kind, edits, "There was nothing to commit."]).await;
     assert_eq!(answer.text, "There was nothing to commit.");
@@ -263,14 +265,14 @@ async fn a_command_is_run_and_its_output_reported() {
 async fn without_a_new_text_the_quoted_command_is_run_and_its_failure_shown() {
     let same = "```python\nprint('Hello')\n```";
     let (kind, files) = (r#"{"kind":"work"}"#, r#"{"files":["greet.py"]}"#);
-    let mut messages = vec![prompt("`python3 main.py` fails, repair it.")];
+    let mut messages = vec![prompt("Repair it (python3 main.py).")];
     // The sorted prompt looks like one that only runs a command.
     let (looks_like_run, edits) = (r#"{"kind":"run"}"#, r#"{"edits":true}"#);
     let answers = [looks_like_run, edits, files, same, same, r#"{"run":["python3 main.py"]}"#];
     let (answer, _) = run(messages.clone(), &answers).await;
     assert_eq!(answer.calls, [("bash".into(), json!({ "command": "python3 main.py" }))]);
 
-    let failed = ToolResult::error("NameError: x");
+    let failed = ToolResult::error("NameError: x\nExit code: 1");
     messages.push(round(&[("bash", json!({ "command": "python3 main.py" }), failed)]));
     let (answer, requests) = run(messages.clone(), &[kind, files, "```\nx = 1\n```"]).await;
     assert_eq!(answer.calls[0].1["content"], "x = 1\n");
@@ -279,7 +281,7 @@ async fn without_a_new_text_the_quoted_command_is_run_and_its_failure_shown() {
     // The failure before the change is not one of the correction.
     let written = ToolResult::ok("Wrote greet.py.");
     messages.push(round(&[("file_write", json!({ "path": "greet.py", "content": "x = 1\n" }), written)]));
-    let failed = ToolResult::error("NameError: y");
+    let failed = ToolResult::error("NameError: y\nExit code: 1");
     messages.push(round(&[("bash", json!({ "command": "python3 main.py" }), failed)]));
     let (answer, _) = run(messages, &["```\nx = y = 1\n```"]).await;
     assert_eq!(answer.calls[0].1["content"], "x = y = 1\n");
@@ -288,7 +290,7 @@ async fn without_a_new_text_the_quoted_command_is_run_and_its_failure_shown() {
 #[tokio::test]
 async fn a_command_that_names_the_only_file_leaves_the_turn_guided() {
     let known = "<files>\na.py\n</files>\n<file path=\"a.py\">\n1\n</file>";
-    let failed = ToolResult::error("SyntaxError");
+    let failed = ToolResult::error("SyntaxError\nExit code: 1");
     let messages = vec![
         Message::User(vec![Content::text(known), Content::text("Repair it: `python3 a.py` fails.")]),
         round(&[("bash", json!({ "command": "python3 a.py" }), failed)]),
@@ -322,7 +324,7 @@ async fn files_that_are_not_shown_are_read_for_a_question() {
 }
 
 #[tokio::test]
-async fn a_quoted_command_is_run_after_the_change_and_its_failure_is_corrected_once() {
+async fn a_quoted_command_is_run_after_the_change_and_its_failure_is_corrected() {
     let written = || {
         round(&[(
             "file_write",
@@ -330,8 +332,13 @@ async fn a_quoted_command_is_run_after_the_change_and_its_failure_is_corrected_o
             ToolResult::ok("Wrote greet.py."),
         )])
     };
-    let run_fails =
-        || round(&[("bash", json!({ "command": "python3 greet.py" }), ToolResult::error("NameError: x"))]);
+    let run_fails = || {
+        round(&[(
+            "bash",
+            json!({ "command": "python3 greet.py" }),
+            ToolResult::error("NameError: x\nExit code: 1"),
+        )])
+    };
     let mut messages = vec![prompt("Print Bye; run `python3 greet.py`."), written()];
     let (answer, _) = run(messages.clone(), &[r#"{"run":["python3 greet.py"]}"#]).await;
     assert_eq!(answer.calls, [("bash".into(), json!({ "command": "python3 greet.py" }))]);
@@ -350,11 +357,38 @@ async fn a_quoted_command_is_run_after_the_change_and_its_failure_is_corrected_o
     let (_, requests) = run(messages.clone(), &answers).await;
     assert!(asked(&requests[1], 1).contains("NameError: x"), "the second way of asking quotes it, too");
 
-    messages.push(written());
-    messages.push(run_fails());
+    for _ in 0..3 {
+        messages.push(written());
+        messages.push(run_fails());
+    }
     let (answer, _) = run(messages, &[]).await;
     assert!(answer.calls.is_empty());
     assert_eq!(answer.text, "Changed `greet.py`. `python3 greet.py` failed.");
+}
+
+#[tokio::test]
+async fn a_command_that_is_said_to_fail_runs_first() {
+    let run_call = |result| round(&[("bash", json!({ "command": "python3 main.py" }), result)]);
+    let mut messages = vec![prompt("python3 main.py fails, repair it.")];
+    let (kind, chosen) = (r#"{"kind":"work"}"#, r#"{"run":["python3 main.py"]}"#);
+    let (answer, _) = run(messages.clone(), &[kind, chosen]).await;
+    assert_eq!(answer.calls, [("bash".into(), json!({ "command": "python3 main.py" }))]);
+
+    messages.push(run_call(ToolResult::error("NameError: x\nExit code: 1")));
+    let files = r#"{"files":["greet.py"]}"#;
+    let (_, requests) = run(messages.clone(), &[kind, files, "```\nx = 1\n```"]).await;
+    assert!(asked(&requests[1], 1).starts_with("`python3 main.py` fails:\nNameError: x"));
+    assert!(asked(&requests[2], 1).contains("NameError: x"));
+
+    // A refused command is not run again.
+    messages[1] = run_call(ToolResult::error("The user rejected this call."));
+    let (answer, requests) = run(messages.clone(), &[kind, files, "```\nx = 1\n```"]).await;
+    assert!(!asked(&requests[1], 1).contains("rejected"));
+    assert_eq!(answer.calls[0].0, "file_write");
+    let written = json!({ "path": "greet.py", "content": "x = 1\n" });
+    messages.push(round(&[("file_write", written, ToolResult::ok("Wrote greet.py."))]));
+    let (answer, _) = run(messages, &[]).await;
+    assert_eq!((answer.calls.len(), answer.text.as_str()), (0, "Changed `greet.py`."));
 }
 
 #[tokio::test]
