@@ -1,4 +1,4 @@
-//! The definitions of a file, and what becomes of them when a model rewrites it.
+//! Keeps the definitions of a file that a model rewrites without being asked to change them.
 //!
 //! Small models that are asked for a whole file often write only the definition that changes, or
 //! change definitions that the request does not speak of. What was not asked for stays as it was.

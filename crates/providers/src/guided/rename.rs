@@ -42,9 +42,9 @@ pub(super) fn read(answer: &Value, prompt: &str) -> Option<(String, String)> {
     (old != new).then_some((old, new))
 }
 
-/// Reads the old and the new path if a file is to be renamed. `None` unless the prompt contains both,
-/// the old one is a file of `names`, alone with this name, and the new one has the same extension
-/// and is none.
+/// Reads the old and the new path if a file is to be renamed. `None` unless the prompt contains
+/// both, only one file of `names` has the old one, and the new one has the same extension and does
+/// not exist.
 pub(super) fn read_file(answer: &Value, prompt: &str, names: &[String]) -> Option<(String, String)> {
     let path =
         |key: &str| answer.get(key)?.as_str().filter(|path| !path.is_empty() && prompt.contains(*path));

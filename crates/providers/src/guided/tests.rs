@@ -367,7 +367,7 @@ async fn a_quoted_command_is_run_after_the_change_and_its_failure_is_corrected()
 }
 
 #[tokio::test]
-async fn a_command_that_is_said_to_fail_runs_first() {
+async fn a_command_that_fails_runs_first() {
     let run_call = |result| round(&[("bash", json!({ "command": "python3 main.py" }), result)]);
     let mut messages = vec![prompt("python3 main.py fails, repair it.")];
     let (kind, chosen) = (r#"{"kind":"work"}"#, r#"{"run":["python3 main.py"]}"#);
