@@ -1,8 +1,8 @@
 //! A scripted model that fails the test on a conversation that no provider would accept.
 
 use crate::{
-    Content, LanguageModel, Message, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelStop, Models,
-    Usage,
+    Content, LanguageModel, Message, ModelAbilities, ModelError, ModelEvent, ModelInfo, ModelLimits,
+    ModelRequest, ModelStop, Models, Usage,
 };
 use async_trait::async_trait;
 use futures::{StreamExt as _, stream::BoxStream};
@@ -69,9 +69,8 @@ impl FakeModel {
                 id: "fake/model".to_owned(),
                 name: "Fake".to_owned(),
                 description: None,
-                context_size: 100_000,
-                max_output: 4_096,
-                images: true,
+                limits: ModelLimits { context_size: 100_000, max_output: 4_096, silence: None },
+                abilities: ModelAbilities { images: true, ..ModelAbilities::default() },
                 disclosure: None,
                 ..ModelInfo::default()
             },

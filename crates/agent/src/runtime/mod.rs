@@ -234,9 +234,9 @@ impl Runtime {
             id: id.clone(),
             cwd: new.cwd,
             additional_directories: new.additional_directories,
-            model: origin.model,
-            mode: origin.mode,
-            permission_mode: origin.permission_mode,
+            model: origin.controls.model,
+            mode: origin.controls.mode,
+            permission_mode: origin.controls.permission_mode,
         };
         let lease = self.store.fork(from, record).await?;
         match self.store.get(&id).await {
@@ -274,10 +274,10 @@ impl Runtime {
             }
         };
         let state = SessionState {
-            mode: record.mode,
-            permission_mode: tighter(record.permission_mode, settings.seen().start.permission_mode),
-            model: record.model,
-            effort: record.effort,
+            mode: record.controls.mode,
+            permission_mode: tighter(record.controls.permission_mode, settings.seen().start.permission_mode),
+            model: record.controls.model,
+            effort: record.controls.effort,
             title: record.title,
             additional_directories,
             sandbox: String::new(),

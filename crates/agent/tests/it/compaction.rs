@@ -5,8 +5,8 @@ use crate::stage::{Setting, Stage, stage_on};
 use agent::fake::{FakeClient, FakeModel, FakeModels, Reply, said};
 use agent::{
     Compaction, CompactionStep, Content, ContextLimits, Limits, Message, ModelError, ModelEvent, ModelInfo,
-    ModelRequest, ModelStop, OpenSession, PermissionMode, Runtime, RuntimeOptions, SessionEvent, StopReason,
-    Surface, TurnError,
+    ModelLimits, ModelRequest, ModelStop, OpenSession, PermissionMode, Runtime, RuntimeOptions, SessionEvent,
+    StopReason, Surface, TurnError,
 };
 use serde_json::json;
 use std::sync::Arc;
@@ -35,9 +35,7 @@ fn info(disclosure: Option<&str>) -> ModelInfo {
         id: "fake/model".to_owned(),
         name: "Fake".to_owned(),
         description: None,
-        context_size: WINDOW,
-        max_output: 4_096,
-        images: false,
+        limits: ModelLimits { context_size: WINDOW, max_output: 4_096, silence: None },
         disclosure: disclosure.map(str::to_owned),
         ..ModelInfo::default()
     }
