@@ -151,7 +151,7 @@ pub fn check_request(request: &ModelRequest) {
 
 /// Returns the user's part of a message, without the briefings that Tiller puts before it.
 pub fn said(content: &[Content]) -> &[Content] {
-    const TOLD: [&str; 6] = [
+    const BRIEFING_TAGS: [&str; 6] = [
         "<environment>",
         "<environment_update>",
         "<instructions ",
@@ -159,11 +159,11 @@ pub fn said(content: &[Content]) -> &[Content] {
         "<removed_tools>",
         "<background>",
     ];
-    let is_told = |piece: &&Content| match piece {
-        Content::Text(text) => TOLD.iter().any(|tag| text.starts_with(tag)),
+    let is_briefing = |piece: &&Content| match piece {
+        Content::Text(text) => BRIEFING_TAGS.iter().any(|tag| text.starts_with(tag)),
         _ => false,
     };
-    &content[content.iter().take_while(is_told).count()..]
+    &content[content.iter().take_while(is_briefing).count()..]
 }
 
 /// A source of models with a single model.

@@ -36,7 +36,7 @@ pub(crate) struct SessionLog {
     store: Arc<dyn SessionStore>,
     lease: Lease,
     client: Arc<dyn Client>,
-    told: Arc<Notified>,
+    notified: Arc<Notified>,
     cleaner: Arc<Cleaner>,
     memory: Arc<Memory>,
     state: watch::Sender<SessionState>,
@@ -110,12 +110,12 @@ impl SessionLog {
         memory: Arc<Memory>,
         state: watch::Sender<SessionState>,
     ) -> Self {
-        let told = Arc::new(Notified {
+        let notified = Arc::new(Notified {
             state: Mutex::new(State { last, live: Live::default() }),
             lost: AtomicBool::new(false),
             missed: AtomicBool::new(false),
         });
-        Self { store, lease, client, told, cleaner: Arc::default(), memory, state, order: Arc::default() }
+        Self { store, lease, client, notified, cleaner: Arc::default(), memory, state, order: Arc::default() }
     }
 
     /// Stores the durable events, all or none, then applies all events, and then sends each of them
@@ -154,7 +154,7 @@ impl SessionLog {
 
     async fn record_in_order(&self, events: Vec<SessionEvent>, apply: bool) -> Result<(), StoreError> {
         let _order = self.order.lock().await;
-        if self.told.missed.load(Ordering::Acquire) && !self.told.is_lost() {
+        if self.notified.missed.load(Ordering::Acquire) && !self.notified.is_lost() {
             self.send_missed().await?;
         }
         let durable: Vec<_> = events.iter().filter(|event| event.is_durable()).cloned().collect();
@@ -162,9 +162,9 @@ impl SessionLog {
         if apply {
             self.memory.apply(&events);
         }
-        let mut told = self.told.lock();
-        told.last = told.last.max(stored.unwrap_or_default());
-        events.iter().for_each(|event| self.apply_and_send(&mut told, event));
+        let mut sent = self.notified.lock();
+        sent.last = sent.last.max(stored.unwrap_or_default());
+        events.iter().for_each(|event| self.apply_and_send(&mut sent, event));
         Ok(())
     }
 
@@ -172,23 +172,23 @@ impl SessionLog {
     /// before the next turn.
     async fn send_missed(&self) -> Result<(), StoreError> {
         loop {
-            let after = self.told.lock().last;
+            let after = self.notified.lock().last;
             let page = self.store.events(&self.lease.session, after, EVENTS_PAGE).await?;
             if page.is_empty() {
-                self.told.missed.store(false, Ordering::Release);
+                self.notified.missed.store(false, Ordering::Release);
                 return Ok(());
             }
-            let mut told = self.told.lock();
+            let mut sent = self.notified.lock();
             for (number, event) in &page {
-                told.last = *number;
-                self.apply_and_send(&mut told, event);
+                sent.last = *number;
+                self.apply_and_send(&mut sent, event);
             }
         }
     }
 
-    fn apply_and_send(&self, told: &mut State, event: &SessionEvent) {
+    fn apply_and_send(&self, sent: &mut State, event: &SessionEvent) {
         self.state.send_if_modified(|state| state.apply(event));
-        self.send(told, event);
+        self.send(sent, event);
     }
 
     /// Returns the conversation of the log. For turns only: the log is read before they begin.
@@ -211,7 +211,7 @@ impl SessionLog {
     /// Sends the client an event that is not stored.
     pub(crate) fn notify(&self, event: SessionEvent) {
         debug_assert!(!event.is_durable(), "a durable event must be recorded: {event:?}");
-        self.send(&mut self.told.lock(), &event);
+        self.send(&mut self.notified.lock(), &event);
     }
 
     fn send(&self, state: &mut State, event: &SessionEvent) {
@@ -235,7 +235,7 @@ impl SessionLog {
     }
 
     pub(crate) fn notified(&self) -> &Arc<Notified> {
-        &self.told
+        &self.notified
     }
 
     pub(crate) async fn release(&self) -> Result<(), StoreError> {
@@ -251,7 +251,7 @@ impl SessionLog {
 
     fn noting_loss<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
         if matches!(result, Err(StoreError::Fenced(_) | StoreError::NotFound(_))) {
-            self.told.lost.store(true, Ordering::Release);
+            self.notified.lost.store(true, Ordering::Release);
         }
         result
     }
@@ -264,7 +264,7 @@ impl Drop for Doubt<'_> {
     fn drop(&mut self) {
         if let Some(log) = self.0 {
             log.memory.doubt();
-            log.told.missed.store(true, Ordering::Release);
+            log.notified.missed.store(true, Ordering::Release);
         }
     }
 }

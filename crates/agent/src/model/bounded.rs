@@ -209,8 +209,8 @@ mod tests {
         let used = crate::Usage { input: 10, output: 5, ..crate::Usage::default() };
         let model = Slow { info, every: 1, events: vec![ModelEvent::Usage(used)] };
         let first = ask(&model, ModelRequest::default()).next().await;
-        let Some(Ok(ModelEvent::Usage(told))) = first else { panic!("{first:?}") };
-        assert_eq!((told.cost, told.unpriced), (Some(crate::Cost(20_000_000)), 0));
+        let Some(Ok(ModelEvent::Usage(usage))) = first else { panic!("{first:?}") };
+        assert_eq!((usage.cost, usage.unpriced), (Some(crate::Cost(20_000_000)), 0));
     }
 
     #[tokio::test]

@@ -148,9 +148,9 @@ impl Turn<'_> {
     ) -> Result<Option<StopReason>, TurnError> {
         let limit = self.session.settings().limits.identical_calls;
         let times = self.loops.times(requested.iter());
-        let told = loops::warning(times, limit);
-        if let (Some(last), Some(told)) = (candidates.last_mut(), &told) {
-            last.add_note(told.clone());
+        let warning = loops::warning(times, limit);
+        if let (Some(last), Some(warning)) = (candidates.last_mut(), &warning) {
+            last.add_note(warning.clone());
         }
         calls::record_and_resolve(self.session, &mut candidates, events).await?;
 
@@ -174,7 +174,7 @@ impl Turn<'_> {
             return Ok(Some(StopReason::MaxTurnRequests));
         }
         if let Some(Message::Assistant(answer)) = self.session.conversation().history().messages().last() {
-            self.loops.ran(requested.iter(), answer.calls(), told.as_deref());
+            self.loops.ran(requested.iter(), answer.calls(), warning.as_deref());
         }
         self.session.notify(SessionEvent::Phase(Phase::Thinking));
         Ok(None)

@@ -158,8 +158,8 @@ async fn repeated_reads_are_left_out_before_anything_is_summed_up() {
         })
         .collect();
     assert_eq!(results, [true, true, false]);
-    let told = |event: &SessionEvent| matches!(event, SessionEvent::Notice { title, .. } if title.starts_with("Left old results out of the requests to the model: 1,"));
-    assert!(stage.client.events().iter().any(told));
+    let is_notice = |event: &SessionEvent| matches!(event, SessionEvent::Notice { title, .. } if title.starts_with("Left old results out of the requests to the model: 1,"));
+    assert!(stage.client.events().iter().any(is_notice));
 }
 
 #[tokio::test]
@@ -203,8 +203,8 @@ async fn what_cannot_be_summed_up_is_left_out_in_the_end_and_the_user_is_told() 
     stage.prompt(&long(6_000)).await.unwrap();
     let last = stage.model.requests().last().unwrap().clone();
     assert!(first(&last).contains("left out, because it no longer fits"), "{}", first(&last));
-    let told = |event: &SessionEvent| matches!(event, SessionEvent::Notice { title, .. } if title.contains("no longer sent to the model"));
-    assert!(stage.client.events().iter().any(told));
+    let is_notice = |event: &SessionEvent| matches!(event, SessionEvent::Notice { title, .. } if title.contains("no longer sent to the model"));
+    assert!(stage.client.events().iter().any(is_notice));
 }
 
 #[tokio::test]
