@@ -277,7 +277,8 @@ async fn in_the_project(cx: &ToolContext, path: &AbsPath, name: &str) -> Result<
 }
 
 /// Runs a query of the disk while the editor is being read; `None` unless reads go to the client.
-/// Yields first, so that the request to the editor is sent first.
+/// Yields first, so that the request to the editor is sent first. Only the time depends on that,
+/// so there is no signal for it through [`System`](system::System).
 pub(super) async fn beside_client<T>(cx: &ToolContext, look: impl Future<Output = T>) -> Option<T> {
     match cx.system.routes().read_text {
         Route::Client => {
