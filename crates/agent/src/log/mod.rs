@@ -1,18 +1,19 @@
 //! The path of a session's events to its store and its client: durable events are stored first,
 //! then applied, then sent to the client.
 
+pub(crate) mod leased;
 pub(crate) mod live;
 pub(crate) mod state;
 
 use crate::{
-    Client, Lease, PermissionOutcome, PermissionRequest, SessionEvent, SessionState, SessionStore,
-    StoreError, Surface,
+    Client, PermissionOutcome, PermissionRequest, SessionEvent, SessionState, SessionStore, StoreError,
+    Surface,
     client::display::{self, Cleaner},
     client::watchers::Watchers,
     history::conversation::Conversation,
     history::memory::Memory,
     limits::EVENTS_PAGE,
-    log::live::Live,
+    log::{leased::LeasedLog, live::Live},
 };
 use std::{
     panic::resume_unwind,
@@ -33,8 +34,7 @@ use tokio::{
 /// here.
 #[derive(Clone)]
 pub(crate) struct SessionLog {
-    store: Arc<dyn SessionStore>,
-    lease: Lease,
+    stored: LeasedLog,
     client: Arc<dyn Client>,
     notified: Arc<Notified>,
     cleaner: Arc<Cleaner>,
@@ -103,8 +103,7 @@ impl SessionLog {
     /// Creates a log. The client knows the events up to number `last`. Recorded events are applied
     /// to the memory and the state.
     pub(crate) fn new(
-        store: Arc<dyn SessionStore>,
-        lease: Lease,
+        stored: LeasedLog,
         client: Arc<dyn Client>,
         last: u64,
         memory: Arc<Memory>,
@@ -115,7 +114,7 @@ impl SessionLog {
             lost: AtomicBool::new(false),
             missed: AtomicBool::new(false),
         });
-        Self { store, lease, client, notified, cleaner: Arc::default(), memory, state, order: Arc::default() }
+        Self { stored, client, notified, cleaner: Arc::default(), memory, state, order: Arc::default() }
     }
 
     /// Stores the durable events, all or none, then applies all events, and then sends each of them
@@ -173,7 +172,7 @@ impl SessionLog {
     async fn send_missed(&self) -> Result<(), StoreError> {
         loop {
             let after = self.notified.lock().last;
-            let page = self.store.events(&self.lease.session, after, EVENTS_PAGE).await?;
+            let page = self.store().events(self.stored.session(), after, EVENTS_PAGE).await?;
             if page.is_empty() {
                 self.notified.missed.store(false, Ordering::Release);
                 return Ok(());
@@ -201,7 +200,7 @@ impl SessionLog {
 
     /// Returns the store, for reading. Writes go through [`SessionLog::record`].
     pub(crate) fn store(&self) -> &dyn SessionStore {
-        self.store.as_ref()
+        self.stored.store()
     }
 
     pub(crate) fn memory(&self) -> &Arc<Memory> {
@@ -227,7 +226,7 @@ impl SessionLog {
 
     /// Stores the additional directories.
     pub(crate) async fn set_directories(&self, folders: Vec<AbsPath>) -> Result<(), StoreError> {
-        self.noting_loss(self.store.set_directories(&self.lease, folders).await)
+        self.noting_loss(self.stored.set_directories(folders).await)
     }
 
     pub(crate) fn client(&self) -> &Arc<dyn Client> {
@@ -239,12 +238,12 @@ impl SessionLog {
     }
 
     pub(crate) async fn release(&self) -> Result<(), StoreError> {
-        self.store.release(&self.lease).await
+        self.stored.release().await
     }
 
     async fn append(&self, events: Vec<SessionEvent>) -> Result<u64, StoreError> {
         let mut doubt = Doubt(Some(self));
-        let stored = self.noting_loss(self.store.append(&self.lease, events).await)?;
+        let stored = self.noting_loss(self.stored.append(events).await)?;
         doubt.0 = None;
         Ok(stored)
     }
