@@ -75,8 +75,8 @@ pub use input::commands::commands;
 pub use limits::{ANSWER_BYTES, ContextLimits, Limits, ToolLimits};
 pub use log::state::SessionState;
 pub use model::{
-    AssistantMessage, Credentials, LanguageModel, Message, ModelError, ModelEvent, ModelInfo, ModelRequest,
-    ModelStop, Models, ToolProfile,
+    AssistantMessage, Credentials, LanguageModel, Message, ModelAbilities, ModelDialect, ModelError,
+    ModelEvent, ModelInfo, ModelLimits, ModelRequest, ModelStop, Models, ToolProfile,
 };
 pub use policy::found::found_rules;
 pub use policy::{
@@ -96,7 +96,8 @@ pub use sources::{
 };
 pub use store::search::{SearchHit, SearchQuery, excerpt, searched_text, words};
 pub use store::{
-    Archived, Lease, LeaseHolder, ListQuery, NewSession, SessionPage, SessionRecord, SessionStore, StoreError,
+    Archived, Lease, LeaseHolder, ListQuery, NewSession, SessionControls, SessionPage, SessionRecord,
+    SessionStore, SessionTimes, StoreError,
 };
 pub use task::{Task, TaskList, TaskStatus};
 pub use text::cut::{ceil_char_boundary, floor_char_boundary};

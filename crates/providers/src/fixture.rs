@@ -5,8 +5,8 @@ use crate::{
     wire_format::{BodyInput, WireFormat},
 };
 use agent::{
-    AnsweredCall, AssistantMessage, Content, Item, Message, ModelCall, ModelInfo, ModelRequest, Reasoning,
-    Text, ToolCallRequest, ToolResult, ToolSpec, ToolSpecs,
+    AnsweredCall, AssistantMessage, Content, Item, Message, ModelAbilities, ModelCall, ModelInfo,
+    ModelLimits, ModelRequest, Reasoning, Text, ToolCallRequest, ToolResult, ToolSpec, ToolSpecs,
 };
 use serde_json::json;
 
@@ -72,9 +72,8 @@ pub(crate) fn info(images: bool) -> ModelInfo {
         id: "wire/m".into(),
         name: "m".into(),
         description: None,
-        context_size: 100_000,
-        max_output: 32_000,
-        images,
+        limits: ModelLimits { context_size: 100_000, max_output: 32_000, silence: None },
+        abilities: ModelAbilities { images, ..ModelAbilities::default() },
         disclosure: None,
         ..ModelInfo::default()
     }

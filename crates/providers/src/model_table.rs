@@ -8,7 +8,7 @@ pub use refresh::RefreshError;
 pub(crate) use refresh::{read, refresh};
 
 use crate::{hosts, http};
-use agent::ModelInfo;
+use agent::{ModelAbilities, ModelDialect, ModelInfo, ModelLimits};
 use file::{File, Model};
 use reqwest::Url;
 use std::sync::{Arc, LazyLock};
@@ -102,10 +102,11 @@ impl ModelTable {
         }
         match self.find_anywhere(model, base_url.is_some_and(is_near)) {
             Some(known) => ModelInfo { price: None, ..described(known, provider, model) },
-            None => ModelInfo {
-                native_calls: base_url.is_none() && NATIVE_VENDORS.contains(&provider),
-                ..guess(provider, model)
-            },
+            None => {
+                let native_calls = base_url.is_none() && NATIVE_VENDORS.contains(&provider);
+                let dialect = ModelDialect { native_calls, reasoning_field: None };
+                ModelInfo { dialect, ..guess(provider, model) }
+            }
         }
     }
 
@@ -152,22 +153,22 @@ impl ModelTable {
 fn described(known: &Model, provider: &str, model: &str) -> ModelInfo {
     let context_size = known.limit.context;
     let max_output = match known.limit.output {
-        0 => guess(provider, model).max_output.min(context_size / 4),
+        0 => guess(provider, model).limits.max_output.min(context_size / 4),
         given => given.min(context_size),
     };
     let parameters = size::parameters_in(model);
     ModelInfo {
         id: format!("{provider}/{model}"),
         name: if model == known.id { known.name.clone() } else { model.to_owned() },
-        context_size,
-        max_output,
-        images: known.takes_images(),
+        limits: ModelLimits { context_size, max_output, silence: None },
         price: known.price(),
-        efforts: known.efforts(),
-        reasoning_field: known.reasoning_field(),
-        native_calls: true,
-        profile: size::profile(context_size, parameters),
-        parameters,
+        abilities: ModelAbilities {
+            images: known.takes_images(),
+            efforts: known.efforts(),
+            parameters,
+            profile: size::profile(context_size, parameters),
+        },
+        dialect: ModelDialect { native_calls: true, reasoning_field: known.reasoning_field() },
         ..ModelInfo::default()
     }
 }
@@ -187,11 +188,13 @@ pub(crate) fn guess(provider: &str, model: &str) -> ModelInfo {
     ModelInfo {
         id: format!("{provider}/{model}"),
         name: model.to_owned(),
-        context_size,
-        max_output,
-        images,
-        profile: size::profile(context_size, parameters),
-        parameters,
+        limits: ModelLimits { context_size, max_output, silence: None },
+        abilities: ModelAbilities {
+            images,
+            efforts: Vec::new(),
+            parameters,
+            profile: size::profile(context_size, parameters),
+        },
         ..ModelInfo::default()
     }
 }
@@ -236,7 +239,7 @@ mod tests {
             ("groq", "x", 128_000, false),
         ] {
             let info = table.info(provider, None, model);
-            assert_eq!((info.context_size, info.images), (context, images), "{model}");
+            assert_eq!((info.limits.context_size, info.abilities.images), (context, images), "{model}");
             assert_eq!(info.id, format!("{provider}/{model}"));
         }
         assert_eq!(table.provider_of("gpt-5"), Some("openai"));
@@ -250,8 +253,8 @@ mod tests {
         for (vendor, ids) in FIRST {
             for id in ids {
                 let info = table.info(vendor, None, id);
-                assert!(info.price.is_some() && info.native_calls, "{vendor}/{id}");
-                assert_eq!(info.profile, ToolProfile::Full);
+                assert!(info.price.is_some() && info.dialect.native_calls, "{vendor}/{id}");
+                assert_eq!(info.abilities.profile, ToolProfile::Full);
             }
             assert_eq!(table.first(vendor).as_deref(), Some(ids[0]));
             assert_eq!(table.listed(vendor)[0].id, format!("{vendor}/{}", ids[0]));
@@ -259,10 +262,10 @@ mod tests {
         let used = Usage { input: 1_000_000, output: 100_000, cache_read: 900_000, ..Usage::default() };
         let opus = table.info("anthropic", None, "claude-opus-5-5");
         assert_eq!(used.priced(opus.price.as_ref()).cost.map(agent::Cost::dollars), Some(0.4 + 0.18 + 2.0));
-        assert_eq!(opus.efforts, ["low", "medium", "high", "xhigh", "max"]);
+        assert_eq!(opus.abilities.efforts, ["low", "medium", "high", "xhigh", "max"]);
         let deepseek = table.info("deepseek", None, "deepseek-v4-pro");
-        assert_eq!(deepseek.reasoning_field.as_deref(), Some("reasoning_content"));
-        assert_eq!(table.info("gemini", None, "gemini-3.5-flash").context_size, 1_048_576);
+        assert_eq!(deepseek.dialect.reasoning_field.as_deref(), Some("reasoning_content"));
+        assert_eq!(table.info("gemini", None, "gemini-3.5-flash").limits.context_size, 1_048_576);
     }
 
     #[test]
@@ -278,9 +281,12 @@ mod tests {
         ] {
             let info = table.info(provider, base, model);
             assert_eq!(info.price.is_some(), priced, "{provider} {model}");
-            assert!(info.context_size > 900_000 && info.native_calls, "{provider} {model}: {info:?}");
+            assert!(
+                info.limits.context_size > 900_000 && info.dialect.native_calls,
+                "{provider} {model}: {info:?}"
+            );
         }
         let unknown = table.info("work", Some("https://llm.example.org/v1"), "house-model");
-        assert_eq!((unknown.price, unknown.native_calls), (None, false));
+        assert_eq!((unknown.price, unknown.dialect.native_calls), (None, false));
     }
 }

@@ -113,7 +113,7 @@ pub enum Wire {
 }
 
 /// Model servers on this machine.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LocalOptions {
     /// Whether to probe the default ports of Ollama, llama.cpp, LM Studio and vLLM.
     pub discover: bool,

@@ -109,7 +109,9 @@ pub(crate) fn written<T: Serialize>(tools: impl Iterator<Item = T>) -> Box<RawVa
 fn part<'a>(content: &'a Content, info: &ModelInfo) -> Part<'a> {
     Part::Text(match content {
         Content::Text(text) => Cow::Borrowed(text),
-        Content::Image { mime_type, data } if info.images => return Part::Image { mime_type, data },
+        Content::Image { mime_type, data } if info.abilities.images => {
+            return Part::Image { mime_type, data };
+        }
         Content::Image { mime_type, .. } => {
             Cow::Owned(format!("[an image ({mime_type}) was here; {} takes no images]", info.name))
         }

@@ -56,7 +56,7 @@ pub(crate) struct BodyInput<'a> {
 impl BodyInput<'_> {
     /// Returns the limit of the answer in tokens, at least 1.
     pub(crate) fn max_output(&self) -> u64 {
-        let most = self.info.max_output;
+        let most = self.info.limits.max_output;
         self.request.max_output.unwrap_or(most).min(most).max(1)
     }
 }

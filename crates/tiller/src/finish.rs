@@ -29,11 +29,11 @@ pub(crate) fn finish(ended: anyhow::Result<Exit>) -> Exit {
     if let Err(error) = ended {
         // A failure of standard output is reported once, and not at all when a signal is the reason
         // for the end.
-        let is_told = match StdoutError::caused(&error) {
+        let is_reported = match StdoutError::caused(&error) {
             true => exit == Exit::Output && unwritten.is_none(),
             false => exit != Exit::Closed,
         };
-        if is_told {
+        if is_reported {
             print_error(&format!("{error:#}"));
         }
     }

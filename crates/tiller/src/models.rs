@@ -82,16 +82,16 @@ fn model_row(info: &ModelInfo, is_default: bool, usable: bool) -> Value {
         "name": info.name,
         "default": is_default,
         "usable": usable,
-        "context": info.context_size,
-        "max_output": info.max_output,
+        "context": info.limits.context_size,
+        "max_output": info.limits.max_output,
         "input_price": rates.map(|rates| rates.input),
         "output_price": rates.map(|rates| rates.output),
         "cache_read_price": rates.and_then(|rates| rates.cache_read),
         "cache_write_price": rates.and_then(|rates| rates.cache_write),
-        "images": info.images,
-        "efforts": info.efforts,
-        "parameters": info.parameters,
-        "tools": info.profile.id(),
+        "images": info.abilities.images,
+        "efforts": info.abilities.efforts,
+        "parameters": info.abilities.parameters,
+        "tools": info.abilities.profile.id(),
     })
 }
 

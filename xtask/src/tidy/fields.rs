@@ -18,40 +18,8 @@ const MOST: usize = 8;
 /// The derives of records whose fields are prescribed from outside.
 const PRESCRIBED: [&str; 4] = ["Serialize", "Deserialize", "Args", "Parser"];
 
-/// A struct that had more fields when this check began.
-struct Known {
-    /// The directory of its crate.
-    within: &'static str,
-    name: &'static str,
-    /// How many visible fields it may have at most.
-    most: usize,
-    /// Why it has so many, and what would group them.
-    #[expect(dead_code, reason = "for the engineer who groups the fields")]
-    why: &'static str,
-}
-
-const fn known(within: &'static str, name: &'static str, most: usize, why: &'static str) -> Known {
-    Known { within, name, most, why }
-}
-
-/// To be shortened, never added to. None may grow.
-const KNOWN: &[Known] = &[
-    known(
-        "crates/agent/",
-        "ModelInfo",
-        14,
-        "one field for each fact of a model; group by limits, price and dialect",
-    ),
-    known(
-        "crates/agent/",
-        "SessionRecord",
-        12,
-        "one field for each column of a stored session; the session's controls are a group",
-    ),
-];
-
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
-    let (mut problems, mut standing) = (Vec::new(), Vec::new());
+    let mut problems = Vec::new();
     for read in crates(tree) {
         for (path, record) in read.records() {
             let (name, count) = (&record.name, record.visible_fields);
@@ -59,26 +27,13 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
             if count <= MOST || is_prescribed {
                 continue;
             }
-            let known = KNOWN.iter().position(|known| path.starts_with(known.within) && known.name == *name);
-            standing.extend(known);
-            if known.is_none_or(|at| count > KNOWN[at].most) {
-                let message = format!(
-                    "`{name}` has {count} fields that are visible outside its module, over {MOST}; group them, or make them private"
-                );
-                let line = tree.get(path).map_or(1, |file| line_of(file, name));
-                problems.push(Problem::line(path, line, message));
-            }
+            let message = format!(
+                "`{name}` has {count} fields that are visible outside its module, over {MOST}; group them, or make them private"
+            );
+            let line = tree.get(path).map_or(1, |file| line_of(file, name));
+            problems.push(Problem::line(path, line, message));
         }
     }
-    let gone = KNOWN
-        .iter()
-        .enumerate()
-        .filter(|(at, known)| tree.contains(known.within.trim_end_matches('/')) && !standing.contains(at));
-    problems.extend(gone.map(|(_, known)| {
-        let message =
-            format!("no struct `{}` has over {MOST} visible fields; take it out of the list", known.name);
-        Problem::file(known.within, message)
-    }));
     problems
 }
 
@@ -137,21 +92,5 @@ mod tests {
             );
         }
         assert_eq!(found(&record("#[derive(Debug, Clone)]\npub struct A", 9, "pub")).len(), 1);
-    }
-
-    #[test]
-    fn a_known_struct_may_not_grow_and_leaves_the_list() {
-        let Some(known) = KNOWN.first() else { return };
-        let path = format!("{}src/lib.rs", known.within);
-        let with = |count: usize| {
-            let text = record(&format!("pub struct {}", known.name), count, "pub");
-            let others = KNOWN.iter().skip(1).filter(|other| other.within == known.within);
-            let rest: String =
-                others.map(|other| record(&format!("pub struct {}", other.name), 9, "pub")).collect();
-            check(&Tree::of(&[(&path, &(text + &rest))]))
-        };
-        assert_eq!(with(known.most), []);
-        assert!(with(known.most + 1)[0].message.contains("group them"));
-        assert!(with(MOST)[0].message.contains("take it out of the list"));
     }
 }

@@ -105,8 +105,10 @@ impl Settings {
                 .map(|mode| choice(mode.id(), mode.label(), Some(mode.description())))
                 .to_vec(),
         };
-        let efforts =
-            models.iter().find(|known| known.id == self.model).map(|known| known.efforts.as_slice());
+        let efforts = models
+            .iter()
+            .find(|known| known.id == self.model)
+            .map(|known| known.abilities.efforts.as_slice());
         let thought_level = thought_level_setting(self.effort, efforts.unwrap_or_default());
         let mut settings = vec![mode, model(&self.model, models), thought_level, permission_mode];
         settings.extend(self.client_tools.map(client_tools));

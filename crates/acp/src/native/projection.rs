@@ -139,7 +139,8 @@ impl Projection {
             }
             SessionEvent::ModelChanged(id) => {
                 self.note_setting(event);
-                let size = models().iter().find(|model| model.id == *id).map(|model| model.context_size);
+                let size =
+                    models().iter().find(|model| model.id == *id).map(|model| model.limits.context_size);
                 let (provider, model) = id.split_once('/').unwrap_or(("", id));
                 self.single(Event::RuntimeChanged(RuntimeChange {
                     provider: Some(provider.to_owned()),

@@ -37,7 +37,7 @@ fn value(choice: Choice) -> acp::SessionConfigSelectOption {
 mod tests {
     use super::*;
     use crate::ClientTools;
-    use agent::{Effort, PermissionMode};
+    use agent::{Effort, ModelLimits, PermissionMode};
     use serde_json::json;
 
     fn pilot() -> ModelInfo {
@@ -45,9 +45,7 @@ mod tests {
             id: "offline/pilot".to_owned(),
             name: "Pilot".to_owned(),
             description: Some("No language model".to_owned()),
-            context_size: 1,
-            max_output: 1,
-            images: false,
+            limits: ModelLimits { context_size: 1, max_output: 1, silence: None },
             disclosure: Some("This is no language model.".to_owned()),
             ..ModelInfo::default()
         }

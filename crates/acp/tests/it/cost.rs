@@ -3,7 +3,7 @@
 use crate::stage::{Stage, stage_on};
 use acp::testing::EditorScript;
 use agent::{
-    ModelInfo, Price, Rates,
+    ModelInfo, ModelLimits, Price, Rates,
     fake::{FakeModel, MemoryStore, Reply},
 };
 use serde_json::{Value, json};
@@ -14,8 +14,7 @@ fn model(input_price: Option<f64>, texts: &[&str]) -> Arc<FakeModel> {
     let rates = |input| Rates { input, output: 2.0, cache_read: None, cache_write: None };
     let info = ModelInfo {
         id: "fake/model".to_owned(),
-        context_size: 100_000,
-        max_output: 4_096,
+        limits: ModelLimits { context_size: 100_000, max_output: 4_096, silence: None },
         price: input_price.map(|input| Price { rates: rates(input), long: None }),
         ..ModelInfo::default()
     };

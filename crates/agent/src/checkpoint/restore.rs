@@ -21,6 +21,15 @@ struct Step {
     merged: bool,
 }
 
+/// What is done about a file.
+enum Decision {
+    /// It needs no change.
+    Unchanged,
+    Restore(Step),
+    /// It cannot be restored, with the reason.
+    Left(String),
+}
+
 /// Undoes changes between turns, and records the rewind.
 pub(crate) async fn rewind(
     session: &Session,
@@ -53,9 +62,9 @@ pub(crate) async fn restore(
             return Err(RewindError::Cancelled);
         }
         match decide(session, state, &cx, &path, &changes).await? {
-            Ok(Some(step)) => steps.push(step),
-            Ok(None) => {}
-            Err(reason) => report.left.push((path, reason)),
+            Decision::Unchanged => {}
+            Decision::Restore(step) => steps.push(step),
+            Decision::Left(reason) => report.left.push((path, reason)),
         }
     }
     for step in steps {
@@ -73,32 +82,31 @@ pub(crate) async fn restore(
     Ok((report, (!files.is_empty()).then_some(Rewound { to, files })))
 }
 
-/// Decides how to restore a file: `Ok(None)` if it needs no change, `Err` with the reason if it is
-/// left unchanged.
+/// Decides how to restore a file.
 async fn decide(
     session: &Session,
     state: &SessionState,
     cx: &ToolContext,
     path: &AbsPath,
     changes: &[FileChange],
-) -> Result<Result<Option<Step>, String>, StoreError> {
+) -> Result<Decision, StoreError> {
     // A link created since must not redirect the write or the removal to another file.
     match cx.system.resolve(path).await {
         Ok(real) if changes.iter().all(|change| change.real == real) => {}
-        Ok(real) => return Ok(Err(format!("the path now leads to {real}"))),
-        Err(error) => return Ok(Err(error.to_string())),
+        Ok(real) => return Ok(Decision::Left(format!("the path now leads to {real}"))),
+        Err(error) => return Ok(Decision::Left(error.to_string())),
     }
     if let Some(reason) = session.gate().never_writes(state, path, &changes[0].real) {
-        return Ok(Err(reason));
+        return Ok(Decision::Left(reason));
     }
     let now = match text_now(cx, path, path.as_str()).await {
         Ok(now) => now.text,
-        Err(error) => return Ok(Err(error.to_string())),
+        Err(error) => return Ok(Decision::Left(error.to_string())),
     };
     Ok(match undo(changes, now.as_deref(), session).await? {
-        Undone::Nothing => Ok(None),
-        Undone::To(to, merged) => Ok(Some(Step { path: path.clone(), now, to, merged })),
-        Undone::Left(reason) => Err(reason),
+        Undone::Nothing => Decision::Unchanged,
+        Undone::To(to, merged) => Decision::Restore(Step { path: path.clone(), now, to, merged }),
+        Undone::Left(reason) => Decision::Left(reason),
     })
 }
 

@@ -15,7 +15,7 @@ use tokio::sync::Notify;
 #[derive(Default)]
 pub struct FakeClient {
     state: Mutex<State>,
-    told: Notify,
+    changed: Notify,
 }
 
 #[derive(Default)]
@@ -59,13 +59,13 @@ impl FakeClient {
     /// request.
     pub async fn until(&self, fits: impl Fn(&Self) -> bool) {
         loop {
-            let told = self.told.notified();
-            tokio::pin!(told);
-            told.as_mut().enable();
+            let changed = self.changed.notified();
+            tokio::pin!(changed);
+            changed.as_mut().enable();
             if fits(self) {
                 return;
             }
-            told.await;
+            changed.await;
         }
     }
 
@@ -127,7 +127,7 @@ impl Client for FakeClient {
         state.check(event);
         state.events.push(event.clone());
         drop(state);
-        self.told.notify_waiters();
+        self.changed.notify_waiters();
     }
 
     async fn request_permission(&self, request: PermissionRequest) -> PermissionOutcome {
@@ -141,7 +141,7 @@ impl Client for FakeClient {
             state.requests.push(request.clone());
             state.answers.pop_front()
         };
-        self.told.notify_waiters();
+        self.changed.notify_waiters();
         match answer.unwrap_or_else(|| panic!("nobody expected to be asked: {}", request.question)) {
             Some(outcome) => outcome,
             None => std::future::pending().await,

@@ -1,8 +1,8 @@
 //! A scripted model that fails the test on a conversation that no provider would accept.
 
 use crate::{
-    Content, LanguageModel, Message, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelStop, Models,
-    Usage,
+    Content, LanguageModel, Message, ModelAbilities, ModelError, ModelEvent, ModelInfo, ModelLimits,
+    ModelRequest, ModelStop, Models, Usage,
 };
 use async_trait::async_trait;
 use futures::{StreamExt as _, stream::BoxStream};
@@ -69,9 +69,8 @@ impl FakeModel {
                 id: "fake/model".to_owned(),
                 name: "Fake".to_owned(),
                 description: None,
-                context_size: 100_000,
-                max_output: 4_096,
-                images: true,
+                limits: ModelLimits { context_size: 100_000, max_output: 4_096, silence: None },
+                abilities: ModelAbilities { images: true, ..ModelAbilities::default() },
                 disclosure: None,
                 ..ModelInfo::default()
             },
@@ -152,7 +151,7 @@ pub fn check_request(request: &ModelRequest) {
 
 /// Returns the user's part of a message, without the briefings that Tiller puts before it.
 pub fn said(content: &[Content]) -> &[Content] {
-    const TOLD: [&str; 6] = [
+    const BRIEFING_TAGS: [&str; 6] = [
         "<environment>",
         "<environment_update>",
         "<instructions ",
@@ -160,11 +159,11 @@ pub fn said(content: &[Content]) -> &[Content] {
         "<removed_tools>",
         "<background>",
     ];
-    let is_told = |piece: &&Content| match piece {
-        Content::Text(text) => TOLD.iter().any(|tag| text.starts_with(tag)),
+    let is_briefing = |piece: &&Content| match piece {
+        Content::Text(text) => BRIEFING_TAGS.iter().any(|tag| text.starts_with(tag)),
         _ => false,
     };
-    &content[content.iter().take_while(is_told).count()..]
+    &content[content.iter().take_while(is_briefing).count()..]
 }
 
 /// A source of models with a single model.

@@ -1,8 +1,9 @@
 //! An in-memory store, for tests and for sessions that are not to be kept.
 
 use crate::{
-    ContentHash, Lease, LeaseHolder, ListQuery, NewSession, SearchHit, SearchQuery, SessionEvent, SessionId,
-    SessionPage, SessionRecord, SessionStore, StoreError, excerpt, searched_text, words,
+    ContentHash, Lease, LeaseHolder, ListQuery, NewSession, SearchHit, SearchQuery, SessionControls,
+    SessionEvent, SessionId, SessionPage, SessionRecord, SessionStore, SessionTimes, StoreError, excerpt,
+    searched_text, words,
 };
 use async_trait::async_trait;
 use std::{
@@ -148,15 +149,15 @@ impl MemoryStore {
             }
             match &event {
                 SessionEvent::TitleChanged(title) => held.record.title = Some(title.clone()),
-                SessionEvent::ModelChanged(model) => held.record.model.clone_from(model),
-                SessionEvent::ModeChanged(mode) => held.record.mode = *mode,
-                SessionEvent::PermissionModeChanged(mode) => held.record.permission_mode = *mode,
-                SessionEvent::EffortChanged(effort) => held.record.effort = *effort,
+                SessionEvent::ModelChanged(model) => held.record.controls.model.clone_from(model),
+                SessionEvent::ModeChanged(mode) => held.record.controls.mode = *mode,
+                SessionEvent::PermissionModeChanged(mode) => held.record.controls.permission_mode = *mode,
+                SessionEvent::EffortChanged(effort) => held.record.controls.effort = *effort,
                 _ => {}
             }
             held.events.push(event);
         }
-        held.record.updated_at = now;
+        held.record.times.updated_at = now;
         held.record.last_seq = held.events.len() as u64;
         match tripped {
             Some(_) => Err(unacknowledged()),
@@ -189,13 +190,14 @@ impl SessionStore for MemoryStore {
             id: session.id.clone(),
             cwd: session.cwd,
             additional_directories: session.additional_directories,
-            model: session.model,
-            mode: session.mode,
-            permission_mode: session.permission_mode,
-            effort: None,
+            controls: SessionControls {
+                model: session.model,
+                mode: session.mode,
+                permission_mode: session.permission_mode,
+                effort: None,
+            },
             title: None,
-            created_at: now,
-            updated_at: now,
+            times: SessionTimes { created_at: now, updated_at: now },
             last_seq: 0,
             archived: false,
         };
@@ -273,13 +275,13 @@ impl SessionStore for MemoryStore {
             let mut state = self.lock();
             let held = state.held(from)?;
             let record = &held.record;
-            (record.title.clone(), record.effort, held.events.clone(), held.contents.clone())
+            (record.title.clone(), record.controls.effort, held.events.clone(), held.contents.clone())
         };
         let lease = self.create(session).await?;
         let mut state = self.lock();
         let held = state.held(&lease.session)?;
         held.record.title = title;
-        held.record.effort = effort;
+        held.record.controls.effort = effort;
         held.record.last_seq = events.len() as u64;
         held.events = events;
         held.contents = contents;
@@ -316,14 +318,14 @@ impl SessionStore for MemoryStore {
         sessions.retain(|record| query.archived.lists(record.archived));
         // The clock ticks with every change, so the time alone orders the sessions and identifies
         // the end of a page.
-        sessions.sort_by_key(|record| std::cmp::Reverse(record.updated_at));
+        sessions.sort_by_key(|record| std::cmp::Reverse(record.times.updated_at));
         if let Some(cursor) = &query.cursor {
             let before: i64 = cursor.parse().map_err(|_| StoreError::BadCursor(cursor.clone()))?;
-            sessions.retain(|record| record.updated_at < before);
+            sessions.retain(|record| record.times.updated_at < before);
         }
         let more = sessions.len() > query.limit;
         sessions.truncate(query.limit);
-        let next_cursor = sessions.last().filter(|_| more).map(|last| last.updated_at.to_string());
+        let next_cursor = sessions.last().filter(|_| more).map(|last| last.times.updated_at.to_string());
         Ok(SessionPage { sessions, next_cursor })
     }
 

@@ -50,7 +50,7 @@ impl DirectCaller {
     ///
     /// [`Refusal::Denied`] if the policy denies the call or the tool works in a session only;
     /// [`Refusal::NeedsApproval`] if the user would have to be asked.
-    pub async fn rule(&self, tool: &dyn AnyTool, call: &dyn AnyCall) -> Result<bool, Refusal> {
+    pub async fn check_call(&self, tool: &dyn AnyTool, call: &dyn AnyCall) -> Result<bool, Refusal> {
         let accesses = call.accesses(&self.cwd);
         let remote = |access: &Access| matches!(access, Access::Call { .. } | Access::Fetch(_));
         // A function may be sent files of this machine; the policy decides about them as for a tool
@@ -66,8 +66,8 @@ impl DirectCaller {
     }
 
     /// Decides about reading these files for a tool, with links resolved. Result and errors are
-    /// those of [`DirectCaller::rule`].
-    pub async fn rule_of_reads(&self, tool: &str, files: Vec<AbsPath>) -> Result<bool, Refusal> {
+    /// those of [`DirectCaller::check_call`].
+    pub async fn check_reads(&self, tool: &str, files: Vec<AbsPath>) -> Result<bool, Refusal> {
         if files.is_empty() {
             return Ok(false);
         }
@@ -88,11 +88,11 @@ impl DirectCaller {
     ///
     /// # Errors
     ///
-    /// Those of [`DirectCaller::rule`], and [`Refusal::Failed`] if the arguments are invalid or the
-    /// call fails.
+    /// Those of [`DirectCaller::check_call`], and [`Refusal::Failed`] if the arguments are invalid
+    /// or the call fails.
     pub async fn call(&self, tool: &dyn AnyTool, arguments: Value) -> Result<ToolOutput, Refusal> {
         let mut call = tool.parse(arguments)?;
-        self.rule(tool, call.as_ref()).await?;
+        self.check_call(tool, call.as_ref()).await?;
         let cancel = CancellationToken::new();
         let _on_drop = cancel.clone().drop_guard();
         let cx = ToolContext {

@@ -104,7 +104,7 @@ impl Gate {
     }
 
     /// Decides about resolved accesses by the policy alone, without asking the user.
-    pub(crate) async fn rule(
+    pub(crate) async fn decide(
         &self,
         state: &SessionState,
         submitted: &SubmittedCall<'_>,

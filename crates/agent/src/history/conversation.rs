@@ -52,7 +52,7 @@ pub(crate) struct Conversation {
     prefixes: BTreeMap<String, Arc<Prefix>>,
     /// The facts that Tiller itself sent to the model, each with the index of the message that
     /// holds them.
-    told: Vec<(usize, Known)>,
+    sent_facts: Vec<(usize, Known)>,
     /// The running turn.
     turn: Option<TurnId>,
     /// The last entry of the running turn.
@@ -179,7 +179,7 @@ impl Conversation {
             _ => self.history.push_briefing(briefing.text.clone()),
         }
         let message = self.history.messages().len().saturating_sub(1);
-        self.told.push((message, briefing.facts.clone()));
+        self.sent_facts.push((message, briefing.facts.clone()));
     }
 
     /// Replaces all but the last `kept` messages with a text, and drops the facts that the replaced
@@ -187,7 +187,7 @@ impl Conversation {
     fn shorten(&mut self, text: String, kept: usize) {
         let first = self.history.messages().len().saturating_sub(kept);
         self.history.shorten(text, kept);
-        self.told.retain_mut(|(message, _)| {
+        self.sent_facts.retain_mut(|(message, _)| {
             let stays = *message >= first;
             *message = message.saturating_sub(first) + 1;
             stays
@@ -203,7 +203,7 @@ impl Conversation {
         if response.model.is_empty() {
             if matches!(last, Last::Prompt) {
                 self.history.pop();
-                self.told.retain(|(message, _)| *message < self.history.messages().len());
+                self.sent_facts.retain(|(message, _)| *message < self.history.messages().len());
             }
             return;
         }
@@ -326,7 +326,7 @@ impl Conversation {
 
     /// Returns the facts that Tiller sent to the model and that are still in the conversation.
     pub(crate) fn known(&self) -> Known {
-        self.told.iter().flat_map(|(_, facts)| facts.clone()).collect()
+        self.sent_facts.iter().flat_map(|(_, facts)| facts.clone()).collect()
     }
 
     /// Shares equal prefixes with other sessions, to save memory.

@@ -1,18 +1,19 @@
 //! The path of a session's events to its store and its client: durable events are stored first,
 //! then applied, then sent to the client.
 
+pub(crate) mod leased;
 pub(crate) mod live;
 pub(crate) mod state;
 
 use crate::{
-    Client, Lease, PermissionOutcome, PermissionRequest, SessionEvent, SessionState, SessionStore,
-    StoreError, Surface,
+    Client, PermissionOutcome, PermissionRequest, SessionEvent, SessionState, SessionStore, StoreError,
+    Surface,
     client::display::{self, Cleaner},
     client::watchers::Watchers,
     history::conversation::Conversation,
     history::memory::Memory,
     limits::EVENTS_PAGE,
-    log::live::Live,
+    log::{leased::LeasedLog, live::Live},
 };
 use std::{
     panic::resume_unwind,
@@ -33,10 +34,9 @@ use tokio::{
 /// here.
 #[derive(Clone)]
 pub(crate) struct SessionLog {
-    store: Arc<dyn SessionStore>,
-    lease: Lease,
+    stored: LeasedLog,
     client: Arc<dyn Client>,
-    told: Arc<Notified>,
+    notified: Arc<Notified>,
     cleaner: Arc<Cleaner>,
     memory: Arc<Memory>,
     state: watch::Sender<SessionState>,
@@ -103,19 +103,18 @@ impl SessionLog {
     /// Creates a log. The client knows the events up to number `last`. Recorded events are applied
     /// to the memory and the state.
     pub(crate) fn new(
-        store: Arc<dyn SessionStore>,
-        lease: Lease,
+        stored: LeasedLog,
         client: Arc<dyn Client>,
         last: u64,
         memory: Arc<Memory>,
         state: watch::Sender<SessionState>,
     ) -> Self {
-        let told = Arc::new(Notified {
+        let notified = Arc::new(Notified {
             state: Mutex::new(State { last, live: Live::default() }),
             lost: AtomicBool::new(false),
             missed: AtomicBool::new(false),
         });
-        Self { store, lease, client, told, cleaner: Arc::default(), memory, state, order: Arc::default() }
+        Self { stored, client, notified, cleaner: Arc::default(), memory, state, order: Arc::default() }
     }
 
     /// Stores the durable events, all or none, then applies all events, and then sends each of them
@@ -154,7 +153,7 @@ impl SessionLog {
 
     async fn record_in_order(&self, events: Vec<SessionEvent>, apply: bool) -> Result<(), StoreError> {
         let _order = self.order.lock().await;
-        if self.told.missed.load(Ordering::Acquire) && !self.told.is_lost() {
+        if self.notified.missed.load(Ordering::Acquire) && !self.notified.is_lost() {
             self.send_missed().await?;
         }
         let durable: Vec<_> = events.iter().filter(|event| event.is_durable()).cloned().collect();
@@ -162,9 +161,9 @@ impl SessionLog {
         if apply {
             self.memory.apply(&events);
         }
-        let mut told = self.told.lock();
-        told.last = told.last.max(stored.unwrap_or_default());
-        events.iter().for_each(|event| self.apply_and_send(&mut told, event));
+        let mut sent = self.notified.lock();
+        sent.last = sent.last.max(stored.unwrap_or_default());
+        events.iter().for_each(|event| self.apply_and_send(&mut sent, event));
         Ok(())
     }
 
@@ -172,23 +171,23 @@ impl SessionLog {
     /// before the next turn.
     async fn send_missed(&self) -> Result<(), StoreError> {
         loop {
-            let after = self.told.lock().last;
-            let page = self.store.events(&self.lease.session, after, EVENTS_PAGE).await?;
+            let after = self.notified.lock().last;
+            let page = self.store().events(self.stored.session(), after, EVENTS_PAGE).await?;
             if page.is_empty() {
-                self.told.missed.store(false, Ordering::Release);
+                self.notified.missed.store(false, Ordering::Release);
                 return Ok(());
             }
-            let mut told = self.told.lock();
+            let mut sent = self.notified.lock();
             for (number, event) in &page {
-                told.last = *number;
-                self.apply_and_send(&mut told, event);
+                sent.last = *number;
+                self.apply_and_send(&mut sent, event);
             }
         }
     }
 
-    fn apply_and_send(&self, told: &mut State, event: &SessionEvent) {
+    fn apply_and_send(&self, sent: &mut State, event: &SessionEvent) {
         self.state.send_if_modified(|state| state.apply(event));
-        self.send(told, event);
+        self.send(sent, event);
     }
 
     /// Returns the conversation of the log. For turns only: the log is read before they begin.
@@ -201,7 +200,7 @@ impl SessionLog {
 
     /// Returns the store, for reading. Writes go through [`SessionLog::record`].
     pub(crate) fn store(&self) -> &dyn SessionStore {
-        self.store.as_ref()
+        self.stored.store()
     }
 
     pub(crate) fn memory(&self) -> &Arc<Memory> {
@@ -211,7 +210,7 @@ impl SessionLog {
     /// Sends the client an event that is not stored.
     pub(crate) fn notify(&self, event: SessionEvent) {
         debug_assert!(!event.is_durable(), "a durable event must be recorded: {event:?}");
-        self.send(&mut self.told.lock(), &event);
+        self.send(&mut self.notified.lock(), &event);
     }
 
     fn send(&self, state: &mut State, event: &SessionEvent) {
@@ -227,7 +226,7 @@ impl SessionLog {
 
     /// Stores the additional directories.
     pub(crate) async fn set_directories(&self, folders: Vec<AbsPath>) -> Result<(), StoreError> {
-        self.noting_loss(self.store.set_directories(&self.lease, folders).await)
+        self.noting_loss(self.stored.set_directories(folders).await)
     }
 
     pub(crate) fn client(&self) -> &Arc<dyn Client> {
@@ -235,23 +234,23 @@ impl SessionLog {
     }
 
     pub(crate) fn notified(&self) -> &Arc<Notified> {
-        &self.told
+        &self.notified
     }
 
     pub(crate) async fn release(&self) -> Result<(), StoreError> {
-        self.store.release(&self.lease).await
+        self.stored.release().await
     }
 
     async fn append(&self, events: Vec<SessionEvent>) -> Result<u64, StoreError> {
         let mut doubt = Doubt(Some(self));
-        let stored = self.noting_loss(self.store.append(&self.lease, events).await)?;
+        let stored = self.noting_loss(self.stored.append(events).await)?;
         doubt.0 = None;
         Ok(stored)
     }
 
     fn noting_loss<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
         if matches!(result, Err(StoreError::Fenced(_) | StoreError::NotFound(_))) {
-            self.told.lost.store(true, Ordering::Release);
+            self.notified.lost.store(true, Ordering::Release);
         }
         result
     }
@@ -264,7 +263,7 @@ impl Drop for Doubt<'_> {
     fn drop(&mut self) {
         if let Some(log) = self.0 {
             log.memory.doubt();
-            log.told.missed.store(true, Ordering::Release);
+            log.notified.missed.store(true, Ordering::Release);
         }
     }
 }

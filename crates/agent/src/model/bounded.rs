@@ -53,7 +53,7 @@ struct Bounded {
 /// Returns the timeout for an event. An implementation that watches its server itself has a shorter
 /// timeout of its own, so it ends first.
 fn silence(info: &ModelInfo) -> Duration {
-    info.silence.map_or(MODEL_SILENCE, |own| own.saturating_add(SILENCE_GRACE))
+    info.limits.silence.map_or(MODEL_SILENCE, |own| own.saturating_add(SILENCE_GRACE))
 }
 
 impl Bounded {
@@ -135,7 +135,7 @@ fn cut(event: ModelEvent, most: usize) -> Option<ModelEvent> {
 mod tests {
     use super::*;
     use crate::{
-        ModelStop, Reasoning,
+        ModelLimits, ModelStop, Reasoning,
         fake::{FakeModel, Reply},
     };
 
@@ -183,7 +183,8 @@ mod tests {
         every: u64,
         events: Vec<ModelEvent>,
     ) -> Vec<Result<ModelEvent, ModelError>> {
-        let info = ModelInfo { silence: silence.map(Duration::from_secs), ..ModelInfo::default() };
+        let limits = ModelLimits { silence: silence.map(Duration::from_secs), ..ModelLimits::default() };
+        let info = ModelInfo { limits, ..ModelInfo::default() };
         ask(&Slow { info, every, events }, ModelRequest::default()).collect().await
     }
 
@@ -208,8 +209,8 @@ mod tests {
         let used = crate::Usage { input: 10, output: 5, ..crate::Usage::default() };
         let model = Slow { info, every: 1, events: vec![ModelEvent::Usage(used)] };
         let first = ask(&model, ModelRequest::default()).next().await;
-        let Some(Ok(ModelEvent::Usage(told))) = first else { panic!("{first:?}") };
-        assert_eq!((told.cost, told.unpriced), (Some(crate::Cost(20_000_000)), 0));
+        let Some(Ok(ModelEvent::Usage(usage))) = first else { panic!("{first:?}") };
+        assert_eq!((usage.cost, usage.unpriced), (Some(crate::Cost(20_000_000)), 0));
     }
 
     #[tokio::test]

@@ -191,8 +191,8 @@ fn recursive(args: &[Word], valued: &str, pattern: &'static str) -> Option<Sever
 /// Whether a shell reads its script from its input.
 fn reads_its_script(command: &SimpleCommand) -> bool {
     let mut operands = command.args().iter().filter(|word| !word.text.starts_with(['-', '+']));
-    let told = command.args().iter().any(|word| word.text == "-s" || word.is_open());
-    told || operands.next().is_none() && !command.args().iter().any(|word| word.text == "--version")
+    let by_option = command.args().iter().any(|word| word.text == "-s" || word.is_open());
+    by_option || operands.next().is_none() && !command.args().iter().any(|word| word.text == "--version")
 }
 
 /// Matches patterns whose words may be separated by options.

@@ -68,12 +68,12 @@ impl Fact {
 pub(crate) fn of_tools(listed: &[ToolSpec], now: &[ToolSpec], known: &Known) -> Vec<Fact> {
     let listed: BTreeMap<&str, String> =
         listed.iter().map(|spec| (spec.name.as_str(), hash_of(spec))).collect();
-    let told = |name: &str| known.get(&format!("{TOOL}{name}")).or_else(|| listed.get(name)).cloned();
+    let known_value = |name: &str| known.get(&format!("{TOOL}{name}")).or_else(|| listed.get(name)).cloned();
     let through = listed.contains_key(call_tool::NAME);
     let mut facts = Vec::new();
     for spec in now.iter().filter(|spec| spec.name != call_tool::NAME) {
         let value = hash_of(spec);
-        if told(&spec.name).as_ref() != Some(&value) {
+        if known_value(&spec.name).as_ref() != Some(&value) {
             facts.push(Fact::tool(spec, value, through));
         }
     }
@@ -81,7 +81,7 @@ pub(crate) fn of_tools(listed: &[ToolSpec], now: &[ToolSpec], known: &Known) -> 
     let mut gone: Vec<&str> = names.filter(|name| now.iter().all(|spec| spec.name != *name)).collect();
     gone.sort_unstable();
     gone.dedup();
-    gone.retain(|name| *name != call_tool::NAME && told(name).is_some_and(|value| !value.is_empty()));
+    gone.retain(|name| *name != call_tool::NAME && known_value(name).is_some_and(|value| !value.is_empty()));
     facts.extend(gone.into_iter().map(|name| Fact {
         name: format!("{TOOL}{name}"),
         value: String::new(),
@@ -105,8 +105,8 @@ pub(crate) fn of_lost_instructions(now: &[Fact], known: &Known) -> Vec<Fact> {
 
 /// Returns the instruction files that the model knows.
 pub(crate) fn instruction_files(known: &Known) -> impl Iterator<Item = &str> {
-    let told = known.iter().filter(|(_, value)| !value.is_empty());
-    told.filter_map(|(name, _)| name.strip_prefix(INSTRUCTIONS))
+    let present = known.iter().filter(|(_, value)| !value.is_empty());
+    present.filter_map(|(name, _)| name.strip_prefix(INSTRUCTIONS))
 }
 
 fn hash_of(spec: &ToolSpec) -> String {
@@ -172,7 +172,7 @@ mod tests {
         ToolSpec { name, description, parameters: json!({ "type": "object" }) }
     }
 
-    fn told(known: &mut Known, facts: Vec<Fact>) -> Option<String> {
+    fn brief(known: &mut Known, facts: Vec<Fact>) -> Option<String> {
         let briefing = briefing(facts, known)?;
         known.extend(briefing.facts);
         Some(briefing.text)
@@ -187,10 +187,10 @@ mod tests {
             ]
         };
         let mut known = Known::new();
-        let first = told(&mut known, facts("edit")).unwrap();
+        let first = brief(&mut known, facts("edit")).unwrap();
         assert_eq!(first, "<environment>\nDate: 2026-11-23.\nMode: edit.\n</environment>");
-        assert_eq!(told(&mut known, facts("edit")), None);
-        let update = told(&mut known, facts("plan")).unwrap();
+        assert_eq!(brief(&mut known, facts("edit")), None);
+        let update = brief(&mut known, facts("plan")).unwrap();
         assert_eq!(update, "<environment_update>\nMode: plan.\n</environment_update>");
     }
 
@@ -200,7 +200,7 @@ mod tests {
         let mut known = Known::new();
         let mut now = |specs: &[ToolSpec]| {
             let facts = of_tools(&listed, specs, &known);
-            told(&mut known, facts).unwrap_or_default()
+            brief(&mut known, facts).unwrap_or_default()
         };
         let (a, b) = (spec("a", "A"), spec("b", "B"));
         assert_eq!(now(&[a.clone(), b.clone()]), "");
@@ -222,12 +222,12 @@ mod tests {
     fn a_file_of_instructions_that_went_is_told_of_once() {
         let file = |text: &str| Fact::instructions("AGENTS.md", hash(text.as_bytes()), text.to_owned());
         let mut known = Known::new();
-        assert_eq!(told(&mut known, vec![file("Use tabs.")]).as_deref(), Some("Use tabs."));
-        assert_eq!(told(&mut known, vec![file("Use tabs.")]), None);
+        assert_eq!(brief(&mut known, vec![file("Use tabs.")]).as_deref(), Some("Use tabs."));
+        assert_eq!(brief(&mut known, vec![file("Use tabs.")]), None);
         assert_eq!(instruction_files(&known).collect::<Vec<_>>(), ["AGENTS.md"]);
-        assert_eq!(told(&mut known, vec![file("Use spaces.")]).as_deref(), Some("Use spaces."));
+        assert_eq!(brief(&mut known, vec![file("Use spaces.")]).as_deref(), Some("Use spaces."));
         let lost = of_lost_instructions(&[], &known);
-        assert!(told(&mut known, lost).unwrap().contains("AGENTS.md no longer apply"));
+        assert!(brief(&mut known, lost).unwrap().contains("AGENTS.md no longer apply"));
         assert_eq!(of_lost_instructions(&[], &known), []);
         assert_eq!(instruction_files(&known).count(), 0);
     }

@@ -66,7 +66,7 @@ mod tests {
     use super::*;
     use system::FakeSystem;
 
-    async fn told(files: &[(&str, &str)], cwd: &str) -> String {
+    async fn described(files: &[(&str, &str)], cwd: &str) -> String {
         let system = FakeSystem::new();
         system.add_dir(cwd);
         files.iter().for_each(|(path, text)| system.add_file(path, text));
@@ -80,7 +80,7 @@ mod tests {
     #[tokio::test]
     async fn a_folder_that_all_share_is_no_repository() {
         let files = [("/tmp/.git/HEAD", "ref: refs/heads/evil\n")];
-        assert_eq!(told(&files, "/tmp/mine").await, NONE);
+        assert_eq!(described(&files, "/tmp/mine").await, NONE);
     }
 
     #[tokio::test]
@@ -101,7 +101,7 @@ mod tests {
             (&[("/w/.git/HEAD", "root:x:0:0\n")], ""),
             (&[("/w/.git", "what\n")], ""),
         ] {
-            assert_eq!(told(files, "/w/src/deep").await, expected, "{files:?}");
+            assert_eq!(described(files, "/w/src/deep").await, expected, "{files:?}");
         }
     }
 }

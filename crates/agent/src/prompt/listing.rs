@@ -67,16 +67,20 @@ mod tests {
     #[test]
     fn a_set_is_described_anew_only_when_its_tools_say_something_else() {
         let (first, again) = (builtin(), builtin());
-        let mut told = ToolListing::default();
-        let set = told.of(first.iter(), false, false);
+        let mut listing = ToolListing::default();
+        let set = listing.of(first.iter(), false, false);
         assert_eq!(set.len(), first.len());
         for (tools, same) in [(&first[..], true), (&again[..], true), (&again[1..], false)] {
-            let now = told.of(tools.iter(), false, false);
+            let now = listing.of(tools.iter(), false, false);
             assert_eq!(now.is_same(&set), same);
             assert_eq!(now[..], tools.iter().map(|tool| tool.spec()).collect::<Vec<_>>());
         }
-        assert_eq!(told.of(first.iter(), false, false), set, "other sets are equal where they say the same");
-        assert!(told.of([].iter(), false, false).is_empty());
+        assert_eq!(
+            listing.of(first.iter(), false, false),
+            set,
+            "other sets are equal where they say the same"
+        );
+        assert!(listing.of([].iter(), false, false).is_empty());
     }
 
     #[test]

@@ -21,10 +21,10 @@ pub(crate) struct Profile {
 /// Returns the profile for a model. No other code makes this choice.
 pub(crate) fn profile(model: &ModelInfo) -> Profile {
     // An eighth of the context, at four bytes a token.
-    let share = usize::try_from(model.context_size / 2).unwrap_or(usize::MAX);
+    let share = usize::try_from(model.limits.context_size / 2).unwrap_or(usize::MAX);
     let instructions = if share == 0 { INSTRUCTIONS_BYTES } else { share.min(INSTRUCTIONS_BYTES) };
     let is_briefed = model.disclosure.is_none();
-    match model.profile {
+    match model.abilities.profile {
         ToolProfile::Full => {
             Profile { system: SYSTEM, tools: None, is_briefed, reads_ahead: false, instructions }
         }
@@ -71,12 +71,12 @@ not from the user, and the latest counts.
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ToolSpecs, tools::call_tool};
+    use crate::{ModelLimits, ToolSpecs, tools::call_tool};
 
     fn model(context_size: u64, disclosure: Option<&str>) -> ModelInfo {
         ModelInfo {
             id: "x/y".to_owned(),
-            context_size,
+            limits: ModelLimits { context_size, ..ModelLimits::default() },
             disclosure: disclosure.map(str::to_owned),
             ..ModelInfo::default()
         }
@@ -117,7 +117,8 @@ mod tests {
 
     #[test]
     fn a_small_model_is_told_of_six_tools_and_others_of_all() {
-        let small = ModelInfo { profile: ToolProfile::Small, ..model(8_192, None) };
+        let mut small = model(8_192, None);
+        small.abilities.profile = ToolProfile::Small;
         assert_eq!(profile(&small).tools.map(|tools| tools().len()), Some(6));
         assert!(profile(&model(200_000, None)).tools.is_none());
     }

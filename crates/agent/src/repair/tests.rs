@@ -68,8 +68,8 @@ fn commands_in_the_background_are_dealt_with_by_the_names_of_other_agents() {
     let id = || json!({"session_id": "sh_1"});
     runs("BashOutput", json!({"bash_id": "sh_1"}), "shell_read", id());
     runs("KillShell", json!({"shell_id": "sh_1"}), "shell_kill", id());
-    let told = json!({"session_id": "sh_1", "input": "y"});
-    runs("write_stdin", json!({"session_id": "sh_1", "chars": "y"}), "shell_write", told);
+    let expected = json!({"session_id": "sh_1", "input": "y"});
+    runs("write_stdin", json!({"session_id": "sh_1", "chars": "y"}), "shell_write", expected);
     let read = json!({"action": "output", "id": "sh_1"});
     runs("shell", json!({"action": "output", "bash_id": "sh_1"}), "shell", read);
     // Argument names of other search tools.

@@ -16,6 +16,7 @@ use crate::{
     history::memory::IdleSessions,
     history::reading::missing_end,
     limits::EVENTS_PAGE,
+    log::leased::LeasedLog,
     model::get_in_time,
     session::controls::SettingsModes,
     settings::{FixedSettings, LiveSettings, Settings},
@@ -176,12 +177,12 @@ impl Runtime {
             mode: state.mode,
             permission_mode: state.permission_mode,
         };
-        let lease = self.store.create(record).await?;
+        let log = self.log(self.store.create(record).await?);
         let surface = attach(&id);
         let settings_modes =
             SettingsModes { mode: Some(state.mode), permission_mode: Some(state.permission_mode) };
         let begin = Begin { cwd: new.cwd, state, last: 0, servers: new.servers, settings, settings_modes };
-        Ok(self.start(begin, lease, surface))
+        Ok(self.start(begin, log, surface))
     }
 
     /// Opens a stored session and takes its lease; nothing is replayed (see [`Runtime::replay`]).
@@ -214,9 +215,9 @@ impl Runtime {
             handle.close().await;
         }
         let settings = self.follow(id, &record.cwd).await?;
-        let lease = self.store.acquire(id, how.take_over).await?;
+        let log = self.log(self.store.acquire(id, how.take_over).await?);
         let servers = how.servers.unwrap_or_default();
-        self.reopen(record, how.additional_directories, servers, (lease, settings), attach).await
+        self.reopen(record, how.additional_directories, servers, (log, settings), attach).await
     }
 
     /// Creates a session that begins with the whole history of another, including a running turn as
@@ -234,25 +235,22 @@ impl Runtime {
             id: id.clone(),
             cwd: new.cwd,
             additional_directories: new.additional_directories,
-            model: origin.model,
-            mode: origin.mode,
-            permission_mode: origin.permission_mode,
+            model: origin.controls.model,
+            mode: origin.controls.mode,
+            permission_mode: origin.controls.permission_mode,
         };
-        let lease = self.store.fork(from, record).await?;
+        let log = self.log(self.store.fork(from, record).await?);
         match self.store.get(&id).await {
-            Ok(record) => self.reopen(record, None, new.servers, (lease, settings), attach).await,
+            Ok(record) => self.reopen(record, None, new.servers, (log, settings), attach).await,
             Err(error) => {
-                self.give_back(&lease).await;
+                log.give_back().await;
                 Err(error.into())
             }
         }
     }
 
-    /// Releases a lease after another step failed; the caller reports that step's error.
-    async fn give_back(&self, lease: &Lease) {
-        if let Err(error) = self.store.release(lease).await {
-            tracing::warn!(session = %lease.session, %error, "the lease of a session could not be given back");
-        }
+    fn log(&self, lease: Lease) -> LeasedLog {
+        LeasedLog::new(self.store.clone(), lease)
     }
 
     /// Starts a session whose lease was taken. Its log is read only as far as needed, and the rest
@@ -263,21 +261,21 @@ impl Runtime {
         record: SessionRecord,
         folders: Option<Vec<AbsPath>>,
         servers: Vec<ClientServer>,
-        (lease, settings): (Lease, Arc<LiveSettings>),
+        (log, settings): (LeasedLog, Arc<LiveSettings>),
         attach: impl FnOnce(&SessionId) -> Surface + Send,
     ) -> Result<SessionHandle, SessionError> {
-        let (last, additional_directories) = match self.ready(&record, folders, &lease).await {
+        let (last, additional_directories) = match ready(&log, &record, folders).await {
             Ok(ready) => ready,
             Err(error) => {
-                self.give_back(&lease).await;
+                log.give_back().await;
                 return Err(error.into());
             }
         };
         let state = SessionState {
-            mode: record.mode,
-            permission_mode: tighter(record.permission_mode, settings.seen().start.permission_mode),
-            model: record.model,
-            effort: record.effort,
+            mode: record.controls.mode,
+            permission_mode: tighter(record.controls.permission_mode, settings.seen().start.permission_mode),
+            model: record.controls.model,
+            effort: record.controls.effort,
             title: record.title,
             additional_directories,
             sandbox: String::new(),
@@ -287,27 +285,7 @@ impl Runtime {
         // The user may have chosen the stored modes, so they do not follow the settings.
         let settings_modes = SettingsModes::default();
         let begin = Begin { cwd: record.cwd, state, last, servers, settings, settings_modes };
-        Ok(self.start(begin, lease, surface))
-    }
-
-    /// Ends what the log of a session left open, and stores its additional directories. Returns the
-    /// number of the last event, and the directories.
-    async fn ready(
-        &self,
-        record: &SessionRecord,
-        folders: Option<Vec<AbsPath>>,
-        lease: &Lease,
-    ) -> Result<(u64, Vec<AbsPath>), StoreError> {
-        let missing = missing_end(self.store.as_ref(), record).await?;
-        // Even an empty append returns the number of the last event.
-        let last = self.store.append(lease, missing).await?;
-        match folders {
-            Some(folders) if folders != record.additional_directories => {
-                self.store.set_directories(lease, folders.clone()).await?;
-                Ok((last, folders))
-            }
-            _ => Ok((last, record.additional_directories.clone())),
-        }
+        Ok(self.start(begin, log, surface))
     }
 
     /// Removes a session permanently, after closing it if it is open here. Succeeds if it does not
@@ -328,12 +306,12 @@ impl Runtime {
         if let Some(handle) = self.find(id) {
             return handle.set_title(title).await;
         }
-        let lease = self.store.acquire(id, false).await?;
-        if let Err(error) = self.store.append(&lease, vec![SessionEvent::TitleChanged(title)]).await {
-            self.give_back(&lease).await;
+        let log = self.log(self.store.acquire(id, false).await?);
+        if let Err(error) = log.append(vec![SessionEvent::TitleChanged(title)]).await {
+            log.give_back().await;
             return Err(error.into());
         }
-        Ok(self.store.release(&lease).await?)
+        Ok(log.release().await?)
     }
 
     /// Archives a session, after closing it if it is open here, or unarchives it without opening
@@ -423,15 +401,15 @@ impl Runtime {
     /// sessions may determine what is restored on it. Prefixes and briefings are dropped as well:
     /// they describe another machine, and must not come from outside.
     pub async fn import(&self, session: NewSession, events: Vec<SessionEvent>) -> Result<(), StoreError> {
-        let lease = self.store.create(session).await?;
+        let log = self.log(self.store.create(session).await?);
         let kept: Vec<_> = events.into_iter().filter(|event| !belongs_to_its_machine(event)).collect();
         for page in kept.chunks(EVENTS_PAGE) {
-            if let Err(error) = self.store.append(&lease, page.to_vec()).await {
-                self.store.delete(&lease.session).await?;
+            if let Err(error) = log.append(page.to_vec()).await {
+                self.store.delete(log.session()).await?;
                 return Err(error);
             }
         }
-        self.store.release(&lease).await
+        log.release().await
     }
 
     /// Lists stored sessions; needs no model and no open session. Sessions with neither prompt nor
@@ -477,6 +455,25 @@ fn belongs_to_its_machine(event: &SessionEvent) -> bool {
             | SessionEvent::Prefix(_)
             | SessionEvent::Briefing(_)
     )
+}
+
+/// Ends what the log of a session left open, and stores its additional directories. Returns the
+/// number of the last event, and the directories.
+async fn ready(
+    log: &LeasedLog,
+    record: &SessionRecord,
+    folders: Option<Vec<AbsPath>>,
+) -> Result<(u64, Vec<AbsPath>), StoreError> {
+    let missing = missing_end(log.store(), record).await?;
+    // Even an empty append returns the number of the last event.
+    let last = log.append(missing).await?;
+    match folders {
+        Some(folders) if folders != record.additional_directories => {
+            log.set_directories(folders.clone()).await?;
+            Ok((last, folders))
+        }
+        _ => Ok((last, record.additional_directories.clone())),
+    }
 }
 
 /// Returns the stricter of two permission modes: a stored session never reopens with a looser mode

@@ -2,11 +2,11 @@
 
 use super::{Runtime, handle::SessionHandle, task::SessionTask};
 use crate::{
-    ClientServer, Lease, SessionScope, SessionState, Surface,
+    ClientServer, SessionScope, SessionState, Surface,
     client::watchers::Watchers,
     gate::Gate,
     history::memory::Memory,
-    log::SessionLog,
+    log::{SessionLog, leased::LeasedLog},
     policy::{self, Grants},
     session::{
         Session,
@@ -37,9 +37,9 @@ pub(super) struct Begin {
 
 impl Runtime {
     /// Starts the task of a session.
-    pub(super) fn start(self: &Arc<Self>, begin: Begin, lease: Lease, surface: Surface) -> SessionHandle {
+    pub(super) fn start(self: &Arc<Self>, begin: Begin, log: LeasedLog, surface: Surface) -> SessionHandle {
         let Begin { cwd, mut state, last, servers, settings, settings_modes } = begin;
-        let id = lease.session.clone();
+        let id = log.session().clone();
         let models = settings.models().unwrap_or_else(|| self.models.clone());
         state.sandbox = policy::expected(&settings.seen().sandbox, surface.system.routes().spawn);
         let mut tools = tools::offered(surface.client.takes_questions());
@@ -51,7 +51,7 @@ impl Runtime {
         let memory = if last == 0 { Memory::empty() } else { Arc::default() };
         let folders = state.additional_directories.clone();
         let state = watch::Sender::new(state);
-        let log = SessionLog::new(self.store.clone(), lease, watchers.clone(), last, memory, state.clone());
+        let log = SessionLog::new(log, watchers.clone(), last, memory, state.clone());
         let grants = Arc::new(Grants::default());
         let controls = Controls::new(state, log.clone(), grants.clone(), settings.clone(), settings_modes);
         let gate = Gate::new(&id, surface.system, log.clone(), grants, settings, &cwd, folders);

@@ -57,11 +57,7 @@ impl SessionTask {
     }
 
     async fn work(mut self) -> Vec<oneshot::Sender<()>> {
-        // Yield so that the response to session creation is written first: once for serialising it,
-        // once for sending it.
-        for _ in 0..2 {
-            tokio::task::yield_now().await;
-        }
+        // This waits for a thread, so the response to session creation is written meanwhile.
         self.session.gate().sweep().await;
         while self.closing.is_empty() {
             let prompt = match self.waiting.pop_front() {

@@ -83,7 +83,7 @@ struct State {
     dropped: usize,
     end: Option<ShellEnd>,
     /// Whether the model knows of the end.
-    told: bool,
+    end_known: bool,
 }
 
 enum Order {
@@ -173,7 +173,7 @@ impl Shell {
     /// Takes the output since the last read. The end, if included, counts as known to the model.
     pub(crate) fn take(&self) -> UnreadOutput {
         let mut state = self.shared.lock();
-        state.told |= state.end.is_some();
+        state.end_known |= state.end.is_some();
         UnreadOutput { said: state.take_unread(), end: state.end.clone() }
     }
 
@@ -181,8 +181,8 @@ impl Shell {
     /// known to the model. The output stays unread.
     pub(super) fn take_ended(&self) -> Option<(String, String)> {
         let mut state = self.shared.lock();
-        let end = state.end.as_ref().filter(|_| !state.told)?.words();
-        state.told = true;
+        let end = state.end.as_ref().filter(|_| !state.end_known)?.words();
+        state.end_known = true;
         Some((end, format!("{}{}", state.unread, state.unfinished)))
     }
 

@@ -100,24 +100,38 @@ pub struct SessionRecord {
     pub cwd: AbsPath,
     /// Further directories it may work in.
     pub additional_directories: Vec<AbsPath>,
-    /// The model it last used.
-    pub model: String,
-    /// The agent mode it was last in.
-    pub mode: Mode,
-    /// The permission mode it was last in.
-    pub permission_mode: PermissionMode,
-    /// The last reasoning effort; `None` leaves it to the model.
-    pub effort: Option<Effort>,
+    /// What was last chosen for it.
+    pub controls: SessionControls,
     /// Its title, once it has one.
     pub title: Option<String>,
-    /// When it was created, in milliseconds since the epoch.
-    pub created_at: i64,
-    /// When it last changed, in milliseconds since the epoch.
-    pub updated_at: i64,
+    /// When it was created and last changed.
+    pub times: SessionTimes,
     /// The number of its last event; 0 when it has none.
     pub last_seq: u64,
     /// Whether it is archived.
     pub archived: bool,
+}
+
+/// What can be chosen for a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionControls {
+    /// The model's full id.
+    pub model: String,
+    /// The agent mode.
+    pub mode: Mode,
+    /// The permission mode.
+    pub permission_mode: PermissionMode,
+    /// The reasoning effort; `None` leaves it to the model.
+    pub effort: Option<Effort>,
+}
+
+/// When a session was created and last changed, in milliseconds since the epoch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SessionTimes {
+    /// When it was created.
+    pub created_at: i64,
+    /// When it last changed.
+    pub updated_at: i64,
 }
 
 /// The right to append to a session, held by one owner at a time.

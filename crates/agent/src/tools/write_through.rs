@@ -94,11 +94,11 @@ impl Change {
             let before = || was.map(Fingerprint::of);
             cx.session.files.written_blindly(&self.path, (taken == ReadBack::Unchanged).then(before));
         }
-        let (text, note, told) = match taken {
+        let (text, note, is_known) = match taken {
             ReadBack::Holds(text) => {
                 let note = self.reformatted(&text);
-                let told = note.lines().count() <= REFORMAT_LINES;
-                (text, note, told)
+                let is_known = note.lines().count() <= REFORMAT_LINES;
+                (text, note, is_known)
             }
             ReadBack::Unknown(note) => (self.after.clone(), note, false),
             // The write may stay unsaved for long: the editor has accepted it, but the editor's
@@ -111,7 +111,7 @@ impl Change {
             cx.session.files.set_stamp(&self.path, now);
         }
         cx.session.files.holds(&self.path, &text);
-        match whole && told {
+        match whole && is_known {
             true => cx.session.files.saw(&self.path, &text),
             false => cx.session.files.touched(&self.path),
         }
@@ -277,7 +277,8 @@ async fn in_the_project(cx: &ToolContext, path: &AbsPath, name: &str) -> Result<
 }
 
 /// Runs a query of the disk while the editor is being read; `None` unless reads go to the client.
-/// Yields first, so that the request to the editor is sent first.
+/// Yields first, so that the request to the editor is sent first. Only the time depends on that,
+/// so there is no signal for it through [`System`](system::System).
 pub(super) async fn beside_client<T>(cx: &ToolContext, look: impl Future<Output = T>) -> Option<T> {
     match cx.system.routes().read_text {
         Route::Client => {

@@ -45,16 +45,16 @@ impl Loops {
         u32::try_from(same / period).unwrap_or(u32::MAX)
     }
 
-    /// Records a round that was run; `told` is the warning that this module added to the results.
+    /// Records a round that was run; `warning` is what this module added to the results.
     pub(super) fn ran<'a>(
         &mut self,
         calls: impl Iterator<Item = &'a ToolCallRequest>,
         answered: impl Iterator<Item = &'a AnsweredCall>,
-        told: Option<&str>,
+        warning: Option<&str>,
     ) {
         let result = |call: &AnsweredCall| {
-            let text =
-                told.map_or_else(|| call.result.text.clone(), |told| call.result.text.replace(told, ""));
+            let text = warning
+                .map_or_else(|| call.result.text.clone(), |warning| call.result.text.replace(warning, ""));
             text.trim_end().replace(|char: char| char.is_ascii_digit(), "")
         };
         let results = answered.map(result).collect::<Vec<_>>().join("\n");
@@ -131,11 +131,15 @@ mod tests {
 
     #[test]
     fn the_model_is_warned_before_it_is_stopped() {
-        let told = [1, 2, 3, 4, 5].map(|times| warning(times, 5));
-        assert!(told[..2].iter().all(Option::is_none));
+        let warnings = [1, 2, 3, 4, 5].map(|times| warning(times, 5));
+        assert!(warnings[..2].iter().all(Option::is_none));
         assert!(
-            told[2].as_ref().is_some_and(|text| text.contains("3 times") && !text.contains("was stopped"))
+            warnings[2]
+                .as_ref()
+                .is_some_and(|text| text.contains("3 times") && !text.contains("was stopped"))
         );
-        assert!(told[4].as_ref().is_some_and(|text| text.contains("5 times") && text.contains("stopped")));
+        assert!(
+            warnings[4].as_ref().is_some_and(|text| text.contains("5 times") && text.contains("stopped"))
+        );
     }
 }

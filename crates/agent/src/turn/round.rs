@@ -116,7 +116,7 @@ impl Turn<'_> {
         says_nothing: bool,
         cut_at: Option<u64>,
     ) -> Result<Option<StopReason>, TurnError> {
-        tokio::task::yield_now().await;
+        messages_taken().await;
         if self.cancel.is_cancelled() {
             return Ok(Some(StopReason::Cancelled));
         }
@@ -148,9 +148,9 @@ impl Turn<'_> {
     ) -> Result<Option<StopReason>, TurnError> {
         let limit = self.session.settings().limits.identical_calls;
         let times = self.loops.times(requested.iter());
-        let told = loops::warning(times, limit);
-        if let (Some(last), Some(told)) = (candidates.last_mut(), &told) {
-            last.add_note(told.clone());
+        let warning = loops::warning(times, limit);
+        if let (Some(last), Some(warning)) = (candidates.last_mut(), &warning) {
+            last.add_note(warning.clone());
         }
         calls::record_and_resolve(self.session, &mut candidates, events).await?;
 
@@ -174,7 +174,7 @@ impl Turn<'_> {
             return Ok(Some(StopReason::MaxTurnRequests));
         }
         if let Some(Message::Assistant(answer)) = self.session.conversation().history().messages().last() {
-            self.loops.ran(requested.iter(), answer.calls(), told.as_deref());
+            self.loops.ran(requested.iter(), answer.calls(), warning.as_deref());
         }
         self.session.notify(SessionEvent::Phase(Phase::Thinking));
         Ok(None)
@@ -183,8 +183,7 @@ impl Turn<'_> {
     /// Adds waiting steering messages to the conversation before the next request. Each is settled
     /// once it is recorded, or rejected if a hook denies it.
     async fn take_steering(&mut self) -> Result<(), TurnError> {
-        // Let the task that owns this turn process the messages received by now.
-        tokio::task::yield_now().await;
+        messages_taken().await;
         while let Some(said) = self.controls.steering().next() {
             self.session.stored().await?;
             let (content, denial) = self.ask_hooks(said.content.clone()).await;
@@ -199,6 +198,12 @@ impl Turn<'_> {
         }
         Ok(())
     }
+}
+
+/// Lets the session's task take the messages received by now, such as a cancel or steering. A yield
+/// also runs the connection's tasks, which may be about to send one; a signal could not do that.
+async fn messages_taken() {
+    tokio::task::yield_now().await;
 }
 
 fn stop_reason(stop: ModelStop) -> StopReason {

@@ -220,7 +220,7 @@ impl Turn<'_> {
         id: &CompactionId,
     ) -> (Written, Usage) {
         let mut stream = bounded::ask(with.model, request);
-        let (mut text, mut told, mut usage) = (String::new(), 0, Usage::default());
+        let (mut text, mut emitted, mut usage) = (String::new(), 0, Usage::default());
         let mut paragraphs = Paragraphs::default();
         let written = loop {
             let event = next(&mut stream, self.cancel).await;
@@ -243,9 +243,9 @@ impl Turn<'_> {
                     text.push_str(paragraphs.push(&more));
                     text.push_str(&more);
                     // Emits whole lines: a summary needs no word-by-word streaming.
-                    if let Some(end) = text.rfind('\n').filter(|end| *end >= told) {
-                        self.session.notify(step(id, CompactionStep::Text(text[told..=end].to_owned())));
-                        told = end + 1;
+                    if let Some(end) = text.rfind('\n').filter(|end| *end >= emitted) {
+                        self.session.notify(step(id, CompactionStep::Text(text[emitted..=end].to_owned())));
+                        emitted = end + 1;
                     }
                 }
                 Some(Ok(ModelEvent::Usage(now))) => usage = now,

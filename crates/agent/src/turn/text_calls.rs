@@ -24,7 +24,7 @@ impl CallFilter {
             _ if info.disclosure.is_some() => None,
             CallsAsText::Off => None,
             CallsAsText::On => Some(CallForms::Any),
-            CallsAsText::Auto if info.native_calls => Some(CallForms::Marked),
+            CallsAsText::Auto if info.dialect.native_calls => Some(CallForms::Marked),
             CallsAsText::Auto => Some(CallForms::Any),
         };
         Self { forms, hold: Hold::new(forms) }

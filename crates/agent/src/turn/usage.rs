@@ -46,7 +46,7 @@ impl Turn<'_> {
         UsageUpdate {
             model: model.info().id.clone(),
             context_used: context,
-            context_size: model.info().context_size,
+            context_size: model.info().limits.context_size,
             total,
             turn: self.progress.usage,
             counted: None,

@@ -5,8 +5,8 @@ use crate::stage::{Setting, Stage, stage_on};
 use agent::fake::{FakeClient, FakeModel, FakeModels, Reply, said};
 use agent::{
     Compaction, CompactionStep, Content, ContextLimits, Limits, Message, ModelError, ModelEvent, ModelInfo,
-    ModelRequest, ModelStop, OpenSession, PermissionMode, Runtime, RuntimeOptions, SessionEvent, StopReason,
-    Surface, TurnError,
+    ModelLimits, ModelRequest, ModelStop, OpenSession, PermissionMode, Runtime, RuntimeOptions, SessionEvent,
+    StopReason, Surface, TurnError,
 };
 use serde_json::json;
 use std::sync::Arc;
@@ -35,9 +35,7 @@ fn info(disclosure: Option<&str>) -> ModelInfo {
         id: "fake/model".to_owned(),
         name: "Fake".to_owned(),
         description: None,
-        context_size: WINDOW,
-        max_output: 4_096,
-        images: false,
+        limits: ModelLimits { context_size: WINDOW, max_output: 4_096, silence: None },
         disclosure: disclosure.map(str::to_owned),
         ..ModelInfo::default()
     }
@@ -160,8 +158,8 @@ async fn repeated_reads_are_left_out_before_anything_is_summed_up() {
         })
         .collect();
     assert_eq!(results, [true, true, false]);
-    let told = |event: &SessionEvent| matches!(event, SessionEvent::Notice { title, .. } if title.starts_with("Left old results out of the requests to the model: 1,"));
-    assert!(stage.client.events().iter().any(told));
+    let is_notice = |event: &SessionEvent| matches!(event, SessionEvent::Notice { title, .. } if title.starts_with("Left old results out of the requests to the model: 1,"));
+    assert!(stage.client.events().iter().any(is_notice));
 }
 
 #[tokio::test]
@@ -205,8 +203,8 @@ async fn what_cannot_be_summed_up_is_left_out_in_the_end_and_the_user_is_told() 
     stage.prompt(&long(6_000)).await.unwrap();
     let last = stage.model.requests().last().unwrap().clone();
     assert!(first(&last).contains("left out, because it no longer fits"), "{}", first(&last));
-    let told = |event: &SessionEvent| matches!(event, SessionEvent::Notice { title, .. } if title.contains("no longer sent to the model"));
-    assert!(stage.client.events().iter().any(told));
+    let is_notice = |event: &SessionEvent| matches!(event, SessionEvent::Notice { title, .. } if title.contains("no longer sent to the model"));
+    assert!(stage.client.events().iter().any(is_notice));
 }
 
 #[tokio::test]

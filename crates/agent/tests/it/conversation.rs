@@ -3,7 +3,7 @@
 use crate::stage::{Setting, stage, stage_on};
 use agent::fake::{FakeModel, Reply};
 use agent::{
-    Content, Limits, Message, Mode, ModelCall, ModelEvent, ModelInfo, ModelStop, PermissionMode,
+    Content, Limits, Message, Mode, ModelCall, ModelEvent, ModelInfo, ModelLimits, ModelStop, PermissionMode,
     SessionEvent, StopReason, ToolStatus, TurnError,
 };
 use serde_json::json;
@@ -148,9 +148,7 @@ async fn a_stand_in_says_so_in_its_first_message_once() {
         id: "offline/x".into(),
         name: "X".into(),
         description: None,
-        context_size: 1,
-        max_output: 1,
-        images: false,
+        limits: ModelLimits { context_size: 1, max_output: 1, silence: None },
         disclosure: Some("No language model here.".into()),
         ..ModelInfo::default()
     };

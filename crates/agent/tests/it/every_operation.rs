@@ -2,7 +2,9 @@
 //! the model with its stream, the client or a tool source fails, for every N of a session that uses
 //! all of them. After each run the guarantees are checked.
 
-use crate::faulty::{Fault, FaultyClient, FaultyModel, FaultyStore, FaultySystem, Plan, call, told_whole};
+use crate::faulty::{
+    Fault, FaultyClient, FaultyModel, FaultyStore, FaultySystem, Plan, assert_complete, call,
+};
 use agent::fake::MemoryStore;
 use agent::{
     Access, AnyCall, AnyTool, CompactionStep, Content, CreateSession, Description, Effect, ModelEvent,
@@ -127,7 +129,7 @@ struct World {
     plan: Arc<Plan>,
     stored: Arc<MemoryStore>,
     files: Arc<FakeSystem>,
-    told: Arc<Mutex<Vec<SessionEvent>>>,
+    notified: Arc<Mutex<Vec<SessionEvent>>>,
     acts: Arc<Mutex<Vec<String>>>,
 }
 
@@ -143,7 +145,7 @@ impl World {
             plan,
             stored: Arc::default(),
             files: Arc::new(files),
-            told: Arc::default(),
+            notified: Arc::default(),
             acts: Arc::default(),
         }
     }
@@ -165,7 +167,7 @@ impl World {
 
     fn surface(&self, plan: &Arc<Plan>) -> Surface {
         let system = FaultySystem { inner: self.files.clone(), plan: plan.clone() };
-        let client = FaultyClient { plan: plan.clone(), events: self.told.clone() };
+        let client = FaultyClient { plan: plan.clone(), events: self.notified.clone() };
         Surface { client: Arc::new(client), system: Arc::new(system) }
     }
 
@@ -180,8 +182,8 @@ impl World {
         effects
     }
 
-    fn told(&self) -> Vec<SessionEvent> {
-        self.told.lock().unwrap().clone()
+    fn notified(&self) -> Vec<SessionEvent> {
+        self.notified.lock().unwrap().clone()
     }
 }
 
@@ -230,8 +232,8 @@ fn one_result_each(events: &[SessionEvent], when: &str) {
 fn kept(world: &World, events: &[SessionEvent], answered: &[String], when: &str) {
     let stored: Vec<_> = events.iter().filter_map(mark).collect();
     let mut rest = stored.iter();
-    for told in world.told().iter().filter_map(mark) {
-        assert!(rest.any(|stored| *stored == told), "{when}: `{told}` was told and is lost: {stored:#?}");
+    for sent in world.notified().iter().filter_map(mark) {
+        assert!(rest.any(|stored| *stored == sent), "{when}: `{sent}` was sent and is lost: {stored:#?}");
     }
     for text in answered {
         let said = |event: &&SessionEvent| matches!(event, SessionEvent::UserMessage { content, .. } if content == &[Content::text(text)]);
@@ -310,7 +312,7 @@ async fn run(fault: Fault, cancels: bool, at: usize) -> bool {
     let world = World::new(plan.clone());
     let when = format!("{fault:?} at operation {at}{}", if cancels { ", cancelled" } else { "" });
     let (id, answered) = live(&world, cancels, &when).await;
-    told_whole(&world.told(), &when);
+    assert_complete(&world.notified(), &when);
     let reached = plan.came();
 
     let none = Plan::none();

@@ -99,11 +99,11 @@ fn thirty_rounds_begin_the_same() {
     assert_eq!(asked.len(), 60);
     append_only(&asked).unwrap();
     assert_eq!(asked.last().unwrap().shortened, 1, "it was summed up once");
-    let told = format!("{:?}", asked.last().unwrap().request.messages);
+    let messages = format!("{:?}", asked.last().unwrap().request.messages);
     for what in
         ["Mode: Plan", "Mode: Edit", "2026-11-24", "mcp__s__two", "No longer there: mcp__s__one", "Use tabs."]
     {
-        assert!(told.contains(what), "{what}");
+        assert!(messages.contains(what), "{what}");
     }
 }
 
@@ -138,16 +138,16 @@ fn what_is_told_stands_before_what_the_user_says() {
         };
         content.iter().map(text).collect()
     };
-    let [told, said] = &texts(0)[..] else { panic!("{:?}", texts(0)) };
+    let [briefing, said] = &texts(0)[..] else { panic!("{:?}", texts(0)) };
     for what in
         ["<environment>", "Folder: /w", "Date: 2026-11-23", "Mode: Edit", "<instructions file=\"AGENTS.md\">"]
     {
-        assert!(told.contains(what), "{what}: {told}");
+        assert!(briefing.contains(what), "{what}: {briefing}");
     }
     assert_eq!(said, "prompt");
-    let [told, said] = &texts(1)[..] else { panic!("{:?}", texts(1)) };
-    assert!(told.starts_with("<environment_update>") && told.contains("Mode: Plan"), "{told}");
-    assert!(!told.contains("2026-11-23") && !told.contains("Use tabs."), "{told}");
+    let [briefing, said] = &texts(1)[..] else { panic!("{:?}", texts(1)) };
+    assert!(briefing.starts_with("<environment_update>") && briefing.contains("Mode: Plan"), "{briefing}");
+    assert!(!briefing.contains("2026-11-23") && !briefing.contains("Use tabs."), "{briefing}");
     assert_eq!(said, "prompt");
     assert_eq!(texts(2), ["prompt"], "nothing is told twice");
 }

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use system::{AbsPath, FakeSystem};
 
 /// Returns the durable events that the client received.
-fn told(stage: &Stage) -> Vec<SessionEvent> {
+fn notified(stage: &Stage) -> Vec<SessionEvent> {
     stage.client.events().into_iter().filter(SessionEvent::is_durable).collect()
 }
 
@@ -26,12 +26,12 @@ async fn events_that_are_recorded_at_the_same_time_are_told_in_the_order_of_thei
     // The prompt is stored by now, but the store has not acknowledged it.
     stage.session.set_title("Mine".to_owned()).await.unwrap();
     prompt.inserted().await.unwrap();
-    assert_eq!(told(&stage), stage.stored().await);
+    assert_eq!(notified(&stage), stage.stored().await);
     let last = stage.runtime.record(stage.session.id()).await.unwrap().last_seq;
     assert_eq!(stage.session.at_rest(|| {}).0, last, "the number of the last one never goes back");
     prompt.cancel();
     prompt.settled().await.unwrap();
-    assert_eq!(told(&stage), stage.stored().await);
+    assert_eq!(notified(&stage), stage.stored().await);
 }
 
 #[tokio::test]
@@ -41,9 +41,9 @@ async fn what_was_stored_and_not_acknowledged_is_told_before_what_follows() {
     stage.store.trip_after(0, true);
     let failed = stage.prompt("first").await;
     assert!(matches!(failed, Err(TurnError::Store(StoreError::Io(_)))), "{failed:?}");
-    assert_eq!((told(&stage), stage.session.state().title), (Vec::new(), None));
+    assert_eq!((notified(&stage), stage.session.state().title), (Vec::new(), None));
     stage.prompt("second").await.unwrap();
-    assert_eq!(told(&stage), stage.stored().await);
+    assert_eq!(notified(&stage), stage.stored().await);
     assert_eq!(stage.session.state().title.as_deref(), Some("first"));
     assert_eq!(stage.model.requests()[1].messages.len(), 2, "both prompts");
 }

@@ -4,8 +4,8 @@
 use crate::stage::{Setting, Stage, stage_on};
 use agent::fake::{FakeClient, FakeModel, FakeModels, Reply, said};
 use agent::{
-    Content, ContextLimits, Limits, Message, ModelEvent, ModelInfo, ModelRequest, ModelStop, OpenSession,
-    Runtime, RuntimeOptions, Surface,
+    Content, ContextLimits, Limits, Message, ModelEvent, ModelInfo, ModelLimits, ModelRequest, ModelStop,
+    OpenSession, Runtime, RuntimeOptions, Surface,
 };
 use std::sync::Arc;
 
@@ -16,9 +16,7 @@ fn info() -> ModelInfo {
         id: "fake/model".to_owned(),
         name: "Fake".to_owned(),
         description: None,
-        context_size: CONTEXT,
-        max_output: 4_096,
-        images: false,
+        limits: ModelLimits { context_size: CONTEXT, max_output: 4_096, silence: None },
         disclosure: None,
         ..ModelInfo::default()
     }

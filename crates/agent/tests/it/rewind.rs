@@ -69,9 +69,9 @@ async fn a_rewind_restores_what_tools_changed_and_a_redo_undoes_it() {
     ])
     .await;
     let checkpoints = stage.runtime.checkpoints(stage.session.id()).await.unwrap();
-    let told: Vec<_> = checkpoints.iter().map(|c| (c.turn, c.prompt.as_str(), names(&c.files))).collect();
+    let listed: Vec<_> = checkpoints.iter().map(|c| (c.turn, c.prompt.as_str(), names(&c.files))).collect();
     assert_eq!(
-        told,
+        listed,
         [
             (2, "turn 2", vec!["/w/a.txt"]),
             (3, "turn 3", vec!["/w/new.txt"]),
@@ -102,8 +102,8 @@ async fn a_rewind_restores_what_tools_changed_and_a_redo_undoes_it() {
     assert_eq!(stage.session.rewind(RewindTarget::Redo).await, Err(RewindError::NothingToRedo));
     let no_turn = Err(RewindError::NoTurn { turn: 6, last: 5 });
     assert_eq!(stage.session.rewind(RewindTarget::Turn(6)).await, no_turn);
-    let told = end(&stage).await;
-    let notes = told.iter().filter(|message| {
+    let messages = end(&stage).await;
+    let notes = messages.iter().filter(|message| {
         matches!(message, Message::User(content) if matches!(&content[..], [Content::Text(text)] if text.starts_with("[The user")))
     });
     assert_eq!(notes.count(), 4, "the model knows");

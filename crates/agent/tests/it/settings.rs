@@ -175,14 +175,14 @@ async fn a_mode_follows_the_settings_until_somebody_chooses_one() {
     // Messages are taken in order: once this is done, the change was heeded.
     stage.session.set_title("s".to_owned()).await.unwrap();
     assert_eq!(modes(), PermissionMode::Argus);
-    let told = |mode| stage.client.events().contains(&SessionEvent::PermissionModeChanged(mode));
-    assert!(told(PermissionMode::Argus));
+    let was_notified = |mode| stage.client.events().contains(&SessionEvent::PermissionModeChanged(mode));
+    assert!(was_notified(PermissionMode::Argus));
     stage.session.set_permission_mode(PermissionMode::Guardian).await.unwrap();
     stage.settings.set(|options| options.start.permission_mode = PermissionMode::Prometheus);
     stage.runtime.settings_changed();
     stage.session.set_title("t".to_owned()).await.unwrap();
     assert_eq!(modes(), PermissionMode::Guardian);
-    assert!(!told(PermissionMode::Prometheus));
+    assert!(!was_notified(PermissionMode::Prometheus));
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 //! are not affected.
 
 use crate::faulty::{
-    Fault, FaultyClient, FaultyModel, FaultyStore, FaultySystem, Plan, short_turn, told_whole,
+    Fault, FaultyClient, FaultyModel, FaultyStore, FaultySystem, Plan, assert_complete, short_turn,
 };
 use agent::{
     Content, CreateSession, PermissionMode, Runtime, RuntimeOptions, SessionEvent, SessionHandle,
@@ -118,7 +118,7 @@ async fn run(seam: Seam, fault: Fault, at: usize) -> bool {
         Ok(StopReason::EndTurn),
         "{seam:?} {fault:?} {at}: {faulted:?} {again:?}"
     );
-    told_whole(&client.told(), "");
+    assert_complete(&client.events(), "");
     tokio::time::timeout(DEADLINE, world.runtime.shutdown()).await.expect("it closes in time");
     true
 }
@@ -159,8 +159,8 @@ async fn what_a_call_is_about_is_looked_at_while_the_answer_is_stored() {
     };
     tokio::time::timeout(DEADLINE, looked).await.expect("the file is looked at though nothing is stored");
     assert_eq!(of_the_file(), ["resolve"]);
-    let told = client.told().iter().any(|event| matches!(event, SessionEvent::ToolCall(_)));
-    assert!(!told, "the call is announced when it is stored");
+    let announced = client.events().iter().any(|event| matches!(event, SessionEvent::ToolCall(_)));
+    assert!(!announced, "the call is announced when it is stored");
     turn.cancel();
     let _ = turn.settled().await;
 }
@@ -212,7 +212,7 @@ async fn cancel_in(seam: Seam, at: usize) -> bool {
     assert_eq!(turn.settled().await.unwrap().stop_reason, StopReason::Cancelled, "{seam:?} {at}");
     assert!(begun.elapsed() < Duration::from_millis(500), "{seam:?} {at}: {:?}", begun.elapsed());
     assert_eq!(prompt(&session).await, Ok(StopReason::EndTurn));
-    told_whole(&client.told(), "");
+    assert_complete(&client.events(), "");
     true
 }
 

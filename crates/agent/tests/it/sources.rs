@@ -150,8 +150,11 @@ async fn tools_join_and_leave_between_rounds_and_a_broken_source_harms_nobody() 
     let listed = |name: &str| requests[0].tools.iter().filter(|tool| tool.name == name).count();
     assert_eq!(["mcp__a__gone", "mcp__a__late", "bash"].map(listed), [1, 0, 1]);
     assert!(requests.iter().all(|request| request.tools == requests[0].tools), "the list is frozen");
-    let told = format!("{:?}", requests[1].messages.last());
-    assert!(told.contains("mcp__a__late") && told.contains("No longer there: mcp__a__gone"), "{told}");
+    let messages = format!("{:?}", requests[1].messages.last());
+    assert!(
+        messages.contains("mcp__a__late") && messages.contains("No longer there: mcp__a__gone"),
+        "{messages}"
+    );
     let ends: Vec<_> = client
         .events()
         .into_iter()
@@ -238,8 +241,8 @@ async fn what_a_source_offers_because_of_a_call_it_offers_in_the_next_process_to
     session.prompt(vec![Content::text("and?")]).await.unwrap();
     let request = &model.requests()[0];
     assert_eq!(request.tools, asked.requests()[0].tools, "the next process lists the same");
-    let told = format!("{:?}", request.messages);
-    assert_eq!(told.matches("mcp__s__second").count(), 1, "and says once what came since: {told}");
+    let messages = format!("{:?}", request.messages);
+    assert_eq!(messages.matches("mcp__s__second").count(), 1, "and says once what came since: {messages}");
 }
 
 #[tokio::test]

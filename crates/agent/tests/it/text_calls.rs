@@ -3,8 +3,8 @@
 use crate::stage::{Setting, Stage, stage, stage_on};
 use agent::fake::{FakeModel, MemoryStore, Reply};
 use agent::{
-    Limits, Message, ModelError, ModelEvent, ModelInfo, ModelStop, PermissionMode, Reasoning, SessionEvent,
-    StopReason, ToolStatus, TurnError,
+    Limits, Message, ModelDialect, ModelError, ModelEvent, ModelInfo, ModelLimits, ModelStop, PermissionMode,
+    Reasoning, SessionEvent, StopReason, ToolStatus, TurnError,
 };
 use serde_json::json;
 use std::sync::Arc;
@@ -60,8 +60,8 @@ async fn a_quotation_stays_text() {
 async fn of_a_model_that_calls_natively_only_marks_are_calls() {
     let info = ModelInfo {
         id: "fake/native".into(),
-        context_size: 100_000,
-        native_calls: true,
+        limits: ModelLimits { context_size: 100_000, ..ModelLimits::default() },
+        dialect: ModelDialect { native_calls: true, reasoning_field: None },
         ..ModelInfo::default()
     };
     let marked = format!("<tool_call>{CALL}</tool_call>");

@@ -71,7 +71,7 @@ pub(super) fn body(input: &BodyInput<'_>) -> Vec<u8> {
         }
     }
     let max_tokens = input.max_output();
-    let effort = quirks.effort(&EFFORT, request.reasoning_effort.as_deref(), &info.efforts);
+    let effort = quirks.effort(&EFFORT, request.reasoning_effort.as_deref(), &info.abilities.efforts);
     let thinking = thinking(model, effort, max_tokens, quirks);
     let adaptive = matches!(thinking, Some(Thinking::Adaptive { .. }));
     let output_config = OutputConfig {
@@ -316,7 +316,7 @@ struct OutputFormat<'a> {
 mod tests {
     use super::*;
     use crate::{anthropic, fixture};
-    use agent::{ModelInfo, ModelRequest};
+    use agent::ModelRequest;
 
     #[test]
     fn a_conversation_with_every_kind_of_content_is_converted() {
@@ -348,7 +348,8 @@ mod tests {
             reasoning_effort: effort.map(str::to_owned),
             ..ModelRequest::default()
         };
-        let info = ModelInfo { max_output: 128_000, ..fixture::info(true) };
+        let mut info = fixture::info(true);
+        info.limits.max_output = 128_000;
         let body = fixture::body(&anthropic::FORMAT, &request, &info, model);
         let mut body: serde_json::Map<String, Value> = serde_json::from_slice(&body).unwrap();
         assert_eq!(body["max_tokens"], max_output);

@@ -12,7 +12,7 @@ use crate::{
     model_table::{self, is_near, size},
     remote::{self, Remote, RemoteModel, WireTarget},
 };
-use agent::{LanguageModel, ModelError, ModelInfo, ToolProfile};
+use agent::{LanguageModel, ModelAbilities, ModelError, ModelInfo, ModelLimits, ToolProfile};
 use reqwest::Url;
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -106,12 +106,12 @@ impl Catalog {
         let targets: Result<Vec<_>, _> =
             route.wires.iter().map(|wire| target(&route, *wire, model)).collect();
         if let Some(reported) = self.refused_options.of(route.base_url, model).context_size {
-            info.context_size = info.context_size.min(reported);
+            info.limits.context_size = info.limits.context_size.min(reported);
         }
         let usual = if is_near(route.base_url) { limits::SILENCE_NEAR } else { limits::SILENCE };
         let idle = route.vendor.silence.or(options.attempts.silence).unwrap_or(usual);
-        info.silence = Some(idle);
-        let is_guided = info.profile == ToolProfile::Guided;
+        info.limits.silence = Some(idle);
+        let is_guided = info.abilities.profile == ToolProfile::Guided;
         let model = Arc::new(RemoteModel(Arc::new(Remote {
             info,
             base_url: route.base_url.to_owned(),
@@ -166,17 +166,23 @@ pub(super) fn local_info(local: &LocalModel) -> ModelInfo {
 /// was not reported is guessed, capped by the model's maximum.
 pub(super) fn with_reported(known: ModelInfo, model: &LocalModel) -> ModelInfo {
     let LocalModel { server, reported } = model;
-    let guess = known.context_size.min(reported.max_context.unwrap_or(u64::MAX));
+    let guess = known.limits.context_size.min(reported.max_context.unwrap_or(u64::MAX));
     let context_size = reported.context_size.unwrap_or(guess);
-    let parameters = reported.parameters.or(known.parameters);
+    let parameters = reported.parameters.or(known.abilities.parameters);
     // A user's own server shares its context between input and output.
     let most = if server.kind.is_some() { context_size / 4 } else { context_size };
     ModelInfo {
-        context_size,
-        max_output: reported.max_output.unwrap_or(known.max_output).min(most),
-        images: known.images || reported.images,
-        parameters,
-        profile: size::profile(context_size, parameters),
+        limits: ModelLimits {
+            context_size,
+            max_output: reported.max_output.unwrap_or(known.limits.max_output).min(most),
+            ..known.limits
+        },
+        abilities: ModelAbilities {
+            images: known.abilities.images || reported.images,
+            parameters,
+            profile: size::profile(context_size, parameters),
+            ..known.abilities
+        },
         ..known
     }
 }

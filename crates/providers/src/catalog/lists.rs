@@ -135,9 +135,11 @@ impl Catalog {
     }
 
     /// Overrides the tool profile with the configured one, if any.
-    fn with_profile(&self, info: ModelInfo) -> ModelInfo {
-        let profile = self.options().tool_profile.unwrap_or(info.profile);
-        ModelInfo { profile, ..info }
+    fn with_profile(&self, mut info: ModelInfo) -> ModelInfo {
+        if let Some(profile) = self.options().tool_profile {
+            info.abilities.profile = profile;
+        }
+        info
     }
 
     /// Returns what is known of a model on this machine.

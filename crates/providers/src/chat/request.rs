@@ -72,7 +72,11 @@ pub(super) fn body(input: &BodyInput<'_>) -> Vec<u8> {
         tools: tools.as_deref(),
         max_tokens: (visible && !(prefers_all && in_all)).then_some(limit),
         max_completion_tokens: (in_all && (prefers_all || !visible)).then_some(limit),
-        reasoning_effort: quirks.effort(&EFFORT, request.reasoning_effort.as_deref(), &info.efforts),
+        reasoning_effort: quirks.effort(
+            &EFFORT,
+            request.reasoning_effort.as_deref(),
+            &info.abilities.efforts,
+        ),
         prompt_cache_key: request.cache_key.as_deref().filter(|_| is_openai && quirks.accepts(&CACHE_KEY)),
         response_format: request.answer_schema.as_ref().filter(|_| quirks.accepts(&SCHEMA)).map(|schema| {
             ResponseFormat {

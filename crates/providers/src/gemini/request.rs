@@ -106,9 +106,11 @@ fn thinking(
     let requested = request.reasoning_effort.as_deref();
     let has_levels = version >= (3, 0);
     let level =
-        quirks.effort(&LEVEL, requested, &info.efforts).filter(|_| has_levels).map(|level| match level {
-            "low" | "medium" => level,
-            _ => "high",
+        quirks.effort(&LEVEL, requested, &info.abilities.efforts).filter(|_| has_levels).map(|level| {
+            match level {
+                "low" | "medium" => level,
+                _ => "high",
+            }
         });
     let budget = quirks.effort(&BUDGET, requested, &[]).filter(|_| !has_levels).map(|effort| match effort {
         "low" => 4_096,

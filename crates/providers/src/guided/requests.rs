@@ -49,7 +49,7 @@ impl Requests {
     /// # Errors
     /// Those of the model.
     pub(super) async fn ask(&mut self, messages: Vec<Message>, most: u64) -> Result<String, ModelError> {
-        let most = most.min(self.model.info().max_output);
+        let most = most.min(self.model.info().limits.max_output);
         self.send(SYSTEM, messages, None, most, false).await
     }
 

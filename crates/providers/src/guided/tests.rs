@@ -3,7 +3,8 @@
 use super::GuidedModel;
 use agent::{
     AnsweredCall, AssistantMessage, Content, LanguageModel, Message, ModelCall, ModelError, ModelEvent,
-    ModelInfo, ModelRequest, ModelStop, ToolCallId, ToolCallRequest, ToolResult, ToolSpec, Usage,
+    ModelInfo, ModelLimits, ModelRequest, ModelStop, ToolCallId, ToolCallRequest, ToolResult, ToolSpec,
+    Usage,
 };
 use futures::{StreamExt, stream, stream::BoxStream};
 use serde_json::{Value, json};
@@ -96,7 +97,10 @@ async fn run_until(
     answers: &[&'static str],
 ) -> (Answer, Vec<ModelRequest>) {
     let model = Arc::new(Scripted {
-        info: ModelInfo { max_output: 4_096, ..ModelInfo::default() },
+        info: ModelInfo {
+            limits: ModelLimits { max_output: 4_096, ..ModelLimits::default() },
+            ..ModelInfo::default()
+        },
         answers: Mutex::new(answers.iter().copied().collect()),
         requests: Mutex::default(),
         stop,

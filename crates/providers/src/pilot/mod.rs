@@ -32,7 +32,9 @@ mod uri;
 mod verbs;
 mod write;
 
-use agent::{LanguageModel, Message, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelStop, Usage};
+use agent::{
+    LanguageModel, Message, ModelError, ModelEvent, ModelInfo, ModelLimits, ModelRequest, ModelStop, Usage,
+};
 use futures::{StreamExt as _, stream, stream::BoxStream};
 use parse::Parsed;
 pub(crate) use progress::Call;
@@ -69,9 +71,11 @@ impl Default for OfflinePilot {
                 id: ID.to_owned(),
                 name: "Offline pilot (no language model)".to_owned(),
                 description: Some(text.to_owned()),
-                context_size: limits::CONTEXT_TOKENS,
-                max_output: limits::OUTPUT_TOKENS,
-                images: false,
+                limits: ModelLimits {
+                    context_size: limits::CONTEXT_TOKENS,
+                    max_output: limits::OUTPUT_TOKENS,
+                    silence: None,
+                },
                 disclosure: Some(disclosure.to_owned()),
                 ..ModelInfo::default()
             },

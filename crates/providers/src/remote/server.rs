@@ -42,11 +42,9 @@ impl Remote {
     /// Builds the body of a request.
     pub(crate) fn body(&self, request: &ModelRequest, quirks: &ModelQuirks) -> Bytes {
         let target = &self.targets[self.target(quirks)];
-        let info = ModelInfo {
-            images: self.info.images && !quirks.no_images,
-            max_output: self.info.max_output.min(quirks.max_output.unwrap_or(u64::MAX)),
-            ..self.info.clone()
-        };
+        let mut info = self.info.clone();
+        info.abilities.images &= !quirks.no_images;
+        info.limits.max_output = info.limits.max_output.min(quirks.max_output.unwrap_or(u64::MAX));
         let model = &target.peer.model;
         let is_openai = target.is_openai();
         let input = BodyInput { request, info: &info, model, quirks, is_openai };
@@ -86,7 +84,7 @@ impl Remote {
             quirks.no_tools = true;
             return RefusalRemedy::Rebuild;
         }
-        if self.info.images && !quirks.no_images && has_images(sent) && refusal.concerns_images() {
+        if self.info.abilities.images && !quirks.no_images && has_images(sent) && refusal.concerns_images() {
             quirks.no_images = true;
             return RefusalRemedy::Rebuild;
         }

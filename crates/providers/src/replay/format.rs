@@ -34,9 +34,9 @@ impl Header {
         Self {
             tiller_recording: VERSION,
             model: info.id.clone(),
-            context_size: info.context_size,
-            max_output: info.max_output,
-            images: info.images,
+            context_size: info.limits.context_size,
+            max_output: info.limits.max_output,
+            images: info.abilities.images,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Plays back a recording.
 
 use super::format::{Exchange, Header, VERSION};
-use agent::{LanguageModel, ModelError, ModelEvent, ModelInfo, ModelRequest};
+use agent::{LanguageModel, ModelAbilities, ModelError, ModelEvent, ModelInfo, ModelLimits, ModelRequest};
 use futures::{
     StreamExt,
     stream::{self, BoxStream},
@@ -56,9 +56,12 @@ impl ReplayModel {
                 exchanges.len(),
                 header.model
             )),
-            context_size: header.context_size,
-            max_output: header.max_output,
-            images: header.images,
+            limits: ModelLimits {
+                context_size: header.context_size,
+                max_output: header.max_output,
+                silence: None,
+            },
+            abilities: ModelAbilities { images: header.images, ..ModelAbilities::default() },
             disclosure: Some(format!(
                 "This session plays back recorded answers of {} from {path}; no model is used.",
                 header.model

@@ -52,7 +52,7 @@ pub(super) fn body(input: &BodyInput<'_>) -> Vec<u8> {
     }
     let reasons = reasons(model) && quirks.accepts(&REASONING);
     let reasoning = ReasoningOptions {
-        effort: quirks.effort(&EFFORT, request.reasoning_effort.as_deref(), &info.efforts),
+        effort: quirks.effort(&EFFORT, request.reasoning_effort.as_deref(), &info.abilities.efforts),
         summary: quirks.accepts(&SUMMARY).then_some("auto"),
     };
     let tools = tools(&request.tools);
@@ -63,7 +63,7 @@ pub(super) fn body(input: &BodyInput<'_>) -> Vec<u8> {
         tools: tools.as_deref(),
         max_output_tokens: request
             .max_output
-            .map(|limit| limit.min(info.max_output).max(1))
+            .map(|limit| limit.min(info.limits.max_output).max(1))
             .filter(|_| quirks.accepts(&MAX_TOKENS)),
         reasoning: Some(reasoning)
             .filter(|options| reasons && (options.effort.is_some() || options.summary.is_some())),

@@ -231,8 +231,8 @@ async fn a_context_size_stated_in_a_refusal_applies_from_then_on() {
     let faker = Faker::start(vec![vec![Faker::status("400 X", "", long)]]).await;
     let catalog = at(&faker, Wire::Chat);
     let model = catalog.get("own/m").await.unwrap();
-    assert_eq!(model.info().context_size, 128_000);
+    assert_eq!(model.info().limits.context_size, 128_000);
     assert!(ask(&*model, request("hi")).await.starts_with("error: ContextOverflow"));
-    assert_eq!(catalog.get("own/m").await.unwrap().info().context_size, 16_384);
-    assert_eq!(catalog.get("own/other").await.unwrap().info().context_size, 128_000);
+    assert_eq!(catalog.get("own/m").await.unwrap().info().limits.context_size, 16_384);
+    assert_eq!(catalog.get("own/other").await.unwrap().info().limits.context_size, 128_000);
 }

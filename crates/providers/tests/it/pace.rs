@@ -57,7 +57,7 @@ async fn local_servers_get_a_longer_silence_timeout_and_a_providers_setting_take
         let own = VendorOptions { silence: own.map(seconds), ..vendor(base.to_owned(), Wire::Auto) };
         options.vendors.custom.insert("mine".to_owned(), own);
         let model = catalog(options).get("mine/m").await.unwrap();
-        assert_eq!(model.info().silence, Some(expected), "{base} {general:?}");
+        assert_eq!(model.info().limits.silence, Some(expected), "{base} {general:?}");
     }
     assert!(SILENCE_NEAR > SILENCE);
 }

@@ -61,7 +61,7 @@ async fn recorded_answers_are_played_back_in_order() {
 
     let catalog = replaying(files);
     let replay = catalog.get("replay/a.jsonl").await.unwrap();
-    assert_eq!(replay.info().context_size, 400_000);
+    assert_eq!(replay.info().limits.context_size, 400_000);
     assert!(replay.info().disclosure.as_deref().unwrap().contains("no model is used"));
     assert_eq!(answer(&*replay).await, first);
     assert!(answer(&*replay).await.contains("cancelled"));

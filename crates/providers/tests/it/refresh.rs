@@ -65,7 +65,7 @@ async fn a_downloaded_catalogue_is_stored_and_used_by_later_catalogs() {
     assert_eq!(after.catalogue_source().await, got);
     assert_eq!(price(&after).await, Some(7.0));
     let model = after.get("openai/gpt-5.6-sol").await.unwrap();
-    assert_eq!((model.info().context_size, model.info().images), (2_000_000, false));
+    assert_eq!((model.info().limits.context_size, model.info().abilities.images), (2_000_000, false));
 }
 
 #[tokio::test]

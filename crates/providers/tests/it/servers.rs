@@ -80,16 +80,23 @@ async fn ollama_reports_sizes_abilities_and_the_current_context() {
     let ollama: Vec<_> = ids(&catalog).into_iter().filter(|id| !id.starts_with("offline")).collect();
     assert_eq!(ollama[..3], ["local/qwen3:8b", "local/tuned:latest", "local/long:70b"], "no embeddings");
     let qwen = listed(&catalog, "local/qwen3:8b");
-    assert_eq!((qwen.context_size, qwen.images), (32_768, true), "a guess below what it can have");
-    assert_eq!((qwen.parameters, qwen.profile), (Some(8_190_735_360), ToolProfile::Small));
-    assert!(!qwen.native_calls && qwen.price.is_none());
-    assert_eq!(listed(&catalog, "local/tuned:latest").context_size, 8_192);
-    assert_eq!(listed(&catalog, "local/long:70b").profile, ToolProfile::Full);
+    assert_eq!(
+        (qwen.limits.context_size, qwen.abilities.images),
+        (32_768, true),
+        "a guess below what it can have"
+    );
+    assert_eq!(
+        (qwen.abilities.parameters, qwen.abilities.profile),
+        (Some(8_190_735_360), ToolProfile::Small)
+    );
+    assert!(!qwen.dialect.native_calls && qwen.price.is_none());
+    assert_eq!(listed(&catalog, "local/tuned:latest").limits.context_size, 8_192);
+    assert_eq!(listed(&catalog, "local/long:70b").abilities.profile, ToolProfile::Full);
 
     // Meanwhile the model was loaded, with the context size that the server was started with.
     server.answer("GET /api/ps", &json!({ "models": [{ "name": "qwen3:8b", "context_length": 4_096 }] }));
     let model = catalog.get("local/qwen3:8b").await.unwrap();
-    assert_eq!((model.info().context_size, model.info().max_output), (4_096, 1_024));
+    assert_eq!((model.info().limits.context_size, model.info().limits.max_output), (4_096, 1_024));
 }
 
 #[tokio::test]
@@ -103,12 +110,18 @@ async fn llama_cpp_reports_the_slot_context_and_the_size() {
     .await;
     let catalog = local(vec![server.url.clone()]).await;
     let info = listed(&catalog, &format!("local/{name}"));
-    assert_eq!((info.context_size, info.max_output, info.images), (12_288, 3_072, true));
-    assert_eq!((info.parameters, info.profile), (Some(1_543_714_304), ToolProfile::Guided));
+    assert_eq!(
+        (info.limits.context_size, info.limits.max_output, info.abilities.images),
+        (12_288, 3_072, true)
+    );
+    assert_eq!(
+        (info.abilities.parameters, info.abilities.profile),
+        (Some(1_543_714_304), ToolProfile::Guided)
+    );
     assert!(info.name.ends_with("(llama.cpp)"), "{}", info.name);
     // The server was restarted with a larger context size.
     server.answer("GET /props", &json!({ "default_generation_settings": { "n_ctx": 32_768 } }));
-    assert_eq!(catalog.get(&info.id).await.unwrap().info().context_size, 32_768);
+    assert_eq!(catalog.get(&info.id).await.unwrap().info().limits.context_size, 32_768);
 }
 
 #[tokio::test]
@@ -126,9 +139,9 @@ async fn lm_studio_reports_loaded_and_embedding_models() {
     .await;
     let catalog = local(vec![server.url.clone()]).await;
     assert_eq!(ids(&catalog), ["local/qwen3-14b", "local/gemma-3-12b", "offline/pilot"]);
-    assert_eq!(listed(&catalog, "local/qwen3-14b").context_size, 16_384);
+    assert_eq!(listed(&catalog, "local/qwen3-14b").limits.context_size, 16_384);
     let gemma = listed(&catalog, "local/gemma-3-12b");
-    assert_eq!((gemma.context_size, gemma.images), (8_192, true));
+    assert_eq!((gemma.limits.context_size, gemma.abilities.images), (8_192, true));
 }
 
 #[tokio::test]
@@ -137,7 +150,7 @@ async fn vllm_reports_its_maximum_context() {
     let server = Lister::start(&[("GET /v1/models", json!({ "data": [entry] }))]).await;
     let catalog = local(vec![server.url.clone()]).await;
     let info = listed(&catalog, "local/Qwen/Qwen3-32B");
-    assert_eq!((info.context_size, info.parameters), (40_960, Some(32_000_000_000)));
+    assert_eq!((info.limits.context_size, info.abilities.parameters), (40_960, Some(32_000_000_000)));
     assert!(info.name.ends_with("(vLLM)"), "{}", info.name);
 }
 
@@ -158,8 +171,8 @@ async fn a_user_configured_address_lists_its_servers_models() {
     assert_eq!(catalog.default_id().await, "openai/house-7b");
     assert_eq!(ids(&catalog), ["openai/house-7b", "openai/other", "offline/pilot"]);
     let info = listed(&catalog, "openai/house-7b");
-    assert!(info.price.is_none() && !info.native_calls);
-    assert_eq!(info.profile, ToolProfile::Small);
+    assert!(info.price.is_none() && !info.dialect.native_calls);
+    assert_eq!(info.abilities.profile, ToolProfile::Small);
     let address = Some(format!("{}/", server.url));
     assert_eq!(catalog.listings(), [Listing { provider: "openai".into(), address, models: Some(2) }]);
 }
@@ -177,7 +190,11 @@ async fn a_gateway_keeps_the_vendors_default_model_and_gets_the_key() {
         ["openai/gpt-5.6-sol", "openai/aaa", "openai/claude-opus-5-5", "offline/pilot"]
     );
     assert_eq!(server.seen(), [format!("GET /v1/models Bearer {KEY}")]);
-    assert_eq!(listed(&catalog, "openai/claude-opus-5-5").context_size, 1_000_000, "known from its vendor");
+    assert_eq!(
+        listed(&catalog, "openai/claude-opus-5-5").limits.context_size,
+        1_000_000,
+        "known from its vendor"
+    );
 }
 
 #[tokio::test]
@@ -211,7 +228,7 @@ async fn a_gemini_address_is_listed_in_its_own_format() {
     assert_eq!(gateway.default_id().await, "gemini/gemini-3.8-flash");
     assert_eq!(ids(&gateway), ["gemini/gemini-3.8-flash", "gemini/house-flash", "offline/pilot"]);
     let info = listed(&gateway, "gemini/house-flash");
-    assert_eq!((info.context_size, info.max_output), (500_000, 1_000));
+    assert_eq!((info.limits.context_size, info.limits.max_output), (500_000, 1_000));
     assert_eq!(server.seen(), [format!("{path} {KEY}")]);
 
     let mut custom = options();
@@ -283,7 +300,7 @@ async fn a_local_server_reports_its_context_when_a_model_is_requested() {
         Lister::start(&[("GET /v1/models", json!({ "data": [{ "id": "mine", "max_model_len": 16_000 }] }))])
             .await;
     let catalog = catalog(at_openai(&server.url));
-    assert_eq!(catalog.get("openai/mine").await.unwrap().info().context_size, 16_000);
+    assert_eq!(catalog.get("openai/mine").await.unwrap().info().limits.context_size, 16_000);
 }
 
 #[tokio::test]
@@ -293,7 +310,7 @@ async fn a_configured_tool_profile_takes_precedence() {
         let mut options = at_openai(&server.url);
         options.tool_profile = setting;
         let catalog = catalog(options);
-        assert_eq!(catalog.get("openai/tiny-1b").await.unwrap().info().profile, expected);
-        assert_eq!(listed(&catalog, "openai/tiny-1b").profile, expected);
+        assert_eq!(catalog.get("openai/tiny-1b").await.unwrap().info().abilities.profile, expected);
+        assert_eq!(listed(&catalog, "openai/tiny-1b").abilities.profile, expected);
     }
 }

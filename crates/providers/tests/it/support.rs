@@ -3,7 +3,8 @@
 
 use crate::faker::Faker;
 use agent::{
-    Content, LanguageModel, Message, ModelCall, ModelError, ModelEvent, ModelInfo, ModelRequest, Models,
+    Content, LanguageModel, Message, ModelCall, ModelError, ModelEvent, ModelInfo, ModelLimits, ModelRequest,
+    Models,
 };
 use async_trait::async_trait;
 use futures::{StreamExt, stream::BoxStream};
@@ -133,9 +134,7 @@ impl Pilot {
             id: "offline/pilot".into(),
             name: "Pilot".into(),
             description: None,
-            context_size: 1,
-            max_output: 1,
-            images: false,
+            limits: ModelLimits { context_size: 1, max_output: 1, silence: None },
             disclosure: Some("no language model".into()),
             ..ModelInfo::default()
         })

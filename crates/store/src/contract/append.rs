@@ -96,15 +96,15 @@ pub(super) async fn updates_the_session_record(Fixture { store, .. }: Fixture) {
     store.append(&lease, changes).await.expect("appended");
     let after = store.get(&lease.session).await.expect("found");
     assert_eq!(after.title.as_deref(), Some("first"));
-    assert_eq!(after.model, "x/y");
-    assert_eq!(after.mode, Mode::Ask);
-    assert_eq!(after.permission_mode, PermissionMode::Prometheus);
-    assert_eq!(after.effort, Some(Effort::High));
+    assert_eq!(after.controls.model, "x/y");
+    assert_eq!(after.controls.mode, Mode::Ask);
+    assert_eq!(after.controls.permission_mode, PermissionMode::Prometheus);
+    assert_eq!(after.controls.effort, Some(Effort::High));
     assert_eq!(after.last_seq, 6);
-    assert_eq!(after.created_at, before.created_at);
-    assert!(after.updated_at >= before.updated_at);
+    assert_eq!(after.times.created_at, before.times.created_at);
+    assert!(after.times.updated_at >= before.times.updated_at);
     store.append(&lease, vec![SessionEvent::EffortChanged(None)]).await.expect("appended");
-    assert_eq!(store.get(&lease.session).await.expect("found").effort, None);
+    assert_eq!(store.get(&lease.session).await.expect("found").controls.effort, None);
 }
 
 pub(super) async fn accepts_concurrent_appends(Fixture { store, .. }: Fixture) {

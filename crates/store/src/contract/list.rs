@@ -159,7 +159,7 @@ fn query(limit: usize) -> ListQuery {
 }
 
 fn sort_key(session: &SessionRecord) -> (i64, &str) {
-    (session.updated_at, session.id.as_str())
+    (session.times.updated_at, session.id.as_str())
 }
 
 pub(super) async fn finds_messages(Fixture { store, .. }: Fixture) {

@@ -1,7 +1,10 @@
 //! Creating sessions and finding them again.
 
 use super::{Fixture, path, session};
-use agent::{Lease, Mode, NewSession, PermissionMode, SessionId, SessionRecord, StoreError};
+use agent::{
+    Lease, Mode, NewSession, PermissionMode, SessionControls, SessionId, SessionRecord, SessionTimes,
+    StoreError,
+};
 
 pub(super) async fn creates_and_gets(Fixture { store, .. }: Fixture) {
     let new = NewSession {
@@ -13,20 +16,21 @@ pub(super) async fn creates_and_gets(Fixture { store, .. }: Fixture) {
     let lease = store.create(new.clone()).await.expect("created");
     assert_eq!(lease.session, new.id);
     let found = store.get(&new.id).await.expect("found");
-    assert_eq!(found.created_at, found.updated_at);
+    assert_eq!(found.times.created_at, found.times.updated_at);
     assert_eq!(
         found,
         SessionRecord {
             id: new.id,
             cwd: new.cwd,
             additional_directories: new.additional_directories,
-            model: new.model,
-            mode: new.mode,
-            permission_mode: new.permission_mode,
-            effort: None,
+            controls: SessionControls {
+                model: new.model,
+                mode: new.mode,
+                permission_mode: new.permission_mode,
+                effort: None,
+            },
             title: None,
-            created_at: found.created_at,
-            updated_at: found.created_at,
+            times: SessionTimes { created_at: found.times.created_at, updated_at: found.times.created_at },
             last_seq: 0,
             archived: false,
         }
@@ -64,7 +68,7 @@ pub(super) async fn forks_with_all_events(Fixture { store, other }: Fixture) {
     let fork = forking.fork(&origin.session, new).await.expect("forked");
     let (before, after) =
         (store.get(&origin.session).await.expect("found"), store.get(&fork.session).await.expect("found"));
-    let kept = |record: &SessionRecord| (record.last_seq, record.title.clone(), record.effort);
+    let kept = |record: &SessionRecord| (record.last_seq, record.title.clone(), record.controls.effort);
     assert_eq!(kept(&after), kept(&before));
     assert_eq!((after.cwd.as_str(), after.additional_directories.as_slice()), ("/b", &[path("/c")][..]));
     let copied = store.events(&fork.session, 0, usize::MAX).await.expect("read");

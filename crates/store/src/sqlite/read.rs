@@ -8,7 +8,10 @@ use crate::{
     limits::{EVENTS_PAGE_BYTES, LIST_PAGE_MAX},
     stored::{self, Unreadable},
 };
-use agent::{Archived, ListQuery, SessionEvent, SessionId, SessionPage, SessionRecord, StoreError};
+use agent::{
+    Archived, ListQuery, SessionControls, SessionEvent, SessionId, SessionPage, SessionRecord, SessionTimes,
+    StoreError,
+};
 use rusqlite::{Connection, OptionalExtension as _, Row};
 use system::AbsPath;
 
@@ -181,8 +184,9 @@ fn rows(
     while let Some(row) = rows.next()? {
         match record(row) {
             Ok(_) if sessions.len() == limit => {
-                let last =
-                    sessions.last().map(|last| Cursor { updated_at: last.updated_at, id: last.id.clone() });
+                let last = sessions
+                    .last()
+                    .map(|last| Cursor { updated_at: last.times.updated_at, id: last.id.clone() });
                 return Ok((sessions, last));
             }
             Ok(session) => sessions.push(session),
@@ -207,15 +211,16 @@ fn record(row: &Row<'_>) -> Result<SessionRecord, String> {
             .iter()
             .map(|directory| path(directory))
             .collect::<Result<_, _>>()?,
-        model: text(3)?,
-        mode: text(4)?.parse().map_err(|error: agent::UnknownMode| error.to_string())?,
-        permission_mode: text(5)?.parse().map_err(|error: agent::UnknownMode| error.to_string())?,
-        effort: effort
-            .map(|effort| effort.parse().map_err(|error: agent::UnknownMode| error.to_string()))
-            .transpose()?,
+        controls: SessionControls {
+            model: text(3)?,
+            mode: text(4)?.parse().map_err(|error: agent::UnknownMode| error.to_string())?,
+            permission_mode: text(5)?.parse().map_err(|error: agent::UnknownMode| error.to_string())?,
+            effort: effort
+                .map(|effort| effort.parse().map_err(|error: agent::UnknownMode| error.to_string()))
+                .transpose()?,
+        },
         title: row.get(7).map_err(|error| error.to_string())?,
-        created_at: number(8)?,
-        updated_at: number(9)?,
+        times: SessionTimes { created_at: number(8)?, updated_at: number(9)? },
         last_seq: number(10)?.cast_unsigned(),
         archived: number(11)? != 0,
     })

@@ -112,7 +112,7 @@ async fn a_clock_set_back_does_not_move_a_session_down_the_list() {
     let later = i64::MAX - 1;
     Connection::open(&path).unwrap().execute("UPDATE sessions SET updated_at = ?1", [later]).unwrap();
     store.append(&lease, vec![user_message("1")]).await.unwrap();
-    assert_eq!(store.get(&lease.session).await.unwrap().updated_at, later);
+    assert_eq!(store.get(&lease.session).await.unwrap().times.updated_at, later);
 }
 
 #[tokio::test]

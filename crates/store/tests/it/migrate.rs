@@ -54,8 +54,8 @@ fn schema(path: &Path) -> (i64, Vec<String>) {
 async fn check_complete(path: &Path) {
     let store = SqliteStore::open(path).unwrap();
     let record = store.get(&"s1".into()).await.unwrap();
-    assert_eq!((record.title.as_deref(), record.effort), (Some("One"), Some(Effort::High)));
-    assert_eq!(store.get(&"s2".into()).await.unwrap().effort, None);
+    assert_eq!((record.title.as_deref(), record.controls.effort), (Some("One"), Some(Effort::High)));
+    assert_eq!(store.get(&"s2".into()).await.unwrap().controls.effort, None);
     let events = store.events(&"s1".into(), 0, 10).await.unwrap();
     let seqs: Vec<u64> = events.iter().map(|(seq, _)| *seq).collect();
     assert_eq!(seqs, [1, 2, 3, 5]);

@@ -2,7 +2,7 @@
 
 use super::ValueError;
 use crate::options::Directories;
-use system::{AbsPath, LocalSystem};
+use system::{AbsPath, LocalSystem, SystemError};
 
 /// The text of a settings file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +32,17 @@ pub(crate) enum ConfigError {
     /// The file exists but cannot be read.
     #[error("cannot read {path}: {problem}")]
     Unreadable { path: AbsPath, problem: String },
+}
+
+/// Why there are no settings of a project.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ProjectSettingsError {
+    /// The rules for found files do not allow it to be read.
+    #[error("the settings of the project are not used: {0}")]
+    Refused(SystemError),
+    /// The file is invalid.
+    #[error(transparent)]
+    Invalid(#[from] ConfigError),
 }
 
 /// Where a setting was written.
@@ -81,18 +92,17 @@ pub(crate) fn read(path: AbsPath) -> Result<Option<SettingsFile>, ConfigError> {
 
 /// Reads the settings file of the project in `cwd`; `None` if it does not exist.
 ///
-/// The user did not name this file, so it is read under the rules for found files. The inner error
-/// is the reason why it is not used.
+/// The user did not name this file, so it is read under the rules for found files.
 pub(crate) async fn read_project(
     cwd: &AbsPath,
     blocked_paths: &[String],
-) -> Result<Result<Option<SettingsFile>, String>, ConfigError> {
+) -> Result<Option<SettingsFile>, ProjectSettingsError> {
     let path = project_path(cwd);
     let rules = agent::found_rules(cwd, blocked_paths, PROJECT_BYTES);
     match system::read_found(&LocalSystem::new(), cwd, &path, &rules).await {
-        Ok(None) => Ok(Ok(None)),
-        Ok(Some(bytes)) => text(path, bytes).map(|file| Ok(Some(file))),
-        Err(error) => Ok(Err(format!("the settings of the project are not used: {error}"))),
+        Ok(None) => Ok(None),
+        Ok(Some(bytes)) => Ok(Some(text(path, bytes)?)),
+        Err(error) => Err(ProjectSettingsError::Refused(error)),
     }
 }
 

@@ -2,8 +2,9 @@
 
 use super::{InProject, Key, Value, ValueError};
 use crate::limits::{HOOK_TIMEOUT_MAX, IDLE_TIMEOUT_MAX};
-use crate::options::{AskLoginShell, Network, Options, Terminal, Tools, Wire};
+use crate::options::{AskLoginShell, Network, Options, Terminal, Tools};
 use ::mcp::{Offered, server_name};
+use ::providers::Wire;
 use agent::{
     Answer, CallsAsText, HookEvent, PermissionRule, ToolProfile, check_tool_name, check_tool_pattern,
 };

@@ -18,7 +18,8 @@ pub(crate) use about::schema;
 #[cfg(test)]
 pub(crate) use about::{DefaultValue, Item, Takes, description, variable_of};
 pub(crate) use file::{
-    ConfigError, PROJECT_FILE, Place, SettingsFile, project_path, read, read_project, user_path,
+    ConfigError, PROJECT_FILE, Place, ProjectSettingsError, SettingsFile, project_path, read, read_project,
+    user_path,
 };
 pub(crate) use items::{hook_item, trust_items};
 pub(crate) use key::{InProject, Key};

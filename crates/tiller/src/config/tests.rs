@@ -4,9 +4,10 @@ use super::*;
 use crate::{
     environment::Environment,
     keys::StoredKeys,
-    options::{HookOptions, Options, Wire},
+    options::{HookOptions, Options},
 };
 use ::mcp::Offered;
+use ::providers::Wire;
 use agent::{Mode, PermissionMode};
 use std::collections::BTreeMap;
 use system::AbsPath;

@@ -85,10 +85,10 @@ impl Integrations {
         let tool = IntegrationTool::new(integration, function, &call.account, &[], self.caller.clone(), now);
         let parsed = tool.parse(Value::Object(Map::new())).ok()?;
         let outside = wiring::outside(options, cwd, call.force);
-        if let Err(Refusal::Denied(reason)) = outside.rule(&tool, parsed.as_ref()).await {
+        if let Err(Refusal::Denied(reason)) = outside.check_call(&tool, parsed.as_ref()).await {
             return Some(reason);
         }
-        match outside.rule_of_reads(&tool.name(), call.reads()).await {
+        match outside.check_reads(&tool.name(), call.reads()).await {
             Err(Refusal::Denied(reason)) => Some(reason),
             Err(Refusal::NeedsApproval(question)) if asks => Some(format!(
                 "{question} No user can approve this call here: send a file of the project, or pass force for trusted automation."

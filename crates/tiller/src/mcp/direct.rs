@@ -325,9 +325,9 @@ impl DirectTool {
     }
 
     /// Checks a call against the policy. The error is a message for the caller.
-    pub(crate) async fn rule(&self, arguments: &Map<String, Value>) -> Result<(), String> {
+    pub(crate) async fn check_call(&self, arguments: &Map<String, Value>) -> Result<(), String> {
         let call = self.parse(Value::Object(arguments.clone())).map_err(|error| error.to_string())?;
-        let ruled = self.direct.outside.rule(self, call.as_ref()).await;
+        let ruled = self.direct.outside.check_call(self, call.as_ref()).await;
         ruled.map(|_| ()).map_err(|refusal| self.refused(&refusal))
     }
 

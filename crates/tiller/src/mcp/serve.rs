@@ -121,7 +121,7 @@ impl GatewayState {
             return Some(format!("'{function}' may change something: write access is denied (--write)"));
         }
         let named = NamedTool { function: function.to_owned(), read_only };
-        match self.outside.rule(&named, &named).await {
+        match self.outside.check_call(&named, &named).await {
             Err(Refusal::Denied(reason)) => Some(reason),
             _ => None,
         }

@@ -3,7 +3,7 @@
 
 mod providers;
 
-pub(crate) use providers::{BUILT_IN, Local, Provider, ProviderNameError, Providers, Secret, Wire};
+pub(crate) use providers::{BUILT_IN, Provider, ProviderNameError, Providers, Secret};
 
 use crate::limits::HOOK_TIMEOUT;
 use ::integrations::{Permission, Permissions, Switches, integration_name};

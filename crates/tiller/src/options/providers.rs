@@ -1,5 +1,6 @@
 //! The options of model providers.
 
+use ::providers::{LocalOptions, Wire};
 use agent::ToolProfile;
 use std::{collections::BTreeMap, fmt, time::Duration};
 
@@ -19,7 +20,7 @@ pub(crate) struct Providers {
     pub(crate) gemini: Provider,
     /// Custom providers by name, which is the prefix of their models' ids.
     pub(crate) custom: BTreeMap<String, Provider>,
-    pub(crate) local: Local,
+    pub(crate) local: LocalOptions,
     /// The default idle timeout of model servers; a provider's own setting takes precedence.
     pub(crate) silence: Option<Duration>,
     /// How many tools models get; chosen by the size of the model if `None`.
@@ -44,34 +45,6 @@ pub(crate) struct Provider {
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Secret(String);
 
-/// The wire format of a provider.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Wire {
-    /// The vendor's own.
-    ///
-    /// OpenAI has two: Responses is used at OpenAI's own address and for models that need it, else
-    /// Chat Completions. If the server asks for the other one, that one is used.
-    #[default]
-    Auto,
-    Chat,
-    Responses,
-    Anthropic,
-    Gemini,
-}
-
-/// Model servers on this machine.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Local {
-    /// Whether the usual ports on loopback are probed.
-    pub(crate) discover: bool,
-    /// The address of Ollama, if it is not the default one.
-    pub(crate) ollama: Option<String>,
-    /// The URLs of further servers.
-    pub(crate) urls: Vec<String>,
-    /// The idle timeout of each of them.
-    pub(crate) silence: Option<Duration>,
-}
-
 impl Default for Providers {
     fn default() -> Self {
         Self {
@@ -79,7 +52,7 @@ impl Default for Providers {
             anthropic: Provider::with_key_in("ANTHROPIC_API_KEY"),
             gemini: Provider::with_key_in("GEMINI_API_KEY"),
             custom: BTreeMap::new(),
-            local: Local { discover: true, ollama: None, urls: Vec::new(), silence: None },
+            local: LocalOptions::default(),
             silence: None,
             tool_profile: None,
         }

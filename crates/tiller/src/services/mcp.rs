@@ -114,7 +114,7 @@ async fn carry_out(
         Err(ToolLookupError::Unknown(near)) => return (None, Err(unknown(&call.function, near.as_deref()))),
         Err(ToolLookupError::Unavailable(why)) => return (None, Err(why)),
     };
-    if let Err(why) = tool.rule(&call.args).await {
+    if let Err(why) = tool.check_call(&call.args).await {
         return (Some(tool), Err(why));
     }
     let result = match call.dry_run {

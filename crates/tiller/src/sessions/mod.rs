@@ -180,13 +180,13 @@ async fn search(runtime: &Runtime, query: SearchQuery, redactor: &Redactor, json
                 "session_id": id.as_str(),
                 "title": hit.session.title,
                 "cwd": hit.session.cwd.as_str(),
-                "updated_at": time(hit.session.updated_at),
+                "updated_at": time(hit.session.times.updated_at),
                 "event": hit.seq,
                 "excerpt": hit.excerpt,
             })),
             false => format!(
                 "{id}  {}  {}\n    {}",
-                time(hit.session.updated_at),
+                time(hit.session.times.updated_at),
                 one_line(title),
                 one_line(&hit.excerpt)
             ),
@@ -203,11 +203,11 @@ fn as_json(record: &SessionRecord) -> Value {
         "session_id": record.id.as_str(),
         "cwd": record.cwd.as_str(),
         "title": record.title,
-        "model": record.model,
-        "mode": record.mode.id(),
-        "permission_mode": record.permission_mode.id(),
-        "created_at": time(record.created_at),
-        "updated_at": time(record.updated_at),
+        "model": record.controls.model,
+        "mode": record.controls.mode.id(),
+        "permission_mode": record.controls.permission_mode.id(),
+        "created_at": time(record.times.created_at),
+        "updated_at": time(record.times.updated_at),
         "archived": record.archived,
     })
 }
@@ -216,8 +216,8 @@ fn as_text(record: &SessionRecord) -> String {
     let title = record.title.as_deref().unwrap_or("(no title)");
     let title: String = one_line(title).chars().take(limits::TITLE_CHARS).collect();
     let archived = if record.archived { "  (archived)" } else { "" };
-    let (id, updated_at) = (&record.id, time(record.updated_at));
-    format!("{id}  {updated_at}  {}  {}{archived}\n    {title}", record.model, record.cwd)
+    let (id, updated_at) = (&record.id, time(record.times.updated_at));
+    format!("{id}  {updated_at}  {}  {}{archived}\n    {title}", record.controls.model, record.cwd)
 }
 
 fn event_text(event: &SessionEvent) -> Option<String> {

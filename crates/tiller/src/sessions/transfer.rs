@@ -43,11 +43,11 @@ fn header(record: &SessionRecord) -> Value {
         "cwd": record.cwd.as_str(),
         "additional_directories": directories,
         "title": record.title,
-        "model": record.model,
-        "mode": record.mode.id(),
-        "permission_mode": record.permission_mode.id(),
-        "created_at": time(record.created_at),
-        "updated_at": time(record.updated_at),
+        "model": record.controls.model,
+        "mode": record.controls.mode.id(),
+        "permission_mode": record.controls.permission_mode.id(),
+        "created_at": time(record.times.created_at),
+        "updated_at": time(record.times.updated_at),
     })
 }
 
@@ -59,8 +59,13 @@ pub(crate) async fn as_markdown(
 ) -> Result<()> {
     let record = runtime.record(id).await?;
     writeln!(out, "# {}\n", record.title.as_deref().unwrap_or("(no title)").replace('\n', " "))?;
-    writeln!(out, "- session: `{id}`\n- folder: `{}`\n- model: `{}`", record.cwd, record.model)?;
-    writeln!(out, "- created: {}\n- last used: {}", time(record.created_at), time(record.updated_at))?;
+    writeln!(out, "- session: `{id}`\n- folder: `{}`\n- model: `{}`", record.cwd, record.controls.model)?;
+    writeln!(
+        out,
+        "- created: {}\n- last used: {}",
+        time(record.times.created_at),
+        time(record.times.updated_at)
+    )?;
     let mut failed = None;
     runtime
         .replay(id, &mut |event| {

@@ -1,7 +1,7 @@
 //! The settings files of a directory, and the detection of changes.
 
 use crate::{
-    config::{self, ConfigError, SettingsFile},
+    config::{self, ConfigError, ProjectSettingsError, SettingsFile},
     options::Directories,
     secrets, trust,
 };
@@ -40,13 +40,13 @@ impl Files {
         });
         let blocked = config::users_blocked_paths(directories, user.as_ref()).unwrap_or_default();
         let project = match config::read_project(directory, &blocked).await {
-            Ok(Ok(Some(file))) => config::check(&file, directories).map(|()| Ok(Some(file))),
+            Ok(Some(file)) => config::check(&file, directories).map(|()| Some(file)).map_err(Into::into),
             read => read,
         };
         let (project, refused) = match project {
-            Ok(Ok(project)) => (project, None),
-            Ok(Err(why)) => (None, Some(why)),
-            Err(error) => {
+            Ok(project) => (project, None),
+            Err(error @ ProjectSettingsError::Refused(_)) => (None, Some(error.to_string())),
+            Err(ProjectSettingsError::Invalid(error)) => {
                 problem = Some(error.into());
                 (before.project.clone(), before.refused.clone())
             }

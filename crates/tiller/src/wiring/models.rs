@@ -1,11 +1,11 @@
 //! The model catalogue, from the options of providers.
 
 use super::local_system;
-use crate::options::{self, Options, Provider, Wire};
+use crate::options::{Options, Provider};
 use agent::Redactor;
 use providers::{
-    AttemptOptions, Catalog, LocalOptions, ProvidersOptions, RecordingOptions, Secret, VendorOptions,
-    VendorsOptions, pilot::OfflinePilot,
+    AttemptOptions, Catalog, ProvidersOptions, RecordingOptions, Secret, VendorOptions, VendorsOptions,
+    pilot::OfflinePilot,
 };
 use std::sync::Arc;
 use system::AbsPath;
@@ -19,7 +19,7 @@ pub(crate) fn catalog(options: &Options, redactor: &Redactor, cwd: &AbsPath) -> 
 fn providers(options: &Options, redactor: &Redactor, cwd: &AbsPath) -> ProvidersOptions {
     ProvidersOptions {
         vendors: vendors(options),
-        local: local_servers(options),
+        local: options.providers.local.clone(),
         default_model: options.session.model.clone(),
         tool_profile: options.providers.tool_profile,
         catalogue_file: Some(options.directories.cache.join("models.json")),
@@ -37,16 +37,11 @@ fn providers(options: &Options, redactor: &Redactor, cwd: &AbsPath) -> Providers
 pub(crate) fn reconfigure(catalog: &Catalog, options: &Options) {
     catalog.reconfigure(|known| {
         known.vendors = vendors(options);
-        known.local = local_servers(options);
+        known.local = options.providers.local.clone();
         known.attempts.silence = options.providers.silence;
         known.tool_profile = options.providers.tool_profile;
         known.default_model.clone_from(&options.session.model);
     });
-}
-
-fn local_servers(options: &Options) -> LocalOptions {
-    let options::Local { discover, ollama, urls, silence } = options.providers.local.clone();
-    LocalOptions { discover, ollama, urls, silence }
 }
 
 fn vendors(options: &Options) -> VendorsOptions {
@@ -63,13 +58,7 @@ fn vendor(provider: &Provider) -> VendorOptions {
     VendorOptions {
         api_key: provider.api_key.as_ref().map(|key| Secret::new(key.reveal())),
         base_url: provider.base_url.clone(),
-        wire: match provider.wire {
-            Wire::Auto => providers::Wire::Auto,
-            Wire::Chat => providers::Wire::Chat,
-            Wire::Responses => providers::Wire::Responses,
-            Wire::Anthropic => providers::Wire::Anthropic,
-            Wire::Gemini => providers::Wire::Gemini,
-        },
+        wire: provider.wire,
         silence: provider.silence,
     }
 }

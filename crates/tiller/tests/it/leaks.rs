@@ -155,7 +155,7 @@ fn p14_a_placeholder_key_does_not_redact_ordinary_text() {
 
 /// Runs a prompt; checks that the request has no text of the file and that the user gets the
 /// reason.
-fn is_not_told(home: &Home, file: &str) {
+fn assert_not_sent(home: &Home, file: &str) {
     let done = r#"{"choices":[{"index":0,"delta":{"content":"Done."},"finish_reason":"stop"}]}"#;
     let server = ModelServer::start(vec![format!("data: {done}\n\n")]);
     let mut command = home.tiller(&["-p", "hi", "-m", "openai/test"]);
@@ -233,7 +233,7 @@ fn p06_unrequested_project_files_neither_hang_nor_exhaust_memory_nor_leak() {
                 assert!(printed.contains(name), "{name} {kind}: {printed}");
             }
             if name == "AGENTS.md" {
-                is_not_told(&home, name);
+                assert_not_sent(&home, name);
             }
             // A walk reads the ignore files.
             let found = stdout(&home.run(&["-p", "list files matching *.rs"]));

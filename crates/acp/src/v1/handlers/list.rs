@@ -19,5 +19,5 @@ fn info(record: SessionRecord) -> acp::SessionInfo {
         )
         .title(record.title)
         .archived(record.archived)
-        .updated_at(rfc3339(record.updated_at))
+        .updated_at(rfc3339(record.times.updated_at))
 }

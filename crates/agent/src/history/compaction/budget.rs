@@ -18,7 +18,7 @@ pub(crate) struct ContextBudget {
 impl ContextBudget {
     /// Returns the thresholds for a model, or `None` if the size of its context is not known.
     pub(crate) fn of(model: &ModelInfo, limits: &ContextLimits) -> Option<Self> {
-        (model.context_size > 0).then(|| Self::within(model.context_size, limits))
+        (model.limits.context_size > 0).then(|| Self::within(model.limits.context_size, limits))
     }
 
     /// Returns the thresholds for a context that turned out to be smaller than the request sent.

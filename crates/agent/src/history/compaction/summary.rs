@@ -40,7 +40,7 @@ pub(crate) fn request(
         system: SYSTEM.to_owned(),
         messages: vec![Message::User(vec![Content::text(text)])],
         tools: ToolSpecs::default(),
-        max_output: Some(room.summary().min(model.max_output.max(1))),
+        max_output: Some(room.summary().min(model.limits.max_output.max(1))),
         ..ModelRequest::default()
     }
 }

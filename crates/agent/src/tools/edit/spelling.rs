@@ -209,10 +209,10 @@ fn without_numbers(old: &str, new: &str) -> Option<(String, String)> {
         body.join("\n") + if text.ends_with('\n') { "\n" } else { "" }
     };
     let has_number = |line: &&str| numbered(line).is_some_and(|(_, by, _)| by == separator);
-    let told = || new.lines().filter(|line| !line.trim().is_empty());
-    let some = told().any(|line| has_number(&line));
+    let filled_lines = || new.lines().filter(|line| !line.trim().is_empty());
+    let some = filled_lines().any(|line| has_number(&line));
     // A line may itself begin with a number and a colon.
-    if some && matches!(separator, '|' | ':') && !told().all(|line| has_number(&line)) {
+    if some && matches!(separator, '|' | ':') && !filled_lines().all(|line| has_number(&line)) {
         return None;
     }
     Some((stripped(old), if some { stripped(new) } else { new.to_owned() }))

@@ -22,7 +22,7 @@ pub(super) struct Plan {
     /// The sources of renames, as they were before the patch.
     sources: Vec<Change>,
     /// The summary: verbs with the names of files.
-    told: [(&'static str, Vec<String>); 4],
+    summary: [(&'static str, Vec<String>); 4],
     /// Notes on how hunks were found whose lines do not occur verbatim, each on a line of its own.
     notes: Vec<String>,
 }
@@ -51,8 +51,8 @@ impl Plan {
     /// Reads every file and validates every part. Each part applies to the results of the previous
     /// ones.
     pub(super) async fn make(cx: &ToolContext, operations: &[Operation]) -> Result<Self, ToolError> {
-        let told = [("added", vec![]), ("updated", vec![]), ("moved", vec![]), ("deleted", vec![])];
-        let mut plan = Self { steps: Vec::new(), sources: Vec::new(), told, notes: Vec::new() };
+        let summary = [("added", vec![]), ("updated", vec![]), ("moved", vec![]), ("deleted", vec![])];
+        let mut plan = Self { steps: Vec::new(), sources: Vec::new(), summary, notes: Vec::new() };
         for operation in operations {
             match operation {
                 Operation::Add { path, text } => plan.add(cx, path, text).await?,
@@ -137,7 +137,7 @@ impl Plan {
     }
 
     fn done(&self) -> impl Iterator<Item = &(&'static str, Vec<String>)> {
-        self.told.iter().filter(|(_, names)| !names.is_empty())
+        self.summary.iter().filter(|(_, names)| !names.is_empty())
     }
 
     async fn add(&mut self, cx: &ToolContext, given: &GivenPath, text: &str) -> Result<(), ToolError> {
@@ -146,7 +146,7 @@ impl Plan {
             return Err(refused(format!("{given} exists already; use '*** Update File: {given}'")));
         }
         step.set_text(text.to_owned());
-        self.told[ADDED].1.push(given.to_string());
+        self.summary[ADDED].1.push(given.to_string());
         Ok(())
     }
 
@@ -167,7 +167,7 @@ impl Plan {
             )));
         }
         step.remove();
-        self.told[DELETED].1.push(given.to_string());
+        self.summary[DELETED].1.push(given.to_string());
         Ok(())
     }
 
@@ -209,7 +209,7 @@ impl Plan {
         match move_to.filter(|to| to.at(&cx.cwd) != path) {
             None => {
                 step.set_text(text);
-                self.told[UPDATED].1.push(given.to_string());
+                self.summary[UPDATED].1.push(given.to_string());
             }
             Some(to) => {
                 let from = step.moved_from.take().or_else(|| step.change.before.is_some().then_some(path));
@@ -223,7 +223,7 @@ impl Plan {
                 target.was = was;
                 target.change.freshness = freshness;
                 target.set_text(text);
-                self.told[MOVED].1.push(format!("{given} -> {to}"));
+                self.summary[MOVED].1.push(format!("{given} -> {to}"));
             }
         }
         Ok(())

@@ -53,6 +53,7 @@ pub(super) fn read(pattern: &str, ignore_case: bool, multiline: bool) -> Result<
             return Ok(vec![reading]);
         }
     }
+    // The library has no kind of error for this, only a text.
     if error.contains("backreferences") {
         return Err(ToolError::message(format!(
             "Invalid regular expression '{pattern}': backreferences are not supported. Search for a simpler \

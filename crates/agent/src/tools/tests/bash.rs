@@ -282,11 +282,11 @@ async fn what_is_kept_of_a_flood_has_an_end_and_its_count_is_right() {
     assert!(kept.len() < 9 * 1024 * 1024, "{} bytes", kept.len());
     assert!(kept.contains("bytes are not kept]\n") && shown.contains("More of it is in /kept/tool_0.txt"));
     let lines = shown.lines().count() - 2;
-    let told = format!("[output truncated: {} lines", 2_000_001 - lines);
+    let expected = format!("[output truncated: {} lines", 2_000_001 - lines);
     // The note in the kept text takes up a line or two.
     let (_, rest) = shown.split_once("[output truncated: ").unwrap();
     let count: usize = rest.split(' ').next().unwrap().parse().unwrap();
-    assert!(count.abs_diff(2_000_001 - lines) <= 4, "{told} but {count}");
+    assert!(count.abs_diff(2_000_001 - lines) <= 4, "{expected} but {count}");
 }
 
 #[tokio::test]

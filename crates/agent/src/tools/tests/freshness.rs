@@ -235,7 +235,7 @@ async fn way_row(
         .filter(|_| write == Route::Client)
         .or_else(|| disk_of(&system))
         .unwrap_or_default();
-    let told = said.contains("differs from the file on disk")
+    let warned = said.contains("differs from the file on disk")
         || said.contains("had changed since")
         || said.contains("Changed since");
     // A buffer that cannot be read is out of reach, and a model that never read the file deletes it
@@ -244,10 +244,10 @@ async fn way_row(
     let deleted = way == "delete by patch";
     let theirs = disk.as_deref().is_some_and(|text| text.contains(THEIRS));
     if theirs && (seen || !deleted) {
-        assert!(left.contains(THEIRS) || told, "{name}: lost what is on disk: {said}");
+        assert!(left.contains(THEIRS) || warned, "{name}: lost what is on disk: {said}");
     }
     if reads && held.as_deref().is_some_and(|text| text.contains("unsaved")) {
-        let known = seen || told;
+        let known = seen || warned;
         assert!(left.contains("unsaved") || known, "{name}: lost what was unsaved: {said}");
         let kept = buffer_of(&system).is_some_and(|text| text.contains("unsaved"));
         assert!(

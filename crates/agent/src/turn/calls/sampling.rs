@@ -50,11 +50,11 @@ impl Sampling {
     async fn ask(&self) -> Result<Sampled, ToolError> {
         let SampleRequest { system, messages, max_output, .. } = &*self.request;
         let info = self.model.info();
-        let images = info.images;
+        let images = info.abilities.images;
         let request = ModelRequest {
             system: system.clone(),
             messages: messages.iter().map(|message| shown_message(message, images)).collect(),
-            max_output: Some((*max_output).min(info.max_output)),
+            max_output: Some((*max_output).min(info.limits.max_output)),
             ..ModelRequest::default()
         };
         let mut sampled = Sampled { model: info.id.clone(), text: String::new(), stop: ModelStop::EndTurn };

@@ -59,7 +59,7 @@ impl Calls<'_> {
                     Answer::Allowed => {
                         // The prompt may have been open for long: what was approved must still be
                         // what would happen.
-                        let now = match self.rule(&submitted, None, cancel).await {
+                        let now = match self.fresh_ruling(&submitted, None, cancel).await {
                             Ok(now) => now,
                             Err(error) => break 'outcome (Err(error), content),
                         };
@@ -111,11 +111,12 @@ impl Calls<'_> {
         cancel: &CancellationToken,
     ) -> Option<Result<Ruling, ToolError>> {
         let resolved = candidate.take_accesses();
-        Some(self.rule(&candidate.submitted()?, resolved, cancel).await)
+        Some(self.fresh_ruling(&candidate.submitted()?, resolved, cancel).await)
     }
 
-    /// Returns the gate's ruling on a call. The file lookups that it needs have a timeout.
-    async fn rule(
+    /// Returns the gate's ruling on a call under the settings in force now. The file lookups that
+    /// it needs have a timeout.
+    async fn fresh_ruling(
         &self,
         submitted: &SubmittedCall<'_>,
         resolved: Option<Vec<Resolved>>,
@@ -129,7 +130,7 @@ impl Calls<'_> {
                 Some(accesses) => accesses,
                 None => self.session.gate().resolve_accesses(submitted, self.session.cwd()).await,
             };
-            Ok(self.session.gate().rule(&state, submitted, accesses).await)
+            Ok(self.session.gate().decide(&state, submitted, accesses).await)
         };
         let ruling = guarded(ruling, cancel, LOOK_WAIT).await?;
         // The sandbox available on this machine is now known.

@@ -15,13 +15,13 @@ pub(crate) struct FaultyClient {
 }
 
 impl FaultyClient {
-    pub(crate) fn told(&self) -> Vec<SessionEvent> {
+    pub(crate) fn events(&self) -> Vec<SessionEvent> {
         self.events.lock().unwrap().clone()
     }
 }
 
 /// Checks that every announced call ended once, and every turn that began ended once.
-pub(crate) fn told_whole(events: &[SessionEvent], when: &str) {
+pub(crate) fn assert_complete(events: &[SessionEvent], when: &str) {
     let mut calls: HashMap<String, ToolStatus> = HashMap::new();
     let mut turn = None;
     for event in events {

@@ -6,7 +6,7 @@ mod model;
 mod store;
 mod system;
 
-pub(crate) use client::{FaultyClient, told_whole};
+pub(crate) use client::{FaultyClient, assert_complete};
 pub(crate) use model::{FaultyModel, call, short_turn};
 pub(crate) use store::FaultyStore;
 pub(crate) use system::FaultySystem;

@@ -3,7 +3,8 @@
 use super::{Fault, Victim, plan_of};
 use agent::fake::{check_request, said as said_in};
 use agent::{
-    Content, LanguageModel, Message, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelStop, Models,
+    Content, LanguageModel, Message, ModelError, ModelEvent, ModelInfo, ModelLimits, ModelRequest, ModelStop,
+    Models,
 };
 use async_trait::async_trait;
 use futures::{StreamExt as _, stream::BoxStream};
@@ -45,9 +46,7 @@ impl FaultyModel {
             id: "fake/model".to_owned(),
             name: "Fake".to_owned(),
             description: None,
-            context_size: 40_000,
-            max_output: 4_096,
-            images: false,
+            limits: ModelLimits { context_size: 40_000, max_output: 4_096, silence: None },
             disclosure: None,
             ..ModelInfo::default()
         };

@@ -3,8 +3,8 @@
 
 use super::script::{Answer, Call, Course, Meanwhile, Step, Summary};
 use agent::{
-    Content, LanguageModel, ModelCall, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelStop, Models,
-    Prompt, Reasoning, SessionHandle, Usage,
+    Content, LanguageModel, ModelCall, ModelError, ModelEvent, ModelInfo, ModelLimits, ModelRequest,
+    ModelStop, Models, Prompt, Reasoning, SessionHandle, Usage,
 };
 use async_trait::async_trait;
 use futures::{StreamExt as _, stream::BoxStream};
@@ -186,9 +186,7 @@ impl Cast {
                 id: id.to_owned(),
                 name: id.to_owned(),
                 description: None,
-                context_size,
-                max_output: 4_096,
-                images: false,
+                limits: ModelLimits { context_size, max_output: 4_096, silence: None },
                 disclosure: disclosure.map(str::to_owned),
                 ..ModelInfo::default()
             };

@@ -8,8 +8,8 @@ use crate::sources::Echo;
 use agent::fake::{FakeClient, MemoryStore};
 use agent::{
     AnyTool, Content, ContextLimits, CreateSession, LanguageModel, Limits, ModelCall, ModelError, ModelEvent,
-    ModelInfo, ModelRequest, ModelStop, Models, Offer, OpenSession, PermissionMode, Runtime, RuntimeOptions,
-    SessionHandle, SessionScope, SessionStart, Surface, ToolProvider, ToolSource,
+    ModelInfo, ModelLimits, ModelRequest, ModelStop, Models, Offer, OpenSession, PermissionMode, Runtime,
+    RuntimeOptions, SessionHandle, SessionScope, SessionStart, Surface, ToolProvider, ToolSource,
 };
 use async_trait::async_trait;
 use futures::{StreamExt as _, stream::BoxStream};
@@ -135,8 +135,7 @@ fn runtime(
         let info = ModelInfo {
             id: id.to_owned(),
             name: id.to_owned(),
-            context_size: 60_000,
-            max_output: 4_096,
+            limits: ModelLimits { context_size: 60_000, max_output: 4_096, silence: None },
             ..ModelInfo::default()
         };
         Arc::new(Actor { info, play: play.clone() })

@@ -53,5 +53,5 @@ fn the_pilot_states_that_it_is_not_a_language_model() {
             )
         );
     }
-    assert!(!info.images);
+    assert!(!info.abilities.images);
 }

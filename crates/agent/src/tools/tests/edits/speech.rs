@@ -142,10 +142,10 @@ impl Said {
                 _ => line,
             }
         };
-        let told = |lines: &[String]| {
+        let written = |lines: &[String]| {
             lines.iter().map(indented).map(|line| noisy(&line)).enumerate().map(numbered).collect()
         };
-        Self { old: told(&edit.old), new: told(&edit.new) }
+        Self { old: written(&edit.old), new: written(&edit.new) }
     }
 
     /// Formats the edit as a hunk of a diff, with the common lines as context.
