@@ -19,6 +19,8 @@ pub(crate) const WRITE_BATCH_BYTES: usize = 256 * 1024;
 /// Timeout for a client's response. Permission requests, writes (the user may review them) and the
 /// end of a command have no timeout: they can be cancelled instead.
 pub const CLIENT_TIMEOUT: Duration = Duration::from_secs(30);
+/// Cancelled requests whose ids are kept, to translate the client's late responses to them.
+pub(crate) const CANCELLED_REQUESTS: usize = 1024;
 /// Time for all work to settle after the client closes its side.
 pub(crate) const SETTLE: Duration = Duration::from_millis(800);
 /// Time for the last lines to be written after [`SETTLE`].

@@ -147,7 +147,8 @@ async fn serve_protocol(
 ) -> Result<(), ServeError> {
     let (sending, taking) = (ids.clone(), ids);
     let sink = sink.with(move |line| std::future::ready(Ok::<_, io::Error>(sending.outgoing(line))));
-    let lines = lines.map(move |line| Ok::<_, io::Error>(taking.incoming(line.message())));
+    let lines = lines
+        .filter_map(move |line| std::future::ready(taking.incoming(line.message()).map(Ok::<_, io::Error>)));
     let (ended, end) = oneshot::channel();
     let leaving = connection.clone();
     let last = stream::once(async move {

@@ -73,7 +73,7 @@ impl Catalog {
     pub fn new(options: ProvidersOptions, system: Arc<dyn System>, pilot: Arc<dyn LanguageModel>) -> Self {
         Self {
             http: Arc::default(),
-            refused_options: Arc::default(),
+            refused_options: Arc::new(RefusalMemory::new(options.refusals_file.clone(), system.clone())),
             recorder: options
                 .recording
                 .record_to
@@ -305,7 +305,7 @@ impl Models for Catalog {
     }
 
     async fn get(&self, id: &str) -> Result<Arc<dyn LanguageModel>, ModelError> {
-        let _ = self.load_model_table().await;
+        tokio::join!(self.load_model_table(), self.refused_options.load());
         let (provider, model) = id.split_once('/').unwrap_or((id, ""));
         let model = match provider {
             _ if id == self.pilot.info().id => self.pilot.clone(),

@@ -86,10 +86,12 @@ fn host_and_port(url: &Url) -> String {
 }
 
 impl Candidate {
-    /// Creates a candidate without a key, at an address with or without a path.
+    /// Creates a candidate without a key, at an address with or without a path. The path may be
+    /// that of Chat Completions.
     fn local(name: String, address: &Url) -> Self {
         let mut base = address.clone();
-        base.set_path(&format!("{}/v1", address.path().trim_end_matches('/').trim_end_matches("/v1")));
+        let path = address.path().trim_end_matches('/').trim_end_matches("/chat/completions");
+        base.set_path(&format!("{}/v1", path.trim_end_matches("/v1")));
         let wait = if is_loopback(&base) { PROBE_TIMEOUT } else { LIST_TIMEOUT };
         Self { name, base, kind: None, headers: HeaderMap::new(), wait, is_remote: false }
     }
@@ -296,6 +298,8 @@ mod tests {
         let found = candidates(false, None, &urls.map(str::to_owned));
         let names: Vec<_> = found.iter().map(|candidate| candidate.name.as_str()).collect();
         assert_eq!(names, ["127.0.0.1:1", "[::1]:2"]);
+        let resource = candidates(false, None, &["http://127.0.0.1:1/v1/chat/completions".to_owned()]);
+        assert_eq!(resource[0].list().as_str(), "http://127.0.0.1:1/v1/models");
         let usual = candidates(true, None, &[]);
         let lists: Vec<_> = usual.iter().map(|candidate| candidate.list().to_string()).collect();
         let ports = [11434, 8080, 1234, 8000].map(|port| format!("http://127.0.0.1:{port}/v1/models"));

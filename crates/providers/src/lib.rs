@@ -35,6 +35,7 @@ mod responses;
 mod secret;
 mod sink;
 mod sse;
+mod stored_file;
 mod wire_format;
 
 pub use catalog::{Catalog, CatalogueSource, Listing};

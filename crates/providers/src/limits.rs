@@ -80,6 +80,18 @@ pub(crate) const REFRESH_TIMEOUT: Duration = Duration::from_secs(60);
 /// The largest catalogue, in bytes.
 pub(crate) const MAX_CATALOGUE_BYTES: usize = 32 * 1024 * 1024;
 
+/// The largest file of refused options, in bytes.
+pub(crate) const MAX_REFUSALS_BYTES: usize = 1024 * 1024;
+
+/// How many models' refused options are stored.
+pub(crate) const REFUSALS_KEPT: usize = 200;
+
+/// How long a stored refusal applies: afterwards the server may have changed.
+pub(crate) const REFUSAL_AGE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// How long an answer waits for the refused options before it to be stored.
+pub(crate) const REFUSALS_WAIT: Duration = Duration::from_secs(1);
+
 /// How long choosing a default model waits for loopback servers.
 pub(crate) const DISCOVERY_WAIT: Duration = Duration::from_millis(300);
 

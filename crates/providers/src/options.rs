@@ -3,6 +3,7 @@
 
 use crate::{Secret, limits};
 use agent::ToolProfile;
+use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, time::Duration};
 use system::AbsPath;
 
@@ -20,6 +21,9 @@ pub struct ProvidersOptions {
     /// The file that holds a refreshed catalogue of vendors' models; when `None`, the built-in
     /// catalogue is used.
     pub catalogue_file: Option<AbsPath>,
+    /// The file that keeps which options servers have refused, for later processes; when `None`,
+    /// each process learns it again.
+    pub refusals_file: Option<AbsPath>,
     /// How model traffic is recorded and replayed.
     pub recording: RecordingOptions,
     /// How long a request waits for its server, and how often it is attempted.
@@ -94,7 +98,8 @@ impl VendorOptions {
 }
 
 /// The wire format of a provider.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Wire {
     /// Chosen from provider, address and model, and changed when the server's refusal names another
     /// one: Responses at OpenAI's own addresses and for models that support tools over nothing

@@ -5,7 +5,7 @@ use super::Problem;
 use super::tree::{Place, Tree, naming_elsewhere};
 
 /// The places that may read the wall clock, each with the reason.
-const PLACES: [Place; 9] = [
+const PLACES: [Place; 10] = [
     (
         "crates/store/src/sqlite/clock.rs",
         "when a session was used last is stored, and a file that is moved aside is named after the moment",
@@ -17,6 +17,7 @@ const PLACES: [Place; 9] = [
     ("crates/system/src/local/stamp.rs", "files say when they changed as a time of day"),
     ("crates/system/src/local/date.rs", "the model is told which day it is"),
     ("crates/system/src/local/sandbox/survey.rs", "files say when they changed as a time of day"),
+    ("crates/providers/src/refused_options/memory.rs", "stored refusals apply for a number of days"),
     ("crates/providers/src/remote/exchange.rs", "servers say until when to wait as a time of day"),
 ];
 

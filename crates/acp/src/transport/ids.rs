@@ -5,9 +5,10 @@
 //! of the KosmoKrator wire get integers counted from 1 instead.
 
 use super::message_head::{IdKind, MessageHead};
+use crate::limits::CANCELLED_REQUESTS;
 use serde_json::{Value, json};
 use std::{
-    collections::HashMap,
+    collections::{HashMap, VecDeque},
     hash::{BuildHasher, RandomState},
     sync::{LazyLock, Mutex, MutexGuard, PoisonError},
 };
@@ -72,6 +73,21 @@ struct State {
     last: u64,
     /// The SDK's ids of requests that were sent and not answered yet, by the integer.
     asked: HashMap<u64, String>,
+    /// The integers of the requests cancelled last, the oldest first, answered or not; at most
+    /// [`CANCELLED_REQUESTS`]. A client may never answer them.
+    cancelled: VecDeque<u64>,
+}
+
+impl State {
+    /// Records that a request was cancelled. Beyond the limit, the id of the oldest one is dropped.
+    fn cancel(&mut self, number: u64) {
+        self.cancelled.push_back(number);
+        if self.cancelled.len() > CANCELLED_REQUESTS
+            && let Some(oldest) = self.cancelled.pop_front()
+        {
+            self.asked.remove(&oldest);
+        }
+    }
 }
 
 impl Ids {
@@ -115,31 +131,39 @@ impl Ids {
 
     /// Translates the agent's cancellation of its own request.
     fn translate_cancellation(&self, line: String) -> String {
-        let state = self.lock();
+        let mut state = self.lock();
         if !state.numbered {
             return line;
         }
         let Ok(mut message) = serde_json::from_str::<Value>(&line) else { return line };
         let id = message["params"]["requestId"].as_str();
         let number = id.and_then(|id| state.asked.iter().find(|(_, asked)| *asked == id));
-        let Some((number, _)) = number else { return line };
+        let Some((&number, _)) = number else { return line };
+        state.cancel(number);
         message["params"]["requestId"] = json!(number);
         message.to_string()
     }
 
-    /// Translates a line from the client to the SDK.
-    pub(crate) fn incoming(&self, line: String) -> String {
+    /// Translates a line from the client to the SDK; `None` for a response to a request whose id
+    /// is no longer kept.
+    pub(crate) fn incoming(&self, line: String) -> Option<String> {
         if !self.lock().numbered {
-            return line;
+            return Some(line);
         }
         let head = MessageHead::of(&line);
-        let Some((text, from)) = head.id.as_ref().filter(|_| head.is_response()) else { return line };
-        let number = text.trim_matches('"').parse();
-        let asked = number.ok().and_then(|number: u64| self.lock().asked.remove(&number));
-        let Some(asked) = asked else { return line };
+        let Some((text, from)) = head.id.as_ref().filter(|_| head.is_response()) else { return Some(line) };
+        let Ok(number) = text.trim_matches('"').parse::<u64>() else { return Some(line) };
+        let mut state = self.lock();
+        let Some(asked) = state.asked.remove(&number) else {
+            let was_sent = (1..=state.last).contains(&number);
+            if was_sent {
+                tracing::debug!(number, "ignored a late or repeated response");
+            }
+            return (!was_sent).then_some(line);
+        };
         let mut line = line.clone();
         line.replace_range(*from..from + text.len(), &json!(asked).to_string());
-        line
+        Some(line)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -172,16 +196,39 @@ mod tests {
         for answer in
             [r#"{"jsonrpc":"2.0","result":{"id":2},"id":2}"#, r#"{"jsonrpc":"2.0","id":"1","result":{}}"#]
         {
-            let taken: Value = serde_json::from_str(&ids.incoming(answer.to_owned())).unwrap();
+            let taken: Value = serde_json::from_str(&ids.incoming(answer.to_owned()).unwrap()).unwrap();
             let expected = if answer.contains("\"1\"") { "a-b" } else { "c" };
             assert_eq!(taken["id"], expected);
         }
         for other in [r#"{"jsonrpc":"2.0","id":9,"result":{}}"#, r#"{"jsonrpc":"2.0","id":1,"method":"x"}"#] {
-            assert_eq!(ids.incoming(other.to_owned()), other);
+            assert_eq!(ids.incoming(other.to_owned()).as_deref(), Some(other));
         }
         let answer = RawJsonRpcMessage::response(RawJsonRpcId::Str("a-b".to_owned()), Ok(json!({})));
         let answer = serde_json::to_string(&answer).unwrap();
         assert_eq!(ids.outgoing(answer.clone()), answer, "the client's own id");
+    }
+
+    #[test]
+    fn ids_of_cancelled_requests_are_limited() {
+        let ids = Ids::default();
+        ids.number();
+        ids.outgoing(request("open"));
+        for number in 0..=CANCELLED_REQUESTS {
+            let id = format!("cancelled-{number}");
+            ids.outgoing(request(&id));
+            let params = json!({"requestId": id});
+            let cancel = RawJsonRpcMessage::notification("$/cancel_request".to_owned(), params).unwrap();
+            let cancel: Value =
+                serde_json::from_str(&ids.outgoing(serde_json::to_string(&cancel).unwrap())).unwrap();
+            assert_eq!(cancel["params"]["requestId"], number + 2);
+        }
+        assert_eq!(ids.lock().asked.len(), CANCELLED_REQUESTS + 1);
+        let answer =
+            |number: usize| ids.incoming(format!(r#"{{"jsonrpc":"2.0","id":{number},"result":{{}}}}"#));
+        assert_eq!(answer(2), None, "the oldest cancelled request");
+        assert!(answer(3).unwrap().contains("cancelled-1"));
+        assert_eq!(answer(3), None, "a repeated response");
+        assert!(answer(1).unwrap().contains("open"), "a request that was not cancelled stays known");
     }
 
     #[test]

@@ -15,7 +15,7 @@ mod wire;
 pub(crate) use wire::V1;
 
 use self::{
-    system::{AcpSystem, UsedCapabilities, ide_tools},
+    system::{AcpSystem, UsedCapabilities, ide::ide_tools},
     wire::{Connection, Peer},
 };
 use crate::{

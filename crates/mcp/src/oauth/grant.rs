@@ -82,19 +82,29 @@ impl Grant {
 }
 
 /// Returns the access token for a server's URL, renewed if it is about to expire; `None` if there
-/// is no grant for the URL.
+/// is no grant for the URL. A token whose renewal fails temporarily is used until it expires.
+///
+/// # Errors
+///
+/// If the token could not be renewed and a new sign-in is needed, or it has expired.
 pub(crate) async fn bearer(
     options: &McpOptions,
     server: &str,
     url: &str,
 ) -> Result<Option<String>, OAuthError> {
     let Some(grant) = load(options, server, url).await else { return Ok(None) };
-    let ends =
-        grant.expires.is_some_and(|expires| expires <= options.stores.grants.now() + OAUTH_MARGIN.as_secs());
-    if ends && grant.refresh_token.is_some() {
-        return renew_grant(options, server, grant).await.map(Some);
+    let token = grant.access_token.clone();
+    let now = || options.stores.grants.now();
+    let expires = grant.expires.filter(|expires| *expires <= now() + OAUTH_MARGIN.as_secs());
+    let Some(expires) = expires.filter(|_| grant.refresh_token.is_some()) else { return Ok(Some(token)) };
+    match renew_grant(options, server, grant).await {
+        Err(error) if !error.needs_sign_in() && now() < expires => {
+            let why = options.redactor.redact(&error.to_string());
+            tracing::warn!(server, "a token that is about to expire could not be renewed: {why}");
+            Ok(Some(token))
+        }
+        renewed => renewed.map(Some),
     }
-    Ok(Some(grant.access_token))
 }
 
 /// Returns another token in place of `refused`, which the server rejected; `None` if only a new

@@ -16,7 +16,7 @@ const WIRE: &str = "anthropic";
 /// The wire format.
 pub(crate) static FORMAT: WireFormat = WireFormat {
     endpoint: |base_url, _| Endpoint::versioned(base_url, "messages"),
-    list: |base_url| Endpoint::versioned(base_url, "models"),
+    list: |base_url| Endpoint::versioned_beside(base_url, "messages", "models"),
     authorize: |endpoint, key| endpoint.header("anthropic-version", VERSION).key("x-api-key", key),
     options: request::OPTIONS,
     body: request::body,

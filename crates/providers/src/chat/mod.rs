@@ -12,7 +12,7 @@ use crate::{http::Endpoint, wire_format::WireFormat};
 /// The wire format.
 pub(crate) static FORMAT: WireFormat = WireFormat {
     endpoint: |base_url, _| Endpoint::new(base_url, "chat/completions"),
-    list: |base_url| Endpoint::new(base_url, "models"),
+    list: |base_url| Endpoint::beside(base_url, "chat/completions", "models"),
     authorize: Endpoint::bearer,
     options: request::OPTIONS,
     body: request::body,

@@ -41,6 +41,24 @@ impl Endpoint {
         Ok(Self { url, headers: HeaderMap::new() })
     }
 
+    /// Like [`Endpoint::new`], but a base that ends with the resource `other` gets `resource` in
+    /// its place.
+    pub(crate) fn beside(base: &str, other: &str, resource: &str) -> Result<Self, ModelError> {
+        match replaced(parse(base)?, &format!("/{other}"), &format!("/{resource}")) {
+            Some(url) => Ok(Self { url, headers: HeaderMap::new() }),
+            None => Self::new(base, resource),
+        }
+    }
+
+    /// Like [`Endpoint::versioned`], but a base that ends with the resource `other` gets `resource`
+    /// in its place.
+    pub(crate) fn versioned_beside(base: &str, other: &str, resource: &str) -> Result<Self, ModelError> {
+        match replaced(parse(base)?, &format!("/v1/{other}"), &format!("/v1/{resource}")) {
+            Some(url) => Ok(Self { url, headers: HeaderMap::new() }),
+            None => Self::versioned(base, resource),
+        }
+    }
+
     /// Joins a base URL and a resource, and adds a query. A base without a path gets the version.
     pub(crate) fn below(base: &str, version: &str, resource: &str, query: &str) -> Result<Self, ModelError> {
         let mut url = parse(base)?;
@@ -119,6 +137,13 @@ pub(crate) fn is_near(url: &Url) -> bool {
     near || is_loopback(url)
 }
 
+/// Replaces the end of an address's path; `None` if the path does not end with `old`.
+fn replaced(mut url: Url, old: &str, new: &str) -> Option<Url> {
+    let root = url.path().trim_end_matches('/').strip_suffix(old)?.to_owned();
+    url.set_path(&format!("{root}{new}"));
+    Some(url)
+}
+
 fn parse(base: &str) -> Result<Url, ModelError> {
     let wrong = |why: String| {
         ModelError::NotConfigured(format!("the base URL {why}; write it as http://host:port or https://host"))
@@ -155,6 +180,26 @@ mod tests {
             ("https://h/v1/messages", "https://h/v1/messages"),
         ] {
             assert_eq!(Endpoint::versioned(base, "messages").unwrap().url.as_str(), expected, "{base}");
+        }
+    }
+
+    #[test]
+    fn a_base_that_is_a_resource_gets_the_list_of_models_in_its_place() {
+        for (base, expected) in [
+            ("https://h/v1/chat/completions", "https://h/v1/models"),
+            ("https://h/chat/completions/?key=k", "https://h/models?key=k"),
+            ("https://h", "https://h/v1/models"),
+            ("https://h/v1", "https://h/v1/models"),
+        ] {
+            let list = Endpoint::beside(base, "chat/completions", "models").unwrap();
+            assert_eq!(list.url.as_str(), expected, "{base}");
+        }
+        for (base, expected) in [
+            ("https://h/v1/messages", "https://h/v1/models"),
+            ("https://h/anthropic", "https://h/anthropic/v1/models"),
+        ] {
+            let list = Endpoint::versioned_beside(base, "messages", "models").unwrap();
+            assert_eq!(list.url.as_str(), expected, "{base}");
         }
     }
 

@@ -4,6 +4,7 @@ use super::{ModelTable, file};
 use crate::{
     http::{Http, root_cause, shown},
     limits::{MAX_CATALOGUE_BYTES, REFRESH_TIMEOUT},
+    stored_file::{self, ReadError},
 };
 use reqwest::Url;
 use std::sync::Arc;
@@ -63,10 +64,7 @@ pub(crate) async fn refresh(
     let rendered = file::render(&catalogue);
     // Verify that the file can be read again.
     file::parse(&rendered).map_err(wrong)?;
-    if let Some(directory) = target.parent() {
-        system.create_dir_all(&directory).await?;
-    }
-    system.write(target, &rendered).await?;
+    stored_file::write(target, &rendered, system).await?;
     Ok(ModelTable(catalogue))
 }
 
@@ -86,15 +84,12 @@ pub(crate) async fn read(path: &AbsPath, system: &dyn System) -> Result<Option<A
 }
 
 async fn read_bounded(path: &AbsPath, system: &dyn System) -> Result<Vec<u8>, RefreshError> {
-    let size = system.metadata(path).await?.size;
-    if size > MAX_CATALOGUE_BYTES as u64 {
-        return Err(RefreshError::InvalidData { from: path.as_str().to_owned(), why: too_large() });
-    }
-    Ok(system.read(path).await?)
-}
-
-fn too_large() -> String {
-    format!("is larger than {} MiB", MAX_CATALOGUE_BYTES >> 20)
+    stored_file::read(path, MAX_CATALOGUE_BYTES, system).await.map_err(|error| match error {
+        ReadError::System(error) => RefreshError::File(error),
+        too_large @ ReadError::TooLarge(_) => {
+            RefreshError::InvalidData { from: path.as_str().to_owned(), why: too_large.to_string() }
+        }
+    })
 }
 
 async fn get(url: &Url, http: &Http) -> Result<Vec<u8>, RefreshError> {
@@ -111,7 +106,7 @@ async fn get(url: &Url, http: &Http) -> Result<Vec<u8>, RefreshError> {
         while let Some(chunk) = response.chunk().await.map_err(request_failed)? {
             body.extend_from_slice(&chunk);
             if body.len() > MAX_CATALOGUE_BYTES {
-                return Err(failed(format!("its response {}", too_large())));
+                return Err(failed(format!("its response {}", ReadError::TooLarge(MAX_CATALOGUE_BYTES))));
             }
         }
         Ok(body)

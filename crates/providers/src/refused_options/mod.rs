@@ -1,19 +1,20 @@
-//! Options that servers have refused, by address and model, for the lifetime of the process.
+//! Options that servers have refused, by address and model.
 //!
 //! Models of one family, gateways and servers that imitate them refuse different options, and no
 //! list of these stays accurate. So a request is built from what is known of the model's family,
 //! and a refusal that names an option is trusted: the request is resent without it, and once that
-//! is accepted, later requests leave it out.
+//! is accepted, later requests leave it out, also those of later processes.
 
+mod file;
+mod memory;
 mod refusal;
 
+pub(crate) use memory::RefusalMemory;
 pub(crate) use refusal::Refusal;
 
 use crate::Wire;
-use std::{
-    collections::{BTreeSet, HashMap},
-    sync::{Mutex, PoisonError},
-};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// An option that a request can leave out.
 #[derive(Debug, PartialEq, Eq)]
@@ -28,24 +29,30 @@ pub(crate) struct RequestOption {
 const EFFORTS: [&str; 5] = ["low", "medium", "high", "xhigh", "max"];
 
 /// What one model at one address has refused or reported.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub(crate) struct ModelQuirks {
     /// The locations of refused options, or `LOCATION=VALUE` if only that value was refused.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     refused: BTreeSet<String>,
     /// The wire that a refusal demanded.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) wire: Option<Wire>,
     /// Whether it refused images.
     pub(crate) no_images: bool,
     /// Whether it refused the list of tools. The system prompt describes them then.
     pub(crate) no_tools: bool,
     /// Members of messages and calls that the server sends but does not take back.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     members: BTreeSet<String>,
     /// Whether every answer with calls must have the member `reasoning_content`, whichever model
     /// wrote it.
     pub(crate) wants_reasoning: bool,
     /// The context size in tokens, if a refusal stated it.
+    #[serde(skip)]
     pub(crate) context_size: Option<u64>,
     /// The maximum number of tokens in one answer, if a refusal stated it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max_output: Option<u64>,
 }
 
@@ -102,44 +109,6 @@ pub(crate) enum RefusalRemedy {
     /// Rebuild the request without the data that only the model understands of its earlier answers:
     /// signatures and encrypted reasoning that it no longer accepts.
     DropOpaque,
-}
-
-/// The process-wide memory of refusals.
-#[derive(Debug, Default)]
-pub(crate) struct RefusalMemory {
-    /// By base URL and model.
-    quirks: Mutex<HashMap<(String, String), ModelQuirks>>,
-    /// The number of leading messages of a conversation that are sent without the data that only
-    /// the model understands, by the conversation's cache key. Few conversations ever have an
-    /// entry.
-    forgotten: Mutex<HashMap<String, usize>>,
-}
-
-impl RefusalMemory {
-    /// Returns the quirks of a model; the default at first.
-    pub(crate) fn of(&self, base_url: &str, model: &str) -> ModelQuirks {
-        let known = self.quirks.lock().unwrap_or_else(PoisonError::into_inner);
-        known.get(&(base_url.to_owned(), model.to_owned())).cloned().unwrap_or_default()
-    }
-
-    /// Replaces the quirks of a model.
-    pub(crate) fn remember(&self, base_url: &str, model: &str, quirks: ModelQuirks) {
-        let mut known = self.quirks.lock().unwrap_or_else(PoisonError::into_inner);
-        known.insert((base_url.to_owned(), model.to_owned()), quirks);
-    }
-
-    /// Returns how many leading messages of a conversation are sent without the data that only the
-    /// model understands.
-    pub(crate) fn forgotten(&self, conversation: &str) -> usize {
-        let known = self.forgotten.lock().unwrap_or_else(PoisonError::into_inner);
-        known.get(conversation).copied().unwrap_or(0)
-    }
-
-    /// Stores that number. The model still accepts what it writes after these messages.
-    pub(crate) fn forget(&self, conversation: &str, messages: usize) {
-        let mut known = self.forgotten.lock().unwrap_or_else(PoisonError::into_inner);
-        known.insert(conversation.to_owned(), messages);
-    }
 }
 
 #[cfg(test)]

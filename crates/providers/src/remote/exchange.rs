@@ -213,7 +213,7 @@ impl Run {
         let status = response.status().as_u16();
         if response.status().is_success() {
             self.state = State::Sniff(response);
-            self.on_accepted();
+            self.on_accepted().await;
             return Ok(());
         }
         let after = retry_after(response.headers(), jiff::Timestamp::now());
@@ -228,7 +228,7 @@ impl Run {
     }
 
     /// Stores what was learned. The request is not rebuilt after this.
-    fn on_accepted(&mut self) {
+    async fn on_accepted(&mut self) {
         let request = self.request.take();
         if let Some(ModelRequest { cache_key: Some(conversation), messages, .. }) = request
             && self.dropped_opaque
@@ -236,8 +236,9 @@ impl Run {
             self.remote.refused_options.forget(&conversation, messages.len());
         }
         if self.rebuilds > 0 {
-            self.remote.remember(self.quirks.clone());
             self.rebuilds = 0;
+            self.remote.remember(self.quirks.clone());
+            self.remote.store_quirks().await;
         }
     }
 

@@ -29,9 +29,14 @@ impl Remote {
         self.refused_options.of(&self.base_url, &self.targets[0].peer.model)
     }
 
-    /// Stores the quirks that an accepted request was built from.
+    /// Records the quirks that an accepted request was built from.
     pub(crate) fn remember(&self, quirks: ModelQuirks) {
         self.refused_options.remember(&self.base_url, &self.targets[0].peer.model, quirks);
+    }
+
+    /// Stores the quirks of the model for later processes.
+    pub(crate) async fn store_quirks(&self) {
+        self.refused_options.store(&self.base_url, &self.targets[0].peer.model).await;
     }
 
     /// Returns the index of the wire to use.

@@ -12,7 +12,7 @@ const WIRE: &str = "responses";
 /// The wire format.
 pub(crate) static FORMAT: WireFormat = WireFormat {
     endpoint: |base_url, _| Endpoint::new(base_url, "responses"),
-    list: |base_url| Endpoint::new(base_url, "models"),
+    list: |base_url| Endpoint::beside(base_url, "responses", "models"),
     authorize: Endpoint::bearer,
     options: request::OPTIONS,
     body: request::body,

@@ -3,12 +3,14 @@
 use crate::{
     faker::Faker,
     refusals::Rule,
-    support::{catalog, options, request, show, vendor},
+    support::{Files, KEY, Pilot, catalog, options, request, show, vendor},
 };
 use agent::{Content, LanguageModel, Message, ModelRequest, Models, ToolSpec, ToolSpecs};
 use futures::StreamExt;
 use providers::{Catalog, Wire};
 use serde_json::{Value, json};
+use std::sync::Arc;
+use system::AbsPath;
 
 /// Returns a catalog with every provider at the fake server.
 fn at(faker: &Faker, wire: Wire) -> Catalog {
@@ -140,6 +142,29 @@ async fn a_refused_option_is_omitted_from_then_on() {
         let got: Vec<_> = got.iter().map(|text| value(text)).collect();
         let expected: Vec<_> = expected.iter().map(|text| value(text)).collect();
         assert_eq!(got, expected, "{id} {rules:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_refused_option_is_omitted_by_later_processes() {
+    let faker = Faker::strict(&[Rule::Unsupported("reasoning_effort")]).await;
+    let files = Arc::new(Files::default());
+    let path = AbsPath::new("/data/refused-options.json").unwrap();
+    for _ in 0..2 {
+        let mut options = options();
+        options.refusals_file = Some(path.clone());
+        let base_url = faker.url().replace("http://", "http://user:pass@") + "/v1?key=canary";
+        options.vendors.custom.insert("own".into(), vendor(base_url, Wire::Chat));
+        let process = Catalog::new(options, files.clone(), Arc::new(Pilot::new()));
+        let model = process.get("own/m").await.unwrap();
+        assert!(ask(&*model, full()).await.starts_with("text: hello\n"));
+    }
+    let efforts: Vec<_> = faker.seen().iter().map(|seen| has(&seen.body, "/reasoning_effort")).collect();
+    assert_eq!(efforts, ["\"low\"", "-", "-"]);
+    let stored = String::from_utf8(files.0.lock().unwrap()[&path].clone()).unwrap();
+    assert!(stored.contains("/reasoning_effort"), "{stored}");
+    for secret in ["user", "pass", "canary", KEY] {
+        assert!(!stored.contains(secret), "{secret}: {stored}");
     }
 }
 

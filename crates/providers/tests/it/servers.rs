@@ -178,6 +178,22 @@ async fn a_user_configured_address_lists_its_servers_models() {
 }
 
 #[tokio::test]
+async fn an_address_of_a_resource_is_listed_beside_the_resource() {
+    for resource in ["chat/completions", "responses"] {
+        let entry = json!({ "id": "house", "owned_by": "llamacpp", "meta": {} });
+        let server = Lister::start(&[
+            ("GET /v1/models", json!({ "data": [entry] })),
+            ("GET /props", json!({ "default_generation_settings": { "n_ctx": 8_192 } })),
+        ])
+        .await;
+        let catalog = catalog(at_openai(&format!("{}/v1/{resource}", server.url)));
+        assert_eq!(catalog.default_id().await, "openai/house");
+        assert_eq!(listed(&catalog, "openai/house").limits.context_size, 8_192);
+        assert_eq!(server.seen(), ["GET /v1/models", "GET /props"], "{resource}");
+    }
+}
+
+#[tokio::test]
 async fn a_gateway_keeps_the_vendors_default_model_and_gets_the_key() {
     let server =
         Lister::start(&[("GET /v1/models", models(&["aaa", "gpt-5.6-sol", "claude-opus-5-5"]))]).await;

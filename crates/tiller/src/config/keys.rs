@@ -1,14 +1,14 @@
 //! Every setting. `about` describes them, in the same order.
 
+use super::checks::{
+    checked, megabytes, model, offers_no_more, order_of_mode, order_of_permission, rules, silence,
+};
 use super::{InProject, Key, Value, ValueError};
-use crate::limits::{HOOK_TIMEOUT_MAX, IDLE_TIMEOUT_MAX};
-use crate::options::{AskLoginShell, Network, Options, Terminal, Tools};
+use crate::limits::HOOK_TIMEOUT_MAX;
+use crate::options::{AskLoginShell, Network, Terminal, Tools};
 use ::mcp::{Offered, server_name};
 use ::providers::Wire;
-use agent::{
-    Answer, CallsAsText, HookEvent, PermissionRule, ToolProfile, check_tool_name, check_tool_pattern,
-};
-use std::time::Duration;
+use agent::{Answer, CallsAsText, HookEvent, ToolProfile, check_tool_name, check_tool_pattern};
 use system::SandboxLevel;
 
 const MODEL: &str = "a project must not choose where your code is sent";
@@ -493,65 +493,3 @@ pub(crate) const KEYS: &[Key] = &[
         set: |o, _, v| Ok(o.session.limits.permission_wait = v.seconds()?),
     },
 ];
-
-/// Parses the idle timeout of a model server.
-fn silence(value: &Value) -> Result<Duration, ValueError> {
-    let given = value.seconds()?;
-    if given > IDLE_TIMEOUT_MAX {
-        return Err(ValueError::TooLong(IDLE_TIMEOUT_MAX));
-    }
-    Ok(given)
-}
-
-/// The strictness of the mode: `ask` allows less than `plan`, and `plan` less than `edit`.
-fn order_of_mode(options: &Options) -> usize {
-    agent::Mode::ALL.iter().position(|mode| *mode == options.session.mode).unwrap_or_default()
-}
-
-/// Whether `after` offers no server anything that `before` did not.
-fn offers_no_more(before: &Options, after: &Options) -> bool {
-    let known = |name: &String, offer| {
-        before.permissions.offers.get(name).is_some_and(|offers| offers.contains(offer))
-    };
-    after.permissions.offers.iter().all(|(name, offers)| offers.iter().all(|offer| known(name, offer)))
-}
-
-fn order_of_permission(options: &Options) -> u8 {
-    match options.session.permission_mode {
-        agent::PermissionMode::Prometheus => 0,
-        agent::PermissionMode::Guardian => 1,
-        agent::PermissionMode::Argus => 2,
-    }
-}
-
-fn rules(options: &Options, value: &Value) -> Result<Vec<PermissionRule>, ValueError> {
-    let home = &options.directories.home;
-    let rule = |text: &String| {
-        let rule = text.parse::<PermissionRule>().map_err(ValueError::invalid)?;
-        rule.check_tool().map_err(ValueError::invalid)?;
-        Ok(rule.at_home(home))
-    };
-    value.texts()?.iter().map(rule).collect()
-}
-
-/// Checks names of tools: a misspelt name would protect nothing.
-fn checked(names: Vec<String>, check: fn(&str) -> Result<(), String>) -> Result<Vec<String>, ValueError> {
-    names.iter().try_for_each(|name| check(name)).map_err(ValueError::Invalid)?;
-    Ok(names)
-}
-
-/// Checks a model's full id.
-pub(super) fn model(id: String) -> Result<String, ValueError> {
-    match id.split_once('/') {
-        Some((provider, name)) if !provider.is_empty() && !name.is_empty() => Ok(id),
-        _ => Err(ValueError::Unexpected {
-            expected: "PROVIDER/NAME, such as offline/pilot",
-            given: format!("{id:?}"),
-        }),
-    }
-}
-
-/// Converts mebibytes to bytes.
-fn megabytes(count: u64) -> u64 {
-    count.saturating_mul(1 << 20)
-}

@@ -1,7 +1,7 @@
 //! Resolves the layers of settings.
 
 use super::{
-    ConfigError, InProject, Place, ProjectHistory, SettingsFile, Value, ValueError, keys,
+    ConfigError, InProject, Place, ProjectHistory, SettingsFile, Value, ValueError, checks,
     parse::{Setting, parse},
     variables,
 };
@@ -110,7 +110,7 @@ pub(crate) fn users_blocked_paths(
 
 /// Checks a model's id from a flag.
 pub(crate) fn check_model(id: &str) -> Result<String, ValueError> {
-    keys::model(id.to_owned())
+    checks::model(id.to_owned())
 }
 
 fn apply_user(options: &mut Options, file: &SettingsFile) -> Result<(), ConfigError> {

@@ -2,6 +2,7 @@
 //! [`Options`].
 
 mod about;
+mod checks;
 mod file;
 mod items;
 mod key;

@@ -23,6 +23,7 @@ fn providers(options: &Options, redactor: &Redactor, cwd: &AbsPath) -> Providers
         default_model: options.session.model.clone(),
         tool_profile: options.providers.tool_profile,
         catalogue_file: Some(options.directories.cache.join("models.json")),
+        refusals_file: Some(options.directories.data.join("refused-options.json")),
         recording: RecordingOptions {
             record_to: options.record.clone(),
             redactor: redactor.clone(),

@@ -29,6 +29,8 @@ struct Authority {
     /// The lifetime of tokens, in seconds.
     lasts: u64,
     registered: u32,
+    /// Whether the token endpoint answers 503.
+    busy: bool,
     /// The number of requests without a valid token.
     refused: u32,
     /// The status of the revocation endpoint; there is none if `None`.
@@ -146,6 +148,7 @@ fn served(request: &Request, base: &str, shared: &Shared) -> Response {
             state.codes.insert(code, (asked["code_challenge"].clone(), redirect));
             (302, vec![("location", location)], String::new())
         }
+        "/token" if state.busy => say(503, json!({ "error": "temporarily_unavailable" })),
         "/token" => {
             let asked = fields(&request.body);
             assert_eq!(
@@ -289,6 +292,24 @@ fn signing_in_opens_the_browser_and_the_grant_is_used_refreshed_and_revoked() {
     assert!(!std::fs::read_to_string(&secrets).unwrap().contains("canary"));
     assert!(!call_tool().0);
     assert!(!json_of(&home, &["mcp", "logout", "web", "--json"]).0);
+}
+
+#[test]
+fn a_token_is_used_until_it_expires_while_its_renewal_fails_temporarily() {
+    let (home, _web, shared) = with_server();
+    // Shorter than the margin before the end in which tokens are renewed.
+    shared.lock().unwrap().lasts = 59;
+    assert!(login(&home, agree).0);
+    shared.lock().unwrap().busy = true;
+    let call_tool = || json_of(&home, &["mcp", "call", "web.look", "--json"]);
+    assert_eq!(call_tool().1["data"], "called");
+    // The next token expires immediately.
+    shared.lock().unwrap().busy = false;
+    shared.lock().unwrap().lasts = 0;
+    assert_eq!(call_tool().1["data"], "called");
+    shared.lock().unwrap().busy = true;
+    let (fine, failed) = call_tool();
+    assert!(!fine && failed.to_string().contains("503"), "{failed}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ mod behaviour;
 mod call;
 mod capabilities;
 mod file_form;
-mod ide;
+pub(super) mod ide;
 mod output_window;
 mod probe;
 mod process;
@@ -15,7 +15,6 @@ mod terminal_command;
 
 pub(super) use behaviour::ClientBehaviour;
 pub(super) use capabilities::{Advertised, UsedCapabilities};
-pub(super) use ide::ide_tools;
 
 use self::{
     call::{CallError, Caller},

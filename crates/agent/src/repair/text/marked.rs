@@ -7,13 +7,15 @@
 //! - DeepSeek and Kimi: `<|tool_call_begin|>` (with their own bars and blanks)
 //! - Granite and Phi: `<|tool_call|>`
 //! - GPT-OSS: `to=functions.NAME`, and `functions.NAME({…})`
+//!
+//! Tags may have a namespace, in both the opening and the closing tag: `<ns:invoke name="NAME">`.
 
 use super::{TextCall, TextCalls, is_example, object, python};
 use crate::repair::json;
 use serde_json::{Map, Value};
 
 /// Marks that begin a call.
-const OPENERS: [&str; 21] = [
+const OPENERS: [&str; 20] = [
     "<tool_call",
     "<tool_calls>",
     "<function_call",
@@ -33,7 +35,6 @@ const OPENERS: [&str; 21] = [
     "commentary to=",
     "to=functions.",
     "functions.",
-    "<minimax:tool_call>",
     "<|DSML|",
 ];
 /// DeepSeek's marks, with its own bars and blanks.
@@ -71,12 +72,81 @@ const BETWEEN: [&str; 29] = [
     "</s>",
 ];
 
+/// DeepSeek's namespace; any other is a name and a colon.
+const DSML: &str = "|DSML|";
+/// Maximum length of a namespace's name in bytes.
+const NAMESPACE_BYTES: usize = 32;
+
 /// Maximum number of marks tried as the beginning of the calls.
 const TRIES: usize = 64;
 
 /// Whether a text begins with a mark, or may do so once more of it has arrived.
 pub(super) fn may_begin(text: &str) -> bool {
-    OPENERS.iter().chain(&WIDE).any(|mark| text.starts_with(mark) || mark.starts_with(text))
+    let begins = |text: &str, mark: &str| text.starts_with(mark) || mark.starts_with(text);
+    if OPENERS.iter().chain(&WIDE).any(|mark| begins(text, mark)) {
+        return true;
+    }
+    let Some(inside) = text.strip_prefix('<') else { return false };
+    let name = name_length(inside);
+    match inside[name..].strip_prefix(':') {
+        Some(tag) => is_name(&inside[..name]) && tags().any(|mark| begins(tag, mark)),
+        None => is_name(inside),
+    }
+}
+
+/// Returns the marks that are tags and may have a namespace, without `<`.
+fn tags() -> impl Iterator<Item = &'static str> {
+    let tags = OPENERS.iter().filter_map(|mark| mark.strip_prefix('<'));
+    tags.filter(|tag| tag.starts_with(|char: char| char.is_ascii_alphabetic()))
+}
+
+/// Returns the length of the name of letters, digits and punctuation that a text begins with.
+fn name_length(text: &str) -> usize {
+    text.find(|char: char| !(char.is_ascii_alphanumeric() || "_.-".contains(char))).unwrap_or(text.len())
+}
+
+/// Whether a text is the name of a namespace.
+fn is_name(text: &str) -> bool {
+    text.starts_with(|char: char| char.is_ascii_alphabetic())
+        && name_length(text) == text.len()
+        && text.len() <= NAMESPACE_BYTES
+}
+
+/// Splits the namespace off the inside of a tag; it is empty if there is none.
+fn split_namespace(inside: &str) -> (&str, &str) {
+    let name = name_length(inside);
+    let length = match inside[name..].starts_with(':') && is_name(&inside[..name]) {
+        true => name + 1,
+        false if inside.starts_with(DSML) => DSML.len(),
+        false => 0,
+    };
+    inside.split_at(length)
+}
+
+/// Strips the beginning of a tag in any namespace: `open` (`<` or `</`), the namespace, and `name`.
+fn strip_tag<'a>(text: &'a str, open: &str, name: &str) -> Option<&'a str> {
+    split_namespace(text.strip_prefix(open)?).1.strip_prefix(name)
+}
+
+/// Splits a text at the closing tag of an element. If none has the namespace of the opening tag,
+/// one in another namespace closes the element.
+fn split_closing<'a>(text: &'a str, space: &str, name: &str) -> Option<(&'a str, &'a str)> {
+    text.split_once(&format!("</{space}{name}>")).or_else(|| {
+        let mut closing = text.match_indices("</");
+        closing.find_map(|(at, _)| {
+            let after = strip_tag(&text[at..], "</", name)?.strip_prefix('>')?;
+            Some((&text[..at], after))
+        })
+    })
+}
+
+/// Strips a mark that may occur between calls.
+fn strip_between(text: &str) -> Option<&str> {
+    let namespaced = |mark: &&str| {
+        let open = if mark.starts_with("</") { "</" } else { "<" };
+        strip_tag(text, open, mark.strip_prefix(open)?)
+    };
+    BETWEEN.iter().find_map(|mark| text.strip_prefix(mark)).or_else(|| BETWEEN.iter().find_map(namespaced))
 }
 
 /// Finds the calls that end a text.
@@ -106,7 +176,11 @@ fn opener(text: &str, from: usize) -> Option<usize> {
     let rest = &text[from..];
     let plain = OPENERS.iter().filter_map(|mark| rest.find(mark));
     let wide = WIDE.iter().filter_map(|mark| rest.find(mark));
-    let found = from + plain.chain(wide).min()?;
+    let namespaced = rest.match_indices('<').map(|(at, _)| at).find(|at| {
+        let (space, tag) = split_namespace(&rest[at + 1..]);
+        !space.is_empty() && tags().any(|mark| tag.starts_with(mark))
+    });
+    let found = from + plain.chain(wide).chain(namespaced).min()?;
     let begins = text[..found]
         .chars()
         .next_back()
@@ -135,7 +209,7 @@ fn calls(text: &str) -> Option<Vec<TextCall>> {
     loop {
         rest = rest.trim_start();
         // The beginning of a harmony message is not skipped: it names the call.
-        if let Some(after) = BETWEEN.iter().find_map(|mark| rest.strip_prefix(mark)) {
+        if let Some(after) = strip_between(rest) {
             rest = after;
             continue;
         }
@@ -144,9 +218,9 @@ fn calls(text: &str) -> Option<Vec<TextCall>> {
         }
         // The model invented a result for its call.
         if !calls.is_empty()
-            && ["<tool_response>", "<function_results>", "<|tool_response|>"]
+            && ["tool_response>", "function_results>", "|tool_response|>"]
                 .iter()
-                .any(|mark| rest.starts_with(mark))
+                .any(|mark| strip_tag(rest, "<", mark).is_some())
         {
             break;
         }
@@ -173,16 +247,16 @@ fn one(text: &str) -> Option<Read<'_>> {
 fn element(text: &str) -> Option<Read<'_>> {
     const TAGS: [&str; 7] =
         ["tool_call", "function_call", "tool_use", "tools", "TOOLCALL", "toolcall", "|tool_call|"];
-    let tag = TAGS.into_iter().find(|tag| {
-        text.strip_prefix('<')
-            .is_some_and(|rest| rest.strip_prefix(tag).is_some_and(|rest| rest.starts_with('>')))
-    })?;
-    let inside = &text[tag.len() + 2..];
-    let ends = [format!("</{tag}>"), format!("<{tag}>"), "<tool_response>".to_owned()];
-    let end = ends.iter().filter_map(|end| inside.find(end.as_str())).min().unwrap_or(inside.len());
-    let (body, after) = (inside[..end].trim(), &inside[end..]);
-    let after = after.strip_prefix(ends[0].as_str()).unwrap_or(after);
-    Some((body_calls(body)?, after))
+    let (space, rest) = split_namespace(text.strip_prefix('<')?);
+    let (tag, inside) =
+        TAGS.into_iter().find_map(|tag| Some((tag, rest.strip_prefix(tag)?.strip_prefix('>')?)))?;
+    let next = [format!("<{space}{tag}>"), format!("<{space}tool_response>"), "<tool_response>".to_owned()];
+    let next = next.iter().filter_map(|next| inside.find(next)).min().unwrap_or(inside.len());
+    let (body, after) = match split_closing(inside, space, tag) {
+        Some((body, after)) if body.len() <= next => (body, after),
+        _ => inside.split_at(next),
+    };
+    Some((body_calls(body.trim())?, after))
 }
 
 fn body_calls(body: &str) -> Option<Vec<TextCall>> {
@@ -237,45 +311,40 @@ fn pairs(text: &str) -> Option<Map<String, Value>> {
 
 /// Parses `<function=NAME>…</function>`, with JSON or parameters inside.
 fn function(text: &str) -> Option<Read<'_>> {
-    let rest = text.strip_prefix("<function=").or_else(|| text.strip_prefix("<function name="))?;
-    let (name, rest) = rest.split_once('>')?;
-    let name = name.trim().trim_matches(['"', '\'']);
-    parameters(name, rest, "</function>", &["<parameter=", "<parameter name="], "</parameter>")
+    let rest = strip_tag(text, "<", "function=").or_else(|| strip_tag(text, "<", "function name="))?;
+    parameters(rest, "function>", &["parameter=", "parameter name="])
 }
 
-/// Parses `<invoke name="NAME">…</invoke>`, with a known namespace before `invoke`.
+/// Parses `<invoke name="NAME">…</invoke>`.
 fn invoke(text: &str) -> Option<Read<'_>> {
-    let (space, rest) = text.strip_prefix('<')?.split_once("invoke name=")?;
-    if !["", "antml:", "|DSML|", "minimax:"].contains(&space) {
-        return None;
-    }
-    let (name, rest) = rest.split_once('>')?;
-    let name = name.trim().trim_matches(['"', '\'']);
-    let (open, close) = (format!("<{space}parameter name="), format!("</{space}parameter>"));
-    parameters(name, rest, &format!("</{space}invoke>"), &[&open], &close)
+    parameters(strip_tag(text, "<", "invoke name=")?, "invoke>", &["parameter name="])
 }
 
-/// Parses the content of a function: JSON, or named parameters.
-fn parameters<'a>(name: &str, text: &'a str, end: &str, opens: &[&str], close: &str) -> Option<Read<'a>> {
-    let mut rest = text.trim_start();
+/// Parses the name of a function and its content: JSON, or named parameters, up to the closing tag
+/// `end`.
+fn parameters<'a>(text: &'a str, end: &str, opens: &[&str]) -> Option<Read<'a>> {
+    let (name, rest) = text.split_once('>')?;
+    let name = name.trim().trim_matches(['"', '\'']);
+    let mut rest = rest.trim_start();
     if rest.starts_with('{') {
         let (call, after) = json_call(name, rest)?;
-        return Some((vec![call], after.trim_start().strip_prefix(end).unwrap_or(after)));
+        return Some((vec![call], strip_tag(after.trim_start(), "</", end).unwrap_or(after)));
     }
     let mut arguments = Map::new();
-    while let Some(inside) = opens.iter().find_map(|open| rest.strip_prefix(open)) {
+    while let Some(inside) = opens.iter().find_map(|open| strip_tag(rest, "<", open)) {
+        let (space, _) = split_namespace(&rest[1..]);
         let (key, inside) = inside.split_once('>')?;
         let key = key.split_whitespace().next()?.trim_matches(['"', '\'']);
         // A value ends at its closing tag, and may contain other tags. Without a closing tag this
         // is not a call.
-        let (value, after) = inside.split_once(close)?;
+        let (value, after) = split_closing(inside, space, "parameter")?;
         let value = value.strip_prefix('\n').unwrap_or(value);
         arguments.insert(key.to_owned(), Value::from(value.strip_suffix('\n').unwrap_or(value)));
         rest = after.trim_start();
     }
-    let after = match rest.strip_prefix(end) {
+    let after = match strip_tag(rest, "</", end) {
         Some(after) => after,
-        None if rest.is_empty() || rest.starts_with("</tool_call>") => rest,
+        None if rest.is_empty() || strip_tag(rest, "</", "tool_call>").is_some() => rest,
         None => return None,
     };
     Some((vec![TextCall::new(name, &Value::Object(arguments))], after))

@@ -44,6 +44,12 @@ const MARKED: &[&str] = &[
     "<function=file_read><parameter=path>a.py</parameter></function>",
     "<function_calls>\n<invoke name=\"file_read\">\n<parameter name=\"path\">a.py</parameter>\n</invoke>\n</function_calls>",
     "<minimax:tool_call>\n<invoke name=\"file_read\">\n<parameter name=\"path\">a.py</parameter>\n</invoke>\n</minimax:tool_call>",
+    "<ns:function_calls>\n<ns:invoke name=\"file_read\">\n<ns:parameter name=\"path\">a.py</ns:parameter>\n</ns:invoke>\n</ns:function_calls>",
+    "<x-1:invoke name=\"file_read\"><x-1:parameter name=\"path\">a.py</x-1:parameter></x-1:invoke>",
+    "<ns:invoke name=\"file_read\">\n<parameter name=\"path\">a.py</ns:parameter>\n</invoke>",
+    "<ns:tool_call>{\"name\": \"file_read\", \"arguments\": {\"path\": \"a.py\"}}</ns:tool_call>",
+    "<ns:tool_call>{\"name\": \"file_read\", \"arguments\": {\"path\": \"a.py\"}}</tool_call>",
+    "<ns:function=file_read><ns:parameter=path>a.py</ns:parameter></ns:function>",
     "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"file_read\">\n<｜DSML｜parameter name=\"path\" string=\"true\">a.py</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>",
     "[TOOL_CALLS][{\"name\": \"file_read\", \"arguments\": {\"path\": \"a.py\"}}]",
     "[TOOL_CALLS]file_read[ARGS]{\"path\": \"a.py\"}",
@@ -141,6 +147,8 @@ fn what_only_quotes_json_stays_text() {
         format!("```json\n{call}\n```\nis how a file is read."),
         format!("Models write `<tool_call>{call}</tool_call>`."),
         "Qwen's models put their calls between <tool_call> and </tool_call>.".to_owned(),
+        "Others put them between <ns:function_calls> and </ns:function_calls>.".to_owned(),
+        "<svg:rect width=\"1\"/>".to_owned(),
         "It calls functions.file_read and is done.".to_owned(),
         format!("An example:\n```\n<tool_call>{call}</tool_call>\n```"),
         "```bash\nls -la\n```".to_owned(),
@@ -151,6 +159,13 @@ fn what_only_quotes_json_stays_text() {
     ] {
         assert_eq!(found(&text, CallForms::Any), None, "{text}");
     }
+}
+
+#[test]
+fn a_value_ends_at_the_closing_tag_of_its_namespace() {
+    let text = "<n:invoke name=\"bash\"><n:parameter name=\"command\">echo '</parameter></invoke>'</n:parameter></n:invoke>";
+    let (_, calls) = found(text, CallForms::Marked).unwrap();
+    assert_eq!(calls, [("bash".to_owned(), json!({ "command": "echo '</parameter></invoke>'" }))]);
 }
 
 #[test]
@@ -204,6 +219,7 @@ fn ordinary_text_is_shown_at_once() {
         "```json\n{\"age\": 3}\n```\n",
         "{\"age\": 3}\n[1, 2]\n",
         "<p>html</p> and myfunctions.call()\n",
+        "<xs:element name=\"x\"/> and <xsl:for-each> and Vec<String> and std::vector<std::string>\n",
         "```json\n{\"name\": \"x\", \"arguments\": {}}\n```\nis an example.\n",
         "é<ü>[ß]\n",
     ] {
@@ -229,7 +245,7 @@ proptest::proptest! {
 
     #[test]
     fn marks_in_any_order_do_not_panic(parts in proptest::collection::vec(
-        proptest::sample::select(vec!["<tool_call>", "{\"name\":", "\"bash\"", "}", "</tool_call>", "<function=", ">", "<invoke name=\"a\">", "[TOOL_CALLS]",
+        proptest::sample::select(vec!["<tool_call>", "{\"name\":", "\"bash\"", "}", "</tool_call>", "<function=", ">", "<invoke name=\"a\">", "<n:invoke name=\"a\">", "<n:parameter name=\"b\">", "</n:parameter>", "</n:invoke>", "[TOOL_CALLS]",
             "[ARGS]", "<｜tool▁call▁begin｜>", "<|tool_sep|>", "to=functions.", "functions.", "```", "\n", "(", ")", "x", "Action:", "Action Input:"]), 0..12)) {
         let text = parts.concat();
         let _ = find(&text, CallForms::Any, &fits);

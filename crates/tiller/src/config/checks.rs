@@ -1,0 +1,72 @@
+//! Checks of settings' values, and which of two values is tighter.
+
+use super::{Value, ValueError};
+use crate::limits::IDLE_TIMEOUT_MAX;
+use crate::options::Options;
+use agent::PermissionRule;
+use std::time::Duration;
+
+/// Parses the idle timeout of a model server.
+pub(super) fn silence(value: &Value) -> Result<Duration, ValueError> {
+    let given = value.seconds()?;
+    if given > IDLE_TIMEOUT_MAX {
+        return Err(ValueError::TooLong(IDLE_TIMEOUT_MAX));
+    }
+    Ok(given)
+}
+
+/// The strictness of the mode: `ask` allows less than `plan`, and `plan` less than `edit`.
+pub(super) fn order_of_mode(options: &Options) -> usize {
+    agent::Mode::ALL.iter().position(|mode| *mode == options.session.mode).unwrap_or_default()
+}
+
+/// Whether `after` offers no server anything that `before` did not.
+pub(super) fn offers_no_more(before: &Options, after: &Options) -> bool {
+    let known = |name: &String, offer| {
+        before.permissions.offers.get(name).is_some_and(|offers| offers.contains(offer))
+    };
+    after.permissions.offers.iter().all(|(name, offers)| offers.iter().all(|offer| known(name, offer)))
+}
+
+pub(super) fn order_of_permission(options: &Options) -> u8 {
+    match options.session.permission_mode {
+        agent::PermissionMode::Prometheus => 0,
+        agent::PermissionMode::Guardian => 1,
+        agent::PermissionMode::Argus => 2,
+    }
+}
+
+pub(super) fn rules(options: &Options, value: &Value) -> Result<Vec<PermissionRule>, ValueError> {
+    let home = &options.directories.home;
+    let rule = |text: &String| {
+        let rule = text.parse::<PermissionRule>().map_err(ValueError::invalid)?;
+        rule.check_tool().map_err(ValueError::invalid)?;
+        Ok(rule.at_home(home))
+    };
+    value.texts()?.iter().map(rule).collect()
+}
+
+/// Checks names of tools: a misspelt name would protect nothing.
+pub(super) fn checked(
+    names: Vec<String>,
+    check: fn(&str) -> Result<(), String>,
+) -> Result<Vec<String>, ValueError> {
+    names.iter().try_for_each(|name| check(name)).map_err(ValueError::Invalid)?;
+    Ok(names)
+}
+
+/// Checks a model's full id.
+pub(super) fn model(id: String) -> Result<String, ValueError> {
+    match id.split_once('/') {
+        Some((provider, name)) if !provider.is_empty() && !name.is_empty() => Ok(id),
+        _ => Err(ValueError::Unexpected {
+            expected: "PROVIDER/NAME, such as offline/pilot",
+            given: format!("{id:?}"),
+        }),
+    }
+}
+
+/// Converts mebibytes to bytes.
+pub(super) fn megabytes(count: u64) -> u64 {
+    count.saturating_mul(1 << 20)
+}
