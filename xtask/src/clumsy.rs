@@ -18,7 +18,7 @@ pub(crate) fn run() -> Result<()> {
         "--nocapture",
         "--test-threads=1",
     ]);
-    tests.arg("clumsy_calls_come_right");
+    tests.arg("clumsy::malformed_calls_are_repaired_on_");
     let status = tests.status().context("cannot start cargo")?;
     if !status.success() {
         bail!("too many cases are lost, see above");

@@ -55,5 +55,5 @@ pub(crate) const UPLOADS: usize = 16;
 pub(crate) const PAGES: usize = 20;
 /// Items that one call collects from pages.
 pub(crate) const ITEMS: usize = 5_000;
-/// A token is renewed this long before it expires.
+/// A token is renewed this long before it expires; until then it is used if that fails.
 pub(crate) const TOKEN_MARGIN: Duration = Duration::from_secs(30);

@@ -22,6 +22,7 @@ use tokio::{sync::Mutex, time::Instant};
 #[derive(Default)]
 pub(crate) struct Tokens(Mutex<HashMap<String, Token>>);
 
+#[derive(Clone)]
 struct Token {
     text: String,
     ends: Instant,
@@ -44,47 +45,61 @@ impl Tokens {
         // A changed secret must not reuse the old token.
         let key = format!("{account_id} {token_url} {id} {}", blake3::hash(secret.as_bytes()));
         let mut known = self.0.lock().await;
-        if let Some(token) = known.get(&key).filter(|token| token.ends > Instant::now()) {
+        let now = Instant::now();
+        let last = known.get(&key).filter(|token| token.ends > now).cloned();
+        if let Some(token) = last.as_ref().filter(|token| token.ends > now + TOKEN_MARGIN) {
             return Ok(Some(token.text.clone()));
         }
-        let url = Url::parse(token_url).map_err(|_| "the address for tokens is wrong".to_owned())?;
-        guard::check(&url, network).map_err(|refused| refused.to_string())?;
-        if url.scheme() == "http" && network == Network::Public {
-            return Err(
-                guard::RefusedAddress::Unencrypted(url.host_str().unwrap_or_default().to_owned()).to_string()
-            );
+        match request((id, secret), token_url, scopes, network, http, redactor).await {
+            Ok(token) => {
+                known.retain(|_, token| token.ends > now);
+                known.insert(key, token.clone());
+                Ok(Some(token.text))
+            }
+            // The last token is valid until it expires.
+            Err(error) => last.map(|token| Some(token.text)).ok_or(error),
         }
-        let mut headers = HeaderMap::new();
-        headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
-        let body_encoding = basic(id, secret);
-        redactor.learn([body_encoding.trim_start_matches("Basic ").to_owned()]);
-        let mut own =
-            HeaderValue::from_str(&body_encoding).map_err(|_| "the client's id cannot be sent".to_owned())?;
-        own.set_sensitive(true);
-        headers.insert(AUTHORIZATION, own);
-        let mut fields = json!({ "grant_type": "client_credentials" });
-        if !scopes.is_empty() {
-            fields["scope"] = json!(scopes);
-        }
-        let client = http(url.as_str(), network)?;
-        let request = Request {
-            method: Method::POST,
-            url,
-            headers,
-            body: Some(form(&fields).into_bytes()),
-            shown: None,
-        };
-        let answer = retry::send(&client, &request, false, network).await;
-        let answer = answer.map_err(|why| format!("the token request failed: {why}"))?;
-        let text = answer.data["access_token"]
-            .as_str()
-            .ok_or("the token request failed: the response contains no token")?;
-        redactor.learn([text.to_owned()]);
-        let lasts = answer.data["expires_in"].as_u64().map_or(REQUEST, Duration::from_secs);
-        let ends = Instant::now() + lasts.saturating_sub(TOKEN_MARGIN);
-        known.retain(|_, token| token.ends > Instant::now());
-        known.insert(key, Token { text: text.to_owned(), ends });
-        Ok(Some(text.to_owned()))
     }
+}
+
+/// Requests a token. The error is text for people.
+async fn request(
+    (id, secret): (&str, &str),
+    token_url: &str,
+    scopes: &str,
+    network: Network,
+    http: &ClientFactory,
+    redactor: &Redactor,
+) -> Result<Token, String> {
+    let url = Url::parse(token_url).map_err(|_| "the address for tokens is wrong".to_owned())?;
+    guard::check(&url, network).map_err(|refused| refused.to_string())?;
+    if url.scheme() == "http" && network == Network::Public {
+        return Err(
+            guard::RefusedAddress::Unencrypted(url.host_str().unwrap_or_default().to_owned()).to_string()
+        );
+    }
+    let mut headers = HeaderMap::new();
+    headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
+    let body_encoding = basic(id, secret);
+    redactor.learn([body_encoding.trim_start_matches("Basic ").to_owned()]);
+    let mut own =
+        HeaderValue::from_str(&body_encoding).map_err(|_| "the client's id cannot be sent".to_owned())?;
+    own.set_sensitive(true);
+    headers.insert(AUTHORIZATION, own);
+    let mut fields = json!({ "grant_type": "client_credentials" });
+    if !scopes.is_empty() {
+        fields["scope"] = json!(scopes);
+    }
+    let client = http(url.as_str(), network)?;
+    let request =
+        Request { method: Method::POST, url, headers, body: Some(form(&fields).into_bytes()), shown: None };
+    let answer = retry::send(&client, &request, false, network).await;
+    let answer = answer.map_err(|why| format!("the token request failed: {why}"))?;
+    let text = answer.data["access_token"]
+        .as_str()
+        .ok_or("the token request failed: the response contains no token")?;
+    redactor.learn([text.to_owned()]);
+    let lasts = answer.data["expires_in"].as_u64().map_or(REQUEST, Duration::from_secs);
+    Ok(Token { text: text.to_owned(), ends: Instant::now() + lasts })
 }

@@ -62,6 +62,23 @@ pub(super) fn read_file(answer: &Value, prompt: &str, names: &[String]) -> Optio
     (is_path && is_same_kind && !names.contains(&new)).then(|| (old.clone(), new))
 }
 
+/// Returns the files that are called like an identifier, such as `Cart.java`, and their paths with
+/// the new name, of those that can stand in a command without quotes.
+pub(super) fn files(names: &[String], old: &str, new: &str) -> Vec<(String, String)> {
+    let is_plain = |c: char| is_part(c) || matches!(c, '.' | '-' | '/');
+    let renamed = |name: &String| {
+        let (directory, base) = name
+            .rsplit_once('/')
+            .map_or(("", name.as_str()), |(_, base)| (&name[..name.len() - base.len()], base));
+        let (stem, extension) = base.rsplit_once('.')?;
+        let path = format!("{directory}{new}.{extension}");
+        let is_free =
+            stem == old && name.chars().all(is_plain) && !name.starts_with('-') && !names.contains(&path);
+        is_free.then(|| (name.clone(), path))
+    };
+    names.iter().filter_map(renamed).collect()
+}
+
 /// Replaces the name of a file in a text, and the name of its module on lines that import it and,
 /// below them, before a period.
 pub(super) fn with_renamed_file(text: &str, old: &str, new: &str) -> Option<String> {
@@ -147,6 +164,17 @@ mod tests {
         );
         let js = with_renamed_file("const a = require('./a.js');\n", "a.js", "b.js").unwrap();
         assert_eq!(js, "const a = require('./b.js');\n");
+    }
+
+    #[test]
+    fn files_with_the_name_of_a_class_are_renamed_with_it() {
+        let names = ["src/Cart.java", "src/CartTest.java", "Cart.md", "a b/Cart.py"].map(str::to_owned);
+        let expected = [("src/Cart.java", "src/Basket.java"), ("Cart.md", "Basket.md")];
+        assert_eq!(
+            files(&names, "Cart", "Basket"),
+            expected.map(|(old, new)| (old.to_owned(), new.to_owned()))
+        );
+        assert_eq!(files(&names, "Cart", "CartTest"), [("Cart.md".to_owned(), "CartTest.md".to_owned())]);
     }
 
     #[test]

@@ -168,6 +168,10 @@ impl Guide {
             let prompt = &self.situation.prompt;
             if let Some((old, new)) = rename::read(&names, prompt) {
                 self.replace_in_all(|text| rename::replaced(text, &old, &new));
+                // Imports of a file with this name have the new one now.
+                for (old, new) in rename::files(&self.situation.project.names, &old, &new) {
+                    self.requests.call("bash", &json!({ "command": format!("mv {old} {new}") }));
+                }
             } else if let Some((old, new)) = rename::read_file(&names, prompt, &project.names) {
                 self.replace_in_all(|text| rename::with_renamed_file(text, &old, &new));
                 self.requests.call("bash", &json!({ "command": format!("mv {old} {new}") }));
