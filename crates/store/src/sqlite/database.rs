@@ -123,7 +123,7 @@ fn handle_empty_file(path: &Path) -> Result<(), StoreError> {
     {
         // Another process may be creating the file; it has finished when we get this lock.
         let _alone = quarantine::lock(path).ok();
-        if file_state::length(path) != Some(0) {
+        if file_state::length(path) != Some(0) || file_state::is_unfinished(path) {
             return Ok(());
         }
         if file_state::length(&file_state::beside(path, "-wal")).unwrap_or_default() == 0 {

@@ -76,6 +76,7 @@ pub fn examine(path: &Path, depth: CheckDepth) -> Result<Option<Health>, StoreEr
             return Ok(Some(health(vec![format!("{file} is not a file; move it away")], Remedy::Refuse)));
         }
         None => return Ok(None),
+        Some(0) if file_state::is_unfinished(path) => return Ok(None),
         Some(0) => {
             let what = format!(
                 "{file} is an empty file (0 bytes); if it contained sessions, restore it from a backup"

@@ -119,6 +119,19 @@ fn an_empty_database_file_is_reported() {
 }
 
 #[test]
+fn a_store_whose_creation_was_interrupted_is_created_without_a_warning() {
+    let home = Home::new();
+    prompted(&home, "say alpha");
+    fs::write(file(&home), "").unwrap();
+    // SQLite has a rollback journal only until the store's write-ahead log is switched on.
+    fs::write(file(&home).with_extension("db-journal"), [0; 512]).unwrap();
+    let checked = home.run(&["doctor"]);
+    assert!(!stdout(&checked).contains("0 bytes"), "{}", stdout(&checked));
+    let listed = home.run(&["sessions", "list"]);
+    assert!(listed.status.success() && !stderr(&listed).contains("warning"), "{}", stderr(&listed));
+}
+
+#[test]
 fn a_store_that_cannot_be_opened_is_named_with_a_remedy() {
     let home = Home::new();
     fs::create_dir_all(data(&home).parent().unwrap()).unwrap();
