@@ -34,7 +34,7 @@ impl Effort {
     }
 
     /// Returns the levels that a model offers, the lowest first: those in `efforts`
-    /// ([`ModelInfo::efforts`](crate::ModelInfo::efforts)), or `low` to `high` if it contains none.
+    /// ([`ModelAbilities`](crate::ModelAbilities)), or `low` to `high` if there are none.
     pub fn offered(efforts: &[String]) -> Vec<Self> {
         let known = |effort: &Self| efforts.iter().any(|id| id == effort.id());
         let offered: Vec<_> = Self::ALL.into_iter().filter(known).collect();
