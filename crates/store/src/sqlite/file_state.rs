@@ -56,8 +56,8 @@ pub(super) fn length(path: &Path) -> Option<u64> {
     metadata(path).ok().filter(Metadata::is_file).map(|found| found.len())
 }
 
-/// Returns whether an empty file is a store whose creation was interrupted: only during its creation
-/// is there a rollback journal beside it. Later changes use the write-ahead log.
+/// Returns whether an empty file is a store whose creation was interrupted: only then is there a
+/// rollback journal beside it. Later changes use the write-ahead log.
 pub(super) fn is_unfinished(path: &Path) -> bool {
     length(path) == Some(0) && length(&beside(path, "-journal")).is_some_and(|length| length > 0)
 }
