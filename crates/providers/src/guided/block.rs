@@ -1,5 +1,7 @@
 //! File contents in the answers of a model.
 
+use super::words::base;
+
 /// Words that stand in for code that a model left out.
 const OMISSIONS: [&str; 8] = [
     "rest of the",
@@ -32,7 +34,7 @@ struct Block<'a> {
 /// block extends to the last closing fence. `None` if there is no closed block; an open one means
 /// that the answer was cut off.
 pub(super) fn rewritten(answer: &str, file: &str) -> Option<Rewritten> {
-    let base = file.rsplit('/').next().unwrap_or(file);
+    let base = base(file);
     let is_apart = |head: &str| !head.ends_with(|c: char| c.is_alphanumeric() || "_-.".contains(c));
     let has_name = |line: &&str| line.match_indices(base).any(|(at, _)| is_apart(&line[..at]));
     let names_file = |block: &Block| block.introduction.iter().chain(block.lines.first()).any(has_name);
@@ -88,7 +90,7 @@ fn outer_block(answer: &str) -> Option<Block<'_>> {
 /// Removes what models put around a file that is not part of it, unless the old text has it: the
 /// tags in which it was shown to them, and a first line that only names it in a comment.
 pub(super) fn without_frame(text: &str, file: &str, old: Option<&str>) -> String {
-    let base = file.rsplit('/').next().unwrap_or(file);
+    let base = base(file);
     let is_old = |line: &str| old.is_some_and(|old| old.lines().any(|known| known.trim() == line.trim()));
     let is_tag = |line: &str| {
         let line = line.trim();

@@ -3,6 +3,8 @@
 //! Small models that are asked for a whole file often write only the definition that changes, or
 //! change definitions that the request does not speak of. What was not asked for stays as it was.
 
+use super::words::{is_part, occurrences};
+
 /// A rewritten file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Reconciled {
@@ -331,17 +333,6 @@ fn defined(line: &str) -> Option<String> {
 
 fn identifier(text: &str) -> &str {
     &text[..text.find(|c: char| !is_part(c)).unwrap_or(text.len())]
-}
-
-fn is_part(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
-}
-
-/// Where a text has a name as a whole word.
-fn occurrences<'a>(text: &'a str, name: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
-    text.match_indices(name)
-        .map(move |(at, _)| (&text[..at], &text[at + name.len()..]))
-        .filter(|(head, tail)| !head.ends_with(is_part) && !tail.starts_with(is_part))
 }
 
 /// Returns whether a text mentions a name, or the last word of a longer one such as `impl A for B`.

@@ -20,6 +20,7 @@ mod requests;
 mod sections;
 mod situation;
 mod steps;
+mod words;
 
 use agent::{LanguageModel, ModelError, ModelEvent, ModelInfo, ModelRequest};
 use futures::{

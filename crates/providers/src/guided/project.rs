@@ -1,5 +1,6 @@
 //! What a conversation shows of the project.
 
+use super::words::{base, is_part, occurrences};
 use agent::{AnsweredCall, Message, ShownProject};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -109,7 +110,6 @@ impl Project {
     /// The lines that contain an identifier of a prompt, as `path:line: text`; at most `most`. A
     /// word is an identifier if it stands in backticks, before a parenthesis, or has an underscore.
     pub(super) fn lines_with_names(&self, prompt: &str, most: usize) -> Vec<String> {
-        let is_part = |c: char| c.is_alphanumeric() || c == '_';
         let mut names: Vec<&str> = Vec::new();
         for (at, word) in words(prompt) {
             let is_marked = prompt[..at].ends_with('`') || prompt[at + word.len()..].starts_with('(');
@@ -117,13 +117,7 @@ impl Project {
                 names.push(word);
             }
         }
-        let has_name = |line: &str| {
-            names.iter().any(|name| {
-                line.match_indices(name).any(|(at, _)| {
-                    !line[..at].ends_with(is_part) && !line[at + name.len()..].starts_with(is_part)
-                })
-            })
-        };
+        let has_name = |line: &str| names.iter().any(|name| occurrences(line, name).next().is_some());
         let texts = self.texts.iter();
         let lines = texts.flat_map(|(path, text)| (1..).zip(text.lines()).map(move |line| (path, line)));
         lines
@@ -150,7 +144,7 @@ impl Project {
             let Some((stem, extension)) = word.rsplit_once('.') else { continue };
             let is_file = EXTENSIONS.contains(&extension)
                 && !PRODUCTS.contains(&word.to_lowercase().as_str())
-                && stem.starts_with(|c: char| c.is_alphanumeric() || c == '_')
+                && stem.starts_with(is_part)
                 && !stem.contains("..");
             let file = |name: &str| base(name).to_lowercase();
             let is_known = self.names.iter().chain(&names).any(|known| file(known) == file(word));
@@ -160,10 +154,6 @@ impl Project {
         }
         names
     }
-}
-
-fn base(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
 }
 
 /// Returns whether a file has tests alone, by its name.
@@ -185,7 +175,7 @@ pub(super) fn is_to_be_created(prompt: &str, name: &str) -> bool {
 
 /// The words of a text that could be identifiers, with their positions.
 fn words(text: &str) -> Vec<(usize, &str)> {
-    let is_apart = |c: char| !(c.is_alphanumeric() || c == '_');
+    let is_apart = |c: char| !is_part(c);
     let mut words = Vec::new();
     let mut at = 0;
     for piece in text.split_inclusive(is_apart) {

@@ -1,6 +1,7 @@
 //! Another name for something, in all files that are shown.
 
 use super::messages::{answer, user};
+use super::words::{base, is_part};
 use agent::Message;
 use serde_json::{Value, json};
 
@@ -79,7 +80,6 @@ pub(super) fn files(names: &[String], old: &str, new: &str) -> Vec<(String, Stri
 /// Replaces the name of a file in a text, and the name of its module on lines that import it and,
 /// below them, before a period.
 pub(super) fn with_renamed_file(text: &str, old: &str, new: &str) -> Option<String> {
-    let base = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
     let stem = |path: &str| base(path).rsplit_once('.').map(|(stem, _)| stem.to_owned()).unwrap_or_default();
     let (old_stem, new_stem) = (stem(old), stem(new));
     let is_import = |line: &str| {
@@ -94,7 +94,7 @@ pub(super) fn with_renamed_file(text: &str, old: &str, new: &str) -> Option<Stri
         text.lines().any(|line| is_word_import(line) && replaced(line, &old_stem, "").is_some());
     let mut out = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
-        let mut line = replaced(line, &base(old), &base(new)).unwrap_or_else(|| line.to_owned());
+        let mut line = replaced(line, base(old), base(new)).unwrap_or_else(|| line.to_owned());
         if is_word_import(&line) {
             line = replaced(&line, &old_stem, &new_stem).unwrap_or(line);
         } else if is_import(&line) {
@@ -135,10 +135,6 @@ pub(super) fn replaced(text: &str, old: &str, new: &str) -> Option<String> {
 /// names are commands.
 fn is_plain(path: &str) -> bool {
     path.chars().all(|c| is_part(c) || matches!(c, '.' | '-' | '/')) && !path.starts_with('-')
-}
-
-fn is_part(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
 }
 
 #[cfg(test)]

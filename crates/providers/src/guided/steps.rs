@@ -170,14 +170,19 @@ impl Guide {
                 self.replace_in_all(|text| rename::replaced(text, &old, &new));
                 // Imports of a file with this name have the new one now.
                 for (old, new) in rename::files(&self.situation.project.names, &old, &new) {
-                    self.requests.call("bash", &json!({ "command": format!("mv {old} {new}") }));
+                    self.move_file(&old, &new);
                 }
             } else if let Some((old, new)) = rename::read_file(&names, prompt, &project.names) {
                 self.replace_in_all(|text| rename::with_renamed_file(text, &old, &new));
-                self.requests.call("bash", &json!({ "command": format!("mv {old} {new}") }));
+                self.move_file(&old, &new);
             }
         }
         if self.requests.calls() == 0 { self.choose_files().await } else { Ok(()) }
+    }
+
+    /// Renames a file. One that has the new name already, such as an ignored file, is not replaced.
+    fn move_file(&mut self, old: &str, new: &str) {
+        self.requests.call("bash", &json!({ "command": format!("mv -n {old} {new}") }));
     }
 
     /// Writes the files whose text a replacement changes.

@@ -200,6 +200,21 @@ async fn a_rename_replaces_the_identifier_in_every_file() {
 }
 
 #[tokio::test]
+async fn a_file_is_renamed_without_replacing_another() {
+    let files = "<files>\na.py\nCart.py\n</files>\n<file path=\"a.py\">\nimport Cart\n</file>\n<file path=\"Cart.py\">\nx = 1\n</file>";
+    let write = ("file_write".to_owned(), json!({ "path": "a.py", "content": "import Basket\n" }));
+    let moved = ("bash".to_owned(), json!({ "command": "mv -n Cart.py Basket.py" }));
+    for (text, names) in [
+        ("Rename Cart.py to Basket.py.", r#"{"old":"Cart.py","new":"Basket.py"}"#),
+        ("Call the class `Cart` `Basket`.", r#"{"old":"Cart","new":"Basket"}"#),
+    ] {
+        let messages = vec![Message::User(vec![Content::text(files), Content::text(text)])];
+        let (answer, _) = run(messages, &[r#"{"kind":"rename"}"#, names]).await;
+        assert_eq!(answer.calls, [write.clone(), moved.clone()], "{text}");
+    }
+}
+
+#[tokio::test]
 async fn a_file_that_is_not_shown_is_read_first() {
     let known = "<files>\na.py\nb.py\n</files>\n<file path=\"a.py\">\n1\n</file>";
     let mut messages = vec![Message::User(vec![Content::text(known), Content::text("Change b to 3.")])];
