@@ -89,7 +89,7 @@ pub use runtime::{CreateSession, OpenSession, Runtime};
 pub use session::outcome::{PromptOutcome, RewindError, RewindReport, TurnError};
 pub use settings::options::{CallsAsText, PermissionOptions, RuntimeOptions, SessionStart};
 pub use settings::{FollowedSettings, Settings, SettingsNotice};
-pub use shells::Shells;
+pub use shells::{Shells, states_ending};
 pub use sources::server::{ClientServer, ClientServerKind};
 pub use sources::{
     Mention, Offer, Refused, SessionScope, SourceNotice, ToolProvider, ToolProviders, ToolSource,

@@ -130,13 +130,27 @@ pub(crate) fn is_outside(id: &str) -> bool {
     id.starts_with(OUTSIDE)
 }
 
+/// The beginnings of the lines in which the result of a command says how it ended.
+const KILLED: &str = "Killed by signal: ";
+const EXITED: &str = "Exit code: ";
+const UNKNOWN: &str = "Exit status unknown";
+pub(crate) const TIMED_OUT: &str = "Process timed out after ";
+
 /// Describes how a process ended.
 pub(crate) fn ending(status: &ExitStatus) -> String {
     match (&status.signal, status.code) {
-        (Some(signal), _) => format!("Killed by signal: {signal}"),
-        (None, Some(code)) => format!("Exit code: {code}"),
-        (None, None) => "Exit status unknown".to_owned(),
+        (Some(signal), _) => format!("{KILLED}{signal}"),
+        (None, Some(code)) => format!("{EXITED}{code}"),
+        (None, None) => UNKNOWN.to_owned(),
     }
+}
+
+/// Returns whether the result of a command says how it ended. That of a command that was refused or
+/// could not be started does not.
+pub fn states_ending(result: &str) -> bool {
+    let is_ending =
+        |line: &str| [KILLED, EXITED, UNKNOWN, TIMED_OUT].iter().any(|ending| line.starts_with(ending));
+    result.lines().any(is_ending)
 }
 
 fn names(shells: &[Arc<Shell>]) -> String {
@@ -153,4 +167,20 @@ fn ended(shell: &Shell) -> Option<String> {
         text.push_str(&format!("\nThe end of its output (all of it: shell with action output):\n{last}"));
     }
     Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_ending_is_recognised_in_a_result() {
+        let exited = |code, signal: Option<&str>| ExitStatus { code, signal: signal.map(str::to_owned) };
+        for status in [exited(Some(0), None), exited(None, Some("SIGKILL")), exited(None, None)] {
+            assert!(states_ending(&format!("output\n{}", ending(&status))), "{status:?}");
+        }
+        let limit = Duration::from_secs(3);
+        assert!(states_ending(&crate::tools::command::timed_out(limit)));
+        assert!(!states_ending("The user rejected this call."));
+    }
 }

@@ -2,6 +2,7 @@
 //! command on timeout or when the turn is cancelled.
 
 use super::output::{self, Lost};
+use crate::shells::TIMED_OUT;
 use crate::{
     LiveOutput, ToolCallUpdate, ToolContent, ToolContext, ToolError,
     limits::{
@@ -70,7 +71,7 @@ pub(super) fn pending_bytes(cx: &ToolContext) -> usize {
 
 /// Returns the message for a command that timed out.
 pub fn timed_out(limit: Duration) -> String {
-    format!("Process timed out after {}s", limit.as_secs())
+    format!("{TIMED_OUT}{}s", limit.as_secs())
 }
 
 /// Follows a process that a tool has just started until it ends. Shows the terminal before waiting

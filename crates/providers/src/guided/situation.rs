@@ -116,9 +116,7 @@ pub(super) fn has_failed(call: &AnsweredCall) -> bool {
 /// Whether a command did not run: the user or a rule refused it, or it could not be started. The
 /// result of one that ran says how it ended.
 pub(super) fn is_refused(call: &AnsweredCall) -> bool {
-    let ends = ["Exit code: ", "Killed by signal: ", "Exit status unknown", "Process timed out"];
-    let says_end = |line: &str| ends.iter().any(|end| line.starts_with(end));
-    call.name == "bash" && call.result.is_error && !call.result.text.lines().any(says_end)
+    call.name == "bash" && call.result.is_error && !agent::states_ending(&call.result.text)
 }
 
 /// The beginning and the end of a result: where a command says what it found, and where it sums up.
