@@ -39,6 +39,7 @@ pub fn commands() -> &'static [SlashCommand] {
         ),
         hinted("compact", "Summarise the conversation so far, to make room", "what to keep in any case"),
         command("context", "How full the model's context is"),
+        command("agents", "The subagents of this session, as a tree"),
         hinted("steer", "Send a message to the running turn, before its next request to the model", "text"),
         command("help", "List the commands"),
     ];
@@ -57,6 +58,7 @@ pub(crate) enum Action {
     /// With the user's instructions on what to keep.
     Compact(Option<String>),
     Context,
+    Agents,
     Help,
 }
 
@@ -85,6 +87,7 @@ pub(crate) fn parse(prompt: &str) -> Option<Action> {
         ("rewind", Some(target)) => target.parse().map(Action::Rewind).ok(),
         ("rewind", None) => Some(Action::ListCheckpoints),
         ("context", _) => Some(Action::Context),
+        ("agents", _) => Some(Action::Agents),
         ("help", _) => Some(Action::Help),
         (name, _) => {
             name.parse().map(Action::PermissionMode).or_else(|_| name.parse().map(Action::Mode)).ok()

@@ -49,6 +49,7 @@ impl Turn<'_> {
                 None => return Ok(StopReason::Cancelled),
             },
             Action::Context => self.context_text().await?,
+            Action::Agents => agents_text(self.session),
             Action::Help => commands::help(&commands::all(self.session.toolbox().sources())),
         };
         let stop = self.answer_locally(text);
@@ -116,6 +117,13 @@ impl Turn<'_> {
             text.push_str(&format!(" Instructions of the project among them: {}.", files.join(", ")));
         }
         Ok(text)
+    }
+}
+
+fn agents_text(session: &Session) -> String {
+    match session.subagents().map(|subagents| subagents.tree()).filter(|tree| !tree.is_empty()) {
+        Some(tree) => format!("```\n{}\n```", tree.trim_end()),
+        None => "This session has no subagents.".to_owned(),
     }
 }
 
