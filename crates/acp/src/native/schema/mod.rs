@@ -131,6 +131,12 @@ const METHODS: &[Method] = &[
     own::<params::Named, results::Trust>("trust/list", "Lists the items of a project and their trust."),
     own::<params::GiveTrust, results::Trust>("trust/give", "Trusts items as shown."),
     own::<params::TakeTrust, results::Trust>("trust/take", "Revokes trust in items."),
+    own::<params::Named, results::Subagents>("subagents/list", "Lists the subagents of a session."),
+    own::<params::NamedSubagent, results::Subagent>("subagents/get", "Returns what a subagent did."),
+    own::<params::CancelSubagent, results::SubagentsCancelled>(
+        "subagents/cancel",
+        "Cancels a subagent and its own, or all subagents.",
+    ),
     own::<params::Named, results::Usage>("usage/get", "Returns the usage of a session."),
     own::<params::Nothing, results::Report>("doctor", "Checks the environment and the configuration."),
 ];
