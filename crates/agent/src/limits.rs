@@ -192,6 +192,8 @@ pub(crate) const SOURCE_WAIT: Duration = Duration::from_secs(5);
 pub(crate) const IDLE_BYTES: usize = 32 * 1024 * 1024;
 /// Events read from the store at a time.
 pub(crate) const EVENTS_PAGE: usize = 500;
+/// Sessions that `/sessions` lists.
+pub(crate) const SESSIONS_SHOWN: usize = 20;
 /// Events at the end of a log that are searched first for an interrupted turn.
 pub(crate) const TAIL_EVENTS: u64 = 64;
 /// Characters of a message that a search shows.

@@ -32,6 +32,21 @@ impl Usage {
         self.input.saturating_add(self.output)
     }
 
+    /// Returns the difference to an earlier total; parts that were larger before count as zero.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Self {
+        let cost = self.cost.map(|cost| Cost(cost.0.saturating_sub(earlier.cost.unwrap_or_default().0)));
+        Self {
+            input: self.input.saturating_sub(earlier.input),
+            output: self.output.saturating_sub(earlier.output),
+            cache_read: self.cache_read.saturating_sub(earlier.cache_read),
+            cache_write: self.cache_write.saturating_sub(earlier.cache_write),
+            unpriced: self.unpriced.saturating_sub(earlier.unpriced),
+            // A difference without a price costs nothing, which is not a cost of zero.
+            cost: cost.filter(|cost| *cost != Cost::default()),
+        }
+    }
+
     /// Returns the input tokens that were neither read from nor written to the provider's cache.
     pub fn fresh_input(self) -> u64 {
         self.input.saturating_sub(self.cache_read).saturating_sub(self.cache_write)

@@ -40,6 +40,8 @@ pub(crate) struct Conversation {
     failures: u32,
     /// Tokens used so far.
     usage: Usage,
+    /// The same by model.
+    usage_by_model: BTreeMap<String, Usage>,
     /// How full the model's context is.
     fill: ContextUsage,
     /// Tokens in the model's context, from the last usage event.
@@ -133,7 +135,8 @@ impl Conversation {
                 self.history.leave_results_out(&left.calls, &left.instead);
                 self.fill.forget();
             }
-            SessionEvent::Usage(UsageUpdate { total, context_used, counted, .. }) => {
+            SessionEvent::Usage(UsageUpdate { model, total, context_used, counted, .. }) => {
+                *self.usage_by_model.entry(model.clone()).or_default() += total.since(self.usage);
                 self.usage = *total;
                 self.context_used = *context_used;
                 if let Some(counted) = counted {
@@ -338,6 +341,11 @@ impl Conversation {
 
     pub(crate) fn usage(&self) -> Usage {
         self.usage
+    }
+
+    /// Returns the tokens used so far, by model.
+    pub(crate) fn usage_by_model(&self) -> &BTreeMap<String, Usage> {
+        &self.usage_by_model
     }
 
     /// Returns the number of consecutive compaction failures.

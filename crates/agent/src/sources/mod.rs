@@ -60,6 +60,11 @@ pub trait ToolSource: Send + Sync {
         None
     }
 
+    /// Returns the skills of the source for the user, used or not; `None` if it has none.
+    async fn skills(&self) -> Option<String> {
+        None
+    }
+
     /// Returns the content of a mention, to be attached to the prompt; the error is for the user.
     /// `None` if the source does not have it. `refused` returns why a function must not be called,
     /// if so.
@@ -209,6 +214,16 @@ impl Sources {
         for source in self.0.iter() {
             if let Some(said) = source.expand_command(command, arguments, refused).await {
                 return Some(said);
+            }
+        }
+        None
+    }
+
+    /// Returns the skills of the first source that has any, as text for the user.
+    pub(crate) async fn skills(&self) -> Option<String> {
+        for source in self.0.iter() {
+            if let Some(text) = source.skills().await {
+                return Some(text);
             }
         }
         None

@@ -103,9 +103,9 @@ impl Turn<'_> {
         content
     }
 
-    /// Expands a prompt that is a command of a source, together with the text after it; also
-    /// returns the reason if that fails. A prompt that begins with `/` and is no command is left as
-    /// it is.
+    /// Adds to a prompt what the command that it begins with stands for: a built-in prompt, or a
+    /// command of a source. Also returns the reason if that fails. A prompt that begins with `/`
+    /// and is no command is left as it is.
     async fn expand_command(
         &self,
         mut content: Vec<Content>,
@@ -113,13 +113,17 @@ impl Turn<'_> {
     ) -> (Vec<Content>, Option<String>) {
         let Some(Content::Text(text)) = content.first() else { return (content, None) };
         let Some((name, arguments)) = commands::named(text) else { return (content, None) };
+        if let Some(prompt) = commands::prompt(name, arguments) {
+            content.push(prompt);
+            return (content, None);
+        }
         let refused = |function: &str| self.session.gate().refuses(state, function);
-        let said = tokio::select! {
+        let expanded = tokio::select! {
             biased;
             () = self.cancel.cancelled() => None,
-            said = self.session.toolbox().sources().expand_command(name, arguments, &refused) => said,
+            expanded = self.session.toolbox().sources().expand_command(name, arguments, &refused) => expanded,
         };
-        match said {
+        match expanded {
             None => (content, None),
             Some(Ok(more)) => {
                 content.extend(more);

@@ -12,6 +12,7 @@ mod calls;
 mod command;
 mod empty_answer;
 mod loops;
+mod overviews;
 mod request;
 mod round;
 mod shorten;

@@ -5,6 +5,7 @@
 
 mod bounds;
 mod cancel;
+mod commands;
 mod compaction;
 mod conversation;
 mod every_operation;
