@@ -2,7 +2,7 @@
 
 use super::{Runtime, handle::SessionHandle, task::SessionTask};
 use crate::{
-    ClientServer, SessionScope, SessionState, Surface,
+    ClientServer, ReadableDirectories, SessionScope, SessionState, Surface,
     client::watchers::Watchers,
     gate::Gate,
     history::memory::Memory,
@@ -44,7 +44,8 @@ impl Runtime {
         state.sandbox = policy::expected(&settings.seen().sandbox, surface.system.routes().spawn);
         let mut tools = tools::offered(surface.client.takes_questions());
         tools.extend(surface.client.tools());
-        let scope = SessionScope { id: id.clone(), cwd: cwd.clone(), servers };
+        let readable = ReadableDirectories::default();
+        let scope = SessionScope { id: id.clone(), cwd: cwd.clone(), servers, readable: readable.clone() };
         let sources = self.tool_providers.open(&scope);
         let watchers = Arc::new(Watchers::new(surface.clone()));
         // A log with events is read before the first turn.
@@ -54,7 +55,7 @@ impl Runtime {
         let log = SessionLog::new(log, watchers.clone(), last, memory, state.clone());
         let grants = Arc::new(Grants::default());
         let controls = Controls::new(state, log.clone(), grants.clone(), settings.clone(), settings_modes);
-        let gate = Gate::new(&id, surface.system, log.clone(), grants, settings, &cwd, folders);
+        let gate = Gate::new(&id, surface.system, log.clone(), grants, settings, &cwd, folders, readable);
         let toolbox = Toolbox::new(tools, sources.clone(), self.prefixes.clone());
         let session = Session::new(id, cwd, log, gate, toolbox, SessionModels::new(models.clone()));
         let (inbox, messages) = mpsc::unbounded_channel();

@@ -33,6 +33,11 @@ impl Turn<'_> {
     /// executed.
     pub(super) async fn admit(&mut self, turn: &TurnId, prompt: TurnInput) -> Result<Admitted, TurnError> {
         let TurnInput { content, recorded } = prompt;
+        tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => {}
+            () = self.session.toolbox().sources().refresh() => {}
+        }
         let content = {
             let state = self.controls.state();
             let attaching = self.attach_links(content.clone(), &state);

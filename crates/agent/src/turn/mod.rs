@@ -22,8 +22,8 @@ mod usage;
 pub(crate) use admit::TurnInput;
 
 use crate::{
-    Content, HookEvent, Phase, PromptOutcome, SessionEvent, Severity, StopReason, StoreError, TurnEnd,
-    TurnError, TurnId, Usage,
+    Content, HookEvent, Phase, PromptOutcome, SessionEvent, Severity, SkillSummary, StopReason, StoreError,
+    TurnEnd, TurnError, TurnId, Usage,
     prompt::ProjectSnapshot,
     session::{Session, controls::Controls},
     sources::SourceNotice,
@@ -81,6 +81,8 @@ struct Turn<'a> {
     progress: Progress,
     /// Snapshot of the project around the session's directory, taken when the turn began.
     snapshot: ProjectSnapshot,
+    /// The skills that models may load.
+    skills: Vec<SkillSummary>,
     loops: Loops,
 }
 
@@ -110,6 +112,7 @@ impl<'a> Turn<'a> {
             cancel,
             progress: Progress::default(),
             snapshot: ProjectSnapshot::default(),
+            skills: Vec::new(),
             loops: Loops::default(),
         }
     }

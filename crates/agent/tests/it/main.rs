@@ -22,6 +22,7 @@ mod rewind;
 mod settings;
 mod settling;
 mod shells;
+mod skills;
 mod sources;
 mod stage;
 mod steer;
