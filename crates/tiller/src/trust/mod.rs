@@ -1,5 +1,5 @@
-//! Trust in the parts of a project that can execute or redirect: servers, hooks, and settings that
-//! loosen.
+//! Trust in the parts of a project that can execute, redirect or instruct: servers, hooks, settings
+//! that loosen, skills and commands.
 
 mod command;
 mod records;
@@ -10,6 +10,7 @@ pub(crate) use command::{TrustSelection, review_and_trust, terminal};
 use crate::{
     config::{self, SettingsFile},
     options::Directories,
+    skills,
 };
 use agent::ItemKind;
 use agent::{CheckedItem, FolderTrust, Redactor, TrustItem, TrustRecord};
@@ -30,7 +31,7 @@ pub(crate) fn path(directories: &Directories) -> AbsPath {
     records::path(&directories.config)
 }
 
-/// The items of a project that can execute or redirect.
+/// The items of a project that need trust.
 pub(crate) struct Project {
     pub(crate) items: Vec<CheckedItem>,
     /// Problems with files whose items cannot be determined.
@@ -45,10 +46,16 @@ pub(crate) async fn project(directories: &Directories, directory: &AbsPath) -> P
         problems.push(why);
         Vec::new()
     });
-    let (mut items, (servers, wrong)) =
-        futures::join!(trust.check(directory, settings), ::mcp::project_servers(&trust, directory));
+    let finder = skills::finder(directories, directory);
+    let (mut items, (servers, wrong), (skills, unusable)) = futures::join!(
+        trust.check(directory, settings),
+        ::mcp::project_servers(&trust, directory),
+        agent::project_skills(&finder)
+    );
     items.extend(servers.into_iter().map(|server| server.judged));
+    items.extend(skills);
     problems.extend(wrong);
+    problems.extend(unusable);
     Project { items, problems }
 }
 
