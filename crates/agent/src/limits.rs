@@ -329,6 +329,8 @@ pub(crate) const YAML_COPIED_BYTES: usize = 16 * 1024 * 1024;
 /// Skills that are used of one directory of skills, and commands of one directory of commands; the
 /// first ones by name.
 pub(crate) const SKILLS: usize = 200;
+/// Entries of such a directory that are searched.
+pub(crate) const SKILL_ENTRIES: usize = 2_000;
 /// Bytes of a SKILL.md or of a command's file; a larger one is not used.
 pub(crate) const SKILL_BYTES: usize = 256 * 1024;
 /// Bytes of the front matter of such a file.

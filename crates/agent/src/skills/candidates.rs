@@ -5,7 +5,7 @@ use super::{
     loaded::FILE,
     places::{Origin, Place},
 };
-use crate::limits::{COMMAND_DEPTH, SKILLS};
+use crate::limits::{COMMAND_DEPTH, SKILL_ENTRIES, SKILLS};
 use std::collections::BTreeSet;
 use system::{AbsPath, FileKind, System, resolve_inside};
 
@@ -97,7 +97,8 @@ impl Search<'_> {
     async fn skill_directories(&self, place: &AbsPath) -> Result<Vec<AbsPath>, String> {
         let entries = self.system.read_dir(place).await.map_err(|error| error.to_string())?;
         let is_visible = |path: &AbsPath| path.file_name().is_some_and(|name| !name.starts_with('.'));
-        let directories: Vec<_> = entries.into_iter().map(|entry| entry.path).filter(is_visible).collect();
+        let directories = entries.into_iter().map(|entry| entry.path).filter(is_visible);
+        let directories: Vec<_> = directories.take(SKILL_ENTRIES).collect();
         let files: Vec<_> = directories.iter().map(|directory| directory.join(FILE)).collect();
         let found = self.system.metadata_of(&files).await;
         Ok(directories.into_iter().zip(found).filter_map(|(path, found)| found.ok().map(|_| path)).collect())
@@ -117,7 +118,8 @@ impl Search<'_> {
                 }
             }
             level = below;
-            if files.len() > SKILLS {
+            level.truncate(SKILLS);
+            if files.len() > SKILL_ENTRIES {
                 break;
             }
         }

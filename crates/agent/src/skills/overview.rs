@@ -27,7 +27,7 @@ pub(super) fn text(set: &SkillSet) -> Option<String> {
     let mut text = String::from("Skills:\n\n");
     for found in &set.skills {
         let about = found.content.as_ref().map(|skill| format!(": {}", skill.manifest.description));
-        let problem = found.state.problem().map(|problem| format!(" — {problem}"));
+        let problem = found.state.problem().map(|problem| format!(" — {}", crate::one_line(&problem)));
         let _ = writeln!(
             text,
             "- `{}` ({}, `{}`){}{}",

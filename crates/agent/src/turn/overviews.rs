@@ -25,12 +25,9 @@ pub(super) fn usage(conversation: &Conversation) -> String {
         return "No model was called in this session yet.\n".to_owned();
     }
     let mut text = format!("This session used {}.\n", used(total));
-    let by_model = conversation.usage_by_model();
-    if !by_model.is_empty() {
-        text.push('\n');
-        for (model, usage) in by_model {
-            let _ = writeln!(text, "- `{model}`: {}", used(*usage));
-        }
+    text.push('\n');
+    for (model, usage) in conversation.usage_by_model().iter().filter(|(_, usage)| usage.all() > 0) {
+        let _ = writeln!(text, "- `{model}`: {}", used(*usage));
     }
     text
 }

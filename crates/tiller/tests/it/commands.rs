@@ -50,7 +50,7 @@ fn in_an_editor(version: u16, ask: impl Fn(&[String]) -> Vec<String>) -> (Vec<St
     let mut editor = Editor::without_anything();
     let mut agent = Agent::start(&home, &[]);
     let params = match version {
-        1 => json!({ "protocolVersion": 1 }),
+        1 => json!({ "protocolVersion": 1, "clientCapabilities": {} }),
         _ => json!({ "protocolVersion": 2, "info": { "name": "e", "version": "1" }, "capabilities": {} }),
     };
     agent.ask("initialize", params).unwrap();
@@ -73,7 +73,7 @@ fn in_an_editor(version: u16, ask: impl Fn(&[String]) -> Vec<String>) -> (Vec<St
 fn in_a_program(prompts: &[String]) -> Vec<String> {
     let home = home();
     let mut agent = Agent::start(&home, &["--events", "tiller"]);
-    agent.ask("initialize", json!({ "protocolVersion": 1 })).unwrap();
+    agent.ask("initialize", json!({ "protocolVersion": 1, "clientCapabilities": {} })).unwrap();
     let session = agent.new_session(&home);
     let run = |agent: &mut Agent, prompt: &str| {
         let content = json!([{ "type": "text", "text": prompt }]);
@@ -128,7 +128,12 @@ fn every_command_answers_the_same_on_every_surface() {
         assert!(!first[at].is_empty(), "{prompt}");
         assert_eq!(first[at], second[at], "{prompt}: version 1 and 2");
         assert_eq!(first[at], program[at], "{prompt}: the native layer");
-        assert_eq!(first[at], headless[at], "{prompt}: headless");
+        // A run without a user has a longer system prompt, which `/context` counts.
+        let text = |text: &str| match prompt.as_str() {
+            "/context" => text.replace(|c: char| c.is_ascii_digit(), ""),
+            _ => text.to_owned(),
+        };
+        assert_eq!(text(&first[at]), text(&headless[at]), "{prompt}: headless");
     }
 }
 
@@ -137,12 +142,12 @@ fn an_editor_shows_what_the_user_typed_when_a_session_is_loaded() {
     let home = home();
     let mut editor = Editor::without_anything();
     let mut agent = Agent::start(&home, &[]);
-    agent.ask("initialize", json!({ "protocolVersion": 1 })).unwrap();
+    agent.ask("initialize", json!({ "protocolVersion": 1, "clientCapabilities": {} })).unwrap();
     let session = agent.new_session(&home);
     agent.prompt(&session, "/pdf a.pdf", &mut editor).unwrap();
     agent.hang_up();
     let mut again = Agent::start(&home, &[]);
-    again.ask("initialize", json!({ "protocolVersion": 1 })).unwrap();
+    again.ask("initialize", json!({ "protocolVersion": 1, "clientCapabilities": {} })).unwrap();
     again
         .ask("session/load", json!({ "sessionId": session, "cwd": home.project(), "mcpServers": [] }))
         .unwrap();

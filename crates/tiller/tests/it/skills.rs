@@ -37,7 +37,10 @@ fn p13_a_projects_skills_and_commands_are_listed_trusted_and_revoked_like_its_ot
     states_are([("mine", "used"), ("theirs", "untrusted"), ("fix", "untrusted")]);
     let help = |home: &Home| stdout(&home.run(&["-p", "/help"]));
     assert!(help(&home).contains("`/mine`") && !help(&home).contains("theirs"), "{}", help(&home));
+    home.write(".claude/skills/evil\u{1b}[2J/SKILL.md", &skill("evil"));
     let refused = home.run(&["trust"]);
+    assert!(!stdout(&refused).contains('\u{1b}'), "{:?}", stdout(&refused));
+    std::fs::remove_dir_all(home.project().join(".claude/skills/evil\u{1b}[2J")).unwrap();
     let shown = stdout(&refused);
     assert!(!refused.status.success());
     assert!(shown.contains("skill theirs (.claude/skills/theirs/SKILL.md), untrusted"), "{shown}");
