@@ -94,7 +94,7 @@ pub use settings::{FollowedSettings, Settings, SettingsNotice};
 pub use shells::{Shells, states_ending};
 pub use skills::{
     CommandFile, Found, FoundState, Manifest, Origin, Skill, SkillFinder, SkillProvider, SkillSet, StartedBy,
-    UserPlaces, check_skill, project_skills,
+    UserPlaces, check_skill, find_skills, project_skills,
 };
 pub use sources::server::{ClientServer, ClientServerKind};
 pub use sources::{

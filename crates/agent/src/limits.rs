@@ -345,12 +345,12 @@ pub(crate) const SKILL_COMPATIBILITY_CHARS: usize = 500;
 pub(crate) const COMMAND_HINT_CHARS: usize = 100;
 /// Directories below a directory of commands that a command's file may lie in.
 pub(crate) const COMMAND_DEPTH: usize = 4;
-/// Files that a skill's directory may hold to be listed with the skill.
+/// Files of a skill's directory that are listed with the skill.
 pub(crate) const SKILL_FILES: usize = 200;
 /// Bytes of the list of skills that a model gets; fewer for a model with a small context.
 pub(crate) const SKILLS_SECTION_BYTES: usize = 8 * 1024;
-/// How long the directories of skills stay unread after a session's start, unless a turn begins: the
-/// session's own response goes first.
+/// How long the directories of skills stay unread after a session's start, unless a turn begins:
+/// the session's own response goes first.
 pub(crate) const SKILLS_HEAD_START: Duration = Duration::from_millis(20);
 /// Names of skills that a notice or an error message lists.
 pub(crate) const SKILL_NAMES_SHOWN: usize = 20;

@@ -6,7 +6,7 @@ use crate::{
     mcp::{SessionFunctions, mcp_options},
     options::Options,
     settings::Settings,
-    skills, trust,
+    trust,
 };
 use ::lua::{Functions, LuaTools};
 use ::mcp::{McpOptions, McpProvider};
@@ -38,7 +38,7 @@ impl Extensions {
         let integrations = Integrations::new(options, environment);
         let skills = Arc::new(SkillProvider {
             system: Arc::new(LocalSystem::new()),
-            user: skills::user_places(&options.directories),
+            user: trust::user_places(&options.directories),
             trust: trust::directory_trust(&options.directories),
         });
         Self { settings: settings.clone(), mcp, servers, integrations, skills }

@@ -1,26 +1,10 @@
 //! `tiller skills`: lists, shows and checks skills and commands from files.
 
 use crate::{args::SkillsCommand, environment, exit::Exit, options::Directories, report::Report, trust};
-use agent::{CommandFile, Found, FoundState, Redactor, Skill, SkillFinder, UserPlaces, check_skill};
+use agent::{CommandFile, Found, FoundState, Redactor, Skill, SkillFinder, check_skill, find_skills};
 use anyhow::{Context as _, Result, bail};
 use serde_json::{Value, json};
-use std::sync::Arc;
-use system::{AbsPath, LocalSystem};
-
-/// Returns the finder of skills and commands for a project.
-pub(crate) fn finder(directories: &Directories, project: &AbsPath) -> SkillFinder {
-    SkillFinder {
-        system: Arc::new(LocalSystem::new()),
-        user: Some(user_places(directories)),
-        trust: trust::directory_trust(directories),
-        project: project.clone(),
-    }
-}
-
-/// Returns the user's directories of skills and commands.
-pub(crate) fn user_places(directories: &Directories) -> UserPlaces {
-    UserPlaces { config: directories.config.clone(), home: directories.home.clone() }
-}
+use system::AbsPath;
 
 /// Runs the command.
 ///
@@ -32,7 +16,7 @@ pub(crate) async fn run(
     redactor: &Redactor,
     command: SkillsCommand,
 ) -> Result<Exit> {
-    let finder = finder(directories, cwd);
+    let finder = trust::skill_finder(directories, cwd);
     let json = command.common().json;
     let report = match command {
         SkillsCommand::List(_) => list(&finder).await,
@@ -41,7 +25,7 @@ pub(crate) async fn run(
             shown => shown?,
         },
         SkillsCommand::Validate { directories, .. } if directories.is_empty() => {
-            let skills = finder.find().await.skills;
+            let skills = find_skills(&finder).await.skills;
             validate(&finder, skills.into_iter().map(|found| found.path).collect()).await
         }
         SkillsCommand::Validate { directories, .. } => {
@@ -54,7 +38,7 @@ pub(crate) async fn run(
 }
 
 async fn list(finder: &SkillFinder) -> Report {
-    let set = finder.find().await;
+    let set = find_skills(finder).await;
     let mut text = String::new();
     let mut section = |title: &str, lines: Vec<String>| {
         if !lines.is_empty() {
@@ -130,7 +114,7 @@ fn command_row(found: &Found<CommandFile>) -> Value {
 }
 
 async fn show(finder: &SkillFinder, name: &str) -> Result<Report> {
-    let skills = finder.find().await.skills;
+    let skills = find_skills(finder).await.skills;
     let mut named: Vec<_> = skills.iter().filter(|found| found.name == name).collect();
     named.sort_by_key(|found| found.state != FoundState::Used);
     let Some(found) = named.first() else {

@@ -1,36 +1,21 @@
 //! Finds skills and commands on disk, and decides which may be used.
 
 use super::{
-    candidates::{Candidate, Candidates, Search},
+    candidates::{Candidate, Candidates},
     command_file::CommandFile,
+    finder::SkillFinder,
     items::{ItemOf, command_item, skill_item},
     loaded::{FILE, Skill},
     manifest,
-    places::{self, Origin, UserPlaces},
+    places::Origin,
 };
-use crate::{FolderTrust, TrustState, found_rules, limits::SKILL_BYTES};
+use crate::{TrustState, limits::SKILL_BYTES};
 use futures::future::join_all;
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
-use system::{AbsPath, FileKind, FoundRules, System, read_found};
-
-/// The ids of the project's items that were ever trusted; the reason if that is unknown.
-type Known<'a> = Result<&'a BTreeSet<String>, &'a String>;
-
-/// Finds the skills and commands of a user and of one project. Reads the disk of this machine.
-#[derive(Clone)]
-pub struct SkillFinder {
-    /// Reads the directories.
-    pub system: Arc<dyn System>,
-    /// The user's directories; `None` searches the project only.
-    pub user: Option<UserPlaces>,
-    /// Decides which of the project's items may be used.
-    pub trust: FolderTrust,
-    /// The project's directory.
-    pub project: AbsPath,
-}
+use system::{AbsPath, FileKind, System};
 
 /// The skills and commands that were found, the most important first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -93,75 +78,51 @@ impl FoundState {
     }
 }
 
-impl SkillFinder {
-    /// Finds all skills and commands. Of two with the same name, the user's is used, then the one
-    /// of the more important directory.
-    pub async fn find(&self) -> SkillSet {
-        let known = self.trust.known(&self.project).await;
-        let Candidates { skills, commands, problems } = self.candidates(self.user.as_ref()).await;
-        let skills = skills.into_iter().map(|candidate| self.skill(candidate, known.as_ref()));
-        let commands = commands.into_iter().map(|candidate| self.command(candidate, known.as_ref()));
-        let (mut skills, mut commands) = futures::join!(join_all(skills), join_all(commands));
-        hide_repeated(&mut skills);
-        hide_repeated(&mut commands);
-        SkillSet { skills, commands, problems }
-    }
+/// Finds all skills and commands. Of two with the same name, the user's is used, then the one of
+/// the more important directory.
+pub async fn find_skills(finder: &SkillFinder) -> SkillSet {
+    let known = finder.trust.known(&finder.project).await;
+    let Candidates { skills, commands, problems } = finder.candidates(finder.user.as_ref()).await;
+    let judge = Judge { finder, known: known.as_ref() };
+    let skills = skills.into_iter().map(|candidate| judge.skill(candidate));
+    let commands = commands.into_iter().map(|candidate| judge.command(candidate));
+    let (mut skills, mut commands) = futures::join!(join_all(skills), join_all(commands));
+    hide_repeated(&mut skills);
+    hide_repeated(&mut commands);
+    SkillSet { skills, commands, problems }
+}
 
-    /// Returns what may be a skill or a command of the user or the project; without a user, of the
-    /// project only.
-    pub(super) async fn candidates(&self, user: Option<&UserPlaces>) -> Candidates {
-        let search = Search { system: self.system.as_ref(), project: &self.project };
-        let mut problems = Vec::new();
-        let skills = search.skills(places::of_skills(user, &self.project), &mut problems).await;
-        let commands = search.commands(places::of_commands(user, &self.project), &mut problems).await;
-        Candidates { skills, commands, problems }
-    }
+/// Decides which candidates are used.
+struct Judge<'a> {
+    finder: &'a SkillFinder,
+    /// The ids of the project's items that were ever trusted; the reason if that is unknown.
+    known: Result<&'a BTreeSet<String>, &'a String>,
+}
 
-    /// Reads the file of a candidate. Links must not lead out of its directory.
-    pub(super) async fn read(&self, candidate: &Candidate) -> Result<String, String> {
-        let root = candidate.root.as_ref().map_err(Clone::clone)?;
-        let size = self.system.metadata(&candidate.file).await.map_err(|error| error.to_string())?.size;
-        if size > SKILL_BYTES as u64 {
-            return Err(format!("it is larger than {SKILL_BYTES} bytes"));
-        }
-        let file = match candidate.origin {
-            Origin::User => self.system.resolve(&candidate.file).await.map_err(|error| error.to_string())?,
-            Origin::Project => candidate.file.clone(),
-        };
-        let rules = FoundRules { any_name: true, ..found_rules(root, &[], SKILL_BYTES) };
-        let read = read_found(self.system.as_ref(), root, &file, &rules).await;
-        let bytes = read.map_err(|error| error.to_string())?.ok_or("it no longer exists")?;
-        String::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".to_owned())
-    }
-
-    /// Reads an item of the project, if it is trusted.
-    async fn trusted(
-        &self,
-        candidate: &Candidate,
-        known: Known<'_>,
-        item: ItemOf,
-    ) -> Result<String, FoundState> {
+impl Judge<'_> {
+    /// Reads an item, of the project only if it is trusted.
+    async fn read(&self, candidate: &Candidate, item: ItemOf) -> Result<String, FoundState> {
+        let SkillFinder { trust, project, .. } = self.finder;
         if candidate.origin == Origin::User {
-            return self.read(candidate).await.map_err(FoundState::Invalid);
+            return self.finder.read(candidate).await.map_err(FoundState::Invalid);
         }
-        let item_of = |text: &str| item(candidate, &self.project, text);
-        match known {
+        match self.known {
             Err(why) => return Err(FoundState::Untrusted(TrustState::Unknown(why.clone()))),
             // The many files of an item that was never trusted are not read.
-            Ok(known) if !known.contains(&item_of("").id()) => {
+            Ok(known) if !known.contains(&item(candidate, project, "").id()) => {
                 return Err(FoundState::Untrusted(TrustState::Untrusted));
             }
             Ok(_) => {}
         }
-        let text = self.read(candidate).await.map_err(FoundState::Invalid)?;
-        match self.trust.state(&self.project, &item_of(&text)).await {
+        let text = self.finder.read(candidate).await.map_err(FoundState::Invalid)?;
+        match trust.state(project, &item(candidate, project, &text)).await {
             TrustState::Trusted => Ok(text),
             state => Err(FoundState::Untrusted(state)),
         }
     }
 
-    async fn skill(&self, candidate: Candidate, known: Known<'_>) -> Found<Skill> {
-        let content = match self.trusted(&candidate, known, skill_item).await {
+    async fn skill(&self, candidate: Candidate) -> Found<Skill> {
+        let content = match self.read(&candidate, skill_item).await {
             Ok(text) => parsed_skill(&candidate, &text).map_err(FoundState::Invalid),
             Err(state) => Err(state),
         };
@@ -172,8 +133,8 @@ impl SkillFinder {
         found
     }
 
-    async fn command(&self, candidate: Candidate, known: Known<'_>) -> Found<CommandFile> {
-        let content = match self.trusted(&candidate, known, command_item).await {
+    async fn command(&self, candidate: Candidate) -> Found<CommandFile> {
+        let content = match self.read(&candidate, command_item).await {
             Ok(text) => CommandFile::parse(&text).map_err(FoundState::Invalid),
             Err(state) => Err(state),
         };

@@ -3,7 +3,7 @@
 use super::{
     candidates::{Candidate, Candidates},
     command_file::CommandFile,
-    find::SkillFinder,
+    finder::SkillFinder,
     loaded::FILE,
     manifest,
 };

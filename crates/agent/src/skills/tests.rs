@@ -57,7 +57,7 @@ impl Stage {
 
     /// Returns the path and the state of each skill and command.
     async fn states(&self) -> Vec<(String, &'static str)> {
-        let set = self.finder.find().await;
+        let set = find_skills(&self.finder).await;
         let skills = set.skills.iter().map(|found| (found.path.to_string(), found.state.word()));
         let commands = set.commands.iter().map(|found| (found.path.to_string(), found.state.word()));
         skills.chain(commands).collect()
@@ -83,7 +83,7 @@ async fn skills_of_the_user_are_found_in_all_places_and_the_first_of_a_name_is_u
         ("/home/me/.claude/skills/pdf", "hidden"),
     ];
     assert_eq!(stage.states().await, states(&expected));
-    let set = stage.finder.find().await;
+    let set = find_skills(&stage.finder).await;
     let problem = set.skills[2].state.problem().unwrap();
     assert_eq!(problem, "hidden by /home/me/.agents/skills/pdf, which has the same name");
 }
@@ -105,7 +105,7 @@ async fn p13_a_skill_of_the_project_is_used_only_while_every_file_of_it_is_trust
     stage.system.add_file("/w/.claude/skills/a/scripts/run.sh", "good");
     stage.skill("/w/.claude/skills/a", "another text");
     assert_eq!(stage.states().await, states(&[(b, "used"), (a, "changed")]));
-    let set = stage.finder.find().await;
+    let set = find_skills(&stage.finder).await;
     assert!(set.skills[1].content.is_none(), "its text is not used");
 }
 
@@ -131,7 +131,7 @@ async fn a_skill_that_is_linked_from_another_place_is_one_skill() {
     stage.skill("/home/me/dotfiles/skills/mine", "mine");
     stage.system.add_dir("/home/me/.claude");
     stage.system.add_link("/home/me/.claude/skills", "/home/me/dotfiles/skills");
-    let set = stage.finder.find().await;
+    let set = find_skills(&stage.finder).await;
     assert_eq!(set.skills[0].name, "mine");
     assert_eq!(set.skills[0].content.as_ref().unwrap().directory, path("/home/me/dotfiles/skills/mine"));
 }
@@ -149,17 +149,17 @@ async fn p06_what_leads_out_of_the_project_or_of_a_skill_is_not_read() {
     let (items, problems) = project_skills(&stage.finder).await;
     assert_eq!(items, []);
     assert_eq!(problems.iter().filter(|why| why.contains("leads out")).count(), 3, "{problems:?}");
-    assert!(!format!("{:?}", stage.finder.find().await).contains("canary"));
+    assert!(!format!("{:?}", find_skills(&stage.finder).await).contains("canary"));
     // Even a recorded item is not read through such a link.
     let id = "skill:.claude/skills/out/SKILL.md#out".to_owned();
     stage.records.0.lock().unwrap().items.insert(id, "hash".to_owned());
-    let set = stage.finder.find().await;
+    let set = find_skills(&stage.finder).await;
     assert!(!format!("{set:?}").contains("canary"), "{set:?}");
     assert!(set.skills.iter().any(|found| found.state.word() == "invalid"), "{set:?}");
     // A file of the user's skill that is a link out of it.
     stage.system.add_dir("/home/me/.claude/skills/linked");
     stage.system.add_link("/home/me/.claude/skills/linked/SKILL.md", "/home/me/secret/SKILL.md");
-    let set = stage.finder.find().await;
+    let set = find_skills(&stage.finder).await;
     assert!(!format!("{set:?}").contains("canary"), "{set:?}");
 }
 
@@ -169,7 +169,7 @@ async fn a_file_that_is_no_skill_is_listed_with_the_reason() {
     stage.system.add_file("/home/me/.claude/skills/a/SKILL.md", "# no front matter");
     stage.system.add_file("/home/me/.claude/skills/b/SKILL.md", "x".repeat(300 * 1024));
     stage.system.add_file("/home/me/.claude/skills/c/SKILL.md", [0xff, 0xfe]);
-    let set = stage.finder.find().await;
+    let set = find_skills(&stage.finder).await;
     let problems: Vec<_> = set.skills.iter().map(|found| found.state.problem().unwrap()).collect();
     for (problem, why) in problems.iter().zip(["front matter", "larger than", "not UTF-8"]) {
         assert!(problem.contains(why), "{problem}");
@@ -183,7 +183,7 @@ async fn the_number_of_skills_and_commands_is_limited() {
         stage.skill(&format!("/home/me/.claude/skills/s{n:04}"), "s");
         stage.system.add_file(&format!("/home/me/.config/tiller/commands/c{n:04}.md"), "Do it");
     }
-    let set = stage.finder.find().await;
+    let set = find_skills(&stage.finder).await;
     assert_eq!((set.skills.len(), set.commands.len()), (SKILLS, SKILLS));
     assert_eq!(set.problems.len(), 2, "{:?}", set.problems);
     assert!(set.problems[0].contains("more than 200 skills"), "{:?}", set.problems);

@@ -2,7 +2,7 @@
 
 use super::{
     overview,
-    source::{SessionSkills, skill_of},
+    session::{SessionSkills, skill_of},
 };
 use crate::{
     Access, AnyCall, AnyTool, Description, Effect, ToolContent, ToolContext, ToolError, ToolKind, ToolOutput,

@@ -32,8 +32,8 @@ pub trait ToolSource: Send + Sync {
     /// May wait for tools that are about to be ready, with a timeout of 5 s. Cancel-safe.
     async fn offer(&self) -> Offer;
 
-    /// Reads again what the source offers. Called when a turn begins, before its prompt is expanded;
-    /// has a timeout of 5 s. Cancel-safe.
+    /// Reads again what the source offers. Called when a turn begins, before its prompt is
+    /// expanded; has a timeout of 5 s. Cancel-safe.
     async fn refresh(&self) {}
 
     /// Whether the set of tools may still change.

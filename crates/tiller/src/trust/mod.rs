@@ -10,10 +10,9 @@ pub(crate) use command::{TrustSelection, review_and_trust, terminal};
 use crate::{
     config::{self, SettingsFile},
     options::Directories,
-    skills,
 };
 use agent::ItemKind;
-use agent::{CheckedItem, FolderTrust, Redactor, TrustItem, TrustRecord};
+use agent::{CheckedItem, FolderTrust, Redactor, SkillFinder, TrustItem, TrustRecord, UserPlaces};
 use anyhow::Result;
 use records::Records;
 use serde_json::{Value, json};
@@ -24,6 +23,21 @@ use system::{AbsPath, LocalSystem, System};
 pub(crate) fn directory_trust(directories: &Directories) -> FolderTrust {
     let system: Arc<dyn System> = Arc::new(LocalSystem::new());
     FolderTrust::new(system.clone(), Arc::new(Records::new(system, &directories.config)))
+}
+
+/// Returns the finder of skills and commands for a project.
+pub(crate) fn skill_finder(directories: &Directories, project: &AbsPath) -> SkillFinder {
+    SkillFinder {
+        system: Arc::new(LocalSystem::new()),
+        user: Some(user_places(directories)),
+        trust: directory_trust(directories),
+        project: project.clone(),
+    }
+}
+
+/// Returns the user's directories of skills and commands.
+pub(crate) fn user_places(directories: &Directories) -> UserPlaces {
+    UserPlaces { config: directories.config.clone(), home: directories.home.clone() }
 }
 
 /// The path of the file of trust records.
@@ -46,7 +60,7 @@ pub(crate) async fn project(directories: &Directories, directory: &AbsPath) -> P
         problems.push(why);
         Vec::new()
     });
-    let finder = skills::finder(directories, directory);
+    let finder = skill_finder(directories, directory);
     let (mut items, (servers, wrong), (skills, unusable)) = futures::join!(
         trust.check(directory, settings),
         ::mcp::project_servers(&trust, directory),
