@@ -27,24 +27,26 @@ impl Usage {
         }
     }
 
-    /// Returns the number of all tokens; cached ones count once.
-    pub fn all(self) -> u64 {
-        self.input.saturating_add(self.output)
-    }
-
-    /// Returns the difference to an earlier total; parts that were larger before count as zero.
+    /// Returns the tokens used since an earlier count.
     #[must_use]
     pub fn since(self, earlier: Self) -> Self {
-        let cost = self.cost.map(|cost| Cost(cost.0.saturating_sub(earlier.cost.unwrap_or_default().0)));
+        let cost = self.cost.map(|cost| match earlier.cost {
+            Some(before) => Cost(cost.0.saturating_sub(before.0)),
+            None => cost,
+        });
         Self {
             input: self.input.saturating_sub(earlier.input),
             output: self.output.saturating_sub(earlier.output),
             cache_read: self.cache_read.saturating_sub(earlier.cache_read),
             cache_write: self.cache_write.saturating_sub(earlier.cache_write),
             unpriced: self.unpriced.saturating_sub(earlier.unpriced),
-            // A difference without a price costs nothing, which is not a cost of zero.
-            cost: cost.filter(|cost| *cost != Cost::default()),
+            cost,
         }
+    }
+
+    /// Returns the number of all tokens; cached ones count once.
+    pub fn all(self) -> u64 {
+        self.input.saturating_add(self.output)
     }
 
     /// Returns the input tokens that were neither read from nor written to the provider's cache.

@@ -38,10 +38,12 @@ pub(crate) struct Conversation {
     /// Consecutive compaction failures. After a limited number, compaction is no longer tried
     /// automatically.
     failures: u32,
-    /// Tokens used so far.
+    /// Tokens used so far, without those of subagents.
     usage: Usage,
     /// The same by model.
     usage_by_model: BTreeMap<String, Usage>,
+    /// Tokens used by each subagent so far, at every level.
+    subagents: BTreeMap<String, Usage>,
     /// How full the model's context is.
     fill: ContextUsage,
     /// Tokens in the model's context, from the last usage event.
@@ -134,6 +136,9 @@ impl Conversation {
             SessionEvent::ResultsLeftOut(left) => {
                 self.history.leave_results_out(&left.calls, &left.instead);
                 self.fill.forget();
+            }
+            SessionEvent::Subagent(state) => {
+                self.subagents.insert(state.id.clone(), state.activity.usage);
             }
             SessionEvent::Usage(UsageUpdate { model, total, context_used, counted, .. }) => {
                 *self.usage_by_model.entry(model.clone()).or_default() += total.since(self.usage);
@@ -346,6 +351,13 @@ impl Conversation {
     /// Returns the tokens used so far, by model.
     pub(crate) fn usage_by_model(&self) -> &BTreeMap<String, Usage> {
         &self.usage_by_model
+    }
+
+    /// Returns the tokens used by all subagents.
+    pub(crate) fn subagent_usage(&self) -> Usage {
+        let mut sum = Usage::default();
+        self.subagents.values().for_each(|usage| sum += *usage);
+        sum
     }
 
     /// Returns the number of consecutive compaction failures.

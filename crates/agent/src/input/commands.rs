@@ -52,6 +52,7 @@ pub fn commands() -> &'static [SlashCommand] {
             "Review the uncommitted changes, or others; changes nothing",
             "commit, range, branch or files",
         ),
+        command("agents", "The subagents of this session, as a tree"),
         hinted("steer", "Send a message to the running turn, before its next request to the model", "text"),
         command("help", "List the commands"),
     ];
@@ -76,6 +77,7 @@ pub(crate) enum Action {
     /// With the new title; may be empty.
     Rename(String),
     Skills,
+    Agents,
     Help,
 }
 
@@ -102,6 +104,7 @@ pub(crate) fn parse(prompt: &str) -> Option<Action> {
         ("context", "") => Action::Context,
         ("usage", "") => Action::Usage,
         ("skills", "") => Action::Skills,
+        ("agents", "") => Action::Agents,
         ("help", "") => Action::Help,
         (name, "") => {
             let permission_mode = name.parse().map(Action::PermissionMode);

@@ -8,9 +8,7 @@ use super::{
     overview,
     places::Origin,
 };
-use crate::{
-    CommandGroup, ReadableDirectories, Severity, SlashCommand, SourceNotice, input::commands,
-};
+use crate::{CommandGroup, ReadableDirectories, Severity, SlashCommand, SourceNotice, input::commands};
 use std::{
     collections::BTreeSet,
     sync::{Arc, Mutex, MutexGuard, PoisonError},

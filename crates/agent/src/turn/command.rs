@@ -55,6 +55,7 @@ impl Turn<'_> {
             Action::Sessions(words) => overviews::sessions(self.session, words).await?,
             Action::Rename(title) => self.rename(&title).await?,
             Action::Skills => overviews::skills(self.session).await,
+            Action::Agents => agents_text(self.session),
             Action::Help => commands::help(&commands::all(self.session.toolbox().sources())),
         };
         let stop = self.answer_locally(text);
@@ -132,6 +133,13 @@ impl Turn<'_> {
             text.push_str(&format!(" Instructions of the project among them: {}.", files.join(", ")));
         }
         Ok(text)
+    }
+}
+
+fn agents_text(session: &Session) -> String {
+    match session.subagents().map(|subagents| subagents.tree()).filter(|tree| !tree.is_empty()) {
+        Some(tree) => format!("```\n{}\n```", tree.trim_end()),
+        None => "This session has no subagents.".to_owned(),
     }
 }
 

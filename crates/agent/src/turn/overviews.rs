@@ -20,7 +20,9 @@ pub(super) fn models(session: &Session, current: &str) -> String {
 
 /// Returns the answer to `/usage`: the tokens and the cost of the session, in all and by model.
 pub(super) fn usage(conversation: &Conversation) -> String {
-    let total = conversation.usage();
+    let subagents = conversation.subagent_usage();
+    let mut total = conversation.usage();
+    total += subagents;
     if total == Usage::default() {
         return "No model was called in this session yet.\n".to_owned();
     }
@@ -28,6 +30,9 @@ pub(super) fn usage(conversation: &Conversation) -> String {
     text.push('\n');
     for (model, usage) in conversation.usage_by_model().iter().filter(|(_, usage)| usage.all() > 0) {
         let _ = writeln!(text, "- `{model}`: {}", used(*usage));
+    }
+    if subagents.all() > 0 {
+        let _ = writeln!(text, "- subagents: {}", used(subagents));
     }
     text
 }
@@ -37,18 +42,14 @@ fn used(usage: Usage) -> String {
         0 => String::new(),
         cached => format!(", {cached} of them from the cache"),
     };
-    let cost = match usage.cost {
-        Some(cost) => format!("; {}", dollars(cost)),
-        None => String::new(),
-    };
-    let unpriced = match usage.unpriced {
-        0 => String::new(),
-        unpriced if usage.cost.is_none() && unpriced == usage.all() => {
-            "; their price is not known".to_owned()
+    let cost = match (usage.cost, usage.unpriced) {
+        (Some(cost), 0) => dollars(cost),
+        (Some(cost), unpriced) if unpriced < usage.all() => {
+            format!("{}, without {unpriced} tokens whose price is not known", dollars(cost))
         }
-        unpriced => format!(", without {unpriced} tokens whose price is not known"),
+        _ => "their price is not known".to_owned(),
     };
-    format!("{} input tokens{cached} and {} output tokens{cost}{unpriced}", usage.input, usage.output)
+    format!("{} input tokens{cached} and {} output tokens; {cost}", usage.input, usage.output)
 }
 
 /// Formats an amount: with cents, or with more digits if it is small.
@@ -121,4 +122,35 @@ pub(super) async fn skills(session: &Session) -> String {
          `.tiller/skills`, `.agents/skills` or `.claude/skills` of the project.\n"
             .to_owned()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_used_is_described_with_its_cost_as_far_as_it_is_known() {
+        let usage = |cache_read, cost, unpriced| Usage {
+            input: 10,
+            output: 2,
+            cache_read,
+            cost,
+            unpriced,
+            ..Usage::default()
+        };
+        for (usage, expected) in [
+            (usage(0, None, 12), "10 input tokens and 2 output tokens; their price is not known"),
+            (usage(0, Some(Cost(0)), 12), "10 input tokens and 2 output tokens; their price is not known"),
+            (
+                usage(4, Some(Cost(12_345_000_000)), 0),
+                "10 input tokens, 4 of them from the cache and 2 output tokens; $0.0123",
+            ),
+            (
+                usage(0, Some(Cost(2_500_000_000_000)), 5),
+                "10 input tokens and 2 output tokens; $2.50, without 5 tokens whose price is not known",
+            ),
+        ] {
+            assert_eq!(used(usage), expected);
+        }
+    }
 }

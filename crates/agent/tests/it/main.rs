@@ -26,4 +26,5 @@ mod skills;
 mod sources;
 mod stage;
 mod steer;
+mod swarm;
 mod text_calls;
