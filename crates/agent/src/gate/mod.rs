@@ -54,13 +54,18 @@ impl Gate {
         settings: Arc<LiveSettings>,
         cwd: &AbsPath,
         additional_directories: Vec<AbsPath>,
-        readable: ReadableDirectories,
     ) -> Self {
+        let readable = ReadableDirectories::default();
         let sandbox = &settings.seen().sandbox;
         let (temp, outputs) = (sandbox.temp_of(session), sandbox.outputs_of(session));
         let mut gate = Self { system, log, grants, roots: Vec::new(), settings, temp, outputs, readable };
         gate.work_in(cwd, additional_directories);
         gate
+    }
+
+    /// Lets calls read further directories without approval.
+    pub(crate) fn with_readable(self, readable: ReadableDirectories) -> Self {
+        Self { readable, ..self }
     }
 
     /// Bounds the session to its directory and additional ones, from the next decision on.

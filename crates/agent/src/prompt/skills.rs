@@ -55,7 +55,7 @@ mod tests {
             "{update}"
         );
         assert!(!update.contains("Does B"), "{update}");
-        let gone = brief(&mut known, &[b.clone()], 1_000).unwrap();
+        let gone = brief(&mut known, std::slice::from_ref(&b), 1_000).unwrap();
         assert_eq!(gone, "<skills_update>\nNo longer there: a, c\n</skills_update>");
         assert_eq!(brief(&mut known, &[b], 1_000), None);
     }

@@ -99,7 +99,8 @@ impl Runtime {
             settings_modes,
             bound.clone(),
         );
-        let gate = Gate::new(&id, surface.system, log.clone(), grants, settings, &cwd, folders, readable);
+        let gate = Gate::new(&id, surface.system, log.clone(), grants, settings, &cwd, folders)
+            .with_readable(readable);
         let toolbox = Toolbox::new(tools, sources.clone(), self.prefixes.clone());
         let models_of = SessionModels::new(models.clone());
         let subagents = SubagentAccess(Some(node.clone()));

@@ -1,6 +1,10 @@
 //! A slash command from a Markdown file.
 
-use super::{arguments::fill_in, front_matter, manifest::hint};
+use super::{
+    arguments::fill_in,
+    front_matter::{self, Document},
+    manifest::hint,
+};
 use crate::{
     limits::{SKILL_BYTES, SKILL_DESCRIPTION_CHARS},
     text::sanitise::label,
@@ -28,7 +32,7 @@ impl CommandFile {
         if text.len() > SKILL_BYTES {
             return Err(format!("it is larger than {SKILL_BYTES} bytes"));
         }
-        let (fields, body) = front_matter::split(text)?;
+        let Document { fields, body } = front_matter::split(text)?;
         if body.is_empty() {
             return Err("it has no text after the front matter".to_owned());
         }

@@ -3,19 +3,29 @@
 use crate::{limits::FRONT_MATTER_BYTES, text::yaml::parse_yaml};
 use serde_json::{Map, Value};
 
-/// Splits a text into the fields of its front matter and the rest. A text without front matter has
-/// no fields (`None`).
+/// A text with its front matter.
+#[derive(Debug)]
+pub(super) struct Document<'a> {
+    /// The fields of the front matter; `None` if the text has none.
+    pub(super) fields: Option<Map<String, Value>>,
+    /// The rest of the text.
+    pub(super) body: &'a str,
+}
+
+/// Splits a text into its front matter and the rest.
 ///
 /// # Errors
 ///
 /// Names what is wrong with the front matter.
-pub(super) fn split(text: &str) -> Result<(Option<Map<String, Value>>, &str), String> {
+pub(super) fn split(text: &str) -> Result<Document<'_>, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let Some((header, body)) = parts(text)? else { return Ok((None, text.trim())) };
+    let Some((header, body)) = parts(text)? else {
+        return Ok(Document { fields: None, body: text.trim() });
+    };
     if header.len() > FRONT_MATTER_BYTES {
         return Err(format!("its front matter is larger than {FRONT_MATTER_BYTES} bytes"));
     }
-    Ok((Some(fields(header)?), body.trim()))
+    Ok(Document { fields: Some(fields(header)?), body: body.trim() })
 }
 
 /// Returns the front matter and the text after it; `None` if there is none.
@@ -80,8 +90,8 @@ mod tests {
     use serde_json::json;
 
     fn check(text: &str, fields: Option<Value>, body: &str) {
-        let (found, rest) = split(text).unwrap();
-        assert_eq!((found.map(Value::Object), rest), (fields, body), "{text:?}");
+        let found = split(text).unwrap();
+        assert_eq!((found.fields.map(Value::Object), found.body), (fields, body), "{text:?}");
     }
 
     #[test]
@@ -114,7 +124,9 @@ mod tests {
             match split(text) {
                 Err(found) => assert!(found.contains(why), "{found}"),
                 // An unclosed list is a text once it is quoted.
-                Ok((fields, _)) => assert_eq!(fields.map(Value::Object), Some(json!({ "a": "[" })), "{text}"),
+                Ok(Document { fields, .. }) => {
+                    assert_eq!(fields.map(Value::Object), Some(json!({ "a": "[" })), "{text}")
+                }
             }
         }
     }

@@ -3,7 +3,7 @@
 //! The format is that of <https://agentskills.io/specification>, with the fields
 //! `disable-model-invocation`, `user-invocable` and `argument-hint` that other agents added.
 
-use super::front_matter;
+use super::front_matter::{self, Document};
 use crate::{
     limits::{
         COMMAND_HINT_CHARS, SKILL_BYTES, SKILL_COMPATIBILITY_CHARS, SKILL_DESCRIPTION_CHARS, SKILL_NAME_CHARS,
@@ -74,7 +74,7 @@ pub(super) fn parse(text: &str, directory: &str) -> Result<SkillText, String> {
     if text.len() > SKILL_BYTES {
         return Err(format!("its SKILL.md is larger than {SKILL_BYTES} bytes"));
     }
-    let (fields, body) = front_matter::split(text)?;
+    let Document { fields, body } = front_matter::split(text)?;
     let fields = fields.ok_or("its SKILL.md does not begin with front matter: a line `---`")?;
     let mut warnings = Vec::new();
     let name = name(&fields, directory, &mut warnings)?;
