@@ -2160,7 +2160,7 @@ class Tools(TypedDict):
 
 
 class Trust(TypedDict):
-    """Items of a project that can execute commands or redirect requests."""
+    """Items of a project that can execute commands, redirect requests or instruct the model."""
 
     folder: str
     items: List[TrustItem]
@@ -2168,7 +2168,7 @@ class Trust(TypedDict):
 
 
 class TrustItem(TypedDict):
-    """An MCP server, a hook, or settings that do more than tighten restrictions."""
+    """An MCP server, a hook, a skill, a command, or settings that do more than tighten restrictions."""
 
     content: List[str]
     hash: Union[str, None]

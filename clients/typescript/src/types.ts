@@ -1988,7 +1988,7 @@ export type Tools = {
   tools: Tool[];
 };
 
-/** Items of a project that can execute commands or redirect requests. */
+/** Items of a project that can execute commands, redirect requests or instruct the model. */
 export type Trust = {
   folder: string;
   items: TrustItem[];
@@ -1996,14 +1996,14 @@ export type Trust = {
   problems: string[];
 };
 
-/** An MCP server, a hook, or settings that do more than tighten restrictions. */
+/** An MCP server, a hook, a skill, a command, or settings that do more than tighten restrictions. */
 export type TrustItem = {
   /** A description in lines for display, without secrets. */
   content: string[];
   /** The hash to trust; null if it cannot be determined. */
   hash: string | null;
   id: string;
-  /** `server`, `hook` or `settings`. */
+  /** `server`, `hook`, `settings`, `skill` or `command`. */
   kind: string;
   name: string;
   /** Why it is not trusted; null if it is. */

@@ -342,6 +342,7 @@ mod tests {
             name: "guard".to_owned(),
             parts: Vec::new(),
             words: vec!["./check".to_owned()],
+            tree: None,
             shown: Vec::new(),
         };
         let recorded = Arc::new(Recorded(std::sync::Mutex::new(Ok(crate::TrustRecord::default()))));

@@ -29,6 +29,7 @@ mod runtime;
 mod session;
 mod settings;
 mod shells;
+mod skills;
 mod sources;
 mod store;
 mod swarm;
@@ -55,7 +56,7 @@ pub use event::mode::{Mode, PermissionMode, UnknownMode};
 pub use event::permission::PermissionOutcome;
 pub use event::plan::{PlanEntry, PlanPriority, PlanStatus};
 pub use event::prefix::{Briefing, Prefix};
-pub use event::slash_command::SlashCommand;
+pub use event::slash_command::{CommandGroup, SlashCommand};
 pub use event::specs::{ToolSpec, ToolSpecs};
 pub use event::swarm::{
     KeptOutput, SubagentActivity, SubagentCall, SubagentEnd, SubagentPlace, SubagentProgress,
@@ -69,6 +70,7 @@ pub use event::{
 };
 pub use files::freshness::{FileTracker, Fingerprint, Freshness, Seen, Stamp, Standing};
 pub use files::outputs::Outputs;
+pub use files::readable::ReadableDirectories;
 pub use gate::direct_caller::{DirectCaller, Refusal};
 pub use gate::explain::{Step, explain, explained_as_path};
 pub use history::History;
@@ -92,9 +94,14 @@ pub use session::outcome::{PromptOutcome, RewindError, RewindReport, TurnError};
 pub use settings::options::{CallsAsText, PermissionOptions, RuntimeOptions, SessionStart};
 pub use settings::{FollowedSettings, Settings, SettingsNotice};
 pub use shells::{Shells, states_ending};
+pub use skills::{
+    CommandFile, Found, FoundState, Manifest, Origin, Skill, SkillFinder, SkillProvider, SkillSet, StartedBy,
+    UserPlaces, check_skill, find_skills, project_skills,
+};
 pub use sources::server::{ClientServer, ClientServerKind};
 pub use sources::{
-    Mention, Offer, Refused, SessionScope, SourceNotice, ToolProvider, ToolProviders, ToolSource,
+    Mention, Offer, Refused, SessionScope, SkillSummary, SourceNotice, ToolProvider, ToolProviders,
+    ToolSource,
 };
 pub use store::search::{SearchHit, SearchQuery, excerpt, searched_text, words};
 pub use store::{
@@ -108,6 +115,7 @@ pub use text::panic::panic_text;
 pub use text::redact::Redactor;
 pub use text::sanitise::{Sanitiser, escaped, escaped_json, label, one_line, sanitise};
 pub use text::surrogates::without_halves;
+pub use text::yaml::parse_yaml;
 pub use tool::access::Access;
 pub use tool::nested::{Callee, NestedCallError, NestedCalls};
 pub use tool::question::{AskUser, Choice, Question, QuestionOutcome};

@@ -216,6 +216,8 @@ pub(crate) const SOURCE_WAIT: Duration = Duration::from_secs(5);
 pub(crate) const IDLE_BYTES: usize = 32 * 1024 * 1024;
 /// Events read from the store at a time.
 pub(crate) const EVENTS_PAGE: usize = 500;
+/// Sessions that `/sessions` lists.
+pub(crate) const SESSIONS_SHOWN: usize = 20;
 /// Events at the end of a log that are searched first for an interrupted turn.
 pub(crate) const TAIL_EVENTS: u64 = 64;
 /// Characters of a message that a search shows.
@@ -342,6 +344,40 @@ pub(crate) const TRUST_NAMED_BYTES: usize = 32 * 1024 * 1024;
 
 /// How many directories deep those files may lie.
 pub(crate) const TRUST_DEPTH: usize = 8;
+
+/// Nesting depth of a YAML document.
+pub(crate) const YAML_DEPTH: usize = 100;
+/// Bytes that all aliases in a YAML document may expand to, in total.
+pub(crate) const YAML_COPIED_BYTES: usize = 16 * 1024 * 1024;
+
+/// Skills that are used of one directory of skills, and commands of one directory of commands; the
+/// first ones by name.
+pub(crate) const SKILLS: usize = 200;
+/// Entries of such a directory that are searched.
+pub(crate) const SKILL_ENTRIES: usize = 2_000;
+/// Bytes of a SKILL.md or of a command's file; a larger one is not used.
+pub(crate) const SKILL_BYTES: usize = 256 * 1024;
+/// Bytes of the front matter of such a file.
+pub(crate) const FRONT_MATTER_BYTES: usize = 16 * 1024;
+/// Characters of a skill's name.
+pub(crate) const SKILL_NAME_CHARS: usize = 64;
+/// Characters of the description of a skill or command; the rest is cut.
+pub(crate) const SKILL_DESCRIPTION_CHARS: usize = 1024;
+/// Characters of a skill's `compatibility`.
+pub(crate) const SKILL_COMPATIBILITY_CHARS: usize = 500;
+/// Characters of the argument hint of a skill or command.
+pub(crate) const COMMAND_HINT_CHARS: usize = 100;
+/// Directories below a directory of commands that a command's file may lie in.
+pub(crate) const COMMAND_DEPTH: usize = 4;
+/// Files of a skill's directory that are listed with the skill.
+pub(crate) const SKILL_FILES: usize = 200;
+/// Bytes of the list of skills that a model gets; fewer for a model with a small context.
+pub(crate) const SKILLS_SECTION_BYTES: usize = 8 * 1024;
+/// How long the directories of skills stay unread after a session's start, unless a turn begins:
+/// the session's own response goes first.
+pub(crate) const SKILLS_HEAD_START: Duration = Duration::from_millis(20);
+/// Names of skills that a notice or an error message lists.
+pub(crate) const SKILL_NAMES_SHOWN: usize = 20;
 
 /// Bytes of a hook's output that are kept; the last ones win.
 pub(crate) const HOOK_OUTPUT_BYTES: usize = 64 * 1024;

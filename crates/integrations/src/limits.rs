@@ -4,10 +4,6 @@ use std::time::Duration;
 
 /// Bytes of a document that describes an API.
 pub const DOCUMENT_BYTES: usize = 32 * 1024 * 1024;
-/// Nesting depth of a YAML document.
-pub(crate) const YAML_DEPTH: usize = 100;
-/// Bytes that all aliases in a YAML document may expand to, in total.
-pub(crate) const YAML_COPIED_BYTES: usize = 16 * 1024 * 1024;
 /// Functions per integration; further operations are left out and listed as such.
 pub(crate) const FUNCTIONS: usize = 2_000;
 /// Bytes of a function's schema; deeper levels are dropped until it fits.

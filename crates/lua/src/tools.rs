@@ -61,7 +61,7 @@ impl ToolSource for Source {
     }
 
     async fn offer(&self) -> Offer {
-        Offer { tools: self.0.clone(), notices: Vec::new() }
+        Offer { tools: self.0.clone(), ..Offer::default() }
     }
 }
 

@@ -158,7 +158,7 @@ impl ServerConfig {
         // one.
         let parts = std::iter::once(self.fingerprint());
         let parts = parts.chain(self.offered.iter().map(|offered| offered.id().to_owned())).collect();
-        TrustItem { kind: ItemKind::Server, source, name: self.name.clone(), parts, words, shown }
+        TrustItem { kind: ItemKind::Server, source, name: self.name.clone(), parts, words, tree: None, shown }
     }
 
     /// Returns the command or URL on one line, with the names of variables or headers and without

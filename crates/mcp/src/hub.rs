@@ -265,7 +265,7 @@ impl ToolSource for Hub {
         notices.retain(|notice| state.shown_notices.insert(notice.title.clone()));
         let redact = |notice: &mut SourceNotice| notice.title = self.options.redactor.redact(&notice.title);
         notices.iter_mut().for_each(redact);
-        Offer { tools, notices }
+        Offer { tools, notices, ..Offer::default() }
     }
 
     fn commands(&self) -> Vec<SlashCommand> {

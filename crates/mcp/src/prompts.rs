@@ -1,7 +1,7 @@
 //! Prompts of servers as slash commands.
 
 use crate::{limits::PROMPT_CHARS, locked::locked, names::tool_name};
-use agent::SlashCommand;
+use agent::{CommandGroup, SlashCommand};
 use rmcp::model::{JsonObject, Prompt};
 use serde_json::json;
 use std::sync::{Arc, Mutex};
@@ -69,6 +69,7 @@ impl PromptDefinition {
             name: self.command.clone().into(),
             description: self.description.clone().into(),
             hint: (!hints.is_empty()).then(|| hints.join(" ").into()),
+            group: CommandGroup::Server,
         }
     }
 

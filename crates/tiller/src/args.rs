@@ -7,6 +7,7 @@ mod config;
 mod integrations;
 mod mcp;
 mod mistyped;
+mod skills;
 mod spelling;
 
 pub(crate) use config::{ConfigCommand, ConfigPlace};
@@ -17,6 +18,7 @@ pub(crate) use mcp::{
     Add, Called, Common, Edited, Login, McpCommand, PresetCommand, Scope, SecretCommand, Serve, Trusted,
 };
 use mistyped::prompt_or_suggestion;
+pub(crate) use skills::SkillsCommand;
 use spelling::spelled;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -52,9 +54,12 @@ pub(crate) enum Command {
     Models(ModelsArgs),
     /// Check the environment and the configuration.
     Doctor(DoctorArgs),
-    /// Show the settings, servers and hooks of a project that need trust, and trust them one by
-    /// one. Trust ends when an item changes.
+    /// Show the settings, servers, hooks, skills and commands of a project that need trust, and
+    /// trust them one by one. Trust ends when an item changes.
     Trust(TrustArgs),
+    /// List, show or check skills, and list commands from files.
+    #[command(subcommand)]
+    Skills(SkillsCommand),
     /// Manage MCP servers: configure, inspect, call, trust and serve them.
     #[command(subcommand)]
     Mcp(McpCommand),
@@ -429,13 +434,13 @@ pub(crate) struct TrustArgs {
     /// List trusted items and whether they have changed. Changes nothing.
     #[arg(long, conflicts_with_all = ["path", "revoke", "yes", "only"])]
     pub(crate) list: bool,
-    /// Revoke trust: in all items of the directory, or in the server or hook of this name.
+    /// Revoke trust: in all items of the directory, or in the item of this name.
     #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, conflicts_with = "yes")]
     pub(crate) revoke: Option<Option<String>>,
     /// Trust the shown items without asking; for scripts.
     #[arg(long)]
     pub(crate) yes: bool,
-    /// Only the server, hook or `settings` of this name. May be repeated.
+    /// Only the server, hook, skill, command or `settings` of this name. May be repeated.
     #[arg(long, value_name = "NAME")]
     pub(crate) only: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! MCP servers, scripts and integrations, as the sessions of one program use them.
+//! MCP servers, scripts, integrations and skills, as the sessions of one program use them.
 
 use crate::{
     environment::Environment,
@@ -6,11 +6,13 @@ use crate::{
     mcp::{SessionFunctions, mcp_options},
     options::Options,
     settings::Settings,
+    trust,
 };
 use ::lua::{Functions, LuaTools};
 use ::mcp::{McpOptions, McpProvider};
-use agent::{SessionId, SessionScope, ToolProvider, ToolProviders};
+use agent::{SessionId, SessionScope, SkillProvider, ToolProvider, ToolProviders};
 use std::sync::Arc;
+use system::LocalSystem;
 
 /// The state of the extensions that lives as long as the program.
 pub(crate) struct Extensions {
@@ -20,6 +22,8 @@ pub(crate) struct Extensions {
     /// Gives each session its MCP servers.
     pub(crate) servers: Arc<McpProvider>,
     pub(crate) integrations: Arc<Integrations>,
+    /// Gives each session its skills and commands from files.
+    skills: Arc<SkillProvider>,
 }
 
 impl Extensions {
@@ -32,7 +36,12 @@ impl Extensions {
         };
         let servers = Arc::new(McpProvider::new(mcp.clone()).with_offers(Arc::new(offers)));
         let integrations = Integrations::new(options, environment);
-        Self { settings: settings.clone(), mcp, servers, integrations }
+        let skills = Arc::new(SkillProvider {
+            system: Arc::new(LocalSystem::new()),
+            user: trust::user_places(&options.directories),
+            trust: trust::directory_trust(&options.directories),
+        });
+        Self { settings: settings.clone(), mcp, servers, integrations, skills }
     }
 
     /// The providers of tools other than the built-in ones. Starts nothing before there is a
@@ -47,6 +56,8 @@ impl Extensions {
         };
         providers.push(Arc::new(LuaTools::with(functions)));
         providers.push(Arc::new(NativeTools { integrations, settings: self.settings.clone() }));
+        // The last source: the other sources' commands keep their names.
+        providers.push(self.skills.clone());
         providers.into_iter().collect()
     }
 

@@ -18,7 +18,7 @@ use crate::{
     services::Services,
     sessions,
     settings::{self, Settings, Snapshot},
-    setup, signals,
+    setup, signals, skills,
     streams::{self, StdoutError},
     trust,
     wiring::{self, SessionStorage},
@@ -145,6 +145,11 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<Exit> {
             };
             let directories = directories::resolve(environment, &cwd)?;
             trust::run(&directories, &cwd, &args, environment.redactor()).await
+        }
+        Some(Command::Skills(command)) => {
+            let cwd = directory("--cwd", command.common().cwd.as_deref())?;
+            let directories = directories::resolve(environment, &cwd)?;
+            skills::run(&directories, &cwd, environment.redactor(), command).await
         }
         Some(Command::Mcp(command)) => {
             let Resolved { options, cwd, .. } = resolve_settings(environment, None, Flags::default()).await?;

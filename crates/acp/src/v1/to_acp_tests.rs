@@ -242,8 +242,12 @@ fn a_changed_mode_updates_both_forms() {
 
 #[test]
 fn changed_commands_are_sent_as_the_whole_list() {
-    let command =
-        SlashCommand { name: "mcp__s__p".into(), description: "s: Says p".into(), hint: Some("city".into()) };
+    let command = SlashCommand {
+        name: "mcp__s__p".into(),
+        description: "s: Says p".into(),
+        hint: Some("city".into()),
+        group: agent::CommandGroup::Server,
+    };
     check(
         &mut Projection::live(OptionalUpdates { notices: true, ..OptionalUpdates::default() }),
         SessionEvent::Commands(vec![command]),

@@ -190,7 +190,12 @@ fn plans_settings_and_notices() {
         SessionEvent::Notice { severity: Severity::Info, title: "T".to_owned(), description: None },
         json!([{"sessionUpdate": "notice", "severity": "info", "title": "T"}]),
     );
-    let command = SlashCommand { name: "p".into(), description: "Says p".into(), hint: None };
+    let command = SlashCommand {
+        name: "p".into(),
+        description: "Says p".into(),
+        hint: None,
+        group: agent::CommandGroup::Server,
+    };
     let updates = wire(&mut now, SessionEvent::Commands(vec![command]));
     assert_eq!(updates[0]["sessionUpdate"], "available_commands_update");
     assert_eq!(updates[0]["availableCommands"][0]["name"], "p");

@@ -82,7 +82,7 @@ impl<'a> Hypothesis<'a> {
                 rules: &options.permissions.rules,
                 own: &options.sandbox.guarded,
             },
-            outputs: None,
+            readable: Vec::new(),
             grants: &self.grants,
             confinement: self.confinement,
             apart: false,

@@ -9,8 +9,8 @@ mod ruling;
 pub(crate) use ruling::{Answer, Ruling, SubmittedCall};
 
 use crate::{
-    Access, Description, Effect, Mode, PermissionOutcome, PermissionRequest, RuntimeOptions, SessionEvent,
-    SessionId, SessionState, StoreError, ToolContent,
+    Access, Description, Effect, Mode, PermissionOutcome, PermissionRequest, ReadableDirectories,
+    RuntimeOptions, SessionEvent, SessionId, SessionState, StoreError, ToolContent,
     log::SessionLog,
     policy::{
         self, Bounds, CommandConfinement, Decision, Dialect, Grants, Policy, PolicySettings, Resolved,
@@ -39,6 +39,8 @@ pub(crate) struct Gate {
     temp: Vec<PrivateTemp>,
     /// The directory that holds the session's long results in full; reading it needs no approval.
     outputs: Option<AbsPath>,
+    /// Further directories whose reading needs no approval.
+    readable: ReadableDirectories,
 }
 
 impl Gate {
@@ -53,11 +55,17 @@ impl Gate {
         cwd: &AbsPath,
         additional_directories: Vec<AbsPath>,
     ) -> Self {
+        let readable = ReadableDirectories::default();
         let sandbox = &settings.seen().sandbox;
         let (temp, outputs) = (sandbox.temp_of(session), sandbox.outputs_of(session));
-        let mut gate = Self { system, log, grants, roots: Vec::new(), settings, temp, outputs };
+        let mut gate = Self { system, log, grants, roots: Vec::new(), settings, temp, outputs, readable };
         gate.work_in(cwd, additional_directories);
         gate
+    }
+
+    /// Lets calls read further directories without approval.
+    pub(crate) fn with_readable(self, readable: ReadableDirectories) -> Self {
+        Self { readable, ..self }
     }
 
     /// Bounds the session to its directory and additional ones, from the next decision on.
@@ -302,7 +310,7 @@ impl Gate {
                 rules: &now.permissions.rules,
                 own: &now.sandbox.guarded,
             },
-            outputs: self.outputs.as_ref(),
+            readable: self.outputs.iter().cloned().chain(self.readable.all()).collect(),
             grants: &self.grants,
             confinement,
             apart: self.system.editor_is_remote(),

@@ -40,6 +40,8 @@ pub(crate) struct Conversation {
     failures: u32,
     /// Tokens used so far, without those of subagents.
     usage: Usage,
+    /// The same by model.
+    usage_by_model: BTreeMap<String, Usage>,
     /// Tokens used by each subagent so far, at every level.
     subagents: BTreeMap<String, Usage>,
     /// How full the model's context is.
@@ -138,7 +140,8 @@ impl Conversation {
             SessionEvent::Subagent(state) => {
                 self.subagents.insert(state.id.clone(), state.activity.usage);
             }
-            SessionEvent::Usage(UsageUpdate { total, context_used, counted, .. }) => {
+            SessionEvent::Usage(UsageUpdate { model, total, context_used, counted, .. }) => {
+                *self.usage_by_model.entry(model.clone()).or_default() += total.since(self.usage);
                 self.usage = *total;
                 self.context_used = *context_used;
                 if let Some(counted) = counted {
@@ -343,6 +346,11 @@ impl Conversation {
 
     pub(crate) fn usage(&self) -> Usage {
         self.usage
+    }
+
+    /// Returns the tokens used so far, by model.
+    pub(crate) fn usage_by_model(&self) -> &BTreeMap<String, Usage> {
+        &self.usage_by_model
     }
 
     /// Returns the tokens used by all subagents.

@@ -1,7 +1,9 @@
 //! Slash commands: prompts that change the session instead of calling the model.
 
-use crate::{Content, Mode, PermissionMode, RewindTarget, SlashCommand, sources::Sources};
-use std::borrow::Cow;
+use crate::{
+    CommandGroup, Content, Mode, PermissionMode, RewindTarget, SlashCommand, input::review, sources::Sources,
+};
+use std::{borrow::Cow, fmt::Write as _};
 
 /// Returns the built-in slash commands and those of a session's sources; the first command keeps a
 /// name.
@@ -18,11 +20,12 @@ pub(crate) fn all(sources: &Sources) -> Vec<SlashCommand> {
 /// Returns every built-in slash command.
 pub fn commands() -> &'static [SlashCommand] {
     const fn command(name: &'static str, description: &'static str) -> SlashCommand {
-        SlashCommand { name: Cow::Borrowed(name), description: Cow::Borrowed(description), hint: None }
+        let (name, description) = (Cow::Borrowed(name), Cow::Borrowed(description));
+        SlashCommand { name, description, hint: None, group: CommandGroup::BuiltIn }
     }
     const fn hinted(name: &'static str, description: &'static str, hint: &'static str) -> SlashCommand {
         let (name, description) = (Cow::Borrowed(name), Cow::Borrowed(description));
-        SlashCommand { name, description, hint: Some(Cow::Borrowed(hint)) }
+        SlashCommand { name, description, hint: Some(Cow::Borrowed(hint)), group: CommandGroup::BuiltIn }
     }
     const COMMANDS: &[SlashCommand] = &[
         command("guardian", "Permission mode Guardian: safe operations run, risky ones need approval"),
@@ -32,6 +35,7 @@ pub fn commands() -> &'static [SlashCommand] {
         command("plan", "Mode Plan: read-only planning"),
         command("ask", "Mode Ask: read-only questions and answers"),
         hinted("model", "List the models, or switch to one", "provider/model"),
+        command("models", "List the models"),
         hinted(
             "rewind",
             "List the turns that changed files, or undo the changes after one",
@@ -39,6 +43,15 @@ pub fn commands() -> &'static [SlashCommand] {
         ),
         hinted("compact", "Summarise the conversation so far, to make room", "what to keep in any case"),
         command("context", "How full the model's context is"),
+        command("usage", "Tokens and cost of this session, by model"),
+        hinted("sessions", "List the sessions of this directory, or search them", "words"),
+        hinted("rename", "Change the title of this session", "title"),
+        command("skills", "List the skills, with their place and whether they are trusted"),
+        hinted(
+            review::NAME,
+            "Review the uncommitted changes, or others; changes nothing",
+            "commit, range, branch or files",
+        ),
         command("agents", "The subagents of this session, as a tree"),
         hinted("steer", "Send a message to the running turn, before its next request to the model", "text"),
         command("help", "List the commands"),
@@ -58,6 +71,12 @@ pub(crate) enum Action {
     /// With the user's instructions on what to keep.
     Compact(Option<String>),
     Context,
+    Usage,
+    /// With the words to search for; empty to list.
+    Sessions(String),
+    /// With the new title; may be empty.
+    Rename(String),
+    Skills,
     Agents,
     Help,
 }
@@ -72,27 +91,32 @@ pub(crate) fn of(content: &[Content]) -> Option<Action> {
 
 /// Like [`of`], for the text of a prompt.
 pub(crate) fn parse(prompt: &str) -> Option<Action> {
-    if let Some(("compact", focus)) = named(prompt) {
-        return Some(Action::Compact((!focus.is_empty()).then(|| focus.to_owned())));
-    }
-    let mut words = prompt.trim().strip_prefix('/')?.split_whitespace();
-    let name = words.next()?;
-    let rest = words.next();
-    if words.next().is_some() || (rest.is_some() && !matches!(name, "model" | "rewind")) {
-        return None;
-    }
-    match (name, rest) {
-        ("model", Some(id)) => Some(Action::Model(id.to_owned())),
-        ("model", None) => Some(Action::ListModels),
-        ("rewind", Some(target)) => target.parse().map(Action::Rewind).ok(),
-        ("rewind", None) => Some(Action::ListCheckpoints),
-        ("context", _) => Some(Action::Context),
-        ("agents", _) => Some(Action::Agents),
-        ("help", _) => Some(Action::Help),
-        (name, _) => {
-            name.parse().map(Action::PermissionMode).or_else(|_| name.parse().map(Action::Mode)).ok()
+    let (name, rest) = named(prompt)?;
+    let one_word = !rest.contains(char::is_whitespace);
+    Some(match (name, rest) {
+        ("compact", focus) => Action::Compact((!focus.is_empty()).then(|| focus.to_owned())),
+        ("sessions", words) => Action::Sessions(words.to_owned()),
+        ("rename", title) => Action::Rename(title.to_owned()),
+        ("model" | "models", "") => Action::ListModels,
+        ("model", id) if one_word => Action::Model(id.to_owned()),
+        ("rewind", "") => Action::ListCheckpoints,
+        ("rewind", target) => Action::Rewind(target.parse().ok()?),
+        ("context", "") => Action::Context,
+        ("usage", "") => Action::Usage,
+        ("skills", "") => Action::Skills,
+        ("agents", "") => Action::Agents,
+        ("help", "") => Action::Help,
+        (name, "") => {
+            let permission_mode = name.parse().map(Action::PermissionMode);
+            permission_mode.or_else(|_| name.parse().map(Action::Mode)).ok()?
         }
-    }
+        _ => return None,
+    })
+}
+
+/// Returns the prompt that a built-in command stands for. Such a command is answered by the model.
+pub(crate) fn prompt(name: &str, arguments: &str) -> Option<Content> {
+    (name == review::NAME).then(|| review::prompt(arguments))
 }
 
 /// Returns the text for the running turn, if a prompt is only a `/steer` command.
@@ -125,15 +149,33 @@ pub(crate) fn nearest(given: &str, commands: &[SlashCommand]) -> Option<String> 
     (distance(nearest) <= most).then(|| nearest.name.to_string())
 }
 
-/// Returns the answer to `/help`.
+/// Returns the answer to `/help`: the commands by group, those of files with their place.
 pub(crate) fn help(commands: &[SlashCommand]) -> String {
-    let mut text = String::from("Commands:\n\n");
-    for command in commands {
-        let hint = command.hint.as_ref().map(|hint| format!(" [{hint}]")).unwrap_or_default();
-        text.push_str(&format!("- `/{}{hint}`: {}\n", command.name, command.description));
-    }
-    text.push_str("\nEverything else is sent to the model.\n");
+    let mut text = String::new();
+    let mut section = |title: &str, is_in: fn(&CommandGroup) -> bool| {
+        let those: Vec<_> = commands.iter().filter(|command| is_in(&command.group)).collect();
+        if !those.is_empty() {
+            let _ = writeln!(text, "{title}:\n");
+            those.iter().for_each(|command| text.push_str(&help_line(command)));
+            text.push('\n');
+        }
+    };
+    section("Commands", |group| matches!(group, CommandGroup::BuiltIn));
+    section("Skills", |group| matches!(group, CommandGroup::Skill(_)));
+    section("Commands from files", |group| matches!(group, CommandGroup::File(_)));
+    section("Prompts of MCP servers", |group| matches!(group, CommandGroup::Server));
+    text.push_str("Everything else is sent to the model.\n");
     text
+}
+
+fn help_line(command: &SlashCommand) -> String {
+    let SlashCommand { name, description, hint, group } = command;
+    let hint = hint.as_ref().map(|hint| format!(" [{hint}]")).unwrap_or_default();
+    let place = match group {
+        CommandGroup::Skill(place) | CommandGroup::File(place) => format!(" (`{place}`)"),
+        CommandGroup::BuiltIn | CommandGroup::Server => String::new(),
+    };
+    format!("- `/{name}{hint}`: {description}{place}\n")
 }
 
 #[cfg(test)]
@@ -158,6 +200,17 @@ mod tests {
             ("/compacted", None),
             ("/context", Some(Action::Context)),
             ("/context now", None),
+            ("/models", Some(Action::ListModels)),
+            ("/models x", None),
+            ("/model a b", None),
+            ("/usage", Some(Action::Usage)),
+            ("/usage of disk space", None),
+            ("/sessions", Some(Action::Sessions(String::new()))),
+            ("/sessions parser  bug", Some(Action::Sessions("parser  bug".to_owned()))),
+            ("/rename  Two words\n", Some(Action::Rename("Two words".to_owned()))),
+            ("/rename", Some(Action::Rename(String::new()))),
+            ("/skills", Some(Action::Skills)),
+            ("/review", None),
             ("/argus please", None),
             ("/etc/hosts is what?", None),
             ("argus", None),
@@ -191,9 +244,30 @@ mod tests {
     #[test]
     fn every_listed_command_is_understood() {
         for command in commands() {
-            let understood = parse(&format!("/{}", command.name)).is_some() || command.name == "steer";
-            assert!(understood, "{}", command.name);
+            let name = command.name.as_ref();
+            let understood = parse(&format!("/{name}")).is_some() || prompt(name, "").is_some();
+            assert!(understood || name == "steer", "{name}");
         }
+    }
+
+    #[test]
+    fn help_groups_the_commands_by_where_they_come_from() {
+        let command = |name: &'static str, group| SlashCommand {
+            name: name.into(),
+            description: "Does it".into(),
+            hint: Some("what".into()),
+            group,
+        };
+        let text = help(&[
+            command("plan", CommandGroup::BuiltIn),
+            command("mcp__a__b", CommandGroup::Server),
+            command("pdf", CommandGroup::Skill("/home/me/.agents/skills/pdf".to_owned())),
+        ]);
+        let expected = "Commands:\n\n- `/plan [what]`: Does it\n\n\
+             Skills:\n\n- `/pdf [what]`: Does it (`/home/me/.agents/skills/pdf`)\n\n\
+             Prompts of MCP servers:\n\n- `/mcp__a__b [what]`: Does it\n\n\
+             Everything else is sent to the model.\n";
+        assert_eq!(text, expected);
     }
 
     #[test]

@@ -3,3 +3,4 @@
 pub(crate) mod attachments;
 pub(crate) mod commands;
 pub(crate) mod mentions;
+mod review;

@@ -81,8 +81,9 @@ pub(crate) struct Policy<'a> {
     /// The permission mode.
     pub(crate) permission_mode: PermissionMode,
     pub(crate) settings: PolicySettings<'a>,
-    /// The directory with the session's full long results; reading it needs no approval.
-    pub(crate) outputs: Option<&'a AbsPath>,
+    /// Directories outside the project whose reading needs no approval: the session's full long
+    /// results, and the user's skills in use.
+    pub(crate) readable: Vec<AbsPath>,
     /// The user's remembered "always" answers.
     pub(crate) grants: &'a Grants,
     /// Where a command would run and what would confine it.
@@ -134,6 +135,7 @@ const SAFE_TOOLS: &[&str] = &[
     "ask_user",
     "ask_choice",
     "tool_search",
+    "skill",
     "lua_list_docs",
     "lua_search_docs",
     "lua_read_doc",
@@ -334,10 +336,9 @@ fn project_boundary(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decisi
     }
     subject.accesses.iter().find_map(|resolved| {
         let (Access::Read(path) | Access::Write(path)) = &resolved.access else { return None };
-        let own = matches!(resolved.access, Access::Read(_))
-            && policy.outputs.is_some_and(|outputs| inside(std::slice::from_ref(outputs), resolved));
+        let readable = matches!(resolved.access, Access::Read(_)) && inside(&policy.readable, resolved);
         let allowed =
-            own || inside(subject.roots, resolved) || inside(policy.settings.allowed_paths, resolved);
+            readable || inside(subject.roots, resolved) || inside(policy.settings.allowed_paths, resolved);
         (!allowed).then(|| Decision::Ask {
             rule: "ProjectBoundary",
             question: format!("Path '{path}' is outside the project root. Allow?"),

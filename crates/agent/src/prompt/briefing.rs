@@ -9,6 +9,10 @@ use std::{collections::BTreeMap, fmt::Write as _};
 const INSTRUCTIONS: &str = "instructions:";
 /// Prefix of the names of facts about tools; the tool follows.
 const TOOL: &str = "tool:";
+/// Prefix of the names of facts about skills; the skill follows.
+const SKILL: &str = "skill:";
+/// Name of the fact about skills that are not listed.
+const SKILLS_LEFT_OUT: &str = "skills left out";
 
 /// A fact for the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +35,10 @@ enum Text {
     Tool(String, bool),
     /// The name of a removed tool.
     ToolGone(String),
+    /// A skill, or a remark on skills, on one line.
+    Skill(String),
+    /// The name of a removed skill.
+    SkillGone(String),
     /// No text: the model has it from elsewhere.
     Nothing,
 }
@@ -54,6 +62,23 @@ impl Fact {
     /// Creates a fact about an instruction file, with a hash of the whole file and the text shown.
     pub(crate) fn instructions(file: &str, hash: String, text: String) -> Self {
         Self { name: format!("{INSTRUCTIONS}{file}"), value: hash, text: Text::Paragraph(text) }
+    }
+
+    /// Creates a fact about a skill, described on one line.
+    pub(crate) fn skill(name: &str, line: String) -> Self {
+        Self { name: format!("{SKILL}{name}"), value: hash(line.as_bytes()), text: Text::Skill(line) }
+    }
+
+    /// Creates a fact about the number of skills that are not listed.
+    pub(crate) fn skills_left_out(count: usize) -> Self {
+        let (value, text) = match count {
+            0 => (String::new(), Text::Nothing),
+            count => {
+                let line = format!("({count} more skills are not listed here; the user can start them)");
+                (count.to_string(), Text::Skill(line))
+            }
+        };
+        Self { name: SKILLS_LEFT_OUT.to_owned(), value, text }
     }
 
     fn tool(spec: &ToolSpec, value: String, through: bool) -> Self {
@@ -103,6 +128,19 @@ pub(crate) fn of_lost_instructions(now: &[Fact], known: &Known) -> Vec<Fact> {
     lost.map(|(name, _)| fact(name)).collect()
 }
 
+/// Returns facts about skills that the model knows and that are not listed any more.
+pub(crate) fn of_lost_skills(now: &[Fact], known: &Known) -> Vec<Fact> {
+    let lost = known.iter().filter(|(name, value)| {
+        name.starts_with(SKILL) && !value.is_empty() && now.iter().all(|fact| fact.name != **name)
+    });
+    let fact = |name: &String| Fact {
+        name: name.clone(),
+        value: String::new(),
+        text: Text::SkillGone(name[SKILL.len()..].to_owned()),
+    };
+    lost.map(|(name, _)| fact(name)).collect()
+}
+
 /// Returns the instruction files that the model knows.
 pub(crate) fn instruction_files(known: &Known) -> impl Iterator<Item = &str> {
     let present = known.iter().filter(|(_, value)| !value.is_empty());
@@ -125,7 +163,12 @@ pub(crate) fn briefing(facts: Vec<Fact>, known: &Known) -> Option<Briefing> {
     let unknown =
         |fact: &Fact| is_tool(fact) || known.get(&fact.name).map_or("", String::as_str) != fact.value;
     let facts: Vec<_> = facts.into_iter().filter(unknown).collect();
-    let text = text(&facts, known.is_empty());
+    let mut text = text(&facts, known.is_empty());
+    let has_skills = known.iter().any(|(name, value)| name.starts_with(SKILL) && !value.is_empty());
+    let skills = skills_text(&facts, !has_skills);
+    if !skills.is_empty() {
+        text = [text, skills].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");
+    }
     (!text.is_empty())
         .then(|| Briefing { text, facts: facts.into_iter().map(|fact| (fact.name, fact.value)).collect() })
 }
@@ -145,7 +188,7 @@ fn text(facts: &[Fact], first: bool) -> String {
                 let _ = writeln!(came, "{form}");
             }
             Text::ToolGone(name) => gone.push(name.as_str()),
-            Text::Nothing => {}
+            Text::Skill(_) | Text::SkillGone(_) | Text::Nothing => {}
         }
     }
     if !lines.is_empty() {
@@ -162,6 +205,32 @@ fn text(facts: &[Fact], first: bool) -> String {
     }
     paragraphs.join("\n\n")
 }
+
+/// Returns the section on skills; empty if there is nothing to say. `first` is the first list.
+fn skills_text(facts: &[Fact], first: bool) -> String {
+    let (mut lines, mut gone) = (String::new(), Vec::new());
+    for fact in facts {
+        match &fact.text {
+            Text::Skill(line) => {
+                let _ = writeln!(lines, "{line}");
+            }
+            Text::SkillGone(name) => gone.push(name.as_str()),
+            _ => {}
+        }
+    }
+    if !gone.is_empty() {
+        let _ = writeln!(lines, "No longer there: {}", gone.join(", "));
+    }
+    match (lines.is_empty(), first) {
+        (true, _) => lines,
+        (false, true) => format!("<skills>\n{SKILLS_INTRO}\n{lines}</skills>"),
+        (false, false) => format!("<skills_update>\n{lines}</skills_update>"),
+    }
+}
+
+/// What a model must know of skills.
+const SKILLS_INTRO: &str = "Skills are instructions for particular tasks. When one is for the task, call skill with its name \
+                            before you begin, and follow what it returns.";
 
 #[cfg(test)]
 mod tests {

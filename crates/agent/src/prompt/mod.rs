@@ -8,6 +8,7 @@ mod instructions;
 pub(crate) mod listing;
 mod profile;
 mod read_ahead;
+pub(crate) mod skills;
 
 pub use environment::announced_mode;
 pub(crate) use environment::{Place, facts};

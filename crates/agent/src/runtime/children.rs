@@ -2,7 +2,8 @@
 
 use super::{Runtime, handle::SessionHandle, start::Begin};
 use crate::{
-    NewSession, PromptOutcome, SessionId, SessionState, SubagentWorktree, Surface, TurnError,
+    NewSession, PromptOutcome, ReadableDirectories, SessionId, SessionState, SubagentWorktree, Surface,
+    TurnError,
     client::watchers::Watchers,
     policy::Grants,
     session::controls::{SettingsModes, StateBound},
@@ -18,6 +19,8 @@ use system::AbsPath;
 #[derive(Clone)]
 pub(super) struct Family {
     pub(super) sources: Sources,
+    /// Directories that the sources let all of them read.
+    pub(super) readable: ReadableDirectories,
     pub(super) grants: Arc<Grants>,
     pub(super) settings: Arc<LiveSettings>,
 }

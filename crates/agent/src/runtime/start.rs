@@ -52,9 +52,13 @@ impl Runtime {
         state.sandbox = policy::expected(&settings.seen().sandbox, surface.system.routes().spawn);
         let mut tools = tools::offered(surface.client.takes_questions());
         tools.extend(surface.client.tools());
+        let readable = child.as_ref().map(|child| child.family.readable.clone()).unwrap_or_default();
         let sources = match &child {
             Some(child) => child.family.sources.clone(),
-            None => self.tool_providers.open(&SessionScope { id: id.clone(), cwd: cwd.clone(), servers }),
+            None => {
+                let (id, cwd, readable) = (id.clone(), cwd.clone(), readable.clone());
+                self.tool_providers.open(&SessionScope { id, cwd, servers, readable })
+            }
         };
         let own_sources = child.is_none().then(|| sources.clone());
         let watchers = Arc::new(Watchers::new(surface.clone()));
@@ -66,7 +70,12 @@ impl Runtime {
         let grants = child.as_ref().map_or_else(Arc::default, |child| child.family.grants.clone());
         let above = child.as_ref().and_then(|child| child.bound.clone());
         let bound = Arc::new(StateBound::new(state.subscribe(), above));
-        let family = Family { sources: sources.clone(), grants: grants.clone(), settings: settings.clone() };
+        let family = Family {
+            sources: sources.clone(),
+            readable: readable.clone(),
+            grants: grants.clone(),
+            settings: settings.clone(),
+        };
         let node = match child {
             Some(child) => child.node,
             None => {
@@ -90,7 +99,8 @@ impl Runtime {
             settings_modes,
             bound.clone(),
         );
-        let gate = Gate::new(&id, surface.system, log.clone(), grants, settings, &cwd, folders);
+        let gate = Gate::new(&id, surface.system, log.clone(), grants, settings, &cwd, folders)
+            .with_readable(readable);
         let toolbox = Toolbox::new(tools, sources.clone(), self.prefixes.clone());
         let models_of = SessionModels::new(models.clone());
         let subagents = SubagentAccess(Some(node.clone()));

@@ -7,8 +7,8 @@
 pub(crate) mod server;
 
 use crate::{
-    AnyTool, ClientServer, Content, SessionEvent, SessionId, Severity, SlashCommand, ToolCallUpdate,
-    ToolStatus, limits::SOURCE_WAIT,
+    AnyTool, ClientServer, Content, ReadableDirectories, SessionEvent, SessionId, Severity, SlashCommand,
+    ToolCallUpdate, ToolStatus, limits::SOURCE_WAIT,
 };
 use async_trait::async_trait;
 use futures::{
@@ -31,6 +31,10 @@ pub trait ToolSource: Send + Sync {
     /// Returns the current tools, and notices about them. Called before each request to the model.
     /// May wait for tools that are about to be ready, with a timeout of 5 s. Cancel-safe.
     async fn offer(&self) -> Offer;
+
+    /// Reads again what the source offers. Called when a turn begins, before its prompt is
+    /// expanded; has a timeout of 5 s. Cancel-safe.
+    async fn refresh(&self) {}
 
     /// Whether the set of tools may still change.
     fn grows(&self) -> bool {
@@ -60,6 +64,11 @@ pub trait ToolSource: Send + Sync {
         None
     }
 
+    /// Returns the skills of the source for the user, used or not; `None` if it has none.
+    async fn skills(&self) -> Option<String> {
+        None
+    }
+
     /// Returns the content of a mention, to be attached to the prompt; the error is for the user.
     /// `None` if the source does not have it. `refused` returns why a function must not be called,
     /// if so.
@@ -77,6 +86,9 @@ pub trait ToolSource: Send + Sync {
     /// Replays a successful call of the session with its result: called for each, in order,
     /// whenever the session's log is read. For a source whose offer depends on earlier calls.
     fn recall(&self, _tool: &str, _result: &str) {}
+
+    /// Replays a prompt of the session, like [`ToolSource::recall`].
+    fn recall_prompt(&self, _content: &[Content]) {}
 
     /// Releases what was started for the session, once it has ended. Called once.
     async fn close(&self) {}
@@ -102,6 +114,17 @@ pub struct Offer {
     pub tools: Vec<Arc<dyn AnyTool>>,
     /// Notices for the user, each returned once.
     pub notices: Vec<SourceNotice>,
+    /// The skills that models may load, the most specific first.
+    pub skills: Vec<SkillSummary>,
+}
+
+/// What a model gets of a skill before it loads it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkillSummary {
+    /// Its name.
+    pub name: String,
+    /// What it does and when to use it, on one line.
+    pub description: String,
 }
 
 /// A notice about a source, for the user.
@@ -124,6 +147,9 @@ pub struct SessionScope {
     pub cwd: AbsPath,
     /// The MCP servers that its client provides for this session alone.
     pub servers: Vec<ClientServer>,
+    /// Directories outside its own that its tools may read without approval; a source adds those
+    /// of the user's skills in use.
+    pub readable: ReadableDirectories,
 }
 
 /// All providers of a runtime.
@@ -178,8 +204,24 @@ impl Sources {
         for offer in join_all(offers).await {
             all.tools.extend(offer.tools);
             all.notices.extend(offer.notices);
+            all.skills.extend(offer.skills);
         }
         all
+    }
+
+    /// Lets the sources read again what they offer, before a turn. One that panics or times out
+    /// keeps what it has.
+    pub(crate) async fn refresh(&self) {
+        let all = join_all(self.0.iter().map(|source| AssertUnwindSafe(source.refresh()).catch_unwind()));
+        match tokio::time::timeout(SOURCE_WAIT, all).await {
+            Ok(ended) => {
+                for panic in ended.into_iter().filter_map(Result::err) {
+                    let text = crate::text::panic::panic_text(panic.as_ref());
+                    tracing::error!(text, "a source of tools panicked");
+                }
+            }
+            Err(_) => tracing::warn!("a source of tools did not refresh in time"),
+        }
     }
 
     /// Whether the set of tools may still change.
@@ -214,6 +256,16 @@ impl Sources {
         None
     }
 
+    /// Returns the skills of the first source that has any, as text for the user.
+    pub(crate) async fn skills(&self) -> Option<String> {
+        for source in self.0.iter() {
+            if let Some(text) = source.skills().await {
+                return Some(text);
+            }
+        }
+        None
+    }
+
     /// Returns the content of a mention from the first source that has it.
     pub(crate) async fn attach(
         &self,
@@ -232,8 +284,11 @@ impl Sources {
         self.0.iter().for_each(|source| source.set_servers(servers.to_vec()));
     }
 
-    /// Passes an event to the sources if it is a successful call.
+    /// Passes an event to the sources if it is a prompt or a successful call.
     pub(crate) fn recall(&self, event: &SessionEvent) {
+        if let SessionEvent::UserMessage { content, .. } = event {
+            self.0.iter().for_each(|source| source.recall_prompt(content));
+        }
         if let SessionEvent::ToolCall(ToolCallUpdate {
             name,
             status: Some(ToolStatus::Completed),

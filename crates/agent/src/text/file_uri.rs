@@ -1,6 +1,29 @@
 //! File URIs.
 
-use percent_encoding::percent_decode_str;
+use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
+use system::AbsPath;
+
+/// The characters that a path in a URI must not contain.
+const NOT_IN_PATH: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'#')
+    .add(b'%')
+    .add(b'<')
+    .add(b'>')
+    .add(b'?')
+    .add(b'[')
+    .add(b']')
+    .add(b'^')
+    .add(b'`')
+    .add(b'{')
+    .add(b'|')
+    .add(b'}');
+
+/// Returns the `file://` URI of a path.
+pub(crate) fn file_uri(path: &AbsPath) -> String {
+    format!("file://{}", utf8_percent_encode(path.as_str(), NOT_IN_PATH))
+}
 
 /// Returns the path of a `file://` URI of this machine ([RFC 8089]): an absolute path. `None` for
 /// other schemes and hosts, and for malformed escapes.
@@ -19,7 +42,16 @@ pub(crate) fn file_uri_path(uri: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::file_uri_path;
+    use super::{file_uri, file_uri_path};
+
+    #[test]
+    fn the_uri_of_a_path_leads_back_to_it() {
+        for path in ["/a b/ü%20#?", "/x[1]{2}|^`\"<>", "/"] {
+            let uri = file_uri(&system::AbsPath::new(path).unwrap());
+            assert_eq!(file_uri_path(&uri).as_deref(), Some(path), "{uri}");
+            assert!(uri.is_ascii() && !uri.contains([' ', '#', '?']), "{uri}");
+        }
+    }
 
     #[test]
     fn paths_of_this_machine_are_decoded() {

@@ -1,4 +1,4 @@
-//! Text and JSON: sanitising for display, truncation, measuring.
+//! Text, JSON and YAML: sanitising for display, truncation, measuring, parsing.
 
 pub(crate) mod cut;
 pub(crate) mod file_uri;
@@ -8,3 +8,4 @@ pub(crate) mod plain;
 pub(crate) mod redact;
 pub(crate) mod sanitise;
 pub(crate) mod surrogates;
+pub(crate) mod yaml;

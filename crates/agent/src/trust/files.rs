@@ -1,6 +1,6 @@
 //! The files that belong to an item.
 
-use super::TrustItem;
+use super::{TrustItem, tree};
 use crate::{
     found_rules,
     limits::{TRUST_BYTES, TRUST_DEPTH, TRUST_FILE_BYTES, TRUST_FILES, TRUST_NAMED, TRUST_NAMED_BYTES},
@@ -36,7 +36,7 @@ pub(super) async fn read(
     system::read_found(system, folder, &path, &rules).await.map_err(|error| error.to_string())
 }
 
-async fn read_regular(
+pub(super) async fn read_regular(
     system: &dyn System,
     path: &AbsPath,
     name: &str,
@@ -100,6 +100,9 @@ pub(super) async fn of_item(
         }
     }
     covered.remove(NO_HELPER);
+    if let Some(directory) = &item.tree {
+        covered.extend(tree::all_of(system, &real, directory).await?);
+    }
     Ok(covered)
 }
 

@@ -1,6 +1,7 @@
 //! The items that trust is given to.
 
 use super::{TrustRecord, files::Covered};
+use system::AbsPath;
 
 /// The kind of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -11,6 +12,10 @@ pub enum ItemKind {
     Hook,
     /// An MCP server in a file of the project.
     Server,
+    /// A skill of the project: a directory with a SKILL.md.
+    Skill,
+    /// A slash command in a Markdown file of the project.
+    Command,
 }
 
 impl ItemKind {
@@ -20,11 +25,21 @@ impl ItemKind {
             Self::Settings => "settings",
             Self::Hook => "hook",
             Self::Server => "server",
+            Self::Skill => "skill",
+            Self::Command => "command",
+        }
+    }
+
+    /// Whether the hash that older versions kept of a whole directory covered items of this kind.
+    fn is_of_first_version(self) -> bool {
+        match self {
+            Self::Settings | Self::Hook | Self::Server => true,
+            Self::Skill | Self::Command => false,
         }
     }
 }
 
-/// A part of a project that can execute or redirect.
+/// A part of a project that can execute, redirect or instruct.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrustItem {
     /// Its kind.
@@ -37,6 +52,8 @@ pub struct TrustItem {
     pub parts: Vec<String>,
     /// Its words that may name files of the project; such files belong to it.
     pub words: Vec<String>,
+    /// A directory all of whose files belong to it: a path without links, inside the project.
+    pub tree: Option<AbsPath>,
     /// Its description for the user, line by line; not yet sanitised for a terminal.
     pub shown: Vec<String>,
 }
@@ -131,9 +148,9 @@ impl CheckedItem {
             Err(why) => TrustState::Unknown(why.clone()),
             Ok((record, whole)) => match record.items.get(&item.id()) {
                 Some(known) if *known == hash => TrustState::Trusted,
-                _ if *whole => TrustState::Trusted,
+                _ if *whole && item.kind.is_of_first_version() => TrustState::Trusted,
                 Some(_) => TrustState::Changed,
-                None if record.whole.is_some() => TrustState::Changed,
+                None if record.whole.is_some() && item.kind.is_of_first_version() => TrustState::Changed,
                 None => TrustState::Untrusted,
             },
         };

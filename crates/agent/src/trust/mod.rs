@@ -1,5 +1,5 @@
-//! Decides whether a project's own files may execute and redirect: each of its servers, each of its
-//! hooks, and the settings that loosen restrictions.
+//! Decides whether a project's own files may execute, redirect and instruct: each of its servers,
+//! each of its hooks, the settings that loosen restrictions, each of its skills and commands.
 //!
 //! Trust is given to an item: its name together with a hash of everything that determines its
 //! effect. If one byte of that changes, the item is no longer trusted; the other items are
@@ -8,11 +8,15 @@
 mod directory_hash;
 mod files;
 mod item;
+mod tree;
 
 pub use item::{CheckedItem, ItemKind, TrustItem, TrustState};
 
 use async_trait::async_trait;
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 use system::{AbsPath, System};
 
 /// The storage of trust records.
@@ -78,6 +82,16 @@ impl FolderTrust {
     pub async fn state(&self, folder: &AbsPath, item: &TrustItem) -> TrustState {
         let checked = self.check(folder, vec![item.clone()]).await.pop();
         checked.map_or(TrustState::Untrusted, |checked| checked.state)
+    }
+
+    /// Returns the ids of the items that were ever trusted in a directory, whether or not they have
+    /// changed since. No other item can be trusted now, except one of an older version's record.
+    ///
+    /// # Errors
+    ///
+    /// The message says why the records cannot be read.
+    pub async fn known(&self, folder: &AbsPath) -> Result<BTreeSet<String>, String> {
+        Ok(self.record(folder).await?.items.into_keys().collect())
     }
 
     async fn record(&self, folder: &AbsPath) -> Result<TrustRecord, String> {

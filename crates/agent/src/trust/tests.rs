@@ -55,6 +55,7 @@ fn server(name: &str, words: &[&str]) -> TrustItem {
         parts: words.clone(),
         shown: words.clone(),
         words,
+        tree: None,
     }
 }
 
@@ -191,4 +192,70 @@ async fn p13_an_older_record_counts_for_exactly_what_it_was_given_for() {
     stage.give(&item).await;
     assert_eq!(stage.state(&item).await, TrustState::Trusted);
     assert_eq!(stage.state(&server("b", &["run"])).await, TrustState::Changed);
+}
+
+fn skill(name: &str) -> TrustItem {
+    let tree = AbsPath::new(format!("/w/.claude/skills/{name}")).unwrap();
+    TrustItem {
+        kind: ItemKind::Skill,
+        source: format!(".claude/skills/{name}/SKILL.md"),
+        name: name.to_owned(),
+        parts: Vec::new(),
+        words: Vec::new(),
+        shown: Vec::new(),
+        tree: Some(tree),
+    }
+}
+
+#[tokio::test]
+async fn p13_every_file_of_a_skill_and_the_target_of_every_link_belongs_to_it() {
+    for change in ["edited", "added", "removed", "link moved"] {
+        let stage = Stage::new();
+        let system = &stage.system;
+        system.add_file("/w/.claude/skills/a/SKILL.md", "text");
+        system.add_file("/w/.claude/skills/a/scripts/.run", "good");
+        system.add_file("/w/.claude/skills/b/SKILL.md", "text");
+        system.add_file("/w/one", "1");
+        system.add_file("/w/two", "2");
+        system.add_link("/w/.claude/skills/a/link", "/w/one");
+        let (a, b) = (skill("a"), skill("b"));
+        stage.give(&a).await;
+        stage.give(&b).await;
+        system.add_file("/w/one", "not followed");
+        assert_eq!(stage.state(&a).await, TrustState::Trusted, "a link is not followed");
+        match change {
+            "edited" => system.add_file("/w/.claude/skills/a/scripts/.run", "evil"),
+            "added" => system.add_file("/w/.claude/skills/a/new", ""),
+            "removed" => {
+                system.remove(&AbsPath::new("/w/.claude/skills/a/scripts/.run").unwrap()).await.unwrap();
+            }
+            _ => {
+                system.remove(&AbsPath::new("/w/.claude/skills/a/link").unwrap()).await.unwrap();
+                system.add_link("/w/.claude/skills/a/link", "/w/two");
+            }
+        }
+        assert_eq!(stage.state(&a).await, TrustState::Changed, "{change}");
+        assert_eq!(stage.state(&b).await, TrustState::Trusted, "{change}");
+    }
+}
+
+#[tokio::test]
+async fn p13_an_older_record_of_a_whole_folder_covers_no_skill_and_no_command() {
+    let stage = Stage::new();
+    stage.system.add_file("/w/.claude/skills/a/SKILL.md", "text");
+    stage.give_whole().await;
+    assert_eq!(stage.state(&server("a", &["run"])).await, TrustState::Trusted);
+    assert_eq!(stage.state(&skill("a")).await, TrustState::Untrusted);
+    let command = TrustItem { kind: ItemKind::Command, tree: None, ..skill("a") };
+    assert_eq!(stage.state(&command).await, TrustState::Untrusted);
+}
+
+#[tokio::test]
+async fn p06_a_skill_that_leads_out_of_the_folder_is_not_read() {
+    let stage = Stage::new();
+    stage.system.add_file("/home/me/.ssh/key", "secret");
+    stage.system.add_dir("/w/.claude/skills");
+    stage.system.add_link("/w/.claude/skills/a", "/home/me/.ssh");
+    let state = stage.state(&skill("a")).await;
+    assert!(matches!(&state, TrustState::Unknown(why) if why.contains("leads out")), "{state:?}");
 }

@@ -33,6 +33,11 @@ impl Turn<'_> {
     /// executed.
     pub(super) async fn admit(&mut self, turn: &TurnId, prompt: TurnInput) -> Result<Admitted, TurnError> {
         let TurnInput { content, recorded } = prompt;
+        tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => {}
+            () = self.session.toolbox().sources().refresh() => {}
+        }
         let content = {
             let state = self.controls.state();
             let attaching = self.attach_links(content.clone(), &state);
@@ -103,9 +108,9 @@ impl Turn<'_> {
         content
     }
 
-    /// Expands a prompt that is a command of a source, together with the text after it; also
-    /// returns the reason if that fails. A prompt that begins with `/` and is no command is left as
-    /// it is.
+    /// Adds to a prompt what the command that it begins with stands for: a built-in prompt, or a
+    /// command of a source. Also returns the reason if that fails. A prompt that begins with `/`
+    /// and is no command is left as it is.
     async fn expand_command(
         &self,
         mut content: Vec<Content>,
@@ -113,13 +118,17 @@ impl Turn<'_> {
     ) -> (Vec<Content>, Option<String>) {
         let Some(Content::Text(text)) = content.first() else { return (content, None) };
         let Some((name, arguments)) = commands::named(text) else { return (content, None) };
+        if let Some(prompt) = commands::prompt(name, arguments) {
+            content.push(prompt);
+            return (content, None);
+        }
         let refused = |function: &str| self.session.gate().refuses(state, function);
-        let said = tokio::select! {
+        let expanded = tokio::select! {
             biased;
             () = self.cancel.cancelled() => None,
-            said = self.session.toolbox().sources().expand_command(name, arguments, &refused) => said,
+            expanded = self.session.toolbox().sources().expand_command(name, arguments, &refused) => expanded,
         };
-        match said {
+        match expanded {
             None => (content, None),
             Some(Ok(more)) => {
                 content.extend(more);

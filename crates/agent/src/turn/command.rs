@@ -1,7 +1,7 @@
 //! Turns that call no model: a slash command is executed and answered.
 
 use super::{
-    Turn,
+    Turn, overviews,
     shorten::{SummaryContext, SummaryOutcome, can_sum_up},
 };
 use crate::{
@@ -9,8 +9,10 @@ use crate::{
     checkpoint::{Timeline, restore},
     history::{compaction::budget::ContextBudget, measure},
     input::commands::{self, Action},
+    limits::TITLE_CHARS,
     prompt::briefing::instruction_files,
     session::Session,
+    text::sanitise::label,
 };
 
 impl Turn<'_> {
@@ -31,7 +33,7 @@ impl Turn<'_> {
                 self.controls.set_model(&id).await?;
                 format!("The model is now {id}.")
             }
-            Action::ListModels => models_text(self.session, &self.controls.state().model),
+            Action::ListModels => overviews::models(self.session, &self.controls.state().model),
             Action::ListCheckpoints => checkpoints_text(self.session).await?,
             Action::Rewind(target) => {
                 match restore(self.session, &self.controls.state(), target, self.cancel).await {
@@ -49,6 +51,10 @@ impl Turn<'_> {
                 None => return Ok(StopReason::Cancelled),
             },
             Action::Context => self.context_text().await?,
+            Action::Usage => overviews::usage(&self.session.conversation()),
+            Action::Sessions(words) => overviews::sessions(self.session, words).await?,
+            Action::Rename(title) => self.rename(&title).await?,
+            Action::Skills => overviews::skills(self.session).await,
             Action::Agents => agents_text(self.session),
             Action::Help => commands::help(&commands::all(self.session.toolbox().sources())),
         };
@@ -57,6 +63,16 @@ impl Turn<'_> {
         // nor its answer.
         self.progress.last.extend(rewound.map(SessionEvent::Rewound));
         Ok(stop)
+    }
+
+    /// Sets the title of the session.
+    async fn rename(&self, title: &str) -> Result<String, TurnError> {
+        let title = label(title, TITLE_CHARS);
+        if title.is_empty() {
+            return Ok("Nothing was changed: write the new title after `/rename`.".to_owned());
+        }
+        self.controls.set_title(title.clone()).await?;
+        Ok(format!("The title is now: {title}"))
     }
 
     /// Answers with text of the runtime's own, and ends the turn.
@@ -138,12 +154,4 @@ async fn checkpoints_text(session: &Session) -> Result<String, TurnError> {
         text.push_str(&format!("- {turn}: {prompt} ({})\n", files.join(", ")));
     }
     Ok(text)
-}
-
-fn models_text(session: &Session, current: &str) -> String {
-    let mut text = format!("The model is {current}. Change it with `/model provider/model`.\n\n");
-    for model in session.models().list() {
-        text.push_str(&format!("- `{}`: {}\n", model.id, model.name));
-    }
-    text
 }

@@ -12,6 +12,7 @@ mod calls;
 mod command;
 mod empty_answer;
 mod loops;
+mod overviews;
 mod request;
 mod round;
 mod shorten;
@@ -22,8 +23,8 @@ mod usage;
 pub(crate) use admit::TurnInput;
 
 use crate::{
-    Content, HookEvent, Phase, PromptOutcome, SessionEvent, Severity, StopReason, StoreError, TurnEnd,
-    TurnError, TurnId, Usage,
+    Content, HookEvent, Phase, PromptOutcome, SessionEvent, Severity, SkillSummary, StopReason, StoreError,
+    TurnEnd, TurnError, TurnId, Usage,
     prompt::ProjectSnapshot,
     session::{Session, controls::Controls},
     sources::SourceNotice,
@@ -82,6 +83,8 @@ struct Turn<'a> {
     progress: Progress,
     /// Snapshot of the project around the session's directory, taken when the turn began.
     snapshot: ProjectSnapshot,
+    /// The skills that models may load.
+    skills: Vec<SkillSummary>,
     loops: Loops,
     /// Detects that a subagent is stuck; `None` in other sessions.
     stuck: Option<Stuck>,
@@ -115,6 +118,7 @@ impl<'a> Turn<'a> {
             cancel,
             progress: Progress::default(),
             snapshot: ProjectSnapshot::default(),
+            skills: Vec::new(),
             loops: Loops::default(),
         }
     }

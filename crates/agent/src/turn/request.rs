@@ -6,7 +6,7 @@ use crate::{
     Briefing, Effort, Freshness, ModelInfo, ModelRequest, Prefix, SessionEvent, SessionState, Severity,
     ToolSpec, ToolSpecs,
     event::prefix::Known,
-    limits::INSTRUCTIONS_FILE_BYTES,
+    limits::{INSTRUCTIONS_FILE_BYTES, SKILLS_SECTION_BYTES},
     prompt::briefing::{self, Fact, instruction_files},
     prompt::{self, Profile},
     session::Session,
@@ -26,8 +26,9 @@ impl Turn<'_> {
             let rules = self.session.gate().found(INSTRUCTIONS_FILE_BYTES);
             Some(prompt::survey(self.session.system().as_ref(), self.session.cwd(), &rules).await)
         };
-        let (Offer { tools, notices }, around) = futures::join!(sources.offer(), around);
+        let (Offer { tools, notices, skills }, around) = futures::join!(sources.offer(), around);
         self.session.toolbox_mut().take_offer(tools);
+        self.skills = skills;
         if let Some(around) = around {
             self.snapshot = around;
         }
@@ -194,6 +195,9 @@ impl Turn<'_> {
         facts.extend(instructions);
         facts.push(of_append(appended(self.session), prefix, known));
         if profile.tools.is_none() {
+            // A quarter of what instructions may take.
+            let bytes = (profile.instructions / 4).min(SKILLS_SECTION_BYTES);
+            facts.extend(prompt::skills::facts(&self.skills, bytes, known));
             let now: Vec<ToolSpec> = self.listed().to_vec();
             facts.extend(briefing::of_tools(&prefix.tools, &now, known));
         }

@@ -114,7 +114,7 @@ impl ToolSource for Act {
         // A source that fails here has no tools for now, or times out.
         let there = self.plan.through(async { Ok(()) }, || ()).await.is_ok();
         let tools = if there { vec![Arc::new(self.clone()) as Arc<dyn AnyTool>] } else { Vec::new() };
-        Offer { tools, notices: Vec::new() }
+        Offer { tools, ..Offer::default() }
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod bounds;
 mod cancel;
+mod commands;
 mod compaction;
 mod conversation;
 mod every_operation;
@@ -21,6 +22,7 @@ mod rewind;
 mod settings;
 mod settling;
 mod shells;
+mod skills;
 mod sources;
 mod stage;
 mod steer;

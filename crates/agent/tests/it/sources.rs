@@ -77,7 +77,7 @@ impl ToolSource for Rounds {
             description: None,
         };
         let tools = now.into_iter().map(|name| Arc::new(Echo(name)) as Arc<dyn AnyTool>);
-        Offer { tools: tools.collect(), notices: vec![notice] }
+        Offer { tools: tools.collect(), notices: vec![notice], ..Offer::default() }
     }
 
     async fn close(&self) {
@@ -193,7 +193,7 @@ impl ToolSource for Reveals {
             &["mcp__s__first"]
         };
         let tools = names.iter().map(|name| Arc::new(Echo(name)) as Arc<dyn AnyTool>);
-        Offer { tools: tools.collect(), notices: Vec::new() }
+        Offer { tools: tools.collect(), ..Offer::default() }
     }
 
     fn recall(&self, tool: &str, result: &str) {

@@ -10,7 +10,6 @@ mod schema;
 mod security;
 mod text;
 mod trim;
-mod yaml;
 
 pub use document::DocumentError;
 pub use trim::trimmed;
@@ -49,7 +48,7 @@ pub fn parse(bytes: &[u8]) -> Result<Value, DocumentError> {
     }
     let text = str::from_utf8(bytes).map_err(|error| DocumentError::NoYaml(error.to_string()))?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    yaml::parse(text).map_err(|why| DocumentError::NoYaml(agent::one_line(&why)))
+    agent::parse_yaml(text).map_err(|why| DocumentError::NoYaml(agent::one_line(&why)))
 }
 
 /// Reads a document, with the corrections of the manifest.

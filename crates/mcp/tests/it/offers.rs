@@ -140,8 +140,12 @@ async fn f106_a_clients_server_is_offered_what_the_users_settings_give_its_name(
         how: ClientServerKind::Stdio { command: name.to_owned(), args: Vec::new(), env: Vec::new() },
     };
     let servers = vec![server("s"), server("other")];
-    let source =
-        provider.open(&SessionScope { id: SessionId::fresh(), cwd: AbsPath::new("/w").unwrap(), servers });
+    let source = provider.open(&SessionScope {
+        id: SessionId::fresh(),
+        cwd: AbsPath::new("/w").unwrap(),
+        servers,
+        readable: Default::default(),
+    });
     assert_eq!(source.offer().await.tools.len(), 2);
     let capabilities =
         |name: &str| machine.received().with_method(name, "initialize")[0]["params"]["capabilities"].clone();

@@ -24,6 +24,7 @@ pub(crate) fn trust_items(
         name: "settings".to_owned(),
         parts: loosening.clone(),
         words: Vec::new(),
+        tree: None,
         shown: loosening,
     };
     let settings = Some(settings).filter(|settings| !settings.parts.is_empty());
@@ -46,6 +47,7 @@ pub(crate) fn hook_item(name: &str, hook: &HookOptions) -> TrustItem {
         name: name.to_owned(),
         parts,
         words: hook.command.clone(),
+        tree: None,
         shown: vec![
             format!("runs: [{command}]"),
             format!("on: {event}, tools: {about}, timeout: {seconds} s"),

@@ -7,13 +7,14 @@ mod inventory;
 mod invocation;
 mod manual;
 
-use super::{Integrations, call_line, report::Report, rows::IntegrationState};
+use super::{Integrations, call_line, rows::IntegrationState};
 use crate::{
     args::IntegrationsCommand,
     environment::Environment,
     exit::{Exit, PrintedError, usage},
     limits::STDIN_BYTES,
     options::Options,
+    report::Report,
     wiring,
 };
 use ::integrations::{Function, Integration, Switches};

@@ -101,7 +101,7 @@ impl ToolSource for Source {
 
     async fn offer(&self) -> Offer {
         if !self.grows() {
-            return Offer { tools: Vec::new(), notices: Vec::new() };
+            return Offer::default();
         }
         let mut tools: Vec<Arc<dyn AnyTool>> = Vec::new();
         // A tool has no parameter for the account, so models get the account that is used when a
@@ -118,7 +118,7 @@ impl ToolSource for Source {
                 )));
             }
         }
-        Offer { tools, notices: Vec::new() }
+        Offer { tools, ..Offer::default() }
     }
 }
 

@@ -7,7 +7,6 @@ mod call_line;
 mod commands;
 mod functions;
 mod library;
-mod report;
 pub(crate) mod rows;
 mod settings;
 

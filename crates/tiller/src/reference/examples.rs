@@ -44,6 +44,9 @@ pub(super) const EXAMPLES: &[(&str, &[&str])] = &[
     ("tiller models refresh", &["tiller models refresh", "tiller models refresh --from models.json"]),
     ("tiller doctor", &["tiller doctor"]),
     ("tiller trust", &["tiller trust", "tiller trust --only files --yes", "tiller trust --revoke"]),
+    ("tiller skills list", &["tiller skills list"]),
+    ("tiller skills show", &["tiller skills show pdf-forms"]),
+    ("tiller skills validate", &["tiller skills validate .claude/skills/pdf-forms"]),
     ("tiller mcp list", &["tiller mcp list"]),
     (
         "tiller mcp add",

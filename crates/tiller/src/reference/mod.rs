@@ -76,6 +76,19 @@ fn the_page_of_commands_is_current() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "reads a file of the source tree")]
+fn the_page_of_skills_lists_every_built_in_command() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/skills.md");
+    let page = std::fs::read_to_string(path).unwrap();
+    let missing: Vec<_> = agent::commands()
+        .iter()
+        .map(|command| format!("`/{}", command.name))
+        .filter(|name| !page.contains(&format!("{name}`")) && !page.contains(&format!("{name} ")))
+        .collect();
+    assert_eq!(missing, [""; 0], "add them to docs/skills.md");
+}
+
+#[test]
 fn paragraphs_are_wrapped_between_words_and_not_in_code() {
     let text = format!("{} `a b` c", "x".repeat(96));
     assert_eq!(wrapped(&text, "  "), format!("{}\n  `a b` c\n", "x".repeat(96)));

@@ -231,7 +231,9 @@ impl Settings {
             let Some(why) = judged.state.problem() else { continue };
             match judged.item.kind {
                 ItemKind::Hook => drop(layer.untrusted_hooks.insert(judged.item.name, why)),
-                ItemKind::Settings | ItemKind::Server => layer.distrust = Some(why),
+                ItemKind::Settings | ItemKind::Server | ItemKind::Skill | ItemKind::Command => {
+                    layer.distrust = Some(why)
+                }
             }
         }
         layer

@@ -171,7 +171,10 @@ fn title(judged: &CheckedItem) -> String {
     let item = &judged.item;
     match item.kind {
         ItemKind::Settings => format!("settings of {}", item.source),
-        kind => format!("{} {} ({})", kind.word(), agent::one_line(&item.name), item.source),
+        kind => {
+            let (name, source) = (agent::one_line(&item.name), agent::one_line(&item.source));
+            format!("{} {name} ({source})", kind.word())
+        }
     }
 }
 

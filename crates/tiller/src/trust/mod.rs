@@ -1,5 +1,5 @@
-//! Trust in the parts of a project that can execute or redirect: servers, hooks, and settings that
-//! loosen.
+//! Trust in the parts of a project that can execute, redirect or instruct: servers, hooks, settings
+//! that loosen, skills and commands.
 
 mod command;
 mod records;
@@ -12,7 +12,7 @@ use crate::{
     options::Directories,
 };
 use agent::ItemKind;
-use agent::{CheckedItem, FolderTrust, Redactor, TrustItem, TrustRecord};
+use agent::{CheckedItem, FolderTrust, Redactor, SkillFinder, TrustItem, TrustRecord, UserPlaces};
 use anyhow::Result;
 use records::Records;
 use serde_json::{Value, json};
@@ -25,12 +25,27 @@ pub(crate) fn directory_trust(directories: &Directories) -> FolderTrust {
     FolderTrust::new(system.clone(), Arc::new(Records::new(system, &directories.config)))
 }
 
+/// Returns the finder of skills and commands for a project.
+pub(crate) fn skill_finder(directories: &Directories, project: &AbsPath) -> SkillFinder {
+    SkillFinder {
+        system: Arc::new(LocalSystem::new()),
+        user: Some(user_places(directories)),
+        trust: directory_trust(directories),
+        project: project.clone(),
+    }
+}
+
+/// Returns the user's directories of skills and commands.
+pub(crate) fn user_places(directories: &Directories) -> UserPlaces {
+    UserPlaces { config: directories.config.clone(), home: directories.home.clone() }
+}
+
 /// The path of the file of trust records.
 pub(crate) fn path(directories: &Directories) -> AbsPath {
     records::path(&directories.config)
 }
 
-/// The items of a project that can execute or redirect.
+/// The items of a project that need trust.
 pub(crate) struct Project {
     pub(crate) items: Vec<CheckedItem>,
     /// Problems with files whose items cannot be determined.
@@ -45,10 +60,16 @@ pub(crate) async fn project(directories: &Directories, directory: &AbsPath) -> P
         problems.push(why);
         Vec::new()
     });
-    let (mut items, (servers, wrong)) =
-        futures::join!(trust.check(directory, settings), ::mcp::project_servers(&trust, directory));
+    let finder = skill_finder(directories, directory);
+    let (mut items, (servers, wrong), (skills, unusable)) = futures::join!(
+        trust.check(directory, settings),
+        ::mcp::project_servers(&trust, directory),
+        agent::project_skills(&finder)
+    );
     items.extend(servers.into_iter().map(|server| server.judged));
+    items.extend(skills);
     problems.extend(wrong);
+    problems.extend(unusable);
     Project { items, problems }
 }
 

@@ -9,6 +9,7 @@
 mod agent;
 mod child;
 mod cli;
+mod commands;
 mod damage;
 mod dead_servers;
 mod demo;
@@ -54,6 +55,7 @@ mod settings;
 mod setup;
 mod shutdown;
 mod signals;
+mod skills;
 mod soak;
 mod takeover;
 mod terminals;

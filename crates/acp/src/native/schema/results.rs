@@ -308,7 +308,7 @@ struct Decision {
     rule: String,
 }
 
-/// Items of a project that can execute commands or redirect requests.
+/// Items of a project that can execute commands, redirect requests or instruct the model.
 #[derive(JsonSchema)]
 pub(super) struct Trust {
     folder: String,
@@ -317,11 +317,11 @@ pub(super) struct Trust {
     problems: Vec<String>,
 }
 
-/// An MCP server, a hook, or settings that do more than tighten restrictions.
+/// An MCP server, a hook, a skill, a command, or settings that do more than tighten restrictions.
 #[derive(JsonSchema)]
 struct TrustItem {
     id: String,
-    /// `server`, `hook` or `settings`.
+    /// `server`, `hook`, `settings`, `skill` or `command`.
     kind: String,
     name: String,
     /// The file that defines it.

@@ -194,7 +194,7 @@ fn p07_a_blocked_path_with_a_folder_is_blocked_below_each_folder_of_the_session(
             rules: &none,
             own: &[],
         },
-        outputs: None,
+        readable: Vec::new(),
         grants: &grants,
         confinement: WHOLE,
         apart: false,

@@ -158,7 +158,7 @@ impl ToolSource for Server {
     async fn offer(&self) -> Offer {
         let tools = self.0.lock().unwrap().clone();
         let tools = tools.into_iter().map(|name| Arc::new(Echo(name)) as Arc<dyn AnyTool>);
-        Offer { tools: tools.collect(), notices: Vec::new() }
+        Offer { tools: tools.collect(), ..Offer::default() }
     }
 }
 

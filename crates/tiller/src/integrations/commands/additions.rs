@@ -4,7 +4,7 @@ use super::CommandContext;
 use crate::{
     args::{AddIntegration, SettingsScope, document_file},
     environment,
-    integrations::report::Report,
+    report::Report,
 };
 use ::integrations::{DOCUMENT_BYTES, Manifest, Network, parse_document};
 use anyhow::Result;

@@ -5,7 +5,8 @@ use crate::{
     args::{Configure, SettingsScope, Word},
     config::{self, Flags},
     exit::usage,
-    integrations::{Store, accounts::Change, report::Report, rows::IntegrationState},
+    integrations::{Store, accounts::Change, rows::IntegrationState},
+    report::Report,
     settings::Settings,
     trust,
 };

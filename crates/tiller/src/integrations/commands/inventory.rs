@@ -1,7 +1,7 @@
 //! Lists integrations and their functions, with their state.
 
 use super::CommandContext;
-use crate::integrations::{report::Report, rows};
+use crate::{integrations::rows, report::Report};
 use ::integrations::{Accounts as _, Function};
 use anyhow::Result;
 use serde_json::{Value, json};

@@ -6,8 +6,8 @@ use crate::{
     integrations::{
         AccountAdvice,
         call_line::{self, CallLine},
-        report::Report,
     },
+    report::Report,
 };
 use ::integrations::{Blocked, Call, CallError, Files};
 use anyhow::{Result, bail};

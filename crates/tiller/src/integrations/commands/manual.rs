@@ -1,10 +1,7 @@
 //! Documentation of functions: pages, schemas, examples.
 
 use super::CommandContext;
-use crate::{
-    args::OneFunction,
-    integrations::{report::Report, rows},
-};
+use crate::{args::OneFunction, integrations::rows, report::Report};
 use anyhow::Result;
 use serde_json::{Value, json};
 use std::fmt::Write as _;

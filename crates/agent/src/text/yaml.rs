@@ -7,8 +7,12 @@ use saphyr_parser::{Event, Parser, ScalarStyle, Tag};
 use serde_json::{Map, Number, Value};
 use std::collections::HashMap;
 
-/// Parses the first document of a text. The error names the problem, and the line if it is known.
-pub(super) fn parse(text: &str) -> Result<Value, String> {
+/// Parses the first document of a YAML text.
+///
+/// # Errors
+///
+/// Names the problem, and the line if it is known.
+pub fn parse_yaml(text: &str) -> Result<Value, String> {
     let mut loader = Loader::default();
     for event in Parser::new_from_str(text) {
         let (event, span) = event.map_err(|error| error.to_string())?;
@@ -204,7 +208,7 @@ mod tests {
     use serde_json::json;
 
     fn check(text: &str, expected: Result<Value, &str>) {
-        match (parse(text), expected) {
+        match (parse_yaml(text), expected) {
             (Ok(found), Ok(expected)) => assert_eq!(found, expected, "{text}"),
             (Err(found), Err(expected)) => assert!(found.contains(expected), "{text}: {found}"),
             (found, _) => panic!("{text}: {found:?}"),

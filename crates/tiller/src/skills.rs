@@ -1,0 +1,178 @@
+//! `tiller skills`: lists, shows and checks skills and commands from files.
+
+use crate::{args::SkillsCommand, environment, exit::Exit, options::Directories, report::Report, trust};
+use agent::{CommandFile, Found, FoundState, Redactor, Skill, SkillFinder, check_skill, find_skills};
+use anyhow::{Context as _, Result, bail};
+use serde_json::{Value, json};
+use system::AbsPath;
+
+/// Runs the command.
+///
+/// # Errors
+/// If there is no skill of a name, or stdout fails.
+pub(crate) async fn run(
+    directories: &Directories,
+    cwd: &AbsPath,
+    redactor: &Redactor,
+    command: SkillsCommand,
+) -> Result<Exit> {
+    let finder = trust::skill_finder(directories, cwd);
+    let json = command.common().json;
+    let report = match command {
+        SkillsCommand::List(_) => list(&finder).await,
+        SkillsCommand::Show { name, .. } => match show(&finder, &name).await {
+            Err(error) if json => Report::of(&error),
+            shown => shown?,
+        },
+        SkillsCommand::Validate { directories, .. } if directories.is_empty() => {
+            let skills = find_skills(&finder).await.skills;
+            validate(&finder, skills.into_iter().map(|found| found.path).collect()).await
+        }
+        SkillsCommand::Validate { directories, .. } => {
+            let base = environment::current_dir()?;
+            let paths = directories.iter().map(|path| environment::absolute(&base, path));
+            validate(&finder, paths.collect::<Result<_>>()?).await
+        }
+    };
+    report.print(json, redactor)
+}
+
+async fn list(finder: &SkillFinder) -> Report {
+    let set = find_skills(finder).await;
+    let mut text = String::new();
+    let mut section = |title: &str, lines: Vec<String>| {
+        if !lines.is_empty() {
+            text.push_str(&format!("{title}:\n{}", lines.concat()));
+        }
+    };
+    section(
+        "Skills",
+        set.skills.iter().map(|found| line(found, |skill| &skill.manifest.description)).collect(),
+    );
+    section(
+        "Commands",
+        set.commands.iter().map(|found| line(found, |command| &command.description)).collect(),
+    );
+    section("Problems", set.problems.iter().map(|why| format!("  {}\n", agent::one_line(why))).collect());
+    if text.is_empty() {
+        text = "There are no skills and no commands from files; see docs/skills.md.\n".to_owned();
+    }
+    let json = json!({
+        "v": 1,
+        "skills": set.skills.iter().map(skill_row).collect::<Vec<_>>(),
+        "commands": set.commands.iter().map(command_row).collect::<Vec<_>>(),
+        "problems": set.problems,
+    });
+    Report::new(json, text)
+}
+
+fn line<T>(found: &Found<T>, about: impl Fn(&T) -> &String) -> String {
+    let about = found.content.as_deref().map(|content| format!(": {}", about(content))).unwrap_or_default();
+    let problem = found.state.problem().map(|why| format!("\n            {}", agent::one_line(&why)));
+    let (name, path) = (agent::one_line(&found.name), agent::one_line(found.path.as_str()));
+    let (state, origin) = (found.state.word(), found.origin.word());
+    format!("  {state:<9} {name}{about}\n            {origin}: {path}{}\n", problem.unwrap_or_default())
+}
+
+fn row<T>(found: &Found<T>, content: Value) -> Value {
+    let mut row = json!({
+        "name": found.name,
+        "origin": found.origin.word(),
+        "path": found.path.as_str(),
+        "state": found.state.word(),
+        "problem": found.state.problem(),
+    });
+    if let (Value::Object(row), Value::Object(content)) = (&mut row, content) {
+        row.extend(content);
+    }
+    row
+}
+
+fn skill_row(found: &Found<Skill>) -> Value {
+    let content = found.content.as_deref().map(|skill| {
+        let manifest = &skill.manifest;
+        json!({
+            "description": manifest.description,
+            "license": manifest.license,
+            "compatibility": manifest.compatibility,
+            "allowed_tools": manifest.allowed_tools,
+            "metadata": manifest.metadata,
+            "argument_hint": manifest.hint,
+            "model_starts": manifest.started_by.model,
+            "user_starts": manifest.started_by.user,
+            "warnings": skill.warnings,
+        })
+    });
+    row(found, content.unwrap_or_default())
+}
+
+fn command_row(found: &Found<CommandFile>) -> Value {
+    let content = found.content.as_deref();
+    let content =
+        content.map(|command| json!({ "description": command.description, "argument_hint": command.hint }));
+    row(found, content.unwrap_or_default())
+}
+
+async fn show(finder: &SkillFinder, name: &str) -> Result<Report> {
+    let skills = find_skills(finder).await.skills;
+    let mut named: Vec<_> = skills.iter().filter(|found| found.name == name).collect();
+    named.sort_by_key(|found| found.state != FoundState::Used);
+    let Some(found) = named.first() else {
+        bail!("there is no skill {:?}; see `tiller skills list`", agent::one_line(name));
+    };
+    let path = agent::one_line(found.path.as_str());
+    let skill = found.content.as_deref().with_context(|| {
+        format!("the skill {path} cannot be shown: {}", found.state.problem().unwrap_or_default())
+    })?;
+    let (files, is_cut) = skill.files(finder.system.as_ref()).await;
+    let mut text = line(found, |skill| &skill.manifest.description);
+    let manifest = &skill.manifest;
+    let facts = [
+        ("license", manifest.license.clone().unwrap_or_default()),
+        ("compatibility", manifest.compatibility.clone().unwrap_or_default()),
+        ("allowed-tools (loosen no permission)", manifest.allowed_tools.join(" ")),
+        ("warnings", skill.warnings.join("; ")),
+    ];
+    for (name, value) in facts.iter().filter(|(_, value)| !value.is_empty()) {
+        text.push_str(&format!("  {name}: {value}\n"));
+    }
+    for file in &files {
+        text.push_str(&format!("  file: {}\n", agent::one_line(file.as_str())));
+    }
+    text.push_str(&format!(
+        "{}\n{}\n",
+        if is_cut { "  more files are not listed\n" } else { "" },
+        skill.body
+    ));
+    let mut row = skill_row(found);
+    row["files"] = files.iter().map(AbsPath::as_str).collect();
+    row["body"] = skill.body.clone().into();
+    Ok(Report::new(json!({ "v": 1, "skill": row }), text))
+}
+
+/// Checks the skills in directories, trusted or not: nothing of them reaches a model.
+async fn validate(finder: &SkillFinder, directories: Vec<AbsPath>) -> Report {
+    let (mut text, mut rows, mut wrong) = (String::new(), Vec::new(), 0);
+    for directory in &directories {
+        let (problems, usable) = match check_skill(finder.system.as_ref(), directory).await {
+            Ok(skill) => (skill.warnings, true),
+            Err(why) => (vec![why], false),
+        };
+        let path = agent::one_line(directory.as_str());
+        let state = match (problems.is_empty(), usable) {
+            (true, _) => "valid",
+            (false, true) => "usable",
+            (false, false) => "invalid",
+        };
+        text.push_str(&format!("{state:<8} {path}\n"));
+        for problem in &problems {
+            text.push_str(&format!("         {}\n", agent::one_line(problem)));
+        }
+        wrong += usize::from(!problems.is_empty());
+        rows.push(json!({ "path": directory.as_str(), "state": state, "problems": problems }));
+    }
+    if directories.is_empty() {
+        text.push_str("There are no skills to check.\n");
+    }
+    Report::new(json!({ "v": 1, "skills": rows }), text).failed(wrong > 0)
+}
