@@ -443,10 +443,10 @@ pub(crate) struct TrustArgs {
 /// The commands of `tiller permissions`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PermissionsCommand {
-    /// Show the verdict of each rule on a command or a path, and the decision.
+    /// Show the verdict of each rule on a command, a path or a URL, and the decision.
     Explain {
-        /// The command, or the path.
-        #[arg(value_name = "COMMAND|PATH", allow_hyphen_values = true)]
+        /// The command, the path, or the URL.
+        #[arg(value_name = "COMMAND|PATH|URL", allow_hyphen_values = true)]
         what: String,
         /// The path would be written, not read.
         #[arg(long)]
