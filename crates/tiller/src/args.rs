@@ -8,6 +8,7 @@ mod integrations;
 mod mcp;
 mod mistyped;
 mod spelling;
+mod web;
 
 pub(crate) use config::{ConfigCommand, ConfigPlace};
 pub(crate) use integrations::{
@@ -18,6 +19,7 @@ pub(crate) use mcp::{
 };
 use mistyped::prompt_or_suggestion;
 use spelling::spelled;
+pub(crate) use web::{SearchWord, WebCommand, WebConfigure, WebSearchArgs};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -61,6 +63,9 @@ pub(crate) enum Command {
     /// Manage integrations: services whose functions can be called, and their permissions.
     #[command(subcommand)]
     Integrations(IntegrationsCommand),
+    /// Fetch pages, search the web, and configure the search provider.
+    #[command(subcommand)]
+    Web(WebCommand),
     /// Explain permission decisions, or list those of a session.
     #[command(subcommand)]
     Permissions(PermissionsCommand),

@@ -1,4 +1,4 @@
-//! MCP servers, scripts and integrations, as the sessions of one program use them.
+//! MCP servers, scripts, integrations and the web, as the sessions of one program use them.
 
 use crate::{
     environment::Environment,
@@ -6,7 +6,9 @@ use crate::{
     mcp::{SessionFunctions, mcp_options},
     options::Options,
     settings::Settings,
+    web,
 };
+use ::integrations::Web;
 use ::lua::{Functions, LuaTools};
 use ::mcp::{McpOptions, McpProvider};
 use agent::{SessionId, SessionScope, ToolProvider, ToolProviders};
@@ -20,6 +22,7 @@ pub(crate) struct Extensions {
     /// Gives each session its MCP servers.
     pub(crate) servers: Arc<McpProvider>,
     pub(crate) integrations: Arc<Integrations>,
+    web: Arc<Web>,
 }
 
 impl Extensions {
@@ -32,7 +35,8 @@ impl Extensions {
         };
         let servers = Arc::new(McpProvider::new(mcp.clone()).with_offers(Arc::new(offers)));
         let integrations = Integrations::new(options, environment);
-        Self { settings: settings.clone(), mcp, servers, integrations }
+        let web = web::state(environment);
+        Self { settings: settings.clone(), mcp, servers, integrations, web }
     }
 
     /// The providers of tools other than the built-in ones. Starts nothing before there is a
@@ -46,6 +50,7 @@ impl Extensions {
             Arc::new(SessionFunctions { integrations, servers: servers.clone(), session: session.id.clone() })
         };
         providers.push(Arc::new(LuaTools::with(functions)));
+        providers.push(Arc::new(web::tools(self.web.clone(), self.settings.clone())));
         providers.push(Arc::new(NativeTools { integrations, settings: self.settings.clone() }));
         providers.into_iter().collect()
     }

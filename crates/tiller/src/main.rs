@@ -42,6 +42,7 @@ mod start;
 mod stdio;
 mod streams;
 mod trust;
+mod web;
 mod wiring;
 
 #[cfg(test)]

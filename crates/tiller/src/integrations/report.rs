@@ -6,23 +6,23 @@ use anyhow::Result;
 use serde_json::{Value, json};
 use std::io::Write as _;
 
-pub(super) struct Report {
-    pub(super) exit: Exit,
+pub(crate) struct Report {
+    pub(crate) exit: Exit,
     json: Value,
     text: String,
 }
 
 impl Report {
-    pub(super) fn new(json: Value, text: impl Into<String>) -> Self {
+    pub(crate) fn new(json: Value, text: impl Into<String>) -> Self {
         Self { exit: Exit::Ok, json, text: text.into() }
     }
 
-    pub(super) fn failed(self, failed: bool) -> Self {
+    pub(crate) fn failed(self, failed: bool) -> Self {
         Self { exit: if failed { Exit::Error } else { Exit::Ok }, ..self }
     }
 
     /// Returns the report of an error.
-    pub(super) fn of(error: &anyhow::Error) -> Self {
+    pub(crate) fn of(error: &anyhow::Error) -> Self {
         let json = json!({ "error": format!("{error:#}") });
         Self { exit: Exit::of(error), json, text: String::new() }
     }
@@ -30,7 +30,7 @@ impl Report {
     /// Prints the report to stdout and returns the exit code. The JSON form is one object that
     /// begins
     /// with `success`.
-    pub(super) fn print(self, json: bool, redactor: &Redactor) -> Result<Exit> {
+    pub(crate) fn print(self, json: bool, redactor: &Redactor) -> Result<Exit> {
         if json {
             let mut whole = json!({ "success": self.exit == Exit::Ok });
             if let (Value::Object(whole), Value::Object(fields)) = (&mut whole, self.json) {

@@ -2,8 +2,10 @@
 //! variables and flags.
 
 mod providers;
+mod web;
 
 pub(crate) use providers::{BUILT_IN, Provider, ProviderNameError, Providers, Secret};
+pub(crate) use web::{SearchChoice, Web};
 
 use crate::limits::HOOK_TIMEOUT;
 use ::integrations::{Permission, Permissions, Switches, integration_name};
@@ -26,6 +28,7 @@ pub(crate) struct Options {
     pub(crate) commands: CommandOptions,
     pub(crate) providers: Providers,
     pub(crate) integrations: Integrations,
+    pub(crate) web: Web,
     pub(crate) client: ClientOptions,
     /// The file to which the model's traffic is recorded.
     pub(crate) record: Option<AbsPath>,
@@ -216,6 +219,7 @@ impl Options {
             },
             providers: Providers::default(),
             integrations: Integrations::default(),
+            web: Web::default(),
             client: ClientOptions::default(),
             record: None,
             directories,
@@ -260,6 +264,12 @@ impl Options {
             switches.each.entry(name.clone()).or_default().enabled = *enabled;
         }
         switches
+    }
+
+    /// Returns every key that is sent to a provider of models or searches.
+    pub(crate) fn keys(&self) -> Vec<String> {
+        let search = self.web.keys.values().map(|key| key.reveal().to_owned());
+        self.providers.keys().into_iter().chain(search).collect()
     }
 
     /// Appends to the text that is added to the system prompt.
