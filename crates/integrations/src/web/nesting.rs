@@ -180,7 +180,7 @@ mod tests {
             ("<div>".repeat(many), Err(MarkupError::Depth)),
             // Formatting elements that stay open are opened again in each paragraph.
             (numbered(many, "b"), Err(MarkupError::Depth)),
-            (format!("{}{}", numbered(400, "b"), "<p>x</p>".repeat(many)), Err(MarkupError::Elements)),
+            (format!("{}{}", numbered(60, "b"), "<p>x</p>".repeat(many)), Err(MarkupError::Elements)),
             // An end tag that another element hides from its start tag closes nothing.
             ("<div><object></div></object>".repeat(many / 8), Err(MarkupError::Depth)),
             ("<svg><g>".repeat(many), Err(MarkupError::Depth)),

@@ -3,7 +3,7 @@
 use super::{Web, WebOptions, fetch_tool::WebFetch, search_tool::WebSearch};
 use agent::{AnyTool, Offer, SessionScope, ToolProvider, ToolSource};
 use async_trait::async_trait;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Returns the user's current settings for the web.
 pub(super) type CurrentOptions = dyn Fn() -> Arc<WebOptions> + Send + Sync;
@@ -11,7 +11,8 @@ pub(super) type CurrentOptions = dyn Fn() -> Arc<WebOptions> + Send + Sync;
 /// Creates the function that returns a session's current settings.
 type SessionOptions = dyn Fn(&SessionScope) -> Arc<CurrentOptions> + Send + Sync;
 
-/// Gives every session the tool `web_fetch`, and `web_search` while a provider is configured.
+/// Gives every session the tool `web_fetch`, and `web_search` if a provider is configured when the
+/// session is opened.
 pub struct WebTools {
     web: Arc<Web>,
     options: Box<SessionOptions>,
@@ -42,19 +43,26 @@ fn tools(web: &Arc<Web>, options: &Arc<CurrentOptions>) -> [Arc<dyn AnyTool>; 2]
 impl ToolProvider for WebTools {
     fn open(&self, session: &SessionScope) -> Arc<dyn ToolSource> {
         let options = (self.options)(session);
-        Arc::new(Source { tools: tools(&self.web, &options), options })
+        Arc::new(Source { tools: tools(&self.web, &options), options, offered: OnceLock::new() })
     }
 }
 
 struct Source {
     tools: [Arc<dyn AnyTool>; 2],
     options: Arc<CurrentOptions>,
+    /// The number of tools that are offered. It does not change while the session is open, so that
+    /// they are in its prefix.
+    offered: OnceLock<usize>,
 }
 
 #[async_trait]
 impl ToolSource for Source {
+    fn grows(&self) -> bool {
+        false
+    }
+
     async fn offer(&self) -> Offer {
-        let offered = if (self.options)().search.is_some() { 2 } else { 1 };
+        let offered = *self.offered.get_or_init(|| if (self.options)().search.is_some() { 2 } else { 1 });
         Offer { tools: self.tools[..offered].to_vec(), notices: Vec::new() }
     }
 }

@@ -59,9 +59,11 @@ pub(super) fn checked(
 /// Parses hosts, in the form in which a URL has them.
 pub(super) fn hosts(value: &Value) -> Result<Vec<String>, ValueError> {
     let host = |text: &String| {
-        let url = WebUrl::parse(&format!("http://{text}/")).ok();
-        let host = url.filter(|url| *url.as_str() == format!("http://{}/", url.host()));
-        host.map(|url| url.host().to_owned()).ok_or_else(|| ValueError::Unexpected {
+        // A colon separates a port, except within the brackets of an IPv6 address.
+        let is_address = text.starts_with('[') && text.ends_with(']');
+        let others = |c: char| c.is_whitespace() || "/@?#\\".contains(c) || (c == ':' && !is_address);
+        let url = WebUrl::parse(&format!("http://{text}/")).ok().filter(|_| !text.contains(others));
+        url.map(|url| url.host().to_owned()).ok_or_else(|| ValueError::Unexpected {
             expected: "a host without scheme and port, such as localhost or 10.0.0.5",
             given: format!("{text:?}"),
         })

@@ -63,3 +63,4 @@ mod uploads;
 mod usage;
 mod version_2;
 mod web;
+mod web_tools;
