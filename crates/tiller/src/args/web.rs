@@ -76,4 +76,6 @@ pub(crate) enum SearchWord {
     Tavily,
     /// A SearXNG server.
     Searxng,
+    /// The vendor of the model searches by itself.
+    Hosted,
 }

@@ -156,6 +156,9 @@ impl Network {
     }
 }
 
+/// The tool for searches of the web.
+const WEB_SEARCH: &str = "web_search";
+
 /// The notice for users who configure an allow list.
 pub(crate) const NO_ALLOW_LIST: &str = "an allow list of hosts cannot be enforced for commands, so the network is off for them; set sandbox.network to \"off\" or \"on\"";
 
@@ -270,6 +273,16 @@ impl Options {
     pub(crate) fn keys(&self) -> Vec<String> {
         let search = self.web.keys.values().map(|key| key.reveal().to_owned());
         self.providers.keys().into_iter().chain(search).collect()
+    }
+
+    /// Returns whether models may use the web search that their vendor hosts. No call passes the
+    /// gate then, so a rule that denies the tool or asks about it applies here.
+    pub(crate) fn allows_hosted_search(&self) -> bool {
+        let PermissionOptions { denied_tools, rules, .. } = &self.permissions;
+        let restricts = rules.deny.iter().chain(&rules.ask).any(|rule| rule.is_about_all_of(WEB_SEARCH));
+        self.web.search == SearchChoice::Hosted
+            && !restricts
+            && !denied_tools.iter().any(|tool| tool == WEB_SEARCH)
     }
 
     /// Appends to the text that is added to the system prompt.

@@ -24,15 +24,18 @@ pub(crate) enum SearchChoice {
     Off,
     /// A provider of searches.
     Provider(SearchProvider),
+    /// The vendor of the model, where its wire has a search.
+    Hosted,
 }
 
 impl SearchChoice {
     /// The values of the setting.
-    pub(crate) const ALL: [(&'static str, Self); 4] = [
+    pub(crate) const ALL: [(&'static str, Self); 5] = [
         ("off", Self::Off),
         ("brave", Self::Provider(SearchProvider::Brave)),
         ("tavily", Self::Provider(SearchProvider::Tavily)),
         ("searxng", Self::Provider(SearchProvider::SearXng)),
+        ("hosted", Self::Hosted),
     ];
 
     /// Returns the value of the setting.
@@ -45,7 +48,7 @@ impl Web {
     /// Converts the options into the form of the `integrations` crate.
     pub(crate) fn resolved(&self) -> WebOptions {
         let search = match self.search {
-            SearchChoice::Off => None,
+            SearchChoice::Off | SearchChoice::Hosted => None,
             SearchChoice::Provider(provider) => Some(SearchOptions {
                 provider,
                 url: self.search_url.clone(),

@@ -96,6 +96,11 @@ impl CommandContext<'_> {
     }
 
     async fn search(&self, given: &WebSearchArgs) -> Result<Report> {
+        if self.options.web.search == SearchChoice::Hosted {
+            bail!(
+                "with web.search.provider = \"hosted\" only models search; choose another provider with `tiller web configure`"
+            );
+        }
         let [_, tool] = self.tools();
         let query = given.query.join(" ");
         self.check(tool.as_ref(), json!({ "query": query })).await?;
@@ -135,6 +140,7 @@ impl CommandContext<'_> {
             SearchWord::Brave => "brave",
             SearchWord::Tavily => "tavily",
             SearchWord::Searxng => "searxng",
+            SearchWord::Hosted => "hosted",
         };
         self.change_key(name, given).await?;
         let directories = &self.options.directories;

@@ -34,6 +34,9 @@ impl Status {
     /// Returns one line about searches.
     pub(crate) fn line(&self) -> String {
         match &self.problem {
+            None if self.provider == "hosted" => {
+                "models of Anthropic, OpenAI (Responses) and Gemini 3 search by themselves".to_owned()
+            }
             None if self.provider == "off" => {
                 "no search provider (`tiller web configure PROVIDER`)".to_owned()
             }

@@ -192,10 +192,10 @@ pub(super) const ABOUT: &[About] = &[
     },
     About {
         name: "web.search.provider",
-        takes: Takes::Word(&["off", "brave", "tavily", "searxng"]),
+        takes: Takes::Word(&["off", "brave", "tavily", "searxng", "hosted"]),
         default: DefaultValue::Text("off"),
         text: "Who is asked by [`web_search`](web.md#searching). Without a provider models do not \
-               have the tool.",
+               have the tool. `hosted`: the model's vendor searches by itself, where it can.",
     },
     About {
         name: "web.search.url",
