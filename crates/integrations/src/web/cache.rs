@@ -1,6 +1,6 @@
 //! Pages that were fetched a short time ago, in memory.
 
-use super::fetch::Page;
+use super::page::Page;
 use crate::limits::{CACHE_BYTES, CACHED};
 use std::{
     collections::VecDeque,
@@ -60,7 +60,7 @@ mod tests {
     use std::time::Duration;
 
     fn page(bytes: usize) -> Arc<Page> {
-        let url = super::super::WebUrl::parse("https://x.example/").unwrap();
+        let url = crate::WebUrl::parse("https://x.example/").unwrap();
         let text = "x".repeat(bytes);
         Arc::new(Page { url, title: String::new(), media: String::new(), text, is_whole: true })
     }

@@ -1,54 +1,22 @@
 //! Fetches a page and makes text of it.
 
 use super::{
-    WebOptions,
     address::WebUrl,
-    article::Article,
+    article::{Article, Converter},
     body::{self, Kind},
-    cache::Key,
+    cache::{Cache, Key},
     download::{self, Download, Downloaded},
+    options::WebOptions,
+    page::{Fetch, Fetched, Page},
 };
-use crate::{client::Network, limits::PAGE_BYTES};
+use crate::client::{ClientFactory, Network};
 use std::sync::Arc;
 
-/// A page to fetch.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fetch {
-    /// The URL.
-    pub url: WebUrl,
-    /// Whether an HTML page is returned as its source, not as Markdown.
-    pub raw: bool,
-}
-
-/// The outcome of a fetch.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fetched {
-    /// The page.
-    Page(Arc<Page>),
-    /// The server redirects to another one, which was not contacted: permission is given by host.
-    Elsewhere {
-        /// The status of the redirect.
-        status: u16,
-        /// The URL that redirects.
-        from: WebUrl,
-        /// The URL to fetch instead.
-        to: WebUrl,
-    },
-}
-
-/// A page as text. It comes from the web: it is displayable, but otherwise unchecked.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Page {
-    /// The URL, after redirects.
-    pub url: WebUrl,
-    /// The title of an HTML page; may be empty.
-    pub title: String,
-    /// The media type that the server declared; may be empty.
-    pub media: String,
-    /// The text: Markdown for an HTML page.
-    pub text: String,
-    /// Whether the text is the whole page.
-    pub is_whole: bool,
+/// Fetches pages, and keeps them for a time.
+pub(super) struct Fetcher {
+    clients: Arc<ClientFactory>,
+    cache: Cache,
+    converter: Converter,
 }
 
 /// The reason why there is no text of a page, for models and people.
@@ -56,13 +24,13 @@ pub struct Page {
 #[error("{0}")]
 pub struct FetchError(String);
 
-impl super::Web {
+impl Fetcher {
+    pub(super) fn new(clients: Arc<ClientFactory>) -> Self {
+        Self { clients, cache: Cache::default(), converter: Converter::default() }
+    }
+
     /// Fetches a page, or returns it from the cache.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the page cannot be downloaded or has no text.
-    pub async fn fetch(&self, fetch: &Fetch, options: &WebOptions) -> Result<Fetched, FetchError> {
+    pub(super) async fn fetch(&self, fetch: &Fetch, options: &WebOptions) -> Result<Fetched, FetchError> {
         let key = Key { url: fetch.url.as_str().to_owned(), raw: fetch.raw };
         if let Some(page) = self.cache.get(&key) {
             return Ok(Fetched::Page(page));
@@ -115,12 +83,4 @@ fn not_text(url: &WebUrl, media: &str, bytes: usize, is_whole: bool) -> FetchErr
         "{url} is not text ({media}, {more}{} KB). web_fetch returns text only; download it with a command if you need it.",
         bytes.div_ceil(1024)
     ))
-}
-
-impl Page {
-    /// Returns the note on what is missing of the page, if anything is.
-    pub(super) fn note(&self) -> Option<String> {
-        (!self.is_whole)
-            .then(|| format!("Only the first {} MB of the page were read.", PAGE_BYTES / 1024 / 1024))
-    }
 }

@@ -1,9 +1,11 @@
 //! The tool `web_fetch`.
 
 use super::{
-    Fetch, Fetched, Page, Web,
     address::WebUrl,
-    tools::{CurrentOptions, fenced, material},
+    material::{fenced, material},
+    options::CurrentOptions,
+    page::{Fetch, Fetched, Page},
+    state::Web,
 };
 use agent::{
     Access, AnyCall, AnyTool, Content, Description, Effect, ToolContent, ToolContext, ToolError, ToolKind,

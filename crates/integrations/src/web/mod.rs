@@ -11,43 +11,21 @@ mod cache;
 mod download;
 mod fetch;
 mod fetch_tool;
+mod material;
 mod nesting;
+mod options;
+mod page;
 mod search;
 mod search_tool;
+mod state;
 #[cfg(test)]
 mod tests;
 mod tools;
 
 pub use address::{WebUrl, WebUrlError};
-pub use fetch::{Fetch, FetchError, Fetched, Page};
+pub use fetch::FetchError;
+pub use options::WebOptions;
+pub use page::{Fetch, Fetched, Page};
 pub use search::{Domains, Search, SearchError, SearchOptions, SearchProvider, SearchResult};
+pub use state::Web;
 pub use tools::WebTools;
-
-use crate::client::ClientFactory;
-use agent::Redactor;
-use std::sync::Arc;
-
-/// Fetches pages and searches. Shared for the whole run, because it caches pages.
-pub struct Web {
-    clients: Arc<ClientFactory>,
-    redactor: Redactor,
-    cache: cache::Cache,
-    converter: article::Converter,
-}
-
-/// The user's settings for the web.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct WebOptions {
-    /// Hosts that may be on this machine or in a private network.
-    pub local_hosts: Vec<String>,
-    /// The provider of searches, if the user chose one.
-    pub search: Option<SearchOptions>,
-}
-
-impl Web {
-    /// Creates the state with this factory for HTTP clients. The redactor learns the keys of search
-    /// providers.
-    pub fn new(clients: Arc<ClientFactory>, redactor: Redactor) -> Self {
-        Self { clients, redactor, cache: cache::Cache::default(), converter: article::Converter::default() }
-    }
-}

@@ -1,8 +1,10 @@
 //! The tool `web_search`.
 
 use super::{
-    Domains, Search, SearchResult, Web,
-    tools::{CurrentOptions, fenced, material},
+    material::{fenced, material},
+    options::CurrentOptions,
+    search::{Domains, Search, SearchResult},
+    state::Web,
 };
 use crate::limits::{QUERY_CHARS, RESULTS, RESULTS_MAX};
 use agent::{

@@ -1,8 +1,7 @@
 //! Fetches and searches against a server on loopback, which also plays a hostile one.
 
 use super::{
-    Domains, Fetch, Fetched, Page, Search, SearchOptions, SearchProvider, Web, WebOptions, WebUrl,
-    tools::WebTools,
+    Domains, Fetch, Fetched, Page, Search, SearchOptions, SearchProvider, Web, WebOptions, WebTools, WebUrl,
 };
 use crate::{AddressGuard, Network, limits::PAGE_BYTES};
 use agent::{DirectCaller, PermissionMode, Redactor, RuntimeOptions};

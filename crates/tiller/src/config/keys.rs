@@ -211,17 +211,17 @@ pub(crate) const KEYS: &[Key] = &[
     Key {
         name: "web.local_hosts",
         in_project: InProject::WhenTrusted(WEB),
-        set: |o, _, v| Ok(o.web.local_hosts.extend(hosts(v)?)),
+        set: |o, _, v| Ok(o.integrations.web.local_hosts.extend(hosts(v)?)),
     },
     Key {
         name: "web.search.provider",
         in_project: InProject::WhenTrusted(WEB),
-        set: |o, _, v| Ok(o.web.search = v.one_of(&SearchChoice::ALL)?),
+        set: |o, _, v| Ok(o.integrations.web.search = v.one_of(&SearchChoice::ALL)?),
     },
     Key {
         name: "web.search.url",
         in_project: InProject::WhenTrusted(WEB),
-        set: |o, _, v| Ok(o.web.search_url = Some(v.url()?)),
+        set: |o, _, v| Ok(o.integrations.web.search_url = Some(v.url()?)),
     },
     Key {
         name: "hooks.NAME.on",

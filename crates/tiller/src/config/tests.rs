@@ -378,7 +378,7 @@ fn a_rule_about_searches_turns_the_hosted_search_off() {
         let user = format!("[web.search]\nprovider = 'hosted'\n{more}");
         let options = options(Case { user: &user, ..Case::default() });
         assert_eq!(options.providers.hosted_search, expected, "{more}");
-        assert_eq!(options.web.resolved().search, None, "{more}");
+        assert_eq!(options.integrations.web.resolved().search, None, "{more}");
     }
     assert!(
         !options(Case { user: "[web.search]\nprovider = 'brave'", ..Case::default() })

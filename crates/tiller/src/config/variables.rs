@@ -59,7 +59,7 @@ pub(super) fn apply(
         let key = environment.get(&provider.api_key_env).or(other.flatten()).map(Secret::new);
         provider.api_key = key.or_else(|| stored.of(name));
     }
-    options.web.keys = search_keys(environment, stored);
+    options.integrations.web.keys = search_keys(environment, stored);
     Ok(())
 }
 

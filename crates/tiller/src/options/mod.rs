@@ -28,7 +28,6 @@ pub(crate) struct Options {
     pub(crate) commands: CommandOptions,
     pub(crate) providers: Providers,
     pub(crate) integrations: Integrations,
-    pub(crate) web: Web,
     pub(crate) client: ClientOptions,
     /// The file to which the model's traffic is recorded.
     pub(crate) record: Option<AbsPath>,
@@ -128,13 +127,15 @@ impl Default for HookOptions {
     }
 }
 
-/// Services whose functions can be called. Their permissions are part of the rules.
+/// Services whose functions can be called, and the web. Their permissions are part of the rules.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Integrations {
     /// Whether models get the functions as tools of their own, not only through scripts.
     pub(crate) native_tools: bool,
     /// Which integrations are enabled or disabled, by name.
     pub(crate) enabled: BTreeMap<String, bool>,
+    /// Fetching pages and searching.
+    pub(crate) web: Web,
 }
 
 /// The network access of sandboxed commands, in order of strictness.
@@ -222,7 +223,6 @@ impl Options {
             },
             providers: Providers::default(),
             integrations: Integrations::default(),
-            web: Web::default(),
             client: ClientOptions::default(),
             record: None,
             directories,
@@ -271,7 +271,7 @@ impl Options {
 
     /// Returns every key that is sent to a provider of models or searches.
     pub(crate) fn keys(&self) -> Vec<String> {
-        let search = self.web.keys.values().map(|key| key.reveal().to_owned());
+        let search = self.integrations.web.keys.values().map(|key| key.reveal().to_owned());
         self.providers.keys().into_iter().chain(search).collect()
     }
 
@@ -280,7 +280,7 @@ impl Options {
     pub(crate) fn allows_hosted_search(&self) -> bool {
         let PermissionOptions { denied_tools, rules, .. } = &self.permissions;
         let restricts = rules.deny.iter().chain(&rules.ask).any(|rule| rule.is_about_all_of(WEB_SEARCH));
-        self.web.search == SearchChoice::Hosted
+        self.integrations.web.search == SearchChoice::Hosted
             && !restricts
             && !denied_tools.iter().any(|tool| tool == WEB_SEARCH)
     }

@@ -76,7 +76,7 @@ impl CommandContext<'_> {
         let url = WebUrl::parse(url).map_err(|error| usage(error.to_string()))?;
         let [tool, _] = self.tools();
         self.check(tool.as_ref(), json!({ "url": url.as_str() })).await?;
-        let fetched = self.web.fetch(&Fetch { url, raw }, &self.options.web.resolved()).await?;
+        let fetched = self.web.fetch(&Fetch { url, raw }, &self.options.integrations.web.resolved()).await?;
         let page = match fetched {
             Fetched::Page(page) => page,
             Fetched::Elsewhere { from, to, .. } => bail!(
@@ -96,7 +96,7 @@ impl CommandContext<'_> {
     }
 
     async fn search(&self, given: &WebSearchArgs) -> Result<Report> {
-        if self.options.web.search == SearchChoice::Hosted {
+        if self.options.integrations.web.search == SearchChoice::Hosted {
             bail!(
                 "with web.search.provider = \"hosted\" only models search; choose another provider with `tiller web configure`"
             );
@@ -111,7 +111,7 @@ impl CommandContext<'_> {
             allowed_domains: domains(&given.allowed)?,
             blocked_domains: domains(&given.blocked)?,
         };
-        let found = self.web.search(&search, &self.options.web.resolved()).await?;
+        let found = self.web.search(&search, &self.options.integrations.web.resolved()).await?;
         let rows: Vec<_> = found
             .iter()
             .map(|found| json!({ "title": found.title, "url": found.url, "snippet": found.snippet }))
@@ -123,7 +123,7 @@ impl CommandContext<'_> {
     }
 
     fn tools(&self) -> [Arc<dyn AnyTool>; 2] {
-        WebTools::direct(&self.web, self.options.web.resolved())
+        WebTools::direct(&self.web, self.options.integrations.web.resolved())
     }
 
     /// Checks the rules. The user typed the command, so nothing needs approval; denials apply.

@@ -20,7 +20,7 @@ pub(crate) fn tools(web: Arc<Web>, settings: Arc<Settings>) -> WebTools {
     WebTools::new(web, move |session| {
         let (settings, session) = (settings.clone(), session.id.clone());
         Arc::new(move || match settings.of_session(&session) {
-            Some(follower) => Arc::new(follower.last_snapshot().options.web.resolved()),
+            Some(follower) => Arc::new(follower.last_snapshot().options.integrations.web.resolved()),
             // A session without a follower has ended.
             None => Arc::new(WebOptions::default()),
         })

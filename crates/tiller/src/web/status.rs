@@ -15,10 +15,10 @@ pub(crate) struct Status {
 impl Status {
     /// Checks the settings. Connects to nothing.
     pub(crate) fn of(options: &Options) -> Self {
-        let resolved = options.web.resolved();
+        let resolved = options.integrations.web.resolved();
         let problem = resolved.search.and_then(|search| search.problem());
         Self {
-            provider: options.web.search.id(),
+            provider: options.integrations.web.search.id(),
             problem: problem.map(|problem| problem.to_string()),
             local_hosts: resolved.local_hosts,
         }

@@ -1,10 +1,8 @@
 //! Brave Search: <https://api-dashboard.search.brave.com/app/documentation/web-search>.
 
-use super::Search;
+use super::query::{Search, set_path};
 use crate::request::Request;
 use reqwest::header::{HeaderValue, InvalidHeaderValue};
-
-pub(super) const URL: &str = "https://api.search.brave.com/res/v1";
 
 pub(super) fn request(
     mut request: Request,
@@ -14,7 +12,7 @@ pub(super) fn request(
     let mut key = HeaderValue::from_str(key)?;
     key.set_sensitive(true);
     request.headers.insert("x-subscription-token", key);
-    super::set_path(&mut request.url, "web/search");
+    set_path(&mut request.url, "web/search");
     request
         .url
         .query_pairs_mut()

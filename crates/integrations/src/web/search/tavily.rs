@@ -1,14 +1,12 @@
 //! Tavily: <https://docs.tavily.com/documentation/api-reference/endpoint/search>.
 
-use super::Search;
+use super::query::{Search, set_path};
 use crate::request::Request;
 use reqwest::{
     Method,
     header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, InvalidHeaderValue},
 };
 use serde_json::json;
-
-pub(super) const URL: &str = "https://api.tavily.com";
 
 pub(super) fn request(
     mut request: Request,
@@ -20,12 +18,12 @@ pub(super) fn request(
     request.method = Method::POST;
     request.headers.insert(AUTHORIZATION, key);
     request.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    super::set_path(&mut request.url, "search");
+    set_path(&mut request.url, "search");
     let body = json!({
         "query": search.query,
         "max_results": search.limit,
-        "include_domains": search.allowed_domains.0,
-        "exclude_domains": search.blocked_domains.0,
+        "include_domains": search.allowed_domains.names(),
+        "exclude_domains": search.blocked_domains.names(),
     });
     request.body = Some(body.to_string().into_bytes());
     Ok(request)
