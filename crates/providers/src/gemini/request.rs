@@ -97,7 +97,7 @@ pub(super) fn body(input: &BodyInput<'_>) -> Vec<u8> {
             .map(|text| Content { role: None, parts: vec![WirePart::text(text.as_str())] }),
         contents,
         tools: tools.as_deref().map(|tools| {
-            let search = searches.then(|| ToolEntry::Hosted { google_search: Empty {} });
+            let search = searches.then_some(ToolEntry::Hosted { google_search: Empty {} });
             std::iter::once(ToolEntry::Functions { function_declarations: &tools.0 }).chain(search).collect()
         }),
         tool_config: searches.then_some(ToolConfig { include_server_side_tool_invocations: true }),
