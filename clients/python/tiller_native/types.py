@@ -1864,6 +1864,7 @@ class Report(TypedDict):
     sessions: Mapping[str, Json]
     success: bool
     version: str
+    web: Mapping[str, Json]
 
 
 class Rewind(TypedDict):

@@ -1662,6 +1662,8 @@ export type Report = {
   sessions: Record<string, unknown>;
   success: boolean;
   version: string;
+  /** Whether the web can be searched, and the local hosts that may be fetched from. */
+  web: Record<string, unknown>;
 };
 
 /** Either `to` or `redo`. */

@@ -72,7 +72,7 @@ pub use files::freshness::{FileTracker, Fingerprint, Freshness, Seen, Stamp, Sta
 pub use files::outputs::Outputs;
 pub use files::readable::ReadableDirectories;
 pub use gate::direct_caller::{DirectCaller, Refusal};
-pub use gate::explain::{Step, explain, explained_as_path};
+pub use gate::explain::{ExplainedAs, Step, explain, explained_as};
 pub use history::History;
 pub use hooks::{Hook, HookEvent, HookOrigin, Hooks};
 pub use input::commands::commands;

@@ -445,3 +445,5 @@ pub(crate) const STUCK_COOLDOWN: u32 = 2;
 pub(crate) const GIT_OUTPUT_BYTES: usize = 64 * 1024;
 /// Timeout of a git command for a subagent's worktree; a checkout may be large.
 pub(crate) const GIT_WAIT: Duration = Duration::from_secs(300);
+/// Searches of one answer that are shown to the user, if the model's provider searches by itself.
+pub(crate) const SEARCHES_SHOWN: usize = 50;

@@ -70,7 +70,7 @@ impl Resolve for AddressGuard {
             let found = found.await?;
             // Check all of them: a private address among public ones is an attack or a mistake.
             if let Some(bad) = found.iter().find(|address| !is_allowed(address.ip(), network)) {
-                return Err(Box::new(RefusedAddress::Private { host, address: bad.ip() }).into());
+                return Err(RefusedAddress::Private { host, address: bad.ip() }.into());
             }
             Ok(Box::new(found.into_iter()) as Addrs)
         })

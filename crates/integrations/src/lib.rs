@@ -6,6 +6,9 @@
 //! credentials, connects only to permitted addresses, retries where that is safe, and limits the
 //! size of responses. [`IntegrationTool`] is a function as one of the agent's tools.
 //!
+//! [`Web`] fetches pages and searches the web, through the same guarded client; [`WebTools`] gives
+//! sessions the tools for it.
+//!
 //! Architecture Invariant: no other crate speaks HTTP to services. This crate must never connect to
 //! an address that was not checked, print, or read a file by itself: documents, credentials,
 //! settings and the system for uploads are passed in.
@@ -32,6 +35,7 @@ mod retry;
 mod token;
 mod tool;
 mod upload;
+mod web;
 
 pub use account::{Account, Accounts, BASE_URL, DEFAULT_ACCOUNT, LOCAL};
 pub use added::read_added;
@@ -53,3 +57,7 @@ pub use openapi::{DocumentError, parse as parse_document, trimmed};
 pub use outcome::{CallMeta, Outcome};
 pub use tool::IntegrationTool;
 pub use upload::Files;
+pub use web::{
+    Domains, Fetch, FetchError, Fetched, Page, Search, SearchError, SearchOptions, SearchProvider,
+    SearchResult, Web, WebOptions, WebTools, WebUrl, WebUrlError,
+};

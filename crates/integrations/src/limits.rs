@@ -53,3 +53,38 @@ pub(crate) const PAGES: usize = 20;
 pub(crate) const ITEMS: usize = 5_000;
 /// A token is renewed this long before it expires; until then it is used if that fails.
 pub(crate) const TOKEN_MARGIN: Duration = Duration::from_secs(30);
+
+/// Characters of a URL that is fetched.
+pub(crate) const URL_CHARS: usize = 2_000;
+/// Bytes of a page that are read; the rest is not downloaded.
+pub(crate) const PAGE_BYTES: usize = 4 * 1024 * 1024;
+/// Deadline for downloading a page, including redirects.
+pub(crate) const PAGE: Duration = Duration::from_secs(30);
+/// Elements of a page; also those that the parser creates while it repairs markup.
+pub(crate) const PAGE_ELEMENTS: usize = 100_000;
+/// Nesting depth of a page's elements; browsers limit it to 512 too.
+pub(crate) const PAGE_DEPTH: usize = 512;
+/// Bytes of a page that are parsed between two checks of its nesting.
+pub(crate) const PARSED_BYTES: usize = 4 * 1024;
+/// Time for parsing a page before its conversion.
+pub(crate) const PARSE: Duration = Duration::from_secs(5);
+/// Deadline for converting a page to Markdown, including the wait for other conversions.
+pub(crate) const CONVERSION: Duration = Duration::from_secs(20);
+/// Pages that are converted at the same time.
+pub(crate) const CONVERSIONS: usize = 2;
+/// Characters of a page's title.
+pub(crate) const TITLE_CHARS: usize = 300;
+/// How long a fetched page is reused.
+pub(crate) const CACHED: Duration = Duration::from_secs(15 * 60);
+/// Bytes of all cached pages.
+pub(crate) const CACHE_BYTES: usize = 32 * 1024 * 1024;
+/// Results that a search returns unless the call says otherwise.
+pub(crate) const RESULTS: u64 = 10;
+/// The most results that a search returns.
+pub(crate) const RESULTS_MAX: u64 = 20;
+/// Characters of a search query.
+pub(crate) const QUERY_CHARS: usize = 400;
+/// Domains that a search can be restricted to, or exclude.
+pub(crate) const DOMAINS: usize = 20;
+/// Characters of a search result's excerpt.
+pub(crate) const SNIPPET_CHARS: usize = 500;

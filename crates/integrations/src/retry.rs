@@ -124,25 +124,40 @@ pub(crate) fn same_origin(a: &Url, b: &Url) -> bool {
 
 fn send_error(error: &reqwest::Error, url: &Url) -> SendError {
     let host = url.host_str().unwrap_or_default();
-    let mut why = String::new();
+    match cause(error) {
+        Cause::Refused(refused) => SendError::Permanent(refused.to_string()),
+        Cause::Timeout => {
+            SendError::Transient(format!("{host} did not answer within {} s.", REQUEST.as_secs()))
+        }
+        Cause::Failed(why) => SendError::Transient(format!("{host} could not be reached: {why}.")),
+    }
+}
+
+/// The reason why a request got no response.
+pub(crate) enum Cause {
+    /// The address guard refused to connect.
+    Refused(guard::RefusedAddress),
+    Timeout,
+    /// Anything else, in the words of the innermost error, which does not contain the URL.
+    Failed(String),
+}
+
+/// Finds the reason for a failed request in its chain of errors.
+pub(crate) fn cause(error: &reqwest::Error) -> Cause {
+    let mut why = "the request failed".to_owned();
     let mut source: Option<&dyn std::error::Error> = std::error::Error::source(error);
     while let Some(inner) = source {
         if let Some(refused) = inner.downcast_ref::<guard::RefusedAddress>() {
-            return SendError::Permanent(refused.to_string());
+            return Cause::Refused(refused.clone());
         }
         why = inner.to_string();
         source = inner.source();
     }
-    if error.is_timeout() {
-        return SendError::Transient(format!("{host} did not answer within {} s.", REQUEST.as_secs()));
-    }
-    // The innermost error is the most specific; none of them contains the URL.
-    let why = if why.is_empty() { "the request failed".to_owned() } else { why };
-    SendError::Transient(format!("{host} could not be reached: {why}."))
+    if error.is_timeout() { Cause::Timeout } else { Cause::Failed(why) }
 }
 
 /// Returns the seconds of a `Retry-After` header; a date is ignored.
-fn retry_after(response: &Response) -> Option<Duration> {
+pub(crate) fn retry_after(response: &Response) -> Option<Duration> {
     let text = response.headers().get(RETRY_AFTER)?.to_str().ok()?;
     Some(Duration::from_secs(text.trim().parse().ok()?))
 }
@@ -175,7 +190,7 @@ async fn read(response: Response) -> Result<ServiceResponse, String> {
 }
 
 /// Reads at most `limit` bytes of a body; returns whether that is all of it.
-async fn bytes(mut response: Response, limit: usize) -> Result<(Vec<u8>, bool), String> {
+pub(crate) async fn bytes(mut response: Response, limit: usize) -> Result<(Vec<u8>, bool), String> {
     let mut bytes = Vec::new();
     loop {
         match response.chunk().await {

@@ -13,7 +13,8 @@ use serde_json::json;
 /// Returns the body of a request to a server that has refused nothing.
 pub(crate) fn body(format: &WireFormat, request: &ModelRequest, info: &ModelInfo, model: &str) -> Vec<u8> {
     let quirks = ModelQuirks::default();
-    (format.body)(&BodyInput { request, info, model, quirks: &quirks, is_openai: false })
+    let (is_openai, hosted_search) = (false, false);
+    (format.body)(&BodyInput { request, info, model, quirks: &quirks, is_openai, hosted_search })
 }
 
 /// Returns the conversation. `opaque` is reasoning as the wire stored it, made by the model

@@ -42,6 +42,8 @@ pub struct VendorsOptions {
     /// Additional providers by name, for `NAME/…`. Each needs a base URL. The built-in names cannot
     /// be overridden.
     pub custom: BTreeMap<String, VendorOptions>,
+    /// Whether models may use the web search that their vendor hosts, where the wire has one.
+    pub hosted_search: bool,
 }
 
 /// How model traffic is recorded and replayed.

@@ -51,9 +51,17 @@ pub(crate) struct BodyInput<'a> {
     pub(crate) quirks: &'a ModelQuirks,
     /// Whether the server is OpenAI's own, which accepts parameters that other servers reject.
     pub(crate) is_openai: bool,
+    /// Whether the model may use the web search that its vendor hosts.
+    pub(crate) hosted_search: bool,
 }
 
 impl BodyInput<'_> {
+    /// Returns whether the request offers the web search that the vendor hosts. A request without
+    /// tools, such as one for a summary, does not.
+    pub(crate) fn searches(&self, option: &RequestOption) -> bool {
+        self.hosted_search && !self.request.tools.is_empty() && self.quirks.accepts(option)
+    }
+
     /// Returns the limit of the answer in tokens, at least 1.
     pub(crate) fn max_output(&self) -> u64 {
         let most = self.info.limits.max_output;

@@ -9,6 +9,7 @@ mod mcp;
 mod mistyped;
 mod skills;
 mod spelling;
+mod web;
 
 pub(crate) use config::{ConfigCommand, ConfigPlace};
 pub(crate) use integrations::{
@@ -20,6 +21,7 @@ pub(crate) use mcp::{
 use mistyped::prompt_or_suggestion;
 pub(crate) use skills::SkillsCommand;
 use spelling::spelled;
+pub(crate) use web::{SearchWord, WebCommand, WebConfigure, WebSearchArgs};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -66,6 +68,9 @@ pub(crate) enum Command {
     /// Manage integrations: services whose functions can be called, and their permissions.
     #[command(subcommand)]
     Integrations(IntegrationsCommand),
+    /// Fetch pages, search the web, and configure the search provider.
+    #[command(subcommand)]
+    Web(WebCommand),
     /// Explain permission decisions, or list those of a session.
     #[command(subcommand)]
     Permissions(PermissionsCommand),
@@ -448,10 +453,10 @@ pub(crate) struct TrustArgs {
 /// The commands of `tiller permissions`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PermissionsCommand {
-    /// Show the verdict of each rule on a command or a path, and the decision.
+    /// Show the verdict of each rule on a command, a path or a URL, and the decision.
     Explain {
-        /// The command, or the path.
-        #[arg(value_name = "COMMAND|PATH", allow_hyphen_values = true)]
+        /// The command, the path, or the URL.
+        #[arg(value_name = "COMMAND|PATH|URL", allow_hyphen_values = true)]
         what: String,
         /// The path would be written, not read.
         #[arg(long)]

@@ -1,4 +1,4 @@
-//! MCP servers, scripts, integrations and skills, as the sessions of one program use them.
+//! MCP servers, scripts, integrations, the web and skills, as the sessions of one program use them.
 
 use crate::{
     environment::Environment,
@@ -7,7 +7,9 @@ use crate::{
     options::Options,
     settings::Settings,
     trust,
+    web,
 };
+use ::integrations::Web;
 use ::lua::{Functions, LuaTools};
 use ::mcp::{McpOptions, McpProvider};
 use agent::{SessionId, SessionScope, SkillProvider, ToolProvider, ToolProviders};
@@ -24,6 +26,7 @@ pub(crate) struct Extensions {
     pub(crate) integrations: Arc<Integrations>,
     /// Gives each session its skills and commands from files.
     skills: Arc<SkillProvider>,
+    web: Arc<Web>,
 }
 
 impl Extensions {
@@ -41,7 +44,8 @@ impl Extensions {
             user: trust::user_places(&options.directories),
             trust: trust::directory_trust(&options.directories),
         });
-        Self { settings: settings.clone(), mcp, servers, integrations, skills }
+        let web = web::state(environment);
+        Self { settings: settings.clone(), mcp, servers, integrations, skills, web }
     }
 
     /// The providers of tools other than the built-in ones. Starts nothing before there is a
@@ -55,6 +59,7 @@ impl Extensions {
             Arc::new(SessionFunctions { integrations, servers: servers.clone(), session: session.id.clone() })
         };
         providers.push(Arc::new(LuaTools::with(functions)));
+        providers.push(Arc::new(web::tools(self.web.clone(), self.settings.clone())));
         providers.push(Arc::new(NativeTools { integrations, settings: self.settings.clone() }));
         // The last source: the other sources' commands keep their names.
         providers.push(self.skills.clone());

@@ -1,4 +1,4 @@
-//! The provider keys that `tiller setup` stored, in the file of secrets.
+//! The keys that `tiller setup` and `tiller web configure` stored, in the file of secrets.
 
 use crate::{
     config::{self, ConfigError, SettingsFile},
@@ -7,13 +7,18 @@ use crate::{
 };
 use std::collections::BTreeMap;
 
-/// Stored keys by provider name.
+/// Stored keys by their names in the file of secrets.
 #[derive(Debug, Default)]
 pub(crate) struct StoredKeys(BTreeMap<String, Secret>);
 
-/// The name of a provider's key in the file of secrets.
+/// The name of a model provider's key in the file of secrets.
 pub(crate) fn secret_name(provider: &str) -> String {
     format!("provider.{provider}.api_key")
+}
+
+/// The name of a search provider's key in the file of secrets.
+pub(crate) fn search_secret_name(provider: &str) -> String {
+    format!("web.{provider}.api_key")
 }
 
 impl StoredKeys {
@@ -32,14 +37,20 @@ impl StoredKeys {
                 problem: format!("it is not a JSON object (line {})", error.line()),
             })?;
         let key = |(name, value): (String, serde_json::Value)| {
-            let provider = name.strip_prefix("provider.")?.strip_suffix(".api_key")?;
-            Some((provider.to_owned(), Secret::new(value.as_str()?)))
+            let is_key = ["provider.", "web."].iter().any(|kind| name.starts_with(kind));
+            let key = value.as_str().filter(|_| is_key && name.ends_with(".api_key"));
+            key.map(Secret::new).map(|key| (name, key))
         };
         Ok(Self(secrets.into_iter().filter_map(key).collect()))
     }
 
-    /// Returns the key of a provider.
+    /// Returns the key of a model provider.
     pub(crate) fn of(&self, provider: &str) -> Option<Secret> {
-        self.0.get(provider).cloned()
+        self.0.get(&secret_name(provider)).cloned()
+    }
+
+    /// Returns the key of a search provider.
+    pub(crate) fn of_search(&self, provider: &str) -> Option<Secret> {
+        self.0.get(&search_secret_name(provider)).cloned()
     }
 }

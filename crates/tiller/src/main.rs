@@ -44,6 +44,7 @@ mod start;
 mod stdio;
 mod streams;
 mod trust;
+mod web;
 mod wiring;
 
 #[cfg(test)]

@@ -9,7 +9,8 @@ use crate::{
     wiring::{self, App},
 };
 use agent::{
-    ListQuery, PermissionOutcome, Redactor, Runtime, SessionEvent, SessionId, explain, explained_as_path,
+    ExplainedAs, ListQuery, PermissionOutcome, Redactor, Runtime, SessionEvent, SessionId, explain,
+    explained_as,
 };
 use anyhow::{Context, Result};
 use serde_json::json;
@@ -30,10 +31,11 @@ pub(crate) async fn run(
             let settings = app.runtime.settings_in(cwd).await?;
             let chain = explain(&settings, Arc::clone(&system), cwd, &what, write).await;
             let mut stdout = screen::stdout();
-            let kind = match explained_as_path(system.as_ref(), cwd, &what, write).await {
-                true if write => "write the file",
-                true => "read the file",
-                false => "run the command",
+            let kind = match explained_as(system.as_ref(), cwd, &what, write).await {
+                ExplainedAs::Path if write => "write the file",
+                ExplainedAs::Path => "read the file",
+                ExplainedAs::Url => "fetch the URL",
+                ExplainedAs::Command => "run the command",
             };
             writeln!(stdout, "{:<18} {kind} {}", "subject", redactor.shown(&what))?;
             for step in &chain {

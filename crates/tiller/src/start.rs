@@ -20,7 +20,7 @@ use crate::{
     settings::{self, Settings, Snapshot},
     setup, signals, skills,
     streams::{self, StdoutError},
-    trust,
+    trust, web,
     wiring::{self, SessionStorage},
 };
 use agent::{PermissionMode, SessionId, ToolProviders};
@@ -168,6 +168,10 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<Exit> {
                 }
                 command => integrations::run(&options, environment, &cwd, command).await,
             }
+        }
+        Some(Command::Web(command)) => {
+            let Resolved { options, cwd, .. } = resolve_settings(environment, None, Flags::default()).await?;
+            web::run(&options, environment, &cwd, command).await
         }
         Some(Command::Lua(LuaCommand::Run(script))) => {
             let Resolved { options, cwd, .. } = resolve_settings(environment, None, Flags::default()).await?;

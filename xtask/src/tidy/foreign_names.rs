@@ -5,13 +5,14 @@ use super::manifest::members;
 use super::tree::Tree;
 
 /// A dependency, and the crates that may name it. Most have a single owner; HTTP has three kinds of
-/// peers, and the store's tests use the system call filter to make locking fail.
+/// peers, the store's tests use the system call filter to make locking fail, and those of
+/// `integrations` build an HTTP client without certificates.
 const OWNERS: [(&str, &[&str]); 13] = [
     ("agent-client-protocol", &["acp"]),
     ("agent-client-protocol-schema", &["acp"]),
     ("eventsource-stream", &["providers"]),
     ("reqwest", &["providers", "mcp", "integrations"]),
-    ("rustls", &["providers"]),
+    ("rustls", &["providers", "integrations"]),
     ("rusqlite", &["store"]),
     ("landlock", &["system"]),
     ("process-wrap", &["system"]),

@@ -16,11 +16,22 @@ pub struct Step {
     pub says: String,
 }
 
-/// Evaluates the policy's chain for a command or a path.
+/// What a hypothetical call is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExplainedAs {
+    /// A command that is run.
+    Command,
+    /// A path that is read or written.
+    Path,
+    /// A URL that is fetched.
+    Url,
+}
+
+/// Evaluates the policy's chain for a command, a path or a URL.
 ///
-/// `what` is a path if it contains no whitespace and either contains a slash or begins with a dot,
-/// or if it names something that exists in the directory. The path is read, or written if `write`
-/// is set.
+/// `what` is a URL if it begins with `http://` or `https://` and contains no whitespace. It is a
+/// path if it contains no whitespace and either contains a slash or begins with a dot, or if it
+/// names something that exists in the directory. The path is read, or written if `write` is set.
 pub async fn explain(
     options: &RuntimeOptions,
     system: Arc<dyn System>,
@@ -34,27 +45,28 @@ pub async fn explain(
     steps.into_iter().map(|(rule, says)| Step { rule: rule.to_owned(), says }).collect()
 }
 
-/// Whether `what` is explained as a path rather than as a command.
-pub async fn explained_as_path(system: &dyn System, cwd: &AbsPath, what: &str, write: bool) -> bool {
-    let looks_like_path =
-        !what.contains(char::is_whitespace) && (what.contains('/') || what.starts_with('.'));
-    write || looks_like_path || (!what.contains('\0') && system.metadata(&cwd.join(what)).await.is_ok())
+/// Returns what `what` is explained as.
+pub async fn explained_as(system: &dyn System, cwd: &AbsPath, what: &str, write: bool) -> ExplainedAs {
+    let is_one_word = !what.contains(char::is_whitespace);
+    let is_url = ["http://", "https://"].iter().any(|scheme| what.starts_with(scheme));
+    if is_one_word && is_url && !write {
+        return ExplainedAs::Url;
+    }
+    let looks_like_path = is_one_word && (what.contains('/') || what.starts_with('.'));
+    let is_path =
+        write || looks_like_path || (!what.contains('\0') && system.metadata(&cwd.join(what)).await.is_ok());
+    if is_path { ExplainedAs::Path } else { ExplainedAs::Command }
 }
 
 async fn asked(system: &dyn System, cwd: &AbsPath, what: &str, write: bool) -> Question<'static> {
-    if explained_as_path(system, cwd, what, write).await {
-        let path = cwd.join(what);
-        match write {
-            true => {
-                Question { tool: "file_write", effect: Effect::Writes, accesses: vec![Access::Write(path)] }
-            }
-            false => {
-                Question { tool: "file_read", effect: Effect::Reads, accesses: vec![Access::Read(path)] }
-            }
+    let (tool, effect, access) = match explained_as(system, cwd, what, write).await {
+        ExplainedAs::Path if write => ("file_write", Effect::Writes, Access::Write(cwd.join(what))),
+        ExplainedAs::Path => ("file_read", Effect::Reads, Access::Read(cwd.join(what))),
+        ExplainedAs::Url => ("web_fetch", Effect::Reads, Access::Fetch(what.to_owned())),
+        ExplainedAs::Command => {
+            let (command, cwd) = (what.to_owned(), cwd.clone());
+            ("bash", Effect::Executes, Access::Execute { command, cwd, unconfined: false, reason: None })
         }
-    } else {
-        let access =
-            Access::Execute { command: what.to_owned(), cwd: cwd.clone(), unconfined: false, reason: None };
-        Question { tool: "bash", effect: Effect::Executes, accesses: vec![access] }
-    }
+    };
+    Question { tool, effect, accesses: vec![access] }
 }

@@ -110,6 +110,7 @@ fn size(event: &ModelEvent) -> usize {
             provider_id.len() + name.len() + arguments.len() + opaque_bytes(opaque.as_ref())
         }
         ModelEvent::Other(opaque) => opaque.len(),
+        ModelEvent::HostedSearch(query) => query.len(),
         ModelEvent::Usage(_)
         | ModelEvent::Alive
         | ModelEvent::Notice(_)

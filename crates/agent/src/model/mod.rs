@@ -188,6 +188,9 @@ pub enum ModelEvent {
     ToolCall(ModelCall),
     /// An item that only its wire protocol understands, in its opaque form.
     Other(String),
+    /// The provider searched the web for this query while it answered. The search and its results
+    /// are items of their own ([`ModelEvent::Other`]); this is for display.
+    HostedSearch(String),
     /// Tokens used by this request so far; the last such event counts. Implementations leave the
     /// cost out: it is added from [`ModelInfo::price`].
     Usage(Usage),

@@ -3,6 +3,7 @@
 use super::{
     CommandConfinement, Subject,
     git::Git,
+    host,
     shell::{Certainty, Shell, SimpleCommand},
     table,
 };
@@ -52,6 +53,10 @@ pub(crate) enum Grant {
     Writes(String, AbsPath),
     /// Reads of one tool below one directory.
     Reads(String, AbsPath),
+    /// Fetches of one tool from one host, without its subdomains.
+    Host(String, String),
+    /// Fetches of one tool of exactly this URL, whose host has no name.
+    Url(String, String),
     /// A tool, or a function called through a tool.
     Tool(String),
 }
@@ -161,7 +166,13 @@ pub(crate) fn scope(subject: &Subject<'_>, confinement: CommandConfinement) -> V
                     None => grants.push(exactly(subject, confinement, command)),
                 }
             }
-            crate::Access::Fetch(_) => grants.push(Grant::Tool(subject.tool.to_owned())),
+            crate::Access::Fetch(url) => {
+                let tool = subject.tool.to_owned();
+                grants.push(match host::of(url) {
+                    Some(host) => Grant::Host(tool, host),
+                    None => Grant::Url(tool, url.clone()),
+                });
+            }
             crate::Access::Call { function, .. } => grants.push(Grant::Tool(function.clone())),
         }
     }
@@ -288,6 +299,8 @@ pub(crate) fn label(grants: &[Grant]) -> String {
             }
             Grant::Writes(tool, folder) => format!("{tool} in {folder}"),
             Grant::Reads(tool, folder) => format!("{tool} in {folder}"),
+            Grant::Host(tool, host) => format!("{tool} from {host}"),
+            Grant::Url(tool, _) => format!("{tool} of exactly this URL"),
             Grant::Tool(tool) => tool.clone(),
         })
         .collect();

@@ -153,6 +153,8 @@ const APPROVAL_REQUIRED: &[&str] = &[
     "ide_edit",
     "ide_terminal",
     "execute_lua",
+    "web_fetch",
+    "web_search",
 ];
 /// Tools that the mode `ask` lacks in addition to those that write.
 const NOT_IN_ASK: &[&str] = &["execute_lua"];
@@ -389,7 +391,8 @@ fn approval_required(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decis
 
 /// Whether Guardian allows a call without approval: writes of the file tools inside the project
 /// without a symbolic link in the path, and commands that a sandbox confines or that the table
-/// lists as read-only.
+/// lists as read-only, and searches of the web: their query goes only to the provider that the user
+/// configured. A fetch asks, because its URL can carry data to any host.
 fn guardian_allows(policy: &Policy<'_>, subject: &Subject<'_>) -> bool {
     subject.accesses.iter().all(|resolved| match &resolved.access {
         Access::Write(path) => {
@@ -401,7 +404,8 @@ fn guardian_allows(policy: &Policy<'_>, subject: &Subject<'_>) -> bool {
             !unconfined && commands::obstacle(policy, subject.roots, cwd, shell).is_none()
         }),
         Access::Read(_) => true,
-        Access::Fetch(_) | Access::Call { .. } => false,
+        Access::Call { .. } => subject.tool == "web_search",
+        Access::Fetch(_) => false,
     })
 }
 

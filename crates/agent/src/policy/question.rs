@@ -1,12 +1,12 @@
 //! The text of permission questions: what would be done, where, what confines it, and why it is
 //! asked.
 
-use super::{Policy, Subject, names};
+use super::{Policy, Subject, host, names};
 use crate::{Access, one_line, tool::titles::path_title};
 use system::AbsPath;
 
-/// Commands of more bytes than this are shown with their length, so that the visible part is not
-/// mistaken for the whole.
+/// Commands and URLs of more bytes than this are shown with their length, so that the visible part
+/// is not mistaken for the whole.
 const LONG_COMMAND: usize = 200;
 /// The maximum number of characters shown of the model's reason.
 const REASON_CHARS: usize = 200;
@@ -32,6 +32,10 @@ fn asked(policy: &Policy<'_>, subject: &Subject<'_>) -> String {
                 };
             }
             Access::Write(path) => writes.push(one_line(title(path, subject.roots))),
+            Access::Fetch(url) => {
+                let host = host::of(url).map(|host| format!(" from {host}")).unwrap_or_default();
+                return format!("Fetch {}{host}? The host receives this URL.", named(url));
+            }
             _ => {}
         }
     }
@@ -50,7 +54,7 @@ fn title<'a>(path: &'a AbsPath, roots: &[AbsPath]) -> &'a str {
     roots.first().map_or(path.as_str(), |cwd| path_title(path, cwd))
 }
 
-/// Returns a command on one line, with its length if it is long.
+/// Returns a command or a URL on one line, with its length if it is long.
 fn named(command: &str) -> String {
     let size = match command.len() {
         0..=LONG_COMMAND => String::new(),

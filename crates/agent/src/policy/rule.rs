@@ -120,6 +120,11 @@ impl PermissionRule {
         super::check_tool_pattern(&self.tool)
     }
 
+    /// Returns whether the rule applies to every call of a tool.
+    pub fn is_about_all_of(&self, tool: &str) -> bool {
+        self.pattern.is_none() && self.names(tool)
+    }
+
     /// Returns why the rule must not allow anything, if it must not.
     ///
     /// A name with a star could match tools that do not exist yet; only a star for the functions of

@@ -585,6 +585,60 @@ fn a_rule_that_forbids_holds_for_every_tool_that_does_the_same() {
 }
 
 #[test]
+fn a_fetch_asks_once_for_each_host_and_a_search_goes_to_the_chosen_provider() {
+    let fetch = |url: &str| vec![Resolved::new(Access::Fetch(url.to_owned()), None, Dialect::Bash)];
+    let call = Access::Call { function: "web_search".to_owned(), read_only: true };
+    let search = vec![Resolved::new(call, None, Dialect::Bash)];
+    let case = Case::new();
+    assert_eq!(case.verdicts("web_search", Effect::Reads, &search), "a?a");
+    let page = fetch("https://docs.rs/a?b=c");
+    assert_eq!(case.verdicts("web_fetch", Effect::Reads, &page), "??a");
+    for mode in [Mode::Plan, Mode::Ask] {
+        let case = Case { mode, ..Case::new() };
+        assert_eq!(case.verdicts("web_search", Effect::Reads, &search), "a?a", "{mode:?}");
+        assert_eq!(case.verdicts("web_fetch", Effect::Reads, &page), "??a", "{mode:?}");
+    }
+    let question =
+        |url: &str| match case.decide(PermissionMode::Guardian, "web_fetch", Effect::Reads, fetch(url)) {
+            Decision::Ask { question, .. } => question,
+            other => panic!("{other:?}"),
+        };
+    assert_eq!(
+        question("https://docs.rs/a?b=c"),
+        "Fetch `https://docs.rs/a?b=c` from docs.rs? The host receives this URL."
+    );
+    let long = format!("https://evil.example/?{}", "k".repeat(300));
+    assert!(question(&long).contains(&format!("{}` (322 bytes) from evil.example?", &long[300..])));
+    assert!(question("http://192.0.2.7/").starts_with("Fetch `http://192.0.2.7/`?"));
+    // An answer covers the host on any path, and no other host or tool.
+    let roots = [path("/w")];
+    let subject = |accesses| Subject { tool: "web_fetch", effect: Effect::Reads, accesses, roots: &roots };
+    let granted = scope(&subject(&page), case.confinement);
+    assert_eq!(label(&granted), "web_fetch from docs.rs in this session");
+    case.grants.remember(granted, true);
+    for (url, expected) in [
+        ("https://docs.rs/other", "aaa"),
+        ("http://DOCS.RS:8080/", "aaa"),
+        ("https://a.docs.rs/", "??a"),
+        ("https://docs.rs.evil.example/", "??a"),
+        ("https://rs/", "??a"),
+    ] {
+        assert_eq!(case.verdicts("web_fetch", Effect::Reads, &fetch(url)), expected, "{url}");
+    }
+    assert_eq!(case.verdicts("web_crawl", Effect::Reads, &page), "ddd");
+    // A host without a name is remembered by the whole URL.
+    let address = fetch("http://192.0.2.7/a");
+    let granted = scope(&subject(&address), case.confinement);
+    assert_eq!(label(&granted), "web_fetch of exactly this URL in this session");
+    case.grants.remember(granted, true);
+    assert_eq!(case.verdicts("web_fetch", Effect::Reads, &address), "aaa");
+    assert_eq!(case.verdicts("web_fetch", Effect::Reads, &fetch("http://192.0.2.7/b")), "??a");
+    // A refused host stays refused.
+    case.grants.remember(scope(&subject(&fetch("https://evil.example/")), case.confinement), false);
+    assert_eq!(case.verdicts("web_fetch", Effect::Reads, &fetch("https://evil.example/x")), "ddd");
+}
+
+#[test]
 fn what_may_not_be_read_is_hidden_from_searches_and_commands_too() {
     let rules = rules(&["file_read(private/*)", "bash(x)"], &["file_read(a)"], &[]);
     let roots = [path("/w")];

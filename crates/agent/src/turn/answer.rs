@@ -12,6 +12,8 @@ use tokio_util::sync::CancellationToken;
 /// An answer of the model, as far as it was received.
 pub(super) struct Answer {
     pub(super) response: ModelResponse,
+    /// The queries for which the provider searched the web meanwhile.
+    pub(super) searches: Vec<String>,
     pub(super) usage: Usage,
     pub(super) stop: Result<ModelStop, ModelError>,
 }
@@ -36,7 +38,7 @@ pub(super) async fn ask(
     session.room(cancel).await;
     let (id, thought_id) = session.conversation().next_answer();
     let mut usage = Usage::default();
-    let mut items = AnswerItems::default();
+    let (mut items, mut searches) = (AnswerItems::default(), Vec::new());
     let mut filter = CallFilter::new(model.info(), session.settings().calls_as_text);
     let offered = request.tools.clone();
     let mut stream = bounded::ask(model, request);
@@ -80,6 +82,7 @@ pub(super) async fn ask(
                 items.call(ToolCallRequest::new(id, call));
             }
             Some(Ok(ModelEvent::Other(opaque))) => items.other(opaque),
+            Some(Ok(ModelEvent::HostedSearch(query))) => searches.push(query),
             Some(Ok(ModelEvent::Usage(now))) => usage = now,
             Some(Ok(ModelEvent::Alive)) => {}
             Some(Ok(ModelEvent::Notice(text))) => session.notify(SessionEvent::Notice {
@@ -114,7 +117,7 @@ pub(super) async fn ask(
     };
     let response =
         ModelResponse { id, thought_id, model: model.info().id.clone(), items: items.into_items() };
-    Ok(Answer { response, usage, stop })
+    Ok(Answer { response, searches, usage, stop })
 }
 
 /// Emits a piece of the answer, unless it is empty.

@@ -11,6 +11,7 @@ mod answer_items;
 mod calls;
 mod command;
 mod empty_answer;
+mod hosted_search;
 mod loops;
 mod overviews;
 mod request;

@@ -5,7 +5,7 @@ use super::{
     answer::{self, Answer},
     calls::{self, Calls},
     empty_answer::EmptyAnswer,
-    loops,
+    hosted_search, loops,
     shorten::SummaryContext,
     stuck,
 };
@@ -55,11 +55,13 @@ impl Turn<'_> {
         }
         let cut_at = (answer.stop == Ok(ModelStop::MaxTokens)).then_some(answer.usage.output);
         let usage = self.answer_usage(model.as_ref(), answer.usage, around);
-        let Answer { mut response, stop, .. } = answer;
+        let Answer { mut response, searches, stop, .. } = answer;
         let (candidates, announced) = calls::announce(self.session, &mut response, &offered, cut_at);
         let requested: Vec<_> = response.calls().cloned().collect();
         let says_nothing = response.text().trim().is_empty();
+        let searches = hosted_search::events(&response.id, searches);
         let mut events = vec![SessionEvent::ModelResponse(response), SessionEvent::Usage(usage)];
+        events.extend(searches);
         events.extend(announced);
         if requested.is_empty() {
             self.progress.last = events;

@@ -258,6 +258,7 @@ impl Turn<'_> {
                     | ModelEvent::Reasoning(_)
                     | ModelEvent::ReasoningDone(_)
                     | ModelEvent::Other(_)
+                    | ModelEvent::HostedSearch(_)
                     | ModelEvent::Notice(_)
                     | ModelEvent::Alive,
                 )) => {}

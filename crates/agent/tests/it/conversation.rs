@@ -44,6 +44,39 @@ async fn reads_run_and_their_results_go_back_in_the_order_of_the_calls() {
 }
 
 #[tokio::test]
+async fn a_search_by_the_provider_is_stored_and_shown_as_a_call() {
+    let searched = vec![
+        ModelEvent::HostedSearch("rust\n2024".to_owned()),
+        ModelEvent::Other("{}".to_owned()),
+        ModelEvent::Text("Found.".to_owned()),
+        ModelEvent::Stop(ModelStop::EndTurn),
+    ];
+    let script = vec![Reply::ok(searched), Reply::text("Done.")];
+    let stage = stage(Setting { script, ..Setting::default() }).await;
+    stage.prompt("search").await.unwrap();
+    let stored = stage.stored().await;
+    let calls = stored.iter().filter_map(|event| match event {
+        SessionEvent::ToolCall(update) => Some(update),
+        _ => None,
+    });
+    let [call, ended] = calls.collect::<Vec<_>>()[..] else { panic!("{stored:?}") };
+    assert_eq!((&ended.id, ended.status), (&call.id, Some(ToolStatus::Completed)));
+    assert_eq!(call.name, "web_search");
+    assert_eq!(call.display.title.as_deref(), Some("Search the web for rust⏎2024"));
+    assert_eq!(call.display.raw_input, Some(json!({ "query": "rust\n2024" })));
+    assert_eq!(stage.statuses(), [(call.id.to_string(), ToolStatus::Completed)]);
+    // The model gets its own items back, and no call of ours.
+    stage.prompt("go on").await.unwrap();
+    let requests = stage.model.requests();
+    let answers = requests[1].messages.iter().filter_map(|message| match message {
+        Message::Assistant(answer) => Some(answer),
+        Message::User(_) => None,
+    });
+    let [answer] = answers.collect::<Vec<_>>()[..] else { panic!("{requests:?}") };
+    assert!(!answer.has_calls() && answer.items.len() == 2, "{answer:?}");
+}
+
+#[tokio::test]
 async fn what_the_model_got_wrong_is_told_to_it_and_not_run() {
     let broken = ModelEvent::ToolCall(ModelCall {
         provider_id: "x".to_owned(),

@@ -21,7 +21,7 @@ use std::{borrow::Cow, sync::Arc};
 const MIN_THINKING_TOKENS: u64 = 1024;
 
 /// The options that a request can leave out.
-pub(super) const OPTIONS: &[&RequestOption] = &[&EFFORT, &THINKING, &DISPLAY, &SCHEMA];
+pub(super) const OPTIONS: &[&RequestOption] = &[&EFFORT, &THINKING, &DISPLAY, &SCHEMA, &SEARCH];
 
 const EFFORT: RequestOption = RequestOption {
     at: "/output_config/effort",
@@ -45,6 +45,13 @@ const SCHEMA: RequestOption = RequestOption {
     at: "/output_config/format",
     names: &["output_config.format", "structured outputs", "json_schema", "output_format"],
 };
+
+/// The hosted web search is the first of the tools, and the only one with a type.
+const SEARCH: RequestOption =
+    RequestOption { at: "/tools/0/type", names: &["web_search", "web_search_20250305", "web search"] };
+
+/// Searches that one answer may make. The server interrupts an answer after ten.
+const MAX_SEARCHES: u32 = 5;
 
 /// Builds the body. Prompt cache breakpoints are set at the end of the system prompt, which also
 /// covers the tools before it, and at the last two user messages: one reads the entry of the
@@ -82,7 +89,7 @@ pub(super) fn body(input: &BodyInput<'_>) -> Vec<u8> {
             .filter(|_| quirks.accepts(&SCHEMA))
             .map(|schema| OutputFormat { kind: "json_schema", schema }),
     };
-    let tools = tools(&request.tools);
+    let tools = tools(&request.tools, input.searches(&SEARCH));
     let body = Body {
         model,
         max_tokens,
@@ -156,9 +163,18 @@ pub(super) fn block(part: Part<'_>) -> Block<'_> {
     })
 }
 
-/// Returns the serialised tools, cached while the list is unchanged; `None` if there are none.
-fn tools(specs: &ToolSpecs) -> Option<Arc<Tools>> {
-    (!specs.is_empty()).then(|| specs.form(|specs| Tools(written(specs.iter().map(tool)))))
+/// Returns the serialised tools; `None` if there are none. Without the hosted search they are
+/// cached while the list is unchanged.
+fn tools(specs: &ToolSpecs, searches: bool) -> Option<Arc<Tools>> {
+    if specs.is_empty() {
+        return None;
+    }
+    if searches {
+        let search = HostedTool { kind: "web_search_20250305", name: "web_search", max_uses: MAX_SEARCHES };
+        let functions = specs.iter().map(|spec| Listed::Function(tool(spec)));
+        return Some(Arc::new(Tools(written(std::iter::once(Listed::Hosted(search)).chain(functions)))));
+    }
+    Some(specs.form(|specs| Tools(written(specs.iter().map(tool)))))
 }
 
 fn tool(spec: &ToolSpec) -> Tool<'_> {
@@ -277,6 +293,22 @@ impl CacheControl {
 /// The tools, serialised for this wire.
 #[derive(Serialize)]
 struct Tools(Box<RawValue>);
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Listed<'a> {
+    Hosted(HostedTool),
+    Function(Tool<'a>),
+}
+
+/// A tool that the server runs by itself.
+#[derive(Serialize)]
+struct HostedTool {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    name: &'static str,
+    max_uses: u32,
+}
 
 #[derive(Serialize)]
 struct Tool<'a> {

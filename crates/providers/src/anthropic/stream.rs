@@ -92,6 +92,11 @@ impl Fold for AnthropicFold {
         let stop = match self.stop.as_deref() {
             Some("max_tokens" | "model_context_window_exceeded") => ModelStop::MaxTokens,
             Some("refusal") => ModelStop::Refusal,
+            Some("pause_turn") => {
+                let text = "The provider interrupted a long answer; send a message to continue".to_owned();
+                sink.push(ModelEvent::Notice(text));
+                ModelStop::EndTurn
+            }
             _ if self.calls > 0 => ModelStop::ToolCalls,
             _ => ModelStop::EndTurn,
         };
@@ -221,6 +226,9 @@ impl AnthropicFold {
                     start.set("input", &input);
                 }
                 sink.push(ModelEvent::Other(wrap_own_form(WIRE, &start)));
+                if let Some(query) = searched(&start) {
+                    sink.push(ModelEvent::HostedSearch(query));
+                }
             }
         }
     }
@@ -242,6 +250,19 @@ impl AnthropicFold {
             sink.push(ModelEvent::Usage(self.usage));
         }
     }
+}
+
+/// Returns the query of a search that the server made by itself.
+fn searched(block: &Fields<'_>) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct Input {
+        query: String,
+    }
+    let is = |member: &str, expected: &str| block.get(member).is_some_and(|value| value.get() == expected);
+    if !is("type", "\"server_tool_use\"") || !is("name", "\"web_search\"") {
+        return None;
+    }
+    Some(serde_json::from_str::<Input>(block.get("input")?.get()).ok()?.query)
 }
 
 /// Returns the members of an object in the data of an event; empty if there is no such object.

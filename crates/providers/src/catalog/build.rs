@@ -119,6 +119,7 @@ impl Catalog {
             http: self.http.clone(),
             tuning: Tuning { idle, tries: options.attempts.tries, retry_delay: options.attempts.retry_delay },
             refused_options: self.refused_options.clone(),
+            hosted_search: options.vendors.hosted_search,
         })));
         Ok(if is_guided { Arc::new(GuidedModel::new(model)) } else { model })
     }

@@ -40,7 +40,7 @@ const SCHEMA: RequestOption = RequestOption {
 /// Builds the body. OpenAI's own server requires `max_completion_tokens` and accepts
 /// `prompt_cache_key`. All others accept `max_tokens`, and some reject unknown names.
 pub(super) fn body(input: &BodyInput<'_>) -> Vec<u8> {
-    let BodyInput { request, info, model, quirks, is_openai } = *input;
+    let BodyInput { request, info, model, quirks, is_openai, .. } = *input;
     let without_tools;
     let request = if quirks.no_tools && !request.tools.is_empty() {
         without_tools = tools_as_text::rewritten(request);
@@ -229,8 +229,9 @@ mod tests {
     fn openais_own_server_and_a_model_without_images_are_supported() {
         let request = ModelRequest { tools: ToolSpecs::default(), ..fixture::request("{}") };
         let (info, quirks) = (fixture::info(false), ModelQuirks::default());
-        let body =
-            body(&BodyInput { request: &request, info: &info, model: "m", quirks: &quirks, is_openai: true });
+        let (request, info, quirks) = (&request, &info, &quirks);
+        let (model, is_openai, hosted_search) = ("m", true, true);
+        let body = body(&BodyInput { request, info, model, quirks, is_openai, hosted_search });
         insta::assert_snapshot!(fixture::shown(&body, "messages"), @r#"
         max_completion_tokens = 4096
         messages: {"content":"Be brief.","role":"system"}

@@ -15,7 +15,7 @@ use std::{borrow::Cow, sync::Arc};
 
 /// The options that a request can leave out.
 pub(super) const OPTIONS: &[&RequestOption] =
-    &[&THINKING, &THOUGHTS, &LEVEL, &BUDGET, &MAX_TOKENS, &ANSWER_SCHEMA, &TOOL_SCHEMA];
+    &[&THINKING, &THOUGHTS, &LEVEL, &BUDGET, &MAX_TOKENS, &ANSWER_SCHEMA, &TOOL_SCHEMA, &SEARCH];
 
 const THINKING: RequestOption = RequestOption {
     at: "/generationConfig/thinkingConfig",
@@ -54,6 +54,19 @@ const TOOL_SCHEMA: RequestOption = RequestOption {
     names: &["parametersjsonschema", "parameters_json_schema"],
 };
 
+/// The hosted web search beside functions: models before version 3 do not have both.
+const SEARCH: RequestOption = RequestOption {
+    at: "/toolConfig/includeServerSideToolInvocations",
+    names: &[
+        "googlesearch",
+        "google_search",
+        "google search",
+        "includeserversidetoolinvocations",
+        "include_server_side_tool_invocations",
+        "built-in tools",
+    ],
+};
+
 /// The placeholder signature for a call that another model made: from version 3 on, a call without
 /// a signature is rejected (Google, "Thought signatures").
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
@@ -77,12 +90,17 @@ pub(super) fn body(input: &BodyInput<'_>) -> Vec<u8> {
     let limit = input.max_output();
     let schema = request.answer_schema.as_ref().filter(|_| quirks.accepts(&ANSWER_SCHEMA));
     let tools = tools(&request.tools, quirks.accepts(&TOOL_SCHEMA));
+    let searches = wants_signatures && input.searches(&SEARCH);
     let body = Body {
         system_instruction: Some(&request.system)
             .filter(|text| !text.trim().is_empty())
             .map(|text| Content { role: None, parts: vec![WirePart::text(text.as_str())] }),
         contents,
-        tools: tools.as_deref().map(|tools| [Declarations { function_declarations: &tools.0 }]),
+        tools: tools.as_deref().map(|tools| {
+            let search = searches.then_some(ToolEntry::Hosted { google_search: Empty {} });
+            std::iter::once(ToolEntry::Functions { function_declarations: &tools.0 }).chain(search).collect()
+        }),
+        tool_config: searches.then_some(ToolConfig { include_server_side_tool_invocations: true }),
         generation_config: Generation {
             max_output_tokens: quirks.accepts(&MAX_TOKENS).then_some(limit),
             thinking_config: thinking(request, info, model, limit, quirks),
@@ -268,7 +286,9 @@ struct Body<'a> {
     system_instruction: Option<Content<'a>>,
     contents: Vec<Content<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tools: Option<[Declarations<'a>; 1]>,
+    tools: Option<Vec<ToolEntry<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_config: Option<ToolConfig>,
     generation_config: Generation<'a>,
 }
 
@@ -336,9 +356,21 @@ enum Response<'a> {
 }
 
 #[derive(Serialize)]
+#[serde(untagged, rename_all_fields = "camelCase")]
+enum ToolEntry<'a> {
+    Functions { function_declarations: &'a RawValue },
+    Hosted { google_search: Empty },
+}
+
+/// An object without members.
+#[derive(Serialize)]
+struct Empty {}
+
+#[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Declarations<'a> {
-    function_declarations: &'a RawValue,
+struct ToolConfig {
+    /// Makes the server return its own calls and their results, so that they can be sent back.
+    include_server_side_tool_invocations: bool,
 }
 
 /// The tools, serialised for this wire.

@@ -11,7 +11,10 @@ use crate::{
 };
 use agent::{ModelCall, ModelError, ModelEvent, ModelStop, Reasoning, Usage};
 use event::{Event, FunctionCall, Part};
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{
+    Value,
+    value::{RawValue, to_raw_value},
+};
 
 /// The state of an answer.
 #[derive(Debug, Default)]
@@ -109,6 +112,7 @@ impl GeminiFold {
             self.close(sink);
             sink.count(raw.get().len());
             sink.push(ModelEvent::Other(wrap_own_form(WIRE, &[raw])));
+            searched(&part.tool_call).for_each(|query| sink.push(ModelEvent::HostedSearch(query)));
             return Ok(());
         };
         if part.thought != self.open.thought {
@@ -238,6 +242,13 @@ impl Open {
         let parts: Vec<&RawValue> = self.parts.iter().map(|part| &**part).collect();
         (self.text, Some(wrap_own_form(WIRE, &parts)))
     }
+}
+
+/// Returns the queries of a search that the server makes by itself.
+fn searched(call: &Value) -> impl Iterator<Item = String> {
+    let is_search = call["toolType"].as_str().is_some_and(|kind| kind.starts_with("GOOGLE_SEARCH"));
+    let queries = call["args"]["queries"].as_array().filter(|_| is_search);
+    queries.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned)
 }
 
 /// Extracts the tool name from the message about an unparsable call:

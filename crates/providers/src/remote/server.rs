@@ -21,6 +21,7 @@ pub(crate) struct Remote {
     pub(crate) http: Arc<Http>,
     pub(crate) tuning: Tuning,
     pub(crate) refused_options: Arc<RefusalMemory>,
+    pub(crate) hosted_search: bool,
 }
 
 impl Remote {
@@ -52,7 +53,8 @@ impl Remote {
         info.limits.max_output = info.limits.max_output.min(quirks.max_output.unwrap_or(u64::MAX));
         let model = &target.peer.model;
         let is_openai = target.is_openai();
-        let input = BodyInput { request, info: &info, model, quirks, is_openai };
+        let hosted_search = self.hosted_search;
+        let input = BodyInput { request, info: &info, model, quirks, is_openai, hosted_search };
         Bytes::from((target.format().body)(&input))
     }
 

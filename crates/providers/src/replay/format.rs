@@ -111,6 +111,10 @@ pub(super) enum Event {
     Other {
         opaque: String,
     },
+    /// Version 2.
+    HostedSearch {
+        query: String,
+    },
     /// Version 1 only.
     ToolCall {
         id: String,
@@ -207,6 +211,7 @@ impl Event {
                 Self::Call { id, name, arguments, opaque }
             }
             ModelEvent::Other(opaque) => Self::Other { opaque },
+            ModelEvent::HostedSearch(query) => Self::HostedSearch { query },
             ModelEvent::Usage(Usage { input, output, cache_read, cache_write, .. }) => {
                 Self::Usage { input, output, cache_read, cache_write }
             }
@@ -236,6 +241,7 @@ impl From<Event> for ModelEvent {
             Event::Call { id, name, arguments, opaque } => {
                 Self::ToolCall(ModelCall { provider_id: id, name, arguments, opaque })
             }
+            Event::HostedSearch { query } => Self::HostedSearch(query),
             Event::Other { opaque } => Self::Other(opaque),
             Event::ToolCall { id, name, arguments } => Self::call(id, name, &arguments),
             Event::MalformedToolCall { id, name, raw, error: _ } => {

@@ -14,7 +14,7 @@ use std::{borrow::Cow, sync::Arc};
 
 /// The options that a request can leave out.
 pub(super) const OPTIONS: &[&RequestOption] =
-    &[&EFFORT, &SUMMARY, &REASONING, &ENCRYPTED, &MAX_TOKENS, &CACHE_KEY, &SCHEMA];
+    &[&EFFORT, &SUMMARY, &REASONING, &ENCRYPTED, &MAX_TOKENS, &CACHE_KEY, &SCHEMA, &SEARCH];
 
 const EFFORT: RequestOption = RequestOption {
     at: "/reasoning/effort",
@@ -32,6 +32,9 @@ const MAX_TOKENS: RequestOption = RequestOption { at: "/max_output_tokens", name
 const CACHE_KEY: RequestOption = RequestOption { at: "/prompt_cache_key", names: &["prompt_cache_key"] };
 const SCHEMA: RequestOption =
     RequestOption { at: "/text/format", names: &["text.format", "json_schema", "response_format"] };
+
+/// The hosted web search is the first of the tools.
+const SEARCH: RequestOption = RequestOption { at: "/tools/0/type", names: &["web_search", "web search"] };
 
 /// Builds the body. Nothing is stored at the provider (`store: false`), so reasoning is returned
 /// encrypted and sent back with each request.
@@ -55,7 +58,7 @@ pub(super) fn body(input: &BodyInput<'_>) -> Vec<u8> {
         effort: quirks.effort(&EFFORT, request.reasoning_effort.as_deref(), &info.abilities.efforts),
         summary: quirks.accepts(&SUMMARY).then_some("auto"),
     };
-    let tools = tools(&request.tools);
+    let tools = tools(&request.tools, input.searches(&SEARCH));
     let body = Body {
         model,
         instructions: Some(request.system.as_str()).filter(|text| !text.trim().is_empty()),
@@ -92,9 +95,18 @@ pub(super) fn wire_part(part: Part<'_>) -> WirePart<'_> {
     }
 }
 
-/// Returns the serialised tools, cached while the list is unchanged; `None` if there are none.
-fn tools(specs: &ToolSpecs) -> Option<Arc<Tools>> {
-    (!specs.is_empty()).then(|| specs.form(|specs| Tools(written(specs.iter().map(tool)))))
+/// Returns the serialised tools; `None` if there are none. Without the hosted search they are
+/// cached while the list is unchanged.
+fn tools(specs: &ToolSpecs, searches: bool) -> Option<Arc<Tools>> {
+    if specs.is_empty() {
+        return None;
+    }
+    if searches {
+        let search = Listed::Hosted(HostedTool { kind: "web_search" });
+        let functions = specs.iter().map(|spec| Listed::Function(tool(spec)));
+        return Some(Arc::new(Tools(written(std::iter::once(search).chain(functions)))));
+    }
+    Some(specs.form(|specs| Tools(written(specs.iter().map(tool)))))
 }
 
 fn tool(spec: &ToolSpec) -> Tool<'_> {
@@ -199,6 +211,20 @@ pub(super) enum WirePart<'a> {
 /// The tools, serialised for this wire.
 #[derive(Serialize)]
 struct Tools(Box<RawValue>);
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Listed<'a> {
+    Hosted(HostedTool),
+    Function(Tool<'a>),
+}
+
+/// A tool that the server runs by itself.
+#[derive(Serialize)]
+struct HostedTool {
+    #[serde(rename = "type")]
+    kind: &'static str,
+}
 
 #[derive(Serialize)]
 struct Tool<'a> {

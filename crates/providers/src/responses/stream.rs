@@ -11,7 +11,7 @@ use crate::{
 };
 use agent::{ModelCall, ModelEvent, ModelStop, Reasoning, Usage};
 use event::{Ended, Event, Item};
-use serde_json::value::RawValue;
+use serde_json::{Value, value::RawValue};
 
 /// The state of an answer.
 #[derive(Debug, Default)]
@@ -118,6 +118,10 @@ impl ResponsesFold {
                 }
                 sink.push(ModelEvent::TextDone(Some(wrap_own_form(WIRE, raw))));
             }
+            Item::WebSearchCall { action } => {
+                sink.push(ModelEvent::Other(wrap_own_form(WIRE, raw)));
+                queries(&action).for_each(|query| sink.push(ModelEvent::HostedSearch(query)));
+            }
             Item::Other => sink.push(ModelEvent::Other(wrap_own_form(WIRE, raw))),
         }
         Ok(())
@@ -145,6 +149,13 @@ impl ResponsesFold {
         };
         Ok(())
     }
+}
+
+/// Returns the queries of a search; opening a page has none.
+fn queries(action: &Value) -> impl Iterator<Item = String> {
+    let listed = action["queries"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let single = action.get("query").filter(|_| listed.is_empty());
+    listed.iter().chain(single).filter_map(Value::as_str).map(str::to_owned)
 }
 
 fn join(parts: &[event::TextPart]) -> Option<String> {

@@ -9,6 +9,7 @@ mod echo;
 mod exchange;
 mod faker;
 mod gemini;
+mod hosted_search;
 mod learned;
 mod lister;
 mod mangled;

@@ -100,6 +100,7 @@ pub(crate) fn show(items: &[Result<ModelEvent, ModelError>]) -> String {
                     usage.input, usage.output, usage.cache_read, usage.cache_write
                 ),
             ),
+            Ok(ModelEvent::HostedSearch(query)) => ("search", query.clone()),
             Ok(ModelEvent::Notice(text)) => ("notice", text.clone()),
             Ok(ModelEvent::Alive) => ("alive", String::new()),
             Ok(ModelEvent::Stop(stop)) => ("stop", format!("{stop:?}")),

@@ -3,6 +3,7 @@
 use super::{Value, ValueError};
 use crate::limits::IDLE_TIMEOUT_MAX;
 use crate::options::Options;
+use ::integrations::WebUrl;
 use agent::PermissionRule;
 use std::time::Duration;
 
@@ -53,6 +54,21 @@ pub(super) fn checked(
 ) -> Result<Vec<String>, ValueError> {
     names.iter().try_for_each(|name| check(name)).map_err(ValueError::Invalid)?;
     Ok(names)
+}
+
+/// Parses hosts, in the form in which a URL has them.
+pub(super) fn hosts(value: &Value) -> Result<Vec<String>, ValueError> {
+    let host = |text: &String| {
+        // A colon separates a port, except within the brackets of an IPv6 address.
+        let is_address = text.starts_with('[') && text.ends_with(']');
+        let others = |c: char| c.is_whitespace() || "/@?#\\".contains(c) || (c == ':' && !is_address);
+        let url = WebUrl::parse(&format!("http://{text}/")).ok().filter(|_| !text.contains(others));
+        url.map(|url| url.host().to_owned()).ok_or_else(|| ValueError::Unexpected {
+            expected: "a host without scheme and port, such as localhost or 10.0.0.5",
+            given: format!("{text:?}"),
+        })
+    };
+    value.texts()?.iter().map(host).collect()
 }
 
 /// Checks a model's full id.

@@ -1,11 +1,11 @@
 //! Every setting. `about` describes them, in the same order.
 
 use super::checks::{
-    checked, megabytes, model, offers_no_more, order_of_mode, order_of_permission, rules, silence,
+    checked, hosts, megabytes, model, offers_no_more, order_of_mode, order_of_permission, rules, silence,
 };
 use super::{InProject, Key, Value, ValueError};
 use crate::limits::HOOK_TIMEOUT_MAX;
-use crate::options::{AskLoginShell, Network, Terminal, Tools};
+use crate::options::{AskLoginShell, Network, SearchChoice, Terminal, Tools};
 use ::mcp::{Offered, server_name};
 use ::providers::Wire;
 use agent::{Answer, CallsAsText, HookEvent, ToolProfile, check_tool_name, check_tool_pattern};
@@ -19,6 +19,7 @@ const PATHS: &str = "a project must not widen what may be touched without asking
 const HOOKS: &str = "a project must not run commands of its own";
 const SERVERS: &str = "a project must not say what servers may do without asking";
 const SERVICES: &str = "a project must not say which services are called in your name";
+const WEB: &str = "a project must not choose who gets your searches, or open local hosts";
 const SHELL: &str = "a project must not choose which programs are found";
 const TOOLS: &str = "a project must not choose which tools models get";
 const SUBAGENTS: &str = "a project must not choose how much runs at a time, and for how long";
@@ -206,6 +207,21 @@ pub(crate) const KEYS: &[Key] = &[
         name: "integrations.NAME.permissions.write",
         in_project: InProject::WhenTrusted(SERVICES),
         set: |o, name, v| Ok(o.integration(name)?.write = Some(v.one_of(&Answer::ALL)?)),
+    },
+    Key {
+        name: "web.local_hosts",
+        in_project: InProject::WhenTrusted(WEB),
+        set: |o, _, v| Ok(o.integrations.web.local_hosts.extend(hosts(v)?)),
+    },
+    Key {
+        name: "web.search.provider",
+        in_project: InProject::WhenTrusted(WEB),
+        set: |o, _, v| Ok(o.integrations.web.search = v.one_of(&SearchChoice::ALL)?),
+    },
+    Key {
+        name: "web.search.url",
+        in_project: InProject::WhenTrusted(WEB),
+        set: |o, _, v| Ok(o.integrations.web.search_url = Some(v.url()?)),
     },
     Key {
         name: "hooks.NAME.on",

@@ -91,6 +91,7 @@ pub(crate) fn resolve(layers: Layers<'_>) -> Result<Resolved, ConfigError> {
     complete(&options)?;
     variables::apply(&mut options, layers.environment, layers.keys)?;
     apply_flags(&mut options, layers.flags);
+    options.providers.hosted_search = options.allows_hosted_search();
     if options.commands.network == Network::AllowList {
         notices.push(NO_ALLOW_LIST.to_owned());
     }

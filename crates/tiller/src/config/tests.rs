@@ -365,3 +365,24 @@ fn every_environment_variable_is_documented() {
         assert!(DOCUMENT.contains(&format!("| `{variable}` | `{key}` |")), "{variable} is not documented");
     }
 }
+
+#[test]
+fn a_rule_about_searches_turns_the_hosted_search_off() {
+    for (more, expected) in [
+        ("", true),
+        ("[tools]\ndenied_tools = ['web_search']", false),
+        ("[permissions]\ndeny = ['web_search']", false),
+        ("[permissions]\nask = ['web_*']", false),
+        ("[permissions]\ndeny = ['web_fetch(domain:evil.example)', 'bash']", true),
+    ] {
+        let user = format!("[web.search]\nprovider = 'hosted'\n{more}");
+        let options = options(Case { user: &user, ..Case::default() });
+        assert_eq!(options.providers.hosted_search, expected, "{more}");
+        assert_eq!(options.integrations.web.resolved().search, None, "{more}");
+    }
+    assert!(
+        !options(Case { user: "[web.search]\nprovider = 'brave'", ..Case::default() })
+            .providers
+            .hosted_search
+    );
+}

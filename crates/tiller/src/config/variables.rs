@@ -6,6 +6,8 @@ use crate::{
     keys::StoredKeys,
     options::{Options, Secret},
 };
+use ::integrations::SearchProvider;
+use std::collections::BTreeMap;
 
 /// Environment variables that set a setting, with the setting's name.
 pub(crate) const VARIABLES: &[(&str, &str)] = &[
@@ -57,5 +59,15 @@ pub(super) fn apply(
         let key = environment.get(&provider.api_key_env).or(other.flatten()).map(Secret::new);
         provider.api_key = key.or_else(|| stored.of(name));
     }
+    options.integrations.web.keys = search_keys(environment, stored);
     Ok(())
+}
+
+/// Returns the keys of search providers.
+fn search_keys(environment: &Environment, stored: &StoredKeys) -> BTreeMap<&'static str, Secret> {
+    let key = |(id, provider): (&'static str, SearchProvider)| {
+        let key = environment.get(provider.key_variable()?).map(Secret::new);
+        Some((id, key.or_else(|| stored.of_search(id))?))
+    };
+    SearchProvider::ALL.into_iter().filter_map(key).collect()
 }

@@ -8,7 +8,7 @@ use crate::{
     options::{NO_ALLOW_LIST, Network, Options},
     screen,
     sessions::health::{self, Sessions},
-    wiring,
+    web, wiring,
 };
 use anyhow::Result;
 use model::ModelHealth;
@@ -40,7 +40,7 @@ pub(crate) async fn run(subject: Subject<'_>, args: &DoctorArgs) -> Result<Exit>
         return Ok(code);
     }
     let options = subject.options;
-    let Report { support, sessions, model, notices, issues, next_commands } = &report;
+    let Report { support, sessions, model, web, notices, issues, next_commands } = &report;
     writeln!(stdout, "tiller {}", env!("CARGO_PKG_VERSION"))?;
     writeln!(stdout, "config     {}", options.directories.config)?;
     writeln!(stdout, "data       {}", options.directories.data)?;
@@ -53,6 +53,7 @@ pub(crate) async fn run(subject: Subject<'_>, args: &DoctorArgs) -> Result<Exit>
         options.commands.network.id()
     )?;
     writeln!(stdout, "kernel     {}", kernel(*support, IS_LINUX))?;
+    writeln!(stdout, "web        {}", web.line())?;
     for (name, key, base) in providers(options) {
         let key = if key { "key set" } else { "no key" };
         writeln!(stdout, "{name:<10} {key}, {}", base.as_deref().unwrap_or("the vendor's own address"))?;
@@ -77,6 +78,7 @@ struct Report {
     support: SandboxSupport,
     sessions: Sessions,
     model: ModelHealth,
+    web: web::Status,
     notices: Vec<String>,
     issues: Vec<String>,
     next_commands: Vec<String>,
@@ -92,13 +94,21 @@ impl Report {
         let settings = subject
             .settings_problem
             .map(|problem| format!("the settings are invalid, and this report ignores them: {problem}"));
-        let issues = settings.into_iter().chain(network).chain(sessions.problems.iter().cloned());
+        let web = web::Status::of(options);
+        let issues = settings
+            .into_iter()
+            .chain(network)
+            .chain(web.problem.clone())
+            .chain(sessions.problems.iter().cloned());
         let mut next_commands = Vec::new();
         if subject.settings_problem.is_some() {
             next_commands.push("tiller config list".to_owned());
         }
         if !sessions.problems.is_empty() {
             next_commands.push("tiller sessions repair --check".to_owned());
+        }
+        if web.problem.is_some() {
+            next_commands.push("tiller web status".to_owned());
         }
         next_commands.extend(model.next_commands.iter().cloned());
         Self {
@@ -107,12 +117,13 @@ impl Report {
             support,
             sessions,
             model,
+            web,
             next_commands,
         }
     }
 
     fn as_json(&self, options: &Options) -> Value {
-        let Self { support, sessions, model, notices, issues, next_commands } = self;
+        let Self { support, sessions, model, web, notices, issues, next_commands } = self;
         let providers = providers(options);
         json!({
             "success": issues.is_empty(),
@@ -132,6 +143,7 @@ impl Report {
             },
             "paths": { "config": options.directories.config.as_str(), "data": options.directories.data.as_str(), "cache": options.directories.cache.as_str() },
             "providers": providers.iter().map(|(name, key, base)| json!({ "name": name, "key": key, "base_url": base })).collect::<Vec<_>>(),
+            "web": web.to_json(),
             "sessions": sessions.as_json(),
             "notices": notices.iter().chain(&model.notes).collect::<Vec<_>>(),
             "issues": issues,

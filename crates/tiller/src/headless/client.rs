@@ -2,7 +2,8 @@
 
 use super::output::Output;
 use crate::streams;
-use agent::{Client, PermissionOutcome, PermissionRequest, SessionEvent};
+use ::integrations::WebUrl;
+use agent::{Client, PermissionOutcome, PermissionRequest, PermissionRule, SessionEvent};
 use async_trait::async_trait;
 use std::{
     io::Write,
@@ -59,15 +60,25 @@ pub(crate) fn with<T>(
 }
 
 fn denial(request: &PermissionRequest) -> String {
-    // Without a grant label no permission can be remembered, so the call asks in every mode.
-    let advice = match request.grant_label.is_empty() {
-        true => {
+    let advice = match fetch_rule(request) {
+        Some(rule) => format!("To allow it, add {rule} to the setting permissions.allow."),
+        // Without a grant label no permission can be remembered, so the call asks in every mode.
+        None if request.grant_label.is_empty() => {
             "It needs approval in every mode, so --yolo does not allow it: run it yourself, or allow it with the setting permissions.allow."
+                .to_owned()
         }
-        false => {
+        None => {
             "To allow it, pass --permission-mode prometheus (or --yolo), or set tools.default_permission_mode."
+                .to_owned()
         }
     };
     let (title, question) = (&request.description.title, request.question.trim_end());
     format!("{title} was denied: {question} No user can approve it in a headless run. {advice}")
+}
+
+/// Returns the rule that allows the host of a fetch, if the request is about one.
+fn fetch_rule(request: &PermissionRequest) -> Option<String> {
+    let url = request.raw_input.get("url").filter(|_| request.name == "web_fetch")?.as_str()?;
+    let rule = format!("web_fetch(domain:{})", WebUrl::parse(url).ok()?.host());
+    rule.parse::<PermissionRule>().ok().map(|rule| rule.to_string())
 }

@@ -131,7 +131,8 @@ impl CommandContext<'_> {
     }
 }
 
-fn stdin() -> Result<String> {
+/// Reads all of stdin.
+pub(crate) fn read_stdin() -> Result<String> {
     let mut bytes = Vec::new();
     std::io::stdin().lock().take(STDIN_BYTES + 1).read_to_end(&mut bytes).context("stdin cannot be read")?;
     if bytes.len() as u64 > STDIN_BYTES {

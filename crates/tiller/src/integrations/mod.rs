@@ -12,15 +12,15 @@ mod settings;
 
 pub(crate) use accounts::{Change, StoredAccounts};
 pub(crate) use advice::AccountAdvice;
-pub(crate) use commands::run;
+pub(crate) use commands::{read_stdin, run};
 pub(crate) use functions::{IntegrationFunctions, NativeTools, switches, tools_of};
+pub(crate) use report::Report;
 pub(crate) use settings::Store;
 
 use crate::{environment::Environment, options::Options, secrets::Values, wiring};
-use ::integrations::{AddressGuard, Call, Caller, Catalogue, Client, IntegrationTool, Network};
+use ::integrations::{Call, Caller, Catalogue, IntegrationTool};
 use agent::{AnyTool as _, Refusal};
 use library::Library;
-use providers::HttpClients;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use system::{AbsPath, System};
@@ -39,13 +39,7 @@ impl Integrations {
         let directories = &options.directories;
         let values = Values::new(environment.clone(), system.clone(), directories);
         let accounts = Arc::new(StoredAccounts::new(values, system.clone(), directories));
-        let clients =
-            [Network::Public, Network::Private].map(|n| HttpClients::resolving(AddressGuard::new(n)));
-        let http = move |url: &str, network: Network| -> Result<Client, String> {
-            let [public, private] = &clients;
-            if network == Network::Public { public.client(url) } else { private.client(url) }
-        };
-        let caller = Caller::new(Arc::new(http), accounts.clone(), environment.redactor().clone());
+        let caller = Caller::new(wiring::guarded_clients(), accounts.clone(), environment.redactor().clone());
         Arc::new(Self {
             library: Library::new(system, directories),
             accounts,

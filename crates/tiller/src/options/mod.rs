@@ -2,8 +2,10 @@
 //! variables and flags.
 
 mod providers;
+mod web;
 
 pub(crate) use providers::{BUILT_IN, Provider, ProviderNameError, Providers, Secret};
+pub(crate) use web::{SearchChoice, Web};
 
 use crate::limits::HOOK_TIMEOUT;
 use ::integrations::{Permission, Permissions, Switches, integration_name};
@@ -125,13 +127,15 @@ impl Default for HookOptions {
     }
 }
 
-/// Services whose functions can be called. Their permissions are part of the rules.
+/// Services whose functions can be called, and the web. Their permissions are part of the rules.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Integrations {
     /// Whether models get the functions as tools of their own, not only through scripts.
     pub(crate) native_tools: bool,
     /// Which integrations are enabled or disabled, by name.
     pub(crate) enabled: BTreeMap<String, bool>,
+    /// Fetching pages and searching.
+    pub(crate) web: Web,
 }
 
 /// The network access of sandboxed commands, in order of strictness.
@@ -152,6 +156,9 @@ impl Network {
         Self::ALL.iter().find(|(_, network)| *network == self).map_or("", |(id, _)| id)
     }
 }
+
+/// The tool for searches of the web.
+const WEB_SEARCH: &str = "web_search";
 
 /// The notice for users who configure an allow list.
 pub(crate) const NO_ALLOW_LIST: &str = "an allow list of hosts cannot be enforced for commands, so the network is off for them; set sandbox.network to \"off\" or \"on\"";
@@ -260,6 +267,22 @@ impl Options {
             switches.each.entry(name.clone()).or_default().enabled = *enabled;
         }
         switches
+    }
+
+    /// Returns every key that is sent to a provider of models or searches.
+    pub(crate) fn keys(&self) -> Vec<String> {
+        let search = self.integrations.web.keys.values().map(|key| key.reveal().to_owned());
+        self.providers.keys().into_iter().chain(search).collect()
+    }
+
+    /// Returns whether models may use the web search that their vendor hosts. No call passes the
+    /// gate then, so a rule that denies the tool or asks about it applies here.
+    pub(crate) fn allows_hosted_search(&self) -> bool {
+        let PermissionOptions { denied_tools, rules, .. } = &self.permissions;
+        let restricts = rules.deny.iter().chain(&rules.ask).any(|rule| rule.is_about_all_of(WEB_SEARCH));
+        self.integrations.web.search == SearchChoice::Hosted
+            && !restricts
+            && !denied_tools.iter().any(|tool| tool == WEB_SEARCH)
     }
 
     /// Appends to the text that is added to the system prompt.

@@ -25,6 +25,8 @@ pub(crate) struct Providers {
     pub(crate) silence: Option<Duration>,
     /// How many tools models get; chosen by the size of the model if `None`.
     pub(crate) tool_profile: Option<ToolProfile>,
+    /// Whether models may use the web search that their vendor hosts.
+    pub(crate) hosted_search: bool,
 }
 
 /// A model provider.
@@ -55,6 +57,7 @@ impl Default for Providers {
             local: LocalOptions::default(),
             silence: None,
             tool_profile: None,
+            hosted_search: false,
         }
     }
 }

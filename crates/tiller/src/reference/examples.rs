@@ -80,6 +80,23 @@ pub(super) const EXAMPLES: &[(&str, &[&str])] = &[
     ("tiller mcp secret unset", &["tiller mcp secret unset mcp.github.env.GITHUB_TOKEN"]),
     ("tiller mcp import", &["tiller mcp import ~/.cursor/mcp.json"]),
     ("tiller mcp export", &["tiller mcp export"]),
+    (
+        "tiller web fetch",
+        &["tiller web fetch https://docs.rs/serde", "tiller web fetch https://docs.rs/serde --raw"],
+    ),
+    (
+        "tiller web search",
+        &["tiller web search rust edition 2024", "tiller web search serde derive --domain docs.rs --json"],
+    ),
+    ("tiller web status", &["tiller web status"]),
+    ("tiller web doctor", &["tiller web doctor"]),
+    (
+        "tiller web configure",
+        &[
+            "tiller web configure brave --key-stdin < key.txt",
+            "tiller web configure searxng --url http://localhost:8888",
+        ],
+    ),
     ("tiller integrations", &["tiller integrations plane list_projects --workspace_slug=team"]),
     ("tiller integrations list", &["tiller integrations list", "tiller integrations list plane"]),
     ("tiller integrations status", &["tiller integrations status"]),

@@ -77,6 +77,7 @@ fn takes(takes: Takes) -> String {
         Takes::List(Item::Rule) => "a list of rules: `TOOL` or `TOOL(PATTERN)`".to_owned(),
         Takes::List(Item::Variable) => "a list of names of environment variables".to_owned(),
         Takes::List(Item::Url) => "a list of URLs".to_owned(),
+        Takes::List(Item::Host) => "a list of hosts, without scheme and port".to_owned(),
         Takes::List(Item::Argument) => "a list: a program and its arguments".to_owned(),
         Takes::List(Item::Word(words)) => format!("a list of {}", one_of(words)),
     }

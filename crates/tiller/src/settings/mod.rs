@@ -189,7 +189,7 @@ impl Settings {
         notices.extend(unread.map(|error| {
             format!("{error}; no stored key is available until it is repaired: correct it, or move it away and run `tiller setup`")
         }));
-        self.environment.redactor().learn(options.providers.keys());
+        self.environment.redactor().learn(options.keys());
         let session = Arc::new(wiring::sessions(&options, directory, trusted_hooks));
         Ok(Snapshot { options, session, notices, effective })
     }

@@ -14,7 +14,7 @@ pub(crate) const IN_TERMINAL: [&str; 2] = ["sandbox", "run"];
 
 /// Creates the local system for these options.
 pub(crate) fn local_system(options: &Options) -> Arc<dyn System> {
-    local(options.commands.keep_variables.clone(), options.providers.keys(), options.commands.login.clone())
+    local(options.commands.keep_variables.clone(), options.keys(), options.commands.login.clone())
 }
 
 /// Creates the local system. Commands get no variable with one of `secret_values`, and none with a

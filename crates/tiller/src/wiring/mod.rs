@@ -1,10 +1,12 @@
 //! Chooses the implementation behind each trait. The constructors of the other crates are called
 //! here and in the files of this directory.
 
+mod clients;
 mod local;
 mod models;
 mod sessions;
 
+pub(crate) use clients::guarded_clients;
 pub(crate) use local::{IN_TERMINAL, LAUNCHER, local, local_system};
 pub(crate) use models::{catalog, reconfigure};
 pub(crate) use sessions::{TrustedHooks, outside, sessions};

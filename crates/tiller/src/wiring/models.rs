@@ -51,6 +51,7 @@ fn vendors(options: &Options) -> VendorsOptions {
         openai: vendor(&options.providers.openai),
         anthropic: vendor(&options.providers.anthropic),
         gemini: vendor(&options.providers.gemini),
+        hosted_search: options.providers.hosted_search,
         custom: custom.iter().map(|(name, provider)| (name.clone(), vendor(provider))).collect(),
     }
 }

@@ -65,3 +65,4 @@ mod uploads;
 mod usage;
 mod version_2;
 mod web;
+mod web_tools;

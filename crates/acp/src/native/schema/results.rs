@@ -394,6 +394,8 @@ pub(super) struct Report {
     sandbox: Map<String, Value>,
     paths: BTreeMap<String, String>,
     providers: Vec<Map<String, Value>>,
+    /// Whether the web can be searched, and the local hosts that may be fetched from.
+    web: Map<String, Value>,
     /// The database of all sessions, and remains of earlier damage to it.
     sessions: Map<String, Value>,
     notices: Vec<String>,

@@ -2,7 +2,7 @@
 
 use agent::Usage;
 use serde::Deserialize;
-use serde_json::value::RawValue;
+use serde_json::{Value, value::RawValue};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -42,6 +42,9 @@ pub(super) struct Part<'a> {
     pub(super) thought_signature: Option<String>,
     #[serde(borrow, default, alias = "function_call")]
     pub(super) function_call: Option<FunctionCall<'a>>,
+    /// A call of a tool that the server runs by itself.
+    #[serde(default, alias = "tool_call")]
+    pub(super) tool_call: Value,
 }
 
 #[derive(Deserialize)]

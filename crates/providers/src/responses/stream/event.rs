@@ -2,7 +2,7 @@
 
 use agent::Usage;
 use serde::Deserialize;
-use serde_json::value::RawValue;
+use serde_json::{Value, value::RawValue};
 use std::borrow::Cow;
 
 #[derive(Deserialize)]
@@ -36,6 +36,10 @@ pub(super) enum Item {
     Message {
         #[serde(default)]
         content: Vec<TextPart>,
+    },
+    WebSearchCall {
+        #[serde(default)]
+        action: Value,
     },
     #[serde(other)]
     Other,

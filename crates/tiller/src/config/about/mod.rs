@@ -68,6 +68,8 @@ pub(crate) enum Item {
     Variable,
     /// An `http://` or `https://` URL.
     Url,
+    /// The name or the address of a host.
+    Host,
     /// A word of a command line.
     Argument,
     /// One of these words.

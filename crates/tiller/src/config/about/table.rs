@@ -184,6 +184,26 @@ pub(super) const ABOUT: &[About] = &[
         text: "Permission of its other functions.",
     },
     About {
+        name: "web.local_hosts",
+        takes: Takes::List(Item::Host),
+        default: DefaultValue::EmptyList,
+        text: "Hosts on this machine or in a private network that `web_fetch` may \
+               [fetch from](web.md#local-hosts). Layers add up.",
+    },
+    About {
+        name: "web.search.provider",
+        takes: Takes::Word(&["off", "brave", "tavily", "searxng", "hosted"]),
+        default: DefaultValue::Text("off"),
+        text: "Who is asked by [`web_search`](web.md#searching). Without a provider models do not \
+               have the tool. `hosted`: the model's vendor searches by itself, where it can.",
+    },
+    About {
+        name: "web.search.url",
+        takes: Takes::Url,
+        default: DefaultValue::Described("the provider's own"),
+        text: "The address of the search provider; SearXNG needs one.",
+    },
+    About {
         name: "hooks.NAME.on",
         takes: Takes::Word(&["before_tool", "after_tool", "prompt", "stop"]),
         default: DefaultValue::Required,

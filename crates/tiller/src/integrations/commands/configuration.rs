@@ -1,6 +1,6 @@
 //! Configures integrations: accounts, permissions, enabled or not.
 
-use super::{CommandContext, stdin};
+use super::{CommandContext, read_stdin};
 use crate::{
     args::{Configure, SettingsScope, Word},
     config::{self, Flags},
@@ -41,12 +41,12 @@ impl CommandContext<'_> {
         }
         let field = configure.stdin.clone().or_else(|| configure.api_key_stdin.then(|| "api_key".to_owned()));
         if let Some(field) = field {
-            let value = stdin()?.trim_end_matches(['\n', '\r']).to_owned();
+            let value = read_stdin()?.trim_end_matches(['\n', '\r']).to_owned();
             anyhow::ensure!(!value.is_empty(), "the value on stdin is empty");
             change.insert(field, Some(value));
         }
         if configure.stdin_json {
-            let given: Value = serde_json::from_str(&stdin()?).context("stdin is not a JSON object")?;
+            let given: Value = serde_json::from_str(&read_stdin()?).context("stdin is not a JSON object")?;
             for (field, value) in given.as_object().context("stdin is not a JSON object")? {
                 let value = value.as_str().with_context(|| format!("the field {field} is not text"))?;
                 change.insert(field.clone(), Some(value.to_owned()));

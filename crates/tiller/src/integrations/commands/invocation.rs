@@ -1,6 +1,6 @@
 //! Calls a function from the command line.
 
-use super::{CommandContext, stdin};
+use super::{CommandContext, read_stdin};
 use crate::{
     args::OneFunction,
     integrations::{
@@ -17,7 +17,7 @@ impl CommandContext<'_> {
     pub(super) async fn call(&self, name: &str, words: &[String]) -> Result<Report> {
         let (integration, function) = self.function(name).await?;
         let CallLine { given, account, force, dry_run, help, .. } =
-            call_line::read(words, &function, &mut stdin)?;
+            call_line::read(words, &function, &mut read_stdin)?;
         if help {
             return self.docs(&OneFunction { name: name.to_owned(), common: Default::default() }).await;
         }

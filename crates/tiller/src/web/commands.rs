@@ -1,0 +1,189 @@
+//! The commands of `tiller web`.
+
+use super::Status;
+use crate::{
+    args::{SearchWord, WebCommand, WebConfigure, WebSearchArgs},
+    config,
+    environment::Environment,
+    exit::{Exit, PrintedError, usage},
+    integrations::{Report, Store, read_stdin},
+    keys::search_secret_name,
+    options::{Options, SearchChoice},
+    secrets::Values,
+    wiring,
+};
+use ::integrations::{Domains, Fetch, Fetched, Search, Web, WebTools, WebUrl};
+use agent::AnyTool;
+use anyhow::{Result, anyhow, bail};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use system::AbsPath;
+
+struct CommandContext<'a> {
+    options: &'a Options,
+    environment: &'a Environment,
+    cwd: &'a AbsPath,
+    web: Arc<Web>,
+}
+
+/// Runs the command and prints its report.
+pub(crate) async fn run(
+    options: &Options,
+    environment: &Environment,
+    cwd: &AbsPath,
+    command: WebCommand,
+) -> Result<Exit> {
+    let json = wants_json(&command);
+    let context = CommandContext { options, environment, cwd, web: super::state(environment) };
+    let report = match context.carry_out(command).await {
+        Ok(report) => report,
+        Err(error) if json => Report::of(&error),
+        Err(error) => {
+            let text = environment.redactor().redact(&format!("{error:#}"));
+            return Err(PrintedError { exit: Exit::of(&error), text }.into());
+        }
+    };
+    report.print(json, environment.redactor())
+}
+
+fn wants_json(command: &WebCommand) -> bool {
+    match command {
+        WebCommand::Fetch { common, .. } | WebCommand::Status(common) | WebCommand::Doctor(common) => {
+            common.json
+        }
+        WebCommand::Search(search) => search.common.json,
+        WebCommand::Configure(configure) => configure.common.json,
+    }
+}
+
+impl CommandContext<'_> {
+    async fn carry_out(&self, command: WebCommand) -> Result<Report> {
+        match command {
+            WebCommand::Fetch { url, raw, .. } => self.fetch(&url, raw).await,
+            WebCommand::Search(search) => self.search(&search).await,
+            WebCommand::Status(_) => Ok(self.status(false)),
+            WebCommand::Doctor(_) => Ok(self.status(true)),
+            WebCommand::Configure(configure) => self.configure(&configure).await,
+        }
+    }
+
+    fn status(&self, fails: bool) -> Report {
+        let status = Status::of(self.options);
+        Report::new(status.to_json(), status.text()).failed(fails && status.problem.is_some())
+    }
+
+    async fn fetch(&self, url: &str, raw: bool) -> Result<Report> {
+        let url = WebUrl::parse(url).map_err(|error| usage(error.to_string()))?;
+        let [tool, _] = self.tools();
+        self.check(tool.as_ref(), json!({ "url": url.as_str() })).await?;
+        let fetched = self.web.fetch(&Fetch { url, raw }, &self.options.integrations.web.resolved()).await?;
+        let page = match fetched {
+            Fetched::Page(page) => page,
+            Fetched::Elsewhere { from, to, .. } => bail!(
+                "{} redirects to another server, which was not contacted: {}",
+                from.as_str(),
+                to.as_str()
+            ),
+        };
+        let json = json!({
+            "url": page.url.as_str(),
+            "title": page.title,
+            "media_type": page.media,
+            "text": page.text,
+            "whole": page.is_whole,
+        });
+        Ok(Report::new(json, format!("{}\n", page.text.trim_end())))
+    }
+
+    async fn search(&self, given: &WebSearchArgs) -> Result<Report> {
+        if self.options.integrations.web.search == SearchChoice::Hosted {
+            bail!(
+                "with web.search.provider = \"hosted\" only models search; choose another provider with `tiller web configure`"
+            );
+        }
+        let [_, tool] = self.tools();
+        let query = given.query.join(" ");
+        self.check(tool.as_ref(), json!({ "query": query })).await?;
+        let domains = |names: &[String]| Domains::parse(names).map_err(usage);
+        let search = Search {
+            query,
+            limit: given.limit,
+            allowed_domains: domains(&given.allowed)?,
+            blocked_domains: domains(&given.blocked)?,
+        };
+        let found = self.web.search(&search, &self.options.integrations.web.resolved()).await?;
+        let rows: Vec<_> = found
+            .iter()
+            .map(|found| json!({ "title": found.title, "url": found.url, "snippet": found.snippet }))
+            .collect();
+        let lines =
+            found.iter().map(|found| format!("{}\n  {}\n  {}\n", found.title, found.url, found.snippet));
+        let text = if found.is_empty() { "no results\n".to_owned() } else { lines.collect() };
+        Ok(Report::new(json!({ "query": search.query, "results": rows }), text))
+    }
+
+    fn tools(&self) -> [Arc<dyn AnyTool>; 2] {
+        WebTools::direct(&self.web, self.options.integrations.web.resolved())
+    }
+
+    /// Checks the rules. The user typed the command, so nothing needs approval; denials apply.
+    async fn check(&self, tool: &dyn AnyTool, arguments: Value) -> Result<()> {
+        let call = tool.parse(arguments).map_err(|error| usage(error.to_string()))?;
+        let outside = wiring::outside(self.options, self.cwd, true);
+        outside.check_call(tool, call.as_ref()).await.map_err(|refusal| anyhow!("{refusal}"))?;
+        Ok(())
+    }
+
+    async fn configure(&self, given: &WebConfigure) -> Result<Report> {
+        let name = match given.provider {
+            SearchWord::Off => "off",
+            SearchWord::Brave => "brave",
+            SearchWord::Tavily => "tavily",
+            SearchWord::Searxng => "searxng",
+            SearchWord::Hosted => "hosted",
+        };
+        self.change_key(name, given).await?;
+        let directories = &self.options.directories;
+        let path = match given.scope.project {
+            true => config::project_path(self.cwd),
+            false => config::user_path(directories),
+        };
+        let store = Store { system: wiring::local_system(self.options), directories, path: path.clone() };
+        store.set("web.search.provider", &json!(name)).await?;
+        if let Some(url) = &given.url {
+            store.set("web.search.url", &json!(url)).await?;
+        }
+        let text = format!("web.search.provider = \"{name}\" in {path}\n");
+        Ok(Report::new(
+            json!({ "provider": name, "path": path.as_str(), "key_stored": given.key_stdin }),
+            text,
+        ))
+    }
+
+    /// Stores or removes the provider's key.
+    async fn change_key(&self, name: &str, given: &WebConfigure) -> Result<()> {
+        if !given.key_stdin && !given.forget_key {
+            return Ok(());
+        }
+        let choice = SearchChoice::ALL.iter().find(|(id, _)| *id == name).map(|(_, choice)| *choice);
+        let needs_key =
+            matches!(choice, Some(SearchChoice::Provider(provider)) if provider.key_variable().is_some());
+        if !needs_key {
+            return Err(usage(format!("the search provider {name} has no key")));
+        }
+        let system = wiring::local_system(self.options);
+        let values = Values::new(self.environment.clone(), system, &self.options.directories);
+        let mut secrets = values.secrets().await?;
+        if given.key_stdin {
+            let key = read_stdin()?.trim_end_matches(['\n', '\r']).to_owned();
+            if key.is_empty() {
+                return Err(usage("the key on stdin is empty"));
+            }
+            self.environment.redactor().learn([key.clone()]);
+            secrets.insert(search_secret_name(name), key);
+        } else {
+            secrets.remove(&search_secret_name(name));
+        }
+        values.store(&secrets).await
+    }
+}
