@@ -94,6 +94,10 @@ pub use sources::server::{ClientServer, ClientServerKind};
 pub use sources::{
     Mention, Offer, Refused, SessionScope, SourceNotice, ToolProvider, ToolProviders, ToolSource,
 };
+pub use store::memories::{
+    Expiry, Memories, Memory, MemoryChange, MemoryClass, MemoryId, MemoryKind, MemoryNote, MemoryQuery, MemoryScope,
+    MemoryTimes, NewMemory, NotAMemoryId, PINNED_WEIGHT, Stored, memory_keys,
+};
 pub use store::search::{SearchHit, SearchQuery, excerpt, searched_text, words};
 pub use store::{
     Archived, Lease, LeaseHolder, ListQuery, NewSession, SessionControls, SessionPage, SessionRecord,

@@ -76,7 +76,7 @@ async fn search_times(store: &SqliteStore) -> Vec<u128> {
         ("please", here, 20),
     ] {
         let started = std::time::Instant::now();
-        let query = SearchQuery { text: text.to_owned(), cwd, limit: 20 };
+        let query = SearchQuery { text: text.to_owned(), cwd, limit: 20, ..SearchQuery::default() };
         assert_eq!(store.search(query).await.unwrap().len(), found, "{text}");
         times.push(started.elapsed().as_millis());
     }
