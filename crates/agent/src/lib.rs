@@ -21,6 +21,7 @@ mod hooks;
 mod input;
 mod limits;
 mod log;
+mod memories;
 mod model;
 mod policy;
 mod prompt;
@@ -74,6 +75,9 @@ pub use hooks::{Hook, HookEvent, HookOrigin, Hooks};
 pub use input::commands::commands;
 pub use limits::{ANSWER_BYTES, ContextLimits, Limits, ToolLimits};
 pub use log::state::SessionState;
+pub use memories::{
+    MemoryAuthor, MemoryDraft, MemoryError, MemoryOptions, ProjectMemories, Recall, RecalledMemories,
+};
 pub use model::{
     AssistantMessage, Credentials, LanguageModel, Message, ModelAbilities, ModelDialect, ModelError,
     ModelEvent, ModelInfo, ModelLimits, ModelRequest, ModelStop, Models, ToolProfile,
@@ -95,8 +99,8 @@ pub use sources::{
     Mention, Offer, Refused, SessionScope, SourceNotice, ToolProvider, ToolProviders, ToolSource,
 };
 pub use store::memories::{
-    Expiry, Memories, Memory, MemoryChange, MemoryClass, MemoryId, MemoryKind, MemoryNote, MemoryQuery, MemoryScope,
-    MemoryTimes, NewMemory, NotAMemoryId, PINNED_WEIGHT, Stored, memory_keys,
+    Expiry, Memories, Memory, MemoryChange, MemoryClass, MemoryId, MemoryKind, MemoryNote, MemoryQuery,
+    MemoryScope, MemoryTimes, NewMemory, NotAMemoryId, PINNED_WEIGHT, Stored, memory_keys,
 };
 pub use store::search::{SearchHit, SearchQuery, excerpt, searched_text, words};
 pub use store::{

@@ -197,7 +197,12 @@ async fn search<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result<
         None => None,
     };
     let limit = fields.count("limit", 1, 20, SEARCH_HITS_MAX)?;
-    let query = SearchQuery { text, cwd, limit: usize::try_from(limit).unwrap_or_default(), ..SearchQuery::default() };
+    let query = SearchQuery {
+        text,
+        cwd,
+        limit: usize::try_from(limit).unwrap_or_default(),
+        ..SearchQuery::default()
+    };
     let hits = connection.runtime.search(query).await.map_err(|error| errors::store(&error))?;
     let hit = |hit: &agent::SearchHit| {
         json!({

@@ -1,9 +1,9 @@
 //! An in-memory store, for tests and for sessions that are not to be kept.
 
 use crate::{
-    ContentHash, Lease, LeaseHolder, ListQuery, Memories, NewSession, SearchHit, SearchQuery, SessionControls,
-    SessionEvent, SessionId, SessionPage, SessionRecord, SessionStore, SessionTimes, StoreError, excerpt,
-    fake::FakeMemories, searched_text, words,
+    ContentHash, Lease, LeaseHolder, ListQuery, Memories, NewSession, SearchHit, SearchQuery,
+    SessionControls, SessionEvent, SessionId, SessionPage, SessionRecord, SessionStore, SessionTimes,
+    StoreError, excerpt, fake::FakeMemories, searched_text, words,
 };
 use async_trait::async_trait;
 use std::{
@@ -86,6 +86,11 @@ impl MemoryStore {
     /// or not as `stored` says.
     pub fn trip_after(&self, appends: usize, stored: bool) {
         self.lock().trip = Some(Trip { after: appends, stored });
+    }
+
+    /// Returns the memories beside the sessions.
+    pub fn fake_memories(&self) -> &FakeMemories {
+        &self.memories
     }
 
     /// Makes the next append return after those that begin while it waits.

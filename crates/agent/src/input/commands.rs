@@ -1,6 +1,6 @@
 //! Slash commands: prompts that change the session instead of calling the model.
 
-use crate::{Content, Mode, PermissionMode, RewindTarget, SlashCommand, sources::Sources};
+use crate::{Content, MemoryId, Mode, PermissionMode, RewindTarget, SlashCommand, sources::Sources};
 use std::borrow::Cow;
 
 /// Returns the built-in slash commands and those of a session's sources; the first command keeps a
@@ -38,6 +38,8 @@ pub fn commands() -> &'static [SlashCommand] {
             "turn number, or redo",
         ),
         hinted("compact", "Summarise the conversation so far, to make room", "what to keep in any case"),
+        hinted("memories", "List the memories of this project and yours, or search them", "words"),
+        hinted("forget", "Delete a memory", "#number"),
         command("context", "How full the model's context is"),
         hinted("steer", "Send a message to the running turn, before its next request to the model", "text"),
         command("help", "List the commands"),
@@ -57,6 +59,9 @@ pub(crate) enum Action {
     /// With the user's instructions on what to keep.
     Compact(Option<String>),
     Context,
+    /// With the words to search for.
+    ListMemories(String),
+    Forget(MemoryId),
     Help,
 }
 
@@ -73,10 +78,13 @@ pub(crate) fn parse(prompt: &str) -> Option<Action> {
     if let Some(("compact", focus)) = named(prompt) {
         return Some(Action::Compact((!focus.is_empty()).then(|| focus.to_owned())));
     }
+    if let Some(("memories", query)) = named(prompt) {
+        return Some(Action::ListMemories(query.to_owned()));
+    }
     let mut words = prompt.trim().strip_prefix('/')?.split_whitespace();
     let name = words.next()?;
     let rest = words.next();
-    if words.next().is_some() || (rest.is_some() && !matches!(name, "model" | "rewind")) {
+    if words.next().is_some() || (rest.is_some() && !matches!(name, "model" | "rewind" | "forget")) {
         return None;
     }
     match (name, rest) {
@@ -84,6 +92,9 @@ pub(crate) fn parse(prompt: &str) -> Option<Action> {
         ("model", None) => Some(Action::ListModels),
         ("rewind", Some(target)) => target.parse().map(Action::Rewind).ok(),
         ("rewind", None) => Some(Action::ListCheckpoints),
+        ("forget", Some(id)) => id.parse().map(Action::Forget).ok(),
+        // The list shows the numbers.
+        ("forget", None) => Some(Action::ListMemories(String::new())),
         ("context", _) => Some(Action::Context),
         ("help", _) => Some(Action::Help),
         (name, _) => {

@@ -9,6 +9,7 @@ pub(crate) mod listing;
 mod profile;
 mod read_ahead;
 
+pub(crate) use crate::text::tag::within;
 pub use environment::announced_mode;
 pub(crate) use environment::{Place, facts};
 pub(crate) use instructions::Instructions;
@@ -44,11 +45,6 @@ pub(crate) async fn survey(system: &dyn System, cwd: &AbsPath, rules: &FoundRule
         let instructions = Instructions { unused: vec![("AGENTS.md".to_owned(), why)], ..Default::default() };
         ProjectSnapshot { git: String::new(), instructions }
     })
-}
-
-/// Escapes untrusted text so that it cannot close the block that contains it.
-pub(crate) fn within(tag: &str, text: &str) -> String {
-    text.replace(&format!("</{tag}"), &format!("< /{tag}"))
 }
 
 /// Whether a tool is listed to scripts, and to stand-ins for a model, in a mode.

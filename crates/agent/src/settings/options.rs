@@ -1,6 +1,8 @@
 //! The settings of a directory, resolved at one moment.
 
-use crate::{Hooks, Limits, Mode, PermissionMode, PermissionRules, SandboxOptions, ToolProviders};
+use crate::{
+    Hooks, Limits, MemoryOptions, Mode, PermissionMode, PermissionRules, SandboxOptions, ToolProviders,
+};
 use system::AbsPath;
 
 /// The resolved settings of a directory at one moment: the defaults of its sessions.
@@ -22,6 +24,8 @@ pub struct RuntimeOptions {
     pub limits: Limits,
     /// Whether calls written as text are run.
     pub calls_as_text: CallsAsText,
+    /// How sessions use memories.
+    pub memories: MemoryOptions,
 }
 
 /// What new sessions start with.

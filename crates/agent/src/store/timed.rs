@@ -1,8 +1,9 @@
 //! A store with timeouts: an operation that takes too long fails.
 
 use crate::{
-    ContentHash, Lease, ListQuery, Memories, Memory, MemoryChange, MemoryId, MemoryQuery, NewMemory, NewSession, SearchHit, SearchQuery, SessionEvent, SessionId, SessionPage,
-    SessionRecord, SessionStore, StoreError, Stored, limits::STORE_WAIT,
+    ContentHash, Lease, ListQuery, Memories, Memory, MemoryChange, MemoryId, MemoryQuery, NewMemory,
+    NewSession, SearchHit, SearchQuery, SessionEvent, SessionId, SessionPage, SessionRecord, SessionStore,
+    StoreError, Stored, limits::STORE_WAIT,
 };
 use async_trait::async_trait;
 use std::sync::Arc;

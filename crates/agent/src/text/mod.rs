@@ -8,3 +8,4 @@ pub(crate) mod plain;
 pub(crate) mod redact;
 pub(crate) mod sanitise;
 pub(crate) mod surrogates;
+pub(crate) mod tag;

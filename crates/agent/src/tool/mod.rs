@@ -8,8 +8,8 @@ pub(crate) mod sampling;
 pub(crate) mod titles;
 
 use crate::{
-    Access, AskUser, FileTracker, Location, NestedCalls, Outputs, SessionEvent, Shells, TaskList, ToolCallId,
-    ToolCallUpdate, ToolContent, ToolKind, ToolLimits, ToolResult, ToolSpec,
+    Access, AskUser, FileTracker, Location, NestedCalls, Outputs, Recall, SessionEvent, Shells, TaskList,
+    ToolCallId, ToolCallUpdate, ToolContent, ToolKind, ToolLimits, ToolResult, ToolSpec,
 };
 use async_trait::async_trait;
 use serde::de::DeserializeOwned;
@@ -89,6 +89,8 @@ pub struct SessionResources {
     pub shells: Arc<Shells>,
     /// The store of the full text of long results.
     pub outputs: Arc<Outputs>,
+    /// Memories and earlier sessions; `None` for a call outside a session.
+    pub recall: Option<Recall>,
 }
 
 /// What a tool knows of the call that it runs.

@@ -5,11 +5,13 @@ use super::{
     shorten::{SummaryContext, SummaryOutcome, can_sum_up},
 };
 use crate::{
-    Checkpoint, ModelResponse, RewindError, SessionEvent, StopReason, TurnError,
+    Checkpoint, MemoryAuthor, MemoryError, MemoryId, MemoryQuery, ModelResponse, RewindError, SessionEvent,
+    StopReason, TurnError,
     checkpoint::{Timeline, restore},
     history::{compaction::budget::ContextBudget, measure},
     input::commands::{self, Action},
-    prompt::briefing::instruction_files,
+    limits::MEMORIES_LISTED,
+    prompt::briefing::{instruction_files, recalled_memories},
     session::Session,
 };
 
@@ -49,6 +51,8 @@ impl Turn<'_> {
                 None => return Ok(StopReason::Cancelled),
             },
             Action::Context => self.context_text().await?,
+            Action::ListMemories(query) => memories_text(self.session, query).await,
+            Action::Forget(id) => forget_text(self.session, id).await,
             Action::Help => commands::help(&commands::all(self.session.toolbox().sources())),
         };
         let stop = self.answer_locally(text);
@@ -115,6 +119,9 @@ impl Turn<'_> {
         if !files.is_empty() {
             text.push_str(&format!(" Instructions of the project among them: {}.", files.join(", ")));
         }
+        if let Some(memories) = recalled_memories(&known) {
+            text.push_str(&format!(" Memories among them: {memories}."));
+        }
         Ok(text)
     }
 }
@@ -130,6 +137,49 @@ async fn checkpoints_text(session: &Session) -> Result<String, TurnError> {
         text.push_str(&format!("- {turn}: {prompt} ({})\n", files.join(", ")));
     }
     Ok(text)
+}
+
+/// Lists the memories that are visible in the session's project; the content of each too if words
+/// are searched for.
+async fn memories_text(session: &Session, query: String) -> String {
+    let recall = session.recall();
+    let listed = async {
+        let memories = recall.memories()?;
+        let query = MemoryQuery { text: query.clone(), limit: MEMORIES_LISTED, ..MemoryQuery::default() };
+        Ok::<_, MemoryError>((memories, memories.find(query).await?))
+    };
+    let (memories, found) = match listed.await {
+        Ok(listed) => listed,
+        Err(error) => return error.to_string(),
+    };
+    if found.is_empty() {
+        return "No memories found.".to_owned();
+    }
+    let mut text = format!("Memories of {} and yours; `/forget #N` deletes one:\n\n", memories.project());
+    for memory in &found {
+        let pinned = if memory.note.pinned { ", pinned" } else { "" };
+        text.push_str(&format!("- {}{pinned}\n", memory.headline()));
+        if !query.is_empty() {
+            text.push_str(&format!("  {}\n", memory.note.content.replace('\n', "\n  ")));
+        }
+    }
+    if !memories.options().trusted && found.iter().any(|memory| memory.project.is_some()) {
+        text.push_str(
+            "\nThe memories of the project are not sent to the model, because the project is not trusted with \
+             memories: `tiller memory trust`.\n",
+        );
+    }
+    recall.redactor.redact(&text)
+}
+
+async fn forget_text(session: &Session, id: MemoryId) -> String {
+    let recall = session.recall();
+    let forgotten = async { recall.memories()?.forget(id, MemoryAuthor::User).await };
+    match forgotten.await {
+        Ok(memory) => format!("Forgot memory {}.", memory.headline()),
+        Err(MemoryError::NotFound(id)) => format!("Memory {id} not found. `/memories` lists them."),
+        Err(error) => error.to_string(),
+    }
 }
 
 fn models_text(session: &Session, current: &str) -> String {

@@ -21,8 +21,8 @@ mod usage;
 pub(crate) use admit::TurnInput;
 
 use crate::{
-    Content, HookEvent, Phase, PromptOutcome, SessionEvent, Severity, StopReason, StoreError, TurnEnd,
-    TurnError, TurnId, Usage,
+    Content, HookEvent, MemoryId, Phase, PromptOutcome, SessionEvent, Severity, StopReason, StoreError,
+    TurnEnd, TurnError, TurnId, Usage,
     prompt::ProjectSnapshot,
     session::{Session, controls::Controls},
     sources::SourceNotice,
@@ -49,6 +49,7 @@ pub(crate) async fn run(
     let mut turn = Turn::new(session, controls, cancel);
     let end = turn.attempt(&id, prompt).await;
     let end = turn.session.stored().await.map_err(TurnError::from).and(end);
+    turn.record_surfaced().await;
     let end = match end {
         Ok(stop) => turn.finish_stop(stop).await,
         failed => failed,
@@ -97,6 +98,8 @@ struct Progress {
     was_silent: bool,
     /// Text added for the model to the next request.
     nudge: Option<&'static str>,
+    /// The memories that were sent to the model.
+    surfaced: Vec<MemoryId>,
     /// Events stored together with the end of the turn, so that both take one flush to disk.
     last: Vec<SessionEvent>,
 }
@@ -124,6 +127,14 @@ impl Turn<'_> {
             if let Some(stop) = self.round(&prompt).await? {
                 return Ok(stop);
             }
+        }
+    }
+
+    /// Records when memories were sent, at the end of the turn so that no answer waits for it.
+    async fn record_surfaced(&mut self) {
+        let ids = take(&mut self.progress.surfaced);
+        if let Some(memories) = self.session.recall().memories.filter(|_| !ids.is_empty()) {
+            memories.record_surfaced(ids).await;
         }
     }
 

@@ -171,7 +171,8 @@ pub(super) async fn finds_messages(Fixture { store, .. }: Fixture) {
         leases.push(lease);
     }
     let search = async |text: &str, cwd: Option<&str>| {
-        let query = SearchQuery { text: text.to_owned(), cwd: cwd.map(path), limit: 10, ..SearchQuery::default() };
+        let query =
+            SearchQuery { text: text.to_owned(), cwd: cwd.map(path), limit: 10, ..SearchQuery::default() };
         let hits = store.search(query).await.expect("searched");
         let mut found: Vec<_> =
             hits.into_iter().map(|hit| format!("{} {}", hit.session.id, hit.seq)).collect();

@@ -56,7 +56,10 @@ pub(super) async fn keeps_memories(fixture: Fixture) {
     assert_eq!(memories.forget(memory.id).await, Ok(false));
     assert_eq!(memories.get(memory.id).await, Ok(None));
     assert_eq!(memories.change(memory.id, MemoryChange::default()).await, Ok(None));
-    assert_eq!(titles(&*memories, MemoryQuery { text: "tabs".into(), ..MemoryQuery::default() }).await, [""; 0]);
+    assert_eq!(
+        titles(&*memories, MemoryQuery { text: "tabs".into(), ..MemoryQuery::default() }).await,
+        [""; 0]
+    );
     let next = added(&*memories, new(Some("/w"), "Tabs", "Use tabs.")).await;
     assert!(next.id > memory.id, "a number is not used again");
     assert_eq!(memories.get(MemoryId(u64::MAX)).await, Ok(None));
@@ -74,7 +77,10 @@ pub(super) async fn refuses_equal_memories(fixture: Fixture) {
     let change = MemoryChange { note: Some(first.note.clone()), ..MemoryChange::default() };
     let refused = memories.change(second.id, change.clone()).await;
     assert_eq!(refused, Ok(Some(Stored::Duplicate(first.clone()))));
-    assert!(matches!(memories.change(first.id, change).await, Ok(Some(Stored::Done(_)))), "itself is no other");
+    assert!(
+        matches!(memories.change(first.id, change).await, Ok(Some(Stored::Done(_)))),
+        "itself is no other"
+    );
     let moved = MemoryChange { project: Some(Some(path("/w"))), ..MemoryChange::default() };
     let refused = memories.change(elsewhere.id, moved).await;
     assert!(matches!(refused, Ok(Some(Stored::Duplicate(_)))), "{refused:?}");

@@ -33,8 +33,8 @@ pub use salvage::{CutSession, Salvaged};
 
 use crate::{limits::EVENT_BYTES, stored};
 use agent::{
-    ContentHash, Lease, ListQuery, Memories, NewSession, SearchHit, SearchQuery, SessionEvent, SessionId, SessionPage,
-    SessionRecord, SessionStore, StoreError, searched_text,
+    ContentHash, Lease, ListQuery, Memories, NewSession, SearchHit, SearchQuery, SessionEvent, SessionId,
+    SessionPage, SessionRecord, SessionStore, StoreError, searched_text,
 };
 use async_trait::async_trait;
 use database::Database;

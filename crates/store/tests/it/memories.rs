@@ -13,8 +13,7 @@ const PAGE: usize = 4096;
 
 fn new(title: &str, content: &str) -> NewMemory {
     let (kind, class) = (MemoryKind::Decision, MemoryClass::Priority);
-    let note =
-        MemoryNote { kind, class, title: title.to_owned(), content: content.to_owned(), pinned: true };
+    let note = MemoryNote { kind, class, title: title.to_owned(), content: content.to_owned(), pinned: true };
     let project = Some(system::AbsPath::new("/work").unwrap());
     NewMemory { note, project, session: Some("s".into()), expiry: Expiry::Days(3) }
 }

@@ -96,8 +96,7 @@ pub(crate) async fn run(
         SessionsCommand::Search { words, cwd, limit, json } => {
             let cwd = cwd.map(|path| environment::absolute(base, &path)).transpose()?;
             let (text, limit) = (words.join(" "), limit as usize);
-            search(runtime, SearchQuery { text, cwd, limit, ..SearchQuery::default() }, redactor, json)
-                .await
+            search(runtime, SearchQuery { text, cwd, limit, ..SearchQuery::default() }, redactor, json).await
         }
         SessionsCommand::Rewind { id, to, redo } => {
             let target = match to {

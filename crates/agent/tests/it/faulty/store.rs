@@ -3,8 +3,8 @@
 use super::{Victim, plan_of};
 use agent::fake::MemoryStore;
 use agent::{
-    ContentHash, Lease, ListQuery, Memories, NewSession, SearchHit, SearchQuery, SessionEvent, SessionId, SessionPage,
-    SessionRecord, SessionStore, StoreError,
+    ContentHash, Lease, ListQuery, Memories, NewSession, SearchHit, SearchQuery, SessionEvent, SessionId,
+    SessionPage, SessionRecord, SessionStore, StoreError,
 };
 use async_trait::async_trait;
 use std::sync::Arc;

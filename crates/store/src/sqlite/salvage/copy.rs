@@ -66,7 +66,10 @@ enum FileState<'a> {
     Mark(&'a [Value]),
     /// With its number, which is the id of the row.
     Memory(i64, &'a [Value]),
-    Directory { id: &'a str, directory: &'a str },
+    Directory {
+        id: &'a str,
+        directory: &'a str,
+    },
 }
 
 fn kind_of(row: &Row, columns: usize) -> Option<FileState<'_>> {

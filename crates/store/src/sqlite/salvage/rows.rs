@@ -62,12 +62,7 @@ pub(super) fn rows(pages: &Pages, number: u32) -> Vec<Row> {
 
 /// Returns the row id, if there is one, and the bytes of a row: those on its own page, and the rest
 /// from a chain of overflow pages.
-fn payload(
-    pages: &Pages,
-    page: &[u8],
-    offset: usize,
-    has_row_ids: bool,
-) -> Option<(Option<i64>, Vec<u8>)> {
+fn payload(pages: &Pages, page: &[u8], offset: usize, has_row_ids: bool) -> Option<(Option<i64>, Vec<u8>)> {
     let (length, mut at) = varint(page, offset)?;
     let mut id = None;
     if has_row_ids {
