@@ -68,12 +68,13 @@ pub use event::{
 };
 pub use files::freshness::{FileTracker, Fingerprint, Freshness, Seen, Stamp, Standing};
 pub use files::outputs::Outputs;
+pub use files::repository::repository;
 pub use gate::direct_caller::{DirectCaller, Refusal};
 pub use gate::explain::{Step, explain, explained_as_path};
 pub use history::History;
 pub use hooks::{Hook, HookEvent, HookOrigin, Hooks};
 pub use input::commands::commands;
-pub use limits::{ANSWER_BYTES, ContextLimits, Limits, ToolLimits};
+pub use limits::{ANSWER_BYTES, ContextLimits, Limits, MEMORIES_LISTED, MEMORIES_RECALLED_BYTES, ToolLimits};
 pub use log::state::SessionState;
 pub use memories::{
     MemoryAuthor, MemoryDraft, MemoryError, MemoryOptions, ProjectMemories, Recall, RecalledMemories,
@@ -91,7 +92,7 @@ pub use prompt::{ShownProject, announced_mode};
 pub use runtime::handle::{Prompt, SessionError, SessionHandle};
 pub use runtime::{CreateSession, OpenSession, Runtime};
 pub use session::outcome::{PromptOutcome, RewindError, RewindReport, TurnError};
-pub use settings::options::{CallsAsText, PermissionOptions, RuntimeOptions, SessionStart};
+pub use settings::options::{CallsAsText, PermissionOptions, PromptOptions, RuntimeOptions, SessionStart};
 pub use settings::{FollowedSettings, Settings, SettingsNotice};
 pub use shells::{Shells, states_ending};
 pub use sources::server::{ClientServer, ClientServerKind};

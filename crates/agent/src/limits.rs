@@ -365,7 +365,7 @@ pub(crate) const WORKING_MEMORY_DAYS: u32 = 14;
 /// The greatest number of days that a call can give, ten years.
 pub(crate) const MEMORY_DAYS_MAX: u64 = 3_650;
 /// The maximum number of memories that one request lists.
-pub(crate) const MEMORIES_LISTED: usize = 2_000;
+pub const MEMORIES_LISTED: usize = 2_000;
 /// Memories that one search of a model returns.
 pub(crate) const MEMORIES_FOUND: usize = 20;
 /// Memories that are compared with the first prompt of a session, the most important ones.
@@ -373,7 +373,7 @@ pub(crate) const MEMORIES_CONSIDERED: usize = 200;
 /// Memories that a session is sent.
 pub(crate) const MEMORIES_RECALLED: usize = 6;
 /// Bytes of those memories in all; fewer for a model with a small context.
-pub(crate) const MEMORIES_RECALLED_BYTES: usize = 6 * 1024;
+pub const MEMORIES_RECALLED_BYTES: usize = 6 * 1024;
 /// Bytes of one of those memories' content.
 pub(crate) const MEMORY_RECALLED_BYTES: usize = 1_000;
 /// Words of a prompt that memories are compared with.

@@ -4,3 +4,4 @@
 pub(crate) mod freshness;
 pub(crate) mod outputs;
 mod recent;
+pub(crate) mod repository;

@@ -301,7 +301,7 @@ impl Gate {
                 denied_tools: &now.permissions.denied_tools,
                 rules: &now.permissions.rules,
                 own: &now.sandbox.guarded,
-                memories_trusted: now.memories.trusted,
+                memories_trusted: now.prompt.memories.trusted,
             },
             outputs: self.outputs.as_ref(),
             grants: &self.grants,

@@ -81,6 +81,15 @@ pub enum MemoryError {
 }
 
 impl MemoryDraft {
+    /// Returns the note of a new memory.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a part is missing, too long or contains a secret.
+    pub fn complete(&self, redactor: &Redactor) -> Result<MemoryNote, MemoryError> {
+        self.note(None, redactor)
+    }
+
     /// Returns the complete note.
     pub(super) fn note(
         &self,

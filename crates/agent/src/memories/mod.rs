@@ -26,16 +26,19 @@ pub struct MemoryOptions {
     /// Whether the user trusts the project's memories: they are sent to models, and a model may save
     /// them without a question.
     pub trusted: bool,
-    /// The root of the project: of the repository, or the directory itself. `None` means the
-    /// directory of the session.
+    /// The root of the project: of the repository, or the directory itself, with links resolved.
+    /// `None` means the directory of the session.
     pub project: Option<AbsPath>,
+    /// The root of the repository as the directory of the session names it, which may contain
+    /// links; `None` without a repository.
+    pub repository: Option<AbsPath>,
     /// The secrets that must not be stored.
     pub redactor: Redactor,
 }
 
 impl Default for MemoryOptions {
     fn default() -> Self {
-        Self { enabled: true, trusted: false, project: None, redactor: Redactor::default() }
+        Self { enabled: true, trusted: false, project: None, repository: None, redactor: Redactor::default() }
     }
 }
 
@@ -216,8 +219,10 @@ pub struct Recall {
     pub sessions: Arc<dyn crate::SessionStore>,
     /// The session itself.
     pub session: SessionId,
-    /// The root of its project.
-    pub project: AbsPath,
+    /// Its directory.
+    pub directory: AbsPath,
+    /// The root of the repository that contains the directory.
+    pub repository: Option<AbsPath>,
     /// The secrets that no result may contain.
     pub redactor: Redactor,
 }
@@ -233,9 +238,18 @@ impl Recall {
         let memories = sessions
             .memories()
             .map(|store| ProjectMemories::new(store, directory, options.clone()).for_session(session));
-        let project = options.project.clone().unwrap_or_else(|| directory.clone());
-        let (session, redactor) = (session.clone(), options.redactor.clone());
-        Self { memories, sessions, session, project, redactor }
+        let (session, directory) = (session.clone(), directory.clone());
+        let (repository, redactor) = (options.repository.clone(), options.redactor.clone());
+        Self { memories, sessions, session, directory, repository, redactor }
+    }
+
+    /// Returns whether a session in a directory belongs to the project: it is in the same
+    /// repository, or without one in the same directory.
+    pub(crate) fn is_in_project(&self, directory: &AbsPath) -> bool {
+        match &self.repository {
+            Some(root) => directory.starts_with(root),
+            None => *directory == self.directory,
+        }
     }
 
     /// Returns the memories.

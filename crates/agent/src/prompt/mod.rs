@@ -17,7 +17,7 @@ pub(crate) use profile::{Profile, profile};
 pub use read_ahead::ShownProject;
 pub(crate) use read_ahead::read_ahead;
 
-use crate::{AnyTool, Mode, limits::LOOK_AROUND_WAIT, policy};
+use crate::{AnyTool, Mode, files::repository::repository, limits::LOOK_AROUND_WAIT, policy};
 use system::{AbsPath, FoundRules, System};
 
 /// A snapshot of the project around a session's directory, taken when a turn begins.
@@ -32,7 +32,7 @@ pub(crate) struct ProjectSnapshot {
 /// these files, so editors receive no requests for them. Gives up after a timeout.
 pub(crate) async fn survey(system: &dyn System, cwd: &AbsPath, rules: &FoundRules) -> ProjectSnapshot {
     let look = async {
-        let repository = git::repository(system, cwd, &rules.secrets.writable.shared).await;
+        let repository = repository(system, cwd, &rules.secrets.writable.shared).await;
         let git = match &repository {
             Some(root) => git::checked_out(system, root).await,
             None => git::NONE.to_owned(),

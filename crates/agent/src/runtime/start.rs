@@ -42,7 +42,8 @@ impl Runtime {
         let id = log.session().clone();
         let models = settings.models().unwrap_or_else(|| self.models.clone());
         state.sandbox = policy::expected(&settings.seen().sandbox, surface.system.routes().spawn);
-        let mut tools = tools::offered(surface.client.takes_questions(), settings.seen().memories.enabled);
+        let mut tools =
+            tools::offered(surface.client.takes_questions(), settings.seen().prompt.memories.enabled);
         tools.extend(surface.client.tools());
         let scope = SessionScope { id: id.clone(), cwd: cwd.clone(), servers };
         let sources = self.tool_providers.open(&scope);

@@ -233,7 +233,7 @@ impl Session {
 
     /// Returns what the session can recall under the settings as last loaded.
     pub(crate) fn recall(&self) -> Recall {
-        Recall::new(self.log.shared_store(), &self.id, &self.cwd, &self.settings().memories)
+        Recall::new(self.log.shared_store(), &self.id, &self.cwd, &self.settings().prompt.memories)
     }
 
     /// Begins a turn: drops a model created under other settings, and confines the session to its
@@ -246,7 +246,7 @@ impl Session {
     /// Moves tools to another surface. The caller must clear the grants, which apply to the old
     /// one.
     pub(crate) fn move_to(&mut self, surface: Surface) {
-        let memories = self.settings().memories.enabled;
+        let memories = self.settings().prompt.memories.enabled;
         let mut own = tools::offered(self.log.client().takes_questions(), memories);
         own.extend(surface.client.tools());
         self.toolbox.replace_own(own);

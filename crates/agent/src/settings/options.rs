@@ -10,8 +10,8 @@ use system::AbsPath;
 pub struct RuntimeOptions {
     /// What new sessions start with.
     pub start: SessionStart,
-    /// Text added to the system prompt.
-    pub append_system_prompt: Option<String>,
+    /// What models are sent beside the conversation.
+    pub prompt: PromptOptions,
     /// What needs approval, and what is denied.
     pub permissions: PermissionOptions,
     /// How commands are confined.
@@ -24,6 +24,13 @@ pub struct RuntimeOptions {
     pub limits: Limits,
     /// Whether calls written as text are run.
     pub calls_as_text: CallsAsText,
+}
+
+/// What models are sent beside the conversation.
+#[derive(Debug, Clone, Default)]
+pub struct PromptOptions {
+    /// Text added to the system prompt.
+    pub append_system_prompt: Option<String>,
     /// How sessions use memories.
     pub memories: MemoryOptions,
 }

@@ -251,6 +251,6 @@ fn of_append(append: Option<String>, prefix: &Prefix, known: &Known) -> Fact {
 
 /// Returns the user's addition to the system prompt, from the settings.
 fn appended(session: &Session) -> Option<String> {
-    let append = session.settings().append_system_prompt.as_deref()?.trim().to_owned();
+    let append = session.settings().prompt.append_system_prompt.as_deref()?.trim().to_owned();
     (!append.is_empty()).then_some(append)
 }

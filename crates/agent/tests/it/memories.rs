@@ -4,8 +4,8 @@ use agent::fake::{FakeClient, FakeMemories, FakeModel, FakeModels, MemoryStore, 
 use agent::{
     Content, CreateSession, Expiry, LanguageModel, Memories, Memory, MemoryClass, MemoryId, MemoryKind,
     MemoryNote, MemoryOptions, MemoryQuery, ModelAbilities, ModelInfo, ModelLimits, NewMemory,
-    PermissionOutcome, Runtime, RuntimeOptions, SessionEvent, SessionHandle, SessionStore, Stored, Surface,
-    ToolProfile,
+    PermissionOutcome, PromptOptions, Runtime, RuntimeOptions, SessionEvent, SessionHandle, SessionStore,
+    Stored, Surface, ToolProfile,
 };
 use serde_json::json;
 use std::sync::Arc;
@@ -56,7 +56,10 @@ impl Stage {
 
     async fn open(&self, script: Vec<Reply>) -> Opened {
         let model = FakeModel::with_info(self.info.clone(), script);
-        let options = RuntimeOptions { memories: self.options.clone(), ..RuntimeOptions::default() };
+        let options = RuntimeOptions {
+            prompt: PromptOptions { memories: self.options.clone(), ..PromptOptions::default() },
+            ..RuntimeOptions::default()
+        };
         let models = Arc::new(FakeModels(model.clone() as Arc<dyn LanguageModel>));
         let runtime = Runtime::new(self.store.clone(), models, options);
         let surface = Surface { client: self.client.clone(), system: Arc::new(FakeSystem::new()) };

@@ -276,6 +276,13 @@ pub(crate) const KEYS: &[Key] = &[
         set: |o, _, v| Ok(o.session.limits.tools.output_bytes = v.count()?),
     },
     Key {
+        name: "context.memories",
+        in_project: InProject::Tightens(|before, after| {
+            before.session.memories.enabled || !after.session.memories.enabled
+        }),
+        set: |o, _, v| Ok(o.session.memories.enabled = v.flag()?),
+    },
+    Key {
         name: "context.auto_compact",
         in_project: InProject::WhenTrusted(CONTEXT),
         set: |o, _, v| Ok(o.session.limits.context.auto_compact = v.flag()?),

@@ -8,7 +8,10 @@ pub(crate) use providers::{BUILT_IN, Provider, ProviderNameError, Providers, Sec
 use crate::limits::HOOK_TIMEOUT;
 use ::integrations::{Permission, Permissions, Switches, integration_name};
 use ::mcp::{Offered, server_name};
-use agent::{Answer, CallsAsText, HookEvent, Limits, Mode, PermissionMode, PermissionRules, ServerRule};
+use agent::{
+    Answer, CallsAsText, HookEvent, Limits, MemoryOptions, Mode, PermissionMode, PermissionRules, Redactor,
+    ServerRule,
+};
 use std::{collections::BTreeMap, time::Duration};
 use system::{AbsPath, LoginShell, ResourceLimits, SandboxLevel};
 
@@ -44,6 +47,7 @@ pub(crate) struct SessionDefaults {
     /// Hooks: commands around calls, prompts and turns, by name.
     pub(crate) hooks: BTreeMap<String, HookOptions>,
     pub(crate) limits: Limits,
+    pub(crate) memories: MemorySettings,
 }
 
 /// What is allowed, denied or asked.
@@ -84,6 +88,32 @@ pub(crate) struct CommandOptions {
 pub(crate) struct ClientOptions {
     pub(crate) terminal: Terminal,
     pub(crate) tools: Tools,
+}
+
+/// How sessions of the directory use memories.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct MemorySettings {
+    /// Whether they use them at all.
+    pub(crate) enabled: bool,
+    /// Whether the user trusts the project with memories.
+    pub(crate) trusted: bool,
+    /// The root of the project, with links resolved.
+    pub(crate) project: Option<AbsPath>,
+    /// The root of the repository as the directory names it.
+    pub(crate) repository: Option<AbsPath>,
+}
+
+impl Default for MemorySettings {
+    fn default() -> Self {
+        Self { enabled: true, trusted: false, project: None, repository: None }
+    }
+}
+
+impl From<MemorySettings> for MemoryOptions {
+    fn from(settings: MemorySettings) -> Self {
+        let MemorySettings { enabled, trusted, project, repository } = settings;
+        Self { enabled, trusted, project, repository, redactor: Redactor::default() }
+    }
 }
 
 /// The directories of the program and of the user.

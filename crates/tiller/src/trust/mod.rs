@@ -30,6 +30,15 @@ pub(crate) fn path(directories: &Directories) -> AbsPath {
     records::path(&directories.config)
 }
 
+/// Returns the trust record of a directory without links in its path.
+///
+/// # Errors
+/// If the records cannot be read.
+pub(crate) async fn record(directories: &Directories, directory: &AbsPath) -> Result<TrustRecord> {
+    let records = Records::new(Arc::new(LocalSystem::new()), &directories.config);
+    Ok(records.all().await?.remove(directory.as_str()).unwrap_or_default())
+}
+
 /// The items of a project that can execute or redirect.
 pub(crate) struct Project {
     pub(crate) items: Vec<CheckedItem>,

@@ -31,7 +31,7 @@ pub(in crate::tools) struct MemorySave {
 #[async_trait]
 impl Tool for MemorySave {
     const NAME: &'static str = "memory_save";
-    const DESCRIPTION: &'static str = "Saves for later sessions what the user wants remembered or a decision and its reason; with `id`, changes a memory. Type user holds in every project. No secrets, nothing that the project's files say.";
+    const DESCRIPTION: &'static str = "Saves for later sessions what the user wants remembered or a decision and its reason; with `id`, changes a memory. Type user holds in every project. No secrets, nothing that the project documents itself.";
     const EFFECT: Effect = Effect::Writes;
 
     fn parameters() -> Value {

@@ -78,7 +78,7 @@ impl SessionRead {
         let mut records = Vec::new();
         for id in ids.map_err(|error| failed(&error))? {
             match recall.sessions.get(&id).await {
-                Ok(record) if self.all_projects || record.cwd.starts_with(&recall.project) => {
+                Ok(record) if self.all_projects || recall.is_in_project(&record.cwd) => {
                     records.push(record);
                 }
                 // It was deleted meanwhile.

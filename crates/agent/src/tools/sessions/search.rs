@@ -71,13 +71,13 @@ pub(in crate::tools) async fn found(
     limit: usize,
     all_projects: bool,
 ) -> Result<String, ToolError> {
-    let project = (!all_projects).then(|| recall.project.clone());
+    let (cwd, project) = bounds(recall, all_projects);
     if crate::words(query).is_empty() {
-        return latest(recall, project, limit).await;
+        return latest(recall, limit, all_projects).await;
     }
     let text = query.to_owned();
-    let query =
-        SearchQuery { text, project, except: Some(recall.session.clone()), limit, ..SearchQuery::default() };
+    let except = Some(recall.session.clone());
+    let query = SearchQuery { text, cwd, project, except, limit };
     let hits = recall.sessions.search(query).await.map_err(|error| failed(&error))?;
     let texts: Vec<_> = hits
         .iter()
@@ -89,10 +89,21 @@ pub(in crate::tools) async fn found(
     Ok(or_none(texts))
 }
 
-async fn latest(recall: &Recall, project: Option<AbsPath>, limit: usize) -> Result<String, ToolError> {
-    let all_projects = project.is_none();
+/// Returns the directory of the sessions that are searched, or the root of their repository;
+/// neither if all are.
+fn bounds(recall: &Recall, all_projects: bool) -> (Option<AbsPath>, Option<AbsPath>) {
+    match &recall.repository {
+        _ if all_projects => (None, None),
+        Some(root) => (None, Some(root.clone())),
+        None => (Some(recall.directory.clone()), None),
+    }
+}
+
+async fn latest(recall: &Recall, limit: usize, all_projects: bool) -> Result<String, ToolError> {
+    let (cwd, project) = bounds(recall, all_projects);
     // One more, because the session itself is usually among them; only those with a prompt.
     let query = ListQuery {
+        cwd,
         project,
         archived: Archived::Include,
         begun_or: Some(Vec::new()),

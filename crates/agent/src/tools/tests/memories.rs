@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub(super) fn remembering(trusted: bool) -> (ToolContext, Arc<MemoryStore>) {
     let (mut cx, _) = context(&Memory::default());
     let store = Arc::new(MemoryStore::default());
-    let options = MemoryOptions { trusted, ..MemoryOptions::default() };
+    let options = MemoryOptions { trusted, repository: Some(path("")), ..MemoryOptions::default() };
     let sessions: Arc<dyn SessionStore> = store.clone();
     cx.session.recall = Some(Recall::new(sessions, &"own-session".into(), &path(""), &options));
     (cx, store)

@@ -138,3 +138,15 @@ async fn secrets_and_hidden_characters_of_a_session_are_not_shown() {
         assert!(!shown.contains('\u{1b}') && !shown.contains("0123"), "{tool}: {shown}");
     }
 }
+
+#[tokio::test]
+async fn without_a_repository_only_sessions_of_the_same_directory_are_reached() {
+    let (mut cx, _) = some().await;
+    cx.session.recall.as_mut().unwrap().repository = None;
+    for arguments in [json!({"query": "answer"}), json!({})] {
+        let found = text(&cx, "session_search", arguments).await;
+        assert!(found.contains("11111111-aaaa") && !found.contains("bbbb"), "{found}");
+    }
+    let read = text(&cx, "session_read", json!({"session_id": "11111111-bbbb"})).await;
+    assert!(read.starts_with("! Session '11111111-bbbb' not found."), "{read}");
+}
