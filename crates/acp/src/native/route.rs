@@ -5,6 +5,7 @@ use super::{
     capabilities::capabilities,
     event::RuntimeChange,
     fields::Fields,
+    memories::MemoriesRequest,
     projection::known,
     requests::{Request, service_error},
     running_request::RunningRequest,
@@ -91,6 +92,10 @@ async fn handle<W: Wire>(method: &str, params: Value, connection: &Connection<W>
             known();
             trust(name, &Fields::of(params)?, connection).await
         }
+        "memories/list" | "memories/save" | "memories/forget" if own => {
+            known();
+            memories(name, &Fields::of(params)?, connection).await
+        }
         "usage/get" if own => {
             known();
             usage(&Fields::of(params)?, connection).await
@@ -141,6 +146,14 @@ fn request_context(handle: &SessionHandle) -> RequestContext {
 async fn trust<W: Wire>(name: &str, fields: &Fields, connection: &Connection<W>) -> Result<Value, Error> {
     let handle = open_session(fields, connection)?;
     let request = TrustRequest::decode(name, fields).ok_or_else(|| errors::method_not_found(name))??;
+    let services = connection.options.services.as_ref();
+    request.act(&request_context(&handle), services).await.map_err(service_error)
+}
+
+/// Handles a request about the memories that are visible in a session's project.
+async fn memories<W: Wire>(name: &str, fields: &Fields, connection: &Connection<W>) -> Result<Value, Error> {
+    let handle = open_session(fields, connection)?;
+    let request = MemoriesRequest::decode(name, fields).ok_or_else(|| errors::method_not_found(name))??;
     let services = connection.options.services.as_ref();
     request.act(&request_context(&handle), services).await.map_err(service_error)
 }
