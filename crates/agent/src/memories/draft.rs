@@ -37,7 +37,7 @@ pub enum MemoryError {
     )]
     Off,
     /// There is no such memory, or it belongs to another project.
-    #[error("Memory {0} not found. Use memory_search to see the numbers.")]
+    #[error("Memory {0} not found.")]
     NotFound(MemoryId),
     /// An equal memory exists.
     #[error(

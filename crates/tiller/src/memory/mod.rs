@@ -6,13 +6,14 @@ mod project;
 pub(crate) mod rows;
 mod transfer;
 
-pub(crate) use project::find_project;
+pub(crate) use project::{find_project, is_trusted};
 
 use crate::{
     args::{MemoryCommand, MemoryFilter},
     environment::Environment,
     exit::Exit,
     options::Options,
+    redacting_writer::RedactingWriter,
     screen, streams,
 };
 use agent::{
@@ -99,7 +100,8 @@ pub(crate) async fn run(
         }
         MemoryCommand::Export { all } => {
             let filter = MemoryFilter { all, expired: true, ..MemoryFilter::default() };
-            transfer::export(&store.find(&filter, String::new()).await?, &mut streams::stdout())?;
+            let mut stdout = RedactingWriter::new(streams::stdout(), environment.redactor().clone());
+            transfer::export(&store.find(&filter, String::new()).await?, &mut stdout)?;
         }
         MemoryCommand::Import { file, here } => {
             transfer::import(&store, directory, &file, here, &mut stdout).await?;

@@ -5,6 +5,7 @@ use crate::{
     trust,
     wiring::shared_temp,
 };
+use agent::TrustRecord;
 use anyhow::Result;
 use system::{AbsPath, LocalSystem, System as _};
 
@@ -22,9 +23,14 @@ pub(crate) async fn find_project(options: &mut Options, directory: &AbsPath) {
     let project = system.resolve(root).await.unwrap_or_else(|_| root.clone());
     let record = trust::record(&options.directories, &project).await.unwrap_or_default();
     let memories = &mut options.session.memories;
-    memories.trusted = record.items.get(ITEM).is_some_and(|value| value == TRUSTED);
+    memories.trusted = is_trusted(&record);
     memories.project = Some(project);
     memories.repository = repository;
+}
+
+/// Returns whether a trust record includes the memories of its project.
+pub(crate) fn is_trusted(record: &TrustRecord) -> bool {
+    record.items.get(ITEM).is_some_and(|value| value == TRUSTED)
 }
 
 /// Returns the directories that are no project even if they contain `.git`: what all programs

@@ -19,9 +19,7 @@ const DAYS_MAX: u32 = 3_650;
 /// Writes memories in the form that `import` reads.
 pub(super) fn export(memories: &[Memory], out: &mut impl Write) -> Result<()> {
     for memory in memories {
-        // Memories contain no secrets and no control sequences: both are refused when they are
-        // saved.
-        write!(out, "{}\n", form::text(memory))?;
+        writeln!(out, "{}", form::text(memory))?;
     }
     Ok(())
 }

@@ -53,8 +53,12 @@ fn row(services: &Services, memory: &Memory) -> Value {
     let Value::Object(fields) = rows::as_json(memory) else { return Value::Null };
     let spelled = |name: String| match name.strip_suffix("_at") {
         Some(when) => format!("{when}At"),
-        None if name == "session_id" => "sessionId".to_owned(),
-        None => name,
+        None => match name.as_str() {
+            "session_id" => "sessionId".to_owned(),
+            // The name of a field in every language of the clients.
+            "class" => "memoryClass".to_owned(),
+            _ => name,
+        },
     };
     let fields: Map<_, _> = fields.into_iter().map(|(name, value)| (spelled(name), value)).collect();
     services.environment.redactor().redact_value(Value::Object(fields))

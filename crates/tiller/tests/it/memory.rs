@@ -131,6 +131,8 @@ fn a_project_is_trusted_after_its_memories_were_shown() {
         shown.contains("Use tabs.") && !shown.contains("Tea") && shown.contains("is trusted with memories")
     );
     assert!(sent(&home).contains("# Memories\n") && sent(&home).contains("Use tabs."));
+    let listed = stdout(&home.run(&["trust", "--list"]));
+    assert_eq!(listed, format!("trusted   {}\n  trusted   memories\n", home.project().display()));
     assert!(ok(&home, &["trust", "--revoke"]).ends_with("is not trusted with memories any more\n"));
     assert!(!sent(&home).contains("Tabs"));
     // The trust of other items is none in memories.

@@ -236,7 +236,7 @@ pub(super) struct ListMemories {
     query: Option<String>,
     #[schemars(rename = "type")]
     kind: Option<MemoryKind>,
-    class: Option<MemoryClass>,
+    memory_class: Option<MemoryClass>,
     /// Defaults to 2,000, which is also the limit.
     limit: Option<u64>,
 }
@@ -250,7 +250,7 @@ pub(super) struct SaveMemory {
     /// Required for a new one.
     #[schemars(rename = "type")]
     kind: Option<MemoryKind>,
-    class: Option<MemoryClass>,
+    memory_class: Option<MemoryClass>,
     /// Required for a new one; at most 120 characters.
     title: Option<String>,
     /// Required for a new one; at most 8 KiB.

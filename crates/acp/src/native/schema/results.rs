@@ -355,7 +355,7 @@ pub(super) struct Memory {
     #[schemars(rename = "type")]
     kind: String,
     /// `durable`, `working` or `priority`.
-    class: String,
+    memory_class: String,
     title: String,
     content: String,
     pinned: bool,

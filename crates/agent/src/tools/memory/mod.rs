@@ -17,7 +17,12 @@ use serde_json::Value;
 
 impl From<MemoryError> for ToolError {
     fn from(error: MemoryError) -> Self {
-        Self::message(error.to_string())
+        match error {
+            MemoryError::NotFound(_) => {
+                Self::message(format!("{error} Use memory_search to see the numbers."))
+            }
+            _ => Self::message(error.to_string()),
+        }
     }
 }
 

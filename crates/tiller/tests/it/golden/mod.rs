@@ -244,7 +244,8 @@ fn requests(pipe: &mut Pipe) -> Vec<Exchange> {
     ask("_tiller/trust/give", item(&json!("of something else")), false);
     ask("_tiller/trust/take", json!({ "ids": [shown["items"][1]["id"]] }), true);
     ask("_tiller/trust/take", json!({ "ids": [] }), false);
-    let memory = json!({ "type": "decision", "title": "Tabs", "content": "Use tabs.", "class": "priority" });
+    let memory =
+        json!({ "type": "decision", "title": "Tabs", "content": "Use tabs.", "memoryClass": "priority" });
     ask("_tiller/memories/save", memory, true);
     ask("_tiller/memories/save", json!({ "id": 1, "pinned": true }), true);
     ask("_tiller/memories/save", json!({ "type": "user", "title": "Key", "content": CANARIES[3] }), false);
