@@ -32,6 +32,7 @@ mod settings;
 mod shells;
 mod sources;
 mod store;
+mod swarm;
 mod task;
 mod text;
 mod tool;
@@ -58,8 +59,9 @@ pub use event::prefix::{Briefing, Prefix};
 pub use event::slash_command::SlashCommand;
 pub use event::specs::{ToolSpec, ToolSpecs};
 pub use event::swarm::{
-    KeptOutput, SubagentActivity, SubagentCall, SubagentEnd, SubagentProgress, SubagentRequest,
-    SubagentState, SubagentStatus, SubagentTimes, SwarmContexts, SwarmEvent, SwarmState,
+    KeptOutput, SubagentActivity, SubagentCall, SubagentEnd, SubagentPlace, SubagentProgress,
+    SubagentRequest, SubagentState, SubagentStatus, SubagentTimes, SubagentWorktree, SwarmContexts,
+    SwarmEvent, SwarmState,
 };
 pub use event::tool_call::{LiveOutput, ToolCallDisplay, ToolCallUpdate, ToolKind, ToolStatus};
 pub use event::usage::{Cost, LongPrompt, Price, Rates, Usage};
@@ -74,7 +76,10 @@ pub use gate::explain::{Step, explain, explained_as_path};
 pub use history::History;
 pub use hooks::{Hook, HookEvent, HookOrigin, Hooks};
 pub use input::commands::commands;
-pub use limits::{ANSWER_BYTES, ContextLimits, Limits, MEMORIES_LISTED, MEMORIES_RECALLED_BYTES, ToolLimits};
+pub use limits::{
+    ANSWER_BYTES, ContextLimits, Limits, MEMORIES_LISTED, MEMORIES_RECALLED_BYTES, SUBAGENT_RESULT_CHARS,
+    SubagentLimits, ToolLimits,
+};
 pub use log::state::SessionState;
 pub use memories::{
     MemoryAuthor, MemoryDraft, MemoryError, MemoryOptions, ProjectMemories, Recall, RecalledMemories,
@@ -119,6 +124,7 @@ pub use tool::access::Access;
 pub use tool::nested::{Callee, NestedCallError, NestedCalls};
 pub use tool::question::{AskUser, Choice, Question, QuestionOutcome};
 pub use tool::sampling::{SAMPLING, SampleRequest, Sampled};
+pub use tool::subagents::SubagentAccess;
 pub use tool::titles::{command_block, command_title, path_title};
 pub use tool::{
     AnyCall, AnyTool, Description, Effect, SessionResources, Tool, ToolCallContext, ToolContext, ToolError,

@@ -41,6 +41,7 @@ pub fn commands() -> &'static [SlashCommand] {
         hinted("memories", "List the memories of this project and yours, or search them", "words"),
         hinted("forget", "Delete a memory", "#number"),
         command("context", "How full the model's context is"),
+        command("agents", "The subagents of this session, as a tree"),
         hinted("steer", "Send a message to the running turn, before its next request to the model", "text"),
         command("help", "List the commands"),
     ];
@@ -62,6 +63,7 @@ pub(crate) enum Action {
     /// With the words to search for.
     ListMemories(String),
     Forget(MemoryId),
+    Agents,
     Help,
 }
 
@@ -96,6 +98,7 @@ pub(crate) fn parse(prompt: &str) -> Option<Action> {
         // The list shows the numbers.
         ("forget", None) => Some(Action::ListMemories(String::new())),
         ("context", _) => Some(Action::Context),
+        ("agents", _) => Some(Action::Agents),
         ("help", _) => Some(Action::Help),
         (name, _) => {
             name.parse().map(Action::PermissionMode).or_else(|_| name.parse().map(Action::Mode)).ok()

@@ -126,6 +126,7 @@ const SAFE_TOOLS: &[&str] = &[
     "ide_read_file",
     "glob",
     "grep",
+    "subagent",
     "task_create",
     "task_update",
     "task_list",

@@ -72,7 +72,12 @@ impl SessionTask {
                         continue;
                     }
                     Some(message) => {
+                        let cancels = matches!(message, Message::Cancel);
                         self.take(message).await;
+                        if cancels {
+                            // Subagents in the background may be at work without a turn.
+                            self.session.cancel_subagents().await;
+                        }
                         continue;
                     }
                     None => break,
@@ -90,6 +95,7 @@ impl SessionTask {
 
     async fn turn(&mut self, number: u64, prompt: turn::TurnInput) -> Result<PromptOutcome, TurnError> {
         let cancel = self.controls.begin_turn();
+        self.controls.set_queued(self.waiting.len());
         self.controls.follow_settings().await;
         self.move_on();
         self.session.begin_turn(self.controls.state().additional_directories);
@@ -129,6 +135,9 @@ impl SessionTask {
             result
         };
         self.controls.end_turn();
+        if cancel.is_cancelled() {
+            self.session.cancel_subagents().await;
+        }
         // Steering messages that the turn did not take become the next prompts.
         self.controls.steering().drain().into_iter().rev().for_each(|prompt| self.waiting.push_front(prompt));
         let memory = self.session.log().memory().clone();
@@ -232,4 +241,5 @@ async fn take(
             closing.push(closed);
         }
     }
+    controls.set_queued(waiting.len());
 }

@@ -14,12 +14,13 @@ pub(crate) mod toolbox;
 
 use crate::{
     FileTracker, LanguageModel, ModelError, NestedCalls, Outputs, Recall, RuntimeOptions, SessionEvent,
-    SessionId, SessionResources, Shells, StoreError, Surface, ToolCallContext, ToolCallId, ToolCallUpdate,
-    ToolContext,
+    SessionId, SessionResources, Shells, StoreError, SubagentAccess, Surface, ToolCallContext, ToolCallId,
+    ToolCallUpdate, ToolContext,
     client::User,
     gate::{Gate, Ruling},
     history::{conversation::Conversation, reading::read_log},
     log::{Recording, SessionLog, recorded},
+    tool::subagents::Subagents,
     tools,
 };
 use models::SessionModels;
@@ -54,6 +55,7 @@ impl Session {
         gate: Gate,
         toolbox: Toolbox,
         models: SessionModels,
+        subagents: SubagentAccess,
     ) -> Self {
         let outputs = Arc::new(Outputs::new(gate.outputs().cloned()));
         Self {
@@ -64,7 +66,7 @@ impl Session {
             gate,
             toolbox,
             models,
-            resources: SessionResources { outputs, ..SessionResources::default() },
+            resources: SessionResources { outputs, subagents, ..SessionResources::default() },
             reported: HashSet::new(),
             warned: false,
         }
@@ -104,6 +106,21 @@ impl Session {
     /// Returns the background commands.
     pub(crate) fn shells(&self) -> &Shells {
         &self.resources.shells
+    }
+
+    /// Returns the access to subagents, if the session can have any.
+    pub(crate) fn subagents(&self) -> Option<&Arc<dyn Subagents>> {
+        self.resources.subagents.0.as_ref()
+    }
+
+    /// Whether the session is that of a subagent.
+    pub(crate) fn is_subagent(&self) -> bool {
+        self.subagents().is_some_and(|subagents| subagents.is_of_subagent())
+    }
+
+    /// Returns the store of long results.
+    pub(crate) fn outputs(&self) -> &Arc<Outputs> {
+        &self.resources.outputs
     }
 
     pub(crate) fn models(&self) -> &SessionModels {
@@ -181,9 +198,16 @@ impl Session {
     /// if the future is dropped, the next call starts again.
     pub(crate) async fn recover(&mut self) -> Result<(), StoreError> {
         self.stored().await?;
-        let sources = self.toolbox.sources();
-        let mut conversation = read_log(self.log.store(), &self.id, |event| sources.recall(event)).await?;
-        let repairs = conversation.repairs();
+        let (sources, subagents) = (self.toolbox.sources(), self.subagents());
+        let recall = |event: &SessionEvent| {
+            sources.recall(event);
+            if let Some(subagents) = subagents {
+                subagents.recall(event);
+            }
+        };
+        let mut conversation = read_log(self.log.store(), &self.id, recall).await?;
+        let mut repairs = conversation.repairs();
+        repairs.extend(subagents.iter().flat_map(|subagents| subagents.interrupted()));
         repairs.iter().for_each(|repair| conversation.apply(repair));
         self.log.record(repairs).await?;
         conversation.files().for_each(|path| self.resources.files.named(path));
@@ -265,8 +289,16 @@ impl Session {
         is_near && !was_near
     }
 
-    /// Ends the background commands and releases the lease.
+    /// Cancels the subagents at every level.
+    pub(crate) async fn cancel_subagents(&self) {
+        if let Some(subagents) = self.subagents() {
+            subagents.cancel().await;
+        }
+    }
+
+    /// Ends the subagents and the background commands, and releases the lease.
     pub(crate) async fn end(&self) {
+        self.cancel_subagents().await;
         self.resources.shells.end().await;
         if let Err(error) = self.log.release().await {
             tracing::warn!(session = %self.id, %error, "the lease could not be given back");

@@ -5,11 +5,13 @@ pub(crate) mod access;
 pub(crate) mod nested;
 pub(crate) mod question;
 pub(crate) mod sampling;
+pub(crate) mod subagents;
 pub(crate) mod titles;
 
 use crate::{
-    Access, AskUser, FileTracker, Location, NestedCalls, Outputs, Recall, SessionEvent, Shells, TaskList,
-    ToolCallId, ToolCallUpdate, ToolContent, ToolKind, ToolLimits, ToolResult, ToolSpec,
+    Access, AskUser, FileTracker, Location, NestedCalls, Outputs, Recall, SessionEvent, Shells,
+    SubagentAccess, TaskList, ToolCallId, ToolCallUpdate, ToolContent, ToolKind, ToolLimits, ToolResult,
+    ToolSpec,
 };
 use async_trait::async_trait;
 use serde::de::DeserializeOwned;
@@ -61,6 +63,9 @@ pub enum Effect {
     Reads,
     /// Changes the session's own state (tasks): exists in every mode, runs in order.
     Session,
+    /// Hands work to subagents, which are bounded by the modes: exists in every mode, runs in
+    /// parallel with reads.
+    Delegates,
     /// Runs commands: exists in every mode, but changes nothing outside `edit`; runs in order.
     Executes,
     /// Changes files: exists in `edit` only, runs in order.
@@ -91,6 +96,8 @@ pub struct SessionResources {
     pub outputs: Arc<Outputs>,
     /// Memories and earlier sessions; `None` for a call outside a session.
     pub recall: Option<Recall>,
+    /// The session's subagents.
+    pub subagents: SubagentAccess,
 }
 
 /// What a tool knows of the call that it runs.

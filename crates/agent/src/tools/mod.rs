@@ -22,6 +22,7 @@ mod search;
 mod sessions;
 mod shell;
 mod small_profile;
+mod subagent;
 mod task;
 pub(crate) mod two_machines;
 mod unsaved;
@@ -64,6 +65,7 @@ pub fn builtin() -> Vec<Arc<dyn AnyTool>> {
         Typed::<search::Grep>::new(),
         Typed::<bash::Bash>::new(),
         Typed::<shell::Shell>::new(),
+        Typed::<subagent::Subagent>::new(),
         Typed::<task::UpdatePlan>::new(),
         Typed::<shell::ShellStart>::new(),
         Typed::<shell::ShellWrite>::new(),

@@ -63,7 +63,9 @@ mod tests {
             let apart = on_agents_machine(tool.spec());
             assert_eq!(own.parameters, apart.parameters);
             let of_session = ["task_", "shell_", "memory_", "session_"];
-            if of_session.iter().any(|prefix| name.starts_with(prefix)) || name == "update_plan" {
+            if of_session.iter().any(|prefix| name.starts_with(prefix))
+                || ["update_plan", "subagent"].contains(&name.as_str())
+            {
                 assert_eq!(own, apart);
                 continue;
             }

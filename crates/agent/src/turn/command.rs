@@ -53,6 +53,7 @@ impl Turn<'_> {
             Action::Context => self.context_text().await?,
             Action::ListMemories(query) => memories_text(self.session, query).await,
             Action::Forget(id) => forget_text(self.session, id).await,
+            Action::Agents => agents_text(self.session),
             Action::Help => commands::help(&commands::all(self.session.toolbox().sources())),
         };
         let stop = self.answer_locally(text);
@@ -123,6 +124,13 @@ impl Turn<'_> {
             text.push_str(&format!(" Memories among them: {memories}."));
         }
         Ok(text)
+    }
+}
+
+fn agents_text(session: &Session) -> String {
+    match session.subagents().map(|subagents| subagents.tree()).filter(|tree| !tree.is_empty()) {
+        Some(tree) => format!("```\n{}\n```", tree.trim_end()),
+        None => "This session has no subagents.".to_owned(),
     }
 }
 

@@ -25,4 +25,5 @@ mod shells;
 mod sources;
 mod stage;
 mod steer;
+mod swarm;
 mod text_calls;

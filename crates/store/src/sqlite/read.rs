@@ -55,6 +55,15 @@ pub(super) fn get(connection: &Connection, id: &SessionId) -> Result<SessionReco
         .map_err(|what| StoreError::Format(format!("session {id} is damaged: {what}; start a new session")))
 }
 
+pub(super) fn parent(connection: &Connection, id: &SessionId) -> Result<Option<SessionId>, StoreError> {
+    let parent: Option<String> = connection
+        .prepare_cached("SELECT parent_id FROM sessions WHERE id = ?1")
+        .and_then(|mut statement| statement.query_row([id.as_str()], |row| row.get(0)).optional())
+        .map_err(|error| failed(&error))?
+        .ok_or_else(|| StoreError::NotFound(id.clone()))?;
+    Ok(parent.map(SessionId))
+}
+
 pub(super) fn events(
     connection: &Connection,
     id: &SessionId,
@@ -190,7 +199,7 @@ fn rows(
         None => concat!(
             "SELECT ",
             columns!(),
-            " FROM sessions WHERE (updated_at, id) < (?1, ?2) AND archived BETWEEN ?3 AND ?4",
+            " FROM sessions WHERE (updated_at, id) < (?1, ?2) AND archived BETWEEN ?3 AND ?4 AND parent_id IS NULL",
             begun_or!(),
             in_project!(),
             " ORDER BY updated_at DESC, id DESC"
@@ -198,7 +207,7 @@ fn rows(
         Some(_) => concat!(
             "SELECT ",
             columns!(),
-            " FROM sessions WHERE cwd = ?7 AND (updated_at, id) < (?1, ?2) AND archived BETWEEN ?3 AND ?4",
+            " FROM sessions WHERE cwd = ?7 AND (updated_at, id) < (?1, ?2) AND archived BETWEEN ?3 AND ?4 AND parent_id IS NULL",
             begun_or!(),
             in_project!(),
             " ORDER BY updated_at DESC, id DESC"

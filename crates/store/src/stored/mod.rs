@@ -6,6 +6,7 @@
 //! `docs/storage.md`.
 
 mod from_v1;
+mod subagent;
 mod to_v1;
 mod v1;
 
@@ -13,7 +14,7 @@ use agent::SessionEvent;
 
 /// The newest format that this program reads. Each event is written in the oldest format that can
 /// represent it.
-pub(crate) const FORMAT: i64 = 7;
+pub(crate) const FORMAT: i64 = 8;
 
 /// An event as stored in a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,6 +72,7 @@ mod tests {
                 "compaction" => 4,
                 "results_left_out" => 5,
                 "prefix" | "briefing" => 7,
+                "subagent" => 8,
                 "answer" => 6,
                 _ => 1,
             };
@@ -106,6 +108,7 @@ mod tests {
                     context_used: 1,
                     context_size: 2,
                     total: agent::Usage { input: 3, output: 4, unpriced: 7, ..agent::Usage::default() },
+                    subagents: agent::Usage::default(),
                     turn: agent::Usage::default(),
                     counted: None,
                 }),
@@ -123,6 +126,7 @@ mod tests {
                         unpriced: 2,
                         ..agent::Usage::default()
                     },
+                    subagents: agent::Usage::default(),
                     turn: agent::Usage::default(),
                     counted: None,
                 }),

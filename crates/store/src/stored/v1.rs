@@ -1,4 +1,4 @@
-//! Formats 1 to 7: the JSON of a body. Formats 2 to 7 are format 1 with additional kinds, which a
+//! Formats 1 to 8: the JSON of a body. Formats 2 to 8 are format 1 with additional kinds, which a
 //! reader of format 1 would take for damage.
 //!
 //! Tool arguments are stored as JSON *text* within the JSON. So `null` stays distinct from absent,
@@ -44,6 +44,9 @@ pub(super) enum Event {
         context_used: u64,
         context_size: u64,
         total: Tokens,
+        /// Older programs do not write this member, and ignore it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        subagents: Option<Tokens>,
         /// Older programs do not write this member, and ignore it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         counted: Option<u64>,
@@ -105,6 +108,8 @@ pub(super) enum Event {
         turn: String,
         end: TurnEnd,
     },
+    /// Format 8.
+    Subagent(Box<super::subagent::Subagent>),
 }
 
 /// Format 6: an item of an answer, in the model's order.
@@ -163,6 +168,7 @@ impl Event {
             Self::ResultsLeftOut { .. } => 5,
             Self::Prefix { .. } | Self::Briefing { .. } => 7,
             Self::Answer { .. } => 6,
+            Self::Subagent(_) => 8,
             _ => 1,
         }
     }
@@ -178,6 +184,7 @@ impl Event {
             Self::PermissionResolved { .. } => "permission_resolved",
             Self::Plan { .. } => "plan",
             Self::Usage { .. } => "usage",
+            Self::Subagent(_) => "subagent",
             Self::ModeChanged { .. } => "mode_changed",
             Self::PermissionModeChanged { .. } => "permission_mode_changed",
             Self::ModelChanged { .. } => "model_changed",

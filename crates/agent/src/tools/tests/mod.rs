@@ -36,6 +36,7 @@ fn describes_every_tool() {
         ("grep", json!({"pattern": "pat"}), "Search pat", ToolKind::Search, Effect::Reads),
         ("bash", json!({"command": "ls"}), "Run ls", ToolKind::Execute, Effect::Executes),
         ("shell", json!({"action": "stop", "id": "sh_1"}), "Stop sh_1", ToolKind::Execute, Effect::Executes),
+        ("subagent", json!({"task": "t"}), "Subagent (explore): t", ToolKind::Execute, Effect::Delegates),
         ("update_plan", json!({"plan": []}), "Change the plan", ToolKind::Think, Effect::Session),
         ("shell_start", json!({"command": "ls"}), "Run ls", ToolKind::Execute, Effect::Executes),
         (
@@ -109,6 +110,7 @@ fn few_tools_are_listed_and_they_are_short() {
         "grep",
         "bash",
         "shell",
+        "subagent",
         "update_plan",
         "memory_save",
         "memory_search",

@@ -16,6 +16,7 @@ async fn stored(store: &MemoryStore, id: &str, cwd: &str, prompt: &str) {
         model: "m".to_owned(),
         mode: crate::Mode::Edit,
         permission_mode: crate::PermissionMode::Guardian,
+        parent: None,
     };
     let lease = store.create(session).await.unwrap();
     let mut call = ToolCallUpdate::of("c".into(), "bash");
