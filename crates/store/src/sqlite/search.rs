@@ -6,7 +6,7 @@ use crate::{
     stored,
 };
 use agent::{SearchHit, SearchQuery, SessionId, StoreError, excerpt, searched_text, words};
-use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior};
+use rusqlite::{Connection, Row, TransactionBehavior};
 use system::AbsPath;
 
 /// Adds the words of events just appended after event `before`: `texts` has the searchable text of
@@ -127,9 +127,13 @@ struct Covered<'a> {
     except: Option<&'a str>,
 }
 
-/// Restricts a statement that joins `sessions` to the covered ones.
-const COVERED: &str = "(?3 IS NULL OR sessions.cwd = ?3) AND (?5 IS NULL OR sessions.id <> ?5) AND (?4 IS NULL \
-    OR sessions.cwd = ?4 OR substr(sessions.cwd, 1, length(rtrim(?4, '/')) + 1) = rtrim(?4, '/') || '/')";
+/// Restricts a statement on `searchable AS s` to the covered sessions. Their ids are collected once,
+/// from an index: a look at the session of each match would take far longer. `0` is the character
+/// after `/`, so the range has the directories below the root.
+const COVERED: &str = "(?5 IS NULL OR s.session_id <> ?5) \
+    AND (?3 IS NULL OR s.session_id IN (SELECT id FROM sessions WHERE cwd = ?3)) \
+    AND (?4 IS NULL OR s.session_id IN (SELECT id FROM sessions WHERE cwd = ?4 \
+    UNION ALL SELECT id FROM sessions WHERE cwd >= rtrim(?4, '/') || '/' AND cwd < rtrim(?4, '/') || '0'))";
 
 impl<'a> Covered<'a> {
     fn of(query: &'a SearchQuery) -> Self {
@@ -145,26 +149,33 @@ impl<'a> Covered<'a> {
     }
 }
 
-/// Returns the row id of the oldest message to rank, among the newest matches. Ranking very many
-/// messages takes long, and the ranks no longer separate them well.
-fn oldest_ranked(connection: &Connection, matching: &str, covered: &Covered<'_>) -> rusqlite::Result<i64> {
-    let last = SEARCH_RANKED - 1;
-    let oldest = if covered.is_all() {
-        connection
-            .prepare_cached(
-                "SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY rowid DESC LIMIT 1 OFFSET ?2",
-            )?
-            .query_row((matching, last), |row| row.get(0))
-    } else {
-        connection
-            .prepare_cached(&format!(
-                "SELECT words.rowid FROM words JOIN searchable AS s ON s.id = words.rowid \
-                 JOIN sessions ON sessions.id = s.session_id \
-                 WHERE words MATCH ?1 AND {COVERED} ORDER BY words.rowid DESC LIMIT 1 OFFSET ?2"
-            ))?
-            .query_row((matching, last, covered.cwd, covered.project, covered.except), |row| row.get(0))
+/// Returns the row ids of the oldest and the newest message to rank, among the newest matches; `None`
+/// without a match. Ranking very many messages takes long, and the ranks no longer separate them
+/// well.
+fn ranked(
+    connection: &Connection,
+    matching: &str,
+    covered: &Covered<'_>,
+) -> rusqlite::Result<Option<(i64, i64)>> {
+    let ends = |row: &Row<'_>| {
+        let oldest: Option<i64> = row.get(0)?;
+        Ok(oldest.zip(row.get(1)?))
     };
-    Ok(oldest.optional()?.unwrap_or_default())
+    if covered.is_all() {
+        return connection
+            .prepare_cached(
+                "SELECT min(id), max(id) FROM (SELECT rowid AS id FROM words WHERE words MATCH ?1 \
+                 ORDER BY rowid DESC LIMIT ?2)",
+            )?
+            .query_row((matching, SEARCH_RANKED), ends);
+    }
+    connection
+        .prepare_cached(&format!(
+            "SELECT min(id), max(id) FROM (SELECT words.rowid AS id FROM words \
+             JOIN searchable AS s ON s.id = words.rowid WHERE words MATCH ?1 AND {COVERED} \
+             ORDER BY words.rowid DESC LIMIT ?2)"
+        ))?
+        .query_row((matching, SEARCH_RANKED, covered.cwd, covered.project, covered.except), ends)
 }
 
 /// Returns the best matches among the newest messages that match.
@@ -179,16 +190,18 @@ pub(super) fn find(connection: &Connection, query: &SearchQuery) -> Result<Vec<S
     let limit = i64::try_from(query.limit.min(SEARCH_HITS_MAX)).unwrap_or(i64::MAX);
     let covered = Covered::of(query);
     let found = || -> rusqlite::Result<Vec<(String, i64, i64, String)>> {
+        let Some((oldest, newest)) = ranked(connection, &matching, &covered)? else {
+            return Ok(Vec::new());
+        };
         let mut statement = connection.prepare_cached(&format!(
             "SELECT e.session_id, e.seq, e.format, e.body FROM words \
-             JOIN searchable AS s ON s.id = words.rowid JOIN sessions ON sessions.id = s.session_id \
+             JOIN searchable AS s ON s.id = words.rowid \
              JOIN events AS e ON e.session_id = s.session_id AND e.seq = s.seq \
-             WHERE words MATCH ?1 AND words.rowid >= ?6 AND {COVERED} ORDER BY rank LIMIT ?2"
+             WHERE words MATCH ?1 AND words.rowid BETWEEN ?6 AND ?7 AND {COVERED} ORDER BY rank LIMIT ?2"
         ))?;
-        let oldest = oldest_ranked(connection, &matching, &covered)?;
         let Covered { cwd, project, except } = covered;
         statement
-            .query_map((&matching, limit, cwd, project, except, oldest), |row| {
+            .query_map((&matching, limit, cwd, project, except, oldest, newest), |row| {
                 Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
             })?
             .collect()
