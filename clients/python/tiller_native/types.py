@@ -1400,6 +1400,13 @@ class CallTool(TypedDict):
     sessionId: str
 
 
+class CancelSubagent(TypedDict):
+    """Without an id, all subagents."""
+
+    id: NotRequired[Union[str, None]]
+    sessionId: str
+
+
 class Capabilities(TypedDict):
     """The same table under two names, one per wire."""
 
@@ -1807,6 +1814,11 @@ class NamedFunction(TypedDict):
     sessionId: str
 
 
+class NamedSubagent(TypedDict):
+    id: str
+    sessionId: str
+
+
 class Node(TypedDict):
     """A subagent in the tree; or, with the type `summary`, the subagents omitted for lack of room."""
 
@@ -2092,6 +2104,24 @@ class Stats(TypedDict):
 class Step(TypedDict):
     rule: str
     says: str
+
+
+class Subagent(TypedDict):
+    branch: Union[str, None]
+    result: Union[str, None]
+    session: Union[str, None]
+    stats: Stats
+    transcript: Union[str, None]
+
+
+class Subagents(TypedDict):
+    stats: Dict[str, Stats]
+    summary: Summary
+    tree: List[Node]
+
+
+class SubagentsCancelled(TypedDict):
+    cancelled: bool
 
 
 class Summary(TypedDict):
@@ -2677,6 +2707,9 @@ REQUESTS: Dict[str, tuple[type, type]] = {
     "sessions/rewind": (Rewind, Rewound),
     "sessions/search": (Search, Hits),
     "settings/set": (SetSetting, SettingSet),
+    "subagents/cancel": (CancelSubagent, SubagentsCancelled),
+    "subagents/get": (NamedSubagent, Subagent),
+    "subagents/list": (Named, Subagents),
     "trust/give": (GiveTrust, Trust),
     "trust/list": (Named, Trust),
     "trust/take": (TakeTrust, Trust),

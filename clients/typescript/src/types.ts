@@ -1242,6 +1242,12 @@ export type CallTool = {
   sessionId: string;
 };
 
+/** Without an id, all subagents. */
+export type CancelSubagent = {
+  id?: string | null;
+  sessionId: string;
+};
+
 /** The same table under two names, one per wire. */
 export type Capabilities = {
   kosmoCapabilities: CapabilityTable;
@@ -1617,6 +1623,11 @@ export type NamedFunction = {
   sessionId: string;
 };
 
+export type NamedSubagent = {
+  id: string;
+  sessionId: string;
+};
+
 /** A subagent in the tree; or, with the type `summary`, the subagents omitted for lack of room. */
 export type Node = {
   children: Node[];
@@ -1917,6 +1928,29 @@ export type Stats = {
 export type Step = {
   rule: string;
   says: string;
+};
+
+export type Subagent = {
+  /** The git branch with its changes, if it worked in a worktree. */
+  branch: string | null;
+  result: string | null;
+  /** The session it ran in, once it has begun. */
+  session: string | null;
+  stats: Stats;
+  /** What it did, as Markdown. */
+  transcript: string | null;
+};
+
+export type Subagents = {
+  /** The statistics of each subagent, by id. */
+  stats: Record<string, Stats>;
+  summary: Summary;
+  tree: Node[];
+};
+
+export type SubagentsCancelled = {
+  /** Whether any was at work. */
+  cancelled: boolean;
 };
 
 /** Statistics of all subagents. */
@@ -2641,6 +2675,12 @@ export interface Requests {
   "sessions/search": { params: Search; result: Hits };
   /** Stores a setting. */
   "settings/set": { params: SetSetting; result: SettingSet };
+  /** Cancels a subagent and its own, or all subagents. */
+  "subagents/cancel": { params: CancelSubagent; result: SubagentsCancelled };
+  /** Returns what a subagent did. */
+  "subagents/get": { params: NamedSubagent; result: Subagent };
+  /** Lists the subagents of a session. */
+  "subagents/list": { params: Named; result: Subagents };
   /** Trusts items as shown. */
   "trust/give": { params: GiveTrust; result: Trust };
   /** Lists the items of a project and their trust. */

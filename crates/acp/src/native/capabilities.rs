@@ -18,11 +18,11 @@ pub(crate) fn capabilities() -> Value {
         "sessions",
         "permissionModes",
         "memories",
+        "subagentTree",
+        "subagentDashboard",
     ];
     let mut all = Map::from_iter([("protocolVersion".to_owned(), json!(VERSION))]);
     all.extend(names.map(|name| (name.to_owned(), Value::Bool(true))));
-    // No tool creates subagents: their events are defined but never sent.
-    all.extend(["subagentTree", "subagentDashboard"].map(|name| (name.to_owned(), Value::Bool(false))));
     Value::Object(all)
 }
 

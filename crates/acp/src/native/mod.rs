@@ -25,6 +25,7 @@ mod running_request;
 mod schema;
 mod services;
 mod settings_keys;
+mod subagents;
 mod tree;
 mod trust;
 

@@ -11,6 +11,7 @@ use super::{
     running_request::RunningRequest,
     services::RequestContext,
     settings_keys::runtime_state,
+    subagents,
     trust::TrustRequest,
 };
 use crate::{
@@ -95,6 +96,22 @@ async fn handle<W: Wire>(method: &str, params: Value, connection: &Connection<W>
         "memories/list" | "memories/save" | "memories/forget" if own => {
             known();
             memories(name, &Fields::of(params)?, connection).await
+        }
+        "subagents/list" if own => {
+            known();
+            let id = stored_session(&Fields::of(params)?, connection).await?;
+            subagents::list(&connection.runtime, &id).await
+        }
+        "subagents/get" if own => {
+            known();
+            let fields = Fields::of(params)?;
+            let id = stored_session(&fields, connection).await?;
+            subagents::get(&connection.runtime, connection.options.services.as_ref(), &id, &fields).await
+        }
+        "subagents/cancel" if own => {
+            known();
+            let fields = Fields::of(params)?;
+            subagents::cancel(&open_session(&fields, connection)?, &fields)
         }
         "usage/get" if own => {
             known();

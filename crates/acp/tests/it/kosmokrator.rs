@@ -55,9 +55,8 @@ async fn a_wrapper_finds_the_capabilities_under_any_name_of_its_own() {
         ] {
             assert_eq!(capabilities["protocolVersion"], 1);
             assert_eq!((&capabilities["lua"], &capabilities["mcp"]), (&json!(true), &json!(true)));
-            // There are no subagents.
-            for missing in ["subagentTree", "subagentDashboard"] {
-                assert_eq!(capabilities[missing], false, "{missing}");
+            for shown in ["subagentTree", "subagentDashboard"] {
+                assert_eq!(capabilities[shown], true, "{shown}");
             }
         }
         for login in

@@ -464,3 +464,26 @@ async fn sessions_permissions_and_usage_can_be_queried() {
     assert_eq!(stage.editor.error("_tiller/sessions/search", json!({})).await.0, -32602);
     stage.editor.close().await.unwrap();
 }
+
+#[tokio::test]
+async fn subagents_are_announced_listed_shown_and_cancelled() {
+    let calls = Reply::calls(&[("subagent", json!({ "task": "Look around", "id": "scout" }))]);
+    let stage = stage(native(), [calls, Reply::text("All quiet."), Reply::text("Nothing there.")]);
+    let session = kosmokrator_session(&stage).await;
+    stage.editor.prompt(&session, "look").await.unwrap();
+    let named = json!({ "sessionId": session });
+    let listed = stage.editor.ok("_tiller/subagents/list", named.clone()).await;
+    assert_eq!((&listed["tree"][0]["id"], &listed["tree"][0]["status"]), (&json!("scout"), &json!("done")));
+    assert_eq!(listed["summary"]["done"], 1);
+    let cancelled = stage.editor.ok("_tiller/subagents/cancel", named.clone()).await;
+    assert_eq!(cancelled["cancelled"], false, "it has ended");
+    let unknown = json!({ "sessionId": session, "id": "ghost" });
+    let (code, message) = stage.editor.error("_tiller/subagents/get", unknown).await;
+    assert_eq!((code, message.as_str()), (-32602, "Unknown subagent: ghost; it has scout"));
+    for kind in
+        ["subagent_spawned", "subagent_running", "subagent_completed", "subagent_tree", "subagent_dashboard"]
+    {
+        assert!(!events(&stage, &format!("kosmokrator/{kind}")).is_empty(), "{kind}");
+    }
+    stage.editor.close().await.unwrap();
+}

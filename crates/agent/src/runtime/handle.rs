@@ -3,7 +3,7 @@
 use crate::{
     Client, Content, Effort, MessageId, Mode, ModelError, Models, PermissionMode, PromptOutcome, RewindError,
     RewindReport, RewindTarget, RuntimeOptions, SessionEvent, SessionId, SessionState, SlashCommand,
-    StoreError, Surface, TurnError,
+    StoreError, SubagentAccess, Surface, SwarmState, TurnError,
     client::watchers::Watchers,
     input::commands,
     log::Notified,
@@ -38,6 +38,7 @@ pub struct SessionHandle {
     prompts: Arc<AtomicU64>,
     settings: Arc<LiveSettings>,
     running: Arc<Running>,
+    subagents: SubagentAccess,
 }
 
 /// A prompt sent to its session, to be awaited or cancelled.
@@ -104,6 +105,7 @@ impl SessionHandle {
             prompts: Arc::default(),
             settings: controls.settings().clone(),
             running: controls.running().clone(),
+            subagents: SubagentAccess(session.subagents().cloned()),
         }
     }
 
@@ -196,6 +198,24 @@ impl SessionHandle {
     /// Whether a client receives this session's events.
     pub fn notifies(&self, client: &Arc<dyn Client>) -> bool {
         self.watchers.includes(client)
+    }
+
+    /// Cancels a subagent of the session and its own subagents; all if `id` is `None`. Returns
+    /// whether any was at work. The turn goes on with what they have found.
+    pub fn cancel_subagent(&self, id: Option<&str>) -> bool {
+        let Some(subagents) = &self.subagents.0 else { return false };
+        match id {
+            Some(id) => subagents.cancel_agent(id),
+            None => {
+                let ids = self.subagents().agents.into_iter().map(|agent| agent.id);
+                ids.filter(|id| subagents.cancel_agent(id)).count() > 0
+            }
+        }
+    }
+
+    /// Returns the subagents that this process knows.
+    pub(crate) fn subagents(&self) -> SwarmState {
+        self.subagents.0.as_ref().map(|subagents| subagents.snapshot()).unwrap_or_default()
     }
 
     /// Whether the session has more than one client.

@@ -9,7 +9,8 @@ pub(crate) mod task;
 use crate::{
     Checkpoint, ClientServer, Lease, ListQuery, Memories, Models, NewSession, PermissionMode, RuntimeOptions,
     SearchHit, SearchQuery, SessionError, SessionEvent, SessionHandle, SessionId, SessionPage, SessionRecord,
-    SessionState, SessionStore, StoreError, Surface, ToolProviders,
+    SessionState, SessionStore, StoreError, SubagentState, SubagentStatus, Surface, SwarmState,
+    ToolProviders,
     checkpoint::Timeline,
     client::display,
     client::pages::EventPages,
@@ -22,7 +23,7 @@ use crate::{
     session::controls::SettingsModes,
     settings::{FixedSettings, LiveSettings, Settings},
     store::timed::TimedStore,
-    swarm::Slots,
+    swarm::{Slots, unix_time_ms},
     text::sanitise::sanitise,
 };
 use locks::SessionLocks;
@@ -423,6 +424,26 @@ impl Runtime {
         }
     }
 
+    /// Returns the subagents of a session, open or not. Those that an ended process left at work are
+    /// interrupted. Reads the whole log.
+    pub async fn subagents(&self, id: &SessionId) -> Result<SwarmState, StoreError> {
+        let record = self.store.get(id).await?;
+        let live = self.find(id).map(|handle| handle.subagents()).unwrap_or_default();
+        let mut agents: Vec<SubagentState> = Vec::new();
+        let mut each = |event: &SessionEvent| {
+            if let SessionEvent::Subagent(state) = event {
+                put(&mut agents, SubagentState::clone(state));
+            }
+        };
+        self.replay(id, &mut each).await?;
+        for agent in agents.iter_mut().filter(|agent| !agent.progress.status.is_final()) {
+            agent.progress.status = SubagentStatus::Interrupted;
+        }
+        live.agents.into_iter().for_each(|agent| put(&mut agents, agent));
+        let model = record.controls.model;
+        Ok(SwarmState { at: unix_time_ms(), model, agents, contexts: live.contexts })
+    }
+
     /// Returns the turns of a session in which tools changed files, in order. Reads the whole log.
     pub async fn checkpoints(&self, id: &SessionId) -> Result<Vec<Checkpoint>, StoreError> {
         Ok(Timeline::read(self.store.as_ref(), id).await?.checkpoints())
@@ -472,6 +493,14 @@ impl Runtime {
 
     fn sessions(&self) -> MutexGuard<'_, HashMap<SessionId, SessionHandle>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Adds a subagent's state, or replaces the one before.
+fn put(agents: &mut Vec<SubagentState>, state: SubagentState) {
+    match agents.iter_mut().find(|known| known.id == state.id) {
+        Some(known) => *known = state,
+        None => agents.push(state),
     }
 }
 

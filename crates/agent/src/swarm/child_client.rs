@@ -1,7 +1,7 @@
 //! The client of a subagent's session: it follows the subagent's activity, and passes its requests
 //! for permission to the clients of the root session.
 
-use super::{Swarm, asked::AskedCalls, now, watchdog::Activity};
+use super::{Swarm, asked::AskedCalls, unix_time_ms, watchdog::Activity};
 use crate::{
     AnyTool, Client, ModelResponse, PermissionOutcome, PermissionRequest, SessionEvent, SubagentState,
     ToolCallUpdate, ToolStatus,
@@ -41,7 +41,7 @@ impl ChildClient {
     fn update(&self, change: impl FnOnce(&mut SubagentState)) {
         if let Some(swarm) = self.swarm.upgrade() {
             swarm.update(&self.agent, |state| {
-                state.times.active_at = Some(now());
+                state.times.active_at = Some(unix_time_ms());
                 change(state);
             });
         }

@@ -1,7 +1,7 @@
 //! Shows the swarm to the clients of the root session: snapshots while it is at work, and the
 //! progress of the calls that wait for it.
 
-use super::{Swarm, now, results};
+use super::{Swarm, results, unix_time_ms};
 use crate::{
     Content, SubagentState, SwarmContexts, SwarmEvent, SwarmState, ToolCallUpdate, ToolContent,
     limits::SWARM_EVERY,
@@ -67,7 +67,7 @@ impl Swarm {
         let agents: Vec<SubagentState> = registry.agents().iter().map(|agent| agent.state.clone()).collect();
         drop(registry);
         SwarmState {
-            at: now(),
+            at: unix_time_ms(),
             model: self.root.state.state().model,
             agents,
             contexts: SwarmContexts { prunes, compactions, ..contexts },

@@ -116,7 +116,7 @@ impl Swarm {
 }
 
 /// Returns the time in milliseconds since the epoch.
-fn now() -> i64 {
+pub(crate) fn unix_time_ms() -> i64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

@@ -3,16 +3,16 @@
 use super::{
     Swarm,
     kind::Kind,
-    now,
     registry::{Agent, LiveRun, WaitingCall},
     request::{self, Admitted, Requester},
     results,
     run::Run,
     slots::Slot,
+    unix_time_ms,
 };
 use crate::{
-    Mode, Outputs, SessionEvent, SubagentCall, SubagentState, SubagentStatus, SwarmEvent, ToolContext,
-    ToolError, ToolOutput,
+    Mode, Outputs, SessionEvent, SubagentCall, SubagentState, SubagentStatus, SwarmEvent, SwarmState,
+    ToolContext, ToolError, ToolOutput,
     limits::SUBAGENT_END_WAIT,
     session::controls::StateBound,
     tool::subagents::{Delegation, RequestedAgent, Subagents},
@@ -289,10 +289,21 @@ impl Subagents for Node {
             }
             agent.state.progress.status = SubagentStatus::Interrupted;
             agent.state.progress.queue_reason = None;
-            agent.state.times.ended_at = agent.state.times.active_at.or_else(|| Some(now()));
+            agent.state.times.ended_at = agent.state.times.active_at.or_else(|| Some(unix_time_ms()));
             events.push(SessionEvent::Subagent(Box::new(agent.state.clone())));
         }
         events
+    }
+
+    fn snapshot(&self) -> SwarmState {
+        self.swarm.snapshot()
+    }
+
+    fn cancel_agent(&self, id: &str) -> bool {
+        let registry = self.swarm.registry();
+        let Some(run) = registry.get(id).and_then(|agent| agent.run.as_ref()) else { return false };
+        run.cancel.cancel();
+        true
     }
 
     fn tree(&self) -> String {

@@ -6,11 +6,10 @@ use super::{
     child_client::ChildClient,
     failure::{self, Failure},
     node::OwnPlace,
-    now,
     request::Admitted,
     results,
     slots::Slot,
-    watchdog,
+    unix_time_ms, watchdog,
 };
 use crate::{
     KeptOutput, Outputs, PromptOutcome, StopReason, SubagentEnd, SubagentState, SubagentStatus,
@@ -185,8 +184,8 @@ impl Run {
             state.progress.queue_reason = None;
             state.place.session = Some(session);
             state.place.worktree = worktree;
-            state.times.started_at = state.times.started_at.or_else(|| Some(now()));
-            state.times.active_at = Some(now());
+            state.times.started_at = state.times.started_at.or_else(|| Some(unix_time_ms()));
+            state.times.active_at = Some(unix_time_ms());
         };
         match self.swarm.record(self.id(), begun).await {
             Ok(()) => Ok(child),
@@ -227,7 +226,7 @@ impl Run {
             state.progress.retries += 1;
             state.progress.error = Some(reason.to_owned());
             let delay = i64::try_from(delay.as_millis()).unwrap_or(i64::MAX);
-            state.progress.next_retry_at = Some(now().saturating_add(delay));
+            state.progress.next_retry_at = Some(unix_time_ms().saturating_add(delay));
         });
         self.unless_cancelled(tokio::time::sleep(delay)).await?;
         self.swarm.update(self.id(), |state| {
@@ -307,7 +306,7 @@ impl Run {
             state.progress.error = error;
             state.progress.queue_reason = None;
             state.progress.next_retry_at = None;
-            state.times.ended_at = Some(now());
+            state.times.ended_at = Some(unix_time_ms());
             state.result = result;
             state.output = output;
         };

@@ -1,6 +1,6 @@
 //! The interface between the tools of a session and the subagents of its tree.
 
-use crate::{SessionEvent, ToolContext, ToolError, ToolOutput};
+use crate::{SessionEvent, SwarmState, ToolContext, ToolError, ToolOutput};
 use async_trait::async_trait;
 use serde_json::Value;
 use std::sync::Arc;
@@ -38,6 +38,12 @@ pub(crate) trait Subagents: Send + Sync {
 
     /// Returns the events that end the recalled subagents which no longer run.
     fn interrupted(&self) -> Vec<SessionEvent>;
+
+    /// Returns all subagents of the tree as this process knows them.
+    fn snapshot(&self) -> SwarmState;
+
+    /// Cancels a subagent and its own; returns whether it was at work.
+    fn cancel_agent(&self, id: &str) -> bool;
 
     /// Returns the subagents as a tree of text, for the user; empty if there are none.
     fn tree(&self) -> String;

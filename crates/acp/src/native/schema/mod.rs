@@ -137,6 +137,12 @@ const METHODS: &[Method] = &[
     ),
     own::<params::SaveMemory, results::Memory>("memories/save", "Saves a memory, or changes one."),
     own::<params::ForgetMemory, results::Memory>("memories/forget", "Deletes a memory."),
+    own::<params::Named, results::Subagents>("subagents/list", "Lists the subagents of a session."),
+    own::<params::NamedSubagent, results::Subagent>("subagents/get", "Returns what a subagent did."),
+    own::<params::CancelSubagent, results::SubagentsCancelled>(
+        "subagents/cancel",
+        "Cancels a subagent and its own, or all subagents.",
+    ),
     own::<params::Named, results::Usage>("usage/get", "Returns the usage of a session."),
     own::<params::Nothing, results::Report>("doctor", "Checks the environment and the configuration."),
 ];

@@ -17,6 +17,21 @@ pub(super) struct Named {
     session_id: String,
 }
 
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub(super) struct NamedSubagent {
+    session_id: String,
+    id: String,
+}
+
+/// Without an id, all subagents.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub(super) struct CancelSubagent {
+    session_id: String,
+    id: Option<String>,
+}
+
 /// Whose settings change; defaults to the project's.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "snake_case")]

@@ -2,6 +2,7 @@
 
 #![expect(dead_code, reason = "these are for their schemas; answers come from behind a seam")]
 
+use crate::native::event::{Node, Stats, Summary};
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -385,6 +386,35 @@ pub(super) struct Usage {
     unpriced_tokens: u64,
     context_used: u64,
     max_context: Option<u64>,
+}
+
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub(super) struct Subagents {
+    tree: Vec<Node>,
+    /// The statistics of each subagent, by id.
+    stats: BTreeMap<String, Stats>,
+    summary: Summary,
+}
+
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub(super) struct Subagent {
+    stats: Stats,
+    /// The session it ran in, once it has begun.
+    session: Option<String>,
+    /// The git branch with its changes, if it worked in a worktree.
+    branch: Option<String>,
+    result: Option<String>,
+    /// What it did, as Markdown.
+    transcript: Option<String>,
+}
+
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub(super) struct SubagentsCancelled {
+    /// Whether any was at work.
+    cancelled: bool,
 }
 
 /// The report of `tiller doctor --json`.
