@@ -17,6 +17,7 @@ pub(crate) mod output;
 mod patch;
 mod path;
 mod read_back;
+mod recall;
 mod replacements;
 mod search;
 mod sessions;

@@ -39,7 +39,7 @@ pub(crate) const KEYS: &[Key] = &[
     Key {
         name: "agent.system_prompt",
         in_project: InProject::WhenTrusted(PROMPT),
-        set: |o, _, v| Ok(o.session.append_system_prompt = Some(v.text()?)),
+        set: |o, _, v| Ok(o.session.prompt.append_system_prompt = Some(v.text()?)),
     },
     Key {
         name: "agent.subagent_model",
@@ -312,9 +312,9 @@ pub(crate) const KEYS: &[Key] = &[
     Key {
         name: "context.memories",
         in_project: InProject::Tightens(|before, after| {
-            before.session.memories.enabled || !after.session.memories.enabled
+            before.session.prompt.memories.enabled || !after.session.prompt.memories.enabled
         }),
-        set: |o, _, v| Ok(o.session.memories.enabled = v.flag()?),
+        set: |o, _, v| Ok(o.session.prompt.memories.enabled = v.flag()?),
     },
     Key {
         name: "context.auto_compact",

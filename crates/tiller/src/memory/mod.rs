@@ -6,7 +6,7 @@ mod project;
 pub(crate) mod rows;
 mod transfer;
 
-pub(crate) use project::{find_project, is_trusted};
+pub(crate) use project::find_project;
 
 use crate::{
     args::{MemoryCommand, MemoryFilter},
@@ -125,7 +125,8 @@ impl Store {
         let memories = runtime.memories().context("this store keeps no memories")?;
         let redactor = redactor.clone();
         // The user manages memories even where sessions do not use them.
-        let options = MemoryOptions { enabled: true, redactor, ..options.session.memories.clone().into() };
+        let options =
+            MemoryOptions { enabled: true, redactor, ..options.session.prompt.memories.clone().into() };
         Ok(Self { memories, options, directory: directory.clone() })
     }
 
@@ -156,7 +157,7 @@ impl Store {
 
     /// Returns what a new session of the directory would be sent with a prompt.
     async fn recalled(&self, prompt: &str, options: &Options) -> Result<Option<String>> {
-        if !options.session.memories.enabled {
+        if !options.session.prompt.memories.enabled {
             return Ok(None);
         }
         let recalled = self.here().recall(prompt, MEMORIES_RECALLED_BYTES).await?;

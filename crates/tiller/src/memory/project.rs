@@ -5,14 +5,8 @@ use crate::{
     trust,
     wiring::shared_temp,
 };
-use agent::TrustRecord;
 use anyhow::Result;
 use system::{AbsPath, LocalSystem, System as _};
-
-/// The item of a trust record that stands for the memories of a project. Its value is no hash:
-/// memories are the user's, and no file of the project determines them.
-const ITEM: &str = "memories";
-const TRUSTED: &str = "trusted";
 
 /// Adds the project of a directory to its options, and whether its memories are trusted. A trust
 /// record that cannot be read trusts nothing.
@@ -22,15 +16,10 @@ pub(crate) async fn find_project(options: &mut Options, directory: &AbsPath) {
     let root = repository.as_ref().unwrap_or(directory);
     let project = system.resolve(root).await.unwrap_or_else(|_| root.clone());
     let record = trust::record(&options.directories, &project).await.unwrap_or_default();
-    let memories = &mut options.session.memories;
-    memories.trusted = is_trusted(&record);
+    let memories = &mut options.session.prompt.memories;
+    memories.trusted = trust::includes_memories(&record);
     memories.project = Some(project);
     memories.repository = repository;
-}
-
-/// Returns whether a trust record includes the memories of its project.
-pub(crate) fn is_trusted(record: &TrustRecord) -> bool {
-    record.items.get(ITEM).is_some_and(|value| value == TRUSTED)
 }
 
 /// Returns the directories that are no project even if they contain `.git`: what all programs
@@ -42,10 +31,15 @@ fn no_repositories(directories: &Directories) -> Vec<AbsPath> {
 
 /// Trusts the memories of a project.
 pub(super) async fn trust(directories: &Directories, project: &AbsPath) -> Result<()> {
-    trust::grant_trust(directories, project, [(ITEM.to_owned(), TRUSTED.to_owned())]).await
+    trust::grant_trust(
+        directories,
+        project,
+        [(trust::MEMORIES.to_owned(), trust::MEMORIES_TRUSTED.to_owned())],
+    )
+    .await
 }
 
 /// Revokes the trust in the memories of a project; returns whether there was any.
 pub(super) async fn distrust(directories: &Directories, project: &AbsPath) -> Result<bool> {
-    trust::revoke_trust(directories, project, Some(&[ITEM.to_owned()])).await
+    trust::revoke_trust(directories, project, Some(&[trust::MEMORIES.to_owned()])).await
 }

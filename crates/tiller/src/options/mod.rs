@@ -43,13 +43,12 @@ pub(crate) struct SessionDefaults {
     pub(crate) subagent_models: [Option<String>; 2],
     pub(crate) mode: Mode,
     pub(crate) permission_mode: PermissionMode,
-    pub(crate) append_system_prompt: Option<String>,
+    pub(crate) prompt: PromptSettings,
     /// Whether tool calls that a model writes into its text are run as calls.
     pub(crate) calls_as_text: CallsAsText,
     /// Hooks: commands around calls, prompts and turns, by name.
     pub(crate) hooks: BTreeMap<String, HookOptions>,
     pub(crate) limits: Limits,
-    pub(crate) memories: MemorySettings,
 }
 
 /// What is allowed, denied or asked.
@@ -90,6 +89,14 @@ pub(crate) struct CommandOptions {
 pub(crate) struct ClientOptions {
     pub(crate) terminal: Terminal,
     pub(crate) tools: Tools,
+}
+
+/// What models are sent beside the conversation.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct PromptSettings {
+    /// Text added to the system prompt.
+    pub(crate) append_system_prompt: Option<String>,
+    pub(crate) memories: MemorySettings,
 }
 
 /// How sessions of the directory use memories.
@@ -294,7 +301,7 @@ impl Options {
 
     /// Appends to the text that is added to the system prompt.
     pub(crate) fn append_prompt(&mut self, text: &str) {
-        match &mut self.session.append_system_prompt {
+        match &mut self.session.prompt.append_system_prompt {
             Some(before) => {
                 before.push_str("\n\n");
                 before.push_str(text);

@@ -1,7 +1,7 @@
 //! `tiller trust`.
 
-use super::{Project, grant_trust, lines, project, records::Records, revoke_trust};
-use crate::{args::TrustArgs, exit::Exit, memory, options::Directories};
+use super::{Project, grant_trust, includes_memories, lines, project, records::Records, revoke_trust};
+use crate::{args::TrustArgs, exit::Exit, options::Directories};
 use agent::{CheckedItem, ItemKind, Redactor, TrustState};
 use anyhow::{Result, bail};
 use std::{
@@ -186,7 +186,7 @@ async fn list(directories: &Directories, here: &AbsPath, out: &mut impl Write) -
     for path in paths {
         let Project { items, problems } = project(directories, &AbsPath::new(path)?).await;
         let trusted = items.iter().filter(|judged| judged.is_trusted()).count();
-        let memories = records.get(path).is_some_and(memory::is_trusted);
+        let memories = records.get(path).is_some_and(includes_memories);
         let state = match (records.contains_key(path), trusted) {
             _ if items.is_empty() && memories => "trusted",
             (false, _) if items.is_empty() && problems.is_empty() => continue,

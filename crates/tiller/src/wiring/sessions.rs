@@ -33,8 +33,8 @@ pub(crate) fn sessions(options: &Options, cwd: &AbsPath, trusted_hooks: &mut Tru
             subagent_models: options.session.subagent_models.to_vec(),
         },
         prompt: PromptOptions {
-            append_system_prompt: options.session.append_system_prompt.clone(),
-            memories: options.session.memories.clone().into(),
+            append_system_prompt: options.session.prompt.append_system_prompt.clone(),
+            memories: options.session.prompt.memories.clone().into(),
         },
         permissions: PermissionOptions {
             allowed_paths: options.permissions.allowed_paths.clone(),

@@ -3,6 +3,7 @@
 use super::memory_id;
 use crate::{
     Access, Description, Effect, MemoryAuthor, MemoryId, Tool, ToolContext, ToolError, ToolKind, ToolOutput,
+    tools::recall,
 };
 use async_trait::async_trait;
 use serde_json::{Value, json};
@@ -41,7 +42,7 @@ impl Tool for MemoryForget {
 
     async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let id = self.id.ok_or_else(|| ToolError::message("id cannot be empty."))?;
-        let memories = super::recall(cx, Self::NAME)?.memories()?;
+        let memories = recall::recall(cx, Self::NAME)?.memories()?;
         let memory = memories.forget(id, MemoryAuthor::Model).await?;
         Ok(ToolOutput::text(format!("Forgot memory {}", memory.headline())))
     }

@@ -3,7 +3,9 @@
 use super::memory_id;
 use crate::{
     Access, Content, Description, Effect, MemoryAuthor, MemoryDraft, MemoryId, Tool, ToolContent,
-    ToolContext, ToolError, ToolKind, ToolOutput, limits::MEMORY_DAYS_MAX, tools::args,
+    ToolContext, ToolError, ToolKind, ToolOutput,
+    limits::MEMORY_DAYS_MAX,
+    tools::{args, recall},
 };
 use async_trait::async_trait;
 use serde_json::{Value, json};
@@ -56,7 +58,7 @@ impl Tool for MemorySave {
             Some(id) => format!("Update memory {id}{whose}: {title}"),
             None => format!("Save memory{whose}: {title}"),
         };
-        Description { title: super::title(&title), kind: ToolKind::Edit, locations: Vec::new() }
+        Description { title: recall::title(&title), kind: ToolKind::Edit, locations: Vec::new() }
     }
 
     fn accesses(&self, _cwd: &AbsPath) -> Vec<Access> {
@@ -69,7 +71,7 @@ impl Tool for MemorySave {
     }
 
     async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let memories = super::recall(cx, Self::NAME)?.memories()?;
+        let memories = recall::recall(cx, Self::NAME)?.memories()?;
         let memory = memories.save(self.draft()?, MemoryAuthor::Model).await?;
         let verb = if self.id.is_some() { "Updated" } else { "Saved" };
         Ok(ToolOutput::text(format!("{verb} memory {}", memory.headline())))

@@ -4,7 +4,7 @@ use crate::{
     Access, Description, Effect, MemoryQuery, Recall, Tool, ToolContext, ToolError, ToolKind, ToolOutput,
     limits::{MEMORIES_FOUND, PAST_SESSIONS},
     text::sanitise::sanitise,
-    tools::{args, output, sessions},
+    tools::{args, output, recall, sessions},
 };
 use async_trait::async_trait;
 use serde_json::{Value, json};
@@ -46,7 +46,7 @@ impl Tool for MemorySearch {
             Some(query) => format!("Search memories: {query}"),
             None => "List memories".to_owned(),
         };
-        Description { title: super::title(&title), kind: ToolKind::Read, locations: Vec::new() }
+        Description { title: recall::title(&title), kind: ToolKind::Read, locations: Vec::new() }
     }
 
     fn accesses(&self, _cwd: &AbsPath) -> Vec<Access> {
@@ -54,7 +54,7 @@ impl Tool for MemorySearch {
     }
 
     async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let recall = super::recall(cx, Self::NAME)?;
+        let recall = recall::recall(cx, Self::NAME)?;
         let text = match self.scope.as_deref().unwrap_or("memories") {
             "memories" => self.memories(recall).await?,
             "history" => self.history(recall).await?,

@@ -6,7 +6,7 @@ use crate::{
     ToolKind, ToolOutput,
     limits::{EVENTS_PAGE, PAST_ENTRIES, PAST_ENTRIES_MAX, SESSION_ID_CHARS},
     text::sanitise::sanitise,
-    tools::{args, memory, output},
+    tools::{args, output, recall},
 };
 use async_trait::async_trait;
 use serde_json::{Value, json};
@@ -51,7 +51,7 @@ impl Tool for SessionRead {
 
     fn describe(&self, _cwd: &AbsPath) -> Description {
         let title = format!("Read session {}", self.session_id);
-        Description { title: memory::title(&title), kind: ToolKind::Read, locations: Vec::new() }
+        Description { title: recall::title(&title), kind: ToolKind::Read, locations: Vec::new() }
     }
 
     fn accesses(&self, _cwd: &AbsPath) -> Vec<Access> {
@@ -59,7 +59,7 @@ impl Tool for SessionRead {
     }
 
     async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let recall = memory::recall(cx, Self::NAME)?;
+        let recall = recall::recall(cx, Self::NAME)?;
         let record = self.session(recall).await?;
         let text = format!("{}\n\n{}", line(&record, true), self.entries(recall, &record.id).await?);
         Ok(ToolOutput::text(output::cap(recall.redactor.redact(&sanitise(&text)), &cx.limits)))

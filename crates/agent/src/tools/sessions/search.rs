@@ -6,7 +6,7 @@ use crate::{
     ToolKind, ToolOutput,
     limits::PAST_SESSIONS,
     text::sanitise::sanitise,
-    tools::{args, memory, output},
+    tools::{args, output, recall},
 };
 use async_trait::async_trait;
 use serde_json::{Value, json};
@@ -47,7 +47,7 @@ impl Tool for SessionSearch {
             Some(query) => format!("Search {of}: {query}"),
             None => format!("List {of}"),
         };
-        Description { title: memory::title(&title), kind: ToolKind::Search, locations: Vec::new() }
+        Description { title: recall::title(&title), kind: ToolKind::Search, locations: Vec::new() }
     }
 
     fn accesses(&self, _cwd: &AbsPath) -> Vec<Access> {
@@ -55,7 +55,7 @@ impl Tool for SessionSearch {
     }
 
     async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let recall = memory::recall(cx, Self::NAME)?;
+        let recall = recall::recall(cx, Self::NAME)?;
         let limit = self.limit.map_or(PAST_SESSIONS, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
         let query = self.query.as_deref().unwrap_or_default();
         let text = found(recall, query, limit.clamp(1, PAST_SESSIONS), self.all_projects).await?;
