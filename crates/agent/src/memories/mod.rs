@@ -23,8 +23,8 @@ use system::AbsPath;
 pub struct MemoryOptions {
     /// Whether sessions use memories (`context.memories`).
     pub enabled: bool,
-    /// Whether the user trusts the project's memories: they are sent to models, and a model may save
-    /// them without a question.
+    /// Whether the user trusts the project's memories: they are sent to models, and a model may
+    /// save them without a question.
     pub trusted: bool,
     /// The root of the project: of the repository, or the directory itself, with links resolved.
     /// `None` means the directory of the session.

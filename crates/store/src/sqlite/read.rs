@@ -24,8 +24,8 @@ macro_rules! begun_or {
     };
 }
 
-/// Restricts a list to sessions of a directory and those below it, the sixth parameter; `NULL` means
-/// no restriction.
+/// Restricts a list to sessions of a directory and those below it, the sixth parameter; `NULL`
+/// means no restriction.
 macro_rules! in_project {
     () => {
         " AND (?6 IS NULL OR cwd = ?6 OR substr(cwd, 1, length(rtrim(?6, '/')) + 1) = rtrim(?6, '/') || '/')"

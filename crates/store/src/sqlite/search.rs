@@ -127,9 +127,9 @@ struct Covered<'a> {
     except: Option<&'a str>,
 }
 
-/// Restricts a statement on `searchable AS s` to the covered sessions. Their ids are collected once,
-/// from an index: a look at the session of each match would take far longer. `0` is the character
-/// after `/`, so the range has the directories below the root.
+/// Restricts a statement on `searchable AS s` to the covered sessions. Their ids are collected
+/// once, from an index: reading the session of each match would take far longer. `0` is the
+/// character after `/`, so the range has the directories below the root.
 const COVERED: &str = "(?5 IS NULL OR s.session_id <> ?5) \
     AND (?3 IS NULL OR s.session_id IN (SELECT id FROM sessions WHERE cwd = ?3)) \
     AND (?4 IS NULL OR s.session_id IN (SELECT id FROM sessions WHERE cwd = ?4 \
@@ -149,8 +149,8 @@ impl<'a> Covered<'a> {
     }
 }
 
-/// Returns the row ids of the oldest and the newest message to rank, among the newest matches; `None`
-/// without a match. Ranking very many messages takes long, and the ranks no longer separate them
+/// Returns the row ids of the oldest and the newest message to rank, among the newest matches;
+/// `None` without a match. Ranking very many messages takes long, and the ranks no longer separate them
 /// well.
 fn ranked(
     connection: &Connection,
