@@ -1524,6 +1524,11 @@ class ForcedFunction(TypedDict):
     sessionId: str
 
 
+class ForgetMemory(TypedDict):
+    id: int
+    sessionId: str
+
+
 Format = Literal['json', 'markdown']
 
 
@@ -1674,6 +1679,14 @@ class ListFunctions(TypedDict):
     sessionId: str
 
 
+class ListMemories(TypedDict):
+    limit: NotRequired[Union[int, None]]
+    memoryClass: NotRequired[Union[MemoryClass, None]]
+    query: NotRequired[Union[str, None]]
+    sessionId: str
+    type: NotRequired[Union[MemoryKind, None]]
+
+
 class ListTools(TypedDict):
     force: NotRequired[Union[bool, None]]
     server: NotRequired[Union[str, None]]
@@ -1757,6 +1770,37 @@ class McpOperationSecretSet(TypedDict):
 
 
 McpOperation = Union[McpOperationListServers, McpOperationListTools, McpOperationSchema, McpOperationCallStarted, McpOperationCallCompleted, McpOperationServerConfigured, McpOperationSecretSet]
+
+
+class Memories(TypedDict):
+    """The memories that are visible in a project."""
+
+    memories: List[Memory]
+    project: str
+    trusted: bool
+
+
+class Memory(TypedDict):
+    """A memory. Times are in RFC 3339."""
+
+    content: str
+    createdAt: str
+    expiresAt: Union[str, None]
+    id: int
+    memoryClass: str
+    pinned: bool
+    project: Union[str, None]
+    sessionId: Union[str, None]
+    surfacedAt: Union[str, None]
+    title: str
+    type: str
+    updatedAt: str
+
+
+MemoryClass = Literal['durable', 'working', 'priority']
+
+
+MemoryKind = Literal['project', 'user', 'decision']
 
 
 class Named(TypedDict):
@@ -1918,6 +1962,17 @@ class RuntimeState(TypedDict):
     configOptions: List[SessionConfigOption]
     models: Json
     modes: SessionModeState
+
+
+class SaveMemory(TypedDict):
+    content: NotRequired[Union[str, None]]
+    expiresDays: NotRequired[Union[int, None]]
+    id: NotRequired[Union[int, None]]
+    memoryClass: NotRequired[Union[MemoryClass, None]]
+    pinned: NotRequired[Union[bool, None]]
+    sessionId: str
+    title: NotRequired[Union[str, None]]
+    type: NotRequired[Union[MemoryKind, None]]
 
 
 Scalar = Union[str, float, bool]
@@ -2641,6 +2696,9 @@ REQUESTS: Dict[str, tuple[type, type]] = {
     "mcp/list_tools": (ListTools, Tools),
     "mcp/schema": (ForcedFunction, Tool),
     "mcp/set_secret": (SetSecret, SecretSet),
+    "memories/forget": (ForgetMemory, Memory),
+    "memories/list": (ListMemories, Memories),
+    "memories/save": (SaveMemory, Memory),
     "permissions/explain": (Explain, Explained),
     "permissions/log": (Named, Decisions),
     "providers/configure": (ConfigureProvider, ProviderConfigured),

@@ -1371,6 +1371,11 @@ export type ForcedFunction = {
   sessionId: string;
 };
 
+export type ForgetMemory = {
+  id: number;
+  sessionId: string;
+};
+
 export type Format = "json" | "markdown";
 
 /** A function of an integration. */
@@ -1495,6 +1500,16 @@ export type ListFunctions = {
   sessionId: string;
 };
 
+export type ListMemories = {
+  /** Defaults to 2,000, which is also the limit. */
+  limit?: number | null;
+  memoryClass?: MemoryClass | null;
+  /** Words that must all occur in the title or the content. */
+  query?: string | null;
+  sessionId: string;
+  type?: MemoryKind | null;
+};
+
 export type ListTools = {
   /** Include servers of an untrusted project. */
   force?: boolean | null;
@@ -1558,6 +1573,44 @@ export type McpOperation = {
   operation: "secret_set";
   result: SecretSet;
 };
+
+/** The memories that are visible in a project. */
+export type Memories = {
+  /** The most important first, or the best match. */
+  memories: Memory[];
+  /** The root of the project. */
+  project: string;
+  /** Whether the user trusts the project with memories. */
+  trusted: boolean;
+};
+
+/** A memory. Times are in RFC 3339. */
+export type Memory = {
+  content: string;
+  createdAt: string;
+  /** When it expires; null means never. */
+  expiresAt: string | null;
+  id: number;
+  /** `durable`, `working` or `priority`. */
+  memoryClass: string;
+  pinned: boolean;
+  /** The root of its project; null if it is valid in every project. */
+  project: string | null;
+  /** The session that saved it. */
+  sessionId: string | null;
+  /** When it was last sent to a model. */
+  surfacedAt: string | null;
+  title: string;
+  /** `project`, `user` or `decision`. */
+  type: string;
+  updatedAt: string;
+};
+
+/** How long a memory is meant to be useful. */
+export type MemoryClass = "durable" | "working" | "priority";
+
+/** What a memory is about. */
+export type MemoryKind = "project" | "user" | "decision";
 
 /** A session. For reports, it may be only stored. */
 export type Named = {
@@ -1722,6 +1775,22 @@ export type RuntimeState = {
   models: unknown;
   /** `currentModeId` and `availableModes`. */
   modes: SessionModeState;
+};
+
+export type SaveMemory = {
+  /** Required for a new one; at most 8 KiB. */
+  content?: string | null;
+  /** 0 means never; at most 3,650. */
+  expiresDays?: number | null;
+  /** The memory to change; a new one without it. */
+  id?: number | null;
+  memoryClass?: MemoryClass | null;
+  pinned?: boolean | null;
+  sessionId: string;
+  /** Required for a new one; at most 120 characters. */
+  title?: string | null;
+  /** Required for a new one. */
+  type?: MemoryKind | null;
 };
 
 /** A string, a number or a boolean. */
@@ -2584,6 +2653,12 @@ export interface Requests {
   "mcp/schema": { params: ForcedFunction; result: Tool };
   /** Stores a secret of an MCP server. */
   "mcp/set_secret": { params: SetSecret; result: SecretSet };
+  /** Deletes a memory. */
+  "memories/forget": { params: ForgetMemory; result: Memory };
+  /** Lists the memories that are visible in the session's project. */
+  "memories/list": { params: ListMemories; result: Memories };
+  /** Saves a memory, or changes one. */
+  "memories/save": { params: SaveMemory; result: Memory };
   /** Explains permission decisions. */
   "permissions/explain": { params: Explain; result: Explained };
   /** Lists permission decisions. */

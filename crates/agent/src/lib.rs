@@ -21,6 +21,7 @@ mod hooks;
 mod input;
 mod limits;
 mod log;
+mod memories;
 mod model;
 mod policy;
 mod prompt;
@@ -71,13 +72,20 @@ pub use event::{
 pub use files::freshness::{FileTracker, Fingerprint, Freshness, Seen, Stamp, Standing};
 pub use files::outputs::Outputs;
 pub use files::readable::ReadableDirectories;
+pub use files::repository::repository;
 pub use gate::direct_caller::{DirectCaller, Refusal};
 pub use gate::explain::{ExplainedAs, Step, explain, explained_as};
 pub use history::History;
 pub use hooks::{Hook, HookEvent, HookOrigin, Hooks};
 pub use input::commands::commands;
-pub use limits::{ANSWER_BYTES, ContextLimits, Limits, SUBAGENT_RESULT_CHARS, SubagentLimits, ToolLimits};
+pub use limits::{
+    ANSWER_BYTES, ContextLimits, Limits, MEMORIES_LISTED, MEMORIES_RECALLED_BYTES, SUBAGENT_RESULT_CHARS,
+    SubagentLimits, ToolLimits,
+};
 pub use log::state::SessionState;
+pub use memories::{
+    MemoryAuthor, MemoryDraft, MemoryError, MemoryOptions, ProjectMemories, Recall, RecalledMemories,
+};
 pub use model::{
     AssistantMessage, Credentials, LanguageModel, Message, ModelAbilities, ModelDialect, ModelError,
     ModelEvent, ModelInfo, ModelLimits, ModelRequest, ModelStop, Models, ToolProfile,
@@ -91,7 +99,7 @@ pub use prompt::{ShownProject, announced_mode};
 pub use runtime::handle::{Prompt, SessionError, SessionHandle};
 pub use runtime::{CreateSession, OpenSession, Runtime};
 pub use session::outcome::{PromptOutcome, RewindError, RewindReport, TurnError};
-pub use settings::options::{CallsAsText, PermissionOptions, RuntimeOptions, SessionStart};
+pub use settings::options::{CallsAsText, PermissionOptions, PromptOptions, RuntimeOptions, SessionStart};
 pub use settings::{FollowedSettings, Settings, SettingsNotice};
 pub use shells::{Shells, states_ending};
 pub use skills::{
@@ -102,6 +110,10 @@ pub use sources::server::{ClientServer, ClientServerKind};
 pub use sources::{
     Mention, Offer, Refused, SessionScope, SkillSummary, SourceNotice, ToolProvider, ToolProviders,
     ToolSource,
+};
+pub use store::memories::{
+    Expiry, Memories, Memory, MemoryChange, MemoryClass, MemoryId, MemoryKind, MemoryNote, MemoryQuery,
+    MemoryScope, MemoryTimes, NewMemory, NotAMemoryId, PINNED_WEIGHT, Stored, memory_keys,
 };
 pub use store::search::{SearchHit, SearchQuery, excerpt, searched_text, words};
 pub use store::{

@@ -416,6 +416,44 @@ pub(crate) const AHEAD_BYTES: usize = 6 * 1024;
 pub(crate) const AHEAD_SEARCHED: usize = 400;
 /// The largest file that is searched, in bytes.
 pub(crate) const AHEAD_SEARCHED_BYTES: u64 = 32 * 1024;
+/// Characters of a memory's title.
+pub(crate) const MEMORY_TITLE_CHARS: usize = 120;
+/// Bytes of a memory's content.
+pub(crate) const MEMORY_CONTENT_BYTES: usize = 8 * 1024;
+/// Days after which a working memory expires, unless another time is given.
+pub(crate) const WORKING_MEMORY_DAYS: u32 = 14;
+/// The greatest number of days that a call can give, ten years.
+pub(crate) const MEMORY_DAYS_MAX: u64 = 3_650;
+/// The maximum number of memories that one request lists.
+pub const MEMORIES_LISTED: usize = 2_000;
+/// Memories that one search of a model returns.
+pub(crate) const MEMORIES_FOUND: usize = 20;
+/// Memories that are compared with the first prompt of a session, the most important ones.
+pub(crate) const MEMORIES_CONSIDERED: usize = 200;
+/// Memories that a session is sent.
+pub(crate) const MEMORIES_RECALLED: usize = 6;
+/// Bytes of those memories in all; fewer for a model with a small context.
+pub const MEMORIES_RECALLED_BYTES: usize = 6 * 1024;
+/// Bytes of one of those memories' content.
+pub(crate) const MEMORY_RECALLED_BYTES: usize = 1_000;
+/// Words of a prompt that memories are compared with.
+pub(crate) const PROMPT_WORDS: usize = 64;
+/// What one word that a memory has in common with the prompt adds to its importance.
+pub(crate) const MEMORY_HIT_WEIGHT: i64 = 10;
+/// Common words that count.
+pub(crate) const MEMORY_HITS: usize = 6;
+/// How long the first request of a session waits for the memories before it is sent without them.
+pub(crate) const MEMORIES_WAIT: Duration = Duration::from_secs(2);
+/// Sessions or messages that one search of earlier sessions returns.
+pub(crate) const PAST_SESSIONS: usize = 10;
+/// Entries of an earlier session that a read returns if the model gives no number.
+pub(crate) const PAST_ENTRIES: usize = 50;
+/// The maximum number of those entries.
+pub(crate) const PAST_ENTRIES_MAX: usize = 200;
+/// Characters of one entry that such a read shows.
+pub(crate) const PAST_ENTRY_CHARS: usize = 2_000;
+/// The shortest beginning of a session's id that a read accepts, in characters.
+pub(crate) const SESSION_ID_CHARS: usize = 8;
 /// Characters of a subagent's answer that the agent which requested it receives; a longer answer is
 /// cut, and stored in a file.
 pub const SUBAGENT_RESULT_CHARS: usize = 4_000;

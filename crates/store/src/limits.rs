@@ -41,3 +41,10 @@ pub(crate) const LIST_PAGE_MAX: usize = 1_000;
 /// How long a holder on another host counts as alive after its last write, in milliseconds. Its
 /// process cannot be inspected from here.
 pub(crate) const REMOTE_HOLDER_MS: i64 = 60_000;
+/// The maximum number of memories that are kept for the user, and of each project.
+pub(crate) const MEMORIES_PER_SCOPE: usize = 1_000;
+/// The maximum number of memories that a query returns: all that one project can see.
+pub(crate) const MEMORIES_FOUND_MAX: usize = 2 * MEMORIES_PER_SCOPE;
+/// How long expired memories are kept before they are deleted, in milliseconds: 30 days, in which
+/// the user can still list and renew them.
+pub(crate) const EXPIRED_KEPT_MS: i64 = 30 * 24 * 60 * 60 * 1000;

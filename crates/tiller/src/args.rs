@@ -6,6 +6,7 @@ mod acp;
 mod config;
 mod integrations;
 mod mcp;
+mod memory;
 mod mistyped;
 mod skills;
 mod spelling;
@@ -18,6 +19,7 @@ pub(crate) use integrations::{
 pub(crate) use mcp::{
     Add, Called, Common, Edited, Login, McpCommand, PresetCommand, Scope, SecretCommand, Serve, Trusted,
 };
+pub(crate) use memory::{MemoryCommand, MemoryFilter};
 use mistyped::prompt_or_suggestion;
 pub(crate) use skills::SkillsCommand;
 use spelling::spelled;
@@ -46,6 +48,9 @@ pub(crate) enum Command {
     /// List, show, search, export, import, archive, delete, rewind or repair stored sessions.
     #[command(subcommand)]
     Sessions(SessionsCommand),
+    /// Show, add, edit, pin, forget, export or import memories, and trust a project with them.
+    #[command(subcommand)]
+    Memory(MemoryCommand),
     /// Set up a model provider: store its key and choose the model of new sessions. Asks for
     /// missing values.
     Setup(SetupArgs),

@@ -26,6 +26,7 @@ mod keys;
 mod limits;
 mod logging;
 mod mcp;
+mod memory;
 mod models;
 mod options;
 mod permissions;

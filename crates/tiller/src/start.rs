@@ -11,7 +11,7 @@ use crate::{
     exit::{Exit, PrintedError, usage},
     extensions::Extensions,
     headless::{self, Overrides, Run, SessionChoice},
-    integrations, limits, logging, mcp, models,
+    integrations, limits, logging, mcp, memory, models,
     options::Options,
     permissions, screen,
     scripts::{self, Callable},
@@ -118,6 +118,12 @@ async fn dispatch(cli: Cli, environment: &Environment) -> Result<Exit> {
             let app = wiring::wire(&settings, &options, SessionStorage::InData, ToolProviders::default())?;
             let system = wiring::local_system(&options);
             sessions::run(&app.runtime, system, &cwd, environment.redactor(), command).await
+        }
+        Some(Command::Memory(command)) => {
+            let Resolved { settings, options, cwd, .. } =
+                resolve_settings_or_defaults(environment, None, Flags::default()).await?;
+            let app = wiring::wire(&settings, &options, SessionStorage::InData, ToolProviders::default())?;
+            memory::run(&app.runtime, &options, environment, &cwd, command).await
         }
         Some(Command::Doctor(args)) => {
             let Resolved { options, notices, problem, cwd, .. } =

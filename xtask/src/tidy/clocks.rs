@@ -5,13 +5,14 @@ use super::Problem;
 use super::tree::{Place, Tree, naming_elsewhere};
 
 /// The places that may read the wall clock, each with the reason.
-const PLACES: [Place; 10] = [
+const PLACES: [Place; 11] = [
     (
         "crates/store/src/sqlite/clock.rs",
         "when a session was used last is stored, and a file that is moved aside is named after the moment",
     ),
     ("crates/acp/src/native/event.rs", "events say when they were sent"),
     ("crates/tiller/src/headless/mod.rs", "the lines of a run say when they were written"),
+    ("crates/tiller/src/memory/transfer.rs", "a day on which a memory expires is compared with today"),
     ("crates/tiller/src/models.rs", "a catalogue says on which day it was got"),
     ("crates/tiller/src/mcp/values.rs", "a token that is kept says until when it is good"),
     ("crates/system/src/local/stamp.rs", "files say when they changed as a time of day"),

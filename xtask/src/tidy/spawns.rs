@@ -5,9 +5,13 @@ use super::Problem;
 use super::tree::{Place, Tree, naming_elsewhere};
 
 /// The places that may start processes, each with the reason.
-const PLACES: [Place; 7] = [
+const PLACES: [Place; 8] = [
     ("crates/system/src/local/start.rs", "the one spawn function: what it starts is watched before it runs"),
     ("crates/system/src/local/watchdog.rs", "the watchdog of a process group has no watchdog"),
+    (
+        "crates/system/src/local/foreground.rs",
+        "the user's own editor has the terminal, and this process waits for it",
+    ),
     ("crates/system/src/local/sandbox/", "the stages of the launcher"),
     ("crates/acp/src/v1/system/tests/shells.rs", "the tests start what an editor's terminal starts"),
     ("crates/tiller/src/demo", "the demo plays the editor, and an editor starts its agent"),

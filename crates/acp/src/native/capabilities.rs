@@ -17,6 +17,7 @@ pub(crate) fn capabilities() -> Value {
         "runtimeConfig",
         "sessions",
         "permissionModes",
+        "memories",
         "subagentTree",
         "subagentDashboard",
     ];

@@ -15,6 +15,7 @@ mod event;
 mod events_switch;
 mod fields;
 mod frame;
+mod memories;
 mod names;
 mod projection;
 mod requests;
@@ -37,8 +38,8 @@ pub(crate) use projection::{Projection, delta};
 pub(crate) use route::route;
 pub use services::{
     AddServer, CallFunction, CallTool, ConfigureIntegration, ConfigureProvider, ExecuteLua, Hidden,
-    ListFunctions, ListTools, LuaRuntime, LuaSource, NativeServices, NoServices, Permissions, RequestContext,
-    Scope, ServiceError, SetSecret, SetSetting, TrustGrant,
+    ListFunctions, ListMemories, ListTools, LuaRuntime, LuaSource, NativeServices, NoServices, Permissions,
+    RequestContext, Scope, ServiceError, SetSecret, SetSetting, TrustGrant,
 };
 pub(crate) use settings_keys::with_kosmokrator_keys;
 

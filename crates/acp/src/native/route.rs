@@ -5,6 +5,7 @@ use super::{
     capabilities::capabilities,
     event::RuntimeChange,
     fields::Fields,
+    memories::MemoriesRequest,
     projection::known,
     requests::{Request, service_error},
     running_request::RunningRequest,
@@ -92,6 +93,10 @@ async fn handle<W: Wire>(method: &str, params: Value, connection: &Connection<W>
             known();
             trust(name, &Fields::of(params)?, connection).await
         }
+        "memories/list" | "memories/save" | "memories/forget" if own => {
+            known();
+            memories(name, &Fields::of(params)?, connection).await
+        }
         "subagents/list" if own => {
             known();
             let id = stored_session(&Fields::of(params)?, connection).await?;
@@ -162,6 +167,14 @@ async fn trust<W: Wire>(name: &str, fields: &Fields, connection: &Connection<W>)
     request.act(&request_context(&handle), services).await.map_err(service_error)
 }
 
+/// Handles a request about the memories that are visible in a session's project.
+async fn memories<W: Wire>(name: &str, fields: &Fields, connection: &Connection<W>) -> Result<Value, Error> {
+    let handle = open_session(fields, connection)?;
+    let request = MemoriesRequest::decode(name, fields).ok_or_else(|| errors::method_not_found(name))??;
+    let services = connection.options.services.as_ref();
+    request.act(&request_context(&handle), services).await.map_err(service_error)
+}
+
 /// Changes a session's settings: all of those given, or none if any is invalid.
 async fn set_runtime<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result<Value, Error> {
     let handle = open_session(fields, connection)?;
@@ -214,7 +227,12 @@ async fn search<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result<
         None => None,
     };
     let limit = fields.count("limit", 1, 20, SEARCH_HITS_MAX)?;
-    let query = SearchQuery { text, cwd, limit: usize::try_from(limit).unwrap_or_default() };
+    let query = SearchQuery {
+        text,
+        cwd,
+        limit: usize::try_from(limit).unwrap_or_default(),
+        ..SearchQuery::default()
+    };
     let hits = connection.runtime.search(query).await.map_err(|error| errors::store(&error))?;
     let hit = |hit: &agent::SearchHit| {
         json!({

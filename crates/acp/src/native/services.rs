@@ -1,7 +1,7 @@
 //! The interface to what native requests act on beyond sessions: settings, integrations, MCP
 //! servers, Lua.
 
-use agent::{Mode, PermissionMode, SessionId};
+use agent::{MemoryClass, MemoryDraft, MemoryId, MemoryKind, Mode, PermissionMode, SessionId};
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -139,6 +139,29 @@ pub trait NativeServices: Send + Sync {
     /// Runs a Lua script.
     async fn execute_lua(&self, _context: &RequestContext, _run: ExecuteLua) -> Result<Value, ServiceError> {
         Err(ServiceError::Failed("Lua is not available in this build.".to_owned()))
+    }
+
+    /// Lists the memories that are visible in a session's project: `{project, trusted, memories}`.
+    async fn list_memories(
+        &self,
+        context: &RequestContext,
+        _query: ListMemories,
+    ) -> Result<Value, ServiceError> {
+        Ok(json!({ "project": context.cwd.as_str(), "trusted": false, "memories": [] }))
+    }
+
+    /// Stores a memory for the user, or changes one; returns it.
+    async fn save_memory(
+        &self,
+        _context: &RequestContext,
+        _draft: MemoryDraft,
+    ) -> Result<Value, ServiceError> {
+        Err(ServiceError::Failed("Memories cannot be saved here.".to_owned()))
+    }
+
+    /// Deletes a memory and returns it.
+    async fn forget_memory(&self, _context: &RequestContext, id: MemoryId) -> Result<Value, ServiceError> {
+        Err(ServiceError::InvalidParams(format!("Memory {id} not found.")))
     }
 
     /// Exports a stored session as `json` or `markdown`.
@@ -348,6 +371,19 @@ pub struct TrustGrant {
     pub id: String,
     /// The hash that was shown with the item.
     pub hash: String,
+}
+
+/// `memories/list`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListMemories {
+    /// Words that must all occur.
+    pub query: Option<String>,
+    /// Only memories about this.
+    pub kind: Option<MemoryKind>,
+    /// Only memories of this class.
+    pub class: Option<MemoryClass>,
+    /// Maximum number of memories.
+    pub limit: usize,
 }
 
 /// `mcp/set_secret`.

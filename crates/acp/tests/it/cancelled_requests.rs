@@ -6,7 +6,7 @@ use acp::{
     testing::{Editor, EditorScript},
 };
 use agent::{
-    ContentHash, Lease, ListQuery, NewSession, PermissionMode, Runtime, RuntimeOptions, SearchHit,
+    ContentHash, Lease, ListQuery, Memories, NewSession, PermissionMode, Runtime, RuntimeOptions, SearchHit,
     SearchQuery, SessionEvent, SessionId, SessionPage, SessionRecord, SessionStart, SessionStore, StoreError,
     fake::{FakeModel, FakeModels, MemoryStore, Reply},
 };
@@ -143,6 +143,12 @@ impl SessionStore for BlockingStore {
     }
     async fn search(&self, query: SearchQuery) -> Result<Vec<SearchHit>, StoreError> {
         self.inner.search(query).await
+    }
+    async fn ids_with_prefix(&self, prefix: &str, limit: usize) -> Result<Vec<SessionId>, StoreError> {
+        self.inner.ids_with_prefix(prefix, limit).await
+    }
+    fn memories(&self) -> Option<Arc<dyn Memories>> {
+        self.inner.memories()
     }
 }
 

@@ -2,11 +2,13 @@
 //! and in other crates.
 
 mod client;
+mod memories;
 mod model;
 mod store;
 mod watched;
 
 pub use client::FakeClient;
+pub use memories::FakeMemories;
 pub use model::{FakeModel, FakeModels, Reply, check_request, said};
 pub use store::MemoryStore;
 pub use watched::WatchedModel;

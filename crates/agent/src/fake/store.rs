@@ -1,9 +1,9 @@
 //! An in-memory store, for tests and for sessions that are not to be kept.
 
 use crate::{
-    ContentHash, Lease, LeaseHolder, ListQuery, NewSession, SearchHit, SearchQuery, SessionControls,
-    SessionEvent, SessionId, SessionPage, SessionRecord, SessionStore, SessionTimes, StoreError, excerpt,
-    searched_text, words,
+    ContentHash, Lease, LeaseHolder, ListQuery, Memories, NewSession, SearchHit, SearchQuery,
+    SessionControls, SessionEvent, SessionId, SessionPage, SessionRecord, SessionStore, SessionTimes,
+    StoreError, excerpt, fake::FakeMemories, searched_text, words,
 };
 use async_trait::async_trait;
 use std::{
@@ -21,6 +21,7 @@ pub struct MemoryStore {
     process: Arc<Alive>,
     /// Whether appends block.
     paused: Arc<watch::Sender<bool>>,
+    memories: Arc<FakeMemories>,
 }
 
 /// Stands for a process: it lives as long as the stores of that process.
@@ -64,7 +65,12 @@ impl MemoryStore {
 
     /// Returns a store with the same sessions, as another process sees them.
     pub fn as_another_process(&self) -> Self {
-        Self { state: Arc::clone(&self.state), process: Arc::default(), paused: Arc::clone(&self.paused) }
+        Self {
+            state: Arc::clone(&self.state),
+            process: Arc::default(),
+            paused: Arc::clone(&self.paused),
+            memories: Arc::clone(&self.memories),
+        }
     }
 
     /// Returns [`StoreError::Held`] while another live process holds the session.
@@ -84,6 +90,11 @@ impl MemoryStore {
         self.lock().trip = Some(Trip { after: appends, stored });
     }
 
+    /// Returns the memories beside the sessions.
+    pub fn fake_memories(&self) -> &FakeMemories {
+        &self.memories
+    }
+
     /// Makes the next append return after those that begin while it waits.
     pub fn answer_late(&self) {
         self.lock().late = true;
@@ -100,7 +111,7 @@ impl MemoryStore {
     pub fn copy(&self) -> Self {
         let state = State { fail_after: None, trip: None, late: false, ..self.lock().clone() };
         let (state, process) = (Arc::new(Mutex::new(state)), Arc::clone(&self.process));
-        Self { state, process, paused: Arc::default() }
+        Self { state, process, paused: Arc::default(), memories: Arc::clone(&self.memories) }
     }
 
     /// Blocks appends, as a slow disk would, or unblocks them.
@@ -323,6 +334,7 @@ impl SessionStore for MemoryStore {
         let mut sessions: Vec<_> =
             state.sessions.values().filter(listed).map(|held| held.record.clone()).collect();
         sessions.retain(|record| query.cwd.as_ref().is_none_or(|cwd| *cwd == record.cwd));
+        sessions.retain(|record| query.project.as_ref().is_none_or(|root| record.cwd.starts_with(root)));
         sessions.retain(|record| query.archived.lists(record.archived));
         // The clock ticks with every change, so the time alone orders the sessions and identifies
         // the end of a page.
@@ -343,7 +355,11 @@ impl SessionStore for MemoryStore {
         let mut hits = Vec::new();
         let searched = |held: &&Held| held.parent.is_none() && !wanted.is_empty();
         for held in state.sessions.values().filter(searched) {
-            if query.cwd.as_ref().is_some_and(|cwd| *cwd != held.record.cwd) {
+            let record = &held.record;
+            if query.cwd.as_ref().is_some_and(|cwd| *cwd != record.cwd)
+                || query.project.as_ref().is_some_and(|root| !record.cwd.starts_with(root))
+                || query.except.as_ref() == Some(&record.id)
+            {
                 continue;
             }
             for (seq, event) in (1..).zip(&held.events) {
@@ -357,5 +373,18 @@ impl SessionStore for MemoryStore {
         }
         hits.truncate(query.limit);
         Ok(hits)
+    }
+
+    async fn ids_with_prefix(&self, prefix: &str, limit: usize) -> Result<Vec<SessionId>, StoreError> {
+        let state = self.lock();
+        let mut ids: Vec<_> =
+            state.sessions.keys().filter(|id| id.as_str().starts_with(prefix)).cloned().collect();
+        ids.sort_by(|a, b| a.as_str().cmp(b.as_str()));
+        ids.truncate(limit);
+        Ok(ids)
+    }
+
+    fn memories(&self) -> Option<Arc<dyn Memories>> {
+        Some(self.memories.clone())
     }
 }

@@ -5,3 +5,4 @@ pub(crate) mod freshness;
 pub(crate) mod outputs;
 pub(crate) mod readable;
 mod recent;
+pub(crate) mod repository;

@@ -80,6 +80,7 @@ impl<'a> Hypothesis<'a> {
                 blocked_paths: &options.permissions.blocked_paths,
                 denied_tools: &options.permissions.denied_tools,
                 rules: &options.permissions.rules,
+                memories_trusted: options.prompt.memories.trusted,
                 own: &options.sandbox.guarded,
             },
             readable: Vec::new(),

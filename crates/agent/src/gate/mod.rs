@@ -309,6 +309,7 @@ impl Gate {
                 denied_tools: &now.permissions.denied_tools,
                 rules: &now.permissions.rules,
                 own: &now.sandbox.guarded,
+                memories_trusted: now.prompt.memories.trusted,
             },
             readable: self.outputs.iter().cloned().chain(self.readable.all()).collect(),
             grants: &self.grants,

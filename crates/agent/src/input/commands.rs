@@ -1,7 +1,7 @@
 //! Slash commands: prompts that change the session instead of calling the model.
 
 use crate::{
-    CommandGroup, Content, Mode, PermissionMode, RewindTarget, SlashCommand, input::review, sources::Sources,
+    CommandGroup, Content, MemoryId, Mode, PermissionMode, RewindTarget, SlashCommand, input::review, sources::Sources,
 };
 use std::{borrow::Cow, fmt::Write as _};
 
@@ -42,6 +42,8 @@ pub fn commands() -> &'static [SlashCommand] {
             "turn number, or redo",
         ),
         hinted("compact", "Summarise the conversation so far, to make room", "what to keep in any case"),
+        hinted("memories", "List the memories of this project and yours, or search them", "words"),
+        hinted("forget", "Delete a memory", "#number"),
         command("context", "How full the model's context is"),
         command("usage", "Tokens and cost of this session, by model"),
         hinted("sessions", "List the sessions of this directory, or search them", "words"),
@@ -77,6 +79,9 @@ pub(crate) enum Action {
     /// With the new title; may be empty.
     Rename(String),
     Skills,
+    /// With the words to search for.
+    ListMemories(String),
+    Forget(MemoryId),
     Agents,
     Help,
 }
@@ -97,6 +102,8 @@ pub(crate) fn parse(prompt: &str) -> Option<Action> {
         ("compact", focus) => Action::Compact((!focus.is_empty()).then(|| focus.to_owned())),
         ("sessions", words) => Action::Sessions(words.to_owned()),
         ("rename", title) => Action::Rename(title.to_owned()),
+        ("memories", words) => Action::ListMemories(words.to_owned()),
+        ("forget", id) => Action::Forget(id.parse().ok()?),
         ("model" | "models", "") => Action::ListModels,
         ("model", id) if one_word => Action::Model(id.to_owned()),
         ("rewind", "") => Action::ListCheckpoints,

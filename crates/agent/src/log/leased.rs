@@ -30,6 +30,10 @@ impl LeasedLog {
         self.store.as_ref()
     }
 
+    pub(crate) fn shared_store(&self) -> Arc<dyn SessionStore> {
+        Arc::clone(&self.store)
+    }
+
     /// Stores events, all or none. Returns the number of the last event, also for no events.
     pub(crate) async fn append(&self, events: Vec<SessionEvent>) -> Result<u64, StoreError> {
         self.store.append(&self.lease, events).await

@@ -203,6 +203,11 @@ impl SessionLog {
         self.stored.store()
     }
 
+    /// Returns the store for readers that outlive the session's log.
+    pub(crate) fn shared_store(&self) -> Arc<dyn SessionStore> {
+        self.stored.shared_store()
+    }
+
     pub(crate) fn memory(&self) -> &Arc<Memory> {
         &self.memory
     }

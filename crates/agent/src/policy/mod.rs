@@ -28,6 +28,7 @@ mod table;
 pub use confinement::SandboxOptions;
 pub(crate) use confinement::{Bounds, CommandConfinement, expected, sandbox};
 pub(crate) use grants::{Grants, label, scope};
+pub(crate) use names::ALL_PROJECTS;
 pub use names::{check_tool_name, check_tool_pattern};
 pub(crate) use question::beside_command;
 pub use rule::PermissionRule;
@@ -105,6 +106,8 @@ pub(crate) struct PolicySettings<'a> {
     pub(crate) rules: &'a PermissionRules,
     /// The program's own directories: its settings and the trust records.
     pub(crate) own: &'a [AbsPath],
+    /// Whether the user trusts the project with memories.
+    pub(crate) memories_trusted: bool,
 }
 
 /// The decision of the chain and the rule that made it.
@@ -134,6 +137,9 @@ const SAFE_TOOLS: &[&str] = &[
     "shell_kill",
     "ask_user",
     "ask_choice",
+    "memory_search",
+    "session_search",
+    "session_read",
     "tool_search",
     "skill",
     "lua_list_docs",
@@ -378,7 +384,10 @@ fn approval_required(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decis
     // command.
     let looks = |a: &Resolved| matches!(a.access, Access::Call { read_only: true, .. });
     let harmless = subject.tool == "shell" && subject.accesses.iter().all(looks);
-    if harmless || SAFE_TOOLS.contains(&subject.tool) {
+    if let Some(question) = memory_question(policy, subject) {
+        return Some(Decision::Ask { rule: "ApprovalRequired", question });
+    }
+    if harmless || names::CHANGE_MEMORIES.contains(&subject.tool) || SAFE_TOOLS.contains(&subject.tool) {
         return Some(Decision::Allow { rule: "SafeTools" });
     }
     (APPROVAL_REQUIRED.contains(&subject.tool) || rule::function(subject.tool).is_some()).then(|| {
@@ -387,6 +396,18 @@ fn approval_required(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<Decis
             question: question::of(policy, subject, &commands::why(policy, subject)),
         }
     })
+}
+
+/// Returns the question about a change of memories in a project that is not trusted with them, or
+/// about reading the sessions of other projects.
+fn memory_question(policy: &Policy<'_>, subject: &Subject<'_>) -> Option<String> {
+    let tool = subject.tool;
+    if names::CHANGE_MEMORIES.contains(&tool) && !policy.settings.memories_trusted {
+        return Some(format!("This project is not trusted with memories. Allow '{tool}' to change them?"));
+    }
+    let all = |a: &Resolved| matches!(&a.access, Access::Call { function, .. } if function == ALL_PROJECTS);
+    let reads_all = subject.accesses.iter().any(all);
+    reads_all.then(|| format!("Allow '{tool}' to read the sessions of all your projects?"))
 }
 
 /// Whether Guardian allows a call without approval: writes of the file tools inside the project

@@ -7,6 +7,12 @@ pub(super) const MCP: &str = "mcp__";
 /// The prefix of functions of integrations: `integration__PROVIDER__FUNCTION`.
 pub(super) const INTEGRATION: &str = "integration__";
 
+/// What a call declares that reads sessions of every project.
+pub(crate) const ALL_PROJECTS: &str = "sessions of all projects";
+
+/// Tools that change memories. In a project that is not trusted with memories they need approval.
+pub(super) const CHANGE_MEMORIES: [&str; 2] = ["memory_save", "memory_forget"];
+
 /// Every known tool, whether or not this build and this session provide it.
 const TOOLS: &[&str] = &[
     "file_read",
@@ -34,6 +40,7 @@ const TOOLS: &[&str] = &[
     "ask_choice",
     "memory_search",
     "memory_save",
+    "memory_forget",
     "session_search",
     "session_read",
     "web_search",

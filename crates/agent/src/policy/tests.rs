@@ -8,6 +8,7 @@ struct Case {
     grants: Grants,
     confinement: CommandConfinement,
     rules: PermissionRules,
+    memories_trusted: bool,
 }
 
 impl Case {
@@ -17,6 +18,7 @@ impl Case {
             grants: Grants::default(),
             confinement: CommandConfinement::Off,
             rules: PermissionRules::default(),
+            memories_trusted: false,
         }
     }
 
@@ -40,6 +42,7 @@ impl Case {
                 denied_tools: &["grep".to_owned()],
                 rules: &self.rules,
                 own: &[],
+                memories_trusted: self.memories_trusted,
             },
             readable: vec![outputs],
             grants: &self.grants,
@@ -669,6 +672,7 @@ fn s05_this_programs_own_settings_ask_wherever_they_are_kept() {
             denied_tools: &[],
             rules: &rules,
             own: &own,
+            memories_trusted: false,
         },
         readable: Vec::new(),
         grants: &grants,
@@ -743,3 +747,38 @@ fn s42_publishing_asks_in_every_mode_and_place() {
 }
 
 mod entries;
+
+#[test]
+fn memories_change_without_a_question_only_in_a_trusted_project_and_only_in_edit_mode() {
+    let change = |tool: &str| {
+        let access = Access::Call { function: tool.to_owned(), read_only: false };
+        vec![Resolved::new(access, None, Dialect::Bash)]
+    };
+    for (mode, memories_trusted, expected) in [
+        (Mode::Edit, false, "??a"),
+        (Mode::Edit, true, "aaa"),
+        (Mode::Plan, true, "ddd"),
+        (Mode::Ask, true, "ddd"),
+    ] {
+        let case = Case { mode, memories_trusted, ..Case::new() };
+        for tool in ["memory_save", "memory_forget"] {
+            let verdicts = case.verdicts(tool, Effect::Writes, &change(tool));
+            assert_eq!(verdicts, expected, "{tool} {mode:?} {memories_trusted}");
+        }
+    }
+}
+
+#[test]
+fn earlier_sessions_are_read_without_a_question_and_those_of_other_projects_with_one() {
+    let reads = |function: &str| {
+        let access = Access::Call { function: function.to_owned(), read_only: true };
+        vec![Resolved::new(access, None, Dialect::Bash)]
+    };
+    for mode in [Mode::Edit, Mode::Plan, Mode::Ask] {
+        let case = Case { mode, ..Case::new() };
+        for tool in ["session_search", "session_read", "memory_search"] {
+            assert_eq!(case.verdicts(tool, Effect::Reads, &reads(tool)), "aaa", "{tool}");
+            assert_eq!(case.verdicts(tool, Effect::Reads, &reads(ALL_PROJECTS)), "??a", "{tool}");
+        }
+    }
+}

@@ -1,12 +1,14 @@
 //! Briefings: messages of Tiller to the model within the conversation. The first has all facts, the
 //! later ones only those that changed.
 
-use crate::{Briefing, ToolSpec, event::prefix::Known, tools::call_tool};
+use crate::{Briefing, RecalledMemories, ToolSpec, event::prefix::Known, tools::call_tool};
 use serde_json::json;
 use std::{collections::BTreeMap, fmt::Write as _};
 
 /// Prefix of the names of facts about instruction files; the file follows.
 const INSTRUCTIONS: &str = "instructions:";
+/// The name of the fact about the memories that were sent; its value is their numbers.
+const MEMORIES: &str = "memories";
 /// Prefix of the names of facts about tools; the tool follows.
 const TOOL: &str = "tool:";
 /// Prefix of the names of facts about skills; the skill follows.
@@ -81,6 +83,12 @@ impl Fact {
         Self { name: SKILLS_LEFT_OUT.to_owned(), value, text }
     }
 
+    /// Creates a fact about the memories for the session.
+    pub(crate) fn memories(recalled: &RecalledMemories) -> Self {
+        let ids: Vec<_> = recalled.ids.iter().map(ToString::to_string).collect();
+        Self::paragraph(MEMORIES, ids.join(", "), recalled.text.clone())
+    }
+
     fn tool(spec: &ToolSpec, value: String, through: bool) -> Self {
         let form =
             json!({ "name": spec.name, "description": spec.description, "parameters": spec.parameters });
@@ -145,6 +153,11 @@ pub(crate) fn of_lost_skills(now: &[Fact], known: &Known) -> Vec<Fact> {
 pub(crate) fn instruction_files(known: &Known) -> impl Iterator<Item = &str> {
     let present = known.iter().filter(|(_, value)| !value.is_empty());
     present.filter_map(|(name, _)| name.strip_prefix(INSTRUCTIONS))
+}
+
+/// Returns the numbers of the memories that the model was sent.
+pub(crate) fn recalled_memories(known: &Known) -> Option<&str> {
+    known.get(MEMORIES).map(String::as_str).filter(|ids| !ids.is_empty())
 }
 
 fn hash_of(spec: &ToolSpec) -> String {

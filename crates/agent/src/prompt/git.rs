@@ -1,6 +1,6 @@
 //! Determines what git has checked out, from its files and without running a program.
 
-use crate::limits::{BRANCH_BYTES, PARENT_FOLDERS};
+use crate::limits::BRANCH_BYTES;
 use system::{AbsPath, FoundRules, System, read_found};
 
 /// The text if there is no repository.
@@ -9,21 +9,6 @@ pub(super) const NONE: &str = "no repository";
 /// The prefixes of a directory in a `.git` file, and of a branch in `HEAD`.
 const DIRECTORY: &str = "gitdir:";
 const BRANCH: &str = "ref: refs/heads/";
-
-/// Returns a directory and its parents, nearest first.
-fn upwards(folder: &AbsPath) -> Vec<AbsPath> {
-    std::iter::successors(Some(folder.clone()), AbsPath::parent).take(PARENT_FOLDERS).collect()
-}
-
-/// Returns the root of the repository that contains a directory. Directories `shared` by all
-/// programs do not count: any program may create a `.git` there.
-pub(super) async fn repository(system: &dyn System, folder: &AbsPath, shared: &[AbsPath]) -> Option<AbsPath> {
-    let mut folders = upwards(folder);
-    folders.retain(|folder| !shared.contains(folder));
-    let marks: Vec<_> = folders.iter().map(|folder| folder.join(".git")).collect();
-    let found = system.metadata_of(&marks).await.iter().position(Result::is_ok)?;
-    Some(folders[found].clone())
-}
 
 /// Returns what the repository has checked out: `branch NAME`, `detached at abc1234`, or nothing if
 /// its files do not say.
@@ -64,6 +49,7 @@ fn is_name(branch: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::files::repository::repository;
     use system::FakeSystem;
 
     async fn described(files: &[(&str, &str)], cwd: &str) -> String {

@@ -10,6 +10,7 @@ mod profile;
 mod read_ahead;
 pub(crate) mod skills;
 
+pub(crate) use crate::text::tag::within;
 pub use environment::announced_mode;
 pub(crate) use environment::{Place, facts};
 pub(crate) use instructions::Instructions;
@@ -17,7 +18,7 @@ pub(crate) use profile::{Profile, profile};
 pub use read_ahead::ShownProject;
 pub(crate) use read_ahead::read_ahead;
 
-use crate::{AnyTool, Mode, limits::LOOK_AROUND_WAIT, policy};
+use crate::{AnyTool, Mode, files::repository::repository, limits::LOOK_AROUND_WAIT, policy};
 use system::{AbsPath, FoundRules, System};
 
 /// A snapshot of the project around a session's directory, taken when a turn begins.
@@ -32,7 +33,7 @@ pub(crate) struct ProjectSnapshot {
 /// these files, so editors receive no requests for them. Gives up after a timeout.
 pub(crate) async fn survey(system: &dyn System, cwd: &AbsPath, rules: &FoundRules) -> ProjectSnapshot {
     let look = async {
-        let repository = git::repository(system, cwd, &rules.secrets.writable.shared).await;
+        let repository = repository(system, cwd, &rules.secrets.writable.shared).await;
         let git = match &repository {
             Some(root) => git::checked_out(system, root).await,
             None => git::NONE.to_owned(),
@@ -45,11 +46,6 @@ pub(crate) async fn survey(system: &dyn System, cwd: &AbsPath, rules: &FoundRule
         let instructions = Instructions { unused: vec![("AGENTS.md".to_owned(), why)], ..Default::default() };
         ProjectSnapshot { git: String::new(), instructions }
     })
-}
-
-/// Escapes untrusted text so that it cannot close the block that contains it.
-pub(crate) fn within(tag: &str, text: &str) -> String {
-    text.replace(&format!("</{tag}"), &format!("< /{tag}"))
 }
 
 /// Whether a tool is listed to scripts, and to stand-ins for a model, in a mode.

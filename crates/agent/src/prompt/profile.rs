@@ -1,6 +1,10 @@
 //! Chooses the system prompt of a model, and the tools listed to it.
 
-use crate::{ModelInfo, ToolProfile, ToolSpec, limits::INSTRUCTIONS_BYTES, tools};
+use crate::{
+    ModelInfo, ToolProfile, ToolSpec,
+    limits::{INSTRUCTIONS_BYTES, MEMORIES_RECALLED_BYTES},
+    tools,
+};
 
 /// The fixed part of a model's requests, before a session's tools are known.
 pub(crate) struct Profile {
@@ -16,6 +20,8 @@ pub(crate) struct Profile {
     pub(crate) reads_ahead: bool,
     /// Maximum size of project instructions shown to it, in bytes.
     pub(crate) instructions: usize,
+    /// Maximum size of the memories sent to it, in bytes; 0 means none.
+    pub(crate) memories: usize,
 }
 
 /// Returns the profile for a model. No other code makes this choice.
@@ -26,7 +32,8 @@ pub(crate) fn profile(model: &ModelInfo) -> Profile {
     let is_briefed = model.disclosure.is_none();
     match model.abilities.profile {
         ToolProfile::Full => {
-            Profile { system: SYSTEM, tools: None, is_briefed, reads_ahead: false, instructions }
+            let memories = (instructions / 4).min(MEMORIES_RECALLED_BYTES);
+            Profile { system: SYSTEM, tools: None, is_briefed, reads_ahead: false, instructions, memories }
         }
         ToolProfile::Small | ToolProfile::Guided => Profile {
             system: SMALL,
@@ -34,6 +41,8 @@ pub(crate) fn profile(model: &ModelInfo) -> Profile {
             is_briefed,
             reads_ahead: is_briefed,
             instructions,
+            // Its context is needed for the files.
+            memories: 0,
         },
     }
 }
@@ -89,12 +98,22 @@ mod tests {
         }
     }
 
+    #[test]
+    fn memories_take_a_small_part_of_the_context_and_none_of_a_small_model() {
+        for (context, bytes) in [(0, 6 * 1024), (8_192, 1_024), (200_000, 6 * 1024)] {
+            assert_eq!(profile(&model(context, None)).memories, bytes, "{context}");
+        }
+        let mut small = model(200_000, None);
+        small.abilities.profile = ToolProfile::Small;
+        assert_eq!(profile(&small).memories, 0);
+    }
+
     /// About 3,500 tokens: real tokenisers have 3.8 bytes to a token of such text.
     const BUDGET: usize = 13_000;
 
     #[test]
     fn the_prompt_and_the_tools_keep_within_their_budget() {
-        let tools = tools::offered(true);
+        let tools = tools::offered(true, true);
         let offered = tools.iter().filter(|tool| tool.is_offered()).map(|tool| tool.spec());
         let tools = ToolSpecs::from_iter(offered).bytes();
         let bytes = SYSTEM.len() + tools + ToolSpecs::from_iter([call_tool::spec()]).bytes();

@@ -7,7 +7,7 @@ mod start;
 pub(crate) mod task;
 
 use crate::{
-    Checkpoint, ClientServer, Lease, ListQuery, Models, NewSession, PermissionMode, RuntimeOptions,
+    Checkpoint, ClientServer, Lease, ListQuery, Memories, Models, NewSession, PermissionMode, RuntimeOptions,
     SearchHit, SearchQuery, SessionError, SessionEvent, SessionHandle, SessionId, SessionPage, SessionRecord,
     SessionState, SessionStore, StoreError, SubagentState, SubagentStatus, Surface, SwarmState,
     ToolProviders,
@@ -361,6 +361,11 @@ impl Runtime {
             handle.close().await;
         }
         self.store.set_archived(id, archived).await
+    }
+
+    /// Returns the storage of memories; `None` if the store keeps none.
+    pub fn memories(&self) -> Option<Arc<dyn Memories>> {
+        self.store.memories()
     }
 
     /// Returns the stored record of a session, without its events.

@@ -50,7 +50,8 @@ impl Runtime {
         let id = log.session().clone();
         let models = settings.models().unwrap_or_else(|| self.models.clone());
         state.sandbox = policy::expected(&settings.seen().sandbox, surface.system.routes().spawn);
-        let mut tools = tools::offered(surface.client.takes_questions());
+        let mut tools =
+            tools::offered(surface.client.takes_questions(), settings.seen().prompt.memories.enabled);
         tools.extend(surface.client.tools());
         let readable = child.as_ref().map(|child| child.family.readable.clone()).unwrap_or_default();
         let sources = match &child {

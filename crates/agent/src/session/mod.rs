@@ -13,8 +13,8 @@ pub(crate) mod steering;
 pub(crate) mod toolbox;
 
 use crate::{
-    FileTracker, LanguageModel, ModelError, NestedCalls, Outputs, RuntimeOptions, SessionEvent, SessionId,
-    SessionResources, Shells, StoreError, SubagentAccess, Surface, ToolCallContext, ToolCallId,
+    FileTracker, LanguageModel, ModelError, NestedCalls, Outputs, Recall, RuntimeOptions, SessionEvent,
+    SessionId, SessionResources, Shells, StoreError, SubagentAccess, Surface, ToolCallContext, ToolCallId,
     ToolCallUpdate, ToolContext,
     client::User,
     gate::{Gate, Ruling},
@@ -246,13 +246,18 @@ impl Session {
         ToolContext {
             system: self.system().clone(),
             cwd: self.cwd.clone(),
-            session: self.resources.clone(),
+            session: SessionResources { recall: Some(self.recall()), ..self.resources.clone() },
             user: Arc::new(User(self.log.client().clone())),
             call: ToolCallContext::outside(),
             cancel: cancel.clone(),
             limits: self.settings().limits.tools.clone(),
             nested_calls: NestedCalls::default(),
         }
+    }
+
+    /// Returns what the session can recall under the settings as last loaded.
+    pub(crate) fn recall(&self) -> Recall {
+        Recall::new(self.log.shared_store(), &self.id, &self.cwd, &self.settings().prompt.memories)
     }
 
     /// Begins a turn: drops a model created under other settings, and confines the session to its
@@ -265,7 +270,8 @@ impl Session {
     /// Moves tools to another surface. The caller must clear the grants, which apply to the old
     /// one.
     pub(crate) fn move_to(&mut self, surface: Surface) {
-        let mut own = tools::offered(self.log.client().takes_questions());
+        let memories = self.settings().prompt.memories.enabled;
+        let mut own = tools::offered(self.log.client().takes_questions(), memories);
         own.extend(surface.client.tools());
         self.toolbox.replace_own(own);
         self.gate.move_to(surface.system);

@@ -1,6 +1,8 @@
 //! The settings of a directory, resolved at one moment.
 
-use crate::{Hooks, Limits, Mode, PermissionMode, PermissionRules, SandboxOptions, ToolProviders};
+use crate::{
+    Hooks, Limits, MemoryOptions, Mode, PermissionMode, PermissionRules, SandboxOptions, ToolProviders,
+};
 use system::AbsPath;
 
 /// The resolved settings of a directory at one moment: the defaults of its sessions.
@@ -8,8 +10,8 @@ use system::AbsPath;
 pub struct RuntimeOptions {
     /// What new sessions start with.
     pub start: SessionStart,
-    /// Text added to the system prompt.
-    pub append_system_prompt: Option<String>,
+    /// What models are sent beside the conversation.
+    pub prompt: PromptOptions,
     /// What needs approval, and what is denied.
     pub permissions: PermissionOptions,
     /// How commands are confined.
@@ -22,6 +24,15 @@ pub struct RuntimeOptions {
     pub limits: Limits,
     /// Whether calls written as text are run.
     pub calls_as_text: CallsAsText,
+}
+
+/// What models are sent beside the conversation.
+#[derive(Debug, Clone, Default)]
+pub struct PromptOptions {
+    /// Text added to the system prompt.
+    pub append_system_prompt: Option<String>,
+    /// How sessions use memories.
+    pub memories: MemoryOptions,
 }
 
 /// What new sessions start with.

@@ -1,11 +1,14 @@
 //! The interface to session storage: an append-only event log per session.
 
+pub(crate) mod memories;
 pub(crate) mod search;
 pub(crate) mod timed;
 
-use crate::{ContentHash, Effort, Mode, PermissionMode, SearchHit, SearchQuery, SessionEvent, SessionId};
+use crate::{
+    ContentHash, Effort, Memories, Mode, PermissionMode, SearchHit, SearchQuery, SessionEvent, SessionId,
+};
 use async_trait::async_trait;
-use std::fmt;
+use std::{fmt, sync::Arc};
 use system::AbsPath;
 
 /// The storage of sessions.
@@ -75,6 +78,14 @@ pub trait SessionStore: Send + Sync {
 
     /// Returns messages and titles that contain the words, the best match first.
     async fn search(&self, query: SearchQuery) -> Result<Vec<SearchHit>, StoreError>;
+
+    /// Returns the ids that begin with a prefix, in order, at most `limit`.
+    async fn ids_with_prefix(&self, prefix: &str, limit: usize) -> Result<Vec<SessionId>, StoreError>;
+
+    /// Returns the storage of memories beside the sessions; `None` if this store keeps none.
+    fn memories(&self) -> Option<Arc<dyn Memories>> {
+        None
+    }
 }
 
 /// A session to be created.
@@ -171,6 +182,8 @@ impl fmt::Display for LeaseHolder {
 pub struct ListQuery {
     /// Only sessions of this directory.
     pub cwd: Option<AbsPath>,
+    /// Only sessions of this directory or one below it.
+    pub project: Option<AbsPath>,
     /// Whether archived sessions are listed.
     pub archived: Archived,
     /// Only sessions that were prompted or have a title, and these; `None` lists all.

@@ -1,6 +1,6 @@
 //! Full-text search in the messages and titles of sessions.
 
-use crate::{Content, SessionEvent, SessionRecord, limits::EXCERPT_CHARS};
+use crate::{Content, SessionEvent, SessionId, SessionRecord, limits::EXCERPT_CHARS};
 use system::AbsPath;
 
 /// A search request.
@@ -11,6 +11,10 @@ pub struct SearchQuery {
     pub text: String,
     /// Only search sessions of this directory.
     pub cwd: Option<AbsPath>,
+    /// Only search sessions of this directory or one below it.
+    pub project: Option<AbsPath>,
+    /// Do not search this session.
+    pub except: Option<SessionId>,
     /// The maximum number of hits.
     pub limit: usize,
 }

@@ -1,8 +1,9 @@
 //! A store with timeouts: an operation that takes too long fails.
 
 use crate::{
-    ContentHash, Lease, ListQuery, NewSession, SearchHit, SearchQuery, SessionEvent, SessionId, SessionPage,
-    SessionRecord, SessionStore, StoreError, limits::STORE_WAIT,
+    ContentHash, Lease, ListQuery, Memories, Memory, MemoryChange, MemoryId, MemoryQuery, NewMemory,
+    NewSession, SearchHit, SearchQuery, SessionEvent, SessionId, SessionPage, SessionRecord, SessionStore,
+    StoreError, Stored, limits::STORE_WAIT,
 };
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -83,5 +84,43 @@ impl SessionStore for TimedStore {
 
     async fn search(&self, query: SearchQuery) -> Result<Vec<SearchHit>, StoreError> {
         timed(self.0.search(query)).await
+    }
+
+    async fn ids_with_prefix(&self, prefix: &str, limit: usize) -> Result<Vec<SessionId>, StoreError> {
+        timed(self.0.ids_with_prefix(prefix, limit)).await
+    }
+
+    fn memories(&self) -> Option<Arc<dyn Memories>> {
+        Some(Arc::new(TimedMemories(self.0.memories()?)))
+    }
+}
+
+/// Adds a timeout to each operation on memories.
+struct TimedMemories(Arc<dyn Memories>);
+
+#[async_trait]
+impl Memories for TimedMemories {
+    async fn add(&self, memory: NewMemory) -> Result<Stored, StoreError> {
+        timed(self.0.add(memory)).await
+    }
+
+    async fn change(&self, id: MemoryId, change: MemoryChange) -> Result<Option<Stored>, StoreError> {
+        timed(self.0.change(id, change)).await
+    }
+
+    async fn get(&self, id: MemoryId) -> Result<Option<Memory>, StoreError> {
+        timed(self.0.get(id)).await
+    }
+
+    async fn forget(&self, id: MemoryId) -> Result<bool, StoreError> {
+        timed(self.0.forget(id)).await
+    }
+
+    async fn find(&self, query: MemoryQuery) -> Result<Vec<Memory>, StoreError> {
+        timed(self.0.find(query)).await
+    }
+
+    async fn surfaced(&self, ids: Vec<MemoryId>) -> Result<(), StoreError> {
+        timed(self.0.surfaced(ids)).await
     }
 }

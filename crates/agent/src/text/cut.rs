@@ -40,6 +40,11 @@ pub(crate) fn tail(text: &str, lines: usize, bytes: usize) -> &str {
     inner.find('\n').map_or(cut, |end| &cut[end + 1..])
 }
 
+/// Returns the beginning of a text, at most `bytes` long.
+pub(crate) fn first_bytes(text: &str, bytes: usize) -> &str {
+    &text[..floor_char_boundary(text, bytes)]
+}
+
 /// Returns the first `chars` characters of a line, with `...` if it was longer.
 pub(crate) fn cut(line: &str, chars: usize) -> std::borrow::Cow<'_, str> {
     match line.char_indices().nth(chars) {

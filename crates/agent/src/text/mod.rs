@@ -8,4 +8,5 @@ pub(crate) mod plain;
 pub(crate) mod redact;
 pub(crate) mod sanitise;
 pub(crate) mod surrogates;
+pub(crate) mod tag;
 pub(crate) mod yaml;

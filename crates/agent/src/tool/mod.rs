@@ -9,8 +9,9 @@ pub(crate) mod subagents;
 pub(crate) mod titles;
 
 use crate::{
-    Access, AskUser, FileTracker, Location, NestedCalls, Outputs, SessionEvent, Shells, SubagentAccess,
-    TaskList, ToolCallId, ToolCallUpdate, ToolContent, ToolKind, ToolLimits, ToolResult, ToolSpec,
+    Access, AskUser, FileTracker, Location, NestedCalls, Outputs, Recall, SessionEvent, Shells,
+    SubagentAccess, TaskList, ToolCallId, ToolCallUpdate, ToolContent, ToolKind, ToolLimits, ToolResult,
+    ToolSpec,
 };
 use async_trait::async_trait;
 use serde::de::DeserializeOwned;
@@ -93,6 +94,8 @@ pub struct SessionResources {
     pub shells: Arc<Shells>,
     /// The store of the full text of long results.
     pub outputs: Arc<Outputs>,
+    /// Memories and earlier sessions; `None` for a call outside a session.
+    pub recall: Option<Recall>,
     /// The session's subagents.
     pub subagents: SubagentAccess,
 }

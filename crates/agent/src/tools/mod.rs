@@ -10,14 +10,17 @@ mod edit;
 mod file_edit;
 mod file_read;
 mod file_write;
+mod memory;
 mod nearest;
 mod not_text;
 pub(crate) mod output;
 mod patch;
 mod path;
 mod read_back;
+mod recall;
 mod replacements;
 mod search;
+mod sessions;
 mod shell;
 mod small_profile;
 mod subagent;
@@ -41,9 +44,11 @@ use crate::{AnyTool, Typed};
 use std::sync::Arc;
 
 /// Returns the tools offered in a session, in the order in which models receive them. Includes the
-/// tools that ask the user only if the client takes questions.
-pub(crate) fn offered(takes_questions: bool) -> Vec<Arc<dyn AnyTool>> {
+/// tools that ask the user only if the client takes questions, and those for memories only if the
+/// settings turn memories on.
+pub(crate) fn offered(takes_questions: bool, memories: bool) -> Vec<Arc<dyn AnyTool>> {
     let mut tools = builtin();
+    tools.retain(|tool| memories || !tool.name().starts_with("memory_"));
     if takes_questions {
         tools.extend([Typed::<ask::AskUser>::new(), Typed::<ask::AskChoice>::new()]);
     }
@@ -71,5 +76,10 @@ pub fn builtin() -> Vec<Arc<dyn AnyTool>> {
         Typed::<task::TaskUpdate>::new(),
         Typed::<task::TaskList>::new(),
         Typed::<task::TaskGet>::new(),
+        Typed::<memory::MemorySave>::new(),
+        Typed::<memory::MemorySearch>::new(),
+        Typed::<memory::MemoryForget>::new(),
+        Typed::<sessions::SessionSearch>::new(),
+        Typed::<sessions::SessionRead>::new(),
     ]
 }

@@ -62,8 +62,8 @@ mod tests {
             let (own, name) = (tool.spec(), tool.name().into_owned());
             let apart = on_agents_machine(tool.spec());
             assert_eq!(own.parameters, apart.parameters);
-            if name.starts_with("task_")
-                || name.starts_with("shell_")
+            let of_session = ["task_", "shell_", "memory_", "session_"];
+            if of_session.iter().any(|prefix| name.starts_with(prefix))
                 || ["update_plan", "subagent"].contains(&name.as_str())
             {
                 assert_eq!(own, apart);

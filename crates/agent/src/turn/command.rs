@@ -1,7 +1,7 @@
 //! Turns that call no model: a slash command is executed and answered.
 
 use super::{
-    Turn, overviews,
+    Turn, memory_commands, overviews,
     shorten::{SummaryContext, SummaryOutcome, can_sum_up},
 };
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
     history::{compaction::budget::ContextBudget, measure},
     input::commands::{self, Action},
     limits::TITLE_CHARS,
-    prompt::briefing::instruction_files,
+    prompt::briefing::{instruction_files, recalled_memories},
     session::Session,
     text::sanitise::label,
 };
@@ -55,6 +55,8 @@ impl Turn<'_> {
             Action::Sessions(words) => overviews::sessions(self.session, words).await?,
             Action::Rename(title) => self.rename(&title).await?,
             Action::Skills => overviews::skills(self.session).await,
+            Action::ListMemories(query) => memory_commands::list(self.session, query).await,
+            Action::Forget(id) => memory_commands::forget(self.session, id).await,
             Action::Agents => agents_text(self.session),
             Action::Help => commands::help(&commands::all(self.session.toolbox().sources())),
         };
@@ -131,6 +133,9 @@ impl Turn<'_> {
         let files: Vec<_> = instruction_files(&known).map(|file| format!("`{file}`")).collect();
         if !files.is_empty() {
             text.push_str(&format!(" Instructions of the project among them: {}.", files.join(", ")));
+        }
+        if let Some(memories) = recalled_memories(&known) {
+            text.push_str(&format!(" Memories among them: {memories}."));
         }
         Ok(text)
     }

@@ -13,6 +13,7 @@ mod command;
 mod empty_answer;
 mod hosted_search;
 mod loops;
+mod memory_commands;
 mod overviews;
 mod request;
 mod round;
@@ -24,7 +25,7 @@ mod usage;
 pub(crate) use admit::TurnInput;
 
 use crate::{
-    Content, HookEvent, Phase, PromptOutcome, SessionEvent, Severity, SkillSummary, StopReason, StoreError,
+    Content, HookEvent, MemoryId, Phase, PromptOutcome, SessionEvent, Severity, SkillSummary, StopReason, StoreError,
     TurnEnd, TurnError, TurnId, Usage,
     prompt::ProjectSnapshot,
     session::{Session, controls::Controls},
@@ -54,6 +55,7 @@ pub(crate) async fn run(
     let mut turn = Turn::new(session, controls, cancel);
     let end = turn.attempt(&id, prompt).await;
     let end = turn.session.stored().await.map_err(TurnError::from).and(end);
+    turn.record_surfaced().await;
     let end = match end {
         Ok(stop) => turn.finish_stop(stop).await,
         failed => failed,
@@ -105,6 +107,8 @@ struct Progress {
     was_silent: bool,
     /// Text added for the model to the next request.
     nudge: Option<&'static str>,
+    /// The memories that were sent to the model.
+    surfaced: Vec<MemoryId>,
     /// Events stored together with the end of the turn, so that both take one flush to disk.
     last: Vec<SessionEvent>,
 }
@@ -135,6 +139,14 @@ impl Turn<'_> {
             if let Some(stop) = self.round(&prompt).await? {
                 return Ok(stop);
             }
+        }
+    }
+
+    /// Records when memories were sent, at the end of the turn so that no answer waits for it.
+    async fn record_surfaced(&mut self) {
+        let ids = take(&mut self.progress.surfaced);
+        if let Some(memories) = self.session.recall().memories.filter(|_| !ids.is_empty()) {
+            memories.record_surfaced(ids).await;
         }
     }
 

@@ -3,10 +3,10 @@
 
 use super::Turn;
 use crate::{
-    Briefing, Effort, Freshness, ModelInfo, ModelRequest, Prefix, SessionEvent, SessionState, Severity,
-    ToolSpec, ToolSpecs,
+    Briefing, Effort, Freshness, ModelInfo, ModelRequest, Prefix, RecalledMemories, SessionEvent,
+    SessionState, Severity, ToolSpec, ToolSpecs,
     event::prefix::Known,
-    limits::{INSTRUCTIONS_FILE_BYTES, SKILLS_SECTION_BYTES},
+    limits::{INSTRUCTIONS_FILE_BYTES, MEMORIES_WAIT, SKILLS_SECTION_BYTES},
     prompt::briefing::{self, Fact, instruction_files},
     prompt::{self, Profile},
     session::Session,
@@ -83,12 +83,12 @@ impl Turn<'_> {
     }
 
     /// Records the prefix of requests to a model, and briefs the model on what it does not know
-    /// yet. Both are stored while the model is called.
-    pub(super) async fn brief(&mut self, model: &ModelInfo, state: &SessionState) {
+    /// yet. Both are stored while the model is called. `prompt` is the user's text.
+    pub(super) async fn brief(&mut self, model: &ModelInfo, state: &SessionState, prompt: &str) {
         let mut events = self.unused_instructions();
         let profile = prompt::profile(model);
         if profile.is_briefed {
-            events.extend(self.briefings(&profile, model, state).await);
+            events.extend(self.briefings(&profile, model, state, prompt).await);
         }
         if !events.is_empty() {
             self.session.store_also(events);
@@ -123,6 +123,7 @@ impl Turn<'_> {
         profile: &Profile,
         model: &ModelInfo,
         state: &SessionState,
+        prompt: &str,
     ) -> Vec<SessionEvent> {
         let mut events = Vec::new();
         if self.session.conversation().prefix(&model.id).is_none() {
@@ -131,7 +132,9 @@ impl Turn<'_> {
         }
         let known = self.session.conversation().known();
         let prefix = self.prefix(model, state);
-        let facts = self.facts(profile, &prefix, state, &known).await;
+        let mut facts = self.facts(profile, &prefix, state, &known).await;
+        let recalled = self.recalled_memories(profile, &known, prompt).await;
+        facts.extend(recalled.as_ref().map(Fact::memories));
         if let Some(briefing) = briefing::briefing(facts, &known) {
             let files: Vec<_> = instruction_files(&briefing.facts).map(str::to_owned).collect();
             events.push(SessionEvent::Briefing(briefing));
@@ -146,6 +149,15 @@ impl Turn<'_> {
                 });
             }
         }
+        if let Some(RecalledMemories { ids, .. }) = recalled {
+            let numbers: Vec<_> = ids.iter().map(ToString::to_string).collect();
+            events.push(SessionEvent::Notice {
+                severity: Severity::Info,
+                title: format!("Memories that the model was given: {}", numbers.join(", ")),
+                description: Some("/memories lists them; /forget #N deletes one.".to_owned()),
+            });
+            self.progress.surfaced.extend(ids);
+        }
         if let Some((text, delivered)) =
             self.session.subagents().and_then(|subagents| subagents.take_results())
         {
@@ -157,6 +169,32 @@ impl Turn<'_> {
             events.push(SessionEvent::Briefing(Briefing { text, ..Briefing::default() }));
         }
         events
+    }
+
+    /// Returns the memories for a session whose model has no facts yet: at its first request, and
+    /// after a compaction. Without an answer from the store the session goes on without memories.
+    async fn recalled_memories(
+        &self,
+        profile: &Profile,
+        known: &Known,
+        prompt: &str,
+    ) -> Option<RecalledMemories> {
+        if profile.memories == 0 || !known.is_empty() {
+            return None;
+        }
+        let memories = self.session.recall().memories?;
+        let recalled = memories.recall(prompt, profile.memories);
+        match tokio::time::timeout(MEMORIES_WAIT, recalled).await {
+            Ok(Ok(recalled)) => recalled,
+            Ok(Err(error)) => {
+                tracing::warn!(session = %self.session.id(), %error, "the session goes on without memories");
+                None
+            }
+            Err(_elapsed) => {
+                tracing::warn!(session = %self.session.id(), "the memories were not read in time; the session goes on without them");
+                None
+            }
+        }
     }
 
     /// Returns notices about instruction files that cannot be used, each once per session.
@@ -223,6 +261,6 @@ fn of_append(append: Option<String>, prefix: &Prefix, known: &Known) -> Fact {
 
 /// Returns the user's addition to the system prompt, from the settings.
 fn appended(session: &Session) -> Option<String> {
-    let append = session.settings().append_system_prompt.as_deref()?.trim().to_owned();
+    let append = session.settings().prompt.append_system_prompt.as_deref()?.trim().to_owned();
     (!append.is_empty()).then_some(append)
 }

@@ -87,7 +87,7 @@ impl Turn<'_> {
             () = cancel.cancelled() => return Ok(None),
             model = self.session.model(&id) => model?,
         };
-        self.brief(model.info(), &self.controls.state()).await;
+        self.brief(model.info(), &self.controls.state(), prompt).await;
         if is_first {
             self.read_ahead(model.info(), prompt, &self.controls.state()).await;
         }
@@ -100,7 +100,7 @@ impl Turn<'_> {
         }
         if self.session.conversation().history().messages().len() < messages {
             // The summarised part may have held the facts about the model's environment.
-            self.brief(model.info(), &self.controls.state()).await;
+            self.brief(model.info(), &self.controls.state(), prompt).await;
         }
         if let Some(text) = self.progress.nudge.take() {
             let nudge = Briefing { text: text.into(), ..Briefing::default() };

@@ -112,6 +112,7 @@ impl Turn<'_> {
             Written::Whole(text) => {
                 let summary = summary::continued(&text, asked.as_ref());
                 let after = self.shorten(&id, summary, kept, with, cost).await?;
+                self.keep_summary(&text).await;
                 return Ok(SummaryOutcome::Shorter { before, after });
             }
             Written::Failed(why) => (CompactionStep::Failed(why.clone()), SummaryOutcome::Failed(why)),
@@ -124,6 +125,15 @@ impl Turn<'_> {
         }
         self.session.record(events).await?;
         Ok(summed)
+    }
+
+    /// Keeps a summary as a memory for later sessions. A failure is no reason to end the turn.
+    async fn keep_summary(&self, summary: &str) {
+        let Some(memories) = self.session.recall().memories else { return };
+        let title = self.controls.state().title.unwrap_or_default();
+        if let Err(error) = memories.keep_summary(summary, &title).await {
+            tracing::warn!(session = %self.session.id(), %error, "the summary was not kept as a memory");
+        }
     }
 
     /// Stores the replacement for the beginning of the conversation, and the context size after it.

@@ -13,6 +13,7 @@ mod fatigue;
 mod faults;
 mod faulty;
 mod law;
+mod memories;
 mod permission;
 mod prefix;
 mod recording;

@@ -171,7 +171,8 @@ pub(super) async fn finds_messages(Fixture { store, .. }: Fixture) {
         leases.push(lease);
     }
     let search = async |text: &str, cwd: Option<&str>| {
-        let query = SearchQuery { text: text.to_owned(), cwd: cwd.map(path), limit: 10 };
+        let query =
+            SearchQuery { text: text.to_owned(), cwd: cwd.map(path), limit: 10, ..SearchQuery::default() };
         let hits = store.search(query).await.expect("searched");
         let mut found: Vec<_> =
             hits.into_iter().map(|hit| format!("{} {}", hit.session.id, hit.seq)).collect();
@@ -192,4 +193,54 @@ pub(super) async fn finds_messages(Fixture { store, .. }: Fixture) {
     assert_eq!(search("title", None).await, ["s1 3", "s3 3"]);
     store.delete(&leases[0].session).await.expect("deleted");
     assert_eq!(search("größe", None).await, ["s2 1", "s3 1"]);
+}
+
+pub(super) async fn bounds_lists_and_searches_to_a_project(Fixture { store, .. }: Fixture) {
+    for (id, cwd) in [("s1", "/p"), ("s2", "/p/deep/er"), ("s3", "/pq"), ("s4", "/")] {
+        let lease = store.create(session(id, cwd)).await.expect("created");
+        store.append(&lease, vec![user_message("needle")]).await.expect("appended");
+    }
+    for (root, except, expected) in [
+        ("/p", None, "s1 s2"),
+        ("/p", Some("s1"), "s2"),
+        ("/p/deep", None, "s2"),
+        ("/q", None, ""),
+        ("/", None, "s1 s2 s3 s4"),
+    ] {
+        let project = Some(path(root));
+        let search = SearchQuery {
+            text: "needle".to_owned(),
+            project: project.clone(),
+            except: except.map(Into::into),
+            limit: 9,
+            ..SearchQuery::default()
+        };
+        let hits = store.search(search).await.expect("searched");
+        let mut found: Vec<_> = hits.into_iter().map(|hit| hit.session.id.to_string()).collect();
+        found.sort();
+        assert_eq!(found.join(" "), expected, "{root} {except:?}");
+        let listed = store.list(ListQuery { project, ..query(9) }).await.expect("listed").sessions;
+        let mut ids: Vec<_> = listed.into_iter().map(|session| session.id.to_string()).collect();
+        ids.retain(|id| except != Some(id));
+        ids.sort();
+        assert_eq!(ids.join(" "), expected, "{root}");
+    }
+}
+
+pub(super) async fn finds_ids_by_their_beginning(Fixture { store, .. }: Fixture) {
+    for id in ["abc-1", "abc-2", "abd", "ABC", "ab%", "ü1"] {
+        store.create(session(id, "/w")).await.expect("created");
+    }
+    for (prefix, limit, expected) in [
+        ("abc", 9, "abc-1 abc-2"),
+        ("abc", 1, "abc-1"),
+        ("abc-2", 9, "abc-2"),
+        ("ab%", 9, "ab%"),
+        ("ü", 9, "ü1"),
+        ("x", 9, ""),
+    ] {
+        let ids = store.ids_with_prefix(prefix, limit).await.expect("found");
+        let ids: Vec<_> = ids.iter().map(agent::SessionId::as_str).collect();
+        assert_eq!(ids.join(" "), expected, "{prefix}");
+    }
 }

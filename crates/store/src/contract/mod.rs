@@ -3,6 +3,7 @@
 mod append;
 mod lease;
 mod list;
+mod memories;
 mod records;
 mod samples;
 
@@ -72,6 +73,13 @@ where
         list::refuses_a_bad_cursor,
         list::omits_archived_sessions,
         list::finds_messages,
+        list::bounds_lists_and_searches_to_a_project,
+        list::finds_ids_by_their_beginning,
+        memories::keeps_memories,
+        memories::refuses_equal_memories,
+        memories::finds_memories,
+        memories::hides_expired_memories,
+        memories::shares_memories_with_other_processes,
     ];
     let mut failed = Vec::new();
     for (name, case) in cases {

@@ -15,6 +15,7 @@ mod holder;
 mod holder_lock;
 mod lease;
 mod machine;
+mod memories;
 mod quarantine;
 mod read;
 mod repair;
@@ -32,12 +33,13 @@ pub use salvage::{CutSession, Salvaged};
 
 use crate::{limits::EVENT_BYTES, stored};
 use agent::{
-    ContentHash, Lease, ListQuery, NewSession, SearchHit, SearchQuery, SessionEvent, SessionId, SessionPage,
-    SessionRecord, SessionStore, StoreError, searched_text,
+    ContentHash, Lease, ListQuery, Memories, NewSession, SearchHit, SearchQuery, SessionEvent, SessionId,
+    SessionPage, SessionRecord, SessionStore, StoreError, searched_text,
 };
 use async_trait::async_trait;
 use database::Database;
 use holder_lock::HolderLock;
+use memories::SqliteMemories;
 use rusqlite::Connection;
 use std::{
     path::{Path, PathBuf},
@@ -53,8 +55,8 @@ use worker::{Durability, Worker};
 /// Acknowledged events are on disk. Dropping the store does not block: nothing acknowledged has to
 /// be flushed.
 pub struct SqliteStore {
-    writer: Worker,
-    reader: LazyReader,
+    writer: Arc<Worker>,
+    reader: Arc<LazyReader>,
     holder_lock: Arc<HolderLock>,
     vanished: Arc<VanishedSessions>,
 }
@@ -103,9 +105,9 @@ impl SqliteStore {
         let vanished = Arc::new(VanishedSessions::new(&path));
         let writer = Writer { path: path.clone(), vanished: Arc::clone(&vanished), open, index_behind: true };
         Ok(Self {
-            writer: Worker::spawn("store-writer", writer)?,
+            writer: Arc::new(Worker::spawn("store-writer", writer)?),
             holder_lock: Arc::new(HolderLock::new(&path, holder)),
-            reader: LazyReader { path, worker: Mutex::default() },
+            reader: Arc::new(LazyReader { path, worker: Mutex::default() }),
             vanished,
         })
     }
@@ -249,6 +251,16 @@ impl SessionStore for SqliteStore {
         // In steps, so that pending writes do not have to wait for all of it.
         while self.writer.call_with(Durability::WithNextFlush, search::index_pending).await? {}
         self.reader.call(move |connection| search::find(connection, &query)).await
+    }
+
+    async fn ids_with_prefix(&self, prefix: &str, limit: usize) -> Result<Vec<SessionId>, StoreError> {
+        let prefix = prefix.to_owned();
+        self.reader.call(move |connection| read::ids_with_prefix(connection, &prefix, limit)).await
+    }
+
+    fn memories(&self) -> Option<Arc<dyn Memories>> {
+        let (writer, reader) = (Arc::clone(&self.writer), Arc::clone(&self.reader));
+        Some(Arc::new(SqliteMemories { writer, reader }))
     }
 }
 

@@ -24,6 +24,14 @@ macro_rules! begun_or {
     };
 }
 
+/// Restricts a list to sessions of a directory and those below it, the sixth parameter; `NULL`
+/// means no restriction.
+macro_rules! in_project {
+    () => {
+        " AND (?6 IS NULL OR cwd = ?6 OR substr(cwd, 1, length(rtrim(?6, '/')) + 1) = rtrim(?6, '/') || '/')"
+    };
+}
+
 /// The columns of a [`SessionRecord`], in the order in which `record` reads them.
 macro_rules! columns {
     () => {
@@ -139,6 +147,23 @@ fn missing(id: &SessionId, seq: i64) -> StoreError {
     damaged(&format!("event {seq} of session {id} is missing"))
 }
 
+pub(super) fn ids_with_prefix(
+    connection: &Connection,
+    prefix: &str,
+    limit: usize,
+) -> Result<Vec<SessionId>, StoreError> {
+    let ids = || -> rusqlite::Result<Vec<SessionId>> {
+        // The range uses the index; the comparison of the beginning decides.
+        let mut statement = connection.prepare_cached(
+            "SELECT id FROM sessions WHERE id >= ?1 AND substr(id, 1, length(?1)) = ?1 AND id < ?1 || char(1114111) \
+             ORDER BY id LIMIT ?2",
+        )?;
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        statement.query_map((prefix, limit), |row| row.get(0).map(SessionId))?.collect()
+    };
+    ids().map_err(|error| failed(&error))
+}
+
 pub(super) fn list(connection: &Connection, query: &ListQuery) -> Result<SessionPage, StoreError> {
     let after = query.cursor.as_deref().map_or_else(|| Ok(Cursor::start()), Cursor::parse)?;
     let limit = query.limit.min(LIST_PAGE_MAX);
@@ -168,26 +193,31 @@ fn rows(
         .as_ref()
         .map(|open| serde_json::json!(open.iter().map(SessionId::as_str).collect::<Vec<_>>()));
     let begun_or = begun_or.map(|open| open.to_string());
-    let position = (after.updated_at, after.id.as_str(), least, most, begun_or.as_deref());
+    let project = query.project.as_ref().map(AbsPath::as_str);
+    let position = (after.updated_at, after.id.as_str(), least, most, begun_or.as_deref(), project);
     let mut statement = connection.prepare_cached(match cwd {
         None => concat!(
             "SELECT ",
             columns!(),
             " FROM sessions WHERE (updated_at, id) < (?1, ?2) AND archived BETWEEN ?3 AND ?4 AND parent_id IS NULL",
             begun_or!(),
+            in_project!(),
             " ORDER BY updated_at DESC, id DESC"
         ),
         Some(_) => concat!(
             "SELECT ",
             columns!(),
-            " FROM sessions WHERE cwd = ?6 AND (updated_at, id) < (?1, ?2) AND archived BETWEEN ?3 AND ?4 AND parent_id IS NULL",
+            " FROM sessions WHERE cwd = ?7 AND (updated_at, id) < (?1, ?2) AND archived BETWEEN ?3 AND ?4 AND parent_id IS NULL",
             begun_or!(),
+            in_project!(),
             " ORDER BY updated_at DESC, id DESC"
         ),
     })?;
     let mut rows = match cwd {
         None => statement.query(position)?,
-        Some(cwd) => statement.query((position.0, position.1, least, most, position.4, cwd.as_str()))?,
+        Some(cwd) => {
+            statement.query((position.0, position.1, least, most, position.4, project, cwd.as_str()))?
+        }
     };
     let mut sessions: Vec<SessionRecord> = Vec::new();
     while let Some(row) = rows.next()? {

@@ -208,5 +208,10 @@ fn rebuild_indexes(path: &Path) -> rusqlite::Result<()> {
     transaction.execute_batch(
         "REINDEX; INSERT INTO words (words) VALUES ('delete-all'); DELETE FROM searchable; UPDATE sessions SET searched = 0",
     )?;
+    // A file of an older schema has no memories.
+    let is_there = "SELECT 1 FROM sqlite_schema WHERE name = 'memory_words'";
+    if transaction.prepare(is_there)?.exists([])? {
+        transaction.execute_batch("INSERT INTO memory_words (memory_words) VALUES ('rebuild')")?;
+    }
     transaction.commit()
 }

@@ -6,7 +6,8 @@ use crate::{
     stored,
 };
 use agent::{SearchHit, SearchQuery, SessionId, StoreError, excerpt, searched_text, words};
-use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior};
+use rusqlite::{Connection, Row, TransactionBehavior};
+use system::AbsPath;
 
 /// Adds the words of events just appended after event `before`: `texts` has the searchable text of
 /// each, if any. A session whose index is behind is skipped; [`index_pending`] handles it.
@@ -119,24 +120,62 @@ fn add(connection: &Connection, id: &str, seq: i64, text: &str) -> rusqlite::Res
     Ok(())
 }
 
-/// Returns the row id of the oldest message to rank, among the newest matches. Ranking very many
-/// messages takes long, and the ranks no longer separate them well.
-fn oldest_ranked(connection: &Connection, matching: &str, cwd: Option<&str>) -> rusqlite::Result<i64> {
-    let sql = match cwd {
-        None => "SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY rowid DESC LIMIT 1 OFFSET ?2",
-        Some(_) => {
-            "SELECT words.rowid FROM words JOIN searchable AS s ON s.id = words.rowid \
-             JOIN sessions ON sessions.id = s.session_id \
-             WHERE words MATCH ?1 AND cwd = ?3 ORDER BY words.rowid DESC LIMIT 1 OFFSET ?2"
+/// The sessions that a search covers, in the parameters of its statements.
+struct Covered<'a> {
+    cwd: Option<&'a str>,
+    project: Option<&'a str>,
+    except: Option<&'a str>,
+}
+
+/// Restricts a statement on `searchable AS s` to the covered sessions. Their ids are collected
+/// once, from an index: reading the session of each match would take far longer. `0` is the
+/// character after `/`, so the range has the directories below the root.
+const COVERED: &str = "(?5 IS NULL OR s.session_id <> ?5) \
+    AND (?3 IS NULL OR s.session_id IN (SELECT id FROM sessions WHERE cwd = ?3)) \
+    AND (?4 IS NULL OR s.session_id IN (SELECT id FROM sessions WHERE cwd = ?4 \
+    UNION ALL SELECT id FROM sessions WHERE cwd >= rtrim(?4, '/') || '/' AND cwd < rtrim(?4, '/') || '0'))";
+
+impl<'a> Covered<'a> {
+    fn of(query: &'a SearchQuery) -> Self {
+        Self {
+            cwd: query.cwd.as_ref().map(AbsPath::as_str),
+            project: query.project.as_ref().map(AbsPath::as_str),
+            except: query.except.as_ref().map(SessionId::as_str),
         }
+    }
+
+    fn is_all(&self) -> bool {
+        self.cwd.is_none() && self.project.is_none() && self.except.is_none()
+    }
+}
+
+/// Returns the row ids of the oldest and the newest message to rank, among the newest matches;
+/// `None` without a match. Ranking very many messages takes long, and the ranks no longer separate them
+/// well.
+fn ranked(
+    connection: &Connection,
+    matching: &str,
+    covered: &Covered<'_>,
+) -> rusqlite::Result<Option<(i64, i64)>> {
+    let ends = |row: &Row<'_>| {
+        let oldest: Option<i64> = row.get(0)?;
+        Ok(oldest.zip(row.get(1)?))
     };
-    let mut statement = connection.prepare_cached(sql)?;
-    let last = SEARCH_RANKED - 1;
-    let oldest = match cwd {
-        None => statement.query_row((matching, last), |row| row.get(0)),
-        Some(cwd) => statement.query_row((matching, last, cwd), |row| row.get(0)),
-    };
-    Ok(oldest.optional()?.unwrap_or_default())
+    if covered.is_all() {
+        return connection
+            .prepare_cached(
+                "SELECT min(id), max(id) FROM (SELECT rowid AS id FROM words WHERE words MATCH ?1 \
+                 ORDER BY rowid DESC LIMIT ?2)",
+            )?
+            .query_row((matching, SEARCH_RANKED), ends);
+    }
+    connection
+        .prepare_cached(&format!(
+            "SELECT min(id), max(id) FROM (SELECT words.rowid AS id FROM words \
+             JOIN searchable AS s ON s.id = words.rowid WHERE words MATCH ?1 AND {COVERED} \
+             ORDER BY words.rowid DESC LIMIT ?2)"
+        ))?
+        .query_row((matching, SEARCH_RANKED, covered.cwd, covered.project, covered.except), ends)
 }
 
 /// Returns the best matches among the newest messages that match.
@@ -147,21 +186,22 @@ pub(super) fn find(connection: &Connection, query: &SearchQuery) -> Result<Vec<S
     }
     // Quoted, so that no word is parsed as query syntax.
     let matching: Vec<_> = wanted.iter().map(|word| format!("\"{word}\"*")).collect();
-    let limit = i64::try_from(query.limit.min(SEARCH_HITS_MAX)).unwrap_or(i64::MAX);
     let matching = matching.join(" ");
-    let cwd = query.cwd.as_ref().map(|cwd| cwd.as_str());
+    let limit = i64::try_from(query.limit.min(SEARCH_HITS_MAX)).unwrap_or(i64::MAX);
+    let covered = Covered::of(query);
     let found = || -> rusqlite::Result<Vec<(String, i64, i64, String)>> {
-        let mut statement = connection.prepare_cached(
+        let Some((oldest, newest)) = ranked(connection, &matching, &covered)? else {
+            return Ok(Vec::new());
+        };
+        let mut statement = connection.prepare_cached(&format!(
             "SELECT e.session_id, e.seq, e.format, e.body FROM words \
              JOIN searchable AS s ON s.id = words.rowid \
              JOIN events AS e ON e.session_id = s.session_id AND e.seq = s.seq \
-             WHERE words MATCH ?1 AND words.rowid >= ?4 \
-             AND (?2 IS NULL OR (SELECT cwd FROM sessions WHERE id = s.session_id) = ?2) \
-             ORDER BY rank LIMIT ?3",
-        )?;
-        let oldest = oldest_ranked(connection, &matching, cwd)?;
+             WHERE words MATCH ?1 AND words.rowid BETWEEN ?6 AND ?7 AND {COVERED} ORDER BY rank LIMIT ?2"
+        ))?;
+        let Covered { cwd, project, except } = covered;
         statement
-            .query_map((&matching, cwd, limit, oldest), |row| {
+            .query_map((&matching, limit, cwd, project, except, oldest, newest), |row| {
                 Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
             })?
             .collect()

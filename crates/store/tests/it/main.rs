@@ -12,6 +12,7 @@ mod damage;
 mod holders;
 mod locks;
 mod many;
+mod memories;
 mod migrate;
 mod opening;
 mod processes;

@@ -67,16 +67,21 @@ fn messages(n: usize) -> Vec<agent::SessionEvent> {
 /// Runs a few searches, checks the number of hits, and returns the times in milliseconds.
 async fn search_times(store: &SqliteStore) -> Vec<u128> {
     let mut times = Vec::new();
-    let here = Some(system::AbsPath::new("/work").unwrap());
-    for (text, cwd, found) in [
-        ("module7777", None, 6),
-        ("module7777", here.clone(), 6),
-        ("renderer turn", None, 20),
-        ("please", None, 20),
-        ("please", here, 20),
+    let path = |path: &str| Some(system::AbsPath::new(path).unwrap());
+    for (text, cwd, project, found) in [
+        ("module7777", None, None, 6),
+        ("module7777", path("/work"), None, 6),
+        ("renderer turn", None, None, 20),
+        ("please", None, None, 20),
+        ("please", path("/work"), None, 20),
+        ("please", None, path("/work"), 20),
+        // The oldest sessions, while all others match too.
+        ("please", path("/elsewhere"), None, 12),
+        ("please", None, path("/elsewhere"), 12),
     ] {
         let started = std::time::Instant::now();
-        let query = SearchQuery { text: text.to_owned(), cwd, limit: 20 };
+        let except = project.is_some().then(|| "s5000".into());
+        let query = SearchQuery { text: text.to_owned(), cwd, project, except, limit: 20 };
         assert_eq!(store.search(query).await.unwrap().len(), found, "{text}");
         times.push(started.elapsed().as_millis());
     }
@@ -90,7 +95,10 @@ async fn the_first_search_of_ten_thousand_sessions_is_fast() {
     let make = |n: usize| {
         let store = &store;
         async move {
-            let lease = store.create(session(&format!("s{n}"))).await.unwrap();
+            let cwd = if n < 2 { "/elsewhere" } else { "/work" };
+            let cwd = system::AbsPath::new(cwd).unwrap();
+            let new = agent::NewSession { cwd, ..session(&format!("s{n}")) };
+            let lease = store.create(new).await.unwrap();
             store.append(&lease, messages(n)).await.unwrap();
         }
     };

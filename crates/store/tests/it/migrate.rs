@@ -8,7 +8,7 @@ use std::path::Path;
 use store::SqliteStore;
 
 /// Each migration step, as released.
-const MIGRATIONS: [&str; 8] = [
+const MIGRATIONS: [&str; 9] = [
     include_str!("../../src/sqlite/schema/1.sql"),
     include_str!("../../src/sqlite/schema/2.sql"),
     include_str!("../../src/sqlite/schema/3.sql"),
@@ -17,6 +17,7 @@ const MIGRATIONS: [&str; 8] = [
     include_str!("../../src/sqlite/schema/6.sql"),
     include_str!("../../src/sqlite/schema/7.sql"),
     include_str!("../../src/sqlite/schema/8.sql"),
+    include_str!("../../src/sqlite/schema/9.sql"),
 ];
 
 /// The rows that a program with the first schema wrote: two sessions, one of which was released,
@@ -63,7 +64,7 @@ async fn check_complete(path: &Path) {
     assert_eq!((&events[0].1, &events[3].1), (&user_message("one"), &user_message("two")));
     let listed = store.list(ListQuery { limit: 10, ..ListQuery::default() }).await.unwrap();
     assert_eq!(listed.sessions.len(), 2);
-    let query = agent::SearchQuery { text: "two".to_owned(), cwd: None, limit: 10 };
+    let query = agent::SearchQuery { text: "two".to_owned(), limit: 10, ..agent::SearchQuery::default() };
     let hits = store.search(query).await.unwrap();
     assert_eq!(hits.iter().map(|hit| hit.seq).collect::<Vec<_>>(), [5]);
     let lease = store.acquire(&"s2".into(), false).await.unwrap();

@@ -5,6 +5,7 @@ mod date;
 mod entry;
 mod external_launch;
 mod files;
+mod foreground;
 mod group;
 mod ignores;
 mod launch;
@@ -33,6 +34,7 @@ use crate::{
 use async_trait::async_trait;
 use blocking::blocking;
 use entry::Pinned;
+pub use foreground::run_in_foreground;
 pub use launch::{OUTPUT_DIRECTORY, private_temp};
 use leftovers::Leftovers;
 pub use leftovers::TemporaryDirectory;

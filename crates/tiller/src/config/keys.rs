@@ -40,7 +40,7 @@ pub(crate) const KEYS: &[Key] = &[
     Key {
         name: "agent.system_prompt",
         in_project: InProject::WhenTrusted(PROMPT),
-        set: |o, _, v| Ok(o.session.append_system_prompt = Some(v.text()?)),
+        set: |o, _, v| Ok(o.session.prompt.append_system_prompt = Some(v.text()?)),
     },
     Key {
         name: "agent.subagent_model",
@@ -324,6 +324,13 @@ pub(crate) const KEYS: &[Key] = &[
             after.session.limits.tools.output_bytes <= before.session.limits.tools.output_bytes
         }),
         set: |o, _, v| Ok(o.session.limits.tools.output_bytes = v.count()?),
+    },
+    Key {
+        name: "context.memories",
+        in_project: InProject::Tightens(|before, after| {
+            before.session.prompt.memories.enabled || !after.session.prompt.memories.enabled
+        }),
+        set: |o, _, v| Ok(o.session.prompt.memories.enabled = v.flag()?),
     },
     Key {
         name: "context.auto_compact",

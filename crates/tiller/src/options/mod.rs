@@ -10,7 +10,10 @@ pub(crate) use web::{SearchChoice, Web};
 use crate::limits::HOOK_TIMEOUT;
 use ::integrations::{Permission, Permissions, Switches, integration_name};
 use ::mcp::{Offered, server_name};
-use agent::{Answer, CallsAsText, HookEvent, Limits, Mode, PermissionMode, PermissionRules, ServerRule};
+use agent::{
+    Answer, CallsAsText, HookEvent, Limits, MemoryOptions, Mode, PermissionMode, PermissionRules, Redactor,
+    ServerRule,
+};
 use std::{collections::BTreeMap, time::Duration};
 use system::{AbsPath, LoginShell, ResourceLimits, SandboxLevel};
 
@@ -42,7 +45,7 @@ pub(crate) struct SessionDefaults {
     pub(crate) subagent_models: [Option<String>; 2],
     pub(crate) mode: Mode,
     pub(crate) permission_mode: PermissionMode,
-    pub(crate) append_system_prompt: Option<String>,
+    pub(crate) prompt: PromptSettings,
     /// Whether tool calls that a model writes into its text are run as calls.
     pub(crate) calls_as_text: CallsAsText,
     /// Hooks: commands around calls, prompts and turns, by name.
@@ -88,6 +91,40 @@ pub(crate) struct CommandOptions {
 pub(crate) struct ClientOptions {
     pub(crate) terminal: Terminal,
     pub(crate) tools: Tools,
+}
+
+/// What models are sent beside the conversation.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct PromptSettings {
+    /// Text added to the system prompt.
+    pub(crate) append_system_prompt: Option<String>,
+    pub(crate) memories: MemorySettings,
+}
+
+/// How sessions of the directory use memories.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct MemorySettings {
+    /// Whether they use them at all.
+    pub(crate) enabled: bool,
+    /// Whether the user trusts the project with memories.
+    pub(crate) trusted: bool,
+    /// The root of the project, with links resolved.
+    pub(crate) project: Option<AbsPath>,
+    /// The root of the repository as the directory names it.
+    pub(crate) repository: Option<AbsPath>,
+}
+
+impl Default for MemorySettings {
+    fn default() -> Self {
+        Self { enabled: true, trusted: false, project: None, repository: None }
+    }
+}
+
+impl From<MemorySettings> for MemoryOptions {
+    fn from(settings: MemorySettings) -> Self {
+        let MemorySettings { enabled, trusted, project, repository } = settings;
+        Self { enabled, trusted, project, repository, redactor: Redactor::default() }
+    }
 }
 
 /// The directories of the program and of the user.
@@ -287,7 +324,7 @@ impl Options {
 
     /// Appends to the text that is added to the system prompt.
     pub(crate) fn append_prompt(&mut self, text: &str) {
-        match &mut self.session.append_system_prompt {
+        match &mut self.session.prompt.append_system_prompt {
             Some(before) => {
                 before.push_str("\n\n");
                 before.push_str(text);

@@ -22,6 +22,23 @@ pub(super) const EXAMPLES: &[(&str, &[&str])] = &[
     ("tiller sessions search", &["tiller sessions search retry timeout --cwd ."]),
     ("tiller sessions rewind", &["tiller sessions rewind ID", "tiller sessions rewind ID --to 3"]),
     ("tiller sessions repair", &["tiller sessions repair --check"]),
+    ("tiller memory list", &["tiller memory list", "tiller memory list --prompt 'fix the parser'"]),
+    ("tiller memory show", &["tiller memory show 12"]),
+    ("tiller memory search", &["tiller memory search release date --all"]),
+    (
+        "tiller memory add",
+        &[
+            "tiller memory add 'Release day' 'Releases are on Tuesdays.'",
+            "tiller memory add --type user --class priority Language 'Answer in German.'",
+        ],
+    ),
+    ("tiller memory edit", &["tiller memory edit 12"]),
+    ("tiller memory pin", &["tiller memory pin 12"]),
+    ("tiller memory unpin", &["tiller memory unpin 12"]),
+    ("tiller memory forget", &["tiller memory forget 12 13"]),
+    ("tiller memory export", &["tiller memory export --all > memories.md"]),
+    ("tiller memory import", &["tiller memory import memories.md --here"]),
+    ("tiller memory trust", &["tiller memory trust", "tiller memory trust --revoke"]),
     (
         "tiller setup",
         &[

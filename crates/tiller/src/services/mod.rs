@@ -5,6 +5,7 @@
 mod integrations;
 mod lua;
 mod mcp;
+mod memories;
 mod settings;
 mod trust;
 
@@ -14,10 +15,11 @@ use crate::{
     redacting_writer::RedactingWriter, sessions::transfer, settings::Settings,
 };
 use acp::native::{
-    AddServer, CallFunction, CallTool, ConfigureIntegration, ExecuteLua, ListFunctions, ListTools, SetSecret,
+    AddServer, CallFunction, CallTool, ConfigureIntegration, ExecuteLua, ListFunctions, ListMemories,
+    ListTools, SetSecret,
 };
 use acp::native::{ConfigureProvider, NativeServices, RequestContext, ServiceError, SetSetting, TrustGrant};
-use agent::{Runtime, SessionId};
+use agent::{MemoryDraft, MemoryId, Runtime, SessionId};
 use async_trait::async_trait;
 use providers::Catalog;
 use serde_json::Value;
@@ -133,6 +135,22 @@ impl NativeServices for Services {
 
     async fn execute_lua(&self, context: &RequestContext, run: ExecuteLua) -> Result<Value, ServiceError> {
         lua::execute(self, context, run).await
+    }
+
+    async fn list_memories(
+        &self,
+        context: &RequestContext,
+        query: ListMemories,
+    ) -> Result<Value, ServiceError> {
+        memories::list(self, context, query).await
+    }
+
+    async fn save_memory(&self, context: &RequestContext, draft: MemoryDraft) -> Result<Value, ServiceError> {
+        memories::save(self, context, draft).await
+    }
+
+    async fn forget_memory(&self, context: &RequestContext, id: MemoryId) -> Result<Value, ServiceError> {
+        memories::forget(self, context, id).await
     }
 
     async fn export(&self, session: &SessionId, format: &str) -> Result<String, ServiceError> {

@@ -95,8 +95,8 @@ pub(crate) async fn run(
         }
         SessionsCommand::Search { words, cwd, limit, json } => {
             let cwd = cwd.map(|path| environment::absolute(base, &path)).transpose()?;
-            search(runtime, SearchQuery { text: words.join(" "), cwd, limit: limit as usize }, redactor, json)
-                .await
+            let (text, limit) = (words.join(" "), limit as usize);
+            search(runtime, SearchQuery { text, cwd, limit, ..SearchQuery::default() }, redactor, json).await
         }
         SessionsCommand::Rewind { id, to, redo } => {
             let target = match to {

@@ -18,6 +18,7 @@ use crate::{
     directories,
     environment::Environment,
     keys::StoredKeys,
+    memory,
     options::{Directories, Options, Providers},
     trust,
     wiring::{self, TrustedHooks},
@@ -184,13 +185,16 @@ impl Settings {
             keys: &keys,
             flags: self.flags.clone(),
         };
-        let Resolved { options, mut notices, effective } = config::resolve(layers)?;
+        let Resolved { mut options, mut notices, effective } = config::resolve(layers)?;
+        memory::find_project(&mut options, directory).await;
         notices.extend(files.refused.clone());
         notices.extend(unread.map(|error| {
             format!("{error}; no stored key is available until it is repaired: correct it, or move it away and run `tiller setup`")
         }));
         self.environment.redactor().learn(options.keys());
-        let session = Arc::new(wiring::sessions(&options, directory, trusted_hooks));
+        let mut session = wiring::sessions(&options, directory, trusted_hooks);
+        session.prompt.memories.redactor = self.environment.redactor().clone();
+        let session = Arc::new(session);
         Ok(Snapshot { options, session, notices, effective })
     }
 

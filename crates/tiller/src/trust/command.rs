@@ -1,6 +1,6 @@
 //! `tiller trust`.
 
-use super::{Project, grant_trust, lines, project, records::Records, revoke_trust};
+use super::{Project, grant_trust, includes_memories, lines, project, records::Records, revoke_trust};
 use crate::{args::TrustArgs, exit::Exit, options::Directories};
 use agent::{CheckedItem, ItemKind, Redactor, TrustState};
 use anyhow::{Result, bail};
@@ -189,7 +189,9 @@ async fn list(directories: &Directories, here: &AbsPath, out: &mut impl Write) -
     for path in paths {
         let Project { items, problems } = project(directories, &AbsPath::new(path)?).await;
         let trusted = items.iter().filter(|judged| judged.is_trusted()).count();
+        let memories = records.get(path).is_some_and(includes_memories);
         let state = match (records.contains_key(path), trusted) {
+            _ if items.is_empty() && memories => "trusted",
             (false, _) if items.is_empty() && problems.is_empty() => continue,
             (false, _) => "untrusted",
             (true, _) if items.is_empty() => "empty",
@@ -200,6 +202,9 @@ async fn list(directories: &Directories, here: &AbsPath, out: &mut impl Write) -
         writeln!(out, "{state:<9} {path}")?;
         for judged in &items {
             writeln!(out, "  {:<9} {}", judged.state.word(), title(judged))?;
+        }
+        if memories {
+            writeln!(out, "  {:<9} memories", TrustState::Trusted.word())?;
         }
         for problem in &problems {
             writeln!(out, "  problem: {}", agent::one_line(problem))?;

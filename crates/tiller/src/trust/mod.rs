@@ -45,6 +45,25 @@ pub(crate) fn path(directories: &Directories) -> AbsPath {
     records::path(&directories.config)
 }
 
+/// The item of a trust record that stands for the memories of a project, and its value. It is no
+/// hash: memories are the user's, and no file of the project determines them.
+pub(crate) const MEMORIES: &str = "memories";
+pub(crate) const MEMORIES_TRUSTED: &str = "trusted";
+
+/// Returns whether a trust record includes the memories of its project.
+pub(crate) fn includes_memories(record: &TrustRecord) -> bool {
+    record.items.get(MEMORIES).is_some_and(|value| value == MEMORIES_TRUSTED)
+}
+
+/// Returns the trust record of a directory without links in its path.
+///
+/// # Errors
+/// If the records cannot be read.
+pub(crate) async fn record(directories: &Directories, directory: &AbsPath) -> Result<TrustRecord> {
+    let records = Records::new(Arc::new(LocalSystem::new()), &directories.config);
+    Ok(records.all().await?.remove(directory.as_str()).unwrap_or_default())
+}
+
 /// The items of a project that need trust.
 pub(crate) struct Project {
     pub(crate) items: Vec<CheckedItem>,

@@ -9,7 +9,7 @@ mod sessions;
 pub(crate) use clients::guarded_clients;
 pub(crate) use local::{IN_TERMINAL, LAUNCHER, local, local_system};
 pub(crate) use models::{catalog, reconfigure};
-pub(crate) use sessions::{TrustedHooks, outside, sessions};
+pub(crate) use sessions::{TrustedHooks, outside, sessions, shared_temp};
 
 use crate::{
     args::{Events, Protocol},

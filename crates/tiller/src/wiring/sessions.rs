@@ -7,7 +7,8 @@ use crate::{
     trust,
 };
 use agent::{
-    Hook, HookOrigin, Hooks, PermissionOptions, RuntimeOptions, SandboxOptions, SessionStart, ToolProviders,
+    Hook, HookOrigin, Hooks, PermissionOptions, PromptOptions, RuntimeOptions, SandboxOptions, SessionStart,
+    ToolProviders,
 };
 use std::{
     collections::BTreeMap,
@@ -31,7 +32,10 @@ pub(crate) fn sessions(options: &Options, cwd: &AbsPath, trusted_hooks: &mut Tru
             model: options.session.model.clone(),
             subagent_models: options.session.subagent_models.to_vec(),
         },
-        append_system_prompt: options.session.append_system_prompt.clone(),
+        prompt: PromptOptions {
+            append_system_prompt: options.session.prompt.append_system_prompt.clone(),
+            memories: options.session.prompt.memories.clone().into(),
+        },
         permissions: PermissionOptions {
             allowed_paths: options.permissions.allowed_paths.clone(),
             blocked_paths: options.permissions.blocked_paths.clone(),
@@ -94,7 +98,7 @@ fn sandbox(options: &Options) -> SandboxOptions {
 
 /// The temporary directories that all programs share: the one of the environment, and `/tmp`,
 /// which many programs use without asking.
-fn shared_temp(temp: &AbsPath) -> Vec<AbsPath> {
+pub(crate) fn shared_temp(temp: &AbsPath) -> Vec<AbsPath> {
     let usual = AbsPath::new("/tmp").expect("it is absolute");
     let differs = &usual != temp;
     std::iter::once(temp.clone()).chain(differs.then_some(usual)).collect()

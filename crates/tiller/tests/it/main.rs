@@ -32,6 +32,7 @@ mod mcp;
 mod mcp_faults;
 mod mcp_login;
 mod mcp_serve;
+mod memory;
 mod model_server;
 mod models;
 mod native;

@@ -15,8 +15,10 @@ const SESSIONS: usize = 10_000;
 const FILES: usize = 5;
 const RESULTS: usize = 205;
 const RESULT_BYTES: usize = 1024 * 1024;
+/// Memories of the project in the first store, the most that one can have.
+const MEMORIES: usize = 1_000;
 
-/// Each figure is the first request of its kind in a process.
+/// The figures of lists, and the first search, are the first request of their kind in a process.
 pub(super) fn measure(bench: &Bench<'_>) -> Result<Vec<Figure>> {
     let mut listed = Figure::of(Quantity::ms("list of 10,000 sessions, first page", 6.0));
     let mut found = Figure::of(Quantity::ms("search in 10,000 sessions, the first", 100.0));
@@ -31,6 +33,8 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<Vec<Figure>> {
         }
         found.add_time(reply.took());
     }
+    let mut figures = vec![listed, found];
+    figures.extend(recall(bench, &many)?);
     drop(many);
 
     let mut large = Figure::of(Quantity::ms("list of a store of 1 GiB", 5.0));
@@ -40,7 +44,40 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<Vec<Figure>> {
         super::initialize(&mut agent)?;
         large.add_time(list(&mut agent)?);
     }
-    Ok(vec![listed, found, large])
+    figures.push(large);
+    Ok(figures)
+}
+
+/// Measures searches of a running process for memories and for messages of the project's sessions,
+/// as the model's tools make them. All sessions match, and all memories have one of the words.
+fn recall(bench: &Bench<'_>, many: &Agent) -> Result<Vec<Figure>> {
+    let mut agent = many.again()?;
+    super::initialize(&mut agent)?;
+    let (session, _) = open(&mut agent)?;
+    for number in 0..MEMORIES {
+        let memory = json!({
+            "sessionId": session, "type": "project", "title": format!("Module {number}"),
+            "content": format!("The parser of module {number} reads dates."),
+        });
+        ask(&mut agent, "_tiller/memories/save", &memory)?;
+    }
+    let mut memories = Figure::of(Quantity::ms("memory search, 10,000 sessions", 20.0));
+    let mut sessions = Figure::of(Quantity::ms("session search, 10,000 sessions", 20.0));
+    for number in 0..bench.runs {
+        let query = json!({ "sessionId": session, "query": format!("parser module {number}"), "limit": 20 });
+        let reply = ask(&mut agent, "_tiller/memories/list", &query)?;
+        if reply.result["memories"].as_array().is_none_or(Vec::is_empty) {
+            bail!("no memory was found: {}", reply.result);
+        }
+        memories.add_time(reply.took());
+        let query = json!({ "query": Script::One.word(), "cwd": agent.project(), "limit": 10 });
+        let reply = ask(&mut agent, "_tiller/sessions/search", &query)?;
+        if reply.result["hits"].as_array().is_none_or(|hits| hits.len() < 10) {
+            bail!("too little was found: {}", reply.result);
+        }
+        sessions.add_time(reply.took());
+    }
+    Ok(vec![memories, sessions])
 }
 
 fn list(agent: &mut Agent) -> Result<std::time::Duration> {

@@ -131,6 +131,12 @@ const METHODS: &[Method] = &[
     own::<params::Named, results::Trust>("trust/list", "Lists the items of a project and their trust."),
     own::<params::GiveTrust, results::Trust>("trust/give", "Trusts items as shown."),
     own::<params::TakeTrust, results::Trust>("trust/take", "Revokes trust in items."),
+    own::<params::ListMemories, results::Memories>(
+        "memories/list",
+        "Lists the memories that are visible in the session's project.",
+    ),
+    own::<params::SaveMemory, results::Memory>("memories/save", "Saves a memory, or changes one."),
+    own::<params::ForgetMemory, results::Memory>("memories/forget", "Deletes a memory."),
     own::<params::Named, results::Subagents>("subagents/list", "Lists the subagents of a session."),
     own::<params::NamedSubagent, results::Subagent>("subagents/get", "Returns what a subagent did."),
     own::<params::CancelSubagent, results::SubagentsCancelled>(

@@ -225,6 +225,63 @@ pub(super) struct TakeTrust {
     ids: Option<Vec<String>>,
 }
 
+/// What a memory is about.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "snake_case")]
+enum MemoryKind {
+    Project,
+    User,
+    Decision,
+}
+
+/// How long a memory is meant to be useful.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "snake_case")]
+enum MemoryClass {
+    Durable,
+    Working,
+    Priority,
+}
+
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub(super) struct ListMemories {
+    session_id: String,
+    /// Words that must all occur in the title or the content.
+    query: Option<String>,
+    #[schemars(rename = "type")]
+    kind: Option<MemoryKind>,
+    memory_class: Option<MemoryClass>,
+    /// Defaults to 2,000, which is also the limit.
+    limit: Option<u64>,
+}
+
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub(super) struct SaveMemory {
+    session_id: String,
+    /// The memory to change; a new one without it.
+    id: Option<u64>,
+    /// Required for a new one.
+    #[schemars(rename = "type")]
+    kind: Option<MemoryKind>,
+    memory_class: Option<MemoryClass>,
+    /// Required for a new one; at most 120 characters.
+    title: Option<String>,
+    /// Required for a new one; at most 8 KiB.
+    content: Option<String>,
+    pinned: Option<bool>,
+    /// 0 means never; at most 3,650.
+    expires_days: Option<u64>,
+}
+
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub(super) struct ForgetMemory {
+    session_id: String,
+    id: u64,
+}
+
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 pub(super) struct SetSecret {

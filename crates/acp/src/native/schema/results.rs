@@ -336,6 +336,42 @@ struct TrustItem {
     problem: Option<String>,
 }
 
+/// The memories that are visible in a project.
+#[derive(JsonSchema)]
+pub(super) struct Memories {
+    /// The root of the project.
+    project: String,
+    /// Whether the user trusts the project with memories.
+    trusted: bool,
+    /// The most important first, or the best match.
+    memories: Vec<Memory>,
+}
+
+/// A memory. Times are in RFC 3339.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub(super) struct Memory {
+    id: u64,
+    /// `project`, `user` or `decision`.
+    #[schemars(rename = "type")]
+    kind: String,
+    /// `durable`, `working` or `priority`.
+    memory_class: String,
+    title: String,
+    content: String,
+    pinned: bool,
+    /// The root of its project; null if it is valid in every project.
+    project: Option<String>,
+    /// The session that saved it.
+    session_id: Option<String>,
+    created_at: String,
+    updated_at: String,
+    /// When it was last sent to a model.
+    surfaced_at: Option<String>,
+    /// When it expires; null means never.
+    expires_at: Option<String>,
+}
+
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 pub(super) struct Usage {

@@ -43,6 +43,11 @@ pub(super) fn copy(pages: &Pages, fresh: &Connection) -> rusqlite::Result<Found>
                 Some(FileState::Content(values)) => {
                     insert(fresh, "contents (session_id, hash, size, bytes)", &values[1..])?;
                 }
+                Some(FileState::Memory(id, values)) => {
+                    let values: Vec<_> =
+                        std::iter::once(Integer(id)).chain(values[1..].iter().cloned()).collect();
+                    insert(fresh, "memories", &values)?;
+                }
                 Some(FileState::Directory { id, directory }) => {
                     directories.insert(id.to_owned(), directory.to_owned());
                 }
@@ -59,13 +64,36 @@ enum FileState<'a> {
     Event(&'a [Value]),
     Content(&'a [Value]),
     Mark(&'a [Value]),
-    Directory { id: &'a str, directory: &'a str },
+    /// With its number, which is the id of the row.
+    Memory(i64, &'a [Value]),
+    Directory {
+        id: &'a str,
+        directory: &'a str,
+    },
 }
 
 fn kind_of(row: &Row, columns: usize) -> Option<FileState<'_>> {
     match row {
-        Row::Numbered(values) => match values.as_slice() {
+        Row::Numbered(id, values) => match values.as_slice() {
             [Null, Text(_), Text(_), Integer(_), Blob(_)] => Some(FileState::Content(values)),
+            // A forgotten memory was emptied before its row was removed.
+            [_, _, _, _, _, Text(title), ..] if title.is_empty() => None,
+            [
+                Null,
+                Null | Text(_),
+                Null | Text(_),
+                Text(_),
+                Text(_),
+                Text(_),
+                Text(_),
+                Text(_),
+                Text(_),
+                Integer(_),
+                Null | Integer(_),
+                Null | Integer(_),
+                Integer(_),
+                Integer(_),
+            ] => Some(FileState::Memory(*id, values)),
             _ => None,
         },
         Row::Keyed(values) => match values.as_slice() {

@@ -6,8 +6,8 @@ use rusqlite::types::Value;
 /// A row, with the kind of tree that contains it.
 #[derive(Debug, PartialEq)]
 pub(super) enum Row {
-    /// A row of a table with row ids.
-    Numbered(Vec<Value>),
+    /// A row of a table with row ids, and its id.
+    Numbered(i64, Vec<Value>),
     /// A row of a table without row ids, or of an index.
     Keyed(Vec<Value>),
 }
@@ -50,17 +50,24 @@ pub(super) fn rows(pages: &Pages, number: u32) -> Vec<Row> {
     let offsets = (0..count).map(|row| usize::from(u16_at(&page, start + kind.header + 2 * row)));
     offsets
         .filter_map(|offset| {
-            let row = values(&payload(pages, &page, offset + kind.before_row, kind.has_row_ids)?)?;
-            Some(if kind.has_row_ids { Row::Numbered(row) } else { Row::Keyed(row) })
+            let (id, payload) = payload(pages, &page, offset + kind.before_row, kind.has_row_ids)?;
+            let row = values(&payload)?;
+            Some(match id {
+                Some(id) => Row::Numbered(id, row),
+                None => Row::Keyed(row),
+            })
         })
         .collect()
 }
 
-/// Returns the bytes of a row: those on its own page, and the rest from a chain of overflow pages.
-fn payload(pages: &Pages, page: &[u8], offset: usize, has_row_ids: bool) -> Option<Vec<u8>> {
+/// Returns the row id, if there is one, and the bytes of a row: those on its own page, and the rest
+/// from a chain of overflow pages.
+fn payload(pages: &Pages, page: &[u8], offset: usize, has_row_ids: bool) -> Option<(Option<i64>, Vec<u8>)> {
     let (length, mut at) = varint(page, offset)?;
+    let mut id = None;
     if has_row_ids {
-        at = varint(page, at)?.1;
+        let (number, after) = varint(page, at)?;
+        (id, at) = (Some(number.cast_signed()), after);
     }
     let length = usize::try_from(length).ok()?;
     if length > pages.count() as usize * pages.size() {
@@ -75,7 +82,7 @@ fn payload(pages: &Pages, page: &[u8], offset: usize, has_row_ids: bool) -> Opti
         payload.extend_from_slice(&more[4..4 + rest]);
         next = u32_at(&more, 0);
     }
-    Some(payload)
+    Some((id, payload))
 }
 
 /// Returns how many bytes of a row are on its own page.

@@ -300,6 +300,12 @@ pub(super) const ABOUT: &[About] = &[
                rest](tools.md#long-results)).",
     },
     About {
+        name: "context.memories",
+        takes: Takes::Flag,
+        default: DefaultValue::Flag(true),
+        text: "Whether sessions save [memories](memory.md) and are sent them.",
+    },
+    About {
         name: "context.auto_compact",
         takes: Takes::Flag,
         default: DefaultValue::Flag(true),

@@ -244,6 +244,15 @@ fn requests(pipe: &mut Pipe) -> Vec<Exchange> {
     ask("_tiller/trust/give", item(&json!("of something else")), false);
     ask("_tiller/trust/take", json!({ "ids": [shown["items"][1]["id"]] }), true);
     ask("_tiller/trust/take", json!({ "ids": [] }), false);
+    let memory =
+        json!({ "type": "decision", "title": "Tabs", "content": "Use tabs.", "memoryClass": "priority" });
+    ask("_tiller/memories/save", memory, true);
+    ask("_tiller/memories/save", json!({ "id": 1, "pinned": true }), true);
+    ask("_tiller/memories/save", json!({ "type": "user", "title": "Key", "content": CANARIES[3] }), false);
+    ask("_tiller/memories/list", json!({ "query": "tabs" }), true);
+    ask("_tiller/memories/list", json!({ "type": "fact" }), false);
+    ask("_tiller/memories/forget", json!({ "id": 1 }), true);
+    ask("_tiller/memories/forget", json!({ "id": 1 }), false);
     ask("_tiller/usage/get", json!({}), true);
     ask("_tiller/usage/get", dead_port(), false);
     ask("_tiller/doctor", json!({}), true);

@@ -110,6 +110,7 @@ impl Pipe {
             ("duration_ms" | "execution_time_ms", _) => json!(1.5),
             ("memory_usage", _) => json!(49_152),
             ("version", Value::String(_)) => json!("0.1.0"),
+            ("createdAt" | "updatedAt", Value::String(_)) => json!("2026-01-01T00:00:00.25Z"),
             // Depends on the machine that runs the test.
             ("sandbox", Value::Object(_)) => json!({
                 "applies": true, "holds": true, "landlock_abi": 6, "level": "workspace-write", "namespaces": true,
