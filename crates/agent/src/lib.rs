@@ -60,6 +60,7 @@ pub use event::swarm::{
     KeptOutput, SubagentActivity, SubagentCall, SubagentEnd, SubagentProgress, SubagentRequest,
     SubagentState, SubagentStatus, SubagentTimes, SwarmContexts, SwarmEvent, SwarmState,
 };
+pub use event::task::{Task, TaskStatus, plan_of, task_tree};
 pub use event::tool_call::{LiveOutput, ToolCallDisplay, ToolCallUpdate, ToolKind, ToolStatus};
 pub use event::usage::{Cost, LongPrompt, Price, Rates, Usage};
 pub use event::{
@@ -99,7 +100,6 @@ pub use store::{
     Archived, Lease, LeaseHolder, ListQuery, NewSession, SessionControls, SessionPage, SessionRecord,
     SessionStore, SessionTimes, StoreError,
 };
-pub use task::{Task, TaskList, TaskStatus};
 pub use text::cut::{ceil_char_boundary, floor_char_boundary};
 pub use text::json_bytes::json_bytes;
 pub use text::panic::panic_text;

@@ -268,6 +268,10 @@ pub(crate) const QUESTION_TITLE_CHARS: usize = 80;
 pub(crate) const TASK_TITLE_CHARS: usize = 80;
 /// Tasks in one session.
 pub(crate) const TASKS: usize = 500;
+/// Bytes of all texts of a session's tasks together. Every change stores the whole list.
+pub(crate) const TASKS_BYTES: usize = 128 * 1024;
+/// Lines of the open tasks in a message to the model.
+pub(crate) const TASKS_BRIEFED: usize = 50;
 /// Lines of a file that are searched for near matches of a text that was not found.
 pub(crate) const NEAREST_SEARCHED: usize = 20_000;
 /// Lines shown of one near match.

@@ -17,6 +17,7 @@ pub(crate) fn capabilities() -> Value {
         "runtimeConfig",
         "sessions",
         "permissionModes",
+        "tasks",
     ];
     let mut all = Map::from_iter([("protocolVersion".to_owned(), json!(VERSION))]);
     all.extend(names.map(|name| (name.to_owned(), Value::Bool(true))));

@@ -1,8 +1,8 @@
 //! The native events in their wire format.
 
-use super::Prefix;
 #[cfg(test)]
 use super::schema::{IntegrationOperation, McpOperation};
+use super::{Prefix, work::TaskEntry};
 use agent::{SessionId, TurnId};
 use agent_client_protocol::{Client, ConnectionTo, Error, UntypedMessage};
 #[cfg(test)]
@@ -104,6 +104,8 @@ pub(crate) enum Event {
     /// A request about MCP servers began or ended.
     #[serde(rename = "mcp_event")]
     Mcp(#[cfg_attr(test, schemars(with = "McpOperation"))] Operation),
+    /// The tasks changed; these are all of them.
+    TasksUpdated { tasks: Vec<TaskEntry> },
     /// A message for the user that is not part of the conversation.
     StatusUpdated { message: String },
     /// A turn failed.
@@ -430,6 +432,7 @@ impl Event {
             Self::RuntimeChanged(_) => "runtime_changed",
             Self::Integration(_) => "integration_event",
             Self::Mcp(_) => "mcp_event",
+            Self::TasksUpdated { .. } => "tasks_updated",
             Self::StatusUpdated { .. } => "status_updated",
             Self::Error { .. } => "error",
         }

@@ -23,9 +23,11 @@ mod running_request;
 #[cfg(test)]
 mod schema;
 mod services;
+mod sessions;
 mod settings_keys;
 mod tree;
 mod trust;
+mod work;
 
 pub(crate) use capabilities::announce;
 pub(crate) use event::{Event, send};

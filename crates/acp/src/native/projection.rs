@@ -8,6 +8,7 @@ use super::{
     frame::{Frame, StateKind, Step},
     settings_keys::runtime_state,
     tree,
+    work::task_entries,
 };
 use crate::{
     connection::{ChunkKind, Update, settings::Settings},
@@ -177,6 +178,7 @@ impl Projection {
                 };
                 self.single(Event::PhaseChanged { phase })
             }
+            SessionEvent::Tasks(tasks) => self.single(Event::TasksUpdated { tasks: task_entries(tasks) }),
             SessionEvent::Swarm(event) => self.swarm(event),
             SessionEvent::TurnEnded { end, .. } => self.ended(end),
             SessionEvent::MessageDelta { .. }

@@ -101,11 +101,8 @@ impl Projection {
                 Some(output) => self.output(&update.id, output).into_iter().collect(),
                 None => vec![self.tool_call(update)],
             },
-            SessionEvent::Plan(entries) if self.plan.as_ref() == Some(entries) => Vec::new(),
-            SessionEvent::Plan(entries) => {
-                self.plan = Some(entries.clone());
-                vec![Update::urgent(acp::SessionUpdate::Plan(plan(entries)))]
-            }
+            SessionEvent::Plan(entries) => self.plan(entries.clone()),
+            SessionEvent::Tasks(tasks) => self.plan(agent::plan_of(tasks)),
             SessionEvent::Usage(used) => vec![Update::urgent(usage(used))],
             SessionEvent::TitleChanged(title) => {
                 let info = acp::SessionInfoUpdate::new().title(title.clone());
@@ -146,6 +143,16 @@ impl Projection {
             | SessionEvent::Rewound(_)
             | SessionEvent::TurnEnded { .. } => Vec::new(),
         }
+    }
+
+    /// Returns the update for the plan, if it changes.
+    fn plan(&mut self, entries: Vec<PlanEntry>) -> Vec<Update> {
+        if self.plan.as_ref() == Some(&entries) {
+            return Vec::new();
+        }
+        let update = Update::urgent(acp::SessionUpdate::Plan(plan(&entries)));
+        self.plan = Some(entries);
+        vec![update]
     }
 
     fn delta(&mut self, kind: ChunkKind, id: &MessageId, text: &str) -> Vec<Update> {

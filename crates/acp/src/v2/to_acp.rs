@@ -117,12 +117,8 @@ impl Projection {
                 self.asked.remove(id);
                 self.state_after(before)
             }
-            SessionEvent::Plan(entries) if self.plan.as_ref() == Some(entries) => Vec::new(),
-            SessionEvent::Plan(entries) => {
-                self.plan = Some(entries.clone());
-                let plan = acp::PlanUpdateContent::items(PLAN, entries.iter().map(plan_entry).collect());
-                vec![Update::urgent(acp::SessionUpdate::PlanUpdate(acp::PlanUpdate::new(plan)))]
-            }
+            SessionEvent::Plan(entries) => self.plan(entries.clone()),
+            SessionEvent::Tasks(tasks) => self.plan(agent::plan_of(tasks)),
             SessionEvent::Usage(used) => {
                 self.used = used.turn;
                 let usage = acp::UsageUpdate::new(used.context_used, used.context_size)
@@ -204,6 +200,16 @@ impl Projection {
         });
         let idle = acp::StateUpdate::Idle(acp::IdleStateUpdate::new().stop_reason(reason).usage(usage));
         vec![Update::urgent(acp::SessionUpdate::StateUpdate(idle))]
+    }
+
+    /// Returns the update for the plan, if it changes.
+    fn plan(&mut self, entries: Vec<PlanEntry>) -> Vec<Update> {
+        if self.plan.as_ref() == Some(&entries) {
+            return Vec::new();
+        }
+        let plan = acp::PlanUpdateContent::items(PLAN, entries.iter().map(plan_entry).collect());
+        self.plan = Some(entries);
+        vec![Update::urgent(acp::SessionUpdate::PlanUpdate(acp::PlanUpdate::new(plan)))]
     }
 
     fn delta(&mut self, kind: ChunkKind, id: &MessageId, text: &str) -> Vec<Update> {

@@ -18,13 +18,14 @@ pub(crate) mod prefix;
 pub(crate) mod slash_command;
 pub(crate) mod specs;
 pub(crate) mod swarm;
+pub(crate) mod task;
 pub(crate) mod tool_call;
 pub(crate) mod usage;
 
 use crate::{
     Briefing, Compaction, Content, Effort, FileChange, Item, MessageId, Mode, PermissionMode, PlanEntry,
-    Prefix, Rewound, SlashCommand, Snapshot, SwarmEvent, Text, ToolCallId, ToolCallRequest, ToolCallUpdate,
-    TurnId, Usage,
+    Prefix, Rewound, SlashCommand, Snapshot, SwarmEvent, Task, Text, ToolCallId, ToolCallRequest,
+    ToolCallUpdate, TurnId, Usage,
 };
 
 /// An event of a session.
@@ -79,8 +80,13 @@ pub enum SessionEvent {
         /// The rule or source that decided: `user`, `SessionGrant`, ….
         rule: String,
     },
-    /// The current plan; replaces the one before.
+    /// The plan that older versions recorded instead of [`SessionEvent::Tasks`]; replaces the one
+    /// before.
     Plan(Vec<PlanEntry>),
+    /// All tasks of the session, in the order they were created; replaces those before. Stored
+    /// together with the end of the call that changed them. Clients show it as the plan
+    /// ([`crate::plan_of`]).
+    Tasks(Vec<Task>),
     /// Tokens used; sent after each answer of the model.
     Usage(UsageUpdate),
     /// The agent mode changed.

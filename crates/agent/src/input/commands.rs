@@ -39,6 +39,7 @@ pub fn commands() -> &'static [SlashCommand] {
         ),
         hinted("compact", "Summarise the conversation so far, to make room", "what to keep in any case"),
         command("context", "How full the model's context is"),
+        hinted("tasks", "List the tasks, or remove all of them", "clear"),
         hinted("steer", "Send a message to the running turn, before its next request to the model", "text"),
         command("help", "List the commands"),
     ];
@@ -57,6 +58,8 @@ pub(crate) enum Action {
     /// With the user's instructions on what to keep.
     Compact(Option<String>),
     Context,
+    ListTasks,
+    ClearTasks,
     Help,
 }
 
@@ -76,7 +79,7 @@ pub(crate) fn parse(prompt: &str) -> Option<Action> {
     let mut words = prompt.trim().strip_prefix('/')?.split_whitespace();
     let name = words.next()?;
     let rest = words.next();
-    if words.next().is_some() || (rest.is_some() && !matches!(name, "model" | "rewind")) {
+    if words.next().is_some() || (rest.is_some() && !matches!(name, "model" | "rewind" | "tasks")) {
         return None;
     }
     match (name, rest) {
@@ -85,6 +88,8 @@ pub(crate) fn parse(prompt: &str) -> Option<Action> {
         ("rewind", Some(target)) => target.parse().map(Action::Rewind).ok(),
         ("rewind", None) => Some(Action::ListCheckpoints),
         ("context", _) => Some(Action::Context),
+        ("tasks", None) => Some(Action::ListTasks),
+        ("tasks", Some("clear")) | ("tasks-clear", None) => Some(Action::ClearTasks),
         ("help", _) => Some(Action::Help),
         (name, _) => {
             name.parse().map(Action::PermissionMode).or_else(|_| name.parse().map(Action::Mode)).ok()
@@ -155,6 +160,10 @@ mod tests {
             ("/compacted", None),
             ("/context", Some(Action::Context)),
             ("/context now", None),
+            ("/tasks", Some(Action::ListTasks)),
+            ("/tasks clear", Some(Action::ClearTasks)),
+            ("/tasks-clear", Some(Action::ClearTasks)),
+            ("/tasks please", None),
             ("/argus please", None),
             ("/etc/hosts is what?", None),
             ("argus", None),

@@ -221,13 +221,22 @@ impl Session {
         ToolContext {
             system: self.system().clone(),
             cwd: self.cwd.clone(),
-            session: self.resources.clone(),
+            session: self.resources(),
             user: Arc::new(User(self.log.client().clone())),
             call: ToolCallContext::outside(),
             cancel: cancel.clone(),
             limits: self.settings().limits.tools.clone(),
             nested_calls: NestedCalls::default(),
         }
+    }
+
+    /// Returns what the session keeps for its tools, with the state that follows from its events.
+    fn resources(&self) -> SessionResources {
+        let mut resources = self.resources.clone();
+        if let Some(conversation) = self.log.memory().conversation() {
+            resources.tasks = conversation.tasks().clone();
+        }
+        resources
     }
 
     /// Begins a turn: drops a model created under other settings, and confines the session to its

@@ -8,7 +8,7 @@ pub(crate) mod sampling;
 pub(crate) mod titles;
 
 use crate::{
-    Access, AskUser, FileTracker, Location, NestedCalls, Outputs, SessionEvent, Shells, TaskList, ToolCallId,
+    Access, AskUser, FileTracker, Location, NestedCalls, Outputs, SessionEvent, Shells, Task, ToolCallId,
     ToolCallUpdate, ToolContent, ToolKind, ToolLimits, ToolResult, ToolSpec,
 };
 use async_trait::async_trait;
@@ -83,8 +83,9 @@ pub struct Description {
 pub struct SessionResources {
     /// The record of which file contents the model has seen.
     pub files: Arc<FileTracker>,
-    /// The session's tasks.
-    pub tasks: Arc<TaskList>,
+    /// The session's tasks when the call began. A call that changes them returns a
+    /// [`SessionEvent::Tasks`].
+    pub tasks: Arc<[Task]>,
     /// The session's background commands.
     pub shells: Arc<Shells>,
     /// The store of the full text of long results.

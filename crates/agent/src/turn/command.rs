@@ -5,18 +5,19 @@ use super::{
     shorten::{SummaryContext, SummaryOutcome, can_sum_up},
 };
 use crate::{
-    Checkpoint, ModelResponse, RewindError, SessionEvent, StopReason, TurnError,
+    Checkpoint, ModelResponse, RewindError, SessionEvent, StopReason, Task, TurnError,
     checkpoint::{Timeline, restore},
     history::{compaction::budget::ContextBudget, measure},
     input::commands::{self, Action},
     prompt::briefing::instruction_files,
     session::Session,
+    task_tree,
 };
 
 impl Turn<'_> {
     /// Executes a slash command.
     pub(super) async fn command(&mut self, action: Action) -> Result<StopReason, TurnError> {
-        let mut rewound = None;
+        let mut changes = Vec::new();
         let text = match action {
             Action::PermissionMode(mode) => {
                 self.controls.set_permission_mode(mode).await?;
@@ -35,8 +36,8 @@ impl Turn<'_> {
             Action::ListCheckpoints => checkpoints_text(self.session).await?,
             Action::Rewind(target) => {
                 match restore(self.session, &self.controls.state(), target, self.cancel).await {
-                    Ok((report, done)) => {
-                        rewound = done;
+                    Ok((report, events)) => {
+                        changes = events;
                         report.to_string()
                     }
                     Err(RewindError::Store(error)) => return Err(error.into()),
@@ -49,12 +50,20 @@ impl Turn<'_> {
                 None => return Ok(StopReason::Cancelled),
             },
             Action::Context => self.context_text().await?,
+            Action::ListTasks => tasks_text(self.session.conversation().tasks()),
+            Action::ClearTasks => match self.session.conversation().tasks().len() {
+                0 => "There are no tasks.".to_owned(),
+                count => {
+                    changes.push(SessionEvent::Tasks(Vec::new()));
+                    format!("Cleared {count} tasks.")
+                }
+            },
             Action::Help => commands::help(&commands::all(self.session.toolbox().sources())),
         };
         let stop = self.answer_locally(text);
-        // The rewind event follows the answer: it informs the model, which sees neither the command
-        // nor its answer.
-        self.progress.last.extend(rewound.map(SessionEvent::Rewound));
+        // These events follow the answer: they inform the model, which sees neither the command nor
+        // its answer.
+        self.progress.last.extend(changes);
         Ok(stop)
     }
 
@@ -116,6 +125,14 @@ impl Turn<'_> {
             text.push_str(&format!(" Instructions of the project among them: {}.", files.join(", ")));
         }
         Ok(text)
+    }
+}
+
+/// Lists the tasks for the user, in a block that keeps the tree's form.
+fn tasks_text(tasks: &[Task]) -> String {
+    match task_tree(tasks) {
+        tree if tree.is_empty() => "There are no tasks.".to_owned(),
+        tree => format!("```\n{}\n```\n", tree.replace("```", "` ` `")),
     }
 }
 

@@ -6,11 +6,13 @@ use crate::{
     Briefing, Effort, Freshness, ModelInfo, ModelRequest, Prefix, SessionEvent, SessionState, Severity,
     ToolSpec, ToolSpecs,
     event::prefix::Known,
+    history::conversation::{Conversation, TASKS_FACT},
     limits::INSTRUCTIONS_FILE_BYTES,
     prompt::briefing::{self, Fact, instruction_files},
     prompt::{self, Profile},
     session::Session,
     sources::{Offer, SourceNotice},
+    task,
 };
 use std::sync::Arc;
 
@@ -187,6 +189,7 @@ impl Turn<'_> {
         facts.extend(briefing::of_lost_instructions(&instructions, known));
         facts.extend(instructions);
         facts.push(of_append(appended(self.session), prefix, known));
+        facts.extend(of_tasks(&self.session.conversation()));
         if profile.tools.is_none() {
             let now: Vec<ToolSpec> = self.listed().to_vec();
             facts.extend(briefing::of_tools(&prefix.tools, &now, known));
@@ -209,6 +212,21 @@ fn of_append(append: Option<String>, prefix: &Prefix, known: &Known) -> Fact {
         return Fact::in_system_prompt(NAME, value);
     }
     Fact::paragraph(NAME, value, format!("The user's settings say from now on:\n{append}"))
+}
+
+/// Returns the fact about the open tasks; `None` if the conversation shows the current ones.
+fn of_tasks(conversation: &Conversation) -> Option<Fact> {
+    if conversation.shows_tasks() {
+        return None;
+    }
+    let open = task::open_tree(conversation.tasks());
+    let text = match open.is_empty() {
+        true => "No task is open any more.".to_owned(),
+        false => {
+            format!("<tasks>\nThe open tasks of the plan:\n{}\n</tasks>", prompt::within("tasks", &open))
+        }
+    };
+    Some(Fact::paragraph(TASKS_FACT, task::open_value(conversation.tasks()), text))
 }
 
 /// Returns the user's addition to the system prompt, from the settings.

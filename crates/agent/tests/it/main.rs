@@ -24,4 +24,5 @@ mod shells;
 mod sources;
 mod stage;
 mod steer;
+mod tasks;
 mod text_calls;

@@ -5,8 +5,8 @@ use agent::{
     Briefing, Compaction, CompactionStep, Content, Diff, Effort, FileChange, Item, Location,
     MalformedArguments, Mode, ModelCall, ModelResponse, PermissionMode, PermissionOutcome, PlanEntry,
     PlanPriority, PlanStatus, Prefix, Reasoning, ResultsLeftOut, Rewound, SessionEvent, Snapshot, StopReason,
-    Text, ToolCallDisplay, ToolCallRequest, ToolCallUpdate, ToolContent, ToolKind, ToolResult, ToolSpec,
-    ToolStatus, TurnEnd, Usage, UsageUpdate,
+    Task, TaskStatus, Text, ToolCallDisplay, ToolCallRequest, ToolCallUpdate, ToolContent, ToolKind,
+    ToolResult, ToolSpec, ToolStatus, TurnEnd, Usage, UsageUpdate,
 };
 use serde_json::json;
 
@@ -40,6 +40,8 @@ pub fn samples() -> Vec<SessionEvent> {
         }),
         SessionEvent::PermissionRequested { id: "tool_0".into(), question: TEXT.to_owned() },
         SessionEvent::Plan(Vec::new()),
+        SessionEvent::Tasks(Vec::new()),
+        SessionEvent::Tasks(tasks()),
         SessionEvent::Usage(UsageUpdate {
             model: "anthropic/claude".to_owned(),
             context_used: 0,
@@ -172,6 +174,27 @@ fn words() -> Vec<SessionEvent> {
         ));
     }
     events
+}
+
+/// Returns a task of every status, the first without and the others with every optional text.
+fn tasks() -> Vec<Task> {
+    let all = [
+        TaskStatus::Pending,
+        TaskStatus::InProgress,
+        TaskStatus::Completed,
+        TaskStatus::Cancelled,
+        TaskStatus::Failed,
+    ];
+    let task = |(at, status): (usize, TaskStatus)| Task {
+        id: format!("{at:08x}"),
+        subject: TEXT.to_owned(),
+        description: if at == 0 { String::new() } else { TEXT.to_owned() },
+        active_form: if at == 0 { String::new() } else { TEXT.to_owned() },
+        parent: (at > 0).then(|| "00000000".to_owned()),
+        status,
+        blocked_by: (1..at).map(|at| format!("{at:08x}")).collect(),
+    };
+    all.into_iter().enumerate().map(task).collect()
 }
 
 fn contents() -> Vec<Content> {

@@ -1,11 +1,12 @@
-//! Converts formats 1 to 7 to the domain. Errors are sentences about what is damaged.
+//! Converts formats 1 to 8 to the domain. Errors are sentences about what is damaged.
 
 use super::v1;
 use agent::{
     Briefing, Compaction, CompactionId, CompactionStep, Content, ContentHash, Cost, Diff, FileChange, Item,
     Location, MalformedArguments, MessageId, ModelCall, ModelResponse, PlanEntry, Prefix, Reasoning,
-    ResultsLeftOut, Rewound, SessionEvent, Snapshot, Text, ToolCallDisplay, ToolCallId, ToolCallRequest,
-    ToolCallUpdate, ToolContent, ToolResult, ToolSpec, TurnEnd, TurnId, Usage, UsageUpdate, Written,
+    ResultsLeftOut, Rewound, SessionEvent, Snapshot, Task, Text, ToolCallDisplay, ToolCallId,
+    ToolCallRequest, ToolCallUpdate, ToolContent, ToolResult, ToolSpec, TurnEnd, TurnId, Usage, UsageUpdate,
+    Written,
 };
 use serde_json::Value;
 use system::{AbsPath, TerminalId};
@@ -51,6 +52,7 @@ pub(super) fn event(event: v1::Event) -> Result<SessionEvent, String> {
                 })
                 .collect(),
         ),
+        v1::Event::Tasks { tasks } => SessionEvent::Tasks(tasks.into_iter().map(task).collect()),
         v1::Event::Usage { model, context_used, context_size, total, counted } => {
             SessionEvent::Usage(UsageUpdate {
                 model,
@@ -98,6 +100,18 @@ pub(super) fn event(event: v1::Event) -> Result<SessionEvent, String> {
             },
         },
     })
+}
+
+fn task(task: v1::Task) -> Task {
+    Task {
+        id: task.id,
+        subject: task.subject,
+        description: task.description,
+        active_form: task.active_form,
+        parent: task.parent,
+        status: task.status.into(),
+        blocked_by: task.blocked_by,
+    }
 }
 
 fn contents(contents: Vec<v1::Content>) -> Vec<Content> {

@@ -13,7 +13,7 @@ use agent::SessionEvent;
 
 /// The newest format that this program reads. Each event is written in the oldest format that can
 /// represent it.
-pub(crate) const FORMAT: i64 = 7;
+pub(crate) const FORMAT: i64 = 8;
 
 /// An event as stored in a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,6 +72,7 @@ mod tests {
                 "results_left_out" => 5,
                 "prefix" | "briefing" => 7,
                 "answer" => 6,
+                "tasks" => 8,
                 _ => 1,
             };
             assert_eq!(row.format, format, "{}", row.kind);

@@ -1,9 +1,9 @@
-//! Converts the domain to formats 1 to 7.
+//! Converts the domain to formats 1 to 8.
 
 use super::v1;
 use agent::{
     Briefing, Compaction, CompactionStep, Content, FileChange, Item, ModelResponse, Prefix, Reasoning,
-    Rewound, SessionEvent, Snapshot, Text, ToolCallRequest, ToolCallUpdate, ToolContent, ToolResult,
+    Rewound, SessionEvent, Snapshot, Task, Text, ToolCallRequest, ToolCallUpdate, ToolContent, ToolResult,
     ToolSpec, TurnEnd, Usage, Written, read_arguments,
 };
 
@@ -32,6 +32,7 @@ pub(super) fn event(event: SessionEvent) -> Option<v1::Event> {
                 })
                 .collect(),
         },
+        SessionEvent::Tasks(tasks) => v1::Event::Tasks { tasks: tasks.into_iter().map(task).collect() },
         SessionEvent::Usage(usage) => v1::Event::Usage {
             model: usage.model,
             context_used: usage.context_used,
@@ -81,6 +82,18 @@ pub(super) fn event(event: SessionEvent) -> Option<v1::Event> {
         | SessionEvent::Commands(_)
         | SessionEvent::Swarm(_) => return None,
     })
+}
+
+fn task(task: Task) -> v1::Task {
+    v1::Task {
+        id: task.id,
+        subject: task.subject,
+        description: task.description,
+        active_form: task.active_form,
+        parent: task.parent,
+        status: task.status.into(),
+        blocked_by: task.blocked_by,
+    }
 }
 
 fn contents(contents: Vec<Content>) -> Vec<v1::Content> {

@@ -1,4 +1,4 @@
-//! Formats 1 to 7: the JSON of a body. Formats 2 to 7 are format 1 with additional kinds, which a
+//! Formats 1 to 8: the JSON of a body. Formats 2 to 8 are format 1 with additional kinds, which a
 //! reader of format 1 would take for damage.
 //!
 //! Tool arguments are stored as JSON *text* within the JSON. So `null` stays distinct from absent,
@@ -36,8 +36,13 @@ pub(super) enum Event {
         outcome: PermissionOutcome,
         rule: String,
     },
+    /// Not written any more.
     Plan {
         entries: Vec<PlanEntry>,
+    },
+    /// Format 8.
+    Tasks {
+        tasks: Vec<Task>,
     },
     Usage {
         model: String,
@@ -163,6 +168,7 @@ impl Event {
             Self::ResultsLeftOut { .. } => 5,
             Self::Prefix { .. } | Self::Briefing { .. } => 7,
             Self::Answer { .. } => 6,
+            Self::Tasks { .. } => 8,
             _ => 1,
         }
     }
@@ -177,6 +183,7 @@ impl Event {
             Self::PermissionRequested { .. } => "permission_requested",
             Self::PermissionResolved { .. } => "permission_resolved",
             Self::Plan { .. } => "plan",
+            Self::Tasks { .. } => "tasks",
             Self::Usage { .. } => "usage",
             Self::ModeChanged { .. } => "mode_changed",
             Self::PermissionModeChanged { .. } => "permission_mode_changed",
@@ -321,6 +328,22 @@ pub(super) struct PlanEntry {
     pub(super) status: PlanStatus,
 }
 
+/// Format 8: a task of the list.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Task {
+    pub(super) id: String,
+    pub(super) subject: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(super) description: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(super) active_form: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) parent: Option<String>,
+    pub(super) status: TaskStatus,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) blocked_by: Vec<String>,
+}
+
 #[derive(Serialize, Deserialize)]
 pub(super) struct Tokens {
     pub(super) input: u64,
@@ -378,6 +401,7 @@ words! {
     PermissionOutcome { AllowOnce, AllowAlways, RejectOnce, RejectAlways, Cancelled }
     PlanPriority { High, Medium, Low }
     PlanStatus { Pending, InProgress, Completed }
+    TaskStatus { Pending, InProgress, Completed, Cancelled, Failed }
     StopReason { EndTurn, MaxTokens, MaxTurnRequests, Refusal, Cancelled }
     ToolKind { Read, Edit, Delete, Move, Search, Execute, Think, Fetch, SwitchMode, Other }
     ToolStatus { Pending, InProgress, Completed, Failed, Cancelled, Interrupted }

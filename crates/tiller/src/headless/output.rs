@@ -2,7 +2,7 @@
 
 use crate::{args::OutputFormat, exit::Exit};
 use agent::{
-    Compaction, CompactionStep, Content, Phase, Redactor, SessionEvent, StopReason, ToolCallId,
+    Compaction, CompactionStep, Content, Phase, Redactor, SessionEvent, StopReason, Task, ToolCallId,
     ToolCallUpdate, ToolContent, Usage,
 };
 use serde_json::{Value, json};
@@ -88,6 +88,17 @@ impl<W: Write> Output<W> {
                 self.texts.push(text);
             }
             SessionEvent::ToolCall(update) => self.call(update),
+            SessionEvent::Tasks(tasks) => {
+                let task = |task: &Task| {
+                    json!({
+                        "id": task.id,
+                        "subject": task.subject,
+                        "status": task.status.id(),
+                        "parent_id": task.parent,
+                    })
+                };
+                self.line("tasks", json!({ "tasks": tasks.iter().map(task).collect::<Vec<_>>() }));
+            }
             SessionEvent::Compaction(Compaction { step: CompactionStep::Started, .. }) => {
                 self.line("reasoning", json!({ "content": "Compacting context" }));
             }

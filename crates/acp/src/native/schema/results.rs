@@ -2,6 +2,7 @@
 
 #![expect(dead_code, reason = "these are for their schemas; answers come from behind a seam")]
 
+use crate::native::work::TaskEntry;
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -266,7 +267,16 @@ struct Checkpoint {
 }
 
 #[derive(JsonSchema)]
+pub(super) struct Tasks {
+    /// In the order they were created.
+    tasks: Vec<TaskEntry>,
+}
+
+#[derive(JsonSchema)]
 pub(super) struct Rewound {
+    /// Whether the tasks were restored; null if they needed no change, false if they have changed
+    /// since and were left.
+    tasks: Option<bool>,
     restored: Vec<String>,
     merged: Vec<String>,
     left: Vec<Left>,
