@@ -16,6 +16,7 @@ mod event;
 pub mod fake;
 mod files;
 mod gate;
+mod goal;
 mod history;
 mod hooks;
 mod input;
@@ -45,6 +46,7 @@ pub use event::compaction::{Compaction, CompactionStep};
 pub use event::content::{Content, Diff, Location, ToolContent};
 pub use event::effort::Effort;
 pub use event::file_change::{ContentHash, FileChange, RewindTarget, Rewound, Snapshot};
+pub use event::goal::{Goal, GoalStatus, apply_to_goal};
 pub use event::ids::{CompactionId, MessageId, SessionId, ToolCallId, TurnId};
 pub use event::item::{
     AnsweredCall, Item, MalformedArguments, ModelCall, Reasoning, Text, ToolCallRequest, ToolResult, Written,
@@ -70,6 +72,7 @@ pub use files::freshness::{FileTracker, Fingerprint, Freshness, Seen, Stamp, Sta
 pub use files::outputs::Outputs;
 pub use gate::direct_caller::{DirectCaller, Refusal};
 pub use gate::explain::{Step, explain, explained_as_path};
+pub use goal::{GoalChange, GoalError};
 pub use history::History;
 pub use hooks::{Hook, HookEvent, HookOrigin, Hooks};
 pub use input::commands::commands;

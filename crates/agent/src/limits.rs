@@ -270,6 +270,16 @@ pub(crate) const TASK_TITLE_CHARS: usize = 80;
 pub(crate) const TASKS: usize = 500;
 /// Bytes of all texts of a session's tasks together. Every change stores the whole list.
 pub(crate) const TASKS_BYTES: usize = 128 * 1024;
+/// Characters of a goal's objective.
+pub(crate) const GOAL_OBJECTIVE_CHARS: usize = 4_000;
+/// Answers in a row without a tool call after which a goal counts as blocked.
+pub(crate) const GOAL_IDLE_ANSWERS: u32 = 3;
+/// How often one turn goes on after an answer because of a goal.
+pub(crate) const GOAL_CONTINUATIONS: u32 = 1_000;
+/// Requests that a goal may make once its token budget is used up.
+pub(crate) const GOAL_LAST_REQUESTS: u32 = 2;
+/// The used part of a token budget, in percent, from which on the user is warned.
+pub(crate) const GOAL_WARNING_PERCENT: u64 = 80;
 /// Lines of the open tasks in a message to the model.
 pub(crate) const TASKS_BRIEFED: usize = 50;
 /// Lines of a file that are searched for near matches of a text that was not found.

@@ -18,6 +18,7 @@ pub(crate) fn capabilities() -> Value {
         "sessions",
         "permissionModes",
         "tasks",
+        "goals",
     ];
     let mut all = Map::from_iter([("protocolVersion".to_owned(), json!(VERSION))]);
     all.extend(names.map(|name| (name.to_owned(), Value::Bool(true))));

@@ -2,7 +2,10 @@
 
 #[cfg(test)]
 use super::schema::{IntegrationOperation, McpOperation};
-use super::{Prefix, work::TaskEntry};
+use super::{
+    Prefix,
+    work::{GoalState, TaskEntry},
+};
 use agent::{SessionId, TurnId};
 use agent_client_protocol::{Client, ConnectionTo, Error, UntypedMessage};
 #[cfg(test)]
@@ -106,6 +109,8 @@ pub(crate) enum Event {
     Mcp(#[cfg_attr(test, schemars(with = "McpOperation"))] Operation),
     /// The tasks changed; these are all of them.
     TasksUpdated { tasks: Vec<TaskEntry> },
+    /// The goal was set, changed or removed (null).
+    GoalUpdated { goal: Option<GoalState> },
     /// A message for the user that is not part of the conversation.
     StatusUpdated { message: String },
     /// A turn failed.
@@ -433,6 +438,7 @@ impl Event {
             Self::Integration(_) => "integration_event",
             Self::Mcp(_) => "mcp_event",
             Self::TasksUpdated { .. } => "tasks_updated",
+            Self::GoalUpdated { .. } => "goal_updated",
             Self::StatusUpdated { .. } => "status_updated",
             Self::Error { .. } => "error",
         }

@@ -8,7 +8,7 @@ use super::{
     frame::{Frame, StateKind, Step},
     settings_keys::runtime_state,
     tree,
-    work::task_entries,
+    work::{goal_state, task_entries},
 };
 use crate::{
     connection::{ChunkKind, Update, settings::Settings},
@@ -179,6 +179,9 @@ impl Projection {
                 self.single(Event::PhaseChanged { phase })
             }
             SessionEvent::Tasks(tasks) => self.single(Event::TasksUpdated { tasks: task_entries(tasks) }),
+            SessionEvent::Goal(goal) => {
+                self.single(Event::GoalUpdated { goal: goal.as_ref().map(goal_state) })
+            }
             SessionEvent::Swarm(event) => self.swarm(event),
             SessionEvent::TurnEnded { end, .. } => self.ended(end),
             SessionEvent::MessageDelta { .. }

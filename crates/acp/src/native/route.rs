@@ -95,7 +95,7 @@ async fn handle<W: Wire>(method: &str, params: Value, connection: &Connection<W>
             known();
             usage(&Fields::of(params)?, connection).await
         }
-        "tasks/list" if own => {
+        "tasks/list" | "goal/get" | "goal/set" if own => {
             known();
             let unknown = || Err(errors::method_not_found(method));
             work::serve(name, &Fields::of(params)?, connection).await.unwrap_or_else(unknown)

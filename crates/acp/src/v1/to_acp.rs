@@ -141,6 +141,7 @@ impl Projection {
             | SessionEvent::Prefix(_)
             | SessionEvent::Briefing(_)
             | SessionEvent::Rewound(_)
+            | SessionEvent::Goal(_)
             | SessionEvent::TurnEnded { .. } => Vec::new(),
         }
     }

@@ -158,6 +158,7 @@ impl Projection {
             | SessionEvent::ResultsLeftOut(_)
             | SessionEvent::Prefix(_)
             | SessionEvent::Briefing(_)
+            | SessionEvent::Goal(_)
             | SessionEvent::Rewound(_) => Vec::new(),
         }
     }

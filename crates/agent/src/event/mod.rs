@@ -9,6 +9,7 @@ pub(crate) mod compaction;
 pub(crate) mod content;
 pub(crate) mod effort;
 pub(crate) mod file_change;
+pub(crate) mod goal;
 pub(crate) mod ids;
 pub(crate) mod item;
 pub(crate) mod mode;
@@ -23,8 +24,8 @@ pub(crate) mod tool_call;
 pub(crate) mod usage;
 
 use crate::{
-    Briefing, Compaction, Content, Effort, FileChange, Item, MessageId, Mode, PermissionMode, PlanEntry,
-    Prefix, Rewound, SlashCommand, Snapshot, SwarmEvent, Task, Text, ToolCallId, ToolCallRequest,
+    Briefing, Compaction, Content, Effort, FileChange, Goal, Item, MessageId, Mode, PermissionMode,
+    PlanEntry, Prefix, Rewound, SlashCommand, Snapshot, SwarmEvent, Task, Text, ToolCallId, ToolCallRequest,
     ToolCallUpdate, TurnId, Usage,
 };
 
@@ -87,6 +88,9 @@ pub enum SessionEvent {
     /// together with the end of the call that changed them. Clients show it as the plan
     /// ([`crate::plan_of`]).
     Tasks(Vec<Task>),
+    /// The goal was set, changed or removed. Tokens used since follow from
+    /// [`SessionEvent::Usage`] ([`crate::apply_to_goal`]).
+    Goal(Option<Goal>),
     /// Tokens used; sent after each answer of the model.
     Usage(UsageUpdate),
     /// The agent mode changed.

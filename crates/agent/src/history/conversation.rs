@@ -5,9 +5,11 @@
 //! the same events from the log, and nothing else changes a conversation.
 
 use crate::{
-    Briefing, CompactionId, CompactionStep, Content, History, MessageId, ModelResponse, Prefix, SessionEvent,
-    Task, ToolCallId, ToolCallUpdate, ToolResult, ToolStatus, TurnEnd, TurnId, Usage, UsageUpdate,
+    Briefing, CompactionId, CompactionStep, Content, Goal, GoalStatus, History, MessageId, ModelResponse,
+    Prefix, SessionEvent, Task, ToolCallId, ToolCallUpdate, ToolResult, ToolStatus, TurnEnd, TurnId, Usage,
+    UsageUpdate, apply_to_goal,
     event::prefix::{Known, SharedPrefixes},
+    goal,
     history::context_usage::ContextUsage,
     input::{attachments, commands},
     limits::TASKS,
@@ -28,6 +30,8 @@ const NEVER_RAN: &str = "This call was not run: the process ended before it bega
 /// The tools whose locations are files that the session works on.
 const FILE_TOOLS: [&str; 4] = ["file_read", "file_write", "file_edit", "apply_patch"];
 
+/// The name of the fact about the active goal.
+pub(crate) const GOAL_FACT: &str = "goal";
 /// The name of the fact about the open tasks.
 pub(crate) const TASKS_FACT: &str = "tasks";
 
@@ -60,6 +64,7 @@ pub(crate) struct Conversation {
     sent_facts: Vec<(usize, Known)>,
     /// The session's tasks.
     tasks: Arc<[Task]>,
+    goal: Option<Goal>,
     /// The call whose result shows the current tasks to the model.
     tasks_shown: Option<ToolCallId>,
     /// The call that the last event ended.
@@ -104,6 +109,7 @@ impl Conversation {
             return;
         }
         let ended = self.ended.take();
+        apply_to_goal(&mut self.goal, event);
         match event {
             SessionEvent::TurnStarted { turn } => {
                 self.settle();
@@ -165,7 +171,8 @@ impl Conversation {
         self.settle();
         self.messages += 1;
         // A message sent to a running turn goes to the model, even if it looks like a command.
-        let command = commands::of(content).filter(|_| matches!(self.last, Last::Beginning));
+        let command = commands::of(content)
+            .filter(|command| matches!(self.last, Last::Beginning) && !command.asks_model());
         match command {
             None => self.push_prompt(content),
             Some(command) => {
@@ -308,6 +315,10 @@ impl Conversation {
     pub(crate) fn repairs(&self) -> Vec<SessionEvent> {
         let mut repairs: Vec<_> = self.open_calls().into_iter().map(SessionEvent::ToolCall).collect();
         if let Some(turn) = &self.turn {
+            if let Some(goal) = self.goal.clone().filter(Goal::is_active) {
+                let why = "interrupted: the process ended";
+                repairs.push(SessionEvent::Goal(Some(goal::with(goal, GoalStatus::Interrupted, Some(why)))));
+            }
             let end = TurnEnd::Failed("the process ended in the middle of the turn".to_owned());
             repairs.push(SessionEvent::TurnEnded { turn: turn.clone(), end });
         }
@@ -365,6 +376,11 @@ impl Conversation {
         self.prefixes
             .values_mut()
             .for_each(|prefix| *prefix = Arc::new(shared.prefix(Prefix::clone(prefix))));
+    }
+
+    /// Returns the session's goal.
+    pub(crate) fn goal(&self) -> Option<&Goal> {
+        self.goal.as_ref()
     }
 
     /// Returns the session's tasks.

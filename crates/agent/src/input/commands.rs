@@ -1,6 +1,6 @@
 //! Slash commands: prompts that change the session instead of calling the model.
 
-use crate::{Content, Mode, PermissionMode, RewindTarget, SlashCommand, sources::Sources};
+use crate::{Content, GoalChange, Mode, PermissionMode, RewindTarget, SlashCommand, goal, sources::Sources};
 use std::borrow::Cow;
 
 /// Returns the built-in slash commands and those of a session's sources; the first command keeps a
@@ -39,6 +39,11 @@ pub fn commands() -> &'static [SlashCommand] {
         ),
         hinted("compact", "Summarise the conversation so far, to make room", "what to keep in any case"),
         command("context", "How full the model's context is"),
+        hinted(
+            "goal",
+            "Set a goal and work on it until it is reached; show it, pause, resume or clear it",
+            "text [--budget 200k], pause, resume or clear",
+        ),
         hinted("tasks", "List the tasks, or remove all of them", "clear"),
         hinted("steer", "Send a message to the running turn, before its next request to the model", "text"),
         command("help", "List the commands"),
@@ -58,9 +63,36 @@ pub(crate) enum Action {
     /// With the user's instructions on what to keep.
     Compact(Option<String>),
     Context,
+    Goal(GoalCommand),
     ListTasks,
     ClearTasks,
     Help,
+}
+
+/// An action on the goal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum GoalCommand {
+    Show,
+    Change(GoalChange),
+    /// The command is invalid, with the reason.
+    Invalid(String),
+}
+
+impl Action {
+    /// Whether the command is a prompt for the model at the same time.
+    pub(crate) fn asks_model(&self) -> bool {
+        use GoalChange::{Resume, Set};
+        matches!(self, Self::Goal(GoalCommand::Change(Set { .. } | Resume { .. })))
+    }
+}
+
+/// Returns the change of the goal, if a prompt is a command that also takes effect while a turn
+/// runs.
+pub(crate) fn goal_interruption(content: &[Content]) -> Option<GoalChange> {
+    match of(content)? {
+        Action::Goal(GoalCommand::Change(change @ (GoalChange::Pause | GoalChange::Clear))) => Some(change),
+        _ => None,
+    }
 }
 
 /// Returns the action of a prompt that only consists of a slash command.
@@ -75,6 +107,9 @@ pub(crate) fn of(content: &[Content]) -> Option<Action> {
 pub(crate) fn parse(prompt: &str) -> Option<Action> {
     if let Some(("compact", focus)) = named(prompt) {
         return Some(Action::Compact((!focus.is_empty()).then(|| focus.to_owned())));
+    }
+    if let Some(("goal", arguments)) = named(prompt) {
+        return Some(Action::Goal(goal_command(arguments)));
     }
     let mut words = prompt.trim().strip_prefix('/')?.split_whitespace();
     let name = words.next()?;
@@ -93,6 +128,40 @@ pub(crate) fn parse(prompt: &str) -> Option<Action> {
         ("help", _) => Some(Action::Help),
         (name, _) => {
             name.parse().map(Action::PermissionMode).or_else(|_| name.parse().map(Action::Mode)).ok()
+        }
+    }
+}
+
+/// Parses what follows `/goal`: nothing, a word, or an objective; `--budget N` may stand at its
+/// beginning or end.
+fn goal_command(arguments: &str) -> GoalCommand {
+    const FLAG: &str = "--budget";
+    let (text, budget) = match arguments.strip_prefix(FLAG) {
+        Some(rest) if rest.starts_with(char::is_whitespace) => {
+            let (budget, text) = rest.trim().split_once(char::is_whitespace).unwrap_or((rest.trim(), ""));
+            (text.trim(), Some(budget))
+        }
+        _ => match arguments.rsplit_once(char::is_whitespace) {
+            Some((text, budget)) if text.trim_end().ends_with(&format!(" {FLAG}")) => {
+                (text.trim_end()[..text.trim_end().len() - FLAG.len()].trim(), Some(budget))
+            }
+            _ => (arguments, None),
+        },
+    };
+    let token_budget = match budget.map(|given| goal::parse_budget(given).ok_or(given)).transpose() {
+        Ok(budget) => budget,
+        Err(given) => {
+            return GoalCommand::Invalid(format!("{given:?} is no token budget; write 200000 or 200k"));
+        }
+    };
+    match (text, token_budget) {
+        ("", None) => GoalCommand::Show,
+        ("pause", None) => GoalCommand::Change(GoalChange::Pause),
+        ("clear", None) => GoalCommand::Change(GoalChange::Clear),
+        ("resume", token_budget) => GoalCommand::Change(GoalChange::Resume { token_budget }),
+        ("", Some(_)) => GoalCommand::Invalid("the objective is missing; write /goal TEXT".to_owned()),
+        (text, token_budget) => {
+            GoalCommand::Change(GoalChange::Set { objective: text.to_owned(), token_budget })
         }
     }
 }
@@ -171,6 +240,37 @@ mod tests {
         ] {
             assert_eq!(parse(prompt), expected, "{prompt:?}");
         }
+    }
+
+    #[test]
+    fn a_goal_has_an_objective_and_perhaps_a_budget() {
+        let set = |objective: &str, token_budget| {
+            GoalCommand::Change(GoalChange::Set { objective: objective.to_owned(), token_budget })
+        };
+        let resume = |token_budget| GoalCommand::Change(GoalChange::Resume { token_budget });
+        for (prompt, expected) in [
+            ("/goal", GoalCommand::Show),
+            ("/goal pause", GoalCommand::Change(GoalChange::Pause)),
+            ("/goal clear ", GoalCommand::Change(GoalChange::Clear)),
+            ("/goal resume", resume(None)),
+            ("/goal resume --budget 1m", resume(Some(1_000_000))),
+            ("/goal fix\nthe tests --budget 200k", set("fix\nthe tests", Some(200_000))),
+            ("/goal --budget 5 fix it", set("fix it", Some(5))),
+            ("/goal say --budgets to all", set("say --budgets to all", None)),
+            (
+                "/goal fix --budget x",
+                GoalCommand::Invalid("\"x\" is no token budget; write 200000 or 200k".to_owned()),
+            ),
+            (
+                "/goal --budget 5",
+                GoalCommand::Invalid("the objective is missing; write /goal TEXT".to_owned()),
+            ),
+        ] {
+            assert_eq!(parse(prompt), Some(Action::Goal(expected)), "{prompt:?}");
+        }
+        let interrupts = |prompt: &str| goal_interruption(&[Content::text(prompt)]);
+        assert_eq!(interrupts("/goal pause"), Some(GoalChange::Pause));
+        assert_eq!((interrupts("/goal resume"), interrupts("/goals")), (None, None));
     }
 
     #[test]

@@ -128,6 +128,9 @@ const SAFE_TOOLS: &[&str] = &[
     "task_list",
     "task_get",
     "update_plan",
+    "get_goal",
+    "create_goal",
+    "update_goal",
     "shell_read",
     "shell_kill",
     "ask_user",
@@ -153,6 +156,8 @@ const APPROVAL_REQUIRED: &[&str] = &[
 ];
 /// Tools that the mode `ask` lacks in addition to those that write.
 const NOT_IN_ASK: &[&str] = &["execute_lua"];
+/// The tools that neither Plan nor Ask mode has although they change no file.
+const NOT_IN_PLAN: &[&str] = &["create_goal", "update_goal"];
 
 /// Rules that ask in every mode and each time: no remembered answer applies to them.
 const EVERY_TIME: &[&str] =
@@ -250,8 +255,8 @@ pub(crate) fn is_foreign(tool: &str) -> bool {
 pub(crate) fn exists(tool: &str, effect: Effect, mode: Mode) -> bool {
     match mode {
         Mode::Edit => true,
-        Mode::Plan => effect != Effect::Writes,
-        Mode::Ask => effect != Effect::Writes && !NOT_IN_ASK.contains(&tool),
+        Mode::Plan => effect != Effect::Writes && !NOT_IN_PLAN.contains(&tool),
+        Mode::Ask => exists(tool, effect, Mode::Plan) && !NOT_IN_ASK.contains(&tool),
     }
 }
 

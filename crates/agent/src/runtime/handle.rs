@@ -1,9 +1,9 @@
 //! The handle through which clients send messages to a session's task.
 
 use crate::{
-    Client, Content, Effort, MessageId, Mode, ModelError, Models, PermissionMode, PromptOutcome, RewindError,
-    RewindReport, RewindTarget, RuntimeOptions, SessionEvent, SessionId, SessionState, SlashCommand,
-    StoreError, Surface, TurnError,
+    Client, Content, Effort, Goal, GoalChange, GoalError, MessageId, Mode, ModelError, Models,
+    PermissionMode, PromptOutcome, RewindError, RewindReport, RewindTarget, RuntimeOptions, SessionEvent,
+    SessionId, SessionState, SlashCommand, StoreError, Surface, TurnError,
     client::watchers::Watchers,
     input::commands,
     log::Notified,
@@ -11,7 +11,7 @@ use crate::{
     session::{Session, controls::Controls},
     session::{
         controls::Running,
-        message::{Message, Queued},
+        message::{GoalRequest, Message, Queued},
     },
     settings::LiveSettings,
     sources::Sources,
@@ -259,6 +259,15 @@ impl SessionHandle {
     pub async fn set_model(&self, id: &str) -> Result<(), SessionError> {
         get_in_time(self.models.as_ref(), id).await?;
         self.change(|reply| Message::SetModel(id.to_owned(), reply)).await
+    }
+
+    /// Changes the goal; returns the goal after that. A running turn applies the change before its
+    /// next request and works on the goal; without one, the next prompt does.
+    pub async fn change_goal(&self, change: GoalChange) -> Result<Option<Goal>, GoalError> {
+        let (reply, done) = oneshot::channel();
+        let request = GoalRequest::of_program(change, reply);
+        self.inbox.send(Message::Goal(request)).map_err(|_| GoalError::Closed)?;
+        done.await.map_err(|_| GoalError::Closed)?
     }
 
     /// Undoes changes to files through the session's own system, which includes the editor's

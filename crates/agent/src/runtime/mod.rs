@@ -446,7 +446,8 @@ async fn adopt(handle: &SessionHandle, how: &OpenSession) -> Result<(), SessionE
     Ok(())
 }
 
-/// Whether an event is valid only on the machine where it happened.
+/// Whether an event is valid only on the machine where it happened. A goal is one: no file from
+/// elsewhere makes a session work by itself.
 fn belongs_to_its_machine(event: &SessionEvent) -> bool {
     matches!(
         event,
@@ -454,6 +455,7 @@ fn belongs_to_its_machine(event: &SessionEvent) -> bool {
             | SessionEvent::Rewound(_)
             | SessionEvent::Prefix(_)
             | SessionEvent::Briefing(_)
+            | SessionEvent::Goal(_)
     )
 }
 

@@ -12,7 +12,7 @@ use crate::{
     session::{
         Session,
         controls::Controls,
-        message::{Message, Queued},
+        message::{GoalRequest, Message, Queued},
     },
     sources::Sources,
     turn,
@@ -71,6 +71,10 @@ impl SessionTask {
                         let _ = reply.send(Box::pin(rewind(&self.session, &state, target)).await);
                         continue;
                     }
+                    Some(Message::Goal(request)) => {
+                        self.change_goal(request).await;
+                        continue;
+                    }
                     Some(message) => {
                         self.take(message).await;
                         continue;
@@ -90,6 +94,7 @@ impl SessionTask {
 
     async fn turn(&mut self, number: u64, prompt: turn::TurnInput) -> Result<PromptOutcome, TurnError> {
         let cancel = self.controls.begin_turn();
+        self.controls.note_waiting_prompts(self.waiting.len());
         self.controls.follow_settings().await;
         self.move_on();
         self.session.begin_turn(self.controls.state().additional_directories);
@@ -129,6 +134,9 @@ impl SessionTask {
             result
         };
         self.controls.end_turn();
+        while let Some(request) = self.controls.goal_requests().next() {
+            self.change_goal(request).await;
+        }
         // Steering messages that the turn did not take become the next prompts.
         self.controls.steering().drain().into_iter().rev().for_each(|prompt| self.waiting.push_front(prompt));
         let memory = self.session.log().memory().clone();
@@ -151,6 +159,23 @@ impl SessionTask {
         };
         self.idle.rest(&memory);
         result
+    }
+
+    /// Changes the goal between turns.
+    async fn change_goal(&mut self, request: GoalRequest) {
+        let recovered = match self.session.log().memory().is_certain() {
+            true => Ok(()),
+            false => self.session.recover().await,
+        };
+        let changed = match recovered {
+            Ok(()) => {
+                let mode = self.controls.state().mode;
+                self.session.change_goal(mode, request.change.clone(), false).await
+            }
+            Err(error) => Err(error.into()),
+        };
+        request.settle(self.session.log(), changed);
+        self.idle.rest(self.session.log().memory());
     }
 
     /// Moves tools to the next surface if theirs has gone. The grants applied to the old one and
@@ -190,7 +215,9 @@ async fn take(
         }
     };
     let queued = waiting.len() + controls.steering().len();
-    match message {
+    match interrupting(message, running.is_some()) {
+        Message::Goal(request) => controls.goal_requests().push(request),
+
         Message::Prompt(prompt) | Message::Steer(prompt) if !closing.is_empty() => {
             prompt.settle(Err(TurnError::Closed));
         }
@@ -231,5 +258,17 @@ async fn take(
             left.for_each(|prompt| prompt.settle(Err(TurnError::Closed)));
             closing.push(closed);
         }
+    }
+    controls.note_waiting_prompts(waiting.len());
+}
+
+/// Turns a prompt that is a command for the goal of the running turn into a request for that turn.
+fn interrupting(message: Message, running: bool) -> Message {
+    match message {
+        Message::Prompt(prompt) if running => match commands::goal_interruption(&prompt.content) {
+            Some(change) => Message::Goal(GoalRequest::of_prompt(change, prompt)),
+            None => Message::Prompt(prompt),
+        },
+        message => message,
     }
 }

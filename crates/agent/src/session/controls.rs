@@ -2,9 +2,15 @@
 
 use crate::{
     Effort, Mode, PermissionMode, RuntimeOptions, SessionEvent, SessionState, SettingsNotice, StoreError,
-    log::SessionLog, policy::Grants, session::steering::Steering, settings::LiveSettings,
+    log::SessionLog,
+    policy::Grants,
+    session::{goal_requests::GoalRequests, steering::Steering},
+    settings::LiveSettings,
 };
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicUsize, Ordering},
+};
 use system::AbsPath;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -62,6 +68,10 @@ pub(crate) struct Controls {
     grants: Arc<Grants>,
     /// Steering messages that the running turn has not taken yet.
     steering: Steering,
+    /// Changes of the goal that the running turn has not applied yet.
+    goal_requests: GoalRequests,
+    /// The number of prompts that wait for the end of the running turn.
+    waiting: AtomicUsize,
     settings: Arc<LiveSettings>,
     /// The settings values from which the session's modes were taken.
     settings_modes: Mutex<SettingsModes>,
@@ -82,6 +92,8 @@ impl Controls {
             log,
             grants,
             steering: Steering::default(),
+            goal_requests: GoalRequests::default(),
+            waiting: AtomicUsize::new(0),
             settings,
             settings_modes: Mutex::new(settings_modes),
             running: Arc::default(),
@@ -100,6 +112,21 @@ impl Controls {
     /// Returns the queue of steering messages for the running turn.
     pub(crate) fn steering(&self) -> &Steering {
         &self.steering
+    }
+
+    /// Returns the changes of the goal for the running turn.
+    pub(crate) fn goal_requests(&self) -> &GoalRequests {
+        &self.goal_requests
+    }
+
+    /// Returns whether prompts wait for the end of the running turn.
+    pub(crate) fn has_waiting_prompts(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) > 0
+    }
+
+    /// Updates how many prompts wait for the end of the running turn.
+    pub(crate) fn note_waiting_prompts(&self, count: usize) {
+        self.waiting.store(count, Ordering::Relaxed);
     }
 
     pub(crate) fn settings(&self) -> &Arc<LiveSettings> {

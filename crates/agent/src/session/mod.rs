@@ -6,6 +6,7 @@
 //! on it.
 
 pub(crate) mod controls;
+pub(crate) mod goal_requests;
 pub(crate) mod message;
 pub(crate) mod models;
 pub(crate) mod outcome;
@@ -13,10 +14,12 @@ pub(crate) mod steering;
 pub(crate) mod toolbox;
 
 use crate::{
-    FileTracker, LanguageModel, ModelError, NestedCalls, Outputs, RuntimeOptions, SessionEvent, SessionId,
-    SessionResources, Shells, StoreError, Surface, ToolCallContext, ToolCallId, ToolCallUpdate, ToolContext,
+    FileTracker, Goal, GoalChange, GoalError, LanguageModel, Mode, ModelError, NestedCalls, Outputs,
+    RuntimeOptions, SessionEvent, SessionId, SessionResources, Shells, StoreError, Surface, ToolCallContext,
+    ToolCallId, ToolCallUpdate, ToolContext,
     client::User,
     gate::{Gate, Ruling},
+    goal,
     history::{conversation::Conversation, reading::read_log},
     log::{Recording, SessionLog, recorded},
     tools,
@@ -230,11 +233,33 @@ impl Session {
         }
     }
 
+    /// Changes the goal for the user or a program; returns the goal after that. `works` is whether
+    /// a turn takes the goal up now.
+    ///
+    /// # Panics
+    /// If the log was not read.
+    pub(crate) async fn change_goal(
+        &self,
+        mode: Mode,
+        change: GoalChange,
+        works: bool,
+    ) -> Result<Option<Goal>, GoalError> {
+        if matches!(change, GoalChange::Set { .. } | GoalChange::Resume { .. }) && mode != Mode::Edit {
+            return Err(GoalError::Mode(mode.label()));
+        }
+        let conversation = self.conversation();
+        let goal = goal::changed(conversation.goal(), change, conversation.usage(), works)?;
+        self.record(vec![SessionEvent::Goal(goal.clone())]).await?;
+        Ok(goal)
+    }
+
     /// Returns what the session keeps for its tools, with the state that follows from its events.
     fn resources(&self) -> SessionResources {
         let mut resources = self.resources.clone();
         if let Some(conversation) = self.log.memory().conversation() {
             resources.tasks = conversation.tasks().clone();
+            resources.goal = conversation.goal().cloned();
+            resources.usage = conversation.usage();
         }
         resources
     }

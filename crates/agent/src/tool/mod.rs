@@ -8,8 +8,8 @@ pub(crate) mod sampling;
 pub(crate) mod titles;
 
 use crate::{
-    Access, AskUser, FileTracker, Location, NestedCalls, Outputs, SessionEvent, Shells, Task, ToolCallId,
-    ToolCallUpdate, ToolContent, ToolKind, ToolLimits, ToolResult, ToolSpec,
+    Access, AskUser, FileTracker, Goal, Location, NestedCalls, Outputs, SessionEvent, Shells, Task,
+    ToolCallId, ToolCallUpdate, ToolContent, ToolKind, ToolLimits, ToolResult, ToolSpec, Usage,
 };
 use async_trait::async_trait;
 use serde::de::DeserializeOwned;
@@ -86,6 +86,11 @@ pub struct SessionResources {
     /// The session's tasks when the call began. A call that changes them returns a
     /// [`SessionEvent::Tasks`].
     pub tasks: Arc<[Task]>,
+    /// The session's goal when the call began. A call that changes it returns a
+    /// [`SessionEvent::Goal`].
+    pub goal: Option<Goal>,
+    /// Tokens used by the session when the call began.
+    pub usage: Usage,
     /// The session's background commands.
     pub shells: Arc<Shells>,
     /// The store of the full text of long results.

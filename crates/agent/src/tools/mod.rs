@@ -10,6 +10,7 @@ mod edit;
 mod file_edit;
 mod file_read;
 mod file_write;
+mod goal;
 mod nearest;
 mod not_text;
 pub(crate) mod output;
@@ -61,6 +62,7 @@ pub fn builtin() -> Vec<Arc<dyn AnyTool>> {
         Typed::<bash::Bash>::new(),
         Typed::<shell::Shell>::new(),
         Typed::<task::UpdatePlan>::new(),
+        Typed::<goal::UpdateGoal>::new(),
         Typed::<shell::ShellStart>::new(),
         Typed::<shell::ShellWrite>::new(),
         Typed::<shell::ShellRead>::new(),
@@ -69,5 +71,7 @@ pub fn builtin() -> Vec<Arc<dyn AnyTool>> {
         Typed::<task::TaskUpdate>::new(),
         Typed::<task::TaskList>::new(),
         Typed::<task::TaskGet>::new(),
+        Typed::<goal::CreateGoal>::new(),
+        Typed::<goal::GetGoal>::new(),
     ]
 }

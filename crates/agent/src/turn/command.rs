@@ -5,10 +5,11 @@ use super::{
     shorten::{SummaryContext, SummaryOutcome, can_sum_up},
 };
 use crate::{
-    Checkpoint, ModelResponse, RewindError, SessionEvent, StopReason, Task, TurnError,
+    Checkpoint, GoalError, ModelResponse, RewindError, SessionEvent, StopReason, Task, TurnError,
     checkpoint::{Timeline, restore},
+    goal,
     history::{compaction::budget::ContextBudget, measure},
-    input::commands::{self, Action},
+    input::commands::{self, Action, GoalCommand},
     prompt::briefing::instruction_files,
     session::Session,
     task_tree,
@@ -50,6 +51,16 @@ impl Turn<'_> {
                 None => return Ok(StopReason::Cancelled),
             },
             Action::Context => self.context_text().await?,
+            Action::Goal(GoalCommand::Show) => goal::described(self.session.conversation().goal()),
+            Action::Goal(GoalCommand::Invalid(why)) => format!("Nothing was changed: {why}."),
+            Action::Goal(GoalCommand::Change(change)) => {
+                let mode = self.controls.state().mode;
+                match self.session.change_goal(mode, change, true).await {
+                    Ok(goal) => goal::described(goal.as_ref()),
+                    Err(GoalError::Store(error)) => return Err(error.into()),
+                    Err(error) => format!("Nothing was changed: {error}."),
+                }
+            }
             Action::ListTasks => tasks_text(self.session.conversation().tasks()),
             Action::ClearTasks => match self.session.conversation().tasks().len() {
                 0 => "There are no tasks.".to_owned(),

@@ -11,6 +11,7 @@ mod answer_items;
 mod calls;
 mod command;
 mod empty_answer;
+mod goal;
 mod loops;
 mod request;
 mod round;
@@ -21,13 +22,14 @@ mod usage;
 pub(crate) use admit::TurnInput;
 
 use crate::{
-    Content, HookEvent, Phase, PromptOutcome, SessionEvent, Severity, StopReason, StoreError, TurnEnd,
-    TurnError, TurnId, Usage,
+    Briefing, Content, HookEvent, Phase, PromptOutcome, SessionEvent, Severity, StopReason, StoreError,
+    TurnEnd, TurnError, TurnId, Usage,
     prompt::ProjectSnapshot,
     session::{Session, controls::Controls},
     sources::SourceNotice,
 };
 use admit::Admitted;
+use goal::GoalProgress;
 use loops::Loops;
 use serde_json::json;
 use std::mem::take;
@@ -53,6 +55,10 @@ pub(crate) async fn run(
         Ok(stop) => turn.finish_stop(stop).await,
         failed => failed,
     };
+    if let Err(error) = &end {
+        let interrupted = turn.interrupted_goal(error);
+        turn.progress.last.extend(interrupted);
+    }
     let recorded = match &end {
         // The store has failed, so the end of the turn cannot be stored either.
         Err(TurnError::Store(error)) => Err(error.clone()),
@@ -95,8 +101,9 @@ struct Progress {
     overflowed: bool,
     /// Whether the model has already given an empty answer in this turn and was called again.
     was_silent: bool,
-    /// Text added for the model to the next request.
-    nudge: Option<&'static str>,
+    /// A message to the model, added to the next request.
+    nudge: Option<Briefing>,
+    goal: GoalProgress,
     /// Events stored together with the end of the turn, so that both take one flush to disk.
     last: Vec<SessionEvent>,
 }
@@ -121,7 +128,8 @@ impl Turn<'_> {
             Admitted::Answered(stop) => return Ok(stop),
         };
         loop {
-            if let Some(stop) = self.round(&prompt).await? {
+            let ended = self.round(&prompt).await?;
+            if let Some(stop) = self.pursue(ended).await? {
                 return Ok(stop);
             }
         }

@@ -1,12 +1,12 @@
 //! The parts of a request beside the conversation: the prefix, which is fixed once per model, and
 //! briefings about later changes, which are messages of the conversation.
 
-use super::Turn;
+use super::{Turn, goal};
 use crate::{
-    Briefing, Effort, Freshness, ModelInfo, ModelRequest, Prefix, SessionEvent, SessionState, Severity,
-    ToolSpec, ToolSpecs,
+    Briefing, Effort, Freshness, Goal, GoalStatus, ModelInfo, ModelRequest, Prefix, SessionEvent,
+    SessionState, Severity, ToolSpec, ToolSpecs,
     event::prefix::Known,
-    history::conversation::{Conversation, TASKS_FACT},
+    history::conversation::{Conversation, GOAL_FACT, TASKS_FACT},
     limits::INSTRUCTIONS_FILE_BYTES,
     prompt::briefing::{self, Fact, instruction_files},
     prompt::{self, Profile},
@@ -18,11 +18,11 @@ use std::sync::Arc;
 
 impl Turn<'_> {
     /// Collects the current tools of the sources, and takes a snapshot of the project at the start
-    /// of a turn. Returns notices about the sources.
-    pub(super) async fn gather(&mut self, turn_begins: bool) -> Vec<SourceNotice> {
+    /// of a turn and of each step towards a goal. Returns notices about the sources.
+    pub(super) async fn gather(&mut self, begins: bool) -> Vec<SourceNotice> {
         let sources = self.session.toolbox().sources().clone();
         let around = async {
-            if !turn_begins {
+            if !begins {
                 return None;
             }
             let rules = self.session.gate().found(INSTRUCTIONS_FILE_BYTES);
@@ -189,7 +189,8 @@ impl Turn<'_> {
         facts.extend(briefing::of_lost_instructions(&instructions, known));
         facts.extend(instructions);
         facts.push(of_append(appended(self.session), prefix, known));
-        facts.extend(of_tasks(&self.session.conversation()));
+        let conversation = self.session.conversation();
+        facts.extend(of_tasks(&conversation).into_iter().chain(of_goal(conversation.goal())));
         if profile.tools.is_none() {
             let now: Vec<ToolSpec> = self.listed().to_vec();
             facts.extend(briefing::of_tools(&prefix.tools, &now, known));
@@ -212,6 +213,21 @@ fn of_append(append: Option<String>, prefix: &Prefix, known: &Known) -> Fact {
         return Fact::in_system_prompt(NAME, value);
     }
     Fact::paragraph(NAME, value, format!("The user's settings say from now on:\n{append}"))
+}
+
+/// Returns the fact about the goal; `None` if the model ended the work on it itself.
+fn of_goal(goal: Option<&Goal>) -> Option<Fact> {
+    let (value, text) = match goal {
+        None => ("", "The user removed the goal.".to_owned()),
+        Some(goal) => match goal.status {
+            GoalStatus::Active => (goal.id.as_str(), goal::start_text(goal)),
+            GoalStatus::Paused | GoalStatus::Interrupted => {
+                ("", "The goal is paused: do not go on with it by yourself.".to_owned())
+            }
+            GoalStatus::Blocked | GoalStatus::BudgetLimited | GoalStatus::Complete => return None,
+        },
+    };
+    Some(Fact::paragraph(GOAL_FACT, value, text))
 }
 
 /// Returns the fact about the open tasks; `None` if the conversation shows the current ones.

@@ -9,7 +9,7 @@ use super::{
     shorten::SummaryContext,
 };
 use crate::{
-    Briefing, LanguageModel, Message, ModelRequest, ModelStop, Phase, SessionEvent, Severity, StopReason,
+    LanguageModel, Message, ModelRequest, ModelStop, Phase, SessionEvent, Severity, StopReason,
     ToolCallRequest, TurnError, history::measure,
 };
 use std::sync::Arc;
@@ -33,7 +33,8 @@ impl Turn<'_> {
             self.take_steering().await?;
             self.controls.follow_settings().await;
         }
-        if self.progress.requests >= self.session.settings().limits.turn_requests {
+        let requests = self.progress.requests - self.progress.goal.step;
+        if requests >= self.session.settings().limits.turn_requests {
             return Ok(Some(StopReason::MaxTurnRequests));
         }
         self.progress.requests += 1;
@@ -71,11 +72,12 @@ impl Turn<'_> {
     /// stores the briefings that the request adds.
     async fn request(&mut self, prompt: &str) -> Result<Option<Request>, TurnError> {
         let is_first = self.progress.requests == 1;
+        let step_begins = self.progress.requests == self.progress.goal.step + 1;
         let cancel = self.cancel;
         let notices = tokio::select! {
             biased;
             () = cancel.cancelled() => return Ok(None),
-            notices = self.gather(is_first) => notices,
+            notices = self.gather(step_begins) => notices,
         };
         self.notify_notices(notices).await?;
         let id = self.controls.state().model;
@@ -99,8 +101,7 @@ impl Turn<'_> {
             // The summarised part may have held the facts about the model's environment.
             self.brief(model.info(), &self.controls.state()).await;
         }
-        if let Some(text) = self.progress.nudge.take() {
-            let nudge = Briefing { text: text.into(), ..Briefing::default() };
+        if let Some(nudge) = self.progress.nudge.take() {
             self.session.store_also(vec![SessionEvent::Briefing(nudge)]);
         }
         request.messages = self.session.conversation().history().messages().to_vec();

@@ -11,6 +11,7 @@ mod every_operation;
 mod fatigue;
 mod faults;
 mod faulty;
+mod goals;
 mod law;
 mod permission;
 mod prefix;

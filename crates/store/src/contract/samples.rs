@@ -2,11 +2,11 @@
 
 use super::path;
 use agent::{
-    Briefing, Compaction, CompactionStep, Content, Diff, Effort, FileChange, Item, Location,
-    MalformedArguments, Mode, ModelCall, ModelResponse, PermissionMode, PermissionOutcome, PlanEntry,
-    PlanPriority, PlanStatus, Prefix, Reasoning, ResultsLeftOut, Rewound, SessionEvent, Snapshot, StopReason,
-    Task, TaskStatus, Text, ToolCallDisplay, ToolCallRequest, ToolCallUpdate, ToolContent, ToolKind,
-    ToolResult, ToolSpec, ToolStatus, TurnEnd, Usage, UsageUpdate,
+    Briefing, Compaction, CompactionStep, Content, Diff, Effort, FileChange, Goal, GoalStatus, Item,
+    Location, MalformedArguments, Mode, ModelCall, ModelResponse, PermissionMode, PermissionOutcome,
+    PlanEntry, PlanPriority, PlanStatus, Prefix, Reasoning, ResultsLeftOut, Rewound, SessionEvent, Snapshot,
+    StopReason, Task, TaskStatus, Text, ToolCallDisplay, ToolCallRequest, ToolCallUpdate, ToolContent,
+    ToolKind, ToolResult, ToolSpec, ToolStatus, TurnEnd, Usage, UsageUpdate,
 };
 use serde_json::json;
 
@@ -42,6 +42,7 @@ pub fn samples() -> Vec<SessionEvent> {
         SessionEvent::Plan(Vec::new()),
         SessionEvent::Tasks(Vec::new()),
         SessionEvent::Tasks(tasks()),
+        SessionEvent::Goal(None),
         SessionEvent::Usage(UsageUpdate {
             model: "anthropic/claude".to_owned(),
             context_used: 0,
@@ -166,6 +167,26 @@ fn words() -> Vec<SessionEvent> {
             })
         }),
     );
+    for status in [
+        GoalStatus::Active,
+        GoalStatus::Paused,
+        GoalStatus::Interrupted,
+        GoalStatus::Blocked,
+        GoalStatus::BudgetLimited,
+        GoalStatus::Complete,
+    ] {
+        let set = status != GoalStatus::Active;
+        events.push(SessionEvent::Goal(Some(Goal {
+            id: "0192".to_owned(),
+            objective: TEXT.to_owned(),
+            status,
+            reason: set.then(|| TEXT.to_owned()),
+            token_budget: set.then_some(u64::MAX),
+            tokens_used: u64::MAX,
+            seconds_used: 0,
+            metered: u64::MAX,
+        })));
+    }
     for priority in [PlanPriority::High, PlanPriority::Medium, PlanPriority::Low] {
         events.push(SessionEvent::Plan(
             [PlanStatus::Pending, PlanStatus::InProgress, PlanStatus::Completed]

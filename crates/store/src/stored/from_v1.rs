@@ -2,8 +2,8 @@
 
 use super::v1;
 use agent::{
-    Briefing, Compaction, CompactionId, CompactionStep, Content, ContentHash, Cost, Diff, FileChange, Item,
-    Location, MalformedArguments, MessageId, ModelCall, ModelResponse, PlanEntry, Prefix, Reasoning,
+    Briefing, Compaction, CompactionId, CompactionStep, Content, ContentHash, Cost, Diff, FileChange, Goal,
+    Item, Location, MalformedArguments, MessageId, ModelCall, ModelResponse, PlanEntry, Prefix, Reasoning,
     ResultsLeftOut, Rewound, SessionEvent, Snapshot, Task, Text, ToolCallDisplay, ToolCallId,
     ToolCallRequest, ToolCallUpdate, ToolContent, ToolResult, ToolSpec, TurnEnd, TurnId, Usage, UsageUpdate,
     Written,
@@ -53,6 +53,7 @@ pub(super) fn event(event: v1::Event) -> Result<SessionEvent, String> {
                 .collect(),
         ),
         v1::Event::Tasks { tasks } => SessionEvent::Tasks(tasks.into_iter().map(task).collect()),
+        v1::Event::Goal { goal } => SessionEvent::Goal(goal.map(self::goal)),
         v1::Event::Usage { model, context_used, context_size, total, counted } => {
             SessionEvent::Usage(UsageUpdate {
                 model,
@@ -100,6 +101,19 @@ pub(super) fn event(event: v1::Event) -> Result<SessionEvent, String> {
             },
         },
     })
+}
+
+fn goal(goal: v1::Goal) -> Goal {
+    Goal {
+        id: goal.id,
+        objective: goal.objective,
+        status: goal.status.into(),
+        reason: goal.reason,
+        token_budget: goal.token_budget,
+        tokens_used: goal.tokens_used,
+        seconds_used: goal.seconds_used,
+        metered: goal.metered,
+    }
 }
 
 fn task(task: v1::Task) -> Task {

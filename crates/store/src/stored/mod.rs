@@ -72,7 +72,7 @@ mod tests {
                 "results_left_out" => 5,
                 "prefix" | "briefing" => 7,
                 "answer" => 6,
-                "tasks" => 8,
+                "tasks" | "goal" => 8,
                 _ => 1,
             };
             assert_eq!(row.format, format, "{}", row.kind);

@@ -2,7 +2,7 @@
 
 use super::v1;
 use agent::{
-    Briefing, Compaction, CompactionStep, Content, FileChange, Item, ModelResponse, Prefix, Reasoning,
+    Briefing, Compaction, CompactionStep, Content, FileChange, Goal, Item, ModelResponse, Prefix, Reasoning,
     Rewound, SessionEvent, Snapshot, Task, Text, ToolCallRequest, ToolCallUpdate, ToolContent, ToolResult,
     ToolSpec, TurnEnd, Usage, Written, read_arguments,
 };
@@ -33,6 +33,7 @@ pub(super) fn event(event: SessionEvent) -> Option<v1::Event> {
                 .collect(),
         },
         SessionEvent::Tasks(tasks) => v1::Event::Tasks { tasks: tasks.into_iter().map(task).collect() },
+        SessionEvent::Goal(goal) => v1::Event::Goal { goal: goal.map(self::goal) },
         SessionEvent::Usage(usage) => v1::Event::Usage {
             model: usage.model,
             context_used: usage.context_used,
@@ -82,6 +83,19 @@ pub(super) fn event(event: SessionEvent) -> Option<v1::Event> {
         | SessionEvent::Commands(_)
         | SessionEvent::Swarm(_) => return None,
     })
+}
+
+fn goal(goal: Goal) -> v1::Goal {
+    v1::Goal {
+        id: goal.id,
+        objective: goal.objective,
+        status: goal.status.into(),
+        reason: goal.reason,
+        token_budget: goal.token_budget,
+        tokens_used: goal.tokens_used,
+        seconds_used: goal.seconds_used,
+        metered: goal.metered,
+    }
 }
 
 fn task(task: Task) -> v1::Task {

@@ -44,6 +44,11 @@ pub(super) enum Event {
     Tasks {
         tasks: Vec<Task>,
     },
+    /// Format 8.
+    Goal {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        goal: Option<Goal>,
+    },
     Usage {
         model: String,
         context_used: u64,
@@ -168,7 +173,7 @@ impl Event {
             Self::ResultsLeftOut { .. } => 5,
             Self::Prefix { .. } | Self::Briefing { .. } => 7,
             Self::Answer { .. } => 6,
-            Self::Tasks { .. } => 8,
+            Self::Tasks { .. } | Self::Goal { .. } => 8,
             _ => 1,
         }
     }
@@ -184,6 +189,7 @@ impl Event {
             Self::PermissionResolved { .. } => "permission_resolved",
             Self::Plan { .. } => "plan",
             Self::Tasks { .. } => "tasks",
+            Self::Goal { .. } => "goal",
             Self::Usage { .. } => "usage",
             Self::ModeChanged { .. } => "mode_changed",
             Self::PermissionModeChanged { .. } => "permission_mode_changed",
@@ -328,6 +334,21 @@ pub(super) struct PlanEntry {
     pub(super) status: PlanStatus,
 }
 
+/// Format 8: a goal.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Goal {
+    pub(super) id: String,
+    pub(super) objective: String,
+    pub(super) status: GoalStatus,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) reason: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) token_budget: Option<u64>,
+    pub(super) tokens_used: u64,
+    pub(super) seconds_used: u64,
+    pub(super) metered: u64,
+}
+
 /// Format 8: a task of the list.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Task {
@@ -402,6 +423,7 @@ words! {
     PlanPriority { High, Medium, Low }
     PlanStatus { Pending, InProgress, Completed }
     TaskStatus { Pending, InProgress, Completed, Cancelled, Failed }
+    GoalStatus { Active, Paused, Interrupted, Blocked, BudgetLimited, Complete }
     StopReason { EndTurn, MaxTokens, MaxTurnRequests, Refusal, Cancelled }
     ToolKind { Read, Edit, Delete, Move, Search, Execute, Think, Fetch, SwitchMode, Other }
     ToolStatus { Pending, InProgress, Completed, Failed, Cancelled, Interrupted }

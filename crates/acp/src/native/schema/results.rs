@@ -2,7 +2,7 @@
 
 #![expect(dead_code, reason = "these are for their schemas; answers come from behind a seam")]
 
-use crate::native::work::TaskEntry;
+use crate::native::work::{GoalState, TaskEntry};
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -264,6 +264,12 @@ struct Checkpoint {
     turn: u64,
     prompt: String,
     files: Vec<String>,
+}
+
+#[derive(JsonSchema)]
+pub(super) struct GoalResult {
+    /// Null if there is none.
+    goal: Option<GoalState>,
 }
 
 #[derive(JsonSchema)]

@@ -35,6 +35,7 @@ fn describes_every_tool() {
         ("bash", json!({"command": "ls"}), "Run ls", ToolKind::Execute, Effect::Executes),
         ("shell", json!({"action": "stop", "id": "sh_1"}), "Stop sh_1", ToolKind::Execute, Effect::Executes),
         ("update_plan", json!({"plan": []}), "Change the plan", ToolKind::Think, Effect::Session),
+        ("update_goal", json!({"status": "complete"}), "Complete the goal", ToolKind::Think, Effect::Session),
         ("shell_start", json!({"command": "ls"}), "Run ls", ToolKind::Execute, Effect::Executes),
         (
             "shell_write",
@@ -55,6 +56,8 @@ fn describes_every_tool() {
         ("task_update", json!({"id": "x"}), "Change a task of the plan", ToolKind::Think, Effect::Session),
         ("task_list", json!({}), "Show the plan", ToolKind::Think, Effect::Reads),
         ("task_get", json!({"id": "x"}), "Show a task of the plan", ToolKind::Think, Effect::Reads),
+        ("create_goal", json!({"objective": "x"}), "Set a goal: x", ToolKind::Think, Effect::Session),
+        ("get_goal", json!({}), "Show the goal", ToolKind::Think, Effect::Reads),
     ];
     assert_eq!(tools.len(), expected.len());
     for (tool, (name, arguments, title, kind, effect)) in tools.iter().zip(expected) {
@@ -74,7 +77,7 @@ fn describes_every_tool() {
 
 /// The listed tools are part of every request of every session.
 #[test]
-fn at_most_twelve_tools_are_listed_and_they_are_short() {
+fn at_most_thirteen_tools_are_listed_and_they_are_short() {
     let sent = |spec: &crate::ToolSpec| json!({"name": spec.name, "description": spec.description, "parameters": spec.parameters});
     let bytes =
         |specs: &[crate::ToolSpec]| json!(specs.iter().map(sent).collect::<Vec<_>>()).to_string().len();
@@ -91,6 +94,7 @@ fn at_most_twelve_tools_are_listed_and_they_are_short() {
         "bash",
         "shell",
         "update_plan",
+        "update_goal",
         "ask_user",
     ];
     // `execute_lua`, from its own crate, and one tool for MCP servers come on top.
@@ -126,6 +130,8 @@ fn the_names_of_the_contract_can_be_called() {
         "task_update",
         "task_list",
         "task_get",
+        "create_goal",
+        "get_goal",
         "ask_choice",
         "shell_start",
         "shell_write",
