@@ -56,6 +56,7 @@ pub use event::mode::{Mode, PermissionMode, UnknownMode};
 pub use event::permission::PermissionOutcome;
 pub use event::plan::{PlanEntry, PlanPriority, PlanStatus};
 pub use event::prefix::{Briefing, Prefix};
+pub use event::shell::{ShellEnding, ShellUpdate};
 pub use event::slash_command::SlashCommand;
 pub use event::specs::{ToolSpec, ToolSpecs};
 pub use event::swarm::{

@@ -215,6 +215,12 @@ pub(crate) const COMMAND_PENDING_BYTES: usize = 4 * 1024 * 1024;
 pub(crate) const TIMEOUT_IN_MILLISECONDS: u64 = 10_000;
 /// Background commands that one session runs at a time.
 pub(crate) const SHELLS: usize = 8;
+/// Background commands that one process keeps running for closed sessions, and may start for that.
+pub(crate) const SHELLS_KEPT: usize = 8;
+/// Lines of that output that a slash command shows; see [`SHELL_SHOWN_BYTES`].
+pub(crate) const SHELL_SHOWN_LINES: usize = 40;
+/// Bytes of a background command's last output that the user can look at.
+pub(crate) const SHELL_SHOWN_BYTES: usize = 16 * 1024;
 /// Finished background commands whose output a session keeps.
 pub(crate) const SHELLS_ENDED: usize = 16;
 /// Bytes of a background command's unread output that are kept; the newest bytes win.

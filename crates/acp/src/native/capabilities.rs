@@ -19,6 +19,7 @@ pub(crate) fn capabilities() -> Value {
         "permissionModes",
         "tasks",
         "goals",
+        "shells",
     ];
     let mut all = Map::from_iter([("protocolVersion".to_owned(), json!(VERSION))]);
     all.extend(names.map(|name| (name.to_owned(), Value::Bool(true))));

@@ -4,6 +4,7 @@
 use super::schema::{IntegrationOperation, McpOperation};
 use super::{
     Prefix,
+    shells::ShellEntry,
     work::{GoalState, TaskEntry},
 };
 use agent::{SessionId, TurnId};
@@ -111,6 +112,8 @@ pub(crate) enum Event {
     TasksUpdated { tasks: Vec<TaskEntry> },
     /// The goal was set, changed or removed (null).
     GoalUpdated { goal: Option<GoalState> },
+    /// A background command started or ended.
+    ShellUpdated { shell: ShellEntry },
     /// A message for the user that is not part of the conversation.
     StatusUpdated { message: String },
     /// A turn failed.
@@ -439,6 +442,7 @@ impl Event {
             Self::Mcp(_) => "mcp_event",
             Self::TasksUpdated { .. } => "tasks_updated",
             Self::GoalUpdated { .. } => "goal_updated",
+            Self::ShellUpdated { .. } => "shell_updated",
             Self::StatusUpdated { .. } => "status_updated",
             Self::Error { .. } => "error",
         }

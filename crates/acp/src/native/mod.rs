@@ -25,6 +25,7 @@ mod schema;
 mod services;
 mod sessions;
 mod settings_keys;
+mod shells;
 mod tree;
 mod trust;
 mod work;

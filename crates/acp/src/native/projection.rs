@@ -7,6 +7,7 @@ use super::{
     },
     frame::{Frame, StateKind, Step},
     settings_keys::runtime_state,
+    shells::shell_entry,
     tree,
     work::{goal_state, task_entries},
 };
@@ -182,6 +183,7 @@ impl Projection {
             SessionEvent::Goal(goal) => {
                 self.single(Event::GoalUpdated { goal: goal.as_ref().map(goal_state) })
             }
+            SessionEvent::Shell(shell) => self.single(Event::ShellUpdated { shell: shell_entry(shell) }),
             SessionEvent::Swarm(event) => self.swarm(event),
             SessionEvent::TurnEnded { end, .. } => self.ended(end),
             SessionEvent::MessageDelta { .. }

@@ -11,6 +11,7 @@ use super::{
     services::RequestContext,
     sessions::{open_session, stored_session},
     settings_keys::runtime_state,
+    shells,
     trust::TrustRequest,
     work,
 };
@@ -99,6 +100,11 @@ async fn handle<W: Wire>(method: &str, params: Value, connection: &Connection<W>
             known();
             let unknown = || Err(errors::method_not_found(method));
             work::serve(name, &Fields::of(params)?, connection).await.unwrap_or_else(unknown)
+        }
+        "shells/list" | "shells/stop" | "shells/output" if own => {
+            known();
+            let unknown = || Err(errors::method_not_found(method));
+            shells::serve(name, &Fields::of(params)?, connection).await.unwrap_or_else(unknown)
         }
         "doctor" if own => {
             known();

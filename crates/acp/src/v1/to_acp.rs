@@ -8,8 +8,8 @@ use crate::{
 };
 use agent::{
     Compaction, CompactionStep, Content, Diff, LiveOutput, Location, MessageId, ModelInfo, ModelResponse,
-    PlanEntry, PlanPriority, PlanStatus, SessionEvent, Severity, SlashCommand, StopReason, ToolCallId,
-    ToolCallUpdate, ToolContent, ToolKind, ToolStatus, UsageUpdate,
+    PlanEntry, PlanPriority, PlanStatus, SessionEvent, Severity, ShellUpdate, SlashCommand, StopReason,
+    ToolCallId, ToolCallUpdate, ToolContent, ToolKind, ToolStatus, UsageUpdate,
 };
 use agent_client_protocol::v1::schema as acp;
 use std::collections::HashMap;
@@ -125,6 +125,7 @@ impl Projection {
                 self.notice(*severity, title, description.as_deref()).into_iter().collect()
             }
             SessionEvent::Commands(commands) => vec![available_commands(commands)],
+            SessionEvent::Shell(shell) => shell_ended(shell).into_iter().collect(),
             SessionEvent::Compaction(compaction) => self.compaction(compaction).into_iter().collect(),
             SessionEvent::TurnStarted { .. }
             | SessionEvent::UserMessage { .. }
@@ -422,6 +423,17 @@ pub(crate) fn locations(locations: &[Location]) -> Vec<acp::ToolCallLocation> {
             acp::ToolCallLocation::new(location.path.as_std()).line(line)
         })
         .collect()
+}
+
+/// Returns the update of the call that started a background command, once the command has ended. A
+/// terminal of the client shows that itself.
+fn shell_ended(shell: &ShellUpdate) -> Option<Update> {
+    if shell.end.is_none() || shell.in_terminal {
+        return None;
+    }
+    let fields = acp::ToolCallUpdateFields::new().content(vec![shell.message().into()]);
+    let update = acp::ToolCallUpdate::new(shell.call.as_str().to_owned(), fields);
+    Some(Update::urgent(acp::SessionUpdate::ToolCallUpdate(update)))
 }
 
 fn new_call(update: &ToolCallUpdate, content: Option<Vec<acp::ToolCallContent>>) -> acp::ToolCall {

@@ -5,8 +5,8 @@ use super::{patch, settings::config_options};
 use crate::connection::{self, ChunkKind, StreamedMessages, auth::AuthState, settings::Settings, unpriced};
 use agent::{
     Compaction, CompactionStep, Content, LiveOutput, Location, MessageId, ModelInfo, ModelResponse,
-    PlanEntry, PlanPriority, PlanStatus, SessionEvent, Severity, SlashCommand, StopReason, ToolCallId,
-    ToolCallUpdate, ToolContent, ToolKind, ToolStatus, TurnEnd, Usage,
+    PlanEntry, PlanPriority, PlanStatus, SessionEvent, Severity, ShellUpdate, SlashCommand, StopReason,
+    ToolCallId, ToolCallUpdate, ToolContent, ToolKind, ToolStatus, TurnEnd, Usage,
 };
 use agent_client_protocol::{Error, ErrorCode};
 use agent_client_protocol_schema::v2 as acp;
@@ -148,6 +148,7 @@ impl Projection {
                 vec![Update::urgent(acp::SessionUpdate::AvailableCommandsUpdate(commands))]
             }
             SessionEvent::Compaction(Compaction { id, step }) => vec![compaction(id.as_str(), step)],
+            SessionEvent::Shell(shell) => shell_ended(shell).into_iter().collect(),
             SessionEvent::TurnStarted { .. }
             | SessionEvent::TurnEnded { .. }
             | SessionEvent::PermissionRequested { .. }
@@ -369,6 +370,17 @@ impl connection::Projection<acp::SessionUpdate> for Projection {
     fn set_settings(&mut self, settings: Settings) {
         self.settings = Some(settings);
     }
+}
+
+/// Returns the update of the call that started a background command, once the command has ended. A
+/// terminal of the client shows that itself.
+fn shell_ended(shell: &ShellUpdate) -> Option<Update> {
+    if shell.end.is_none() || shell.in_terminal {
+        return None;
+    }
+    let update =
+        acp::ToolCallUpdate::new(shell.call.as_str().to_owned()).content(vec![text(&shell.message())]);
+    Some(Update::urgent(acp::SessionUpdate::ToolCallUpdate(update)))
 }
 
 /// Converts the available slash commands.

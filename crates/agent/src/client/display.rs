@@ -60,6 +60,7 @@ impl Cleaner {
             SessionEvent::Goal(Some(goal)) => {
                 [Some(&mut goal.objective), goal.reason.as_mut()].into_iter().flatten().for_each(clean);
             }
+            SessionEvent::Shell(shell) => clean(&mut shell.command),
             SessionEvent::TitleChanged(title) => clean(title),
             SessionEvent::Commands(commands) => {
                 for command in commands {

@@ -16,6 +16,7 @@ pub(crate) mod mode;
 pub(crate) mod permission;
 pub(crate) mod plan;
 pub(crate) mod prefix;
+pub(crate) mod shell;
 pub(crate) mod slash_command;
 pub(crate) mod specs;
 pub(crate) mod swarm;
@@ -25,8 +26,8 @@ pub(crate) mod usage;
 
 use crate::{
     Briefing, Compaction, Content, Effort, FileChange, Goal, Item, MessageId, Mode, PermissionMode,
-    PlanEntry, Prefix, Rewound, SlashCommand, Snapshot, SwarmEvent, Task, Text, ToolCallId, ToolCallRequest,
-    ToolCallUpdate, TurnId, Usage,
+    PlanEntry, Prefix, Rewound, ShellUpdate, SlashCommand, Snapshot, SwarmEvent, Task, Text, ToolCallId,
+    ToolCallRequest, ToolCallUpdate, TurnId, Usage,
 };
 
 /// An event of a session.
@@ -116,6 +117,8 @@ pub enum SessionEvent {
     Phase(Phase),
     /// The available slash commands changed; the value is all of them. Live only.
     Commands(Vec<SlashCommand>),
+    /// A background command started or ended. Live only.
+    Shell(ShellUpdate),
     /// The state of the subagents changed. Live only.
     Swarm(SwarmEvent),
     /// A tool changed a file. Stored together with the end of its call.
@@ -148,6 +151,7 @@ impl SessionEvent {
             | Self::Notice { .. }
             | Self::Phase(_)
             | Self::Commands(_)
+            | Self::Shell(_)
             | Self::Swarm(_) => false,
             // Progress of a running call is for subscribers only; its creation, start and end are
             // stored.

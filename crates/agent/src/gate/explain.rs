@@ -53,8 +53,13 @@ async fn asked(system: &dyn System, cwd: &AbsPath, what: &str, write: bool) -> Q
             }
         }
     } else {
-        let access =
-            Access::Execute { command: what.to_owned(), cwd: cwd.clone(), unconfined: false, reason: None };
+        let access = Access::Execute {
+            command: what.to_owned(),
+            cwd: cwd.clone(),
+            unconfined: false,
+            reason: None,
+            keeps: false,
+        };
         Question { tool: "bash", effect: Effect::Executes, accesses: vec![access] }
     }
 }

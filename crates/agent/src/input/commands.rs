@@ -44,6 +44,11 @@ pub fn commands() -> &'static [SlashCommand] {
             "Set a goal and work on it until it is reached; show it, pause, resume or clear it",
             "text [--budget 200k], pause, resume or clear",
         ),
+        hinted(
+            "shells",
+            "List the background commands, show the output of one, or stop it",
+            "show ID, stop ID or stop all",
+        ),
         hinted("tasks", "List the tasks, or remove all of them", "clear"),
         hinted("steer", "Send a message to the running turn, before its next request to the model", "text"),
         command("help", "List the commands"),
@@ -64,6 +69,9 @@ pub(crate) enum Action {
     Compact(Option<String>),
     Context,
     Goal(GoalCommand),
+    ListShells,
+    ShowShell(String),
+    StopShell(String),
     ListTasks,
     ClearTasks,
     Help,
@@ -110,6 +118,14 @@ pub(crate) fn parse(prompt: &str) -> Option<Action> {
     }
     if let Some(("goal", arguments)) = named(prompt) {
         return Some(Action::Goal(goal_command(arguments)));
+    }
+    if let Some(("shells", arguments)) = named(prompt) {
+        return match arguments.split_whitespace().collect::<Vec<_>>().as_slice() {
+            [] => Some(Action::ListShells),
+            ["show", id] => Some(Action::ShowShell((*id).to_owned())),
+            ["stop", id] => Some(Action::StopShell((*id).to_owned())),
+            _ => None,
+        };
     }
     let mut words = prompt.trim().strip_prefix('/')?.split_whitespace();
     let name = words.next()?;
@@ -233,6 +249,10 @@ mod tests {
             ("/tasks clear", Some(Action::ClearTasks)),
             ("/tasks-clear", Some(Action::ClearTasks)),
             ("/tasks please", None),
+            ("/shells", Some(Action::ListShells)),
+            ("/shells show sh_1", Some(Action::ShowShell("sh_1".to_owned()))),
+            ("/shells stop all", Some(Action::StopShell("all".to_owned()))),
+            ("/shells stop", None),
             ("/argus please", None),
             ("/etc/hosts is what?", None),
             ("argus", None),

@@ -400,9 +400,9 @@ fn guardian_allows(policy: &Policy<'_>, subject: &Subject<'_>) -> bool {
                 && resolved.canonical.as_ref() == Some(path)
                 && subject.roots.iter().any(|root| path.starts_with(root))
         }
-        Access::Execute { cwd, unconfined, .. } => resolved.shell.as_ref().is_some_and(|shell| {
-            !unconfined && commands::obstacle(policy, subject.roots, cwd, shell).is_none()
-        }),
+        Access::Execute { unconfined, .. } => {
+            !unconfined && commands::obstacle(policy, subject.roots, resolved).is_none()
+        }
         Access::Read(_) => true,
         Access::Fetch(_) | Access::Call { .. } => false,
     })

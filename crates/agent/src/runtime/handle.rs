@@ -3,7 +3,7 @@
 use crate::{
     Client, Content, Effort, Goal, GoalChange, GoalError, MessageId, Mode, ModelError, Models,
     PermissionMode, PromptOutcome, RewindError, RewindReport, RewindTarget, RuntimeOptions, SessionEvent,
-    SessionId, SessionState, SlashCommand, StoreError, Surface, TurnError,
+    SessionId, SessionState, ShellUpdate, Shells, SlashCommand, StoreError, Surface, TurnError,
     client::watchers::Watchers,
     input::commands,
     log::Notified,
@@ -16,6 +16,7 @@ use crate::{
     settings::LiveSettings,
     sources::Sources,
     sources::server::ClientServer,
+    text::sanitise::sanitise,
 };
 use std::sync::{
     Arc,
@@ -38,6 +39,7 @@ pub struct SessionHandle {
     prompts: Arc<AtomicU64>,
     settings: Arc<LiveSettings>,
     running: Arc<Running>,
+    shells: Arc<Shells>,
 }
 
 /// A prompt sent to its session, to be awaited or cancelled.
@@ -96,6 +98,7 @@ impl SessionHandle {
             prompts: Arc::default(),
             settings: controls.settings().clone(),
             running: controls.running().clone(),
+            shells: session.shells().clone(),
         }
     }
 
@@ -259,6 +262,32 @@ impl SessionHandle {
     pub async fn set_model(&self, id: &str) -> Result<(), SessionError> {
         get_in_time(self.models.as_ref(), id).await?;
         self.change(|reply| Message::SetModel(id.to_owned(), reply)).await
+    }
+
+    /// Returns the background commands as they are now, in the order in which they were started.
+    pub fn shells(&self) -> Vec<ShellUpdate> {
+        self.shells.all()
+    }
+
+    /// Stops the background command with an id, or with `all` every one; returns those that were
+    /// stopped. Works while a turn runs.
+    ///
+    /// # Errors
+    ///
+    /// Fails with a message for the user if there is no such command.
+    pub async fn stop_shell(&self, id: &str) -> Result<Vec<ShellUpdate>, String> {
+        self.shells.stop(id).await
+    }
+
+    /// Returns a background command and the end of its output, sanitised for display. The output
+    /// stays unread for the model.
+    ///
+    /// # Errors
+    ///
+    /// Fails with a message for the user if there is no such command.
+    pub fn shell_output(&self, id: &str) -> Result<(ShellUpdate, String), String> {
+        let (shell, output) = self.shells.show(id)?;
+        Ok((shell, sanitise(&output)))
     }
 
     /// Changes the goal; returns the goal after that. A running turn applies the change before its

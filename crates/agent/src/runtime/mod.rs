@@ -20,6 +20,7 @@ use crate::{
     model::get_in_time,
     session::controls::SettingsModes,
     settings::{FixedSettings, LiveSettings, Settings},
+    shells::KeptShells,
     store::timed::TimedStore,
     text::sanitise::sanitise,
 };
@@ -39,6 +40,8 @@ pub struct Runtime {
     tool_providers: ToolProviders,
     open: Mutex<HashMap<SessionId, SessionHandle>>,
     idle: Arc<IdleSessions>,
+    /// Background commands that outlive their sessions.
+    kept_shells: Arc<KeptShells>,
     /// Held while a stored session is opened, changed or removed.
     locks: SessionLocks,
     prefixes: Arc<SharedPrefixes>,
@@ -91,6 +94,7 @@ impl Runtime {
             tool_providers,
             open: Mutex::default(),
             idle: Arc::default(),
+            kept_shells: Arc::default(),
             locks: SessionLocks::default(),
             prefixes: Arc::default(),
         })
@@ -295,6 +299,7 @@ impl Runtime {
         if let Some(handle) = self.find(id) {
             handle.close().await;
         }
+        self.kept_shells.end_of(id).await;
         self.store.delete(id).await
     }
 
@@ -422,9 +427,11 @@ impl Runtime {
     }
 
     /// Closes every open session: cancels turns, waits for them to settle, releases the leases.
+    /// Stops the background commands that outlived their sessions.
     pub async fn shutdown(&self) {
         let open: Vec<_> = self.sessions().drain().map(|(_, handle)| handle).collect();
         futures::future::join_all(open.iter().map(SessionHandle::close)).await;
+        self.kept_shells.end().await;
     }
 
     fn sessions(&self) -> MutexGuard<'_, HashMap<SessionId, SessionHandle>> {

@@ -56,7 +56,9 @@ impl Runtime {
         let controls = Controls::new(state, log.clone(), grants.clone(), settings.clone(), settings_modes);
         let gate = Gate::new(&id, surface.system, log.clone(), grants, settings, &cwd, folders);
         let toolbox = Toolbox::new(tools, sources.clone(), self.prefixes.clone());
-        let session = Session::new(id, cwd, log, gate, toolbox, SessionModels::new(models.clone()));
+        let own_models = SessionModels::new(models.clone());
+        let kept = self.kept_shells.clone();
+        let session = Session::new(id, cwd, log, gate, toolbox, own_models, kept);
         let (inbox, messages) = mpsc::unbounded_channel();
         let handle = SessionHandle::new(&session, &controls, inbox, models, watchers.clone());
         self.sessions().insert(handle.id().clone(), handle.clone());

@@ -2,7 +2,7 @@
 //! changes to the session.
 
 use crate::{
-    PromptOutcome, RewindError, SessionEvent, TurnError,
+    PromptOutcome, RewindError, SessionEvent, Severity, Shells, TurnError,
     checkpoint::rewind,
     client::watchers::Watchers,
     history::memory::IdleSessions,
@@ -48,11 +48,14 @@ impl SessionTask {
     /// Runs until the session is closed or every handle is dropped. Returns the senders of those
     /// waiting for the end.
     pub(crate) async fn run(self) -> Vec<oneshot::Sender<()>> {
-        let notifying = notify_commands(self.session.toolbox().sources().clone(), self.session.log().clone());
+        let log = self.session.log().clone();
+        let notifying = notify_commands(self.session.toolbox().sources().clone(), log.clone());
+        let watching = notify_shells(self.session.shells().clone(), log);
         tokio::select! {
             biased;
             closing = self.work() => closing,
             never = notifying => match never {},
+            never = watching => match never {},
         }
     }
 
@@ -197,6 +200,25 @@ async fn notify_commands(sources: Sources, log: SessionLog) -> Infallible {
     loop {
         sources.commands_changed().await;
         log.notify(SessionEvent::Commands(commands::all(&sources)));
+    }
+}
+
+/// Emits background commands that start and end, also between turns.
+async fn notify_shells(shells: Arc<Shells>, log: SessionLog) -> Infallible {
+    loop {
+        for shell in shells.changes().await {
+            let notice = match &shell.end {
+                Some(end) if !end.stopped => {
+                    let severity = if end.success { Severity::Info } else { Severity::Warning };
+                    let title = format!("Background command {} {}", shell.id, shell.outcome());
+                    let description = Some(shell.command.clone());
+                    Some(SessionEvent::Notice { severity, title, description })
+                }
+                _ => None,
+            };
+            log.notify(SessionEvent::Shell(shell));
+            notice.into_iter().for_each(|notice| log.notify(notice));
+        }
     }
 }
 

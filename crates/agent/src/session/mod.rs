@@ -22,6 +22,7 @@ use crate::{
     goal,
     history::{conversation::Conversation, reading::read_log},
     log::{Recording, SessionLog, recorded},
+    shells::KeptShells,
     tools,
 };
 use models::SessionModels;
@@ -48,7 +49,8 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Creates a session without events. `gate` confines it to its directories.
+    /// Creates a session without events. `gate` confines it to its directories; `kept` are the
+    /// background commands that outlive their sessions.
     pub(crate) fn new(
         id: SessionId,
         cwd: AbsPath,
@@ -56,7 +58,9 @@ impl Session {
         gate: Gate,
         toolbox: Toolbox,
         models: SessionModels,
+        kept: Arc<KeptShells>,
     ) -> Self {
+        let shells = Arc::new(Shells::of(id.clone(), kept));
         let outputs = Arc::new(Outputs::new(gate.outputs().cloned()));
         Self {
             id,
@@ -66,7 +70,7 @@ impl Session {
             gate,
             toolbox,
             models,
-            resources: SessionResources { outputs, ..SessionResources::default() },
+            resources: SessionResources { outputs, shells, ..SessionResources::default() },
             reported: HashSet::new(),
             warned: false,
         }
@@ -104,7 +108,7 @@ impl Session {
     }
 
     /// Returns the background commands.
-    pub(crate) fn shells(&self) -> &Shells {
+    pub(crate) fn shells(&self) -> &Arc<Shells> {
         &self.resources.shells
     }
 

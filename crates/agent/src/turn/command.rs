@@ -5,14 +5,17 @@ use super::{
     shorten::{SummaryContext, SummaryOutcome, can_sum_up},
 };
 use crate::{
-    Checkpoint, GoalError, ModelResponse, RewindError, SessionEvent, StopReason, Task, TurnError,
+    Checkpoint, GoalError, ModelResponse, RewindError, SessionEvent, ShellUpdate, StopReason, Task,
+    TurnError,
     checkpoint::{Timeline, restore},
     goal,
     history::{compaction::budget::ContextBudget, measure},
     input::commands::{self, Action, GoalCommand},
+    limits::{SHELL_SHOWN_BYTES, SHELL_SHOWN_LINES},
     prompt::briefing::instruction_files,
     session::Session,
     task_tree,
+    text::cut,
 };
 
 impl Turn<'_> {
@@ -61,6 +64,19 @@ impl Turn<'_> {
                     Err(error) => format!("Nothing was changed: {error}."),
                 }
             }
+            Action::ListShells => shells_text(&self.session.shells().all()),
+            Action::ShowShell(id) => match self.session.shells().show(&id) {
+                Ok((shell, output)) => {
+                    let output = cut::last_lines(&output, SHELL_SHOWN_LINES, SHELL_SHOWN_BYTES);
+                    format!("{}```\n{}\n```\n", shells_text(&[shell]), output.replace("```", "` ` `"))
+                }
+                Err(why) => why,
+            },
+            Action::StopShell(id) => match self.session.shells().stop(&id).await {
+                Ok(stopped) if stopped.is_empty() => "No background command was running.".to_owned(),
+                Ok(stopped) => shells_text(&stopped),
+                Err(why) => why,
+            },
             Action::ListTasks => tasks_text(self.session.conversation().tasks()),
             Action::ClearTasks => match self.session.conversation().tasks().len() {
                 0 => "There are no tasks.".to_owned(),
@@ -137,6 +153,18 @@ impl Turn<'_> {
         }
         Ok(text)
     }
+}
+
+/// Lists background commands for the user.
+fn shells_text(shells: &[ShellUpdate]) -> String {
+    if shells.is_empty() {
+        return "There are no background commands.".to_owned();
+    }
+    let line = |shell: &ShellUpdate| {
+        let keeps = if shell.keeps { ", keeps running" } else { "" };
+        format!("- `{}` {}{keeps}: `{}`\n", shell.id, shell.outcome(), shell.command.replace('`', "'"))
+    };
+    shells.iter().map(line).collect()
 }
 
 /// Lists the tasks for the user, in a block that keeps the tree's form.

@@ -81,6 +81,7 @@ pub(super) fn event(event: SessionEvent) -> Option<v1::Event> {
         | SessionEvent::Notice { .. }
         | SessionEvent::Phase(_)
         | SessionEvent::Commands(_)
+        | SessionEvent::Shell(_)
         | SessionEvent::Swarm(_) => return None,
     })
 }

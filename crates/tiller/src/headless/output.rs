@@ -106,6 +106,14 @@ impl<W: Write> Output<W> {
                 self.goal.clone_from(goal);
                 self.line("goal", json!({ "goal": goal.as_ref().map(goal_json) }));
             }
+            SessionEvent::Shell(shell) => {
+                let status = if shell.end.is_some() { "ended" } else { "running" };
+                let outcome = shell.outcome();
+                let line = json!({
+                    "id": shell.id, "command": shell.command, "status": status, "outcome": outcome,
+                });
+                self.line("shell", line);
+            }
             SessionEvent::Tasks(tasks) => {
                 let task = |task: &Task| {
                     json!({

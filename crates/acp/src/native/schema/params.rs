@@ -286,6 +286,14 @@ pub(super) struct Rewind {
 }
 
 #[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub(super) struct NamedShell {
+    session_id: String,
+    /// For example `sh_1`; `shells/stop` also takes `all`.
+    id: String,
+}
+
+#[derive(JsonSchema)]
 #[schemars(rename_all = "snake_case")]
 enum GoalStatus {
     Active,

@@ -2,7 +2,10 @@
 
 #![expect(dead_code, reason = "these are for their schemas; answers come from behind a seam")]
 
-use crate::native::work::{GoalState, TaskEntry};
+use crate::native::{
+    shells::ShellEntry,
+    work::{GoalState, TaskEntry},
+};
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -264,6 +267,19 @@ struct Checkpoint {
     turn: u64,
     prompt: String,
     files: Vec<String>,
+}
+
+#[derive(JsonSchema)]
+pub(super) struct Shells {
+    /// In the order in which they were started; of `shells/stop` those that it stopped.
+    shells: Vec<ShellEntry>,
+}
+
+#[derive(JsonSchema)]
+pub(super) struct ShellOutput {
+    shell: ShellEntry,
+    /// The last output, as plain text; at most 16 KiB and one line.
+    output: String,
 }
 
 #[derive(JsonSchema)]
