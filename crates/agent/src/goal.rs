@@ -232,10 +232,15 @@ mod tests {
     #[test]
     fn a_goal_counts_the_tokens_that_are_used_while_it_is_active() {
         let usage = |total| {
-            let (model, turn) = (String::new(), Usage::default());
-            let update =
-                crate::UsageUpdate { model, context_used: 0, context_size: 0, total, turn, counted: None };
-            crate::SessionEvent::Usage(update)
+            crate::SessionEvent::Usage(crate::UsageUpdate {
+                model: String::new(),
+                context_used: 0,
+                context_size: 0,
+                total,
+                subagents: Usage::default(),
+                turn: Usage::default(),
+                counted: None,
+            })
         };
         let mut goal = changed(None, set(Some(100)), used(1_000, 0, 0), true).unwrap();
         crate::apply_to_goal(&mut goal, &usage(used(1_500, 460, 10)));

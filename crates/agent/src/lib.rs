@@ -32,6 +32,7 @@ mod settings;
 mod shells;
 mod sources;
 mod store;
+mod swarm;
 mod task;
 mod text;
 mod tool;
@@ -60,8 +61,9 @@ pub use event::shell::{ShellEnding, ShellUpdate};
 pub use event::slash_command::SlashCommand;
 pub use event::specs::{ToolSpec, ToolSpecs};
 pub use event::swarm::{
-    KeptOutput, SubagentActivity, SubagentCall, SubagentEnd, SubagentProgress, SubagentRequest,
-    SubagentState, SubagentStatus, SubagentTimes, SwarmContexts, SwarmEvent, SwarmState,
+    KeptOutput, SubagentActivity, SubagentCall, SubagentEnd, SubagentPlace, SubagentProgress,
+    SubagentRequest, SubagentState, SubagentStatus, SubagentTimes, SubagentWorktree, SwarmContexts,
+    SwarmEvent, SwarmState,
 };
 pub use event::task::{Task, TaskStatus, plan_of, task_tree};
 pub use event::tool_call::{LiveOutput, ToolCallDisplay, ToolCallUpdate, ToolKind, ToolStatus};
@@ -77,7 +79,7 @@ pub use goal::{GoalChange, GoalError};
 pub use history::History;
 pub use hooks::{Hook, HookEvent, HookOrigin, Hooks};
 pub use input::commands::commands;
-pub use limits::{ANSWER_BYTES, ContextLimits, Limits, ToolLimits};
+pub use limits::{ANSWER_BYTES, ContextLimits, Limits, SUBAGENT_RESULT_CHARS, SubagentLimits, ToolLimits};
 pub use log::state::SessionState;
 pub use model::{
     AssistantMessage, Credentials, LanguageModel, Message, ModelAbilities, ModelDialect, ModelError,
@@ -114,6 +116,7 @@ pub use tool::access::Access;
 pub use tool::nested::{Callee, NestedCallError, NestedCalls};
 pub use tool::question::{AskUser, Choice, Question, QuestionOutcome};
 pub use tool::sampling::{SAMPLING, SampleRequest, Sampled};
+pub use tool::subagents::SubagentAccess;
 pub use tool::titles::{command_block, command_title, path_title};
 pub use tool::{
     AnyCall, AnyTool, Description, Effect, SessionResources, Tool, ToolCallContext, ToolContext, ToolError,

@@ -19,6 +19,8 @@ pub struct Limits {
     pub tools: ToolLimits,
     /// The thresholds at which a conversation that outgrows its model's context is shortened.
     pub context: ContextLimits,
+    /// Limits of subagents.
+    pub subagents: SubagentLimits,
 }
 
 impl Default for Limits {
@@ -31,7 +33,29 @@ impl Default for Limits {
             permission_wait: Duration::from_secs(60 * 60),
             tools: ToolLimits::default(),
             context: ContextLimits::default(),
+            subagents: SubagentLimits::default(),
         }
+    }
+}
+
+/// Limits of subagents.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SubagentLimits {
+    /// Subagents of this process that run at a time; 0 means no limit (`agent.subagent_concurrency`).
+    pub concurrency: usize,
+    /// Levels of agents, including the session itself (`agent.subagent_max_depth`).
+    pub depth: u32,
+    /// How long a running subagent may show no activity before it is stopped; zero means for ever
+    /// (`agent.subagent_idle_timeout`).
+    pub idle: Duration,
+    /// How often a subagent is tried in all when its model fails for a passing reason
+    /// (`agent.subagent_attempts`).
+    pub attempts: u32,
+}
+
+impl Default for SubagentLimits {
+    fn default() -> Self {
+        Self { concurrency: 10, depth: 3, idle: Duration::from_secs(900), attempts: 2 }
     }
 }
 
@@ -376,3 +400,32 @@ pub(crate) const AHEAD_BYTES: usize = 6 * 1024;
 pub(crate) const AHEAD_SEARCHED: usize = 400;
 /// The largest file that is searched, in bytes.
 pub(crate) const AHEAD_SEARCHED_BYTES: u64 = 32 * 1024;
+/// Characters of a subagent's answer that the agent which requested it receives; a longer answer is
+/// cut, and stored in a file.
+pub const SUBAGENT_RESULT_CHARS: usize = 4_000;
+/// Characters of a subagent's last message in the tree.
+pub(crate) const SUBAGENT_PREVIEW_CHARS: usize = 200;
+/// Subagents that one session has in all, at every level.
+pub(crate) const SUBAGENTS: usize = 1_000;
+/// Subagents that one call requests.
+pub(crate) const SUBAGENTS_AT_ONCE: usize = 100;
+/// Characters of a subagent's id.
+pub(crate) const SUBAGENT_ID_CHARS: usize = 64;
+/// The shortest interval between two snapshots of the subagents: 4 a second.
+pub(crate) const SWARM_EVERY: Duration = Duration::from_millis(250);
+/// How long a cancelled subagent may take to end before it is left to itself.
+pub(crate) const SUBAGENT_END_WAIT: Duration = Duration::from_secs(10);
+/// The longest delay before a retry of a subagent, without jitter.
+pub(crate) const SUBAGENT_RETRY_MAX: Duration = Duration::from_secs(30);
+/// Calls of a subagent that are compared to detect that it is stuck.
+pub(crate) const STUCK_WINDOW: usize = 8;
+/// Equal calls among those that mean that it is stuck.
+pub(crate) const STUCK_EQUAL: usize = 3;
+/// Consecutive calls of one tool that mean the same.
+pub(crate) const STUCK_SAME_TOOL: usize = 10;
+/// Rounds after a warning in which it is not repeated.
+pub(crate) const STUCK_COOLDOWN: u32 = 2;
+/// Bytes of a git command's output that are read for a subagent's worktree.
+pub(crate) const GIT_OUTPUT_BYTES: usize = 64 * 1024;
+/// Timeout of a git command for a subagent's worktree; a checkout may be large.
+pub(crate) const GIT_WAIT: Duration = Duration::from_secs(300);

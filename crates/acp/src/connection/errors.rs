@@ -92,6 +92,9 @@ pub(crate) fn session(error: &SessionError) -> Error {
         SessionError::OtherFolder { actual, .. } => {
             invalid_params(error.to_string()).data(json!({ "cwd": actual.as_str() }))
         }
+        SessionError::Subagent { root, .. } => {
+            invalid_params(error.to_string()).data(json!({ "sessionId": root.as_str() }))
+        }
         SessionError::Settings(_) => internal(error.to_string(), "settings"),
         SessionError::Closed => internal(error.to_string(), "closed"),
     }

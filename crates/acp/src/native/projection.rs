@@ -129,9 +129,9 @@ impl Projection {
             },
             SessionEvent::Usage(usage) => self.single(Event::UsageUpdated {
                 model: usage.model.clone(),
-                tokens_in: usage.total.input,
-                tokens_out: usage.total.output,
-                cost: usage.total.cost.map(Cost::dollars),
+                tokens_in: usage.sum().input,
+                tokens_out: usage.sum().output,
+                cost: usage.sum().cost.map(Cost::dollars),
                 max_context: known(usage.context_size),
             }),
             SessionEvent::ModeChanged(mode) => {
@@ -190,6 +190,7 @@ impl Projection {
             | SessionEvent::ThoughtDelta { .. }
             | SessionEvent::PermissionRequested { .. }
             | SessionEvent::Plan(_)
+            | SessionEvent::Subagent(_)
             | SessionEvent::TitleChanged(_)
             | SessionEvent::Commands(_)
             | SessionEvent::FileChanged(_)

@@ -282,14 +282,15 @@ async fn usage<W: Wire>(fields: &Fields, connection: &Connection<W>) -> Result<V
             "unpricedTokens": 0, "contextUsed": 0, "maxContext": null,
         }));
     };
+    let total = usage.sum();
     Ok(json!({
         "model": usage.model,
-        "tokensIn": usage.total.input,
-        "tokensOut": usage.total.output,
-        "cacheRead": usage.total.cache_read,
-        "cacheWrite": usage.total.cache_write,
-        "cost": usage.total.cost.map(Cost::dollars),
-        "unpricedTokens": usage.total.unpriced,
+        "tokensIn": total.input,
+        "tokensOut": total.output,
+        "cacheRead": total.cache_read,
+        "cacheWrite": total.cache_write,
+        "cost": total.cost.map(Cost::dollars),
+        "unpricedTokens": total.unpriced,
         "contextUsed": usage.context_used,
         "maxContext": known(usage.context_size),
     }))

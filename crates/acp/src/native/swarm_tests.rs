@@ -3,15 +3,15 @@
 use super::*;
 use crate::native::schema::sorted;
 use agent::{
-    KeptOutput, SubagentActivity, SubagentProgress, SubagentRequest, SubagentState, SubagentStatus,
-    SubagentTimes, SwarmState,
+    KeptOutput, SubagentActivity, SubagentPlace, SubagentProgress, SubagentRequest, SubagentState,
+    SubagentStatus, SubagentTimes, SwarmState, Usage,
 };
 use serde_json::Value;
 
 fn agent(id: &str, parent: Option<&str>, status: SubagentStatus, active: i64) -> SubagentState {
     SubagentState {
         id: id.to_owned(),
-        parent: parent.map(str::to_owned),
+        place: SubagentPlace { parent: parent.map(str::to_owned), ..SubagentPlace::default() },
         request: SubagentRequest {
             kind: "explore".to_owned(),
             task: format!("Look at {id}"),
@@ -22,8 +22,7 @@ fn agent(id: &str, parent: Option<&str>, status: SubagentStatus, active: i64) ->
         times: SubagentTimes { started_at: Some(1_000), ended_at: None, active_at: Some(active) },
         activity: SubagentActivity {
             tool_calls: 3,
-            tokens_in: 10,
-            tokens_out: 2,
+            usage: Usage { input: 10, output: 2, ..Usage::default() },
             ..SubagentActivity::default()
         },
         ..SubagentState::default()
@@ -95,8 +94,7 @@ fn a_swarm_state_becomes_a_tree_and_a_dashboard() {
         agent("again", None, Retrying, 1_500),
         bad,
     ];
-    let state =
-        SwarmState { at: 61_000, model: "m".to_owned(), agents, cost: Some(0.5), ..SwarmState::default() };
+    let state = SwarmState { at: 61_000, model: "m".to_owned(), agents, ..SwarmState::default() };
     let events = native_events(SwarmEvent::State(state));
     let tree = &events[0]["tree"];
     let ids: Vec<_> = tree.as_array().unwrap().iter().map(|node| node["id"].as_str().unwrap()).collect();
@@ -126,7 +124,7 @@ fn a_swarm_state_becomes_a_tree_and_a_dashboard() {
         ("totalRetries", json!(2)),
         ("tokensIn", json!(60)),
         ("totalTools", json!(18)),
-        ("avgCost", json!(0.5)),
+        ("cost", json!(null)),
         ("elapsed", json!(60.0)),
         ("rate", json!(1.0)),
         ("eta", json!(240.0)),

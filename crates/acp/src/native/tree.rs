@@ -2,7 +2,7 @@
 
 use super::event::{Node, OfType, Stats, Summary};
 use crate::limits::{SWARM_STALE, TREE_SIBLINGS};
-use agent::{SubagentState, SubagentStatus, SwarmState};
+use agent::{Cost, SubagentState, SubagentStatus, SwarmState};
 use std::collections::BTreeMap;
 
 /// Returns the tree of all subagents at time `at`, in milliseconds since the Unix epoch.
@@ -14,7 +14,7 @@ pub(crate) fn tree(agents: &[SubagentState], at: i64) -> Vec<Node> {
 /// parent is not in `agents`.
 pub(crate) fn subtree(agents: &[SubagentState], parent: Option<&str>, at: i64) -> Vec<Node> {
     let known = |id: &str| agents.iter().any(|agent| agent.id == id);
-    let is_child = |agent: &&SubagentState| match (parent, agent.parent.as_deref()) {
+    let is_child = |agent: &&SubagentState| match (parent, agent.place.parent.as_deref()) {
         (Some(parent), own) => own == Some(parent),
         (None, own) => own.is_none_or(|own| !known(own)),
     };
@@ -39,8 +39,8 @@ pub(crate) fn stats_of(agent: &SubagentState, at: i64) -> Stats {
         status: agent.progress.status.id().to_owned(),
         mode: agent.request.mode.clone(),
         tool_calls: agent.activity.tool_calls,
-        tokens_in: agent.activity.tokens_in,
-        tokens_out: agent.activity.tokens_out,
+        tokens_in: agent.activity.usage.input,
+        tokens_out: agent.activity.usage.output,
         elapsed: round(elapsed(agent, at), 1000.0),
         start_time: agent.times.started_at.map(seconds),
         end_time: agent.times.ended_at.map(seconds),
@@ -50,8 +50,8 @@ pub(crate) fn stats_of(agent: &SubagentState, at: i64) -> Stats {
         group: agent.request.group.clone(),
         depends_on: agent.request.depends_on.clone(),
         error: agent.progress.error.clone(),
-        parent_id: agent.parent.clone(),
-        depth: agent.depth,
+        parent_id: agent.place.parent.clone(),
+        depth: agent.place.depth,
         retries: agent.progress.retries,
         queue_reason: agent.progress.queue_reason.clone(),
         last_tool: agent.activity.last_tool.clone(),
@@ -72,6 +72,8 @@ pub(crate) fn stats(swarm: &SwarmState) -> BTreeMap<String, Stats> {
 pub(crate) fn summary(swarm: &SwarmState) -> Summary {
     use SubagentStatus::{Cancelled, Done, Failed, Queued, QueuedGlobal, Retrying, Running, Waiting};
     let agents = &swarm.agents;
+    let usage = swarm.usage();
+    let cost = usage.cost.map(Cost::dollars);
     let count = |those: &[SubagentStatus]| {
         agents.iter().filter(|agent| those.contains(&agent.progress.status)).count()
     };
@@ -99,17 +101,17 @@ pub(crate) fn summary(swarm: &SwarmState) -> Summary {
             .filter(|agent| agent.progress.status == Done && agent.progress.retries > 0)
             .count(),
         total_retries: agents.iter().map(|agent| u64::from(agent.progress.retries)).sum(),
-        tokens_in: agents.iter().map(|agent| agent.activity.tokens_in).sum(),
-        tokens_out: agents.iter().map(|agent| agent.activity.tokens_out).sum(),
+        tokens_in: usage.input,
+        tokens_out: usage.output,
         context_tokens: swarm.contexts.tokens,
         max_context_percent: swarm.contexts.max_percent,
-        cache_read_tokens: swarm.cache_read,
-        cache_write_tokens: swarm.cache_write,
+        cache_read_tokens: usage.cache_read,
+        cache_write_tokens: usage.cache_write,
         prune_count: swarm.contexts.prunes,
         compaction_count: swarm.contexts.compactions,
         total_tools: agents.iter().map(|agent| agent.activity.tool_calls).sum(),
-        cost: swarm.cost,
-        avg_cost: swarm.cost.filter(|_| done > 0).map(|cost| cost / number(done)),
+        cost,
+        avg_cost: cost.filter(|_| done > 0).map(|cost| cost / number(done)),
         elapsed: round(elapsed, 10.0),
         rate: round(rate, 10.0),
         eta: if left == 0 {
@@ -133,11 +135,13 @@ fn by_type(agents: &[SubagentState]) -> BTreeMap<String, OfType> {
         match agent.progress.status {
             SubagentStatus::Done => of.done += 1,
             SubagentStatus::Running | SubagentStatus::Retrying => of.running += 1,
-            SubagentStatus::Failed | SubagentStatus::Cancelled => of.failed += 1,
+            SubagentStatus::Failed | SubagentStatus::Cancelled | SubagentStatus::Interrupted => {
+                of.failed += 1
+            }
             SubagentStatus::Waiting | SubagentStatus::Queued | SubagentStatus::QueuedGlobal => of.queued += 1,
         }
-        of.tokens_in += agent.activity.tokens_in;
-        of.tokens_out += agent.activity.tokens_out;
+        of.tokens_in += agent.activity.usage.input;
+        of.tokens_out += agent.activity.usage.output;
     }
     types
 }

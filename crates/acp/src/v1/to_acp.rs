@@ -137,6 +137,7 @@ impl Projection {
             | SessionEvent::EffortChanged(_)
             | SessionEvent::Phase(_)
             | SessionEvent::Swarm(_)
+            | SessionEvent::Subagent(_)
             | SessionEvent::FileChanged(_)
             | SessionEvent::ResultsLeftOut(_)
             | SessionEvent::Prefix(_)
@@ -512,8 +513,8 @@ fn plan(entries: &[PlanEntry]) -> acp::Plan {
 
 fn usage(usage: &UsageUpdate) -> acp::SessionUpdate {
     let shown = acp::UsageUpdate::new(usage.context_used, usage.context_size)
-        .cost(usage.total.cost.map(|cost| acp::Cost::new(cost.dollars(), unpriced::CURRENCY)))
-        .meta(unpriced::unpriced_meta(usage.total));
+        .cost(usage.sum().cost.map(|cost| acp::Cost::new(cost.dollars(), unpriced::CURRENCY)))
+        .meta(unpriced::unpriced_meta(usage.sum()));
     acp::SessionUpdate::UsageUpdate(shown)
 }
 

@@ -199,6 +199,7 @@ fn diffs_plans_usage_and_titles() {
         total: Usage::default(),
         turn: Usage::default(),
         counted: None,
+        subagents: Usage::default(),
     };
     check(
         &mut live,

@@ -122,8 +122,8 @@ impl Projection {
             SessionEvent::Usage(used) => {
                 self.used = used.turn;
                 let usage = acp::UsageUpdate::new(used.context_used, used.context_size)
-                    .cost(used.total.cost.map(|cost| acp::Cost::new(cost.dollars(), unpriced::CURRENCY)))
-                    .meta(unpriced::unpriced_meta(used.total));
+                    .cost(used.sum().cost.map(|cost| acp::Cost::new(cost.dollars(), unpriced::CURRENCY)))
+                    .meta(unpriced::unpriced_meta(used.sum()));
                 vec![Update::urgent(acp::SessionUpdate::UsageUpdate(usage))]
             }
             SessionEvent::TitleChanged(title) => {
@@ -155,6 +155,7 @@ impl Projection {
             | SessionEvent::PermissionResolved { .. }
             | SessionEvent::Phase(_)
             | SessionEvent::Swarm(_)
+            | SessionEvent::Subagent(_)
             | SessionEvent::FileChanged(_)
             | SessionEvent::ResultsLeftOut(_)
             | SessionEvent::Prefix(_)

@@ -255,6 +255,7 @@ fn the_end_of_a_turn_reports_its_usage() {
             total,
             turn,
             counted: None,
+            subagents: agent::Usage::default(),
         })
     };
     for event in [started(), used(10, 5, 4), used(30, 7, 20)] {

@@ -92,6 +92,10 @@ impl SessionStore for BlockingStore {
         self.step().await?;
         self.inner.get(id).await
     }
+    async fn parent(&self, id: &SessionId) -> Result<Option<SessionId>, StoreError> {
+        self.step().await?;
+        self.inner.parent(id).await
+    }
     async fn acquire(&self, id: &SessionId, take_over: bool) -> Result<Lease, StoreError> {
         self.step().await?;
         let lease = self.inner.acquire(id, take_over).await?;

@@ -119,6 +119,7 @@ async fn stored(prompt: &str, title: &str) -> (Arc<MemoryStore>, Lease) {
         model: "fake/model".to_owned(),
         mode: Mode::Edit,
         permission_mode: PermissionMode::Guardian,
+        parent: None,
     };
     let lease = store.create(new).await.unwrap();
     let turn = TurnId("run_1".to_owned());

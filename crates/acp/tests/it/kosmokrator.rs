@@ -262,6 +262,7 @@ async fn many(sessions: usize, cwd: &str) -> Arc<MemoryStore> {
             model: "fake/model".to_owned(),
             mode: Mode::Edit,
             permission_mode: PermissionMode::Guardian,
+            parent: None,
         };
         let lease: Lease = store.create(new).await.unwrap();
         store.append(&lease, vec![SessionEvent::TitleChanged("t".to_owned())]).await.unwrap();

@@ -64,6 +64,7 @@ async fn long_session(turns: u64) -> (Arc<MemoryStore>, Lease) {
         model: "fake/model".to_owned(),
         mode: Mode::Edit,
         permission_mode: PermissionMode::Guardian,
+        parent: None,
     };
     let lease = store.create(new).await.unwrap();
     for n in 0..turns {

@@ -31,7 +31,7 @@ async fn tasks_are_a_plan_for_editors_and_a_list_for_programs() {
     let named = json!({ "sessionId": session });
     assert_eq!(stage.editor.ok("_tiller/tasks/list", named.clone()).await, json!({ "tasks": [] }));
     stage.editor.prompt(&session, "plan").await.unwrap();
-    let plans: Vec<_> = stage.editor.updates().into_iter().filter(|u| u["sessionUpdate"] == "plan").collect();
+    let plans = stage.editor.updates("plan");
     assert_eq!(plans.len(), 1, "{plans:?}");
     assert_eq!(plans[0]["entries"][0]["content"], "build");
     let list = stage.editor.ok("_tiller/tasks/list", named).await;
@@ -111,8 +111,7 @@ async fn a_background_command_is_shown_until_its_end_and_stopped_by_a_program() 
     let states: Vec<_> =
         events(&stage, "shell_updated", "shell").iter().map(|shell| shell["status"].clone()).collect();
     assert_eq!(states, ["running", "ended"]);
-    let shown =
-        stage.editor.updates().into_iter().rev().find(|update| update["toolCallId"] == "tool_0").unwrap();
+    let shown = stage.editor.updates("tool_call_update").pop().unwrap();
     let text = shown["content"][0]["content"]["text"].as_str().unwrap();
     assert!(
         text.starts_with("[Background bash command 'sh_1' was stopped (") && text.ends_with("Command: serve"),

@@ -69,6 +69,7 @@ impl Cleaner {
                 }
             }
             SessionEvent::Swarm(event) => clean_swarm(event),
+            SessionEvent::Subagent(state) => clean_subagent(state),
             SessionEvent::Notice { title, description, .. } => {
                 clean(title);
                 description.iter_mut().for_each(clean);
@@ -137,22 +138,28 @@ fn clean_call(update: &mut ToolCallUpdate) {
     }
 }
 
+fn clean_subagent(state: &mut SubagentState) {
+    clean(&mut state.request.task);
+    let progress = &mut state.progress;
+    let texts = [
+        &mut progress.queue_reason,
+        &mut progress.error,
+        &mut state.activity.last_message,
+        &mut state.result,
+    ];
+    texts.into_iter().flatten().for_each(clean);
+    state.output.iter_mut().for_each(|output| clean(&mut output.preview));
+}
+
 fn clean_swarm(event: &mut SwarmEvent) {
-    let clean_state = |state: &mut SubagentState| {
-        clean(&mut state.request.task);
-        let texts =
-            [&mut state.progress.queue_reason, &mut state.progress.error, &mut state.activity.last_message];
-        texts.into_iter().flatten().for_each(clean);
-        state.output.iter_mut().for_each(|output| clean(&mut output.preview));
-    };
     match event {
         SwarmEvent::Spawned(_) | SwarmEvent::Running(_) => {}
         SwarmEvent::Completed(ends) => ends.iter_mut().for_each(|end| {
             clean(&mut end.result);
-            clean_state(&mut end.state);
-            end.descendants.iter_mut().for_each(clean_state);
+            clean_subagent(&mut end.state);
+            end.descendants.iter_mut().for_each(clean_subagent);
         }),
-        SwarmEvent::State(swarm) => swarm.agents.iter_mut().for_each(clean_state),
+        SwarmEvent::State(swarm) => swarm.agents.iter_mut().for_each(clean_subagent),
     }
 }
 

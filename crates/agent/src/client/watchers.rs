@@ -71,6 +71,11 @@ impl Watchers {
         next
     }
 
+    /// Returns the surface that tools act through.
+    pub(crate) fn current(&self) -> Option<Surface> {
+        self.lock().surfaces.first().cloned()
+    }
+
     fn clients(&self) -> Vec<Arc<dyn Client>> {
         self.lock().surfaces.iter().map(|surface| surface.client.clone()).collect()
     }

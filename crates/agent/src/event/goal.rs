@@ -87,7 +87,7 @@ pub fn apply_to_goal(goal: &mut Option<Goal>, event: &SessionEvent) {
         SessionEvent::Goal(now) => goal.clone_from(now),
         SessionEvent::Usage(usage) => {
             if let Some(goal) = goal {
-                goal.meter(usage.total);
+                goal.meter(usage.sum());
             }
         }
         _ => {}

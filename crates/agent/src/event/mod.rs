@@ -26,8 +26,8 @@ pub(crate) mod usage;
 
 use crate::{
     Briefing, Compaction, Content, Effort, FileChange, Goal, Item, MessageId, Mode, PermissionMode,
-    PlanEntry, Prefix, Rewound, ShellUpdate, SlashCommand, Snapshot, SwarmEvent, Task, Text, ToolCallId,
-    ToolCallRequest, ToolCallUpdate, TurnId, Usage,
+    PlanEntry, Prefix, Rewound, ShellUpdate, SlashCommand, Snapshot, SubagentState, SwarmEvent, Task, Text,
+    ToolCallId, ToolCallRequest, ToolCallUpdate, TurnId, Usage,
 };
 
 /// An event of a session.
@@ -121,6 +121,9 @@ pub enum SessionEvent {
     Shell(ShellUpdate),
     /// The state of the subagents changed. Live only.
     Swarm(SwarmEvent),
+    /// A subagent was requested, began or ended, or its result was delivered. The value is its
+    /// state, which replaces the one before.
+    Subagent(Box<SubagentState>),
     /// A tool changed a file. Stored together with the end of its call.
     FileChanged(FileChange),
     /// The user rewound changes of files.
@@ -235,13 +238,24 @@ pub struct UsageUpdate {
     pub context_used: u64,
     /// The context's size in tokens.
     pub context_size: u64,
-    /// All tokens of the session so far.
+    /// All tokens of the session so far, without those of its subagents.
     pub total: Usage,
+    /// All tokens of its subagents so far.
+    pub subagents: Usage,
     /// The running turn's share of `total`. Not stored: zero if the event comes from the store.
     pub turn: Usage,
     /// The provider's token count for the last answered request; `None` if the provider sent none,
     /// or the event does not follow an answer.
     pub counted: Option<u64>,
+}
+
+impl UsageUpdate {
+    /// Returns all tokens of the session and its subagents so far.
+    pub fn sum(&self) -> Usage {
+        let mut sum = self.total;
+        sum += self.subagents;
+        sum
+    }
 }
 
 /// The severity of a notice.

@@ -1,7 +1,7 @@
-//! Events about a session's subagents, for its subscribers. Live only: each subagent has a log of
-//! its own.
+//! The subagents of a session: their state, which the session's log keeps, and live events about
+//! them. What a subagent does is in the log of its own session.
 
-use crate::ToolCallId;
+use crate::{SessionId, ToolCallId, Usage};
 use serde_json::Value;
 
 /// A change among the subagents.
@@ -44,6 +44,15 @@ pub struct SubagentEnd {
     pub descendants: Vec<SubagentState>,
 }
 
+impl SwarmState {
+    /// Returns the tokens and the cost of all subagents.
+    pub fn usage(&self) -> Usage {
+        let mut sum = Usage::default();
+        self.agents.iter().for_each(|agent| sum += agent.activity.usage);
+        sum
+    }
+}
+
 /// All subagents of a session at one moment.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SwarmState {
@@ -55,12 +64,6 @@ pub struct SwarmState {
     pub agents: Vec<SubagentState>,
     /// The contexts of the subagents.
     pub contexts: SwarmContexts,
-    /// Tokens read from the provider's cache.
-    pub cache_read: u64,
-    /// Tokens written to it.
-    pub cache_write: u64,
-    /// The total cost in US dollars, where the prices are known.
-    pub cost: Option<f64>,
 }
 
 /// The contexts of a session's subagents.
@@ -81,10 +84,8 @@ pub struct SwarmContexts {
 pub struct SubagentState {
     /// Its id, unique in its session.
     pub id: String,
-    /// The subagent that requested it; `None` if the session did.
-    pub parent: Option<String>,
-    /// Its depth below the session; 1 for those that the session requested.
-    pub depth: u32,
+    /// Where it is in the tree, and the session it runs in.
+    pub place: SubagentPlace,
     /// What was requested.
     pub request: SubagentRequest,
     /// How far it has come.
@@ -93,8 +94,35 @@ pub struct SubagentState {
     pub activity: SubagentActivity,
     /// When it began, ended and was last active.
     pub times: SubagentTimes,
+    /// Its answer once it is done; the beginning of it if it is longer than
+    /// [`SUBAGENT_RESULT_CHARS`](crate::SUBAGENT_RESULT_CHARS).
+    pub result: Option<String>,
     /// Where its whole answer is stored, if it is too long to be sent.
     pub output: Option<KeptOutput>,
+}
+
+/// Where a subagent is in the tree of a session's subagents.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SubagentPlace {
+    /// The subagent that requested it; `None` if the session did.
+    pub parent: Option<String>,
+    /// Its depth below the session; 1 for those that the session requested.
+    pub depth: u32,
+    /// The session it runs in, once it has begun.
+    pub session: Option<SessionId>,
+    /// Its git branch and worktree, if it runs isolated.
+    pub worktree: Option<SubagentWorktree>,
+}
+
+/// The git worktree that a subagent works in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SubagentWorktree {
+    /// The directory.
+    pub folder: system::AbsPath,
+    /// The branch checked out there.
+    pub branch: String,
+    /// The commit that it began with.
+    pub base: String,
 }
 
 /// What was requested of a subagent.
@@ -110,6 +138,8 @@ pub struct SubagentRequest {
     pub group: Option<String>,
     /// The subagents that must finish before it starts.
     pub depends_on: Vec<String>,
+    /// Whether it works in a git worktree of its own.
+    pub isolated: bool,
 }
 
 /// How far a subagent has come.
@@ -125,6 +155,8 @@ pub struct SubagentProgress {
     pub retries: u32,
     /// When the next retry starts, in milliseconds since the epoch.
     pub next_retry_at: Option<i64>,
+    /// Whether the agent that requested it has received its result.
+    pub delivered: bool,
 }
 
 /// What a subagent did.
@@ -136,10 +168,8 @@ pub struct SubagentActivity {
     pub last_tool: Option<String>,
     /// The beginning of its last message.
     pub last_message: Option<String>,
-    /// Tokens it sent.
-    pub tokens_in: u64,
-    /// Tokens it received.
-    pub tokens_out: u64,
+    /// Tokens it used and their cost, without those of its own subagents.
+    pub usage: Usage,
 }
 
 /// When a subagent began, ended and was last active, in milliseconds since the epoch.
@@ -175,6 +205,8 @@ pub enum SubagentStatus {
     Failed,
     /// It was cancelled.
     Cancelled,
+    /// The process ended while it ran or waited; it can be resumed.
+    Interrupted,
     /// It waits for the subagents that it depends on.
     Waiting,
     /// It waits for a free slot; the limit is for all subagents of this process.
@@ -187,6 +219,19 @@ pub enum SubagentStatus {
 }
 
 impl SubagentStatus {
+    /// All statuses.
+    pub const ALL: [Self; 9] = [
+        Self::Retrying,
+        Self::Running,
+        Self::Failed,
+        Self::Cancelled,
+        Self::Interrupted,
+        Self::Waiting,
+        Self::QueuedGlobal,
+        Self::Queued,
+        Self::Done,
+    ];
+
     /// Returns the status as an id for programs.
     pub fn id(self) -> &'static str {
         match self {
@@ -194,10 +239,16 @@ impl SubagentStatus {
             Self::Running => "running",
             Self::Failed => "failed",
             Self::Cancelled => "cancelled",
+            Self::Interrupted => "interrupted",
             Self::Waiting => "waiting",
             Self::QueuedGlobal => "queued_global",
             Self::Queued => "queued",
             Self::Done => "done",
         }
+    }
+
+    /// Whether nothing more happens unless it is resumed.
+    pub fn is_final(self) -> bool {
+        matches!(self, Self::Done | Self::Failed | Self::Cancelled | Self::Interrupted)
     }
 }

@@ -27,6 +27,23 @@ impl Usage {
         }
     }
 
+    /// Returns the tokens used since an earlier count.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Self {
+        let cost = self.cost.map(|cost| match earlier.cost {
+            Some(before) => Cost(cost.0.saturating_sub(before.0)),
+            None => cost,
+        });
+        Self {
+            input: self.input.saturating_sub(earlier.input),
+            output: self.output.saturating_sub(earlier.output),
+            cache_read: self.cache_read.saturating_sub(earlier.cache_read),
+            cache_write: self.cache_write.saturating_sub(earlier.cache_write),
+            unpriced: self.unpriced.saturating_sub(earlier.unpriced),
+            cost,
+        }
+    }
+
     /// Returns the number of all tokens; cached ones count once.
     pub fn all(self) -> u64 {
         self.input.saturating_add(self.output)

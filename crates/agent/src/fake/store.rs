@@ -52,6 +52,8 @@ struct Held {
     contents: HashMap<ContentHash, Arc<[u8]>>,
     epoch: u64,
     holder: Option<Weak<Alive>>,
+    /// The session whose subagent it belongs to.
+    parent: Option<SessionId>,
 }
 
 impl MemoryStore {
@@ -202,13 +204,17 @@ impl SessionStore for MemoryStore {
             archived: false,
         };
         let (events, contents) = (Vec::new(), HashMap::new());
-        let holder = Some(Arc::downgrade(&self.process));
-        state.sessions.insert(session.id, Held { record, events, contents, epoch: 1, holder });
+        let (holder, parent) = (Some(Arc::downgrade(&self.process)), session.parent);
+        state.sessions.insert(session.id, Held { record, events, contents, epoch: 1, holder, parent });
         Ok(lease)
     }
 
     async fn get(&self, id: &SessionId) -> Result<SessionRecord, StoreError> {
         Ok(self.lock().held(id)?.record.clone())
+    }
+
+    async fn parent(&self, id: &SessionId) -> Result<Option<SessionId>, StoreError> {
+        Ok(self.lock().held(id)?.parent.clone())
     }
 
     async fn acquire(&self, id: &SessionId, take_over: bool) -> Result<Lease, StoreError> {
@@ -294,6 +300,7 @@ impl SessionStore for MemoryStore {
             self.refuse_while_held(held)?;
         }
         state.sessions.remove(id);
+        state.sessions.retain(|_, held| held.parent.as_ref() != Some(id));
         Ok(())
     }
 
@@ -310,7 +317,8 @@ impl SessionStore for MemoryStore {
         let listed = |held: &&Held| {
             let said = |event: &SessionEvent| matches!(event, SessionEvent::UserMessage { .. });
             let begun = || held.record.title.is_some() || held.events.iter().any(said);
-            query.begun_or.as_ref().is_none_or(|open| open.contains(&held.record.id) || begun())
+            held.parent.is_none()
+                && query.begun_or.as_ref().is_none_or(|open| open.contains(&held.record.id) || begun())
         };
         let mut sessions: Vec<_> =
             state.sessions.values().filter(listed).map(|held| held.record.clone()).collect();
@@ -333,7 +341,8 @@ impl SessionStore for MemoryStore {
         let state = self.lock();
         let wanted = words(&query.text);
         let mut hits = Vec::new();
-        for held in state.sessions.values().filter(|_| !wanted.is_empty()) {
+        let searched = |held: &&Held| held.parent.is_none() && !wanted.is_empty();
+        for held in state.sessions.values().filter(searched) {
             if query.cwd.as_ref().is_some_and(|cwd| *cwd != held.record.cwd) {
                 continue;
             }

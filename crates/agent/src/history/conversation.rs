@@ -47,8 +47,10 @@ pub(crate) struct Conversation {
     /// Consecutive compaction failures. After a limited number, compaction is no longer tried
     /// automatically.
     failures: u32,
-    /// Tokens used so far.
+    /// Tokens used so far, without those of subagents.
     usage: Usage,
+    /// Tokens used by each subagent so far, at every level.
+    subagents: BTreeMap<String, Usage>,
     /// How full the model's context is.
     fill: ContextUsage,
     /// Tokens in the model's context, from the last usage event.
@@ -155,6 +157,9 @@ impl Conversation {
                 self.history.leave_results_out(&left.calls, &left.instead);
                 self.tasks_shown.take_if(|shown| left.calls.contains(shown));
                 self.fill.forget();
+            }
+            SessionEvent::Subagent(state) => {
+                self.subagents.insert(state.id.clone(), state.activity.usage);
             }
             SessionEvent::Usage(UsageUpdate { total, context_used, counted, .. }) => {
                 self.usage = *total;
@@ -396,6 +401,13 @@ impl Conversation {
 
     pub(crate) fn usage(&self) -> Usage {
         self.usage
+    }
+
+    /// Returns the tokens used by all subagents.
+    pub(crate) fn subagent_usage(&self) -> Usage {
+        let mut sum = Usage::default();
+        self.subagents.values().for_each(|usage| sum += *usage);
+        sum
     }
 
     /// Returns the number of consecutive compaction failures.

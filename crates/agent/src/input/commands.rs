@@ -50,6 +50,7 @@ pub fn commands() -> &'static [SlashCommand] {
             "show ID, stop ID or stop all",
         ),
         hinted("tasks", "List the tasks, or remove all of them", "clear"),
+        command("agents", "The subagents of this session, as a tree"),
         hinted("steer", "Send a message to the running turn, before its next request to the model", "text"),
         command("help", "List the commands"),
     ];
@@ -74,6 +75,7 @@ pub(crate) enum Action {
     StopShell(String),
     ListTasks,
     ClearTasks,
+    Agents,
     Help,
 }
 
@@ -141,6 +143,7 @@ pub(crate) fn parse(prompt: &str) -> Option<Action> {
         ("context", _) => Some(Action::Context),
         ("tasks", None) => Some(Action::ListTasks),
         ("tasks", Some("clear")) | ("tasks-clear", None) => Some(Action::ClearTasks),
+        ("agents", _) => Some(Action::Agents),
         ("help", _) => Some(Action::Help),
         (name, _) => {
             name.parse().map(Action::PermissionMode).or_else(|_| name.parse().map(Action::Mode)).ok()

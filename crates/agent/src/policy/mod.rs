@@ -123,6 +123,7 @@ const SAFE_TOOLS: &[&str] = &[
     "ide_read_file",
     "glob",
     "grep",
+    "subagent",
     "task_create",
     "task_update",
     "task_list",

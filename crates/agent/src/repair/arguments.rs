@@ -82,6 +82,11 @@ impl Fitting<'_> {
         if value.is_null() && !property.takes("null") {
             return Ok(());
         }
+        // Models write empty texts for optional words.
+        let is_blank = value.as_str().is_some_and(|text| text.trim().is_empty());
+        if is_blank && !property.values().is_empty() && self.schema.required().all(|field| field != name) {
+            return Ok(());
+        }
         let value = self.value(&property, &name, value)?;
         match self.out.get(&name) {
             None => {

@@ -279,6 +279,16 @@ const OF_TOOL: &[(&str, &[&[&str]])] = &[
         ],
     ),
     (
+        "subagent",
+        &[
+            &["task", "prompt", "instructions", "instruction", "message", "objective", "goal"],
+            &["type", "subagent_type", "subagenttype", "agent_type", "agenttype", "agent", "kind"],
+            &["id", "name", "agent_id", "agentid"],
+            &["depends_on", "dependson", "dependencies", "depends"],
+            &["agents", "tasks", "subagents", "batch"],
+        ],
+    ),
+    (
         "task_create",
         &[
             &["tasks", "todos", "items", "steps", "plan"],

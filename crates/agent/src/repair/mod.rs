@@ -164,7 +164,7 @@ fn cut_off(tool: &dyn AnyTool, cut_at: Option<u64>) -> String {
     let nothing = match tool.effect() {
         Effect::Writes => "nothing was written",
         Effect::Executes => "nothing was run",
-        Effect::Reads | Effect::Session => "nothing was done",
+        Effect::Reads | Effect::Session | Effect::Delegates => "nothing was done",
     };
     let parts = match tool.effect() {
         Effect::Writes => "Write in parts: a first, short part of the file now, the rest with further calls.",

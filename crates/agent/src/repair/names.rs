@@ -144,6 +144,21 @@ const ALIASES: &[(&[&str], &[&str])] = &[
         ],
         &["update_plan", "todo_write", "task_create"],
     ),
+    (
+        &[
+            "task",
+            "agent",
+            "subagents",
+            "runsubagent",
+            "spawnagent",
+            "spawnsubagent",
+            "dispatchagent",
+            "delegate",
+            "delegatetask",
+            "launchagent",
+        ],
+        &["subagent"],
+    ),
     (&["todoread", "readtodos", "readplan"], &["task_list", "update_plan"]),
     (
         &["ask", "askuserquestion", "askfollowupquestion", "askquestion", "question", "requestuserinput"],

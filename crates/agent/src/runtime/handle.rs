@@ -72,6 +72,14 @@ pub enum SessionError {
         /// The given directory.
         given: AbsPath,
     },
+    /// The session is that of a subagent.
+    #[error("session {session} belongs to a subagent of session {root}; open that one")]
+    Subagent {
+        /// The session.
+        session: SessionId,
+        /// The session that the subagent belongs to.
+        root: SessionId,
+    },
     /// The session was closed.
     #[error("the session is closed")]
     Closed,

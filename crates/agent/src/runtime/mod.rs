@@ -1,5 +1,6 @@
 //! The runtime shared by all surfaces: creates, opens and lists sessions.
 
+mod children;
 pub(crate) mod handle;
 pub(crate) mod locks;
 mod start;
@@ -22,6 +23,7 @@ use crate::{
     settings::{FixedSettings, LiveSettings, Settings},
     shells::KeptShells,
     store::timed::TimedStore,
+    swarm::Slots,
     text::sanitise::sanitise,
 };
 use locks::SessionLocks;
@@ -45,6 +47,8 @@ pub struct Runtime {
     /// Held while a stored session is opened, changed or removed.
     locks: SessionLocks,
     prefixes: Arc<SharedPrefixes>,
+    /// The slots of running subagents.
+    slots: Arc<Slots>,
 }
 
 /// A session to be created.
@@ -97,6 +101,7 @@ impl Runtime {
             kept_shells: Arc::default(),
             locks: SessionLocks::default(),
             prefixes: Arc::default(),
+            slots: Arc::default(),
         })
     }
 
@@ -180,12 +185,21 @@ impl Runtime {
             model: state.model.clone(),
             mode: state.mode,
             permission_mode: state.permission_mode,
+            parent: None,
         };
         let log = self.log(self.store.create(record).await?);
         let surface = attach(&id);
         let settings_modes =
             SettingsModes { mode: Some(state.mode), permission_mode: Some(state.permission_mode) };
-        let begin = Begin { cwd: new.cwd, state, last: 0, servers: new.servers, settings, settings_modes };
+        let begin = Begin {
+            cwd: new.cwd,
+            state,
+            last: 0,
+            servers: new.servers,
+            settings,
+            settings_modes,
+            child: None,
+        };
         Ok(self.start(begin, log, surface))
     }
 
@@ -202,6 +216,9 @@ impl Runtime {
     ) -> Result<SessionHandle, SessionError> {
         let _one_at_a_time = self.locks.lock(id).await;
         let record = self.store.get(id).await?;
+        if let Some(root) = self.store.parent(id).await? {
+            return Err(SessionError::Subagent { session: id.clone(), root });
+        }
         if let Some(given) = &how.cwd
             && *given != record.cwd
         {
@@ -242,6 +259,7 @@ impl Runtime {
             model: origin.controls.model,
             mode: origin.controls.mode,
             permission_mode: origin.controls.permission_mode,
+            parent: None,
         };
         let log = self.log(self.store.fork(from, record).await?);
         match self.store.get(&id).await {
@@ -251,6 +269,26 @@ impl Runtime {
                 Err(error.into())
             }
         }
+    }
+
+    /// Takes the log of a subagent's session: a new session, one that it had before, or a copy of
+    /// one that belongs to another root session, which was forked. Returns the number of its last
+    /// event.
+    async fn child_log(
+        &self,
+        session: Option<&SessionId>,
+        new: &NewSession,
+    ) -> Result<(LeasedLog, u64), StoreError> {
+        let Some(known) = session else { return Ok((self.log(self.store.create(new.clone()).await?), 0)) };
+        let is_own = self.store.parent(known).await? == new.parent;
+        let lease = match is_own {
+            true => self.store.acquire(known, true).await?,
+            false => self.store.fork(known, new.clone()).await?,
+        };
+        let log = self.log(lease);
+        let record = self.store.get(log.session()).await?;
+        let (last, _) = ready(&log, &record, None).await?;
+        Ok((log, last))
     }
 
     fn log(&self, lease: Lease) -> LeasedLog {
@@ -288,7 +326,7 @@ impl Runtime {
         let surface = attach(&record.id);
         // The user may have chosen the stored modes, so they do not follow the settings.
         let settings_modes = SettingsModes::default();
-        let begin = Begin { cwd: record.cwd, state, last, servers, settings, settings_modes };
+        let begin = Begin { cwd: record.cwd, state, last, servers, settings, settings_modes, child: None };
         Ok(self.start(begin, log, surface))
     }
 

@@ -1,21 +1,27 @@
 //! Assembles a session and starts its task.
 
-use super::{Runtime, handle::SessionHandle, task::SessionTask};
+use super::{
+    Runtime,
+    children::{ChildOf, Children, Family},
+    handle::SessionHandle,
+    task::SessionTask,
+};
 use crate::{
-    ClientServer, SessionScope, SessionState, Surface,
+    ClientServer, SessionResources, SessionScope, SessionState, Shells, SubagentAccess, Surface,
     client::watchers::Watchers,
     gate::Gate,
     history::memory::Memory,
     log::{SessionLog, leased::LeasedLog},
-    policy::{self, Grants},
+    policy,
     session::{
         Session,
-        controls::{Controls, SettingsModes},
+        controls::{Controls, SettingsModes, StateBound},
         models::SessionModels,
         toolbox::Toolbox,
     },
     settings::LiveSettings,
     sources::Sources,
+    swarm::{Node, OwnSession, Root, Swarm},
     text::panic::panic_text,
     tools,
 };
@@ -33,48 +39,86 @@ pub(super) struct Begin {
     pub(super) servers: Vec<ClientServer>,
     pub(super) settings: Arc<LiveSettings>,
     pub(super) settings_modes: SettingsModes,
+    /// What it shares with its root session, if it is the session of a subagent.
+    pub(super) child: Option<ChildOf>,
 }
 
 impl Runtime {
     /// Starts the task of a session.
     pub(super) fn start(self: &Arc<Self>, begin: Begin, log: LeasedLog, surface: Surface) -> SessionHandle {
-        let Begin { cwd, mut state, last, servers, settings, settings_modes } = begin;
+        let Begin { cwd, mut state, last, servers, settings, settings_modes, child } = begin;
         let id = log.session().clone();
         let models = settings.models().unwrap_or_else(|| self.models.clone());
         state.sandbox = policy::expected(&settings.seen().sandbox, surface.system.routes().spawn);
         let mut tools = tools::offered(surface.client.takes_questions());
         tools.extend(surface.client.tools());
-        let scope = SessionScope { id: id.clone(), cwd: cwd.clone(), servers };
-        let sources = self.tool_providers.open(&scope);
+        let sources = match &child {
+            Some(child) => child.family.sources.clone(),
+            None => self.tool_providers.open(&SessionScope { id: id.clone(), cwd: cwd.clone(), servers }),
+        };
+        let own_sources = child.is_none().then(|| sources.clone());
         let watchers = Arc::new(Watchers::new(surface.clone()));
         // A log with events is read before the first turn.
         let memory = if last == 0 { Memory::empty() } else { Arc::default() };
         let folders = state.additional_directories.clone();
         let state = watch::Sender::new(state);
         let log = SessionLog::new(log, watchers.clone(), last, memory, state.clone());
-        let grants = Arc::new(Grants::default());
-        let controls = Controls::new(state, log.clone(), grants.clone(), settings.clone(), settings_modes);
+        let grants = child.as_ref().map_or_else(Arc::default, |child| child.family.grants.clone());
+        let above = child.as_ref().and_then(|child| child.bound.clone());
+        let bound = Arc::new(StateBound::new(state.subscribe(), above));
+        let family = Family { sources: sources.clone(), grants: grants.clone(), settings: settings.clone() };
+        let node = match child {
+            Some(child) => child.node,
+            None => {
+                let root = Root { log: log.clone(), settings: settings.clone(), state: bound.clone() };
+                let children = Children {
+                    runtime: Arc::downgrade(self),
+                    root: id.clone(),
+                    cwd: cwd.clone(),
+                    watchers: watchers.clone(),
+                    state: bound.clone(),
+                    family,
+                };
+                Arc::new(Node::root(Swarm::new(root, Arc::new(children), self.slots.clone())))
+            }
+        };
+        let controls = Controls::new(
+            state,
+            log.clone(),
+            grants.clone(),
+            settings.clone(),
+            settings_modes,
+            bound.clone(),
+        );
         let gate = Gate::new(&id, surface.system, log.clone(), grants, settings, &cwd, folders);
         let toolbox = Toolbox::new(tools, sources.clone(), self.prefixes.clone());
-        let own_models = SessionModels::new(models.clone());
-        let kept = self.kept_shells.clone();
-        let session = Session::new(id, cwd, log, gate, toolbox, own_models, kept);
+        let models_of = SessionModels::new(models.clone());
+        let resources = SessionResources {
+            shells: Arc::new(Shells::of(id.clone(), self.kept_shells.clone())),
+            subagents: SubagentAccess(Some(node.clone())),
+            ..SessionResources::default()
+        };
+        let session = Session::new(id, cwd, log, gate, toolbox, models_of, resources);
+        node.connect(OwnSession { state: bound, outputs: session.outputs().clone() });
         let (inbox, messages) = mpsc::unbounded_channel();
         let handle = SessionHandle::new(&session, &controls, inbox, models, watchers.clone());
         self.sessions().insert(handle.id().clone(), handle.clone());
         let task = SessionTask::new(session, controls, watchers, self.idle.clone(), messages);
-        self.spawn(task, handle.clone(), sources);
+        self.spawn(task, handle.clone(), own_sources);
         handle
     }
 
     /// Runs a session's task. Once it has ended, the session can be opened again.
-    fn spawn(self: &Arc<Self>, task: SessionTask, started: SessionHandle, sources: Sources) {
+    fn spawn(self: &Arc<Self>, task: SessionTask, started: SessionHandle, sources: Option<Sources>) {
         let runtime = self.clone();
         // Boxed: the future is large, and would be moved many times on its way into the task.
         let running = Box::pin(task.run());
         tokio::spawn(async move {
             let ended = AssertUnwindSafe(running).catch_unwind().await;
-            sources.close().await;
+            // The sources of a subagent belong to its root session.
+            if let Some(sources) = sources {
+                sources.close().await;
+            }
             let id = started.id();
             {
                 let mut open = runtime.sessions();

@@ -79,7 +79,12 @@ impl SessionTask {
                         continue;
                     }
                     Some(message) => {
+                        let cancels = matches!(message, Message::Cancel);
                         self.take(message).await;
+                        if cancels {
+                            // Subagents in the background may be at work without a turn.
+                            self.session.cancel_subagents().await;
+                        }
                         continue;
                     }
                     None => break,
@@ -97,7 +102,7 @@ impl SessionTask {
 
     async fn turn(&mut self, number: u64, prompt: turn::TurnInput) -> Result<PromptOutcome, TurnError> {
         let cancel = self.controls.begin_turn();
-        self.controls.note_waiting_prompts(self.waiting.len());
+        self.controls.set_queued(self.waiting.len());
         self.controls.follow_settings().await;
         self.move_on();
         self.session.begin_turn(self.controls.state().additional_directories);
@@ -139,6 +144,9 @@ impl SessionTask {
         self.controls.end_turn();
         while let Some(request) = self.controls.goal_requests().next() {
             self.change_goal(request).await;
+        }
+        if cancel.is_cancelled() {
+            self.session.cancel_subagents().await;
         }
         // Steering messages that the turn did not take become the next prompts.
         self.controls.steering().drain().into_iter().rev().for_each(|prompt| self.waiting.push_front(prompt));
@@ -281,7 +289,7 @@ async fn take(
             closing.push(closed);
         }
     }
-    controls.note_waiting_prompts(waiting.len());
+    controls.set_queued(waiting.len());
 }
 
 /// Turns a prompt that is a command for the goal of the running turn into a request for that turn.

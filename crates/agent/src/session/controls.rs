@@ -12,7 +12,7 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 use system::AbsPath;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
 /// Cancels the running turn directly, ahead of the messages queued in the session's inbox.
@@ -58,6 +58,39 @@ impl SettingsModes {
     }
 }
 
+/// The state of a session, bounded by the sessions above it: the mode of a subagent is never looser
+/// than that of the agent that requested it, and its permission mode is always that one's.
+pub(crate) struct StateBound {
+    own: watch::Receiver<SessionState>,
+    above: Option<Arc<StateBound>>,
+}
+
+impl StateBound {
+    pub(crate) fn new(own: watch::Receiver<SessionState>, above: Option<Arc<Self>>) -> Self {
+        Self { own, above }
+    }
+
+    pub(crate) fn state(&self) -> SessionState {
+        let own = self.own.borrow().clone();
+        match &self.above {
+            None => own,
+            Some(above) => {
+                let above = above.state();
+                let mode = std::cmp::max_by_key(own.mode, above.mode, |mode| strictness(*mode));
+                SessionState { mode, permission_mode: above.permission_mode, ..own }
+            }
+        }
+    }
+}
+
+fn strictness(mode: Mode) -> u8 {
+    match mode {
+        Mode::Edit => 0,
+        Mode::Plan => 1,
+        Mode::Ask => 2,
+    }
+}
+
 /// The parts of a session that can change at any time, even while a turn runs.
 ///
 /// Modes, model, effort and title change by recorded events. The other fields of [`SessionState`]
@@ -70,12 +103,22 @@ pub(crate) struct Controls {
     steering: Steering,
     /// Changes of the goal that the running turn has not applied yet.
     goal_requests: GoalRequests,
-    /// The number of prompts that wait for the end of the running turn.
-    waiting: AtomicUsize,
+
     settings: Arc<LiveSettings>,
     /// The settings values from which the session's modes were taken.
     settings_modes: Mutex<SettingsModes>,
     running: Arc<Running>,
+    /// The state, as the sessions above this one bound it.
+    bound: Arc<StateBound>,
+    /// Notified when a prompt is queued behind the running turn.
+    queued: Queue,
+}
+
+/// The prompts that wait for the running turn to end.
+#[derive(Debug, Default)]
+struct Queue {
+    length: AtomicUsize,
+    changed: Notify,
 }
 
 impl Controls {
@@ -86,14 +129,17 @@ impl Controls {
         grants: Arc<Grants>,
         settings: Arc<LiveSettings>,
         settings_modes: SettingsModes,
+        bound: Arc<StateBound>,
     ) -> Self {
         Self {
+            bound,
+            queued: Queue::default(),
             state,
             log,
             grants,
             steering: Steering::default(),
             goal_requests: GoalRequests::default(),
-            waiting: AtomicUsize::new(0),
+
             settings,
             settings_modes: Mutex::new(settings_modes),
             running: Arc::default(),
@@ -101,7 +147,20 @@ impl Controls {
     }
 
     pub(crate) fn state(&self) -> SessionState {
-        self.state.borrow().clone()
+        self.bound.state()
+    }
+
+    /// Updates the number of prompts that wait for the running turn.
+    pub(crate) fn set_queued(&self, prompts: usize) {
+        self.queued.length.store(prompts, Ordering::Release);
+        self.queued.changed.notify_one();
+    }
+
+    /// Completes when a prompt waits for the running turn. Cancel-safe.
+    pub(crate) async fn prompt_waits(&self) {
+        while self.queued.length.load(Ordering::Acquire) == 0 {
+            self.queued.changed.notified().await;
+        }
     }
 
     /// Subscribes to the state.
@@ -121,12 +180,7 @@ impl Controls {
 
     /// Returns whether prompts wait for the end of the running turn.
     pub(crate) fn has_waiting_prompts(&self) -> bool {
-        self.waiting.load(Ordering::Relaxed) > 0
-    }
-
-    /// Updates how many prompts wait for the end of the running turn.
-    pub(crate) fn note_waiting_prompts(&self, count: usize) {
-        self.waiting.store(count, Ordering::Relaxed);
+        self.queued.length.load(Ordering::Acquire) > 0
     }
 
     pub(crate) fn settings(&self) -> &Arc<LiveSettings> {

@@ -16,13 +16,13 @@ pub(crate) mod toolbox;
 use crate::{
     FileTracker, Goal, GoalChange, GoalError, LanguageModel, Mode, ModelError, NestedCalls, Outputs,
     RuntimeOptions, SessionEvent, SessionId, SessionResources, Shells, StoreError, Surface, ToolCallContext,
-    ToolCallId, ToolCallUpdate, ToolContext,
+    ToolCallId, ToolCallUpdate, ToolContext, Usage,
     client::User,
     gate::{Gate, Ruling},
     goal,
     history::{conversation::Conversation, reading::read_log},
     log::{Recording, SessionLog, recorded},
-    shells::KeptShells,
+    tool::subagents::Subagents,
     tools,
 };
 use models::SessionModels;
@@ -49,8 +49,7 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Creates a session without events. `gate` confines it to its directories; `kept` are the
-    /// background commands that outlive their sessions.
+    /// Creates a session without events. `gate` confines it to its directories.
     pub(crate) fn new(
         id: SessionId,
         cwd: AbsPath,
@@ -58,9 +57,8 @@ impl Session {
         gate: Gate,
         toolbox: Toolbox,
         models: SessionModels,
-        kept: Arc<KeptShells>,
+        resources: SessionResources,
     ) -> Self {
-        let shells = Arc::new(Shells::of(id.clone(), kept));
         let outputs = Arc::new(Outputs::new(gate.outputs().cloned()));
         Self {
             id,
@@ -70,7 +68,7 @@ impl Session {
             gate,
             toolbox,
             models,
-            resources: SessionResources { outputs, shells, ..SessionResources::default() },
+            resources: SessionResources { outputs, ..resources },
             reported: HashSet::new(),
             warned: false,
         }
@@ -110,6 +108,21 @@ impl Session {
     /// Returns the background commands.
     pub(crate) fn shells(&self) -> &Arc<Shells> {
         &self.resources.shells
+    }
+
+    /// Returns the access to subagents, if the session can have any.
+    pub(crate) fn subagents(&self) -> Option<&Arc<dyn Subagents>> {
+        self.resources.subagents.0.as_ref()
+    }
+
+    /// Whether the session is that of a subagent.
+    pub(crate) fn is_subagent(&self) -> bool {
+        self.subagents().is_some_and(|subagents| subagents.is_of_subagent())
+    }
+
+    /// Returns the store of long results.
+    pub(crate) fn outputs(&self) -> &Arc<Outputs> {
+        &self.resources.outputs
     }
 
     pub(crate) fn models(&self) -> &SessionModels {
@@ -187,9 +200,16 @@ impl Session {
     /// if the future is dropped, the next call starts again.
     pub(crate) async fn recover(&mut self) -> Result<(), StoreError> {
         self.stored().await?;
-        let sources = self.toolbox.sources();
-        let mut conversation = read_log(self.log.store(), &self.id, |event| sources.recall(event)).await?;
-        let repairs = conversation.repairs();
+        let (sources, subagents) = (self.toolbox.sources(), self.subagents());
+        let recall = |event: &SessionEvent| {
+            sources.recall(event);
+            if let Some(subagents) = subagents {
+                subagents.recall(event);
+            }
+        };
+        let mut conversation = read_log(self.log.store(), &self.id, recall).await?;
+        let mut repairs = conversation.repairs();
+        repairs.extend(subagents.iter().flat_map(|subagents| subagents.interrupted()));
         repairs.iter().for_each(|repair| conversation.apply(repair));
         self.log.record(repairs).await?;
         conversation.files().for_each(|path| self.resources.files.named(path));
@@ -252,7 +272,7 @@ impl Session {
             return Err(GoalError::Mode(mode.label()));
         }
         let conversation = self.conversation();
-        let goal = goal::changed(conversation.goal(), change, conversation.usage(), works)?;
+        let goal = goal::changed(conversation.goal(), change, used(&conversation), works)?;
         self.record(vec![SessionEvent::Goal(goal.clone())]).await?;
         Ok(goal)
     }
@@ -263,7 +283,7 @@ impl Session {
         if let Some(conversation) = self.log.memory().conversation() {
             resources.tasks = conversation.tasks().clone();
             resources.goal = conversation.goal().cloned();
-            resources.usage = conversation.usage();
+            resources.usage = used(&conversation);
         }
         resources
     }
@@ -296,11 +316,26 @@ impl Session {
         is_near && !was_near
     }
 
-    /// Ends the background commands and releases the lease.
+    /// Cancels the subagents at every level.
+    pub(crate) async fn cancel_subagents(&self) {
+        if let Some(subagents) = self.subagents() {
+            subagents.cancel().await;
+        }
+    }
+
+    /// Ends the subagents and the background commands, and releases the lease.
     pub(crate) async fn end(&self) {
+        self.cancel_subagents().await;
         self.resources.shells.end().await;
         if let Err(error) = self.log.release().await {
             tracing::warn!(session = %self.id, %error, "the lease could not be given back");
         }
     }
+}
+
+/// Returns the tokens used by a session and its subagents.
+fn used(conversation: &Conversation) -> Usage {
+    let mut used = conversation.usage();
+    used += conversation.subagent_usage();
+    used
 }

@@ -5,15 +5,27 @@ use std::{
     collections::VecDeque,
     sync::{Mutex, MutexGuard, PoisonError},
 };
+use tokio::sync::Notify;
 
 /// The queue between the session's task, which receives steering messages, and the turn, which
 /// takes them.
 #[derive(Default)]
-pub(crate) struct Steering(Mutex<VecDeque<Queued>>);
+pub(crate) struct Steering {
+    waiting: Mutex<VecDeque<Queued>>,
+    arrived: Notify,
+}
 
 impl Steering {
     pub(crate) fn push(&self, prompt: Queued) {
         self.lock().push_back(prompt);
+        self.arrived.notify_one();
+    }
+
+    /// Completes when a message waits. Cancel-safe.
+    pub(crate) async fn arrives(&self) {
+        while !self.is_waiting() {
+            self.arrived.notified().await;
+        }
     }
 
     /// Takes the next message.
@@ -42,6 +54,6 @@ impl Steering {
     }
 
     fn lock(&self) -> MutexGuard<'_, VecDeque<Queued>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

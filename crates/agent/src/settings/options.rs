@@ -33,6 +33,9 @@ pub struct SessionStart {
     pub permission_mode: PermissionMode,
     /// The model; the default of [`Models`](crate::Models) when `None`.
     pub model: Option<String>,
+    /// The models of subagents by depth, from depth 1; a missing or empty entry is the model of the
+    /// agent that requested the subagent.
+    pub subagent_models: Vec<Option<String>>,
 }
 
 /// What needs approval, and what is denied.

@@ -21,6 +21,9 @@ pub trait SessionStore: Send + Sync {
     /// Returns the record of a session, without its events.
     async fn get(&self, id: &SessionId) -> Result<SessionRecord, StoreError>;
 
+    /// Returns the session whose subagent a session belongs to; `None` for an ordinary session.
+    async fn parent(&self, id: &SessionId) -> Result<Option<SessionId>, StoreError>;
+
     /// Acquires the lease of a session if it is free or its holder is gone. A live holder in
     /// another process is [`StoreError::Held`] unless `take_over` is set.
     async fn acquire(&self, id: &SessionId, take_over: bool) -> Result<Lease, StoreError>;
@@ -89,6 +92,9 @@ pub struct NewSession {
     pub mode: Mode,
     /// The permission mode.
     pub permission_mode: PermissionMode,
+    /// The session whose subagent it belongs to. Lists and searches omit such a session, and it is
+    /// deleted together with that one.
+    pub parent: Option<SessionId>,
 }
 
 /// The record of a session.

@@ -28,6 +28,10 @@ impl SessionStore for TimedStore {
         timed(self.0.get(id)).await
     }
 
+    async fn parent(&self, id: &SessionId) -> Result<Option<SessionId>, StoreError> {
+        timed(self.0.parent(id)).await
+    }
+
     async fn acquire(&self, id: &SessionId, take_over: bool) -> Result<Lease, StoreError> {
         timed(self.0.acquire(id, take_over)).await
     }

@@ -5,11 +5,12 @@ pub(crate) mod access;
 pub(crate) mod nested;
 pub(crate) mod question;
 pub(crate) mod sampling;
+pub(crate) mod subagents;
 pub(crate) mod titles;
 
 use crate::{
-    Access, AskUser, FileTracker, Goal, Location, NestedCalls, Outputs, SessionEvent, Shells, Task,
-    ToolCallId, ToolCallUpdate, ToolContent, ToolKind, ToolLimits, ToolResult, ToolSpec, Usage,
+    Access, AskUser, FileTracker, Goal, Location, NestedCalls, Outputs, SessionEvent, Shells, SubagentAccess,
+    Task, ToolCallId, ToolCallUpdate, ToolContent, ToolKind, ToolLimits, ToolResult, ToolSpec, Usage,
 };
 use async_trait::async_trait;
 use serde::de::DeserializeOwned;
@@ -61,6 +62,9 @@ pub enum Effect {
     Reads,
     /// Changes the session's own state (tasks): exists in every mode, runs in order.
     Session,
+    /// Hands work to subagents, which are bounded by the modes: exists in every mode, runs in
+    /// parallel with reads.
+    Delegates,
     /// Runs commands: exists in every mode, but changes nothing outside `edit`; runs in order.
     Executes,
     /// Changes files: exists in `edit` only, runs in order.
@@ -95,6 +99,8 @@ pub struct SessionResources {
     pub shells: Arc<Shells>,
     /// The store of the full text of long results.
     pub outputs: Arc<Outputs>,
+    /// The session's subagents.
+    pub subagents: SubagentAccess,
 }
 
 /// What a tool knows of the call that it runs.

@@ -89,6 +89,9 @@ impl Tool for CreateGoal {
     }
 
     async fn run(&mut self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        if cx.session.subagents.0.as_ref().is_some_and(|subagents| subagents.is_of_subagent()) {
+            return Err(ToolError::message("A subagent has no goal of its own: its task is its goal."));
+        }
         if let Some(goal) = cx.session.goal.as_ref().filter(|goal| goal.status != GoalStatus::Complete) {
             return Err(ToolError::message(format!(
                 "There is a goal already, with the status {}. Only the user can replace it, with /goal.",

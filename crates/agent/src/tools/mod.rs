@@ -21,6 +21,7 @@ mod replacements;
 mod search;
 mod shell;
 mod small_profile;
+mod subagent;
 mod task;
 pub(crate) mod two_machines;
 mod unsaved;
@@ -61,6 +62,7 @@ pub fn builtin() -> Vec<Arc<dyn AnyTool>> {
         Typed::<search::Grep>::new(),
         Typed::<bash::Bash>::new(),
         Typed::<shell::Shell>::new(),
+        Typed::<subagent::Subagent>::new(),
         Typed::<task::UpdatePlan>::new(),
         Typed::<goal::UpdateGoal>::new(),
         Typed::<shell::ShellStart>::new(),

@@ -54,6 +54,7 @@ impl Turn<'_> {
                 None => return Ok(StopReason::Cancelled),
             },
             Action::Context => self.context_text().await?,
+            Action::Agents => agents_text(self.session),
             Action::Goal(GoalCommand::Show) => goal::described(self.session.conversation().goal()),
             Action::Goal(GoalCommand::Invalid(why)) => format!("Nothing was changed: {why}."),
             Action::Goal(GoalCommand::Change(change)) => {
@@ -172,6 +173,13 @@ fn tasks_text(tasks: &[Task]) -> String {
     match task_tree(tasks) {
         tree if tree.is_empty() => "There are no tasks.".to_owned(),
         tree => format!("```\n{}\n```\n", tree.replace("```", "` ` `")),
+    }
+}
+
+fn agents_text(session: &Session) -> String {
+    match session.subagents().map(|subagents| subagents.tree()).filter(|tree| !tree.is_empty()) {
+        Some(tree) => format!("```\n{}\n```", tree.trim_end()),
+        None => "This session has no subagents.".to_owned(),
     }
 }
 

@@ -16,6 +16,7 @@ mod loops;
 mod request;
 mod round;
 mod shorten;
+mod stuck;
 mod text_calls;
 mod usage;
 
@@ -33,6 +34,7 @@ use goal::GoalProgress;
 use loops::Loops;
 use serde_json::json;
 use std::mem::take;
+use stuck::Stuck;
 use tokio_util::sync::CancellationToken;
 
 /// Runs the turn of a prompt and records how it ended.
@@ -48,6 +50,7 @@ pub(crate) async fn run(
         ));
     }
     let id = session.conversation().next_turn();
+    let subagents_before = session.conversation().subagent_usage();
     let mut turn = Turn::new(session, controls, cancel);
     let end = turn.attempt(&id, prompt).await;
     let end = turn.session.stored().await.map_err(TurnError::from).and(end);
@@ -69,13 +72,12 @@ pub(crate) async fn run(
         turn.session.notify(SessionEvent::Phase(Phase::Idle));
         return Err(error.into());
     }
-    let Progress { usage, requests, .. } = turn.progress;
-    end.map(|stop_reason| PromptOutcome {
-        stop_reason,
-        usage,
-        total: turn.session.conversation().usage(),
-        requests,
-    })
+    let Progress { mut usage, requests, .. } = turn.progress;
+    let conversation = turn.session.conversation();
+    let (mut total, subagents) = (conversation.usage(), conversation.subagent_usage());
+    total += subagents;
+    usage += subagents.since(subagents_before);
+    end.map(|stop_reason| PromptOutcome { stop_reason, usage, total, requests })
 }
 
 /// The state of a running turn.
@@ -87,6 +89,8 @@ struct Turn<'a> {
     /// Snapshot of the project around the session's directory, taken when the turn began.
     snapshot: ProjectSnapshot,
     loops: Loops,
+    /// Detects that a subagent is stuck; `None` in other sessions.
+    stuck: Option<Stuck>,
 }
 
 /// The counters and flags of a turn.
@@ -110,8 +114,10 @@ struct Progress {
 
 impl<'a> Turn<'a> {
     fn new(session: &'a mut Session, controls: &'a Controls, cancel: &'a CancellationToken) -> Self {
+        let stuck = session.is_subagent().then(Stuck::default);
         Self {
             session,
+            stuck,
             controls,
             cancel,
             progress: Progress::default(),

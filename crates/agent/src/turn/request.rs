@@ -147,6 +147,12 @@ impl Turn<'_> {
                 });
             }
         }
+        if let Some((text, delivered)) =
+            self.session.subagents().and_then(|subagents| subagents.take_results())
+        {
+            events.push(SessionEvent::Briefing(Briefing { text, ..Briefing::default() }));
+            events.extend(delivered);
+        }
         if let Some(news) = self.session.shells().take_ended() {
             let text = format!("<background>\n{}\n</background>", prompt::within("background", &news));
             events.push(SessionEvent::Briefing(Briefing { text, ..Briefing::default() }));

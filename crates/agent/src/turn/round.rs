@@ -7,9 +7,10 @@ use super::{
     empty_answer::EmptyAnswer,
     loops,
     shorten::SummaryContext,
+    stuck,
 };
 use crate::{
-    LanguageModel, Message, ModelRequest, ModelStop, Phase, SessionEvent, Severity, StopReason,
+    Briefing, LanguageModel, Message, ModelRequest, ModelStop, Phase, SessionEvent, Severity, StopReason,
     ToolCallRequest, TurnError, history::measure,
 };
 use std::sync::Arc;
@@ -125,6 +126,9 @@ impl Turn<'_> {
             self.record_last().await?;
             return Ok(None);
         }
+        if stop == ModelStop::EndTurn && !says_nothing && self.await_subagents().await? {
+            return Ok(None);
+        }
         if says_nothing && model.info().disclosure.is_none() {
             match self.empty_answer(stop, cut_at) {
                 EmptyAnswer::AskAgain => {
@@ -136,6 +140,26 @@ impl Turn<'_> {
             }
         }
         Ok(Some(stop_reason(stop)))
+    }
+
+    /// Waits for a result of a subagent in the background, if there are any; returns whether the
+    /// turn goes on. It ends without waiting further if another prompt waits: the subagents go on,
+    /// and that prompt's turn receives their results.
+    async fn await_subagents(&mut self) -> Result<bool, TurnError> {
+        let Some(subagents) =
+            self.session.subagents().filter(|subagents| subagents.has_unfinished()).cloned()
+        else {
+            return Ok(false);
+        };
+        self.record_last().await?;
+        tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => {}
+            () = self.controls.steering().arrives() => {}
+            () = self.controls.prompt_waits() => return Ok(false),
+            () = subagents.result_ready() => {}
+        }
+        Ok(true)
     }
 
     /// Records the answer and runs its calls. Returns a reason if the turn was cancelled or the
@@ -173,6 +197,13 @@ impl Turn<'_> {
                 ),
             });
             return Ok(Some(StopReason::MaxTurnRequests));
+        }
+        match self.stuck.as_mut().and_then(|stuck| stuck.after(requested.iter())) {
+            Some(stuck::Stage::Warn(text)) => {
+                self.progress.nudge = Some(Briefing { text: text.to_owned(), ..Briefing::default() });
+            }
+            Some(stuck::Stage::Stop) => return Ok(Some(StopReason::MaxTurnRequests)),
+            None => {}
         }
         if let Some(Message::Assistant(answer)) = self.session.conversation().history().messages().last() {
             self.loops.ran(requested.iter(), answer.calls(), warning.as_deref());

@@ -48,6 +48,7 @@ impl Turn<'_> {
             context_used: context,
             context_size: model.info().limits.context_size,
             total,
+            subagents: self.session.conversation().subagent_usage(),
             turn: self.progress.usage,
             counted: None,
         }

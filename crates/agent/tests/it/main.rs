@@ -25,5 +25,6 @@ mod shells;
 mod sources;
 mod stage;
 mod steer;
+mod swarm;
 mod tasks;
 mod text_calls;

@@ -160,6 +160,7 @@ async fn long(turns: usize, end: Vec<SessionEvent>) -> (Arc<FaultyStore>, Arc<Pl
         model: "fake/model".to_owned(),
         mode: Mode::Edit,
         permission_mode: PermissionMode::Guardian,
+        parent: None,
     };
     let lease = inner.create(new).await.unwrap();
     for n in 0..turns {
@@ -193,9 +194,9 @@ async fn open_long(
 async fn a_long_session_opens_by_its_end_and_is_read_before_its_first_turn() {
     let (store, counted) = long(4000, Vec::new()).await;
     let (_runtime, model, session) = open_long(store, vec![Reply::text("On.")]).await;
-    // The record, the lease, the last page, the empty page after it, and the empty append that
-    // returns the number of the last event.
-    assert_eq!(counted.count(), 5);
+    // The record, whether it is a subagent's, the lease, the last page, the empty page after it,
+    // and the empty append that returns the number of the last event.
+    assert_eq!(counted.count(), 6);
     session.prompt(vec![agent::Content::text("and?")]).await.unwrap();
     assert_eq!(model.requests()[0].messages.len(), 4001);
     assert!(counted.count() > 24, "the whole log");

@@ -47,6 +47,7 @@ where
         records::does_not_find_unknown_sessions,
         records::forks_with_all_events,
         records::deletes_permanently,
+        records::keeps_the_sessions_of_subagents_with_their_root,
         records::replaces_additional_directories,
         append::numbers_events_without_gaps,
         append::pages_events,
@@ -90,6 +91,7 @@ pub(crate) fn session(id: &str, cwd: &str) -> NewSession {
         model: "openai/gpt-5".to_owned(),
         mode: agent::Mode::Edit,
         permission_mode: agent::PermissionMode::Guardian,
+        parent: None,
     }
 }
 

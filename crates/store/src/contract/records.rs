@@ -2,8 +2,8 @@
 
 use super::{Fixture, path, session};
 use agent::{
-    Lease, Mode, NewSession, PermissionMode, SessionControls, SessionId, SessionRecord, SessionTimes,
-    StoreError,
+    Lease, ListQuery, Mode, NewSession, PermissionMode, SearchQuery, SessionControls, SessionId,
+    SessionRecord, SessionTimes, StoreError,
 };
 
 pub(super) async fn creates_and_gets(Fixture { store, .. }: Fixture) {
@@ -35,6 +35,27 @@ pub(super) async fn creates_and_gets(Fixture { store, .. }: Fixture) {
             archived: false,
         }
     );
+}
+
+pub(super) async fn keeps_the_sessions_of_subagents_with_their_root(Fixture { store, .. }: Fixture) {
+    let root = store.create(session("root", "/a")).await.expect("created");
+    let of_root = NewSession { parent: Some(root.session.clone()), ..session("child", "/a") };
+    let child = store.create(of_root).await.expect("created");
+    for lease in [&root, &child] {
+        store.append(lease, super::samples()).await.expect("appended");
+    }
+    assert_eq!(store.parent(&root.session).await, Ok(None));
+    assert_eq!(store.parent(&child.session).await, Ok(Some(root.session.clone())));
+    let listed = store.list(ListQuery { limit: 10, ..ListQuery::default() }).await.expect("listed");
+    assert_eq!(listed.sessions.len(), 1, "a list has no sessions of subagents");
+    let query = SearchQuery { text: "hi".to_owned(), limit: 10, ..SearchQuery::default() };
+    let hits = store.search(query).await.expect("searched");
+    assert!(hits.iter().all(|hit| hit.session.id == root.session), "nor has a search");
+    for lease in [&root, &child] {
+        store.release(lease).await.expect("released");
+    }
+    store.delete(&root.session).await.expect("deleted");
+    assert_eq!(store.get(&child.session).await, Err(StoreError::NotFound(child.session)));
 }
 
 pub(super) async fn creates_only_once(Fixture { store, .. }: Fixture) {

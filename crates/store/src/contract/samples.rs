@@ -3,10 +3,12 @@
 use super::path;
 use agent::{
     Briefing, Compaction, CompactionStep, Content, Diff, Effort, FileChange, Goal, GoalStatus, Item,
-    Location, MalformedArguments, Mode, ModelCall, ModelResponse, PermissionMode, PermissionOutcome,
-    PlanEntry, PlanPriority, PlanStatus, Prefix, Reasoning, ResultsLeftOut, Rewound, SessionEvent, Snapshot,
-    StopReason, Task, TaskStatus, Text, ToolCallDisplay, ToolCallRequest, ToolCallUpdate, ToolContent,
-    ToolKind, ToolResult, ToolSpec, ToolStatus, TurnEnd, Usage, UsageUpdate,
+    KeptOutput, Location, MalformedArguments, Mode, ModelCall, ModelResponse, PermissionMode,
+    PermissionOutcome, PlanEntry, PlanPriority, PlanStatus, Prefix, Reasoning, ResultsLeftOut, Rewound,
+    SessionEvent, Snapshot, StopReason, SubagentActivity, SubagentPlace, SubagentProgress, SubagentRequest,
+    SubagentState, SubagentStatus, SubagentTimes, SubagentWorktree, Task, TaskStatus, Text, ToolCallDisplay,
+    ToolCallRequest, ToolCallUpdate, ToolContent, ToolKind, ToolResult, ToolSpec, ToolStatus, TurnEnd, Usage,
+    UsageUpdate,
 };
 use serde_json::json;
 
@@ -57,11 +59,51 @@ pub fn samples() -> Vec<SessionEvent> {
             },
             turn: Usage::default(),
             counted: Some(u64::MAX),
+            subagents: Usage::default(),
         }),
         SessionEvent::ResultsLeftOut(ResultsLeftOut {
             calls: vec!["tool_0".into(), "tool_1".into()],
             instead: TEXT.to_owned(),
         }),
+        SessionEvent::Subagent(Box::new(SubagentState {
+            id: "a".to_owned(),
+            place: SubagentPlace {
+                parent: Some("p".to_owned()),
+                depth: 2,
+                session: Some("s".into()),
+                worktree: Some(SubagentWorktree {
+                    folder: path("/w.worktrees/a"),
+                    branch: "tiller/a".to_owned(),
+                    base: "0123".to_owned(),
+                }),
+            },
+            request: SubagentRequest {
+                kind: "general".to_owned(),
+                task: TEXT.to_owned(),
+                mode: "background".to_owned(),
+                group: Some("g".to_owned()),
+                depends_on: vec!["b".to_owned()],
+                isolated: true,
+            },
+            progress: SubagentProgress {
+                status: SubagentStatus::Failed,
+                queue_reason: Some(TEXT.to_owned()),
+                error: Some(TEXT.to_owned()),
+                retries: 1,
+                next_retry_at: Some(5),
+                delivered: true,
+            },
+            activity: SubagentActivity {
+                tool_calls: 3,
+                last_tool: Some("bash".to_owned()),
+                last_message: Some(TEXT.to_owned()),
+                usage: Usage { input: 1, output: 2, unpriced: 3, ..Usage::default() },
+            },
+            times: SubagentTimes { started_at: Some(1), ended_at: Some(2), active_at: Some(3) },
+            result: Some(TEXT.to_owned()),
+            output: Some(KeptOutput { reference: "/o".to_owned(), bytes: 9, preview: TEXT.to_owned() }),
+        })),
+        SessionEvent::Subagent(Box::new(SubagentState { id: "b".to_owned(), ..SubagentState::default() })),
         SessionEvent::Prefix(Prefix {
             model: "anthropic/claude".to_owned(),
             system: TEXT.into(),

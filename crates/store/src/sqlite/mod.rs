@@ -128,6 +128,11 @@ impl SessionStore for SqliteStore {
         self.reader.call(move |connection| read::get(connection, &id)).await
     }
 
+    async fn parent(&self, id: &SessionId) -> Result<Option<SessionId>, StoreError> {
+        let id = id.clone();
+        self.reader.call(move |connection| read::parent(connection, &id)).await
+    }
+
     async fn acquire(&self, id: &SessionId, take_over: bool) -> Result<Lease, StoreError> {
         let (id, holder_lock, vanished) =
             (id.clone(), Arc::clone(&self.holder_lock), Arc::clone(&self.vanished));

@@ -47,6 +47,15 @@ pub(super) fn get(connection: &Connection, id: &SessionId) -> Result<SessionReco
         .map_err(|what| StoreError::Format(format!("session {id} is damaged: {what}; start a new session")))
 }
 
+pub(super) fn parent(connection: &Connection, id: &SessionId) -> Result<Option<SessionId>, StoreError> {
+    let parent: Option<String> = connection
+        .prepare_cached("SELECT parent_id FROM sessions WHERE id = ?1")
+        .and_then(|mut statement| statement.query_row([id.as_str()], |row| row.get(0)).optional())
+        .map_err(|error| failed(&error))?
+        .ok_or_else(|| StoreError::NotFound(id.clone()))?;
+    Ok(parent.map(SessionId))
+}
+
 pub(super) fn events(
     connection: &Connection,
     id: &SessionId,
@@ -164,14 +173,14 @@ fn rows(
         None => concat!(
             "SELECT ",
             columns!(),
-            " FROM sessions WHERE (updated_at, id) < (?1, ?2) AND archived BETWEEN ?3 AND ?4",
+            " FROM sessions WHERE (updated_at, id) < (?1, ?2) AND archived BETWEEN ?3 AND ?4 AND parent_id IS NULL",
             begun_or!(),
             " ORDER BY updated_at DESC, id DESC"
         ),
         Some(_) => concat!(
             "SELECT ",
             columns!(),
-            " FROM sessions WHERE cwd = ?6 AND (updated_at, id) < (?1, ?2) AND archived BETWEEN ?3 AND ?4",
+            " FROM sessions WHERE cwd = ?6 AND (updated_at, id) < (?1, ?2) AND archived BETWEEN ?3 AND ?4 AND parent_id IS NULL",
             begun_or!(),
             " ORDER BY updated_at DESC, id DESC"
         ),

@@ -1,4 +1,4 @@
-//! The full-text search.
+//! The full-text search. The sessions of subagents are not indexed.
 
 use super::{failure::failed, read};
 use crate::{
@@ -19,8 +19,9 @@ pub(super) fn index_appended(
     let work = || -> rusqlite::Result<()> {
         let before = before.cast_signed();
         let reached = before + i64::try_from(texts.len()).unwrap_or(i64::MAX);
-        let mut advance =
-            connection.prepare_cached("UPDATE sessions SET searched = ?3 WHERE id = ?1 AND searched = ?2")?;
+        let mut advance = connection.prepare_cached(
+            "UPDATE sessions SET searched = ?3 WHERE id = ?1 AND searched = ?2 AND parent_id IS NULL",
+        )?;
         if texts.is_empty() || advance.execute((id.as_str(), before, reached))? == 0 {
             return Ok(());
         }
@@ -61,7 +62,7 @@ pub(super) fn index_in_background(connection: &mut Connection) -> bool {
 pub(super) fn index_pending(connection: &Connection) -> Result<bool, StoreError> {
     let work = || -> rusqlite::Result<bool> {
         let mut behind = connection.prepare_cached(
-            "SELECT id, searched, last_seq FROM sessions WHERE searched < last_seq LIMIT ?1",
+            "SELECT id, searched, last_seq FROM sessions WHERE searched < last_seq AND parent_id IS NULL LIMIT ?1",
         )?;
         let behind: Vec<(String, i64, i64)> = behind
             .query_map([INDEXED_SESSIONS], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?

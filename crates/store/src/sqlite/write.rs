@@ -14,7 +14,7 @@ use system::AbsPath;
 
 /// Creates the row of a session.
 const CREATE: &str = "INSERT INTO sessions (id, cwd, additional_directories, model, mode, permission_mode, created_at, \
-             updated_at, last_seq, lease_epoch) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, 0, 0)";
+             updated_at, last_seq, lease_epoch, parent_id) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, 0, 0, ?8)";
 
 /// Selects the last event number and the lease.
 const SELECT_LEASE: &str =
@@ -82,6 +82,7 @@ pub(super) fn create(
                 session.mode.id(),
                 session.permission_mode.id(),
                 now(),
+                session.parent.as_ref().map(SessionId::as_str),
             ])
         })
         .map_err(|error| match error.sqlite_error_code() {
@@ -148,9 +149,9 @@ pub(super) fn delete(
         Err(StoreError::NotFound(_)) => return Ok(()),
         other => other?,
     }
-    // Its events are deleted with it.
+    // Its events are deleted with it, and so are the sessions of its subagents.
     connection
-        .prepare_cached("DELETE FROM sessions WHERE id = ?1")
+        .prepare_cached("DELETE FROM sessions WHERE id = ?1 OR parent_id = ?1")
         .and_then(|mut statement| statement.execute([id.as_str()]))
         .map_err(|error| failed(&error))?;
     Ok(())

@@ -54,16 +54,18 @@ pub(super) fn event(event: v1::Event) -> Result<SessionEvent, String> {
         ),
         v1::Event::Tasks { tasks } => SessionEvent::Tasks(tasks.into_iter().map(task).collect()),
         v1::Event::Goal { goal } => SessionEvent::Goal(goal.map(self::goal)),
-        v1::Event::Usage { model, context_used, context_size, total, counted } => {
+        v1::Event::Usage { model, context_used, context_size, total, subagents, counted } => {
             SessionEvent::Usage(UsageUpdate {
                 model,
                 context_used,
                 context_size,
-                total: tokens(&total),
+                total: total.into(),
+                subagents: subagents.map(Usage::from).unwrap_or_default(),
                 turn: Usage::default(),
                 counted,
             })
         }
+        v1::Event::Subagent(state) => SessionEvent::Subagent(Box::new((*state).try_into()?)),
         v1::Event::FileChanged(change) => SessionEvent::FileChanged(file_change(change)?),
         v1::Event::Rewound { to, files } => {
             let files = files.into_iter().map(file_change).collect::<Result<_, _>>()?;
@@ -254,16 +256,20 @@ fn snapshot(snapshot: v1::Snapshot) -> Snapshot {
     Snapshot { hash: ContentHash(snapshot.hash), size: snapshot.size, bytes: None }
 }
 
-fn tokens(total: &v1::Tokens) -> Usage {
-    let used = Usage {
-        input: total.input,
-        output: total.output,
-        cache_read: total.cache_read,
-        cache_write: total.cache_write,
-        ..Usage::default()
-    };
-    match total.cost {
-        Some(cost) => Usage { cost: Some(Cost(cost)), unpriced: total.unpriced.unwrap_or_default(), ..used },
-        None => used.priced(None),
+impl From<v1::Tokens> for Usage {
+    fn from(total: v1::Tokens) -> Self {
+        let used = Self {
+            input: total.input,
+            output: total.output,
+            cache_read: total.cache_read,
+            cache_write: total.cache_write,
+            ..Self::default()
+        };
+        match total.cost {
+            Some(cost) => {
+                Self { cost: Some(Cost(cost)), unpriced: total.unpriced.unwrap_or_default(), ..used }
+            }
+            None => used.priced(None),
+        }
     }
 }

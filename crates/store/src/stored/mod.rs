@@ -6,6 +6,7 @@
 //! `docs/storage.md`.
 
 mod from_v1;
+mod subagent;
 mod to_v1;
 mod v1;
 
@@ -71,6 +72,7 @@ mod tests {
                 "compaction" => 4,
                 "results_left_out" => 5,
                 "prefix" | "briefing" => 7,
+                "subagent" => 8,
                 "answer" => 6,
                 "tasks" | "goal" => 8,
                 _ => 1,
@@ -107,6 +109,7 @@ mod tests {
                     context_used: 1,
                     context_size: 2,
                     total: agent::Usage { input: 3, output: 4, unpriced: 7, ..agent::Usage::default() },
+                    subagents: agent::Usage::default(),
                     turn: agent::Usage::default(),
                     counted: None,
                 }),
@@ -124,6 +127,7 @@ mod tests {
                         unpriced: 2,
                         ..agent::Usage::default()
                     },
+                    subagents: agent::Usage::default(),
                     turn: agent::Usage::default(),
                     counted: None,
                 }),

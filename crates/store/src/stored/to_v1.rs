@@ -38,9 +38,11 @@ pub(super) fn event(event: SessionEvent) -> Option<v1::Event> {
             model: usage.model,
             context_used: usage.context_used,
             context_size: usage.context_size,
-            total: tokens(usage.total),
+            total: usage.total.into(),
+            subagents: (usage.subagents != Usage::default()).then(|| usage.subagents.into()),
             counted: usage.counted,
         },
+        SessionEvent::Subagent(state) => v1::Event::Subagent(Box::new((*state).into())),
         SessionEvent::ModeChanged(mode) => v1::Event::ModeChanged { mode: mode.into() },
         SessionEvent::PermissionModeChanged(mode) => {
             v1::Event::PermissionModeChanged { permission_mode: mode.into() }
@@ -231,13 +233,15 @@ fn snapshot(snapshot: Snapshot) -> v1::Snapshot {
     v1::Snapshot { hash: snapshot.hash.0, size: snapshot.size }
 }
 
-fn tokens(usage: Usage) -> v1::Tokens {
-    v1::Tokens {
-        input: usage.input,
-        output: usage.output,
-        cache_read: usage.cache_read,
-        cache_write: usage.cache_write,
-        cost: usage.cost.map(|cost| cost.0),
-        unpriced: usage.cost.and((usage.unpriced > 0).then_some(usage.unpriced)),
+impl From<Usage> for v1::Tokens {
+    fn from(usage: Usage) -> Self {
+        Self {
+            input: usage.input,
+            output: usage.output,
+            cache_read: usage.cache_read,
+            cache_write: usage.cache_write,
+            cost: usage.cost.map(|cost| cost.0),
+            unpriced: usage.cost.and((usage.unpriced > 0).then_some(usage.unpriced)),
+        }
     }
 }

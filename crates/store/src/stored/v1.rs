@@ -56,6 +56,9 @@ pub(super) enum Event {
         total: Tokens,
         /// Older programs do not write this member, and ignore it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        subagents: Option<Tokens>,
+        /// Older programs do not write this member, and ignore it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         counted: Option<u64>,
     },
     ModeChanged {
@@ -115,6 +118,8 @@ pub(super) enum Event {
         turn: String,
         end: TurnEnd,
     },
+    /// Format 8.
+    Subagent(Box<super::subagent::Subagent>),
 }
 
 /// Format 6: an item of an answer, in the model's order.
@@ -173,7 +178,7 @@ impl Event {
             Self::ResultsLeftOut { .. } => 5,
             Self::Prefix { .. } | Self::Briefing { .. } => 7,
             Self::Answer { .. } => 6,
-            Self::Tasks { .. } | Self::Goal { .. } => 8,
+            Self::Tasks { .. } | Self::Goal { .. } | Self::Subagent(_) => 8,
             _ => 1,
         }
     }
@@ -191,6 +196,7 @@ impl Event {
             Self::Tasks { .. } => "tasks",
             Self::Goal { .. } => "goal",
             Self::Usage { .. } => "usage",
+            Self::Subagent(_) => "subagent",
             Self::ModeChanged { .. } => "mode_changed",
             Self::PermissionModeChanged { .. } => "permission_mode_changed",
             Self::ModelChanged { .. } => "model_changed",

@@ -70,6 +70,7 @@ fn session(id: &str) -> NewSession {
         model: "offline/pilot".to_owned(),
         mode: agent::Mode::Edit,
         permission_mode: agent::PermissionMode::Guardian,
+        parent: None,
     }
 }
 

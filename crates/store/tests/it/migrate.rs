@@ -8,7 +8,7 @@ use std::path::Path;
 use store::SqliteStore;
 
 /// Each migration step, as released.
-const MIGRATIONS: [&str; 7] = [
+const MIGRATIONS: [&str; 8] = [
     include_str!("../../src/sqlite/schema/1.sql"),
     include_str!("../../src/sqlite/schema/2.sql"),
     include_str!("../../src/sqlite/schema/3.sql"),
@@ -16,6 +16,7 @@ const MIGRATIONS: [&str; 7] = [
     include_str!("../../src/sqlite/schema/5.sql"),
     include_str!("../../src/sqlite/schema/6.sql"),
     include_str!("../../src/sqlite/schema/7.sql"),
+    include_str!("../../src/sqlite/schema/8.sql"),
 ];
 
 /// The rows that a program with the first schema wrote: two sessions, one of which was released,

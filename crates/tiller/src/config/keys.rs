@@ -9,6 +9,7 @@ use crate::options::{AskLoginShell, Network, Terminal, Tools};
 use ::mcp::{Offered, server_name};
 use ::providers::Wire;
 use agent::{Answer, CallsAsText, HookEvent, ToolProfile, check_tool_name, check_tool_pattern};
+use std::time::Duration;
 use system::SandboxLevel;
 
 const MODEL: &str = "a project must not choose where your code is sent";
@@ -20,6 +21,7 @@ const SERVERS: &str = "a project must not say what servers may do without asking
 const SERVICES: &str = "a project must not say which services are called in your name";
 const SHELL: &str = "a project must not choose which programs are found";
 const TOOLS: &str = "a project must not choose which tools models get";
+const SUBAGENTS: &str = "a project must not choose how much runs at a time, and for how long";
 const PLACE: &str = "a project must not choose where commands run";
 
 /// Every setting.
@@ -38,6 +40,38 @@ pub(crate) const KEYS: &[Key] = &[
         name: "agent.system_prompt",
         in_project: InProject::WhenTrusted(PROMPT),
         set: |o, _, v| Ok(o.session.append_system_prompt = Some(v.text()?)),
+    },
+    Key {
+        name: "agent.subagent_model",
+        in_project: InProject::WhenTrusted(MODEL),
+        set: |o, _, v| Ok(o.session.subagent_models[0] = Some(model(v.text()?)?)),
+    },
+    Key {
+        name: "agent.subagent_depth2_model",
+        in_project: InProject::WhenTrusted(MODEL),
+        set: |o, _, v| Ok(o.session.subagent_models[1] = Some(model(v.text()?)?)),
+    },
+    Key {
+        name: "agent.subagent_concurrency",
+        in_project: InProject::WhenTrusted(SUBAGENTS),
+        set: |o, _, v| Ok(o.session.limits.subagents.concurrency = v.count_or_zero()?),
+    },
+    Key {
+        name: "agent.subagent_max_depth",
+        in_project: InProject::Tightens(|before, after| {
+            after.session.limits.subagents.depth <= before.session.limits.subagents.depth
+        }),
+        set: |o, _, v| Ok(o.session.limits.subagents.depth = v.count()?),
+    },
+    Key {
+        name: "agent.subagent_attempts",
+        in_project: InProject::WhenTrusted(SUBAGENTS),
+        set: |o, _, v| Ok(o.session.limits.subagents.attempts = v.count()?),
+    },
+    Key {
+        name: "agent.subagent_idle_timeout",
+        in_project: InProject::WhenTrusted(SUBAGENTS),
+        set: |o, _, v| Ok(o.session.limits.subagents.idle = Duration::from_secs(v.count_or_zero()?)),
     },
     Key {
         name: "tools.default_permission_mode",

@@ -155,6 +155,16 @@ impl Value {
         }
     }
 
+    /// A whole number from 0.
+    pub(crate) fn count_or_zero<N: TryFrom<i64>>(&self) -> Result<N, ValueError> {
+        match self {
+            Self::Number(0) => N::try_from(0).map_err(|_| ValueError::TooLarge(0)),
+            Self::Number(1..) => self.count(),
+            Self::Number(number) => Err(ValueError::unexpected("a whole number from 0", number)),
+            other => Err(ValueError::unexpected("a whole number from 0", other.kind())),
+        }
+    }
+
     /// A percentage from 10 to 100; smaller parts are of no use.
     pub(crate) fn percent(&self) -> Result<u64, ValueError> {
         match self.count()? {

@@ -36,6 +36,8 @@ pub(crate) struct Options {
 pub(crate) struct SessionDefaults {
     /// The model of new sessions; the first available one if `None`.
     pub(crate) model: Option<String>,
+    /// The models of subagents at depth 1 and 2; that of the requesting agent if `None`.
+    pub(crate) subagent_models: [Option<String>; 2],
     pub(crate) mode: Mode,
     pub(crate) permission_mode: PermissionMode,
     pub(crate) append_system_prompt: Option<String>,

@@ -63,6 +63,7 @@ fn takes(takes: Takes) -> String {
         Takes::Variable => "text: the name of an environment variable".to_owned(),
         Takes::Flag => "`true` or `false`".to_owned(),
         Takes::Count => "a whole number from 1".to_owned(),
+        Takes::CountOrZero => "a whole number from 0".to_owned(),
         Takes::Percent => "a whole number from 10 to 100".to_owned(),
         Takes::Seconds { most: None } => "a whole number of seconds from 1".to_owned(),
         Takes::Seconds { most: Some(most) } => {

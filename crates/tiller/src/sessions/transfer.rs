@@ -170,5 +170,6 @@ fn session(line: &str) -> Result<NewSession> {
         model: text("model")?.to_owned(),
         mode: text("mode")?.parse()?,
         permission_mode: text("permission_mode")?.parse()?,
+        parent: None,
     })
 }

@@ -29,6 +29,7 @@ pub(crate) fn sessions(options: &Options, cwd: &AbsPath, trusted_hooks: &mut Tru
             mode: options.session.mode,
             permission_mode: options.session.permission_mode,
             model: options.session.model.clone(),
+            subagent_models: options.session.subagent_models.to_vec(),
         },
         append_system_prompt: options.session.append_system_prompt.clone(),
         permissions: PermissionOptions {

@@ -200,6 +200,7 @@ fn what_the_provider_counted_comes_back_with_the_log() {
             total: Usage::default(),
             turn: Usage::default(),
             counted: tokens,
+            subagents: Usage::default(),
         })
     };
     events.insert(3, counted(Some(250)));

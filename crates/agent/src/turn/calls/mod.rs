@@ -81,7 +81,7 @@ impl Calls<'_> {
                 }
                 ruling => ruling,
             };
-            let parallel = candidate.effect() == Some(Effect::Reads);
+            let parallel = matches!(candidate.effect(), Some(Effect::Reads | Effect::Delegates));
             match ruling {
                 Some(ruling) if parallel && ruling.allows() => batch.push((candidate, ruling)),
                 ruling => {

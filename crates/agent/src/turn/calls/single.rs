@@ -238,7 +238,7 @@ fn wait(effect: Effect) -> Duration {
     match effect {
         Effect::Reads => FILES_WAIT,
         Effect::Writes => REVIEW_WAIT,
-        Effect::Session | Effect::Executes => CALL_WAIT,
+        Effect::Session | Effect::Delegates | Effect::Executes => CALL_WAIT,
     }
 }
 

@@ -40,6 +40,10 @@ impl SessionStore for FaultyStore {
         self.through(id, self.inner.get(id)).await
     }
 
+    async fn parent(&self, id: &SessionId) -> Result<Option<SessionId>, StoreError> {
+        self.through(id, self.inner.parent(id)).await
+    }
+
     async fn acquire(&self, id: &SessionId, take_over: bool) -> Result<Lease, StoreError> {
         self.through(id, self.inner.acquire(id, take_over)).await
     }

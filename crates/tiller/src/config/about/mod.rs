@@ -39,6 +39,8 @@ pub(crate) enum Takes {
     Flag,
     /// A whole number from 1.
     Count,
+    /// A whole number from 0.
+    CountOrZero,
     /// A whole number from 10 to 100.
     Percent,
     /// A whole number of seconds from 1.

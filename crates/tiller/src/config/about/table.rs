@@ -30,6 +30,42 @@ pub(super) const ABOUT: &[About] = &[
         text: "Text appended to the [system prompt](prompt.md).",
     },
     About {
+        name: "agent.subagent_model",
+        takes: Takes::Model,
+        default: DefaultValue::Described("that of the requesting agent"),
+        text: "The model of [subagents](subagents.md).",
+    },
+    About {
+        name: "agent.subagent_depth2_model",
+        takes: Takes::Model,
+        default: DefaultValue::Described("that of the requesting agent"),
+        text: "The model of the subagents of subagents.",
+    },
+    About {
+        name: "agent.subagent_concurrency",
+        takes: Takes::CountOrZero,
+        default: DefaultValue::Number(10),
+        text: "Subagents of the process that run at a time; 0 means no limit.",
+    },
+    About {
+        name: "agent.subagent_max_depth",
+        takes: Takes::Count,
+        default: DefaultValue::Number(3),
+        text: "Levels of agents, including the session itself; 1 means no subagents.",
+    },
+    About {
+        name: "agent.subagent_attempts",
+        takes: Takes::Count,
+        default: DefaultValue::Number(2),
+        text: "How often a subagent is tried in all when its model fails for a passing reason.",
+    },
+    About {
+        name: "agent.subagent_idle_timeout",
+        takes: Takes::CountOrZero,
+        default: DefaultValue::Number(900),
+        text: "Seconds after which a running subagent that shows no activity is stopped; 0 means never.",
+    },
+    About {
         name: "tools.default_permission_mode",
         takes: Takes::Word(&["guardian", "argus", "prometheus"]),
         default: DefaultValue::Text("guardian"),

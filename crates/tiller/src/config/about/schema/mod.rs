@@ -63,6 +63,7 @@ fn leaf(key: &Key) -> Value {
         Takes::Address => text("\\S"),
         Takes::Variable => text("^[A-Z_][A-Z0-9_]*$"),
         Takes::Flag => json!({ "type": "boolean" }),
+        Takes::CountOrZero => json!({ "type": "integer", "minimum": 0 }),
         Takes::Count | Takes::Seconds { most: None } => json!({ "type": "integer", "minimum": 1 }),
         Takes::Percent => json!({ "type": "integer", "minimum": 10, "maximum": 100 }),
         Takes::Seconds { most: Some(most) } => {

@@ -1,0 +1,76 @@
+//! Shows the swarm to the clients of the root session: snapshots while it is at work, and the
+//! progress of the calls that wait for it.
+
+use super::{Swarm, now, results};
+use crate::{
+    Content, SubagentState, SwarmContexts, SwarmEvent, SwarmState, ToolCallUpdate, ToolContent,
+    limits::SWARM_EVERY,
+};
+use std::sync::Arc;
+
+impl Swarm {
+    /// Starts to show the swarm, unless that runs already. Ends when no subagent is left at work.
+    pub(super) fn show(self: &Arc<Self>) {
+        if std::mem::replace(&mut self.registry().is_shown, true) {
+            return;
+        }
+        let swarm = self.clone();
+        tokio::spawn(async move {
+            loop {
+                swarm.changed.notified().await;
+                swarm.show_now();
+                {
+                    let mut registry = swarm.registry();
+                    if !registry.is_busy() {
+                        registry.is_shown = false;
+                        return;
+                    }
+                }
+                tokio::time::sleep(SWARM_EVERY).await;
+            }
+        });
+    }
+
+    fn show_now(&self) {
+        let state = self.snapshot();
+        let progress: Vec<_> = {
+            let registry = self.registry();
+            let lines = |ids: &[String]| {
+                let states = ids.iter().filter_map(|id| registry.get(id));
+                states.map(|agent| results::line(&agent.state)).collect::<Vec<_>>().join("\n")
+            };
+            registry
+                .waiting
+                .iter()
+                .map(|call| (call.progress.clone(), call.id.clone(), lines(&call.agents)))
+                .collect()
+        };
+        for (show, id, text) in progress {
+            let mut update = ToolCallUpdate::of(id, "subagent");
+            update.display.content = Some(vec![ToolContent::Content(Content::text(text))]);
+            show(update);
+        }
+        self.notify(SwarmEvent::State(state));
+    }
+
+    /// Returns all subagents as they are now.
+    pub(super) fn snapshot(&self) -> SwarmState {
+        let registry = self.registry();
+        let live = registry.agents().iter().filter(|agent| agent.is_live());
+        let contexts = live.fold(SwarmContexts::default(), |sum, agent| SwarmContexts {
+            tokens: sum.tokens + agent.context.0,
+            max_percent: sum.max_percent.max(agent.context.1),
+            ..sum
+        });
+        let shortened = registry.agents().iter().map(|agent| agent.shortened);
+        let (prunes, compactions) = shortened.fold((0, 0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
+        let agents: Vec<SubagentState> = registry.agents().iter().map(|agent| agent.state.clone()).collect();
+        drop(registry);
+        SwarmState {
+            at: now(),
+            model: self.root.state.state().model,
+            agents,
+            contexts: SwarmContexts { prunes, compactions, ..contexts },
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! The subagents that a swarm knows.
+
+use crate::{SubagentState, ToolCallId};
+use serde_json::Value;
+use std::{collections::HashMap, sync::Arc};
+use tokio_util::sync::CancellationToken;
+
+/// The subagents of a swarm, in the order they were requested.
+#[derive(Default)]
+pub(super) struct Registry {
+    agents: Vec<Agent>,
+    index: HashMap<String, usize>,
+    groups: HashMap<String, Arc<tokio::sync::Mutex<()>>>,
+    /// The calls that wait for subagents, with the function that shows their progress.
+    pub(super) waiting: Vec<WaitingCall>,
+    /// Whether a task shows the subagents to clients.
+    pub(super) is_shown: bool,
+}
+
+/// A call that waits for its subagents.
+pub(super) struct WaitingCall {
+    pub(super) id: ToolCallId,
+    pub(super) agents: Vec<String>,
+    pub(super) progress: Arc<dyn Fn(crate::ToolCallUpdate) + Send + Sync>,
+}
+
+/// A subagent.
+pub(super) struct Agent {
+    pub(super) state: SubagentState,
+    /// Its run in this process; `None` if it has ended, or never ran in this process.
+    pub(super) run: Option<LiveRun>,
+    /// Tokens in its context, and their share of the context's size in percent.
+    pub(super) context: (u64, f64),
+    /// How often results were removed from its context, and how often it was compacted.
+    pub(super) shortened: (u64, u64),
+}
+
+/// A subagent's run in this process.
+pub(super) struct LiveRun {
+    /// The call that requested it.
+    pub(super) call: ToolCallId,
+    /// The arguments of the request.
+    pub(super) args: Value,
+    pub(super) cancel: CancellationToken,
+}
+
+impl Agent {
+    pub(super) fn new(state: SubagentState, run: Option<LiveRun>) -> Self {
+        Self { state, run, context: (0, 0.0), shortened: (0, 0) }
+    }
+
+    /// Whether it runs or waits in this process.
+    pub(super) fn is_live(&self) -> bool {
+        self.run.is_some()
+    }
+}
+
+impl Registry {
+    pub(super) fn agents(&self) -> &[Agent] {
+        &self.agents
+    }
+
+    pub(super) fn get(&self, id: &str) -> Option<&Agent> {
+        self.index.get(id).map(|at| &self.agents[*at])
+    }
+
+    pub(super) fn get_mut(&mut self, id: &str) -> Option<&mut Agent> {
+        self.index.get(id).map(|at| &mut self.agents[*at])
+    }
+
+    /// Adds a subagent, or replaces the one with its id.
+    pub(super) fn put(&mut self, agent: Agent) {
+        match self.index.get(&agent.state.id) {
+            Some(at) => self.agents[*at] = agent,
+            None => {
+                self.index.insert(agent.state.id.clone(), self.agents.len());
+                self.agents.push(agent);
+            }
+        }
+    }
+
+    /// Returns the lock of a group: its subagents run one after the other.
+    pub(super) fn group(&mut self, name: &str) -> Arc<tokio::sync::Mutex<()>> {
+        self.groups.entry(name.to_owned()).or_default().clone()
+    }
+
+    /// Returns the subagents that `parent` requested.
+    pub(super) fn of_parent<'a>(&'a self, parent: Option<&'a str>) -> impl Iterator<Item = &'a Agent> {
+        self.agents.iter().filter(move |agent| agent.state.place.parent.as_deref() == parent)
+    }
+
+    /// Returns the states of a subagent's descendants.
+    pub(super) fn descendants(&self, id: &str) -> Vec<SubagentState> {
+        let mut found: Vec<SubagentState> = Vec::new();
+        // Children come after their parents.
+        for agent in &self.agents {
+            let parent = agent.state.place.parent.as_deref();
+            if parent == Some(id) || found.iter().any(|known| Some(known.id.as_str()) == parent) {
+                found.push(agent.state.clone());
+            }
+        }
+        found
+    }
+
+    /// Whether any subagent runs or waits.
+    pub(super) fn is_busy(&self) -> bool {
+        self.agents.iter().any(Agent::is_live)
+    }
+}
