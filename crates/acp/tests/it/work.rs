@@ -40,7 +40,7 @@ async fn tasks_are_a_plan_for_editors_and_a_list_for_programs() {
     assert_eq!((&task["description"], &task["parentId"]), (&json!("all of it"), &Value::Null));
     assert_eq!(events(&stage, "tasks_updated", "tasks"), [list["tasks"].clone()]);
     let nobody = json!({ "sessionId": "nobody" });
-    assert_eq!(stage.editor.error("_tiller/tasks/list", nobody).await.0, -32002);
+    assert_eq!(stage.editor.error("_tiller/tasks/list", nobody).await.0, -32602);
     stage.editor.close().await.unwrap();
 }
 
@@ -107,7 +107,7 @@ async fn a_background_command_is_shown_until_its_end_and_stopped_by_a_program() 
     let other = json!({ "sessionId": session, "id": "sh_9" });
     let (code, text) = stage.editor.error("_tiller/shells/stop", other).await;
     assert_eq!((code, text.as_str()), (-32602, "There is no background command 'sh_9'. There are: sh_1."));
-    stage.editor.close().await.unwrap();
+    stage.editor.until(|editor| editor.calls("kosmokrator/shell_updated").len() == 2).await;
     let states: Vec<_> =
         events(&stage, "shell_updated", "shell").iter().map(|shell| shell["status"].clone()).collect();
     assert_eq!(states, ["running", "ended"]);
@@ -117,4 +117,5 @@ async fn a_background_command_is_shown_until_its_end_and_stopped_by_a_program() 
         text.starts_with("[Background bash command 'sh_1' was stopped (") && text.ends_with("Command: serve"),
         "{shown}"
     );
+    stage.editor.close().await.unwrap();
 }

@@ -78,7 +78,7 @@ fn describes_every_tool() {
 
 /// The listed tools are part of every request of every session.
 #[test]
-fn at_most_thirteen_tools_are_listed_and_they_are_short() {
+fn at_most_fourteen_tools_are_listed_and_they_are_short() {
     let sent = |spec: &crate::ToolSpec| json!({"name": spec.name, "description": spec.description, "parameters": spec.parameters});
     let bytes =
         |specs: &[crate::ToolSpec]| json!(specs.iter().map(sent).collect::<Vec<_>>()).to_string().len();
@@ -101,8 +101,8 @@ fn at_most_thirteen_tools_are_listed_and_they_are_short() {
     ];
     // `execute_lua`, from its own crate, and one tool for MCP servers come on top.
     assert_eq!(names, expected);
-    // The limit for all tools together is 7,000 bytes.
-    assert!(bytes(&listed) <= 6_300, "{} bytes of tools", bytes(&listed));
+    // The limit for all tools together is nine kilobytes.
+    assert!(bytes(&listed) <= 7_700, "{} bytes of tools", bytes(&listed));
     let small = super::small_profile();
     assert_eq!(small.len(), 6);
     assert!(bytes(&small) <= 1_500, "{} bytes of tools in the small profile", bytes(&small));
