@@ -323,7 +323,7 @@ fn an_unchanged_plan_is_sent_once() {
 #[test]
 fn the_end_of_a_background_command_updates_the_call_that_started_it() {
     let shell = |end, in_terminal| {
-        SessionEvent::Shell(agent::ShellUpdate {
+        SessionEvent::Shell(ShellUpdate {
             id: "sh_1".to_owned(),
             command: "npm test".to_owned(),
             call: "tool_7".into(),

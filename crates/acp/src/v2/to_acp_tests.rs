@@ -179,7 +179,7 @@ fn plans_settings_and_notices() {
     );
     check(
         &mut now,
-        SessionEvent::Shell(agent::ShellUpdate {
+        SessionEvent::Shell(ShellUpdate {
             id: "sh_1".to_owned(),
             command: "npm test".to_owned(),
             call: "tool_7".into(),

@@ -217,7 +217,9 @@ async fn notify_shells(shells: Arc<Shells>, log: SessionLog) -> Infallible {
         for shell in shells.changes().await {
             let notice = match &shell.end {
                 Some(end) if !end.stopped => {
-                    let severity = if end.success { Severity::Info } else { Severity::Warning };
+                    // Never a warning: between turns, a client without notices has no place for it,
+                    // and the call that started the command shows it too.
+                    let severity = Severity::Info;
                     let title = format!("Background command {} {}", shell.id, shell.outcome());
                     let description = Some(shell.command.clone());
                     Some(SessionEvent::Notice { severity, title, description })
