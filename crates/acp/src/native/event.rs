@@ -4,8 +4,7 @@
 use super::schema::{IntegrationOperation, McpOperation};
 use super::{
     Prefix,
-    shells::ShellEntry,
-    work::{GoalState, TaskEntry},
+    entries::{GoalState, ShellEntry, TaskEntry},
 };
 use agent::{SessionId, TurnId};
 use agent_client_protocol::{Client, ConnectionTo, Error, UntypedMessage};

@@ -11,6 +11,7 @@
 //! event follows from them, and none is sent to a client that did not ask for it.
 
 mod capabilities;
+mod entries;
 mod event;
 mod events_switch;
 mod fields;

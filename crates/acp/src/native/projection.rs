@@ -1,15 +1,14 @@
 //! Converts a session's events to native events.
 
 use super::{
+    entries::{goal_state, shell_entry, task_entries},
     event::{
         Delta, EndEntry, EndStatus, Event, InProgress, PhaseName, Place, Role, RunStatus, RunUpdate,
         RuntimeChange, SpawnEntry, ToolCompleted, ToolStarted, Verdict,
     },
     frame::{Frame, StateKind, Step},
     settings_keys::runtime_state,
-    shells::shell_entry,
     tree,
-    work::{goal_state, task_entries},
 };
 use crate::{
     connection::{ChunkKind, Update, settings::Settings},

@@ -1,81 +1,14 @@
 //! A session's work: its tasks and its goal.
 
 use super::{
+    entries::{goal_state, task_entries},
     fields::Fields,
     sessions::{open_session, stored_session},
 };
 use crate::connection::{Connection, Wire, errors};
-use agent::{Goal, GoalChange, GoalError, SessionEvent, Task};
+use agent::{GoalChange, GoalError, SessionEvent};
 use agent_client_protocol::Error;
-#[cfg(test)]
-use schemars::JsonSchema;
-use serde::Serialize;
 use serde_json::{Value, json};
-
-/// A task of the session.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct TaskEntry {
-    /// Eight hexadecimal digits.
-    pub(crate) id: String,
-    pub(crate) subject: String,
-    /// May be empty.
-    pub(crate) description: String,
-    /// The wording to show while the task is in progress; may be empty.
-    pub(crate) active_form: String,
-    /// `pending`, `in_progress`, `completed`, `cancelled` or `failed`.
-    pub(crate) status: &'static str,
-    /// The task that it is part of.
-    pub(crate) parent_id: Option<String>,
-    /// The tasks that must be completed first.
-    pub(crate) blocked_by: Vec<String>,
-}
-
-/// The goal that a session works on by itself.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct GoalState {
-    pub(crate) id: String,
-    pub(crate) objective: String,
-    /// `active`, `paused`, `blocked`, `budget_limited` or `complete`.
-    pub(crate) status: &'static str,
-    /// Why it has this status, if there is more to say.
-    pub(crate) reason: Option<String>,
-    /// The tokens that it may use; null for no limit.
-    pub(crate) token_budget: Option<u64>,
-    /// Output, and input that was not read from the provider's cache.
-    pub(crate) tokens_used: u64,
-    pub(crate) time_used_seconds: u64,
-}
-
-/// Converts a goal.
-pub(crate) fn goal_state(goal: &Goal) -> GoalState {
-    GoalState {
-        id: goal.id.clone(),
-        objective: goal.objective.clone(),
-        status: goal.status.id(),
-        reason: goal.reason.clone(),
-        token_budget: goal.token_budget,
-        tokens_used: goal.tokens_used,
-        time_used_seconds: goal.seconds_used,
-    }
-}
-
-/// Converts tasks, in the order they were created.
-pub(crate) fn task_entries(tasks: &[Task]) -> Vec<TaskEntry> {
-    let entry = |task: &Task| TaskEntry {
-        id: task.id.clone(),
-        subject: task.subject.clone(),
-        description: task.description.clone(),
-        active_form: task.active_form.clone(),
-        status: task.status.id(),
-        parent_id: task.parent.clone(),
-        blocked_by: task.blocked_by.clone(),
-    };
-    tasks.iter().map(entry).collect()
-}
 
 /// Handles a request about a session's work; `None` if the name is unknown.
 pub(super) async fn serve<W: Wire>(

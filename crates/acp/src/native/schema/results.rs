@@ -2,10 +2,7 @@
 
 #![expect(dead_code, reason = "these are for their schemas; answers come from behind a seam")]
 
-use crate::native::{
-    shells::ShellEntry,
-    work::{GoalState, TaskEntry},
-};
+use crate::native::entries::{GoalState, ShellEntry, TaskEntry};
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
