@@ -213,7 +213,8 @@ async fn a_cancel_pauses_a_goal_and_steering_reaches_it() {
     let (outcome, ()) = tokio::join!(stage.prompt("/goal go"), cancel);
     assert_eq!(outcome.unwrap().stop_reason, StopReason::Cancelled);
     assert!(last(&stage, 1).contains("use tabs"), "{}", last(&stage, 1));
-    assert!(sent.lock().unwrap().pop().unwrap().settled().await.is_ok());
+    let mut steering = sent.lock().unwrap().pop().unwrap();
+    assert!(steering.settled().await.is_ok());
     let now = goal(&stage).await;
     assert_eq!((now.status, now.reason.as_deref()), (GoalStatus::Paused, Some("cancelled by the user")));
 }
